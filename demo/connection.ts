@@ -1,0 +1,36 @@
+/**
+ * Is the desk online? The desk's own switch, which all tabs share and a reload keeps, and what the browser says of its network.
+ * Neither promises that the server answers; they say when it is no use to try.
+ */
+const SWITCH_KEY = 'order-desk:offline'
+
+export class Connection extends EventTarget {
+  #isSwitchedOn = localStorage.getItem(SWITCH_KEY) === null
+
+  constructor() {
+    super()
+    const changed = () => this.dispatchEvent(new Event('change'))
+    addEventListener('online', changed)
+    addEventListener('offline', changed)
+    addEventListener('storage', ({ key, newValue }) => {
+      if (key !== SWITCH_KEY) return
+      this.#isSwitchedOn = newValue === null
+      changed()
+    })
+  }
+
+  get isSwitchedOn(): boolean {
+    return this.#isSwitchedOn
+  }
+
+  get isOnline(): boolean {
+    return this.#isSwitchedOn && navigator.onLine
+  }
+
+  switch(on: boolean): void {
+    this.#isSwitchedOn = on
+    if (on) localStorage.removeItem(SWITCH_KEY)
+    else localStorage.setItem(SWITCH_KEY, '1')
+    this.dispatchEvent(new Event('change'))
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * The order desk's own small HTTP API: batches of records in, what became of each out.
+ * A record that was stored before, sent again after a lost answer, is recognised by its key and content; another with its id is refused.
+ */
+import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { csrf } from 'hono/csrf'
+import { HTTPException } from 'hono/http-exception'
+import { z } from 'zod'
+import { COLLECTIONS, type Collection, type Customer, type Order, type Records, type Result } from '../records.js'
+import type { Tables } from './tables.js'
+
+const MAX_BATCH = 100
+const MAX_BODY_BYTES = 256 * 1024
+const MAX_LIST = 500
+
+const id = z.string().regex(/^[^\s|]{1,128}$/, 'an id has 1 to 128 characters without spaces')
+const made = { id, key: z.uuid(), createdAt: z.iso.datetime(), tab: z.string().min(1).max(16) }
+// The order of the keys is the order in which the tables give them back.
+const schemas = {
+  customers: z.strictObject({ ...made, name: z.string().trim().min(1).max(80) }) satisfies z.ZodType<Customer>,
+  orders: z.strictObject({
+    ...made,
+    customer: id,
+    lines: z
+      .array(
+        z.strictObject({
+          item: z.string().min(1).max(80),
+          quantity: z.int().min(1).max(999),
+          cents: z.int().min(0).max(10_000_000),
+        }),
+      )
+      .min(1)
+      .max(50),
+  }) satisfies z.ZodType<Order>,
+}
+const batch = z.array(z.unknown()).min(1).max(MAX_BATCH)
+const listQuery = z.object({ limit: z.coerce.number().int().min(1).max(MAX_LIST).default(100) })
+
+export function deskApi(tables: Tables): Hono {
+  const api = new Hono().basePath('/api')
+  // Other sites' pages may not write here.
+  api.use(csrf())
+
+  for (const collection of COLLECTIONS) {
+    api.post(
+      `/${collection}`,
+      bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => c.json({ error: 'The batch is too large.' }, 413) }),
+      async (c) => {
+        const body = batch.safeParse(await c.req.json().catch(() => undefined))
+        if (!body.success) return c.json({ error: `Send a JSON array of 1 to ${MAX_BATCH} ${collection}.` }, 400)
+        return c.json({ results: storeValid(tables, collection, body.data) })
+      },
+    )
+    api.get(`/${collection}`, (c) => {
+      const query = listQuery.safeParse(c.req.query())
+      if (!query.success) return c.json({ error: `limit is a whole number from 1 to ${MAX_LIST}.` }, 400)
+      return c.json({ [collection]: tables.list(collection, query.data.limit), counts: tables.counts()[collection] })
+    })
+  }
+  api.get('/counts', (c) => c.json(tables.counts()))
+  api.notFound((c) => c.json({ error: 'There is nothing here.' }, 404))
+  api.onError((error, c) => {
+    if (error instanceof HTTPException) return c.json({ error: 'Only this site’s own pages may write here.' }, error.status)
+    console.error(error)
+    return c.json({ error: 'The server failed; send the same batch again.' }, 500)
+  })
+  return api
+}
+
+function storeValid<C extends Collection>(tables: Tables, collection: C, items: unknown[]): Result[] {
+  const valid: Records[C][] = []
+  const invalid: Result[] = []
+  for (const item of items) {
+    const parsed = schemas[collection].safeParse(item)
+    if (parsed.success) valid.push(parsed.data as Records[C])
+    else invalid.push({ key: String((item as { key?: unknown } | null)?.key), status: 422, reason: z.prettifyError(parsed.error) })
+  }
+  return [...(valid.length > 0 ? tables.store(collection, valid) : []), ...invalid]
+}

@@ -1,0 +1,18 @@
+/** This tab's name, new for every page, and the line to the desk's other tabs: it only ever says that something changed. */
+
+/** Letters and digits that nobody confuses when read out. */
+const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789'
+
+export const tabName = Array.from(crypto.getRandomValues(new Uint8Array(3)), (byte) => ALPHABET[byte % ALPHABET.length]).join('')
+
+export interface OtherTabs {
+  tell(): void
+}
+
+/** Without BroadcastChannel each tab sees the others' orders at its next load. */
+export function listenToTabs(changed: () => void): OtherTabs {
+  if (typeof BroadcastChannel === 'undefined') return { tell() {} }
+  const channel = new BroadcastChannel('order-desk')
+  channel.onmessage = changed
+  return { tell: () => channel.postMessage('changed') }
+}

@@ -1,0 +1,128 @@
+/** The form for a new order. Nothing typed is lost: it is cleared only when the order exists, and a reload brings a draft back. */
+import type { Hilo } from '../../src/index.js'
+import { CATALOGUE, SAMPLE_CUSTOMERS } from '../catalogue.js'
+import type { Connection } from '../connection.js'
+import { type Desk, NoIds } from '../desk.js'
+import { el, money, must, plural, setText } from './dom.js'
+
+const DRAFT_KEY = 'order-desk:draft'
+const AT_ONCE = 10
+
+export class OrderForm {
+  readonly #form = must<HTMLFormElement>('#new-order')
+  readonly #customer = must<HTMLInputElement>('#customer')
+  readonly #item = must<HTMLSelectElement>('#item')
+  readonly #quantity = must<HTMLInputElement>('#quantity')
+  readonly #problem = must('#problem')
+  readonly #announce = must('#announce')
+  readonly #desk: Desk
+  readonly #connection: Connection
+  readonly #hilo: Hilo
+  readonly #made: () => void
+  /** What the last attempt lacked. */
+  #lacked: NoIds | undefined
+
+  constructor(desk: Desk, hilo: Hilo, connection: Connection, made: () => void) {
+    this.#desk = desk
+    this.#hilo = hilo
+    this.#connection = connection
+    this.#made = made
+    this.#item.replaceChildren(...CATALOGUE.map(({ item, cents }) => el('option', { value: item }, `${item} · ${money(cents)}`)))
+    this.#restore()
+    this.#form.addEventListener('input', () => this.#saveDraft())
+    this.#form.addEventListener('submit', (event) => {
+      event.preventDefault()
+      this.attempt(() => this.#one())
+    })
+    must('#ten').addEventListener('click', () => this.attempt(() => this.#ten()))
+    for (const button of this.#form.querySelectorAll('button')) button.disabled = false
+    must('#problem-online').addEventListener('click', () => this.#connection.switch(true))
+  }
+
+  /** Takes the message away that ids are lacking once there are enough. */
+  recheck(): void {
+    if (!this.#lacked || this.#hilo.status(this.#lacked.collection).available < this.#lacked.wanted) return
+    this.#lacked = undefined
+    this.#problem.hidden = true
+    setText(this.#announce, 'There are ids again. Create the order now.')
+  }
+
+  suggest(names: Iterable<string>): void {
+    const all = [...new Set([...names, ...SAMPLE_CUSTOMERS])].sort()
+    const list = must('#customers')
+    if (list.children.length !== all.length) list.replaceChildren(...all.map((value) => el('option', { value })))
+  }
+
+  async #one(): Promise<string> {
+    const customer = this.#customer.value.trim()
+    const product = CATALOGUE.find(({ item }) => item === this.#item.value)!
+    const quantity = this.#quantity.valueAsNumber
+    const id = await this.#desk.order({ customer, line: { ...product, quantity } })
+    // Unless something else was typed meanwhile.
+    if (this.#customer.value.trim() === customer) {
+      this.#customer.value = ''
+      this.#quantity.value = '1'
+      if (this.#form.contains(document.activeElement)) this.#customer.focus()
+    }
+    this.#saveDraft()
+    return `Created ${id}.`
+  }
+
+  async #ten(): Promise<string> {
+    const ids = await this.#desk.orders(AT_ONCE)
+    return `Created ${ids.length} orders, ${ids[0]} to ${ids.at(-1)}.`
+  }
+
+  /** @param work resolves with what to announce */
+  async attempt(work: () => Promise<string>): Promise<void> {
+    // Enter pressed twice is one order.
+    if (this.#form.getAttribute('aria-busy') === 'true') return
+    this.#form.setAttribute('aria-busy', 'true')
+    try {
+      setText(this.#announce, await work())
+      this.#lacked = undefined
+      this.#problem.hidden = true
+    } catch (error) {
+      this.#explain(error)
+    } finally {
+      this.#form.setAttribute('aria-busy', 'false')
+      this.#made()
+    }
+  }
+
+  #explain(error: unknown): void {
+    this.#lacked = error instanceof NoIds ? error : undefined
+    const canSwitch = this.#lacked !== undefined && !this.#connection.isSwitchedOn
+    setText(must('#problem-title'), this.#lacked ? lack(this.#lacked, this.#hilo) : 'The order was not created')
+    setText(must('#problem-text'), this.#lacked ? remedy(canSwitch) : String((error as Error).message ?? error))
+    must('#problem-online').hidden = !canSwitch
+    this.#problem.hidden = false
+  }
+
+  #saveDraft(): void {
+    const draft = { customer: this.#customer.value, item: this.#item.value, quantity: this.#quantity.value }
+    sessionStorage.setItem(DRAFT_KEY, JSON.stringify(draft))
+  }
+
+  #restore(): void {
+    const draft = sessionStorage.getItem(DRAFT_KEY)
+    // Typed while the page was loading.
+    if (!draft || this.#customer.value !== '') return
+    const { customer, item, quantity } = JSON.parse(draft)
+    this.#customer.value = customer
+    this.#item.value = item
+    this.#quantity.value = quantity
+  }
+}
+
+function lack({ collection, wanted }: NoIds, hilo: Hilo): string {
+  const { available } = hilo.status(collection)
+  return available === 0
+    ? `No ids for ${collection} are left on this device`
+    : `Only ${plural(available, 'id')} for ${collection} ${available === 1 ? 'is' : 'are'} left on this device, ${wanted} are needed`
+}
+
+function remedy(canSwitch: boolean): string {
+  const how = canSwitch ? 'Go online to get more' : 'More come by themselves as soon as the server answers'
+  return `What you typed stays in the form. ${how}, then create the order again.`
+}

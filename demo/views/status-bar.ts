@@ -1,0 +1,50 @@
+/** The switch, and one sentence on how things stand between this device and the server. */
+import type { Hilo } from '../../src/index.js'
+import type { Connection } from '../connection.js'
+import type { Outbox } from '../outbox.js'
+import type { Snapshot } from '../store.js'
+import { must, plural, setText } from './dom.js'
+
+/** Sending that takes no longer is not worth a word. */
+const SENDING_SHOWN_AFTER_MS = 400
+
+export class StatusBar {
+  readonly #switch = must<HTMLButtonElement>('#switch')
+  readonly #line = must('#status')
+  readonly #hilo: Hilo
+  readonly #connection: Connection
+  readonly #outbox: Outbox
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(hilo: Hilo, connection: Connection, outbox: Outbox) {
+    this.#hilo = hilo
+    this.#connection = connection
+    this.#outbox = outbox
+    this.#switch.addEventListener('click', () => connection.switch(!connection.isSwitchedOn))
+  }
+
+  render(snapshot: Snapshot): void {
+    const { isSwitchedOn } = this.#connection
+    this.#switch.setAttribute('aria-checked', String(isSwitchedOn))
+    const [mood, text] = this.#sentence(snapshot)
+    const show = () => {
+      document.documentElement.dataset.mood = mood
+      setText(this.#line, text)
+    }
+    clearTimeout(this.#timer)
+    if (mood === 'sending' && !this.#line.textContent.startsWith('Sending')) this.#timer = setTimeout(show, SENDING_SHOWN_AFTER_MS)
+    else show()
+  }
+
+  #sentence({ waiting, refused, total }: Snapshot): [mood: 'online' | 'sending' | 'offline' | 'trouble', text: string] {
+    const kept = waiting > 0 ? `${plural(waiting, 'order waits', 'orders wait')} on this device.` : 'New orders wait on this device.'
+    const left = `${plural(this.#hilo.status('orders').available, 'order id')} left.`
+    if (!this.#connection.isSwitchedOn) return ['offline', `Working offline. ${kept} ${left}`]
+    if (!this.#connection.isOnline) return ['offline', `No network. ${kept} ${left}`]
+    if (this.#outbox.problem) return ['trouble', `${this.#outbox.problem} ${kept} ${left} Trying again by itself.`]
+    if (waiting > 0) return ['sending', `Sending ${plural(waiting, 'order')}…`]
+    if (refused > 0)
+      return ['online', `Online. ${plural(refused, 'order was', 'orders were')} refused; every other one is in the server’s table.`]
+    return ['online', total > 0 ? 'Online. Every order is in the server’s table.' : 'Online. Orders reach the server as you make them.']
+  }
+}

@@ -1,0 +1,20 @@
+/** `createHilo` for pages: the owner runs in a worker of its own. */
+import type { HiloOptions } from '../core/options.js'
+import { Hilo } from './hilo.js'
+
+/**
+ * Starts handing out ids. Returns at once; the worker starts in the background.
+ *
+ * @example
+ * const hilo = createHilo({ url: 'https://api.example.com', database: 'Shop', collections: { orders: { reserve: 200 } } })
+ * const id = await hilo.nextId('orders') // 'orders/33-A', also offline
+ *
+ * @throws HiloError `invalid-argument` when an option is wrong
+ */
+export function createHilo(options: HiloOptions = {}): Hilo {
+  return new Hilo(options, {
+    // Bundlers look for exactly this expression to find the worker's file.
+    spawn: () => new Worker(new URL('../worker/entry.js', import.meta.url), { type: 'module' }),
+    ownerHere: async () => (await import('../worker/here.js')).ownerHere(),
+  })
+}

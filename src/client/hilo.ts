@@ -1,0 +1,299 @@
+/**
+ * The façade: what an app calls. It starts the owner in the background, sends every call to its collection's issuer,
+ * and turns what the owner reports into a status and events.
+ */
+import type { OwnerConfig, Target } from '../core/contract.js'
+import { HiloError } from '../core/errors.js'
+import { type CollectionRef, checkTag, classOf } from '../core/names.js'
+import { type CheckedOptions, checkCount, checkDatabase, checkOptions, checkTimeout, type HiloOptions } from '../core/options.js'
+import { uuid } from '../core/uuid.js'
+import type { CallOptions, Patience } from './demands.js'
+import { Issuer } from './issuer.js'
+import { watchLifecycle } from './lifecycle.js'
+import { type LinkOptions, OwnerLink } from './owner-link.js'
+import { Parting } from './parting.js'
+import { type CollectionStatus, type HiloStatus, statusOf, statusOfAll } from './status.js'
+
+export interface IdOptions extends CallOptions {
+  /** Another database than the `database` option's. */
+  database?: string
+}
+
+/** What each event's `detail` holds. */
+export interface HiloEvents {
+  /** Something of the status changed. */
+  status: HiloStatus
+  /** Less than half of a collection's reserve is left. */
+  low: { collection: string; available: number }
+  /** A call was refused because no id is left. */
+  exhausted: { collection: string; error: HiloError }
+  /** This device's storage is a copy of one that went on elsewhere; its ranges were dropped. */
+  fork: { collection: string }
+  /** A claim failed; ids go on while there are some. */
+  error: { collection: string; error: HiloError }
+}
+
+/** Final, short, numeric ids, online and offline. Made by {@link createHilo}. */
+export class Hilo extends EventTarget implements AsyncDisposable {
+  /**
+   * Resolves when the listed collections are leased; offline with an empty device it waits for the network.
+   * Rejects when the server refuses for good, or when closed before.
+   */
+  readonly ready: Promise<void>
+
+  readonly #options: CheckedOptions
+  /** By database, then by tag. */
+  readonly #issuers = new Map<string, Map<string, Issuer>>()
+  /** The `database` option's. */
+  readonly #home: Map<string, Issuer>
+  readonly #reported = new Map<Issuer, { state: CollectionStatus['state']; error: string | undefined }>()
+  readonly #page = uuid(crypto.getRandomValues(new Uint8Array(16)))
+  readonly #link: OwnerLink
+  readonly #parting: Parting
+  readonly #unwatch: () => void
+  #isSwitchedOn = true
+  #closing: Promise<void> | undefined
+
+  /** @internal */
+  constructor(options: HiloOptions, realm: Pick<LinkOptions, 'spawn' | 'ownerHere'>) {
+    super()
+    this.#options = checkOptions(options, globalThis.location?.href)
+    this.#home = this.#issuersOf(this.#options.database)
+    const listed = Object.keys(this.#options.collections).map((tag) => this.#tagOf(tag))
+    const { url, name, timeout, credentials, headers, worker } = this.#options
+    const config: OwnerConfig = {
+      url,
+      name,
+      timeout,
+      headers: typeof headers === 'function' ? 'ask' : (headers ?? {}),
+      ...(credentials && { credentials }),
+    }
+    this.#parting = new Parting(config)
+    this.#link = new OwnerLink({
+      ...realm,
+      spawn: realm.spawn && (worker ?? realm.spawn),
+      config,
+      callbacks: {
+        headers: async () => {
+          this.#parting.headers = typeof headers === 'function' ? await headers() : {}
+          return this.#parting.headers
+        },
+        changed: (target, view) => this.#issuerOf(target.tag, target.database).see(view),
+      },
+    })
+    this.#unwatch = watchLifecycle({
+      hidden: () => this.#each((issuer) => issuer.park()),
+      leave: () => this.#each((issuer) => issuer.leave()),
+      shown: () => {
+        this.#each((issuer) => issuer.wake())
+        this.#link.hurry()
+      },
+      online: () => this.#link.hurry(),
+      offline: () => this.#each((issuer) => issuer.keepSurplus()),
+    })
+    const leased = listed.map((tag) => this.#issuerOf(tag, this.#options.database).when(1, () => {}, { timeout: Number.POSITIVE_INFINITY }))
+    this.ready = Promise.all(leased).then(() => {})
+    this.ready.catch(() => {})
+  }
+
+  /**
+   * The next id, final and unique: `'orders/33-A'`. Works offline while the device has some.
+   * @throws HiloError `exhausted`, `timeout`, `aborted`, `closed`, `invalid-collection`, `server-refused`, `storage-failed`
+   */
+  async nextId(collection: CollectionRef, options: IdOptions = {}): Promise<string> {
+    const issuer = this.#resolve(collection, options)
+    return issuer.when(1, () => issuer.nextIdSync(), this.#patience(options))
+  }
+
+  /** The bare number of the next id: `34` (RavenDB's `generateNextIdFor`). Errors as {@link nextId}. */
+  async nextNumber(collection: CollectionRef, options: IdOptions = {}): Promise<number> {
+    const issuer = this.#resolve(collection, options)
+    return issuer.when(1, () => issuer.nextNumberSync(), this.#patience(options))
+  }
+
+  /**
+   * The next id from this page's lease, at once.
+   * @throws HiloError `not-leased` when the page holds none right now: {@link warm} first
+   */
+  nextIdSync(collection: CollectionRef, options?: Pick<IdOptions, 'database'>): string {
+    return this.#resolve(collection, options).nextIdSync()
+  }
+
+  /** The bare number of {@link nextIdSync}. */
+  nextNumberSync(collection: CollectionRef, options?: Pick<IdOptions, 'database'>): number {
+    return this.#resolve(collection, options).nextNumberSync()
+  }
+
+  /** `count` ids, all or none. Errors as {@link nextId}. */
+  async nextIds(collection: CollectionRef, count: number, options: IdOptions = {}): Promise<string[]> {
+    checkCount('count', count, 0)
+    const issuer = this.#resolve(collection, options)
+    return issuer.when(count, () => Array.from({ length: count }, () => issuer.nextIdSync()), this.#patience(options))
+  }
+
+  /** Leases until this page holds `count` ids for the …Sync calls, and keeps them until they are used or the page is hidden. */
+  async warm(collection: CollectionRef, count: number, options: IdOptions = {}): Promise<void> {
+    checkCount('count', count, 0)
+    const issuer = this.#resolve(collection, options)
+    issuer.warm(count)
+    return issuer.when(count, () => {}, this.#patience(options))
+  }
+
+  /**
+   * Fills this device up to `count` ids for offline work, and keeps that as its target from now on.
+   * @throws HiloError as {@link nextId}, and `server-unreachable` when the server cannot be asked
+   */
+  async reserve(collection: CollectionRef, count: number, options: Pick<IdOptions, 'database'> = {}): Promise<void> {
+    checkCount('count', count, 0)
+    const issuer = this.#resolve(collection, options)
+    if (this.#closing) throw closed()
+    await issuer.reserve(count)
+  }
+
+  status(): HiloStatus
+  /** @throws HiloError `invalid-collection` */
+  status(collection: CollectionRef, options?: Pick<IdOptions, 'database'>): CollectionStatus
+  status(collection?: CollectionRef, options?: Pick<IdOptions, 'database'>): HiloStatus | CollectionStatus {
+    if (collection !== undefined) return statusOf(this.#resolve(collection, options), this.#isOnline())
+    return statusOfAll(this.#all(), this.#options.database, this.#isOnline())
+  }
+
+  /**
+   * Asks the browser to keep this site's storage when space is short (`navigator.storage.persist()`); some browsers ask the user.
+   * @returns whether it will; `status().storage` then says `persistent`
+   */
+  async persist(): Promise<boolean> {
+    const isGranted = (await globalThis.navigator?.storage?.persist?.()) ?? false
+    this.#link.hurry()
+    return isGranted
+  }
+
+  /** Sends nothing to the server until {@link goOnline}: an app's own offline switch. Ids go on while the device has some. */
+  goOffline(): void {
+    this.#isSwitchedOn = false
+    this.#link.setOnline(false)
+    this.#each((issuer) => issuer.keepSurplus())
+    this.#dispatch('status', this.status())
+  }
+
+  goOnline(): void {
+    this.#isSwitchedOn = true
+    this.#link.setOnline(true)
+    this.#dispatch('status', this.status())
+  }
+
+  /** Sign-out: gives everything back that this page and the device hold. What other pages hold stays theirs. */
+  async release(): Promise<void> {
+    if (this.#closing) throw closed()
+    await Promise.all(this.#all().map((issuer) => issuer.release()))
+  }
+
+  /** Parks this page's leases on the device and stops. Calls that wait are rejected with `closed`. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  override addEventListener<K extends keyof HiloEvents>(
+    type: K,
+    listener: ((event: CustomEvent<HiloEvents[K]>) => void) | { handleEvent(event: CustomEvent<HiloEvents[K]>): void } | null,
+    options?: AddEventListenerOptions | boolean,
+  ): void {
+    super.addEventListener(type, listener as EventListener, options)
+  }
+
+  override removeEventListener<K extends keyof HiloEvents>(
+    type: K,
+    listener: ((event: CustomEvent<HiloEvents[K]>) => void) | { handleEvent(event: CustomEvent<HiloEvents[K]>): void } | null,
+    options?: EventListenerOptions | boolean,
+  ): void {
+    super.removeEventListener(type, listener as EventListener, options)
+  }
+
+  async #close(): Promise<void> {
+    this.#unwatch()
+    await Promise.all(this.#all().map((issuer) => issuer.close(closed()).catch(() => {})))
+    this.#link.close()
+    this.#parting.close()
+  }
+
+  /** The issuer of a collection; a string that was seen before costs one map look-up. */
+  #resolve(collection: CollectionRef, options: Pick<IdOptions, 'database'> | undefined): Issuer {
+    if (options?.database === undefined && typeof collection === 'string') {
+      const known = this.#home.get(collection)
+      if (known) return known
+    }
+    return this.#issuerOf(this.#tagOf(collection), checkDatabase(options?.database ?? this.#options.database))
+  }
+
+  #tagOf(collection: CollectionRef): string {
+    const { findCollectionName, transformCollectionName, identityPartsSeparator } = this.#options
+    const isName = typeof collection === 'string'
+    return checkTag(isName ? collection : transformCollectionName(findCollectionName(classOf(collection))), identityPartsSeparator)
+  }
+
+  #issuersOf(database: string): Map<string, Issuer> {
+    const issuers = this.#issuers.get(database) ?? new Map()
+    this.#issuers.set(database, issuers)
+    return issuers
+  }
+
+  #issuerOf(tag: string, database: string): Issuer {
+    const { collections, identityPartsSeparator, reserve, formatId, timeout } = this.#options
+    const issuers = this.#issuersOf(database)
+    const known = issuers.get(tag)
+    if (known) return known
+    const target: Target = { database, tag, separator: identityPartsSeparator, reserve: collections[tag]?.reserve ?? reserve }
+    const issuer = new Issuer(target, {
+      page: this.#page,
+      link: this.#link,
+      parting: this.#parting,
+      requestTimeout: timeout,
+      formatId,
+      isOnline: () => this.#isOnline(),
+      isVisible: () => globalThis.document?.visibilityState !== 'hidden',
+      changed: (changed) => this.#report(changed),
+      forked: (of) => this.#dispatch('fork', { collection: of.holdings.target.tag }),
+      exhausted: (of, error) => this.#dispatch('exhausted', { collection: of.holdings.target.tag, error }),
+    })
+    issuers.set(tag, issuer)
+    return issuer
+  }
+
+  #patience({ timeout = this.#options.timeout, signal }: CallOptions): Patience {
+    checkTimeout(timeout)
+    return { timeout, ...(signal && { signal }) }
+  }
+
+  #isOnline(): boolean {
+    return this.#isSwitchedOn && globalThis.navigator?.onLine !== false
+  }
+
+  #all(): Issuer[] {
+    return [...this.#issuers.values()].flatMap((issuers) => [...issuers.values()])
+  }
+
+  #each(act: (issuer: Issuer) => void): void {
+    for (const issuer of this.#all()) act(issuer)
+  }
+
+  #report(issuer: Issuer): void {
+    const { state, available, lastError } = statusOf(issuer, this.#isOnline())
+    const before = this.#reported.get(issuer)
+    this.#reported.set(issuer, { state, error: lastError?.message })
+    const collection = issuer.holdings.target.tag
+    if (state === 'low' && before?.state !== 'low') this.#dispatch('low', { collection, available })
+    if (lastError && before?.error !== lastError.message) this.#dispatch('error', { collection, error: lastError })
+    this.#dispatch('status', this.status())
+  }
+
+  #dispatch<K extends keyof HiloEvents>(type: K, detail: HiloEvents[K]): void {
+    this.dispatchEvent(new CustomEvent(type, { detail }))
+  }
+}
+
+const closed = (): HiloError => new HiloError('closed', 'This Hilo was closed with `close()`; it makes no more ids. Create another one.')

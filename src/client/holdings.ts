@@ -1,0 +1,206 @@
+/**
+ * What this page holds of one collection, leases to issue from and offers to give back, and every way it gets them or gives them up.
+ * Guarantees that nothing it has parked, sent or lost to a fork is ever issued: it is voided here first, synchronously (H6).
+ */
+import type { Target, View } from '../core/contract.js'
+import { type Failure, fromFailure } from '../core/errors.js'
+import { insert, type Range, size } from '../core/range.js'
+import type { Exchange, Note, Offer } from '../core/state.js'
+import { LeaseQueue } from './lease-queue.js'
+import type { OwnerLink } from './owner-link.js'
+import type { Parting } from './parting.js'
+
+export interface HoldingsContext {
+  /** This page instance; no identity outlives it (H7). */
+  page: string
+  link: OwnerLink
+  parting: Parting
+  /** Milliseconds a request to the server may take. */
+  requestTimeout: number
+  isVisible(): boolean
+  /** May requests be sent? Otherwise surplus stays on the device. */
+  isOnline(): boolean
+  changed(): void
+  /** This storage turned out to be a copy: all was voided (H13). */
+  forked(): void
+}
+
+/** Hiding a page gives its surplus back, because some engines let nothing out later; but not each time somebody switches tabs. */
+const GIVE_BACK_PAUSE_MS = 60_000
+
+export class Holdings {
+  readonly target: Target
+  readonly queue = new LeaseQueue()
+  /** What the device last said of itself. */
+  view: View | undefined
+  /** The storage did not do what it was asked; gone with the next success. */
+  failure: Failure | undefined
+  /** Surplus that this page will send back when it goes. Durably set aside before it is here (H8). */
+  offers: Offer[] = []
+  readonly #context: HoldingsContext
+  #exchanges = 0
+  /** Exchanges whose answers this page still waits for and will use, with what it brought. */
+  readonly #unanswered = new Map<string, Pick<Exchange, 'notes' | 'takeBack'>>()
+  #gaveBackAt = Number.NEGATIVE_INFINITY
+  /** Numbers that forks have cost this device; unknown before its first word. */
+  #forked: number | undefined
+  #isClosed = false
+  /** Notes that lie in `localStorage`: those of earlier pages, read at the first exchange, and this page's own, should it come back. Settled with the next exchange. */
+  #left: Note[] | undefined
+
+  constructor(target: Target, context: HoldingsContext) {
+    this.target = target
+    this.#context = context
+  }
+
+  /** One transaction on the device. Offers are disarmed before it starts; new ones come armed with its answer. */
+  async exchange(
+    want: number,
+    notes: readonly Note[] = [],
+    cuts: Exchange['cuts'] = [],
+    offer = this.#mayOffer(),
+  ): Promise<Failure | undefined> {
+    const { parting, page, link } = this.#context
+    this.#left ??= parting.read(this.target)
+    const id = this.#nextId()
+    const brought = { notes: [...this.#left, ...notes, ...this.queue.takeSpent()], takeBack: this.#disarm() }
+    this.#left = []
+    this.#unanswered.set(id, brought)
+    const answer = await link.call('exchange', [this.target, { page, id, want, cuts, offer, ...brought }])
+    const isDisowned = !this.#unanswered.delete(id)
+    this.failure = 'failure' in answer ? answer.failure : undefined
+    if ('failure' in answer) {
+      this.#context.changed()
+      return answer.failure
+    }
+    if (answer.view.storage !== 'memory') parting.prepare()
+    parting.forget(this.target, brought.notes)
+    if (isDisowned) {
+      this.observe(answer.view)
+      return answer.leases.length + answer.offers.length > 0 ? this.exchange(0, [{ exchange: id, takeBack: [] }]) : undefined
+    }
+    this.queue.add(answer.leases)
+    this.queue.renew(answer.outstanding)
+    this.offers.push(...answer.offers)
+    this.observe(answer.view)
+    return undefined
+  }
+
+  observe(view: View): void {
+    this.view = view
+    this.#forked ??= view.gaps.fork
+    if (view.gaps.fork > this.#forked) {
+      this.#forked = view.gaps.fork
+      this.offers = []
+      this.exchange(0, this.void()).catch(() => {})
+      this.#context.forked()
+    }
+    this.#context.changed()
+  }
+
+  /** Something to set aside that a page may give back? */
+  hasSurplus(): boolean {
+    return this.#mayOffer() && (this.view?.surplus ?? 0) > 0
+  }
+
+  /** Gives every lease up, those in answers not yet here too, and says what of it was used. */
+  void(): Note[] {
+    const notes: Note[] = this.queue.takeSpent()
+    for (const { lease, next } of this.queue.void()) notes.push({ lease: lease.id, next })
+    for (const [exchange, brought] of this.#unanswered) notes.push(...brought.notes, { exchange, takeBack: brought.takeBack })
+    this.#unanswered.clear()
+    return notes
+  }
+
+  /** Hidden: the lease goes back to the device while there is time, and is left as a note in case there is none (H4). */
+  async park(): Promise<void> {
+    const before = this.#left?.length
+    if ((this.offers.length > 0 || this.#keepsNothing()) && this.#mayGiveBack()) this.leave()
+    else this.#leaveNotes(this.void())
+    if (this.#left?.length !== before || this.offers.length > 0) await this.exchange(0)
+  }
+
+  /** In the background, at rest: what exceeds the reserve goes back, as nobody knows whether there will be a moment for it later. */
+  async returnSurplus(): Promise<void> {
+    if (!this.view?.surplus || !this.#mayGiveBack() || !this.#context.isOnline()) return
+    await this.exchange(0, [], [], true)
+    if (this.offers.length > 0) this.leave()
+  }
+
+  /** Goes: the lease becomes a note, and the surplus is sent back. All of it synchronous (H5). */
+  leave(): void {
+    // Nothing can be sent: the offers are disarmed, and the device keeps them.
+    if (!this.#context.isOnline() && this.offers.length > 0) this.#unanswered.set(this.#nextId(), { notes: [], takeBack: this.#disarm() })
+    const returned = this.#keepsNothing() && this.#context.isOnline() ? this.queue.void() : []
+    returned.push(...this.offers.map((offer) => ({ lease: offer, next: offer.range.from })))
+    this.#disarm()
+    const sent = returned.map(({ lease, next }) => ({ lease: lease.id, next, givenBack: true as const }))
+    this.#leaveNotes([...this.void(), ...sent])
+    const rests = returned.map(({ lease, next }) => ({ ...lease.range, from: next })).filter((range) => size(range) > 0)
+    if (rests.length > 0) this.#giveBack(rests.reduce<Range[]>(insert, []))
+  }
+
+  /** Fills the device up to `count`, and keeps that as its target. @throws HiloError */
+  async reserve(count: number): Promise<void> {
+    const { link, page, requestTimeout } = this.#context
+    const answer = await link.call('reserve', [this.target, { page, takeBack: this.#disarm(), count }], 2 * requestTimeout)
+    if ('view' in answer) this.observe(answer.view)
+    if ('failure' in answer) throw fromFailure(answer.failure)
+  }
+
+  /** Gives everything back that the page and the device hold. @throws HiloError */
+  async release(): Promise<void> {
+    const { link, page, requestTimeout } = this.#context
+    const id = this.#nextId()
+    const notes = this.void()
+    const takeBack = this.#disarm()
+    const answer = await link.call('release', [this.target, { page, id, notes, takeBack }], requestTimeout)
+    if ('failure' in answer) {
+      // Given up here, and perhaps not yet there: the next exchange brings it, of this page or of another.
+      this.#leaveNotes([...notes, { exchange: id, takeBack }])
+      throw fromFailure(answer.failure)
+    }
+    this.observe(answer.view)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const notes = this.void()
+    if (notes.length > 0 || this.offers.length > 0) await this.exchange(0, notes)
+  }
+
+  /** From here on this page does not send its offers. */
+  #disarm(): string[] {
+    const ids = this.offers.map((offer) => offer.id)
+    this.offers = []
+    return ids
+  }
+
+  #mayOffer(): boolean {
+    return this.#context.isVisible() && this.#context.isOnline() && !this.#isClosed
+  }
+
+  #mayGiveBack(): boolean {
+    return performance.now() - this.#gaveBackAt > GIVE_BACK_PAUSE_MS
+  }
+
+  #keepsNothing(): boolean {
+    return this.view?.reserve === 0 || this.view?.storage === 'memory'
+  }
+
+  #leaveNotes(notes: Note[]): void {
+    this.#context.parting.leave(this.target, notes)
+    this.#left?.push(...notes)
+  }
+
+  async #giveBack(ranges: Range[]): Promise<void> {
+    this.#gaveBackAt = performance.now()
+    await this.#context.parting.giveBack(this.target, ranges)
+    // Still here: what became of it comes out at a check-in.
+    if (!this.#isClosed) this.#context.link.hurry()
+  }
+
+  #nextId(): string {
+    return `${this.#context.page}:${this.#exchanges++}`
+  }
+}

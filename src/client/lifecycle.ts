@@ -1,0 +1,30 @@
+/** The page's comings and goings, as plain calls. Where there is no document (a worker, a service worker) only connectivity speaks. */
+
+export interface LifecycleCallbacks {
+  /** The page cannot be seen any more and may be killed without another word (H4). */
+  hidden(): void
+  /** The page goes: no promise started from here will be waited for (H5). */
+  leave(): void
+  /** The page is seen again, possibly after a stay in the back/forward cache (H6). */
+  shown(): void
+  /** The browser believes that the network is back, or gone. Hints. */
+  online(): void
+  offline(): void
+}
+
+/** @returns stops listening */
+export function watchLifecycle({ hidden, leave, shown, online, offline }: LifecycleCallbacks): () => void {
+  const stop = new AbortController()
+  const on = (target: Partial<EventTarget>, type: string, run: (event: Event) => void) =>
+    target.addEventListener?.(type, run, { signal: stop.signal })
+  on(globalThis as Partial<EventTarget>, 'online', online)
+  on(globalThis as Partial<EventTarget>, 'offline', offline)
+  if (typeof document !== 'undefined') {
+    on(document, 'freeze', hidden)
+    on(document, 'resume', shown)
+    on(document, 'visibilitychange', () => (document.visibilityState === 'hidden' ? hidden() : shown()))
+    on(window, 'pagehide', leave)
+    on(window, 'pageshow', (event) => (event as PageTransitionEvent).persisted && shown())
+  }
+  return () => stop.abort()
+}

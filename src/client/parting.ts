@@ -1,0 +1,127 @@
+/**
+ * What a page does when it goes and has no time: a note of what is left, in two places at once, and a request that gives the surplus back.
+ * Everything is started synchronously inside the handler; nothing is read first, nothing is awaited (FACTS: only that gets out).
+ */
+import type { OwnerConfig, Target } from '../core/contract.js'
+import { isNote, NOTES_STORE, notesKeyPrefix, type SeriesKey } from '../core/parting.js'
+import type { Range } from '../core/range.js'
+import { returnUrl } from '../core/requests.js'
+import type { Note } from '../core/state.js'
+
+export class Parting {
+  readonly #config: OwnerConfig
+  #db: IDBDatabase | undefined
+  #isOpening = false
+  /** `localStorage` keys of notes that are there, as far as this page knows. */
+  readonly #stored = new Set<string>()
+  /** Headers of the last request: there is no time to ask for new ones. */
+  headers: Record<string, string> = {}
+
+  constructor(config: OwnerConfig) {
+    this.#config = config
+    if (config.headers !== 'ask') this.headers = config.headers
+  }
+
+  /** Opens the connection that the last note is written through. To be called when the owner has created the database. */
+  prepare(): void {
+    if (this.#isOpening || typeof indexedDB === 'undefined') return
+    this.#isOpening = true
+    const request = indexedDB.open(this.#config.name)
+    const forget = () => {
+      this.#db = undefined
+      this.#isOpening = false
+    }
+    request.onerror = forget
+    // Not there any more: making it would leave the owner a database without its stores.
+    request.onupgradeneeded = () => request.transaction!.abort()
+    request.onsuccess = () => {
+      const db = request.result
+      this.#db = db
+      db.onclose = forget
+      db.onversionchange = () => {
+        db.close()
+        forget()
+      }
+    }
+  }
+
+  /** Notes that earlier pages left in `localStorage` for this collection; {@link forget} them once they are settled. */
+  read(target: Target): Note[] {
+    const prefix = this.#storagePrefix(target)
+    const notes: Note[] = []
+    attempt(() => {
+      for (const key of Object.keys(localStorage).filter((each) => each.startsWith(prefix))) {
+        this.#stored.add(key)
+        attempt(() => {
+          const note = JSON.parse(localStorage.getItem(key)!)
+          if (isNote(note)) notes.push(note)
+        })
+      }
+    })
+    return notes
+  }
+
+  forget(target: Target, notes: readonly Note[]): void {
+    if (this.#stored.size === 0) return
+    const prefix = this.#storagePrefix(target)
+    for (const note of notes) {
+      const key = prefix + idOf(note)
+      if (this.#stored.delete(key)) attempt(() => localStorage.removeItem(key))
+    }
+  }
+
+  leave(target: Target, notes: readonly Note[]): void {
+    const prefix = this.#storagePrefix(target)
+    for (const note of notes) {
+      this.#stored.add(prefix + idOf(note))
+      attempt(() => localStorage.setItem(prefix + idOf(note), JSON.stringify(note)))
+    }
+    attempt(() => {
+      if (!this.#db || notes.length === 0) return
+      const tx = this.#db.transaction(NOTES_STORE, 'readwrite')
+      for (const note of notes) tx.objectStore(NOTES_STORE).put(note, [...this.#key(target), idOf(note)])
+      tx.commit()
+    })
+  }
+
+  /**
+   * Highest range first: the server's counter can only step back from its end. Each is sent once (H8), before this returns;
+   * its promise resolves when the answers are here, if the page still is.
+   */
+  async giveBack(target: Target, ranges: readonly Range[]): Promise<void> {
+    const sent = [...ranges]
+      .sort((a, b) => b.from - a.from)
+      .map((range) =>
+        fetch(returnUrl(this.#config.url, target, range), {
+          // Our server takes POST, which needs no preflight; RavenDB knows only PUT.
+          method: range.token ? 'POST' : 'PUT',
+          keepalive: true,
+          headers: this.headers,
+          credentials: this.#config.credentials ?? 'same-origin',
+        }),
+      )
+    await Promise.allSettled(sent)
+  }
+
+  close(): void {
+    this.#db?.close()
+    this.#db = undefined
+  }
+
+  #key({ database, tag, separator }: Target): SeriesKey {
+    return [this.#config.url, database, tag + separator]
+  }
+
+  #storagePrefix(target: Target): string {
+    return notesKeyPrefix(this.#config.name, this.#key(target))
+  }
+}
+
+const idOf = (note: Note): string => ('exchange' in note ? note.exchange : note.lease)
+
+/** A page on its way out can only try: storage may be full, closed or forbidden. What fails here costs a gap. */
+function attempt(act: () => void): void {
+  try {
+    act()
+  } catch {}
+}

@@ -1,0 +1,93 @@
+/**
+ * Check-in: the device shows its lease tokens, the server swaps each for a new one. Pure transitions.
+ * Guarantees that an offer whose fate was unknown comes back only when no request under its old token can take it away any more (H12),
+ * and that a copy of this device's storage stops using what the other copy went on with (H13).
+ */
+
+import { insert, type Range, size, total } from './range.js'
+import type { DeviceState, Lease, Offer } from './state.js'
+import type { CheckInAnswer, CheckInRequest } from './wire.js'
+
+/** Checking in more often than this, as when a page is reloaded again and again, would tell nothing new. */
+const REST_MS = 60_000
+
+/**
+ * Is there something to ask: a give-back of unknown fate, or tokens that have not been shown for a while?
+ * @param date the device's clock; it paces, and decides nothing (H19)
+ */
+export function isCheckInDue(state: DeviceState, date: number): boolean {
+  const isFateUnknown = state.offers.some((offer) => offer.isSent && offer.range.token)
+  const isRecent = state.checkedIn !== undefined && Math.abs(date - state.checkedIn) < REST_MS
+  return isFateUnknown || (!isRecent && everything(state).some((range) => range.token))
+}
+
+/** The request to send, stored before it is sent: the pending one, or a new one. Undefined when nothing held has a token. */
+export function beginCheckIn(state: DeviceState, id: string): { state: DeviceState; request?: CheckInRequest } {
+  if (state.checkIn) return { state, request: state.checkIn }
+  const next = new Map<string, number>()
+  for (const { token, from } of everything(state)) if (token) next.set(token, Math.min(from, next.get(token) ?? from))
+  if (next.size === 0) return { state }
+  const request = { id, leases: [...next].slice(0, MAX_LEASES).map(([lease, lowest]) => ({ lease, next: lowest })) }
+  return { state: { ...state, checkIn: request }, request }
+}
+
+/** Takes the answer over: once, however many tabs saw it. */
+export function applyCheckIn(state: DeviceState, id: string, answer: CheckInAnswer, date: number): DeviceState {
+  if (state.checkIn?.id !== id) return state
+  const { checkIn, ...rest } = state
+  return checkIn.leases.reduce<DeviceState>(
+    (applied, { lease }, i) => {
+      const fate = answer.leases[i]
+      if (!fate || 'unknown' in fate) return applied
+      return 'superseded' in fate ? dropForked(applied, lease) : renew(applied, lease, fate.lease, fate.high)
+    },
+    { ...rest, checkedIn: date },
+  )
+}
+
+/** A check-in that will never be answered usefully. */
+export function dropCheckIn(state: DeviceState, id: string): DeviceState {
+  if (state.checkIn?.id !== id) return state
+  const { checkIn: _, ...rest } = state
+  return rest
+}
+
+/** The server's limit of leases per check-in; the others' turn comes next time. */
+const MAX_LEASES = 100
+
+const everything = ({ ranges, leases, offers }: DeviceState): Range[] => [
+  ...ranges,
+  ...leases.map(({ range }) => range),
+  ...offers.map(({ range }) => range),
+]
+
+/** Up to `high` the numbers are still ours, offers included; above it a give-back has arrived. */
+function renew(state: DeviceState, token: string, newToken: string, high: number): DeviceState {
+  const renewed = (range: Range): Range => ({ ...range, token: newToken, to: Math.min(range.to, high) })
+  const isOurs = (range: Range) => range.token === token
+  const back = state.offers.filter(({ range }) => isOurs(range)).map(({ range }) => renewed(range))
+  const free = state.ranges.map((range) => (isOurs(range) ? renewed(range) : range))
+  return {
+    ...state,
+    ranges: [...free, ...back].reduce<Range[]>(insert, []),
+    leases: state.leases.flatMap((lease) => {
+      if (!isOurs(lease.range)) return lease
+      const range = renewed(lease.range)
+      return size(range) > 0 ? { ...lease, range } : []
+    }),
+    offers: state.offers.filter(({ range }) => !isOurs(range)),
+  }
+}
+
+function dropForked(state: DeviceState, token: string): DeviceState {
+  const isDropped = ({ range }: Lease | Offer) => range.token === token
+  const dropped = [...state.ranges.filter((range) => range.token === token), ...state.leases.filter(isDropped).map(({ range }) => range)]
+  return {
+    ...state,
+    ranges: state.ranges.filter((range) => range.token !== token),
+    leases: state.leases.filter((lease) => !isDropped(lease)),
+    offers: state.offers.filter((offer) => !isDropped(offer)),
+    issued: Math.max(state.issued, ...dropped.map((range) => range.to)),
+    gaps: { ...state.gaps, fork: state.gaps.fork + total(dropped) },
+  }
+}

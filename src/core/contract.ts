@@ -1,0 +1,85 @@
+/**
+ * What a page and the owner of this device's ranges say to each other. Plain data only, so that it crosses to a worker;
+ * expected failures are values. Every method is safe to lose: an answer that never arrives costs a gap, not a duplicate.
+ */
+
+import type { Failure } from './errors.js'
+import type { Exchange, Exchanged, Gaps } from './state.js'
+
+/** One collection of one database, with the separator its ids are made with. */
+export interface Target {
+  database: string
+  tag: string
+  separator: string
+  /** Ids to keep for offline work, unless `reserve(n)` has set another target on this device. */
+  reserve: number
+}
+
+export interface OwnerConfig {
+  /** Absolute URL of the HiLo server, without a slash at its end. */
+  url: string
+  /** Name of the IndexedDB database. */
+  name: string
+  /** Sent with every request; `'ask'`: the page is asked each time. */
+  headers: Record<string, string> | 'ask'
+  credentials?: RequestCredentials
+  /** Milliseconds one request may take. */
+  timeout: number
+}
+
+/** What the owner asks or tells the page. */
+export interface OwnerCallbacks {
+  /** Headers of the next request (tokens). */
+  headers(): Promise<Record<string, string>>
+  /** Something changed that this page did not do itself. */
+  changed(target: Target, view: View): void
+}
+
+/** The device's side of a collection's status. */
+export interface View {
+  /** Numbers neither leased nor offered. */
+  free: number
+  reserve: number
+  /** Of the free ones, how many exceed the reserve and could be offered to a page. */
+  surplus: number
+  gaps: Gaps
+  /** When this device last checked in: its tokens are new since. */
+  checkedIn?: number
+  isClaiming: boolean
+  /** The last claim's failure; gone with the next success. */
+  failure?: Failure
+  storage: StorageKind
+  /** Did the server answer the last time it was asked? Undefined: not asked yet. */
+  isReachable?: boolean
+}
+
+/** `memory`: nothing survives the page. `best-effort`: the browser may evict it when space is short. */
+export type StorageKind = 'persistent' | 'best-effort' | 'memory'
+
+export type Reserve = Pick<Exchange, 'page' | 'takeBack'> & { count: number }
+
+export type Release = Pick<Exchange, 'page' | 'id' | 'notes' | 'takeBack'>
+
+/** What tabs tell each other of a collection. */
+export type Seen = Pick<View, 'free' | 'reserve' | 'surplus' | 'gaps' | 'checkedIn'>
+
+export type Answer<T> = ({ view: View } & T) | { failure: Failure }
+
+export interface Owner {
+  /** First call. Starts opening the storage; does not wait for it. */
+  open(config: OwnerConfig, callbacks: OwnerCallbacks): void
+  /** One strict transaction: settles, carves and offers. Never waits for the network. */
+  exchange(target: Target, request: Exchange): Promise<Answer<Exchanged>>
+  /** Asks the server until `want` numbers are free, once; several callers share one request. */
+  claim(target: Target, want: number): Promise<Answer<object>>
+  /** Sets the target durably and fills up to it. */
+  reserve(target: Target, request: Reserve): Promise<Answer<object>>
+  /** Settles what the page brings, then sends every free number back to the server. */
+  release(target: Target, request: Release): Promise<Answer<object>>
+  /** `false`: no request until `true` again (an app's own offline switch). */
+  setOnline(isOnline: boolean): void
+  /** Connectivity, or the kind of storage, may have changed: what waits for a retry is tried now. */
+  hurry(): void
+  /** Stops timers and closes the storage. */
+  close(): void
+}

@@ -1,0 +1,178 @@
+/**
+ * How a device's state changes: pure `(state, event) → state` functions, each meant to run inside one storage transaction.
+ * Guarantees: a number is in at most one of `ranges`, `leases` and `offers`, and leaves them only to be issued, to go back
+ * to the server, or to become a gap.
+ */
+import { HiloError } from './errors.js'
+import { isNote } from './parting.js'
+import { insert, overlaps, type Range, takeHighest, takeLowest, total } from './range.js'
+import { claimSize } from './sizes.js'
+import type { Claim, DeviceState, Exchange, Exchanged, ExchangeNote, Grant, LeaseNote, Note, Offer } from './state.js'
+
+import { writeOffOldest } from './write-off.js'
+
+/** Settles every note whose lease is still outstanding; a lease is settled once, whichever copy of its note comes first (H5). */
+export function settle(state: DeviceState, notes: readonly Note[]): DeviceState {
+  return notes.filter(isNote).reduce((settled, note) => {
+    if ('exchange' in note) return disown(settled, note)
+    const next = settleLease(settled, note)
+    return note.givenBack ? settleOffer(next, note.lease) : next
+  }, state)
+}
+
+function disown(state: DeviceState, { exchange, takeBack }: ExchangeNote): DeviceState {
+  const isOfExchange = (id: string) => id.startsWith(`${exchange}.`)
+  const leases = state.leases.filter(({ id }) => isOfExchange(id)).map(({ id, range }) => ({ lease: id, next: range.from }))
+  const offers = state.offers.filter(({ id, isSent }) => !isSent && (isOfExchange(id) || takeBack.includes(id)))
+  return leases.reduce(settleLease, returnOffers(state, offers))
+}
+
+function settleLease(state: DeviceState, note: LeaseNote): DeviceState {
+  const lease = state.leases.find(({ id }) => id === note.lease)
+  if (!lease) return state
+  const { from, to } = lease.range
+  // A note is not trusted either: what it does not say clearly counts as burnt.
+  const next = Number.isSafeInteger(note.next) ? Math.min(Math.max(note.next, from), to + 1) : to + 1
+  const rest = { ...lease.range, from: next }
+  const settled = {
+    ...state,
+    leases: state.leases.filter((other) => other !== lease),
+    issued: next > from ? Math.max(state.issued, next - 1) : state.issued,
+  }
+  if (!note.givenBack) return { ...settled, ranges: insert(state.ranges, rest) }
+  return next > to ? settled : { ...settled, offers: [...state.offers, { id: lease.id, page: '', range: rest }] }
+}
+
+/** An offer that was sent: with a token the server can still tell what became of it; without one nobody ever can, and it is forgotten (H12). */
+function settleOffer(state: DeviceState, id: string): DeviceState {
+  return {
+    ...state,
+    offers: state.offers.flatMap((offer) => (offer.id !== id ? offer : offer.range.token ? { ...offer, isSent: true as const } : [])),
+  }
+}
+
+/**
+ * Settles what a page brings, then carves what it wants, lowest numbers first, then offers it what exceeds `keep`,
+ * highest first: those the server can take back. A request that comes again, after its answer was lost with a worker,
+ * is answered the same way.
+ */
+export function exchange(state: DeviceState, request: Exchange, keep: number): { state: DeviceState } & Exchanged {
+  const isOfRequest = ({ id }: { id: string }) => id.startsWith(`${request.id}.`)
+  const answer = (next: DeviceState) => ({
+    state: next,
+    leases: next.leases.filter(isOfRequest),
+    offers: next.offers.filter(isOfRequest),
+    outstanding: next.leases.filter(({ id }) => id.startsWith(request.page)),
+  })
+  if (state.leases.some(isOfRequest) || state.offers.some(isOfRequest)) return answer(state)
+
+  let next = settle(state, request.notes)
+  for (const cut of request.cuts) next = cutLease(next, cut.lease, cut.to)
+  next = takeBack(next, request.page, request.takeBack)
+
+  const { taken, rest } = takeLowest(next.ranges, request.want)
+  const leases = taken.map((range, i) => ({ id: `${request.id}.${i}`, range }))
+  next = writeOffOldest({ ...next, ranges: rest, leases: [...next.leases, ...leases] })
+  return answer(request.offer ? setAside(next, request.page, request.id, keep).state : next)
+}
+
+/** Sets what exceeds `keep` aside for a page to give back, durably before any request can be sent (H8). */
+export function setAside(state: DeviceState, page: string, id: string, keep: number): { state: DeviceState; offers: Offer[] } {
+  const returnable = state.ranges.filter((range) => isReturnable(state, range))
+  const { taken, rest } = takeHighest(returnable, surplus(state, keep))
+  if (taken.length === 0) return { state, offers: [] }
+  const offers = taken.map((range, i) => ({ id: `${id}.offer${i}`, page, range }))
+  const kept = state.ranges.filter((range) => !isReturnable(state, range))
+  return { state: { ...state, ranges: rest.reduce(insert, kept), offers: [...state.offers, ...offers] }, offers }
+}
+
+/** How many free numbers exceed `keep` and can go back to the server. */
+export function surplus(state: DeviceState, keep: number): number {
+  const returnable = total(state.ranges.filter((range) => isReturnable(state, range)))
+  return Math.max(0, Math.min(returnable, total(state.ranges) - keep))
+}
+
+/** A server without tokens takes every return for its own: only the node that granted a range may get it (H9). */
+const isReturnable = ({ serverTag }: DeviceState, range: Range): boolean => range.token !== undefined || range.serverTag === serverTag
+
+/** The claim to send, stored before it is sent: the pending one, or a new one when fewer than `want` numbers are free. */
+export function beginClaim(state: DeviceState, id: string, want: number, reserve: number): { state: DeviceState; claim?: Claim } {
+  if (state.claim) return { state, claim: state.claim }
+  const free = total(state.ranges)
+  if (free >= want) return { state }
+  const claim = { id, ...claimSize(free, state.reserve ?? reserve, want, state.last), lastMax: highest(state) }
+  return { state: { ...state, claim }, claim }
+}
+
+/**
+ * Adds what the server granted. A grant with a lease token answers one claim and is added once, however many tabs
+ * saw the answer; without a token every answer is a grant of its own (RavenDB).
+ * @throws HiloError `invalid-response` when the grant overlaps what this device already holds
+ */
+export function addGrant(state: DeviceState, claimId: string, { range, last }: Grant): DeviceState {
+  const isPending = state.claim?.id === claimId
+  if (range.token && !isPending) return state
+  const { claim, ...rest } = state
+  const clash = heldRanges(state).find((other) => overlaps(other, range) && !wasReturned(state, other))
+  if (clash)
+    throw new HiloError(
+      'invalid-response',
+      `The server granted ${range.from}–${range.to}, but this device already holds ${clash.from}–${clash.to} of it. ` +
+        'The answer was dropped. Was the server restored from a backup? Raise its floor: `offline-hilo raise-floor`.',
+    )
+  return {
+    ...rest,
+    ...(claim && !isPending && { claim }),
+    ranges: insert(state.ranges, range),
+    // What the server grants again did reach it.
+    offers: state.offers.filter((offer) => !overlaps(offer.range, range)),
+    serverTag: range.serverTag,
+    ...(last && { last }),
+  }
+}
+
+/** Forgets a claim whose answer can never be used, so that the next one is a new claim. */
+export function dropClaim(state: DeviceState, claimId: string): DeviceState {
+  if (state.claim?.id !== claimId) return state
+  const { claim: _, ...rest } = state
+  return rest
+}
+
+/** What was offered under a token and is granted again did reach the server, though no note of it was left (H12). */
+const wasReturned = ({ offers }: DeviceState, range: Range): boolean =>
+  range.token !== undefined && offers.some((offer) => offer.range === range)
+
+/** All numbers that this device has not let go of. */
+const heldRanges = ({ ranges, leases, offers }: DeviceState): Range[] => [
+  ...ranges,
+  ...leases.map((lease) => lease.range),
+  ...offers.filter((offer) => !offer.isSent).map((offer) => offer.range),
+]
+
+/** Highest number that was issued or still may be: the server must not grant at or below it (H20). */
+const highest = (state: DeviceState): number => Math.max(state.issued, ...heldRanges(state).map((range) => range.to))
+
+function cutLease(state: DeviceState, id: string, to: number): DeviceState {
+  const lease = state.leases.find((other) => other.id === id)
+  if (!lease || to >= lease.range.to || to < lease.range.from) return state
+  const kept = { ...lease, range: { ...lease.range, to } }
+  return {
+    ...state,
+    ranges: insert(state.ranges, { ...lease.range, from: to + 1 }),
+    leases: state.leases.map((other) => (other === lease ? kept : other)),
+  }
+}
+
+/** Only the page that an offer was made to may have it taken back: nobody else knows whether it was sent. */
+export function takeBack(state: DeviceState, page: string, ids: readonly string[]): DeviceState {
+  return returnOffers(
+    state,
+    state.offers.filter((offer) => offer.page === page && !offer.isSent && ids.includes(offer.id)),
+  )
+}
+
+const returnOffers = (state: DeviceState, offers: readonly Offer[]): DeviceState => ({
+  ...state,
+  ranges: offers.reduce((ranges, offer) => insert(ranges, offer.range), state.ranges),
+  offers: state.offers.filter((offer) => !offers.includes(offer)),
+})

@@ -1,0 +1,89 @@
+/**
+ * The one error of this package, and its plain form.
+ * Comlink keeps only `name`, `message` and `stack` of an error, so failures cross realms as {@link Failure} data
+ * and become a {@link HiloError} again at the public edge.
+ */
+
+/** What happened, for code to act on. The message says what it means and what to do. */
+export type HiloErrorCode =
+  /** No number is left on this device and the server gave none. */
+  | 'exhausted'
+  /** A `…Sync` call found no lease in this page; `await hilo.warm(collection)` first. */
+  | 'not-leased'
+  /** The call's `timeout` passed. */
+  | 'timeout'
+  /** The call's `signal` was aborted. */
+  | 'aborted'
+  /** `hilo.close()` was called. */
+  | 'closed'
+  /** The server answered, and said no. */
+  | 'server-refused'
+  /** No answer: offline, a dead server, or a request that timed out. */
+  | 'server-unreachable'
+  /** The server's answer is not a HiLo answer, or contradicts what this device holds. */
+  | 'invalid-response'
+  /** A range above `Number.MAX_SAFE_INTEGER`, which JavaScript cannot count through. */
+  | 'unsafe-range'
+  /** A collection name, count or option that cannot be used. */
+  | 'invalid-collection'
+  | 'invalid-argument'
+  /** IndexedDB failed or did not answer; nothing was handed out. */
+  | 'storage-failed'
+  /** A newer version of this package runs in another tab; reload this page. */
+  | 'outdated'
+  /** This device's storage is a copy of one that went on elsewhere; its ranges were dropped. */
+  | 'forked'
+
+/** A {@link HiloError} as plain data: what crosses between worker and page. */
+export interface Failure {
+  code: HiloErrorCode
+  message: string
+  /** HTTP status, when the server answered. */
+  status?: number
+  /** Milliseconds the server asked to wait (`Retry-After`). */
+  retryAfter?: number
+  cause?: Failure | string
+}
+
+/** Every error this package throws. */
+export class HiloError extends Error {
+  override readonly name = 'HiloError'
+  readonly code: HiloErrorCode
+  /** HTTP status, when the server answered. */
+  readonly status: number | undefined
+  /** Milliseconds the server asked to wait (`Retry-After`). */
+  readonly retryAfter: number | undefined
+
+  constructor(code: HiloErrorCode, message: string, details: { cause?: unknown; status?: number; retryAfter?: number } = {}) {
+    super(message, 'cause' in details ? { cause: details.cause } : undefined)
+    this.code = code
+    this.status = details.status
+    this.retryAfter = details.retryAfter
+  }
+}
+
+/** Plain data that {@link fromFailure} turns back into the same error. An error of another kind becomes `fallback`. */
+export function toFailure(error: unknown, fallback: HiloErrorCode): Failure {
+  if (!(error instanceof HiloError)) return { code: fallback, message: String((error as Error)?.message ?? error) }
+  const { code, message, status, retryAfter, cause } = error
+  return {
+    code,
+    message,
+    ...(status !== undefined && { status }),
+    ...(retryAfter !== undefined && { retryAfter }),
+    ...(cause !== undefined && { cause: cause instanceof HiloError ? toFailure(cause, code) : String(cause) }),
+  }
+}
+
+export function fromFailure(failure: Failure): HiloError {
+  const { code, message, cause, ...details } = failure
+  return new HiloError(code, message, {
+    ...details,
+    ...(cause !== undefined && { cause: typeof cause === 'string' ? cause : fromFailure(cause) }),
+  })
+}
+
+/** Will asking again later help? A refusal that is not about load or timing needs a human. */
+export function isTemporary({ code, status }: Failure): boolean {
+  return code === 'server-unreachable' || (code === 'server-refused' && (status === 408 || status === 429 || status! >= 500))
+}

@@ -1,0 +1,27 @@
+/** The addresses of the HiLo wire, for the source and for the page's parting request. Every value is encoded. */
+import type { Target } from './contract.js'
+import type { Range } from './range.js'
+import type { Claim } from './state.js'
+
+export function nextUrl(url: string, target: Target, claim: Claim): string {
+  return hiloUrl(url, target, 'next', {
+    tag: target.tag,
+    lastBatchSize: claim.lastBatchSize,
+    lastRangeAt: claim.lastRangeAt,
+    identityPartsSeparator: target.separator,
+    lastMax: claim.lastMax,
+    claim: claim.id,
+  })
+}
+
+/** Gives back all of `range`: what the server may grant again starts at `range.from`. */
+export function returnUrl(url: string, target: Target, range: Range): string {
+  return hiloUrl(url, target, 'return', { tag: target.tag, end: range.to, last: range.from - 1, lease: range.token })
+}
+
+export const checkInUrl = (url: string, database: string): string => `${url}/databases/${encodeURIComponent(database)}/hilo/checkin`
+
+function hiloUrl(url: string, { database }: Target, action: string, query: Record<string, string | number | undefined>): string {
+  const pairs = Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : `${key}=${encodeURIComponent(value)}`))
+  return `${url}/databases/${encodeURIComponent(database)}/hilo/${action}?${pairs.join('&')}`
+}

@@ -1,0 +1,114 @@
+/** What this device durably knows of one collection, and the words pages and transitions use about it. Types and the empty state only. */
+import type { Range } from './range.js'
+import type { CheckInRequest } from './wire.js'
+
+/** Numbers carved off for one page. Only that page issues them. */
+export interface Lease {
+  id: string
+  range: Range
+}
+
+/** Surplus set aside so that one page may give it back at `pagehide`. Nobody uses it until its fate is known (H12). */
+export interface Offer {
+  id: string
+  page: string
+  range: Range
+  /** The request is on its way or was lost; only the server can tell. */
+  isSent?: true
+}
+
+/** A claim that was or will be sent. Kept until its answer is stored, so that a retry asks for the same grant (H11). */
+export interface Claim {
+  id: string
+  lastBatchSize: number
+  lastRangeAt?: string
+  lastMax: number
+}
+
+/** Where numbers went that nobody will ever issue; upper bounds, counted when they are written off. */
+export interface Gaps {
+  /** Leased to a page that was killed. */
+  crash: number
+  /** Offered or given back, and lost on the way. */
+  giveBack: number
+  /** Dropped because this device turned out to be a copy. */
+  fork: number
+}
+
+export interface DeviceState {
+  version: typeof STATE_VERSION
+  /** Free numbers, sorted. */
+  ranges: Range[]
+  leases: Lease[]
+  offers: Offer[]
+  claim?: Claim
+  /** Target set by `reserve(n)`; the option's value otherwise. */
+  reserve?: number
+  /** Size and server time of the last grant, echoed in the next claim (H19). */
+  last?: { size: number; at: string }
+  /** The node that answered last. */
+  serverTag?: string
+  /** Highest number a page may have issued. */
+  issued: number
+  gaps: Gaps
+  /** The check-in that was or will be sent, kept until its answer is stored. */
+  checkIn?: CheckInRequest
+  /** When the last one was answered, by this device's clock. */
+  checkedIn?: number
+}
+
+/** A page's last word on what it will never use again. */
+export type Note = LeaseNote | ExchangeNote
+
+/** Everything below `next` is burnt, the rest comes back; or, with `givenBack`, the page sent the rest to the server. */
+export interface LeaseNote {
+  /** Id of the lease or offer. */
+  lease: string
+  next: number
+  givenBack?: true
+}
+
+/** The page went before it heard the answer: whatever the exchange gave it comes back whole. */
+export interface ExchangeNote {
+  exchange: string
+  /** Offers that the page had disarmed for it. */
+  takeBack: readonly string[]
+}
+
+/** One page's turn: what it settles and what it wants, in a single transaction. */
+export interface Exchange {
+  page: string
+  /** Unique among all exchanges, and begins with `page`; the new leases and offers are named after it. */
+  id: string
+  want: number
+  notes: readonly Note[]
+  /** Leases the page goes on using, but only up to `to`. */
+  cuts: readonly { lease: string; to: number }[]
+  /** Offers the page disarmed: it will not send them. */
+  takeBack: readonly string[]
+  /** Set the surplus above `reserve` aside for this page to give back. */
+  offer: boolean
+}
+
+export interface Exchanged {
+  leases: Lease[]
+  offers: Offer[]
+  /** All leases of this page, with their tokens of today. */
+  outstanding: Lease[]
+}
+
+export interface Grant {
+  range: Range
+  last?: { size: number; at: string }
+}
+
+export const STATE_VERSION = 1
+
+export const emptyState = (): DeviceState => ({
+  version: STATE_VERSION,
+  ranges: [],
+  leases: [],
+  offers: [],
+  issued: 0,
+  gaps: { crash: 0, giveBack: 0, fork: 0 },
+})

@@ -1,0 +1,108 @@
+/**
+ * The HiLo wire: the JSON shapes, the capacity table and the time format that client and server share.
+ * RavenDB's protocol exactly; the fields of our extension are marked. Pure: no clock, no I/O.
+ * Source: https://docs.ravendb.net (HiLo algorithm), reproduced with the official clients.
+ */
+
+/** Body of a successful `GET /databases/{db}/hilo/next`. */
+export interface NextAnswer {
+  /** What stands before the number: `orders/`. */
+  Prefix: string
+  Low: number
+  High: number
+  /** Capacity of this range; the client sends it as `lastBatchSize` next time. */
+  LastSize: number
+  /** Node that granted the range: `A`. */
+  ServerTag: string
+  /** The server's own time string, 7 fraction digits; the client echoes it, never interprets it. */
+  LastRangeAt: string
+  /** Extension: opaque, unguessable token of the grant. Absent from a real RavenDB. */
+  Lease?: string
+}
+
+/** Body of `POST /databases/{db}/hilo/next` (extension): claims for several collections in one round trip. */
+export interface NextManyRequest {
+  /** A UUID. Sent again with it, every collection is answered with the same grant. */
+  claim: string
+  collections: {
+    tag: string
+    /** What `lastBatchSize` without `lastRangeAt` asks for. */
+    count: number
+    /** Default 0. */
+    lastMax?: number
+    /** Default `/`. */
+    identityPartsSeparator?: string
+  }[]
+}
+
+/** Its answer, 201 or (nothing new) 200: one entry per collection of the request, in its order; a refusal of one does not keep back the others. */
+export interface NextManyAnswer {
+  collections: (NextAnswer | ErrorAnswer)[]
+}
+
+/**
+ * Body of `POST /databases/{db}/hilo/checkin` (extension): every lease this device holds numbers of.
+ * Sent again with the same `id` it is answered the same way.
+ */
+export interface CheckInRequest {
+  /** A UUID. */
+  id: string
+  leases: {
+    lease: string
+    /** The lowest number of the lease that is not known to be issued. */
+    next: number
+  }[]
+}
+
+/** Its answer, 200: one entry per lease of the request, in its order. */
+export interface CheckInAnswer {
+  leases: (
+    | {
+        /** The new token. Returns under the old one are ignored from now on. */
+        lease: string
+        /** Highest number that is still the device's; below the request's `next` when everything was given back. */
+        high: number
+      }
+    /** Checked in by another copy of this device before, or gone from the ledger (a server restored from an older backup). */
+    | { superseded: true }
+    /** Written by another server: whoever granted it may be behind the same address another time. */
+    | { unknown: true }
+  )[]
+}
+
+/** Body of every refusal. */
+export interface ErrorAnswer {
+  Url: string
+  Type: string
+  Message: string
+  Error: string
+}
+
+/** Smallest capacity the protocol grants. */
+export const MIN_CAPACITY = 32
+/** The doubling of a capacity stops here (RavenDB). */
+export const MAX_DOUBLED_CAPACITY = 1_048_576
+
+/**
+ * How many numbers a claim is granted.
+ * @param lastBatchSize the `LastSize` of the client's previous range, 0 when it has none
+ * @param age milliseconds since the client's previous range, `undefined` when it sent none or it did not parse
+ */
+export function capacity(lastBatchSize: number, age: number | undefined): number {
+  if (age === undefined) return Math.max(MIN_CAPACITY, lastBatchSize)
+  if (age < 30_000) return Math.min(Math.max(MIN_CAPACITY, lastBatchSize * 2), MAX_DOUBLED_CAPACITY)
+  if (age <= 60_000) return Math.max(MIN_CAPACITY, lastBatchSize)
+  return Math.max(MIN_CAPACITY, Math.floor(lastBatchSize / 2))
+}
+
+/** A time as RavenDB writes it: `2026-11-21T07:09:21.4660000Z`. It parses only with exactly 7 fraction digits. */
+export function formatServerTime(time: number): string {
+  return new Date(time).toISOString().replace('Z', '0000Z')
+}
+
+/** Milliseconds since the epoch, or `undefined` for anything {@link formatServerTime} would not write. */
+export function parseServerTime(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z?$/.test(text)) return undefined
+  const time = Date.parse(`${text.slice(0, 23)}Z`)
+  return Number.isNaN(time) ? undefined : time
+}

@@ -1,0 +1,50 @@
+/**
+ * Numbers that nobody will bring back, counted as gaps. Pure transitions.
+ * Guarantees that a number written off is never free again, so that being wrong about a page's death costs a gap and nothing else.
+ */
+
+import { total } from './range.js'
+import type { DeviceState, Lease, Offer } from './state.js'
+
+/** Leases, and offers, remembered as outstanding; a page that was killed never settles its own, and the oldest go first. */
+const MAX_OUTSTANDING = 64
+
+export const writeOffOldest = (state: DeviceState): DeviceState =>
+  state.leases.length > MAX_OUTSTANDING || state.offers.length > MAX_OUTSTANDING
+    ? writeOff(state, state.leases.slice(0, -MAX_OUTSTANDING), state.offers.slice(0, -MAX_OUTSTANDING))
+    : state
+
+/** The pages that hold leases of this device, or offers they may still send. */
+export function pagesOf({ leases, offers }: DeviceState): Set<string> {
+  return new Set([...leases.map(({ id }) => pageOf(id)), ...offers.filter((offer) => !offer.isSent).map(({ page }) => page)])
+}
+
+/** These pages did not answer: what they hold is lost, but for offers with a token, of which the server knows what became. */
+export function bury(state: DeviceState, pages: ReadonlySet<string>): DeviceState {
+  const isDead = ({ page, isSent }: Offer) => !isSent && pages.has(page)
+  const asked = {
+    ...state,
+    offers: state.offers.map((offer) => (isDead(offer) && offer.range.token ? { ...offer, isSent: true as const } : offer)),
+  }
+  return writeOff(
+    asked,
+    asked.leases.filter(({ id }) => pages.has(pageOf(id))),
+    asked.offers.filter(isDead),
+  )
+}
+
+function writeOff(state: DeviceState, leases: readonly Lease[], offers: readonly Offer[]): DeviceState {
+  if (leases.length + offers.length === 0) return state
+  const leased = leases.map(({ range }) => range)
+  const offered = offers.map(({ range }) => range)
+  return {
+    ...state,
+    leases: state.leases.filter((lease) => !leases.includes(lease)),
+    offers: state.offers.filter((offer) => !offers.includes(offer)),
+    issued: Math.max(state.issued, ...leased.map((range) => range.to)),
+    gaps: { ...state.gaps, crash: state.gaps.crash + total(leased), giveBack: state.gaps.giveBack + total(offered) },
+  }
+}
+
+/** Leases are named after their exchange, and that after its page. */
+const pageOf = (leaseId: string): string => leaseId.slice(0, leaseId.indexOf(':'))

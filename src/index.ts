@@ -1,0 +1,10 @@
+/** The public surface of `offline-hilo`, for pages. */
+export { createHilo } from './client/create.js'
+export type { CallOptions } from './client/demands.js'
+export type { Hilo, HiloEvents, IdOptions } from './client/hilo.js'
+export type { CollectionStatus, HiloStatus } from './client/status.js'
+export type { StorageKind } from './core/contract.js'
+export { HiloError, type HiloErrorCode } from './core/errors.js'
+export type { CollectionRef, EntityClass, IdParts } from './core/names.js'
+export type { CollectionOptions, HiloOptions } from './core/options.js'
+export type { Gaps } from './core/state.js'

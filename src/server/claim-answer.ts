@@ -1,0 +1,35 @@
+/** What a claim's outcome looks like on the wire: RavenDB's answer with our lease beside, or why not. */
+import { formatServerTime, type NextAnswer } from '../core/wire.js'
+import type { ClaimRefusal, Grant } from './ledger.js'
+import { Refusal, refused } from './refusal.js'
+
+/** @param prefix what stands before the number */
+export const claimAnswer = ({ low, high, count, serverTag, at, lease }: Grant, prefix: string): NextAnswer => ({
+  Prefix: prefix,
+  Low: low,
+  High: high,
+  LastSize: count,
+  ServerTag: serverTag,
+  LastRangeAt: formatServerTime(at),
+  Lease: lease,
+})
+
+export function claimRefused({ refused: why, max }: ClaimRefusal, { tag, lastMax }: { tag: string; lastMax: number }): Refusal {
+  switch (why) {
+    case 'jump':
+      return refused(
+        `The client saw number ${lastMax} of '${tag}', this server has granted only up to ${max}: too far apart to be believed. ` +
+          `If the server was restored from an old backup, run: offline-hilo raise-floor (then nothing up to ${lastMax} is granted again).`,
+      )
+    case 'overflow':
+      return refused(`The numbers of '${tag}' would pass 2^53-1, which JavaScript cannot count. Go on under a new name.`)
+    case 'full':
+      return refused('The database has as many collections as this server allows. Correct the tag, or raise limits.collections.')
+    case 'spent':
+      return new Refusal(
+        410,
+        'System.InvalidOperationException',
+        'This claim was answered before, and its numbers have been in use since: a copy of the device is asking. Claim anew, with a new id.',
+      )
+  }
+}

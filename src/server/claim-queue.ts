@@ -1,0 +1,68 @@
+/**
+ * Combines claims: those that arrive while a commit is under way share the next one, whatever their collections.
+ * Guarantees that a claim which finds the queue full is refused before anything is granted.
+ */
+import type { Claim, ClaimOutcome, Ledger } from './ledger.js'
+
+/** More in one commit gain nothing, and make the first of them wait. */
+const MAX_BATCH = 500
+
+/** Too many wait already. Nothing was granted. */
+export class QueueFull extends Error {
+  override name = 'QueueFull'
+}
+
+interface Waiting {
+  claims: readonly Claim[]
+  resolve: (outcomes: ClaimOutcome[]) => void
+  reject: (error: unknown) => void
+}
+
+/**
+ * @param maxWaiting claims that may wait
+ * @param committed is told of each commit how many claims it held
+ */
+export function combineClaims(ledger: Pick<Ledger, 'claim'>, maxWaiting: number, committed: (claims: number) => void): Ledger['claim'] {
+  const queue: Waiting[] = []
+  let waiting = 0
+  let isRunning = false
+
+  async function run(): Promise<void> {
+    isRunning = true
+    // One turn of the event loop: requests that have arrived together are read first, also when the ledger commits synchronously.
+    await new Promise((resolve) => setImmediate(resolve))
+    while (queue.length > 0) await commit(nextBatch())
+    isRunning = false
+  }
+
+  function nextBatch(): Waiting[] {
+    let count = 0
+    let requests = 0
+    for (const { claims } of queue) {
+      if (requests > 0 && count + claims.length > MAX_BATCH) break
+      count += claims.length
+      requests++
+    }
+    waiting -= count
+    return queue.splice(0, requests)
+  }
+
+  async function commit(batch: Waiting[]): Promise<void> {
+    try {
+      const claims = batch.flatMap((one) => one.claims)
+      const outcomes = await ledger.claim(claims)
+      committed(claims.length)
+      for (const { claims, resolve } of batch) resolve(outcomes.splice(0, claims.length))
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+
+  return (claims) =>
+    new Promise((resolve, reject) => {
+      if (waiting + claims.length > maxWaiting) return reject(new QueueFull(`${waiting} claims are waiting already.`))
+      waiting += claims.length
+      queue.push({ claims, resolve, reject })
+      if (!isRunning) void run()
+    })
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env node
+/** The bin `offline-hilo`: reads the command line, runs a command, ends with 1 and one clear message when it cannot. */
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { type Flags, readConfig } from './config.js'
+import type { Ledger } from './ledger.js'
+import { DEFAULT_DATA_DIR } from './open-ledger.js'
+import { openExisting, raiseFloor, statusTable } from './reports.js'
+import { DEFAULT_HOST, DEFAULT_PORT, serve } from './serve.js'
+
+const program = new Command('offline-hilo').description('HiLo server: final, short, numeric ids for apps that work offline.').addHelpText(
+  'after',
+  `
+Examples:
+  $ offline-hilo serve                                        SQLite in ${DEFAULT_DATA_DIR}, on ${DEFAULT_HOST}:${DEFAULT_PORT}
+  $ offline-hilo serve --database-url postgres://hilo@db/hilo --host 0.0.0.0
+  $ offline-hilo status                                       what was granted, per collection
+  $ offline-hilo raise-floor Shop orders 5000                 after a restore: grant nothing up to 5000
+
+A flag goes before its environment variable, that before the configuration file:
+  {"nodeTag": "A", "databases": ["Shop"], "tokens": ["…"], "cors": {"origins": ["https://app.example.com"]}, "limits": {"count": 100000}}`,
+)
+
+const ledgerCommand = (name: string, description: string, settings: { isDefault?: boolean } = {}) =>
+  program
+    .command(name, settings)
+    .description(description)
+    .addOption(new Option('--data <folder>', `SQLite in this folder (default ${DEFAULT_DATA_DIR})`).env('HILO_DATA'))
+    .addOption(
+      new Option('--database-url <url>', 'PostgreSQL instead, as in postgres://user:password@host/database; also DATABASE_URL').env(
+        'HILO_DATABASE_URL',
+      ),
+    )
+    .addOption(new Option('--config <file>', 'JSON file with these settings and: databases, cors, tokens, limits, …').env('HILO_CONFIG'))
+
+ledgerCommand('serve', 'Answer claims until SIGTERM or SIGINT; then finish what is under way.', { isDefault: true })
+  .addOption(new Option('--port <number>', `0 picks a free one (default ${DEFAULT_PORT})`).env('HILO_PORT'))
+  .addOption(new Option('--host <address>', `0.0.0.0 for every network (default ${DEFAULT_HOST})`).env('HILO_HOST'))
+  .addOption(
+    new Option('--node-tag <tag>', 'ends every id, as in orders/1-A; another one for every other ledger (default A)').env('HILO_NODE_TAG'),
+  )
+  .addOption(new Option('--public-url <url>', 'what /topology tells clients (default: the address they asked)').env('HILO_PUBLIC_URL'))
+  .action(async (flags: Flags) => {
+    const server = await serve(readConfig(withDatabaseUrl(flags)))
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => server.close().catch(fail))
+    process.stdout.write(`offline-hilo serves ${server.url}\n`)
+  })
+
+ledgerCommand('status', 'Show what was granted, per collection.').action((flags: Flags) =>
+  report(flags, async (ledger) => statusTable(await ledger.status())),
+)
+
+ledgerCommand('raise-floor', 'Grant nothing at or below a number any more. Only up.')
+  .argument('<database>')
+  .argument('<collection>')
+  .argument('<number>', 'the highest number that may be in use', readFloor)
+  .action((database: string, tag: string, floor: number, flags: Flags) =>
+    report(flags, (ledger) => raiseFloor(ledger, database, tag, floor)),
+  )
+
+program.parseAsync().catch(fail)
+
+/** Prints what `read` finds in the ledger. */
+async function report(flags: Flags, read: (ledger: Ledger) => Promise<string>): Promise<void> {
+  const ledger = await openExisting(readConfig(withDatabaseUrl(flags)))
+  try {
+    process.stdout.write(await read(ledger))
+  } finally {
+    await ledger.close()
+  }
+}
+
+/** The name that hosting platforms use. */
+function withDatabaseUrl(flags: Flags): Flags {
+  const { DATABASE_URL } = process.env
+  return DATABASE_URL && flags.databaseUrl === undefined && flags.data === undefined ? { ...flags, databaseUrl: DATABASE_URL } : flags
+}
+
+function readFloor(text: string): number {
+  const floor = Number(text)
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(floor)) throw new InvalidArgumentError('It is a whole number up to 2^53-1.')
+  return floor
+}
+
+function fail(error: Error): void {
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 1
+}

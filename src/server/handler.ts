@@ -1,0 +1,105 @@
+/**
+ * The HiLo server as a function from Request to Response: RavenDB's routes and our extension, for Hono, Node, Vite or anything that speaks fetch.
+ * Guarantees that no other site's page is served unless it is on the list, that nothing is cached, and that one place turns errors into answers.
+ */
+import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { cors } from 'hono/cors'
+import { QueueFull } from './claim-queue.js'
+import { documentRoutes } from './documents.js'
+import { hiloRoutes } from './hilo-routes.js'
+import { LedgerUnavailable } from './ledger.js'
+import { type Log, requestLog } from './log.js'
+import { createMetrics } from './metrics.js'
+import { healthRoutes, metricsRoutes } from './operations.js'
+import { checkHandlerOptions, type HandlerOptions } from './options.js'
+import { rateLimit } from './rate-limit.js'
+import { forbidden, notFound, pathOf, Refusal, refusalBody, tooLarge, tryLater } from './refusal.js'
+import { bearerGuard } from './tokens.js'
+import { topologyRoutes } from './topology.js'
+
+const PREFLIGHT_SECONDS = 600
+const RETRY_SECONDS = 1
+
+/**
+ * @example
+ * const ledger = await openLedger({ dataDir: './hilo-data' })
+ * app.mount('/', createHiloHandler({ ledger }))
+ */
+export function createHiloHandler(options: HandlerOptions): (request: Request) => Promise<Response> {
+  const checked = checkHandlerOptions(options)
+  const { limits } = checked
+  const origins = checked.cors?.origins ?? []
+  const metrics = createMetrics(checked.ledger)
+  const app = new Hono()
+
+  if (checked.logRequests) app.use(requestLog(checked.log))
+  app.use(async (c, next) => {
+    await next()
+    c.header('Cache-Control', 'no-store')
+    c.header('X-Content-Type-Options', 'nosniff')
+  })
+  app.use(
+    cors({
+      origin: origins,
+      allowMethods: ['GET', 'PUT', 'POST', 'DELETE'],
+      allowHeaders: ['Content-Type', 'Authorization', 'If-Match'],
+      exposeHeaders: ['Retry-After'],
+      credentials: true,
+      maxAge: PREFLIGHT_SECONDS,
+    }),
+  )
+  app.use(async (c, next) => {
+    // Hono answers HEAD with the GET route, which would burn a range.
+    if (c.req.method === 'HEAD') throw notFound('There is no handler for HEAD.')
+    if (c.req.url.length > limits.url) throw tooLarge(414, `The URL has more than ${limits.url} characters.`)
+    refuseOtherSites(c.req.raw.headers, origins)
+    await next()
+  })
+  app.use(
+    bodyLimit({
+      maxSize: limits.body,
+      onError: () => {
+        throw tooLarge(413, `The body has more than ${limits.body} bytes.`)
+      },
+    }),
+  )
+  app.route('/', healthRoutes(checked.ledger))
+  if (limits.requestsPerSecond !== undefined) app.use(rateLimit(limits.requestsPerSecond, checked.clientOf!))
+  if (checked.tokens) app.use(bearerGuard(checked.tokens))
+  app.route('/', metricsRoutes(metrics))
+  app.route('/', topologyRoutes(checked))
+  app.route('/databases/:database', hiloRoutes(checked, metrics))
+  app.route('/databases/:database', documentRoutes(checked))
+
+  app.notFound((c) => {
+    throw notFound(`There is no handler for ${c.req.method} ${pathOf(c.req.url)}.`)
+  })
+  app.onError((error, c) => {
+    const refusal = toRefusal(error, checked.log)
+    metrics.refused(refusal.status)
+    return c.json(refusalBody(refusal, pathOf(c.req.url)), refusal.status, { ...refusal.headers })
+  })
+  return async (request) => app.fetch(request)
+}
+
+/** A browser tells where a request comes from, even one whose answer the page may not read; what it asks for would be lost. */
+function refuseOtherSites(headers: Headers, origins: readonly string[]): void {
+  const site = headers.get('Sec-Fetch-Site')
+  if (site !== 'cross-site' && site !== 'same-site') return
+  const origin = headers.get('Origin')
+  if (!origin || !origins.includes(origin))
+    throw forbidden(
+      "This page's origin may not ask here. Add it to cors.origins of the server, or serve the page from the server's own origin.",
+    )
+}
+
+function toRefusal(error: unknown, log: Log): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof QueueFull)
+    return tryLater('The server has more claims than it can grant just now. Nothing was granted.', RETRY_SECONDS)
+  log.error({ err: error }, 'A request failed.')
+  if (error instanceof LedgerUnavailable)
+    return tryLater("The server's database does not answer. Send the same request again later.", RETRY_SECONDS)
+  return new Refusal(500, 'System.Exception', 'The server failed, and its log says why. The same request may be sent again.')
+}

@@ -1,0 +1,103 @@
+/** `/databases/{db}/hilo/…`: claim and give back, as RavenDB does, and our check-in. A plain RavenDB client never notices the extension. */
+import { type Context, Hono } from 'hono'
+import { z } from 'zod'
+import { type CheckInAnswer, type CheckInRequest, capacity, type NextManyAnswer, type NextManyRequest } from '../core/wire.js'
+import { authorize, databaseOf } from './access.js'
+import { claimAnswer, claimRefused } from './claim-answer.js'
+import { combineClaims } from './claim-queue.js'
+import type { Claim, ClaimOutcome } from './ledger.js'
+import type { Metrics } from './metrics.js'
+import { checkCount, DEFAULT_SEPARATOR, readId, readNextQuery, readReturnQuery, readTag } from './next-query.js'
+import type { CheckedOptions } from './options.js'
+import { badRequest, pathOf, refusalBody } from './refusal.js'
+
+export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
+  const { ledger, nodeTag, limits } = options
+  const combined = combineClaims(ledger, limits.waiting, metrics.committed)
+  const checkInBody = z.object({
+    id: z.string(),
+    leases: z.array(z.object({ lease: z.string(), next: z.int().min(0) })).max(limits.batch),
+  }) satisfies z.ZodType<CheckInRequest>
+  const manyBody = z.object({
+    claim: z.string(),
+    collections: z
+      .array(
+        z.object({
+          tag: z.string(),
+          count: z.int().min(1),
+          lastMax: z.int().min(0).default(0),
+          identityPartsSeparator: z.string().default(DEFAULT_SEPARATOR),
+        }),
+      )
+      .min(1)
+      .max(limits.batch),
+  }) satisfies z.ZodType<NextManyRequest>
+
+  async function claim(c: Context, claims: readonly Claim[]): Promise<ClaimOutcome[]> {
+    for (const { database, tag, count } of claims) await authorize(c, options, { database, tag, count })
+    const start = performance.now()
+    const outcomes = await combined(claims)
+    metrics.claimed(outcomes, (performance.now() - start) / 1000)
+    return outcomes
+  }
+
+  async function giveBack(c: Context): Promise<Response> {
+    const database = databaseOf(c, options)
+    const query = readReturnQuery(queryOf(c))
+    await authorize(c, options, { database, tag: query.tag, count: 0 })
+    metrics.returned(await ledger.giveBack({ database, ...query, at: Date.now() }))
+    return c.body(null, 204)
+  }
+
+  const routes = new Hono()
+  routes.get('/hilo/next', async (c) => {
+    const at = Date.now()
+    const database = databaseOf(c, options)
+    const { tag, prefix, count, lastMax, claim: id } = readNextQuery(queryOf(c), at, limits.count)
+    const [outcome] = await claim(c, [{ database, tag, id, count, lastMax, serverTag: nodeTag, at }])
+    if ('refused' in outcome!) throw claimRefused(outcome, { tag, lastMax })
+    return c.json(claimAnswer(outcome!.grant, prefix), outcome!.isRepeat ? 200 : 201)
+  })
+  routes.post('/hilo/next', async (c) => {
+    const at = Date.now()
+    const database = databaseOf(c, options)
+    const body = manyBody.safeParse(await c.req.json().catch(() => undefined))
+    if (!body.success)
+      throw badRequest(
+        `A claim is JSON {"claim": "<uuid>", "collections": [{"tag": "orders", "count": 32}, …]}, with 1 to ${limits.batch} collections.`,
+      )
+    const id = readId(body.data.claim, 'claim')
+    const claims = body.data.collections.map(({ tag, count, lastMax, identityPartsSeparator: separator }) => {
+      checkCount(count, limits.count)
+      return { database, tag: readTag(tag, separator), separator, id, count: capacity(count, undefined), lastMax, serverTag: nodeTag, at }
+    })
+    const outcomes = await claim(c, claims)
+    const answers = outcomes.map((outcome, i) =>
+      'grant' in outcome
+        ? claimAnswer(outcome.grant, claims[i]!.tag + claims[i]!.separator)
+        : refusalBody(claimRefused(outcome, claims[i]!), pathOf(c.req.url)),
+    )
+    const isNew = outcomes.some((outcome) => 'grant' in outcome && !outcome.isRepeat)
+    return c.json({ collections: answers } satisfies NextManyAnswer, isNew ? 201 : 200)
+  })
+  routes.put('/hilo/return', giveBack)
+  // What sendBeacon can send.
+  routes.post('/hilo/return', giveBack)
+  routes.post('/hilo/checkin', async (c) => {
+    const database = databaseOf(c, options)
+    const body = checkInBody.safeParse(await c.req.json().catch(() => undefined))
+    if (!body.success)
+      throw badRequest(
+        `A check-in is JSON {"id": "<uuid>", "leases": [{"lease": "…", "next": 1}, …]}, with at most ${limits.batch} leases.`,
+      )
+    await authorize(c, options, { database, count: 0 })
+    const leases = body.data.leases.map(({ lease }) => lease)
+    const fates = await ledger.checkIn({ database, id: readId(body.data.id, 'id'), leases })
+    return c.json({ leases: fates.map((fate) => (typeof fate === 'string' ? asFlag(fate) : fate)) } satisfies CheckInAnswer)
+  })
+  return routes
+}
+
+const queryOf = (c: Context): URLSearchParams => new URL(c.req.url).searchParams
+
+const asFlag = (fate: 'superseded' | 'unknown') => (fate === 'superseded' ? { superseded: true as const } : { unknown: true as const })

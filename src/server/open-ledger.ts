@@ -1,0 +1,44 @@
+/** Opens the ledger: PostgreSQL when there is a URL, else SQLite in a folder. Its schema is brought up to date. */
+import { z } from 'zod'
+import type { Ledger, LedgerLimits } from './ledger.js'
+import { checked, type Given } from './options.js'
+
+export interface LedgerOptions {
+  /** Folder of the SQLite file `hilo.db`, made when it is missing. Default `./hilo-data`. */
+  dataDir?: string | undefined
+  /** `postgres://user:password@host/database`. */
+  databaseUrl?: string | undefined
+  limits?: Given<LedgerLimits> | undefined
+}
+
+export const DEFAULT_DATA_DIR = './hilo-data'
+
+export const ledgerLimits = z.strictObject({
+  /** A `lastMax` further above what was granted is refused. */
+  maxJump: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(10_000_000),
+  /** Collections per database. */
+  collections: z.int().min(1).default(10_000),
+})
+
+export const databaseUrl = z
+  .string()
+  .refine(
+    (url) => URL.canParse(url) && /^postgres(ql)?:$/.test(new URL(url).protocol),
+    'is a URL like postgres://user:password@host:5432/database',
+  )
+
+const ledgerOptions = z.strictObject({
+  dataDir: z.string().min(1, 'is empty: name a folder').optional(),
+  databaseUrl: databaseUrl.optional(),
+  limits: ledgerLimits.prefault({}),
+})
+
+/** @throws Error that names the key and the fix; LedgerUnavailable when the database cannot be reached */
+export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
+  const { dataDir, databaseUrl, limits } = checked(ledgerOptions, options, 'openLedger')
+  if (databaseUrl !== undefined && dataDir !== undefined)
+    throw new Error('openLedger: give databaseUrl or dataDir, not both: there is one ledger.')
+  // Loaded on demand: each brings a driver that the other has no use for.
+  if (databaseUrl !== undefined) return (await import('./postgres-ledger.js')).openPostgresLedger(databaseUrl, limits)
+  return (await import('./sqlite-ledger.js')).openSqliteLedger(dataDir ?? DEFAULT_DATA_DIR, limits)
+}

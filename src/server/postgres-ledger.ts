@@ -1,0 +1,238 @@
+/**
+ * The ledger in PostgreSQL, for several servers. Each step first locks the rows of the collections it touches, always in the same order;
+ * so steps on one collection follow each other, and each reads what the one before has committed.
+ */
+import { allocate, raise, release } from './counter.js'
+import { leaseTokens, newGrantId } from './lease-token.js'
+import type { Claim, ClaimOutcome, CollectionKey, Ledger, LedgerLimits, Mark } from './ledger.js'
+import { openPool, type Query } from './postgres-pool.js'
+import { migratePostgres } from './postgres-schema.js'
+import {
+  type CounterRow,
+  checkInStep,
+  countFree,
+  distrustQuery,
+  FREE_QUERY,
+  type GrantRow,
+  isTail,
+  moved,
+  newCounterRow,
+  newGrantRow,
+  normalized,
+  PRUNE_GRANTS,
+  PRUNE_RETURNS,
+  provesOlderCopy,
+  repeatOutcome,
+  rotated,
+  STATUS_QUERY,
+  type StatusRow,
+  toCounter,
+  toGrant,
+  toMark,
+  toStatus,
+  withCounter,
+} from './rows.js'
+
+/** Rows as JSON: one parameter however many there are. */
+const ADD_GRANTS = 'INSERT INTO hilo_grants SELECT * FROM jsonb_populate_recordset(NULL::hilo_grants, $1)'
+const SAVE_COUNTERS = `
+  UPDATE hilo_counters c SET max = n.max, peak = n.peak, floor = n.floor, free = n.free, version = n.version
+  FROM jsonb_populate_recordset(NULL::hilo_counters, $1) n WHERE c.database = n.database AND c.tag = n.tag`
+const LOCK_COUNTERS = `
+  SELECT * FROM hilo_counters WHERE (database, tag) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+  ORDER BY database, tag FOR UPDATE`
+const ADD_COUNTERS = `
+  INSERT INTO hilo_counters SELECT * FROM jsonb_populate_recordset(NULL::hilo_counters, $1) ORDER BY database, tag
+  ON CONFLICT DO NOTHING`
+const GRANTS_OF_CLAIMS = `
+  SELECT * FROM hilo_grants WHERE (database, tag, claim) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`
+const GRANT_OF_LEASE = 'SELECT * FROM hilo_grants WHERE id = $1 AND rotation = $2 AND database = $3 AND tag = $4 FOR UPDATE'
+const GRANT_OF_RETURN = `
+  SELECT * FROM hilo_grants
+  WHERE database = $1 AND tag = $2 AND first_high = $3 AND high = first_high AND claim IS NULL AND rotation = 0 FOR UPDATE`
+const HELD = `
+  SELECT database, tag, max(high) AS held FROM hilo_grants
+  WHERE (database, tag) IN (SELECT * FROM unnest($1::text[], $2::text[])) AND high >= low GROUP BY database, tag`
+const ADD_RETURN = `
+  INSERT INTO hilo_returns (database, tag, range_end, range_last, returned_at) VALUES ($1, $2, $3, $4, $5)
+  ON CONFLICT DO NOTHING RETURNING 1 AS found`
+
+export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimits): Promise<Ledger> {
+  const pool = openPool(databaseUrl)
+  const secret = await migratePostgres(pool).catch(async (error) => {
+    await pool.close()
+    throw error
+  })
+  const tokens = leaseTokens(secret)
+
+  /** Runs `step` with the locked rows of `keys`, of which those are missing that the database has no room for. */
+  async function withCounters<T>(
+    keys: readonly CollectionKey[],
+    maxCollections: number,
+    step: (query: Query, counters: Map<string, CounterRow>) => Promise<T>,
+  ): Promise<T> {
+    const first = await pool.transaction(async (query) => {
+      const counters = await lockCounters(query, keys)
+      const unknown = keys.filter((key) => !counters.has(textOf(key)))
+      return unknown.length > 0 ? { unknown } : { done: await step(query, counters) }
+    })
+    if ('done' in first) return first.done
+    await pool.transaction((query) => addCounters(query, first.unknown, maxCollections))
+    return pool.transaction(async (query) => step(query, await lockCounters(query, keys)))
+  }
+
+  async function claimAll(query: Query, counters: Map<string, CounterRow>, claims: readonly Claim[]): Promise<ClaimOutcome[]> {
+    const repeatable = claims.filter(({ id }) => id !== undefined)
+    const answered = new Map<string, GrantRow>()
+    if (repeatable.length > 0)
+      for (const row of await query<GrantRow>(GRANTS_OF_CLAIMS, [...columns(repeatable), repeatable.map(({ id }) => id)]))
+        answered.set(textOf(row, row.claim), row)
+
+    const added: GrantRow[] = []
+    const outcomes = claims.map((claim): ClaimOutcome => {
+      const counter = counters.get(textOf(claim))
+      if (!counter) return { refused: 'full', max: 0 }
+      const known = claim.id === undefined ? undefined : answered.get(textOf(claim, claim.id))
+      if (known) return repeatOutcome(known, counter.max, tokens)
+      const allocation = allocate(toCounter(counter), { ...claim, takesFree: claim.id !== undefined }, limits.maxJump)
+      if ('refused' in allocation) return { refused: allocation.refused, max: counter.max }
+      const grant = newGrantRow(claim, newGrantId(), allocation.low, allocation.high)
+      added.push(grant)
+      if (claim.id !== undefined) answered.set(textOf(claim, claim.id), grant)
+      counters.set(textOf(claim), withCounter(counter, allocation.counter))
+      return { grant: toGrant(grant, tokens), isRepeat: false }
+    })
+    if (added.length > 0) {
+      await query(ADD_GRANTS, [JSON.stringify(added)])
+      await query(SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
+    }
+    return outcomes
+  }
+
+  return {
+    claim: (claims) => {
+      const wishes = claims.map(normalized)
+      return withCounters(distinct(wishes), limits.collections, (query, counters) => claimAll(query, counters, wishes))
+    },
+
+    giveBack: (request) =>
+      pool.transaction(async (query) => {
+        const { database, tag, end, last, lease, at } = normalized(request)
+        const token = lease === undefined ? undefined : tokens.read(lease)
+        if (lease !== undefined && !token) return 0
+        const [row] = await query<CounterRow>(LOCK_COUNTERS, [[database], [tag]])
+        if (!row) return 0
+        const [grant] = token
+          ? await query<GrantRow>(GRANT_OF_LEASE, [token.id, token.rotation, database, tag])
+          : await query<GrantRow>(GRANT_OF_RETURN, [database, tag, end])
+        if (!grant || !isTail(grant, { end, last })) return 0
+        if (!token) {
+          const isFirst = (await query(ADD_RETURN, [database, tag, end, last, at])).length > 0
+          if (!isFirst || row.max !== end) return 0
+        }
+        await query('UPDATE hilo_grants SET high = $1 WHERE id = $2', [last, grant.id])
+        await query(SAVE_COUNTERS, [JSON.stringify([withCounter(row, release(toCounter(row), last + 1, end))])])
+        return end - last
+      }),
+
+    checkIn: ({ database, id, leases }) =>
+      pool.transaction(async (query) => {
+        const shown = leases.map((lease) => tokens.read(lease))
+        const ids = shown.flatMap((token) => token?.id ?? [])
+        const rows = await query<GrantRow>('SELECT * FROM hilo_grants WHERE id = ANY($1) AND database = $2 ORDER BY id FOR UPDATE', [
+          ids,
+          database.toLowerCase(),
+        ])
+        const byId = new Map(rows.map((row) => [row.id, row]))
+        const rotating = new Set<string>()
+        const fates = shown.map((token) => {
+          if (!token) return 'unknown'
+          const row = byId.get(token.id)
+          const step = checkInStep(row, token.rotation, id)
+          if (step === 'superseded') return step
+          if (step === 'rotate') rotating.add(row!.id)
+          return rotated(row!, token.rotation, tokens)
+        })
+        if (shown.some((token) => token && provesOlderCopy(byId.get(token.id), token.rotation)))
+          await query(distrustQuery('$1'), [database.toLowerCase()])
+        await query('UPDATE hilo_grants SET rotation = rotation + 1, check_in = $1 WHERE id = ANY($2)', [id, [...rotating]])
+        return fates
+      }),
+
+    read: async (key) => {
+      const { database, tag } = normalized(key)
+      const [row] = await pool.query<CounterRow>('SELECT * FROM hilo_counters WHERE database = $1 AND tag = $2', [database, tag])
+      return toMark(row)
+    },
+
+    write: (writes) => {
+      const wishes = writes.map(normalized)
+      return withCounters(distinct(wishes), limits.collections, async (query, counters) => {
+        const held = new Map<string, number>()
+        for (const row of await query<CollectionKey & { held: number }>(HELD, columns(wishes))) held.set(textOf(row), row.held)
+        const marks: Mark[] = []
+        for (const wish of wishes) {
+          const step = moved(counters.get(textOf(wish)), wish, held.get(textOf(wish)) ?? 0, limits)
+          if ('refused' in step) return step
+          counters.set(textOf(wish), step)
+          marks.push(toMark(step))
+        }
+        await query(SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
+        return marks
+      })
+    },
+
+    raiseFloor: (request) => {
+      const { floor, ...key } = normalized(request)
+      return withCounters([key], Number.MAX_SAFE_INTEGER, async (query, counters) => {
+        const row = counters.get(textOf(key))!
+        const raised = withCounter(row, raise(toCounter(row), floor))
+        await query(SAVE_COUNTERS, [JSON.stringify([raised])])
+        return raised.max
+      })
+    },
+
+    status: async () => (await pool.query<StatusRow>(STATUS_QUERY)).map(toStatus),
+
+    countFree: async () => countFree(await pool.query<CounterRow>(FREE_QUERY)),
+
+    prune: async (before) => {
+      for (const sql of [PRUNE_GRANTS, PRUNE_RETURNS]) await pool.query(`${sql} $1`, [before])
+    },
+
+    ping: async () => {
+      await pool.query('SELECT 1')
+    },
+
+    close: () => pool.close(),
+  }
+}
+
+/**
+ * New counters are added in a step of their own, while the database has room for them: who waits here for another's new row holds nothing yet.
+ */
+async function addCounters(query: Query, keys: CollectionKey[], maxCollections: number): Promise<void> {
+  const counts = await query<{ database: string; count: number }>(
+    'SELECT database, count(*) AS count FROM hilo_counters WHERE database = ANY($1) GROUP BY database',
+    [keys.map(({ database }) => database)],
+  )
+  const room = new Map(counts.map(({ database, count }) => [database, maxCollections - count]))
+  const added = keys.filter(({ database }) => {
+    const left = room.get(database) ?? maxCollections
+    room.set(database, left - 1)
+    return left > 0
+  })
+  await query(ADD_COUNTERS, [JSON.stringify(added.map(newCounterRow))])
+}
+
+/** The counters' rows, locked until the transaction ends. */
+async function lockCounters(query: Query, keys: readonly CollectionKey[]): Promise<Map<string, CounterRow>> {
+  const rows = await query<CounterRow>(LOCK_COUNTERS, columns(keys))
+  return new Map(rows.map((row) => [textOf(row), row]))
+}
+
+const distinct = <K extends CollectionKey>(keys: readonly K[]): K[] => [...new Map(keys.map((key) => [textOf(key), key])).values()]
+const columns = (keys: readonly CollectionKey[]) => [keys.map(({ database }) => database), keys.map(({ tag }) => tag)]
+
+/** A key for maps; the separator cannot be in a database's name or a tag. */
+const textOf = ({ database, tag }: CollectionKey, claim: string | null = '') => `${database}\n${tag}\n${claim}`

@@ -1,0 +1,35 @@
+/** Brings a PostgreSQL database's ledger tables up to date, several processes starting at once included; refuses a standby. */
+import { newSecret } from './lease-token.js'
+import type { PostgresPool } from './postgres-pool.js'
+import { META_TABLE, MIGRATIONS, migrationsFrom } from './schema.js'
+
+/** Any number nobody else takes: 'hilo' in ASCII. */
+const ADVISORY_LOCK = 0x68696c6f
+
+/** @returns the secret of the lease tokens */
+export function migratePostgres(pool: PostgresPool): Promise<string> {
+  return pool.transaction(async (query) => {
+    const [server] = await query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby')
+    if (server!.standby)
+      throw new Error(
+        'The database is a standby, which cannot grant numbers. Point --database-url at the primary (or at an address that follows it).',
+      )
+    await query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
+    // A role without the right to create tables may run on tables that somebody else made.
+    const [found] = await query<{ meta: string | null }>("SELECT to_regclass('hilo_meta') AS meta")
+    if (!found!.meta) await query(META_TABLE)
+    const rows = await query<{ key: string; value: string }>('SELECT key, value FROM hilo_meta')
+    const meta = new Map(rows.map(({ key, value }) => [key, value]))
+    const version = Number(meta.get('version') ?? 0)
+    for (const statement of migrationsFrom(version)) await query(statement)
+    const secret = meta.get('secret') ?? newSecret()
+    if (version < MIGRATIONS.length)
+      await query('INSERT INTO hilo_meta (key, value) VALUES ($1, $2), ($3, $4) ON CONFLICT (key) DO UPDATE SET value = excluded.value', [
+        'version',
+        String(MIGRATIONS.length),
+        'secret',
+        secret,
+      ])
+    return secret
+  })
+}

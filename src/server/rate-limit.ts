@@ -1,0 +1,19 @@
+/** Holds a client to so many requests per second. Counted in this process only: several servers allow as many times more. */
+import type { MiddlewareHandler } from 'hono'
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
+import { tooMany } from './refusal.js'
+
+/** Counted over so long, so that a page which starts may ask for all its collections at once. */
+const WINDOW_SECONDS = 10
+
+export function rateLimit(requestsPerSecond: number, clientOf: (request: Request) => string): MiddlewareHandler {
+  const limiter = new RateLimiterMemory({ points: requestsPerSecond * WINDOW_SECONDS, duration: WINDOW_SECONDS })
+  return async (c, next) => {
+    try {
+      await limiter.consume(clientOf(c.req.raw))
+    } catch (error) {
+      throw tooMany(requestsPerSecond, Math.ceil((error as RateLimiterRes).msBeforeNext / 1000))
+    }
+    await next()
+  }
+}

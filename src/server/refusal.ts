@@ -1,0 +1,65 @@
+/**
+ * Every answer that says no, with RavenDB's statuses and types where RavenDB has them.
+ * Guarantees that an answer tells what happened and what to do, and never shows SQL, a stack trace or a secret.
+ */
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { ErrorAnswer } from '../core/wire.js'
+
+export class Refusal extends Error {
+  override name = 'Refusal'
+  readonly status: ContentfulStatusCode
+  readonly type: string
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(status: ContentfulStatusCode, type: string, message: string, headers: Record<string, string> = {}) {
+    super(message)
+    this.status = status
+    this.type = type
+    this.headers = headers
+  }
+}
+
+/** RavenDB answers a bad parameter with 500. */
+export const badParameter = (message: string) => new Refusal(500, 'System.ArgumentException', message)
+
+/** A request of our extension that cannot be read. */
+export const badRequest = (message: string) => new Refusal(400, 'System.ArgumentException', message)
+
+export const forbidden = (message: string) => new Refusal(403, 'Raven.Client.Exceptions.Security.AuthorizationException', message)
+
+export const notFound = (message: string) => new Refusal(404, 'Raven.Client.Exceptions.RouteNotFoundException', message)
+
+/** Understood, and not done: a limit, or numbers that nobody should be given. */
+export const refused = (message: string) => new Refusal(422, 'System.InvalidOperationException', message)
+
+export const tooLarge = (status: 413 | 414, message: string) => new Refusal(status, 'System.ArgumentException', message)
+
+/** Nothing was granted, or nobody knows; the same request may be sent again. */
+export const tryLater = (message: string, seconds: number) =>
+  new Refusal(503, 'System.TimeoutException', message, { 'Retry-After': String(seconds) })
+
+export const databaseMissing = (database: string, status: 500 | 503) =>
+  new Refusal(
+    status,
+    'Raven.Client.Exceptions.Database.DatabaseDoesNotExistException',
+    `Database '${database}' does not exist. This server has a list of its databases: add it there, or correct the name.`,
+    status === 503 ? { 'Database-Missing': database } : {},
+  )
+
+export const tooMany = (requestsPerSecond: number, seconds: number) =>
+  new Refusal(
+    429,
+    'System.InvalidOperationException',
+    `More than ${requestsPerSecond} requests per second came from here. Nothing was granted; send the same request again later.`,
+    { 'Retry-After': String(seconds) },
+  )
+
+/** @param url path and query as they came */
+export function refusalBody({ type, message }: Refusal, url: string): ErrorAnswer {
+  return { Url: url, Type: type, Message: message, Error: `${type}: ${message}` }
+}
+
+export function pathOf(url: string): string {
+  const { pathname, search } = new URL(url)
+  return pathname + search
+}

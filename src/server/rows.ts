@@ -1,0 +1,163 @@
+/** What the two stores share: the rows as they read them, and what follows from a row without asking the database again. */
+import { type Counter, move, NEW_COUNTER, sizeOf } from './counter.js'
+import type { LeaseTokens } from './lease-token.js'
+import type {
+  CheckInFate,
+  Claim,
+  ClaimOutcome,
+  CollectionKey,
+  CollectionStatus,
+  Grant,
+  LedgerLimits,
+  Mark,
+  MarkRefusal,
+  MarkWrite,
+} from './ledger.js'
+
+export interface CounterRow {
+  database: string
+  tag: string
+  max: number
+  peak: number
+  floor: number
+  /** JSON of `Counter.free`. */
+  free: string
+  version: number
+}
+
+export interface GrantRow {
+  id: string
+  database: string
+  tag: string
+  claim: string | null
+  low: number
+  high: number
+  first_high: number
+  count: number
+  server_tag: string
+  granted_at: number
+  rotation: number
+  check_in: string | null
+}
+
+export interface StatusRow {
+  database: string
+  tag: string
+  max: number
+  free: string
+  outstanding: number
+  grants: number
+  last_claim: number | null
+}
+
+export const STATUS_QUERY = `
+  SELECT c.database, c.tag, c.max, c.free, CAST(coalesce(sum(g.high - g.low + 1), 0) AS BIGINT) AS outstanding,
+    count(g.id) AS grants, max(g.granted_at) AS last_claim
+  FROM hilo_counters c LEFT JOIN hilo_grants g ON g.database = c.database AND g.tag = c.tag
+  GROUP BY c.database, c.tag, c.max, c.free ORDER BY c.database, c.tag`
+
+/** Followed by a parameter: the time. */
+export const PRUNE_GRANTS = 'DELETE FROM hilo_grants WHERE high < low AND granted_at < '
+export const PRUNE_RETURNS = 'DELETE FROM hilo_returns WHERE returned_at < '
+
+export const FREE_QUERY = "SELECT free FROM hilo_counters WHERE free <> '[]'"
+
+export const countFree = (rows: readonly Pick<CounterRow, 'free'>[]): number =>
+  rows.reduce((sum, { free }) => sum + sizeOf(JSON.parse(free)), 0)
+
+export const toStatus = ({ free, last_claim, ...row }: StatusRow): CollectionStatus => ({
+  ...row,
+  free: sizeOf(JSON.parse(free)),
+  lastClaim: last_claim ?? undefined,
+})
+
+export const normalized = <K extends CollectionKey>(key: K): K => ({
+  ...key,
+  database: key.database.toLowerCase(),
+  tag: key.tag.toLowerCase(),
+})
+
+export const isSame = (a: CollectionKey, b: CollectionKey): boolean => a.database === b.database && a.tag === b.tag
+
+export const newCounterRow = ({ database, tag }: CollectionKey): CounterRow => ({ database, tag, ...toColumns(NEW_COUNTER), version: 0 })
+
+export const toCounter = ({ max, peak, floor, free }: CounterRow): Counter => ({ max, peak, floor, free: JSON.parse(free) })
+
+/** The row after a step. */
+export const withCounter = (row: CounterRow, counter: Counter): CounterRow => ({
+  ...row,
+  ...toColumns(counter),
+  version: row.version + (counter.max === row.max ? 0 : 1),
+})
+
+const toColumns = ({ max, peak, floor, free }: Counter) => ({ max, peak, floor, free: JSON.stringify(free) })
+
+export function newGrantRow(claim: Claim, id: string, low: number, high: number): GrantRow {
+  return {
+    id,
+    database: claim.database,
+    tag: claim.tag,
+    claim: claim.id ?? null,
+    low,
+    high,
+    first_high: high,
+    count: claim.count,
+    server_tag: claim.serverTag,
+    granted_at: claim.at,
+    rotation: 0,
+    check_in: null,
+  }
+}
+
+export function toGrant(row: GrantRow, tokens: LeaseTokens): Grant {
+  const { low, high, count, server_tag: serverTag, granted_at: at } = row
+  return { low, high, count, serverTag, at, lease: tokens.write(row) }
+}
+
+/** A claim that was answered before. */
+export function repeatOutcome(row: GrantRow, max: number, tokens: LeaseTokens): ClaimOutcome {
+  if (row.rotation > 0 || row.high !== row.first_high) return { refused: 'spent', max }
+  return { grant: toGrant(row, tokens), isRepeat: true }
+}
+
+/** May the tail after `last` of a grant that ends at `end` come back? */
+export const isTail = (row: GrantRow, { end, last }: { end: number; last: number }): boolean =>
+  row.high === end && last < end && last >= row.low - 1
+
+/** A step of `Ledger.write`: the row after it, or why not. */
+export function moved(
+  row: CounterRow | undefined,
+  write: MarkWrite,
+  held: number,
+  limits: Pick<LedgerLimits, 'maxJump'>,
+): CounterRow | MarkRefusal {
+  if (!row) return { refused: 'full', write, mark: toMark(row) }
+  if (write.version !== undefined && write.version !== row.version) return { refused: 'conflict', write, mark: toMark(row) }
+  if (write.max > row.max + limits.maxJump) return { refused: 'jump', write, mark: toMark(row) }
+  const counter = move(toCounter(row), write.max, held)
+  // A document that is written has a version, be it {"Max": 0}.
+  return { ...row, ...toColumns(counter), version: row.version + (counter.max === row.max && row.version > 0 ? 0 : 1) }
+}
+
+export const toMark = (row: CounterRow | undefined): Mark => ({ max: row?.max ?? 0, version: row?.version ?? 0 })
+
+/**
+ * Did this ledger write the token, but does not know so much any more? Then it is an older copy of itself, and what it thinks free may have been
+ * granted since (H20). A row that was pruned looks the same, which costs free numbers, nothing else.
+ */
+export const provesOlderCopy = (row: GrantRow | undefined, rotation: number): boolean => row === undefined || row.rotation < rotation
+
+/** Nothing that was ever granted is granted again in the database, whose name is the one parameter. */
+export const distrustQuery = (parameter: '?' | '$1'): string =>
+  `UPDATE hilo_counters SET max = peak, floor = peak, free = '[]', version = version + 1 WHERE database = ${parameter} AND floor < peak`
+
+/** What a check-in does to the lease that was shown at `rotation`. */
+export function checkInStep(row: GrantRow | undefined, rotation: number, id: string): 'rotate' | 'repeat' | 'superseded' {
+  if (row?.rotation === rotation) return 'rotate'
+  return row && row.rotation === rotation + 1 && row.check_in === id ? 'repeat' : 'superseded'
+}
+
+export const rotated = (row: GrantRow, rotation: number, tokens: LeaseTokens): CheckInFate => ({
+  lease: tokens.write({ id: row.id, rotation: rotation + 1 }),
+  high: row.high,
+})

@@ -1,0 +1,127 @@
+/**
+ * Ranges over RavenDB's HiLo protocol: from a RavenDB, or from this package's server, whose lease tokens it passes on.
+ * Guarantees that only a sound answer becomes a range; everything else is a `HiloError` that says what to do.
+ */
+import type { OwnerConfig } from '../core/contract.js'
+import { HiloError } from '../core/errors.js'
+import { checkInUrl, nextUrl, returnUrl } from '../core/requests.js'
+import type { Grant } from '../core/state.js'
+import type { CheckInAnswer, NextAnswer } from '../core/wire.js'
+import type { Source } from './source.js'
+
+export type GetHeaders = () => Promise<Record<string, string>> | Record<string, string>
+
+export function ravenSource(
+  { url, timeout, credentials }: Pick<OwnerConfig, 'url' | 'timeout' | 'credentials'>,
+  headers: GetHeaders,
+): Source {
+  async function request(method: string, address: string, json?: unknown): Promise<string> {
+    const signal = AbortSignal.timeout(timeout)
+    const expired = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    expired.catch(() => {})
+    let response: Response
+    let body: string
+    try {
+      response = await fetch(address, {
+        method,
+        headers: { ...(await Promise.race([headers(), expired])), ...(json !== undefined && { 'Content-Type': 'application/json' }) },
+        ...(json !== undefined && { body: JSON.stringify(json) }),
+        credentials: credentials ?? 'same-origin',
+        cache: 'no-store',
+        signal,
+      })
+      body = await response.text()
+    } catch (error) {
+      const what = signal.aborted ? `did not answer within ${timeout} ms` : 'could not be reached'
+      throw new HiloError('server-unreachable', `${url} ${what}. Ids go on while this device has some; the claim is tried again.`, {
+        cause: error,
+        // Who has just waited in vain need not make the next caller wait, too.
+        ...(signal.aborted && { retryAfter: timeout }),
+      })
+    }
+    if (!response.ok) throw refusal(response, body, url)
+    return body
+  }
+
+  return {
+    claim: async (target, claim) => readGrant(await request('GET', nextUrl(url, target, claim)), url),
+    giveBack: async (target, range) => {
+      await request('PUT', returnUrl(url, target, range))
+    },
+    checkIn: async (target, check) => readCheckIn(await request('POST', checkInUrl(url, target.database), check), url),
+  }
+}
+
+/** @throws HiloError `invalid-response`, `unsafe-range` */
+function readGrant(body: string, url: string): Grant {
+  const { Prefix, Low, High, LastSize, ServerTag, LastRangeAt, Lease } = readJson<Record<keyof NextAnswer, unknown>>(body, url)
+  if (typeof Prefix !== 'string' || typeof Low !== 'number' || typeof High !== 'number')
+    throw invalid(url, 'Prefix, Low or High is missing', body)
+  if (High > Number.MAX_SAFE_INTEGER)
+    throw new HiloError(
+      'unsafe-range',
+      `${url} granted numbers up to ${High}, above 2^53−1: JavaScript would issue one of them several times, so none was taken. ` +
+        'Continue this collection under a new name, or let the back end make its ids.',
+    )
+  if (!Number.isInteger(Low) || !Number.isInteger(High) || Low < 0 || High < Low) throw invalid(url, 'Low and High are no range', body)
+  if (!isTextOrAbsent(ServerTag) || !isTextOrAbsent(Lease)) throw invalid(url, 'ServerTag or Lease is no text', body)
+  return {
+    range: { from: Low, to: High, prefix: Prefix, serverTag: ServerTag ?? '', ...(Lease && { token: Lease }) },
+    ...(Number.isSafeInteger(LastSize) &&
+      (LastSize as number) > 0 &&
+      typeof LastRangeAt === 'string' && { last: { size: LastSize as number, at: LastRangeAt } }),
+  }
+}
+
+/** @throws HiloError `invalid-response` */
+function readCheckIn(body: string, url: string): CheckInAnswer {
+  const { leases } = readJson<CheckInAnswer>(body, url)
+  const isFate = (fate: CheckInAnswer['leases'][number]) =>
+    'superseded' in fate || 'unknown' in fate || (typeof fate.lease === 'string' && Number.isSafeInteger(fate.high))
+  if (!Array.isArray(leases) || !leases.every((fate) => isFate(Object(fate)))) throw invalid(url, 'a lease has no fate', body)
+  return { leases }
+}
+
+function readJson<T>(body: string, url: string): Partial<T> {
+  try {
+    return Object(JSON.parse(body))
+  } catch {
+    throw invalid(url, 'it is not JSON', body)
+  }
+}
+
+const isTextOrAbsent = (value: unknown): value is string | undefined => value === undefined || value === null || typeof value === 'string'
+
+function invalid(url: string, why: string, body: string): HiloError {
+  return new HiloError(
+    'invalid-response',
+    `${url} answered with something that is no HiLo answer: ${why}. It began: ${JSON.stringify(body.slice(0, 120))}. Nothing was taken; check that the URL is a HiLo server's.`,
+  )
+}
+
+function refusal(response: Response, body: string, url: string): HiloError {
+  const { status } = response
+  const advice =
+    status === 401 || status === 403
+      ? 'Check `headers` and `credentials`, and that the server allows this origin and user.'
+      : status === 404
+        ? 'Check `url` and `database`: no HiLo server answers there.'
+        : status === 429 || status >= 500
+          ? 'It is asked again later; ids go on while this device has some.'
+          : 'The request will be refused again until its cause is removed.'
+  const seconds = Number(response.headers.get('Retry-After'))
+  return new HiloError('server-refused', `${url} answered ${status}${reason(body)}. ${advice}`, {
+    status,
+    ...(seconds > 0 && { retryAfter: seconds * 1000 }),
+  })
+}
+
+/** What the server itself says was wrong. */
+function reason(body: string): string {
+  try {
+    const { Message } = JSON.parse(body)
+    return typeof Message === 'string' ? `: ${Message.slice(0, 300)}` : ''
+  } catch {
+    return ''
+  }
+}

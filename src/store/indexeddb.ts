@@ -1,0 +1,147 @@
+/**
+ * Device state in IndexedDB: the one file that knows its schema and imports `idb`.
+ * The transaction is the mutex between tabs: a `readwrite` transaction over the same store waits for the one before it, in every tab.
+ */
+import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
+import { HiloError } from '../core/errors.js'
+import { NOTES_STORE } from '../core/parting.js'
+import type { DeviceState, Note } from '../core/state.js'
+import type { Change, DeviceStore, StoreKey } from './store.js'
+
+interface Schema extends DBSchema {
+  collections: { key: StoreKey; value: DeviceState }
+  /** Left by pages as they go, under `[...key, lease id]`. */
+  [NOTES_STORE]: { key: [...StoreKey, string]; value: Note }
+  /** Records that could not be used, kept for whoever looks into it. */
+  'set-aside': { key: number; value: { key: StoreKey; record: unknown } }
+}
+
+const VERSION = 1
+
+/**
+ * How long an open or a transaction may take before it counts as failed. Strict commits take 10–40 ms on real phones;
+ * but a transaction can also wait for one that sits frozen in another tab's cached page, for ever (H18).
+ */
+const DEADLINE_MS = 5_000
+
+export class IndexedDbStore implements DeviceStore {
+  readonly isDurable = true
+  readonly #name: string
+  #db: Promise<IDBPDatabase<Schema>> | undefined
+  #isOutdated = false
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  /** @throws HiloError `storage-failed` or `outdated` */
+  async open(): Promise<void> {
+    await this.#connect()
+  }
+
+  async update<T>(key: StoreKey, change: (stored: unknown, notes: Note[]) => Change<T>): Promise<T> {
+    const tx = await this.#begin()
+    const done = tx.done.catch((error: unknown) => {
+      throw storageFailed('a transaction was aborted', error)
+    })
+    done.catch(() => {})
+    const noteKeys = IDBKeyRange.bound(key, [...key, []])
+    const run = async (): Promise<T> => {
+      const [stored, notes] = await Promise.all([tx.objectStore('collections').get(key), tx.objectStore(NOTES_STORE).getAll(noteKeys)])
+      const { state, setAside, result } = change(stored, notes)
+      const writes: Promise<unknown>[] = []
+      if (state !== stored) writes.push(tx.objectStore('collections').put(state, key))
+      if (notes.length > 0) writes.push(tx.objectStore(NOTES_STORE).delete(noteKeys))
+      if (setAside !== undefined) writes.push(tx.objectStore('set-aside').add({ key, record: setAside }))
+      tx.commit()
+      await Promise.all([...writes, done])
+      return result
+    }
+    try {
+      return await withDeadline(run(), 'a transaction did not finish')
+    } catch (error) {
+      try {
+        tx.abort()
+      } catch {
+        // It was over already, or is committing: then its outcome is unknown, which callers treat as a gap.
+      }
+      throw error instanceof DOMException ? storageFailed('a request failed', error) : error
+    }
+  }
+
+  close(): void {
+    this.#db?.then((db) => db.close()).catch(() => {})
+    this.#db = undefined
+  }
+
+  /** A transaction whose commit reaches the disk before `complete`; a connection that was lost is opened again once. */
+  async #begin() {
+    for (let attempt = 1; ; attempt++) {
+      const db = await this.#connect()
+      try {
+        // strict: after a power cut a relaxed commit may be gone, and the same numbers would be carved again (H2).
+        return db.transaction(['collections', NOTES_STORE, 'set-aside'], 'readwrite', { durability: 'strict' })
+      } catch (error) {
+        this.#db = undefined
+        db.close()
+        if (attempt > 1) throw storageFailed('the connection was lost twice', error)
+      }
+    }
+  }
+
+  #connect(): Promise<IDBPDatabase<Schema>> {
+    if (this.#isOutdated) return Promise.reject(outdated())
+    this.#db ??= withDeadline(this.#open(), 'it did not open').catch((error: unknown) => {
+      this.#db = undefined
+      if ((error as Error).name === 'VersionError') throw outdated()
+      throw error instanceof HiloError ? error : storageFailed('it did not open', error)
+    })
+    return this.#db
+  }
+
+  #open(): Promise<IDBPDatabase<Schema>> {
+    return openDB<Schema>(this.#name, VERSION, {
+      upgrade(db) {
+        db.createObjectStore('collections')
+        db.createObjectStore(NOTES_STORE)
+        db.createObjectStore('set-aside', { autoIncrement: true })
+      },
+      // A newer version of this package wants to upgrade, or the app deletes the database: let go at once (H17).
+      blocking: (_current, newVersion, event) => {
+        this.#isOutdated = newVersion !== null
+        this.#db = undefined
+        ;(event.target as IDBDatabase).close()
+      },
+      terminated: () => {
+        this.#db = undefined
+      },
+    })
+  }
+}
+
+async function withDeadline<T>(work: Promise<T>, what: string): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(storageFailed(`${what} within ${DEADLINE_MS} ms`)), DEADLINE_MS)
+  })
+  try {
+    return await Promise.race([work, deadline])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function storageFailed(what: string, cause?: unknown): HiloError {
+  return new HiloError(
+    'storage-failed',
+    `IndexedDB failed: ${what}. No id was handed out. Try again; if it persists, close this site's other tabs or free some disk space.`,
+    cause === undefined ? {} : { cause },
+  )
+}
+
+function outdated(): HiloError {
+  return new HiloError(
+    'outdated',
+    'Another tab runs a newer version of offline-hilo and has upgraded the storage. This page issues no more ids; reload it.',
+  )
+}

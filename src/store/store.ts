@@ -1,0 +1,29 @@
+/**
+ * The port to durable device state. Contract, which one suite checks for every implementation:
+ *
+ * - `update` is ONE atomic step per key: between its read and its write no other `update` of that key runs, in any tab (H1).
+ * - When its promise resolves, the change has reached the disk as surely as the platform can promise (H2).
+ * - When it rejects, nothing was applied; only after `storage-failed` for a passed deadline is the outcome unknown. Callers treat unknown as a gap.
+ * - `change` is called once, synchronously, and may throw: then nothing is applied and `update` rejects with what it threw.
+ * - Notes that pages left for the key are handed to `change` and removed in the same step, so each settles once (H5).
+ */
+
+import type { SeriesKey } from '../core/parting.js'
+import type { DeviceState, Note } from '../core/state.js'
+
+export type StoreKey = SeriesKey
+
+export interface Change<T> {
+  /** Stored as it is; the very same object that was read (and no notes) is not written again. */
+  state: DeviceState
+  /** An unusable record, kept for inspection. */
+  setAside?: unknown
+  result: T
+}
+
+export interface DeviceStore {
+  /** Does it outlive the page? */
+  readonly isDurable: boolean
+  update<T>(key: StoreKey, change: (stored: unknown, notes: Note[]) => Change<T>): Promise<T>
+  close(): void
+}

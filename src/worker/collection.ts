@@ -1,0 +1,207 @@
+/**
+ * The owner's work on one collection. It keeps no number in memory: whatever it answers was durable before (order law),
+ * and whatever it forgets costs a gap at most.
+ */
+import type { Answer, Release, Reserve, Seen, Target, View } from '../core/contract.js'
+import { exchange, setAside, settle, surplus, takeBack } from '../core/device.js'
+import { type Failure, toFailure } from '../core/errors.js'
+import { total } from '../core/range.js'
+import { isLow } from '../core/sizes.js'
+import { type DeviceState, type Exchange, type Exchanged, emptyState } from '../core/state.js'
+import { readState } from '../core/stored.js'
+import { bury, pagesOf } from '../core/write-off.js'
+import type { StoreKey } from '../store/store.js'
+import { CheckIns } from './check-ins.js'
+import { Claims, SWITCHED_OFF } from './claims.js'
+import { ROLL_CALL_MS } from './roll-call.js'
+import type { Session, Update } from './session.js'
+import type { World } from './world.js'
+
+export class OwnedCollection {
+  readonly #world: World
+  readonly #session: Session
+  readonly #target: Target
+  readonly #key: StoreKey
+  readonly #changed: (view: View) => void
+  readonly #claims: Claims
+  readonly #checkIns: CheckIns
+  /** Everything was given back; nothing is claimed until somebody asks for ids again. */
+  #isReleased = false
+  #cancelBurial: (() => void) | undefined
+  /** What a status shows of the last state seen. Never used to decide who owns a number. */
+  #seen: Seen
+  /** Offered numbers of a storage that nobody else can see: all that is free is offered there, and is no less at hand. */
+  #inMemory = 0
+  /** What happened to the stored state in this session. */
+  #notice: Failure | undefined
+
+  constructor(world: World, session: Session, key: StoreKey, target: Target, changed: (view: View) => void) {
+    this.#world = world
+    this.#session = session
+    this.#key = key
+    this.#target = target
+    this.#changed = changed
+    this.#seen = { free: 0, reserve: target.reserve, surplus: 0, gaps: emptyState().gaps }
+    const lockName = `offline-hilo ${JSON.stringify(key)}`
+    const update: Update = (change) => this.#update(change)
+    const tell = () => changed(this.view())
+    this.#claims = new Claims(world, session, target, `${lockName} claim`, update, tell)
+    this.#checkIns = new CheckIns(world, session, target, `${lockName} check-in`, update, tell)
+  }
+
+  exchange(request: Exchange): Promise<Answer<Exchanged>> {
+    return this.#answer(async () => {
+      const { isDurable } = await this.#session.store
+      const { pages, ...given } = await this.#update((state, reserve) => {
+        const { state: next, ...answer } = exchange(state, request, isDurable ? reserve : 0)
+        return [next, { ...answer, pages: pagesOf(next) }]
+      })
+      if (request.want > 0) this.#isReleased = false
+      this.#topUp(request.want - total(given.leases.map(({ range }) => range)))
+      this.#checkIns.start()
+      this.#missPages(request.page, pages)
+      return given
+    })
+  }
+
+  claim(want: number): Promise<Answer<object>> {
+    return this.#answer(async () => {
+      const failure = await this.#claims.ask(want)
+      return failure ? { failure } : {}
+    })
+  }
+
+  reserve({ page, takeBack: ids, count }: Reserve): Promise<Answer<object>> {
+    return this.#answer(async () => {
+      await this.#update((state) => [{ ...takeBack(state, page, ids), reserve: count }, undefined])
+      while (this.#seen.free < count) {
+        const failure = await this.#claims.ask(count)
+        if (failure) return { failure }
+      }
+      return {}
+    })
+  }
+
+  release({ page, id, notes, takeBack: ids }: Release): Promise<Answer<object>> {
+    return this.#answer(async () => {
+      if (!this.#session.isOnline()) return { failure: SWITCHED_OFF }
+      this.#isReleased = true
+      await this.#claims.finish()
+      await this.#checkIns.apart(async () => {
+        const offers = await this.#update((state) => {
+          const { reserve: _, ...settled } = takeBack(settle(state, notes), page, ids)
+          const aside = setAside(settled, page, id, 0)
+          // Sent from here on, as far as anyone can know (H8).
+          const sent = aside.offers.map((offer) => ({ lease: offer.id, next: offer.range.from, givenBack: true as const }))
+          return [settle(aside.state, sent), aside.offers]
+        })
+        // Highest first: the server's counter can only step back from its end. One that fails is not sent again.
+        for (const { range } of offers.reverse()) await this.#session.source.giveBack(this.#target, range).catch(() => {})
+      })
+      this.#checkIns.hurry()
+      return {}
+    })
+  }
+
+  /** Another tab's transaction changed what this device holds. */
+  seeElsewhere(seen: Seen): void {
+    this.#seen = seen
+    this.#changed(this.view())
+  }
+
+  /** Connectivity may be back: try what waits. */
+  hurry(): void {
+    this.#claims.resume()
+    this.#topUp()
+    this.#checkIns.hurry()
+    this.#changed(this.view())
+  }
+
+  close(): void {
+    this.#cancelBurial?.()
+    this.#claims.stop()
+    this.#checkIns.stop()
+  }
+
+  view(): View {
+    const failure = this.#claims.failure ?? this.#notice
+    const { isReachable, isUnderWay } = this.#claims
+    return {
+      ...this.#seen,
+      isClaiming: isUnderWay,
+      storage: this.#session.storageKind(),
+      ...(failure && { failure }),
+      ...(isReachable !== undefined && { isReachable }),
+    }
+  }
+
+  async #answer<T>(work: () => Promise<T | { failure: Failure }>): Promise<Answer<T>> {
+    try {
+      const result = await work()
+      return { view: this.view(), ...(result as T) }
+    } catch (error) {
+      return { failure: toFailure(error, 'storage-failed') }
+    }
+  }
+
+  /** Claims in the background when the reserve runs low, or a page got `unmet` numbers too few. Failing, it tries again later by itself. */
+  #topUp(unmet = 0): void {
+    const { free, reserve } = this.#seen
+    if (!this.#isReleased && isLow(free + this.#inMemory, reserve) && !this.#claims.isPaused)
+      this.#claims.askInBackground(Math.max(unmet, Math.ceil(reserve / 2)))
+  }
+
+  /** Once: pages that this device thinks live, but that do not answer when they are called, were killed. */
+  #missPages(page: string, pages: Set<string>): void {
+    const roll = this.#session.callRoll(page)
+    if (this.#cancelBurial || !roll) return
+    this.#cancelBurial = this.#world.after(ROLL_CALL_MS, () => {
+      const dead = new Set([...pages].filter((each) => !roll.isAlive(each)))
+      if (dead.size === 0) return
+      this.#update((state) => [bury(state, dead), undefined])
+        .then(() => {
+          this.#changed(this.view())
+          this.#checkIns.hurry()
+        })
+        .catch(() => {})
+    })
+  }
+
+  /** Notes that pages left are settled first; a record that cannot be used is set aside and replaced. */
+  async #update<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T> {
+    const store = await this.#session.store
+    const { result, seen, inMemory } = await store.update(this.#key, (stored, notes) => {
+      const read = readState(stored)
+      if ('refused' in read) this.#notice = unusable(read.refused)
+      const before = settle('refused' in read ? emptyState() : read.state, notes)
+      const [state, result] = change(before, before.reserve ?? this.#target.reserve)
+      if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
+      const { ranges, reserve = this.#target.reserve, gaps, checkedIn } = state
+      const seen: Seen = {
+        free: total(ranges),
+        reserve,
+        surplus: store.isDurable ? surplus(state, reserve) : 0,
+        gaps,
+        ...(checkedIn !== undefined && { checkedIn }),
+      }
+      const inMemory = store.isDurable ? 0 : total(state.offers.map(({ range }) => range))
+      return { state, result: { result, seen, inMemory }, ...('refused' in read && { setAside: stored }) }
+    })
+    this.#seen = seen
+    this.#inMemory = inMemory
+    this.#session.announce(this.#key, seen)
+    return result
+  }
+}
+
+const unusable = (why: string): Failure => ({
+  code: 'storage-failed',
+  message: `The stored ranges could not be used: ${why}. They were set aside in the object store "set-aside" and new ones are claimed; their numbers are a gap.`,
+})
+
+const FORKED: Failure = {
+  code: 'forked',
+  message:
+    'The storage of this device is a copy of one that went on elsewhere. Its ranges were dropped and new ones are claimed. ' +
+    'Ids made here since the copy was taken may exist twice: compare them.',
+}

@@ -1,0 +1,7 @@
+/**
+ * The worker: builds the owner and exposes it, synchronously at the top, because a worker that registers late loses messages.
+ */
+import { expose } from 'comlink'
+import { ownerHere } from './here.js'
+
+expose(ownerHere())

@@ -1,0 +1,92 @@
+/**
+ * The owner of this device's ranges, for one page: the body that a worker runs, or the page itself when no worker starts.
+ * It has no globals; everything it touches comes in as its {@link World}, so that a simulation runs the same code.
+ */
+import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '../core/contract.js'
+import { HiloError } from '../core/errors.js'
+import type { DeviceStore, StoreKey } from '../store/store.js'
+import { OwnedCollection } from './collection.js'
+import type { RollCall } from './roll-call.js'
+import type { Session } from './session.js'
+import type { Tabs, World } from './world.js'
+
+export function createOwner(world: World): Owner {
+  const collections = new Map<string, OwnedCollection>()
+  let opened: { config: OwnerConfig; callbacks: OwnerCallbacks; session: Session; tabs: Tabs } | undefined
+  let roll: RollCall | undefined
+  let isOnline = true
+  let storage: StorageKind = 'best-effort'
+
+  async function askStorageKind(): Promise<void> {
+    storage = await world.storageKind().catch(() => storage)
+  }
+
+  function open(config: OwnerConfig, callbacks: OwnerCallbacks): void {
+    const store: Promise<DeviceStore> = world.openStore(config.name)
+    store.then(
+      ({ isDurable }) => {
+        if (isDurable) askStorageKind()
+        else storage = 'memory'
+      },
+      () => {},
+    )
+    const session: Session = {
+      store,
+      source: world.createSource(
+        config,
+        config.headers === 'ask' ? () => callbacks.headers() : () => config.headers as Record<string, string>,
+      ),
+      storageKind: () => storage,
+      isOnline: () => isOnline,
+      // Ranges in memory are this tab's alone: there is nothing to tell, and what others hold is not here.
+      announce: (key, seen) => {
+        if (storage !== 'memory') tabs.announce(key, seen)
+      },
+      callRoll: (page) => {
+        roll ??= world.callRoll?.(config.name, page)
+        return roll
+      },
+    }
+    const tabs = world.openTabs(config.name, (key, seen) => {
+      if (storage !== 'memory') collections.get(JSON.stringify(key))?.seeElsewhere(seen)
+    })
+    opened = { config, callbacks, session, tabs }
+  }
+
+  function collection(target: Target): OwnedCollection {
+    if (!opened) throw new HiloError('storage-failed', 'The worker was asked before it was opened. This is a bug in offline-hilo.')
+    const { config, callbacks, session } = opened
+    const key: StoreKey = [config.url, target.database, target.tag + target.separator]
+    const name = JSON.stringify(key)
+    const existing = collections.get(name)
+    if (existing) return existing
+    const created = new OwnedCollection(world, session, key, target, (view) => callbacks.changed(target, view))
+    collections.set(name, created)
+    return created
+  }
+
+  return {
+    open,
+    close() {
+      for (const each of collections.values()) each.close()
+      opened?.tabs.close()
+      roll?.close()
+      opened?.session.store.then(
+        (store) => store.close(),
+        () => {},
+      )
+    },
+    exchange: (target, request) => collection(target).exchange(request),
+    claim: (target, want) => collection(target).claim(want),
+    reserve: (target, request) => collection(target).reserve(request),
+    release: (target, request) => collection(target).release(request),
+    setOnline(online) {
+      isOnline = online
+      if (online) for (const each of collections.values()) each.hurry()
+    },
+    async hurry() {
+      if (storage !== 'memory') await askStorageKind()
+      for (const each of collections.values()) each.hurry()
+    },
+  }
+}

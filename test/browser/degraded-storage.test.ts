@@ -1,0 +1,166 @@
+/** Storage that is missing, hangs, is full, is cleared, or holds nonsense: a page goes on or says why not, and no id comes twice. */
+import { describe, expect, test } from 'vitest'
+import { openBrowser } from './browser.js'
+import { testedEngines } from './engines.js'
+import { expectDistinct, nextIds, status } from './ids.js'
+import { openSite } from './site.js'
+
+/** Longer than the storage may take to open. */
+const PATIENT = { timeout: 30_000 }
+
+/** Runs in a page or a worker. */
+function withoutIndexedDb(): void {
+  Object.defineProperty(globalThis, 'indexedDB', { value: undefined })
+}
+
+/** Runs in a page. The ids, or the code with which the call failed. */
+const idsOrCode = (count: number) => window.hilo.nextIds('orders', count).catch((error: { code: string }) => error.code)
+
+describe.each(testedEngines())('in $title', ({ name }) => {
+  test('without IndexedDB ids live in memory, the status says so, and everything goes back when the page goes', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    // Firefox sends little for the last tab of a site.
+    await (await browser.newPage()).goto(site.url({ name: 'other' }))
+    const page = await browser.newPage()
+    await page.goto(site.url({}, { beforePage: withoutIndexedDb, beforeWorker: withoutIndexedDb }))
+    const made = await page.evaluate(nextIds, 5)
+    expectDistinct(made)
+    expect((await page.evaluate(status)).storage).toBe('memory')
+    await page.close()
+    await expect.poll(() => site.server.outstanding('orders'), { timeout: 20_000 }).toBe(5)
+  })
+
+  test('an IndexedDB that never opens is given up: ids live in memory, and the status says so', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    const [holder, page] = [await browser.newPage(), await browser.newPage()]
+    await holder.goto(site.url({ name: 'other' }))
+    // Whoever opens it waits until this is over, and it never is: a connection to it stays open.
+    await holder.evaluate(async () => {
+      await new Promise((resolve) => Object.assign(indexedDB.open('offline-hilo'), { onsuccess: resolve }))
+      await new Promise((resolve) => Object.assign(indexedDB.deleteDatabase('offline-hilo'), { onblocked: resolve }))
+    })
+    await page.goto(site.url(PATIENT))
+    expectDistinct(await page.evaluate(nextIds, 40))
+    expect((await page.evaluate(status)).storage).toBe('memory')
+  })
+
+  test('storage that is cleared under two running pages: both go on with new numbers', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    const pages = [await browser.newPage(), await browser.newPage()]
+    const made: string[] = []
+    for (const page of pages) {
+      await page.goto(site.url())
+      made.push(...(await page.evaluate(nextIds, 20)))
+    }
+    const { command, evaluate } = pages[0]!
+    if (command) await command('Storage.clearDataForOrigin', { origin: new URL(site.url()).origin, storageTypes: 'all' })
+    else
+      await evaluate(async () => {
+        await new Promise((resolve) => Object.assign(indexedDB.deleteDatabase('offline-hilo'), { onsuccess: resolve }))
+      })
+    for (const page of [...pages, ...pages]) made.push(...(await page.evaluate(nextIds, 60)))
+    for (const page of pages) await page.reload()
+    for (const page of pages) made.push(...(await page.evaluate(nextIds, 20)))
+    expect(made).toHaveLength(320)
+    expectDistinct(made)
+  })
+
+  test('storage that a newer version has upgraded: an old page makes no more ids and says that it is outdated', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    const [old, newer] = [await browser.newPage(), await browser.newPage()]
+    await old.goto(site.url())
+    await old.evaluate(nextIds, 5)
+    await newer.goto(site.url({ name: 'other' }))
+    await newer.evaluate(async () => {
+      await new Promise((resolve) => Object.assign(indexedDB.open('offline-hilo', 2), { onsuccess: resolve }))
+    })
+    expect(await old.evaluate(idsOrCode, 100)).toBe('outdated')
+    expect(await old.evaluate(idsOrCode, 100)).toBe('outdated')
+  })
+
+  test.each(['of a future version', 'cut short', 'in which a number has two owners'])(
+    'a stored record %s is set aside, reported, and replaced by new numbers',
+    async (flaw) => {
+      const site = await openSite()
+      const page = await (await openBrowser(name)).newPage()
+      await page.goto(site.url())
+      const made = await page.evaluate(nextIds, 5)
+      await page.evaluate(spoil, flaw)
+      made.push(...(await page.evaluate(nextIds, 100)))
+      expect(await page.evaluate(() => window.hilo.status('orders').lastError?.code)).toBe('storage-failed')
+      expect(await page.evaluate(countSetAside)).toBe(1)
+      await page.reload()
+      made.push(...(await page.evaluate(nextIds, 100)))
+      expectDistinct(made)
+    },
+  )
+})
+
+/** A quota can be set from outside in Chromium only. */
+test('in Chromium, a full disk is said to be one, costs no duplicate, and is forgotten when there is room again', async () => {
+  const site = await openSite()
+  const page = await (await openBrowser('chromium')).newPage()
+  const { origin } = new URL(site.url())
+  await page.command!('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1_000_000 })
+  await page.goto(site.url())
+  const made = await page.evaluate(nextIds, 5)
+  await page.evaluate(fillStorage)
+  const makeOrFail = async () => {
+    const answer = await page.evaluate(idsOrCode, 100)
+    if (typeof answer === 'string') return answer
+    made.push(...answer)
+    return 'made'
+  }
+  await expect.poll(makeOrFail, { timeout: 20_000 }).toBe('storage-failed')
+  await page.command!('Storage.overrideQuotaForOrigin', { origin })
+  made.push(...(await page.evaluate(nextIds, 500)))
+  await page.reload()
+  made.push(...(await page.evaluate(nextIds, 50)))
+  expectDistinct(made)
+})
+
+/** Runs in a page. */
+async function fillStorage(): Promise<void> {
+  const db: IDBDatabase = await new Promise((resolve) => {
+    const request = indexedDB.open('filler')
+    request.onupgradeneeded = () => request.result.createObjectStore('fill', { autoIncrement: true })
+    request.onsuccess = () => resolve(request.result)
+  })
+  const isStored = (bytes: number) =>
+    new Promise<boolean>((resolve) => {
+      const tx = db.transaction('fill', 'readwrite')
+      tx.objectStore('fill').add(crypto.getRandomValues(new Uint8Array(bytes)))
+      tx.oncomplete = () => resolve(true)
+      tx.onabort = () => resolve(false)
+    })
+  for (const bytes of [50_000, 5_000, 500]) for (let tries = 0; tries < 500 && (await isStored(bytes)); tries++);
+}
+
+/** Runs in a page: edits the stored record. */
+async function spoil(flaw: string): Promise<void> {
+  const of = <T>(request: IDBRequest<T>) =>
+    new Promise<T>((resolve) => Object.assign(request, { onsuccess: () => resolve(request.result) }))
+  const db = await of(indexedDB.open('offline-hilo'))
+  const store = db.transaction('collections', 'readwrite').objectStore('collections')
+  const [key] = await of(store.getAllKeys())
+  const record = await of(store.get(key!))
+  if (flaw === 'of a future version') record.version = 99
+  else if (flaw === 'cut short') delete record.leases
+  else record.ranges.push(record.leases[0].range)
+  await of(store.put(record, key))
+  db.close()
+}
+
+/** Runs in a page. */
+async function countSetAside(): Promise<number> {
+  const of = <T>(request: IDBRequest<T>) =>
+    new Promise<T>((resolve) => Object.assign(request, { onsuccess: () => resolve(request.result) }))
+  const db = await of(indexedDB.open('offline-hilo'))
+  const count = await of(db.transaction('set-aside').objectStore('set-aside').count())
+  db.close()
+  return count
+}

@@ -1,0 +1,83 @@
+/** Without its worker, or without what lets tabs talk to each other, a page goes on making ids, and none twice. */
+import { describe, expect, test } from 'vitest'
+import { openBrowser } from './browser.js'
+import { testedEngines } from './engines.js'
+import { expectDistinct, nextIds, status } from './ids.js'
+import { openSite } from './site.js'
+
+/** Longer than a worker may keep silent. */
+const PATIENT = { timeout: 30_000 }
+/** Shorter: a worker that says it failed is not waited for. */
+const HASTY = { timeout: 7_000 }
+
+/** Runs in a page: makes its worker reachable for the test. */
+function keepWorker(): void {
+  const Real = Worker
+  window.Worker = class extends Real {
+    constructor(url: string | URL, options?: WorkerOptions) {
+      super(url, options)
+      Object.assign(window, { theWorker: this })
+    }
+  }
+}
+
+/** Runs in a page or a worker. */
+function isolateTab(): void {
+  for (const prototype of [globalThis.Navigator?.prototype, Object.getPrototypeOf(navigator)]) delete prototype?.locks
+  delete (globalThis as { BroadcastChannel?: unknown }).BroadcastChannel
+}
+
+describe.each(testedEngines())('in $title', ({ name }) => {
+  test.each([
+    ['a content security policy forbids workers', { csp: "worker-src 'none'" }, HASTY],
+    ["the worker's file is not there", { worker: '/missing.js' }, HASTY],
+    ['the worker never answers', { worker: '/silent.js' }, PATIENT],
+  ])('%s: ids are made in the page, stored as ever, and a page with a worker goes on', async (_, surroundings, options) => {
+    const site = await openSite()
+    const page = await (await openBrowser(name)).newPage()
+    await page.goto(site.url(options, surroundings))
+    const made = await page.evaluate(nextIds, 40)
+    expect(await page.evaluate(status)).toMatchObject({ online: true, storage: 'best-effort' })
+    // The owner's code for pages whose worker does not start.
+    expect([...site.files].join('\n')).toMatch(/\/here-/)
+    await page.goto(site.url(PATIENT))
+    made.push(...(await page.evaluate(nextIds, 40)))
+    expect(made).toHaveLength(80)
+    expectDistinct(made)
+  })
+
+  test('a worker that is killed in the middle of a call is replaced, and no id comes twice', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    const [page, other] = [await browser.newPage(), await browser.newPage()]
+    await page.goto(site.url(PATIENT, { beforePage: keepWorker }))
+    await other.goto(site.url())
+    const made = await page.evaluate(nextIds, 10)
+    made.push(
+      ...(await page.evaluate(async () => {
+        const waiting = window.hilo.nextIds('orders', 200)
+        // The call is on its way when the worker dies.
+        await Promise.resolve()
+        ;(window as unknown as { theWorker: Worker }).theWorker.terminate()
+        return waiting
+      })),
+    )
+    made.push(...(await page.evaluate(nextIds, 50)), ...(await other.evaluate(nextIds, 50)))
+    expect(made).toHaveLength(310)
+    expectDistinct(made)
+    expect([...site.files].join('\n')).toMatch(/\/here-/)
+  })
+
+  test('without Web Locks and BroadcastChannel two pages make different ids', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    const pages = [await browser.newPage(), await browser.newPage()]
+    const url = site.url({}, { beforePage: isolateTab, beforeWorker: isolateTab })
+    await Promise.all(pages.map((page) => page.goto(url)))
+    expect(await pages[0]!.evaluate(() => navigator.locks === undefined && !('BroadcastChannel' in window))).toBe(true)
+    const made: string[] = []
+    for (let turn = 0; turn < 5; turn++) made.push(...(await Promise.all(pages.map((page) => page.evaluate(nextIds, 100)))).flat())
+    expect(made).toHaveLength(1_000)
+    expectDistinct(made)
+  })
+})

@@ -1,0 +1,286 @@
+/** The order desk as a user meets it: its own server, a real browser, keyboard and mouse. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Counts, Order } from '../../demo/records.js'
+import { startDesk } from '../../demo/server/desk-server.js'
+import { enginePath } from './engines.js'
+
+let browser: Browser
+
+beforeAll(async () => {
+  browser = await chromium.launch({
+    executablePath: enginePath('chromium'),
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update'],
+  })
+})
+afterAll(() => browser?.close())
+
+/** A desk with its own data, in a browser that has never seen it. */
+async function openDesk() {
+  const data = mkdtempSync(join(tmpdir(), 'order-desk-'))
+  let running = await startDesk({ data })
+  const { url } = running
+  const context = await browser.newContext()
+  onTestFinished(async () => {
+    await context.close()
+    await running.close()
+    rmSync(data, { recursive: true, force: true })
+  })
+  const get = async <T>(path: string): Promise<T> => (await fetch(url + path)).json() as Promise<T>
+  return {
+    url,
+    context,
+    page: await openTab(context, url),
+    stop: () => running.close(),
+    async start() {
+      running = await startDesk({ data, port: Number(new URL(url).port) })
+    },
+    table: async () => (await get<{ orders: Order[] }>('/api/orders?limit=500')).orders,
+    counts: () => get<Counts>('/api/counts'),
+  }
+}
+
+async function openTab(context: BrowserContext, url: string): Promise<Page> {
+  const page = await context.newPage()
+  page.setDefaultTimeout(20_000)
+  page.on('pageerror', (error) => expect.unreachable(`the page threw ${error}`))
+  await page.goto(url)
+  await page.waitForSelector('#orders[aria-busy="false"]', { state: 'attached' })
+  return page
+}
+
+async function create(page: Page, customer: string): Promise<void> {
+  await page.fill('#customer', customer)
+  await page.press('#customer', 'Enter')
+  await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#customer')!.value === '')
+}
+
+const seen = (page: Page, id: string, state: string) => page.waitForSelector(`.order[data-id="${id}"][data-state="${state}"]`)
+const status = (page: Page, text: string) => page.waitForSelector(`#status:text("${text}")`)
+const idsIn = (page: Page) => page.locator('.order .id').allTextContents()
+
+test('online, an order gets its final id at once and reaches the table, with its customer', async () => {
+  const { page, table, counts } = await openDesk()
+  await create(page, 'Harbour Café')
+  await create(page, 'Harbour Café')
+  await seen(page, 'orders/1-A', 'sent')
+  await seen(page, 'orders/2-A', 'sent')
+  expect((await table()).map(({ id, customer }) => [id, customer])).toEqual([
+    ['orders/2-A', 'customers/1-A'],
+    ['orders/1-A', 'customers/1-A'],
+  ])
+  expect(await counts()).toEqual({ orders: { stored: 2, refused: 0 }, customers: { stored: 1, refused: 0 } })
+  await page.waitForSelector('#stored-orders:text("2")')
+})
+
+test('offline by the switch, orders wait, survive a reload, and are sent once online', async () => {
+  const { page, table } = await openDesk()
+  await create(page, 'Harbour Café')
+  await seen(page, 'orders/1-A', 'sent')
+  await page.click('#switch')
+  await status(page, 'Working offline')
+  await create(page, 'North Market')
+  await seen(page, 'orders/2-A', 'waiting')
+  expect(await table()).toHaveLength(1)
+
+  await page.reload()
+  await seen(page, 'orders/2-A', 'waiting')
+  await status(page, '1 order waits on this device')
+  await create(page, 'North Market')
+  await seen(page, 'orders/3-A', 'waiting')
+
+  await page.click('#switch')
+  await seen(page, 'orders/2-A', 'sent')
+  await seen(page, 'orders/3-A', 'sent')
+  expect((await table()).map(({ id }) => id)).toEqual(['orders/3-A', 'orders/2-A', 'orders/1-A'])
+})
+
+test('without a network the browser’s own word is enough', async () => {
+  const { page, context, table } = await openDesk()
+  await create(page, 'Harbour Café')
+  await seen(page, 'orders/1-A', 'sent')
+  await context.setOffline(true)
+  await status(page, 'No network')
+  await page.click('#ten')
+  await seen(page, 'orders/11-A', 'waiting')
+  await context.setOffline(false)
+  await status(page, 'Every order is in the server’s table')
+  expect(await table()).toHaveLength(11)
+})
+
+test('a server that goes away is tried again by itself', async () => {
+  const { page, stop, start, table } = await openDesk()
+  await create(page, 'Harbour Café')
+  await seen(page, 'orders/1-A', 'sent')
+  await stop()
+  await create(page, 'Harbour Café')
+  await seen(page, 'orders/2-A', 'waiting')
+  await status(page, 'The server does not answer')
+  await start()
+  await seen(page, 'orders/2-A', 'sent')
+  await status(page, 'Online.')
+  expect(await table()).toHaveLength(2)
+})
+
+test('everything can be done with the keyboard', async () => {
+  const { page } = await openDesk()
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await page.keyboard.press(key)
+  }
+  await press('Tab', 'Space')
+  await status(page, 'Working offline')
+  await press('Space')
+  await status(page, 'Online.')
+  await press('Tab')
+  await page.keyboard.type('Harbour Café')
+  await press('Tab', 'ArrowDown', 'Tab', 'ArrowUp', 'Enter')
+  await seen(page, 'orders/1-A', 'sent')
+  expect(await page.textContent('.order-lines')).toBe('2 × Decaf, 500 g')
+  // The customer's field has the focus again, for the next order.
+  await page.keyboard.type('North Market')
+  await press('Enter')
+  await seen(page, 'orders/2-A', 'sent')
+  await press('Tab', 'Tab', 'Tab', 'Tab')
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('ten')
+  await press('Enter')
+  await seen(page, 'orders/12-A', 'sent')
+})
+
+test('two tabs show each other’s orders and share the switch', async () => {
+  const { page: first, context, url, table } = await openDesk()
+  const second = await openTab(context, url)
+  await first.click('#ten')
+  await second.click('#ten')
+  for (const page of [first, second]) await page.waitForFunction(() => document.querySelectorAll('.order[data-state="sent"]').length === 20)
+  expect(new Set(await idsIn(first)).size).toBe(20)
+  expect((await idsIn(first)).sort()).toEqual((await idsIn(second)).sort())
+
+  await first.click('#switch')
+  await status(second, 'Working offline')
+  await create(second, 'Harbour Café')
+  await status(first, '1 order waits')
+  await second.click('#switch')
+  for (const page of [first, second]) await page.waitForFunction(() => document.querySelectorAll('.order[data-state="sent"]').length === 21)
+  expect(new Set((await table()).map(({ id }) => id)).size).toBe(21)
+})
+
+test('an order is sent though the tab that made it is gone', async () => {
+  const { page: first, context, url, table, stop, start } = await openDesk()
+  const second = await openTab(context, url)
+  await create(first, 'Harbour Café')
+  await seen(second, 'orders/1-A', 'sent')
+  await stop()
+  await create(first, 'Harbour Café')
+  await seen(second, 'orders/2-A', 'waiting')
+  await first.close()
+  await start()
+  await seen(second, 'orders/2-A', 'sent')
+  expect(await table()).toHaveLength(2)
+})
+
+test('an id that somebody else used is refused by the table, and the desk says so', async () => {
+  const { page, url, counts } = await openDesk()
+  await create(page, 'Harbour Café')
+  await seen(page, 'orders/1-A', 'sent')
+  await page.click('#switch')
+  await create(page, 'Harbour Café')
+  await seen(page, 'orders/2-A', 'waiting')
+  const thief = {
+    id: 'orders/2-A',
+    key: '00000000-0000-4000-8000-000000000000',
+    createdAt: '2026-01-01T10:00:00.000Z',
+    tab: 'xyz',
+    customer: 'customers/1-A',
+    lines: [{ item: 'Decaf, 500 g', quantity: 1, cents: 1120 }],
+  }
+  await fetch(`${url}/api/orders`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify([thief]),
+  })
+  await page.click('#switch')
+  const refused = await seen(page, 'orders/2-A', 'refused')
+  expect(await refused.textContent()).toContain('made by tab xyz')
+  await status(page, '1 order was refused')
+
+  await page.click('#forge')
+  await seen(page, 'orders/1-A', 'refused')
+  await page.waitForSelector('#refused-orders:text("2")')
+  expect((await counts()).orders).toEqual({ stored: 2, refused: 2 })
+
+  await page.click('.order[data-id="orders/2-A"] button')
+  await seen(page, 'orders/3-A', 'sent')
+  await status(page, '1 order was refused')
+  expect(await idsIn(page)).toEqual(['orders/3-A', 'orders/1-A', 'orders/1-A'])
+})
+
+test('with no ids left the form says so, keeps what was typed, and goes on once online', async () => {
+  const { page, table } = await openDesk()
+  await create(page, 'Harbour Café')
+  await seen(page, 'orders/1-A', 'sent')
+  await page.click('#switch')
+  const left = async () => Number(await page.textContent('[data-collection="orders"] .meter-count'))
+  for (let before = await left(); before >= 10; before = await left()) {
+    await page.click('#ten')
+    await page.waitForFunction(
+      (count) => Number(document.querySelector('[data-collection="orders"] .meter-count')!.textContent) < count,
+      before,
+    )
+  }
+  await page.click('#ten')
+  await page.waitForSelector('#problem-title:text("10 are needed")')
+  for (let count = await left(); count > 0; count--) await create(page, 'Harbour Café')
+
+  await page.fill('#customer', 'Garden Bistro')
+  await page.press('#customer', 'Enter')
+  await page.waitForSelector('#problem-title:text("No ids for orders are left")')
+  await page.reload()
+  await page.waitForSelector('#orders[aria-busy="false"]')
+  expect(await page.inputValue('#customer')).toBe('Garden Bistro')
+  await page.press('#customer', 'Enter')
+  await page.click('#problem-online')
+  await page.waitForSelector('#problem', { state: 'hidden' })
+  expect(await page.inputValue('#customer')).toBe('Garden Bistro')
+  await page.press('#customer', 'Enter')
+  await status(page, 'Every order is in the server’s table')
+  await page.waitForFunction(() => document.querySelector('.order-customer')!.textContent!.startsWith('Garden Bistro'))
+  await page.waitForFunction(() => !document.querySelector('.order[data-state="waiting"]'))
+  const ids = (await table()).map(({ id }) => id)
+  expect(new Set(ids).size).toBe(ids.length)
+})
+
+test('a browser that stores nothing is told what the desk needs', async () => {
+  const { context, url } = await openDesk()
+  await context.addInitScript(() => {
+    IDBFactory.prototype.open = () => {
+      throw new DOMException('The operation is insecure.', 'SecurityError')
+    }
+  })
+  const page = await context.newPage()
+  await page.goto(url)
+  await page.waitForSelector('#broken:has-text("allow this site to store data")')
+  await status(page, 'The desk cannot start')
+})
+
+test.each([360, 768, 1280])('nothing is cut off or moves sideways at %i pixels', async (width) => {
+  const { page } = await openDesk()
+  await page.setViewportSize({ width, height: 800 })
+  await page.click('#ten')
+  await seen(page, 'orders/10-A', 'sent')
+  const wide = await page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>('body *')]
+      .filter((element) => element.getBoundingClientRect().right > innerWidth)
+      .map((element) => element.outerHTML),
+  )
+  expect(wide).toEqual([])
+})
+
+test('the smallest demo makes an id', async () => {
+  const { page, url } = await openDesk()
+  await page.goto(`${url}/demo/minimal/`)
+  await page.click('#make')
+  await page.waitForSelector('li:text("tickets/1-A")')
+})

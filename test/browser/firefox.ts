@@ -1,0 +1,49 @@
+/** A stock Firefox, started as a program of its own with a quiet profile and driven over WebDriver BiDi. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import puppeteer from 'puppeteer-core'
+import type { LaunchedBrowser } from './browser.js'
+import { enginePath } from './engines.js'
+import { start } from './process.js'
+
+/** No first-run pages, updates, telemetry or look-ups, and pages may open pages; after a kill it starts as usual. Web pages behave as in any Firefox. */
+const PREFS: Record<string, boolean | number | string> = {
+  'remote.prefs.recommended': false,
+  'app.update.disabledForTesting': true,
+  'app.normandy.enabled': false,
+  'browser.aboutwelcome.enabled': false,
+  'browser.safebrowsing.malware.enabled': false,
+  'browser.safebrowsing.phishing.enabled': false,
+  'browser.sessionstore.resume_from_crash': false,
+  'browser.shell.checkDefaultBrowser': false,
+  'browser.startup.homepage_override.mstone': 'ignore',
+  'browser.startup.page': 0,
+  'dom.disable_open_during_load': false,
+  'datareporting.policy.dataSubmissionEnabled': false,
+  'extensions.update.enabled': false,
+  'network.captive-portal-service.enabled': false,
+  'network.connectivity-service.enabled': false,
+  'services.settings.server': 'data:,',
+  'toolkit.startup.max_resumed_crashes': -1,
+  'toolkit.telemetry.server': 'data:,',
+}
+
+export async function launchFirefox(profile: string): Promise<LaunchedBrowser> {
+  const lines = Object.entries(PREFS).map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`)
+  writeFileSync(join(profile, 'user.js'), lines.join(''))
+  const args = ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port=0']
+  const program = await start(enginePath('firefox'), args, /WebDriver BiDi listening on (ws:\S+)/, { TMPDIR: profile })
+  const browser = await puppeteer.connect({ browserWSEndpoint: `${program.ready![1]}/session`, protocol: 'webDriverBiDi' })
+  return {
+    async newPage() {
+      const page = await browser.newPage()
+      return {
+        goto: async (url) => void (await page.goto(url)),
+        reload: async () => void (await page.reload()),
+        evaluate: (run, arg) => page.evaluate(run as (arg: unknown) => never, arg),
+        close: () => page.close(),
+      }
+    },
+    kill: () => program.kill(),
+  }
+}

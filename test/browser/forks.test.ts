@@ -1,0 +1,65 @@
+/** A profile is copied, and both copies go on: the second to check in learns of it, drops what it holds, and from then on nothing comes twice. */
+import { describe, expect, test } from 'vitest'
+import { openBrowser, type TestPage } from './browser.js'
+import { testedEngines } from './engines.js'
+import { available, expectDistinct, nextIds, status } from './ids.js'
+import { openSite, type Site } from './site.js'
+
+/** Runs in a worker: a device that checked in a moment ago would not ask again. */
+function anHourLater(): void {
+  const now = Date.now
+  Date.now = () => now() + 3_600_000
+}
+
+/** Runs in a page. */
+function hearOfForks(): void {
+  addEventListener('DOMContentLoaded', () => {
+    window.hilo.addEventListener('fork', ({ detail }) => document.documentElement.setAttribute('data-fork', detail.collection))
+  })
+}
+
+const fork = () => document.documentElement.getAttribute('data-fork')
+
+const checkIns = ({ requests }: Site) => requests.filter(({ path, status }) => path.endsWith('/checkin') && status === 200).length
+
+async function openLater(site: Site, page: TestPage): Promise<void> {
+  await page.goto(site.url({}, { beforePage: hearOfForks, beforeWorker: anHourLater }))
+}
+
+/** Automated WebKitGTK keeps nothing on disk: there is no profile to copy. */
+const engines = testedEngines().filter((engine) => engine.hasLastingProfile)
+
+describe.each(engines)('in $title', ({ name }) => {
+  test('the copy that checks in second hears `fork`, drops its ranges, claims anew, and both go on with different ids', async () => {
+    const site = await openSite()
+    const original = await openBrowser(name)
+    const page = await original.newPage()
+    await page.goto(site.url({ reserve: 200 }))
+    await page.evaluate(() => window.hilo.reserve('orders', 200))
+    const before = await page.evaluate(nextIds, 5)
+    await original.kill()
+    const copy = await openBrowser(name, original)
+    await original.restart()
+
+    const first = await original.newPage()
+    const known = checkIns(site)
+    await openLater(site, first)
+    before.push(...(await first.evaluate(nextIds, 5)))
+    await expect.poll(() => checkIns(site), { timeout: 20_000 }).toBeGreaterThan(known)
+
+    const second = await copy.newPage()
+    await openLater(site, second)
+    // Until it can ask, it may make what the other one has made.
+    await second.evaluate(nextIds, 1)
+    await expect.poll(() => second.evaluate(fork), { timeout: 20_000 }).toBe('orders')
+    expect((await second.evaluate(status)).gaps.fork).toBeGreaterThanOrEqual(100)
+
+    const made = [...before]
+    for (let turn = 0; turn < 3; turn++)
+      made.push(...(await Promise.all([first, second].map((each) => each.evaluate(nextIds, 150)))).flat())
+    expect(made).toHaveLength(910)
+    expectDistinct(made)
+    expect(await first.evaluate(fork)).toBe(null)
+    expect(await second.evaluate(available)).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,47 @@
+/** The real HiLo server on SQLite, which a test can stop and start again at the same address and on the same data. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { openLedger, serve } from '../../src/server/index.js'
+import type { Ledger } from '../../src/server/ledger.js'
+
+export interface HiloServer {
+  url: string
+  /** From then on nothing listens there. */
+  stop(): Promise<void>
+  start(): Promise<void>
+  /** The highest number granted of a collection, as the ledger has it; 0 before the first. */
+  max(tag: string): Promise<number>
+  /** Numbers of a collection that devices have been granted and have not given back, the issued ones included. */
+  outstanding(tag: string): Promise<number>
+}
+
+/** To be called inside a test; gone when the test ends. */
+export async function openHiloServer(): Promise<HiloServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'hilo-data-'))
+  let running = await serve({ port: 0, dataDir })
+  const { url } = running
+  const stop = () => running.close()
+  const onLedger = async <T>(ask: (ledger: Ledger) => Promise<T>): Promise<T> => {
+    const ledger = await openLedger({ dataDir })
+    try {
+      return await ask(ledger)
+    } finally {
+      await ledger.close()
+    }
+  }
+  onTestFinished(async () => {
+    await stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+  return {
+    url,
+    stop,
+    async start() {
+      running = await serve({ port: Number(new URL(url).port), dataDir })
+    },
+    max: (tag) => onLedger(async (ledger) => (await ledger.read({ database: 'default', tag }))?.max ?? 0),
+    outstanding: (tag) => onLedger(async (ledger) => (await ledger.status()).find((each) => each.tag === tag)?.outstanding ?? 0),
+  }
+}

@@ -1,0 +1,164 @@
+/** The promise of the package, in real browsers against the real server: final ids online and offline, and none of them twice. */
+import { describe, expect, test } from 'vitest'
+import { openBrowser } from './browser.js'
+import { testedEngines } from './engines.js'
+import { openSite } from './site.js'
+
+const numberOf = (id: string) => Number(/^orders\/(\d+)-A$/.exec(id)?.[1])
+const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i)
+const ids = (from: number, count: number) => numbers(from, count).map((number) => `orders/${number}-A`)
+
+/** A busy machine may take its time. */
+const PATIENCE = { timeout: 30_000 }
+
+/** Run in a page. */
+const nextId = () => window.hilo.nextId('orders')
+const nextIds = (count: number) => window.hilo.nextIds('orders', count)
+const available = () => window.hilo.status('orders').available
+
+const engines = testedEngines().map((engine) => [engine.title, engine] as const)
+const lasting = engines.filter(([, engine]) => engine.hasLastingProfile)
+
+describe.each(engines)('in %s', (_, { name }) => {
+  test('the first ids of a collection are orders/1-A, orders/2-A, orders/3-A', async () => {
+    const site = await openSite()
+    const page = await (await openBrowser(name)).newPage()
+    await page.goto(site.url())
+    expect([await page.evaluate(nextId), await page.evaluate(nextId), await page.evaluate(nextId)]).toEqual(ids(1, 3))
+  })
+
+  test('a reload goes on where the page stopped', async () => {
+    const site = await openSite()
+    const page = await (await openBrowser(name)).newPage()
+    await page.goto(site.url())
+    expect(await page.evaluate(nextIds, 5)).toEqual(ids(1, 5))
+    await page.reload()
+    expect(await page.evaluate(nextIds, 5)).toEqual(ids(6, 5))
+  })
+
+  test('100 reloads that make one id each use 100 consecutive numbers', async () => {
+    const site = await openSite()
+    const page = await (await openBrowser(name)).newPage()
+    await page.goto(site.url())
+    const made = []
+    for (let i = 0; i < 100; i++) {
+      made.push(await page.evaluate(nextId))
+      await page.reload()
+    }
+    expect(made).toEqual(ids(1, 100))
+  })
+
+  test('without the server, ids go on until the reserve is used up, then calls are refused at once; with it they go on', async () => {
+    const site = await openSite()
+    const page = await (await openBrowser(name)).newPage()
+    await page.goto(site.url({ collections: { orders: { reserve: 100 } } }))
+    await page.evaluate(() => window.hilo.ready)
+    const count = await page.evaluate(available)
+    expect(count).toBeGreaterThanOrEqual(100)
+    await site.server.stop()
+
+    const { made, code } = await page.evaluate(async () => {
+      const made: string[] = []
+      for (;;) {
+        try {
+          made.push(await window.hilo.nextId('orders'))
+        } catch (error) {
+          return { made, code: (error as { code: string }).code }
+        }
+      }
+    })
+    expect(made).toEqual(ids(1, count))
+    expect(code).toBe('exhausted')
+
+    await site.server.start()
+    expect(await page.evaluate(nextId)).toBe(`orders/${count + 1}-A`)
+  })
+
+  test('ids made offline survive a reload of the page: none is made again', async () => {
+    const site = await openSite()
+    const page = await (await openBrowser(name)).newPage()
+    await page.goto(site.url({ collections: { orders: { reserve: 100 } } }))
+    await page.evaluate(() => window.hilo.ready)
+    await site.server.stop()
+    const before = await page.evaluate(nextIds, 10)
+    await page.reload()
+    expect([...before, ...(await page.evaluate(nextIds, 10))]).toEqual(ids(1, 20))
+  })
+
+  test('two pages that make 500 ids each at the same time, from one reserve, make 1,000 different ones', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    const pages = [await browser.newPage(), await browser.newPage()]
+    for (const page of pages) {
+      await page.goto(site.url({ collections: { orders: { reserve: 1_200 } } }))
+      await page.evaluate(() => window.hilo.ready)
+    }
+    await site.server.stop()
+    const made = await Promise.all(
+      pages.map((page) => page.evaluate(() => Promise.all(Array.from({ length: 500 }, () => window.hilo.nextId('orders'))))),
+    )
+    expect(made.flat().every((id) => numberOf(id) >= 1)).toBe(true)
+    expect(new Set(made.flat()).size).toBe(1_000)
+  })
+
+  test('a page that comes back out of the back/forward cache makes no id that was made meanwhile', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    const [page, other] = [await browser.newPage(), await browser.newPage()]
+    await page.goto(site.url())
+    const made = await page.evaluate(nextIds, 5)
+    await page.evaluate(() => addEventListener('pageshow', (event) => Object.assign(window, { isFromCache: event.persisted })))
+    await page.goto(site.url({ name: 'elsewhere' }))
+    await other.goto(site.url())
+    made.push(...(await other.evaluate(nextIds, 40)))
+    await page.evaluate(() => history.back())
+    await expect.poll(() => page.evaluate(() => 'isFromCache' in window && window.isFromCache), PATIENCE).toBe(true)
+    made.push(...(await page.evaluate(nextIds, 40)), ...(await other.evaluate(nextIds, 5)))
+    expect(made.every((id) => numberOf(id) >= 1)).toBe(true)
+    expect(new Set(made).size).toBe(90)
+  })
+
+  test('a page that closes gives back to the server what exceeds the reserve', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    // Firefox sends little for the last tab of a site.
+    const other = await browser.newPage()
+    await other.goto(site.url({ name: 'other' }))
+    const page = await browser.newPage()
+    await page.goto(site.url({ collections: { orders: { reserve: 0 } } }))
+    expect(await page.evaluate(nextIds, 5)).toEqual(ids(1, 5))
+    await expect.poll(async () => (await page.evaluate(available)) === (await site.server.max('orders')) - 5, PATIENCE).toBe(true)
+    await page.evaluate(() => window.hilo.warm('orders', 20))
+    expect(await site.server.max('orders')).toBeGreaterThan(20)
+    // Resolves when everything is set aside, and the page knows.
+    await page.evaluate(() => window.hilo.reserve('orders', 0))
+    await page.close()
+    await expect.poll(() => site.server.max('orders'), PATIENCE).toBe(5)
+  })
+})
+
+describe.each(lasting)('in %s', (_, { name }) => {
+  test('a browser killed in the middle of its work, and started again, goes on from its storage and makes no id twice', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    const heard: string[] = []
+    for (let round = 1; round <= 4; round++) {
+      if (round > 1) await browser.restart()
+      const page = await browser.newPage()
+      await page.goto(site.url({ collections: { orders: { reserve: 2_000 } } }))
+      if (round === 1) {
+        await page.evaluate(() => window.hilo.ready)
+        await site.server.stop()
+      }
+      const hearing = (async () => {
+        for (;;) heard.push(...(await page.evaluate(nextIds, 7)))
+      })()
+      const isOver = expect(hearing).rejects.toThrow(/closed|crashed|detached|disconnected/i)
+      await expect.poll(() => heard.length, { ...PATIENCE, interval: 5 }).toBeGreaterThanOrEqual(round * 100)
+      await browser.kill()
+      await isOver
+    }
+    expect(heard.every((id) => numberOf(id) >= 1)).toBe(true)
+    expect(new Set(heard).size).toBe(heard.length)
+  })
+})

@@ -1,0 +1,33 @@
+/** What the tests ask of pages and say of ids. */
+
+/** The number of an id of `orders`, NaN when it is none. */
+export const numberOf = (id: string): number => Number(/^orders\/(\d+)-A$/.exec(id)?.[1])
+
+/** @throws Error when one is no id of `orders`, or came twice */
+export function expectDistinct(ids: readonly string[]): void {
+  const seen = new Set<string>()
+  for (const id of ids) {
+    if (!(numberOf(id) >= 1)) throw new Error(`${JSON.stringify(id)} is no id of orders`)
+    if (seen.has(id)) throw new Error(`${id} was handed out twice`)
+    seen.add(id)
+  }
+}
+
+/** These run in a page. */
+export const nextId = () => window.hilo.nextId('orders')
+export const nextIds = (count: number) => window.hilo.nextIds('orders', count)
+export const status = () => window.hilo.status()
+export const available = () => window.hilo.status('orders').available
+
+/**
+ * Runs in a page with `reserve: 0`. Is no request under way, and everything that no page holds set aside for one to give back?
+ * A page that goes before that leaves the rest to the next one.
+ */
+export async function isAllOffered(): Promise<boolean> {
+  const of = <T>(request: IDBRequest<T>) =>
+    new Promise<T>((resolve) => Object.assign(request, { onsuccess: () => resolve(request.result) }))
+  const db = await of(indexedDB.open('offline-hilo'))
+  const [record] = await of(db.transaction('collections').objectStore('collections').getAll())
+  db.close()
+  return !record.checkIn && !record.claim && record.ranges.length === 0
+}

@@ -1,0 +1,164 @@
+/** Pages that are hidden, left, come back, are duplicated or closed: what they held goes on elsewhere, once. */
+import { describe, expect, test } from 'vitest'
+import { openBrowser } from './browser.js'
+import { testedEngines } from './engines.js'
+import { expectDistinct, isAllOffered, nextId, nextIds, numberOf } from './ids.js'
+import { openSite, type Site } from './site.js'
+
+/** `reserve: 0`: what a page does not use goes back with it. */
+const KEEP_NOTHING = { collections: { orders: { reserve: 0 } } }
+/** A page of the same site with a storage of its own: Firefox sends little for the last tab of a site. */
+const ELSEWHERE = { name: 'elsewhere' }
+
+/** Runs in a page. Engines disagree on how a test can cover a window; what the page sees is the same. How much does it hold then? */
+function show(visibility: 'hidden' | 'visible'): number {
+  Object.defineProperty(document, 'visibilityState', { value: visibility, configurable: true })
+  document.dispatchEvent(new Event('visibilitychange'))
+  return window.hilo.status('orders').leased
+}
+
+/** Runs in a page. */
+const leased = () => window.hilo.status('orders').leased
+const listenForReturn = () => addEventListener('pageshow', (event) => Object.assign(window, { isFromCache: event.persisted }))
+const hasNothingToKeep = () => window.hilo.status('orders').reserve === 0
+const isFromCache = () => (window as { isFromCache?: boolean }).isFromCache ?? false
+
+const returns = ({ requests }: Site, since = 0) => requests.slice(since).filter(({ path }) => path.includes('/return')).length
+
+/** Runs in a page, which makes ids and opens a second one with a copy of its session storage. */
+function openTwice(): void {
+  addEventListener('load', async () => {
+    if (!sessionStorage.getItem('isOpen')) {
+      const first = await window.hilo.nextIds('orders', 5)
+      sessionStorage.setItem('isOpen', JSON.stringify(first))
+      await fetch('/log', { method: 'POST', body: first.join('\n') })
+      window.open(location.href)
+    }
+    const made = await window.hilo.nextIds('orders', 50)
+    await fetch('/log', { method: 'POST', body: made.join('\n') })
+  })
+}
+
+describe.each(testedEngines())('in $title', ({ name }) => {
+  test('a hidden page parks, another page makes its numbers, and shown again it makes none of them', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    const page = await browser.newPage()
+    await page.goto(site.url())
+    const made = await page.evaluate(nextIds, 5)
+    // At once: it may be killed any moment from here.
+    expect(await page.evaluate(show, 'hidden')).toBe(0)
+    const other = await browser.newPage()
+    await other.goto(site.url())
+    made.push(...(await other.evaluate(nextIds, 10)))
+    expect(numberOf(made[5]!)).toBe(6)
+    await page.evaluate(show, 'visible')
+    made.push(...(await page.evaluate(nextIds, 30)), ...(await other.evaluate(nextIds, 30)))
+    expectDistinct(made)
+  })
+
+  test('a page that gave its numbers back and returns by the back button makes none of them', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    const [page, other] = [await browser.newPage(), await browser.newPage()]
+    await other.goto(site.url(ELSEWHERE))
+    await page.goto(site.url(KEEP_NOTHING))
+    const made = await page.evaluate(nextIds, 5)
+    await expect.poll(() => page.evaluate(isAllOffered), { timeout: 20_000 }).toBe(true)
+    await page.evaluate(listenForReturn)
+    await page.goto(site.url(ELSEWHERE))
+    await expect.poll(() => site.server.outstanding('orders'), { timeout: 20_000 }).toBe(5)
+    // Another device gets what was given back.
+    made.push(...(await other.evaluate(nextIds, 20)))
+    expect(numberOf(made[5]!)).toBe(6)
+    await page.evaluate(() => history.back())
+    await expect.poll(() => page.evaluate(hasNothingToKeep), { timeout: 20_000 }).toBe(true)
+    // Firefox may not cache a page whose give-back is still on its way: it is loaded anew.
+    if (name !== 'firefox') await expect.poll(() => page.evaluate(isFromCache), { timeout: 20_000 }).toBe(true)
+    made.push(...(await page.evaluate(nextIds, 20)), ...(await other.evaluate(nextIds, 20)))
+    expectDistinct(made)
+  })
+
+  test('a page opened with a copy of the session storage makes ids of its own', async () => {
+    const site = await openSite()
+    const page = await (await openBrowser(name)).newPage()
+    await page.goto(site.url({}, { beforePage: openTwice }))
+    await expect.poll(() => site.log.length, { timeout: 20_000 }).toBe(105)
+    expectDistinct(site.log)
+  })
+
+  test('a page that keeps nothing and is closed after one id leaves the server at that id', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    await (await browser.newPage()).goto(site.url(ELSEWHERE))
+    const page = await browser.newPage()
+    await page.goto(site.url(KEEP_NOTHING))
+    expect(await page.evaluate(nextId)).toBe('orders/1-A')
+    // Resolves when everything is set aside, and the page knows.
+    await page.evaluate(() => window.hilo.reserve('orders', 0))
+    await page.close()
+    await expect.poll(() => site.server.max('orders'), { timeout: 20_000 }).toBe(1)
+  })
+
+  test("of several pages that give back what they do not need, none gives away another's numbers", async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    const last = await browser.newPage()
+    await last.goto(site.url(KEEP_NOTHING))
+    const made = await last.evaluate(nextIds, 5)
+    const elsewhere = await browser.newPage()
+    await elsewhere.goto(site.url(ELSEWHERE))
+    for (let turn = 0; turn < 3; turn++) {
+      const page = await browser.newPage()
+      await page.goto(site.url(KEEP_NOTHING))
+      made.push(...(await page.evaluate(nextIds, 7)))
+      await page.evaluate(() => window.hilo.warm('orders', 60))
+      const before = site.requests.length
+      await page.close()
+      // Firefox does not always send what a closing page gives it.
+      if (name !== 'firefox') await expect.poll(() => returns(site, before), { timeout: 20_000 }).toBeGreaterThan(0)
+      // Whoever asks now is granted what came back.
+      made.push(...(await elsewhere.evaluate(nextIds, 60)), ...(await last.evaluate(nextIds, 9)))
+    }
+    expectDistinct(made)
+  })
+
+  test('a give-back that was lost comes back with the next check-in, and the next page makes those numbers', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    await (await browser.newPage()).goto(site.url(ELSEWHERE))
+    const page = await browser.newPage()
+    await page.goto(site.url(KEEP_NOTHING))
+    const made = await page.evaluate(nextIds, 5)
+    await site.server.stop()
+    await page.close()
+    await expect.poll(() => returns(site), { timeout: 20_000 }).toBeGreaterThan(0)
+    await site.server.start()
+
+    const next = await browser.newPage()
+    await next.goto(site.url(KEEP_NOTHING))
+    const makeOne = async () => {
+      made.push(await next.evaluate(nextId))
+      return numberOf(made.at(-1)!)
+    }
+    await expect.poll(makeOne, { timeout: 20_000 }).toBe(6)
+    made.push(...(await next.evaluate(nextIds, 100)))
+    expectDistinct(made)
+  })
+
+  test('a page that releases leaves other pages what they hold: all go on, and nothing comes twice', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    const pages = [await browser.newPage(), await browser.newPage()]
+    const made: string[] = []
+    for (const page of pages) {
+      await page.goto(site.url({ collections: { orders: { reserve: 100 } } }))
+      made.push(...(await page.evaluate(nextIds, 5)))
+    }
+    await pages[0]!.evaluate(() => window.hilo.release())
+    expect(await pages[0]!.evaluate(leased)).toBe(0)
+    for (const page of [pages[1]!, pages[0]!, pages[1]!]) made.push(...(await page.evaluate(nextIds, 80)))
+    expect(made).toHaveLength(250)
+    expectDistinct(made)
+  })
+})

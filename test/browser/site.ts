@@ -1,0 +1,119 @@
+/**
+ * A web site with the test page, and a HiLo server behind it on the same origin. While that server is down the site stays up,
+ * but requests to it fail as without a network.
+ */
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { extname } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+import type { HiloOptions } from '../../src/index.js'
+import { bundleSite } from './bundle.js'
+import { type HiloServer, openHiloServer } from './hilo-server.js'
+
+/** What is unusual about the place where a page runs. The functions see globals only. */
+interface Surroundings {
+  /** Runs in the page before anything else does. */
+  beforePage?: () => void
+  /** Runs in the worker before the library's code does. */
+  beforeWorker?: () => void
+  /** Path of a file to run as the worker instead of the library's. */
+  worker?: string
+  /** Content-Security-Policy of the page. */
+  csp?: string
+}
+
+export interface Site {
+  /** Address of the test page, where `hilo` is made with these options. */
+  url(options?: HiloOptions, surroundings?: Surroundings): string
+  server: HiloServer
+  /** Every line that pages have posted to `/log`. */
+  log: string[]
+  /** With so many lines in it the log takes no more: it answers 409 then. */
+  stopLogAt(count: number): void
+  /** What pages asked the HiLo server, oldest first, and what came of it: an HTTP status, or 0 for no answer. */
+  requests: { method: string; path: string; status: number }[]
+  /** Paths of the site's own files that were asked for. */
+  files: Set<string>
+}
+
+const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' }
+
+/**
+ * To be called inside a test; gone when the test ends.
+ * @param library as for {@link bundleSite}
+ */
+export async function openSite(library?: string): Promise<Site> {
+  const content = await bundleSite(library)
+  const files: Site['files'] = new Set()
+  const server = await openHiloServer()
+  const requests: Site['requests'] = []
+  const log: string[] = []
+  let logLimit = Number.POSITIVE_INFINITY
+  const addToLog = (lines: string): number => {
+    if (log.length < logLimit) log.push(...lines.split('\n'))
+    return log.length < logLimit ? 204 : 409
+  }
+  const entry = [...content.keys()].find((path) => /\/entry-.*\.js$/.test(path))
+  const listener = createServer((asked, answer) => {
+    const { pathname, searchParams } = new URL(asked.url!, 'http://site')
+    const path = pathname.replace(/\/$/, '/index.html')
+    const file = content.get(path)
+    files.add(path)
+    const sendScript = (code: string) => answer.setHeader('content-type', TYPES['.js']!).end(code)
+    if (path === '/index.html') sendPage(String(file), searchParams, answer)
+    else if (path === '/silent.js') sendScript('')
+    else if (path === '/run.js') sendScript(`(${searchParams.get('code')})()`)
+    else if (path === '/worker.js') sendScript(`import '/run.js${new URL(asked.url!, 'http://site').search}'\nimport '${entry}'`)
+    else if (path === '/log') text(asked).then((lines) => answer.writeHead(addToLog(lines)).end())
+    else if (file !== undefined) answer.setHeader('content-type', TYPES[extname(path)] ?? 'application/octet-stream').end(file)
+    else if (/^\/(databases|topology)/.test(path)) forward(asked, answer)
+    else answer.writeHead(404).end()
+  })
+  const forward = (asked: IncomingMessage, answer: ServerResponse) => {
+    const entry = { method: asked.method!, path: asked.url!, status: 0 }
+    requests.push(entry)
+    const passed = request(new URL(asked.url!, server.url), { method: asked.method!, headers: asked.headers }, (response) => {
+      entry.status = response.statusCode!
+      answer.writeHead(response.statusCode!, response.headers)
+      response.pipe(answer)
+    })
+    passed.once('error', () => asked.socket.destroy())
+    asked.pipe(passed)
+  }
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    listener.close()
+    listener.closeAllConnections()
+  })
+  const { port } = listener.address() as AddressInfo
+  return {
+    url(
+      options = {},
+      { beforePage, beforeWorker, worker = beforeWorker && `/worker.js?code=${encodeURIComponent(`${beforeWorker}`)}`, csp } = {},
+    ) {
+      const query = new URLSearchParams({
+        options: JSON.stringify(options),
+        ...(beforePage && { before: `${beforePage}` }),
+        ...(worker && { worker }),
+        ...(csp && { csp }),
+      })
+      return `http://127.0.0.1:${port}/?${query}`
+    },
+    server,
+    log,
+    stopLogAt(count) {
+      logLimit = count
+    },
+    requests,
+    files,
+  }
+}
+
+function sendPage(html: string, query: URLSearchParams, answer: ServerResponse): void {
+  const csp = query.get('csp')
+  const before = query.get('before')
+  if (csp) answer.setHeader('content-security-policy', csp)
+  answer.setHeader('content-type', TYPES['.html']!)
+  answer.end(before ? html.replace('<head>', () => `<head><script>(${before})()</script>`) : html)
+}

@@ -1,0 +1,123 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { Holdings } from '../../src/client/holdings.js'
+import type { OwnerLink } from '../../src/client/owner-link.js'
+import type { Parting } from '../../src/client/parting.js'
+import type { Target, View } from '../../src/core/contract.js'
+import type { Exchange, Note } from '../../src/core/state.js'
+import { range } from '../support/ranges.js'
+
+const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+const view: View = {
+  free: 0,
+  reserve: 32,
+  surplus: 0,
+  gaps: { crash: 0, giveBack: 0, fork: 0 },
+  isClaiming: false,
+  storage: 'best-effort',
+}
+const lease = { id: 'page:0.0', range: range(1, 16) }
+const offer = { id: 'page:0.offer0', page: 'page', range: range(40, 50) }
+
+/** Requests that wait for their answers, and notes that were left. */
+let requests: { request: Exchange; answer: (answer: object) => Promise<void> }[]
+let left: Note[]
+let isOnline: boolean
+let holdings: Holdings
+const giveBack = vi.fn(async () => {})
+
+beforeEach(() => {
+  requests = []
+  left = []
+  isOnline = true
+  giveBack.mockClear()
+  const call = (_: string, [, request]: [Target, Exchange]) =>
+    new Promise((resolve) => {
+      requests.push({
+        request,
+        answer: async (answer) => {
+          resolve({ view, leases: [], offers: [], outstanding: [], ...answer })
+          for (let i = 0; i < 5; i++) await Promise.resolve()
+        },
+      })
+    })
+  holdings = new Holdings(target, {
+    page: 'page',
+    link: { call, hurry() {} } as unknown as OwnerLink,
+    parting: {
+      read: () => [],
+      forget() {},
+      prepare() {},
+      leave: (_: Target, notes: Note[]) => left.push(...notes),
+      giveBack,
+    } as unknown as Parting,
+    requestTimeout: 1000,
+    isVisible: () => true,
+    isOnline: () => isOnline,
+    changed() {},
+    forked() {},
+  })
+})
+
+describe('a page that goes before it heard an answer', () => {
+  test('disowns it in a note, and uses nothing of it when it comes after all', async () => {
+    holdings.exchange(16)
+    holdings.leave()
+    expect(left).toEqual([{ exchange: 'page:0', takeBack: [] }])
+    await requests[0]!.answer({ leases: [lease], offers: [offer] })
+    expect(holdings.queue.held).toBe(0)
+    expect(holdings.offers).toEqual([])
+    expect(requests[1]!.request).toMatchObject({ want: 0, notes: [{ exchange: 'page:0' }, { exchange: 'page:0' }] })
+  })
+
+  test('leaves again what it had brought with that exchange, for it may not have arrived', async () => {
+    holdings.exchange(16)
+    await requests[0]!.answer({ leases: [lease], offers: [offer] })
+    for (let i = 0; i < 16; i++) holdings.queue.take()
+    holdings.queue.take()
+    holdings.exchange(16)
+    holdings.leave()
+    expect(left).toEqual([
+      { lease: 'page:0.0', next: 17 },
+      { exchange: 'page:1', takeBack: ['page:0.offer0'] },
+    ])
+    expect(giveBack).not.toHaveBeenCalled()
+  })
+})
+
+describe('offers', () => {
+  test('are disarmed before an exchange that takes them back, and never sent from then on', async () => {
+    holdings.exchange(16)
+    await requests[0]!.answer({ leases: [lease], offers: [offer] })
+    expect(holdings.offers).toEqual([offer])
+    holdings.exchange(0)
+    expect(requests[1]!.request.takeBack).toEqual(['page:0.offer0'])
+    holdings.leave()
+    expect(giveBack).not.toHaveBeenCalled()
+  })
+
+  test('are sent once, when the page goes', async () => {
+    holdings.exchange(16)
+    await requests[0]!.answer({ leases: [lease], offers: [offer] })
+    holdings.leave()
+    holdings.leave()
+    expect(giveBack).toHaveBeenCalledOnce()
+    expect(giveBack).toHaveBeenCalledWith(target, [range(40, 50)])
+    expect(left).toContainEqual({ lease: 'page:0.offer0', next: 40, givenBack: true })
+  })
+})
+
+test('a fork voids everything this page holds, and what it held is not issued', async () => {
+  holdings.exchange(16)
+  await requests[0]!.answer({ leases: [lease], offers: [offer] })
+  holdings.observe({ ...view, gaps: { ...view.gaps, fork: 16 } })
+  expect(holdings.queue.take()).toBe(-1)
+  expect(holdings.offers).toEqual([])
+})
+
+test('forks of long ago, before this page, void nothing', async () => {
+  const old = { ...view, gaps: { ...view.gaps, fork: 16 } }
+  holdings.exchange(16)
+  await requests[0]!.answer({ view: old, leases: [lease] })
+  holdings.observe(old)
+  expect(holdings.queue.held).toBe(16)
+})

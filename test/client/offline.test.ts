@@ -1,0 +1,196 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { HiloError } from '../../src/core/errors.js'
+import { newShop, type Shop } from '../support/shop.js'
+
+let shop: Shop
+
+beforeEach(async () => {
+  shop = await newShop()
+})
+afterEach(async () => {
+  vi.useRealTimers()
+  await shop.close()
+})
+
+const failureOf = (work: Promise<unknown>): Promise<HiloError> =>
+  work.then(
+    () => {
+      throw new Error('it did not fail')
+    },
+    (error: HiloError) => error,
+  )
+
+/** Everything that is there, one by one. */
+async function drain(hilo: ReturnType<Shop['open']>['hilo']): Promise<string[]> {
+  const ids: string[] = []
+  for (;;) {
+    const id = await hilo.nextId('orders').catch((error: HiloError) => error)
+    if (typeof id !== 'string') return ids
+    ids.push(id)
+  }
+}
+
+describe('without the network', () => {
+  test('ids go on while this device has some, all final and distinct, and then every call is refused at once', async () => {
+    const { hilo } = shop.open({ reserve: 100 })
+    await hilo.reserve('orders', 100)
+    shop.isDown = true
+    const ids = await drain(hilo)
+    expect(ids.length).toBeGreaterThanOrEqual(100)
+    expect(new Set(ids).size).toBe(ids.length)
+    const error = await failureOf(hilo.nextId('orders'))
+    expect(error).toMatchObject({ code: 'exhausted', cause: { code: 'server-unreachable' } })
+    expect(error.message).toContain("'orders'")
+  })
+
+  test('a page that starts goes on from what an earlier one left', async () => {
+    const first = shop.open()
+    await first.hilo.nextIds('orders', 3)
+    await first.hilo.close()
+    shop.isDown = true
+    const { hilo } = shop.open()
+    expect(await hilo.nextId('orders')).toBe('orders/4-A')
+  })
+
+  test('a call gets all it asked for or nothing: what is left stays for smaller ones', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 32)
+    shop.isDown = true
+    const before = hilo.status('orders').available
+    expect((await failureOf(hilo.nextIds('orders', 1000))).code).toBe('exhausted')
+    expect(await drain(hilo)).toHaveLength(before)
+  })
+
+  test('a caller with endless patience gets its id when the network is back', async () => {
+    shop.isDown = true
+    const { hilo } = shop.open()
+    const waiting = hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })
+    expect((await failureOf(hilo.nextId('orders'))).code).toBe('exhausted')
+    shop.isDown = false
+    hilo.goOnline()
+    expect(await waiting).toBe('orders/1-A')
+  })
+
+  test('a caller with endless patience is refused all the same when the server says no for good', async () => {
+    shop.answer = () => new Response('', { status: 403 })
+    const { hilo } = shop.open()
+    expect(await failureOf(hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY }))).toMatchObject({
+      code: 'server-refused',
+      status: 403,
+    })
+  })
+
+  test('an app finds out by an event, once per call that was refused', async () => {
+    shop.isDown = true
+    const { hilo } = shop.open()
+    const heard: unknown[] = []
+    hilo.addEventListener('exhausted', ({ detail }) => heard.push(detail))
+    const error = await failureOf(hilo.nextId('orders'))
+    expect(heard).toEqual([{ collection: 'orders', error }])
+  })
+})
+
+describe('the switch of the app', () => {
+  test('off, nothing is sent and ids go on; on again, so does the server', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 50)
+    hilo.goOffline()
+    expect(hilo.status().online).toBe(false)
+    const before = shop.requests.length
+    const ids = await drain(hilo)
+    expect(ids.length).toBeGreaterThanOrEqual(50)
+    expect((await failureOf(hilo.reserve('orders', 500))).message).toContain('goOnline')
+    expect(shop.requests).toHaveLength(before)
+    hilo.goOnline()
+    const next = await hilo.nextId('orders')
+    expect(ids).not.toContain(next)
+    expect(hilo.status().online).toBe(true)
+  })
+})
+
+test('switched off, a page that goes sends nothing, and its surplus stays on the device', async () => {
+  const { hilo, page } = shop.open({ reserve: 4 })
+  await hilo.nextId('orders')
+  hilo.goOffline()
+  const before = shop.requests.length
+  page.leave()
+  const next = shop.open({ reserve: 4 }).hilo
+  next.goOffline()
+  expect(await drain(next)).toContain('orders/32-A')
+  expect(shop.requests).toHaveLength(before)
+})
+
+describe('a call that waits', () => {
+  /** A server that takes its time, for ever. */
+  const hang = () => {
+    vi.stubGlobal(
+      'fetch',
+      (_: string, { signal }: RequestInit) => new Promise((_, reject) => signal!.addEventListener('abort', () => reject(signal!.reason))),
+    )
+  }
+
+  test('rejects after its own timeout, and no id was burnt', async () => {
+    const answering = fetch
+    hang()
+    const { hilo } = shop.open()
+    expect(await failureOf(hilo.nextId('orders', { timeout: 20 }))).toMatchObject({
+      code: 'timeout',
+      message: expect.stringContaining('20 ms'),
+    })
+    vi.stubGlobal('fetch', answering)
+    await hilo.close()
+    expect(await shop.open().hilo.nextId('orders')).toBe('orders/1-A')
+  })
+
+  test('rejects when its signal is aborted, with the reason', async () => {
+    hang()
+    const { hilo } = shop.open()
+    const off = new AbortController()
+    const waiting = failureOf(hilo.nextIds('orders', 5, { signal: off.signal }))
+    off.abort('left the form')
+    expect(await waiting).toMatchObject({ code: 'aborted', cause: 'left the form' })
+  })
+
+  test('with a signal that is aborted already takes nothing, even when there is plenty', async () => {
+    const { hilo } = shop.open()
+    await hilo.nextId('orders')
+    expect((await failureOf(hilo.nextId('orders', { signal: AbortSignal.abort() }))).code).toBe('aborted')
+    expect(await hilo.nextId('orders')).toBe('orders/2-A')
+  })
+})
+
+describe('a server that is not well', () => {
+  test.each<[string, string, () => Response]>([
+    ['401', 'server-refused', () => new Response('', { status: 401 })],
+    ['403', 'server-refused', () => new Response('', { status: 403 })],
+    ['404', 'server-refused', () => new Response('', { status: 404 })],
+    ['409', 'server-refused', () => new Response('', { status: 409 })],
+    ['429', 'exhausted', () => new Response('', { status: 429, headers: { 'Retry-After': '60' } })],
+    ['500', 'exhausted', () => new Response('', { status: 500 })],
+    ['503', 'exhausted', () => new Response('', { status: 503 })],
+    ['a page of HTML', 'invalid-response', () => new Response('<!doctype html>')],
+    ['High below Low', 'invalid-response', () => Response.json({ Prefix: 'orders/', Low: 5, High: 4, LastSize: 32, ServerTag: 'A' })],
+    [
+      'numbers beyond 2^53',
+      'unsafe-range',
+      () => Response.json({ Prefix: 'orders/', Low: 2 ** 53, High: 2 ** 53 + 32, LastSize: 32, ServerTag: 'A' }),
+    ],
+  ])('and answers with %s makes the call fail with %s, and leaves the device unharmed', async (_, code, answer) => {
+    shop.answer = answer
+    const { hilo } = shop.open()
+    const error = await failureOf(hilo.nextId('orders'))
+    expect(error.code).toBe(code)
+    expect(error.message.length).toBeGreaterThan(40)
+    shop.answer = undefined
+    await hilo.close()
+    expect(await shop.open().hilo.nextId('orders')).toBe('orders/1-A')
+  })
+
+  test('and grants what this device holds already is not believed', async () => {
+    const { hilo } = shop.open()
+    const ids = await hilo.nextIds('orders', 16)
+    shop.answer = () => Response.json({ Prefix: 'orders/', Low: 17, High: 48, LastSize: 32, ServerTag: 'A' })
+    ids.push(...(await drain(hilo)))
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+})

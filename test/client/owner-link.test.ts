@@ -1,0 +1,152 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { OwnerLink } from '../../src/client/owner-link.js'
+import type { Owner } from '../../src/core/contract.js'
+import { createOwner } from '../../src/worker/owner.js'
+import { FakeWorker } from '../support/worker.js'
+import { config, exchangeOf, FakeWorld, flush, must, target } from '../support/world.js'
+
+const links: OwnerLink[] = []
+const workers: FakeWorker[] = []
+
+afterEach(() => {
+  for (const link of links.splice(0)) link.close()
+  for (const worker of workers.splice(0)) worker.terminate()
+  vi.useRealTimers()
+})
+
+/** A link to a worker, with the same device at hand in the page. */
+function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new FakeWorld()) {
+  const ownerHere = vi.fn(async () => createOwner(world))
+  const link = new OwnerLink({
+    spawn:
+      spawn &&
+      (() => {
+        const worker = spawn(createOwner(world))
+        workers.push(worker)
+        return worker as unknown as Worker
+      }),
+    ownerHere,
+    config,
+    callbacks: { headers: async () => ({}), changed() {} },
+  })
+  links.push(link)
+  return { link, world, ownerHere }
+}
+
+const flushes = async (count: number): Promise<undefined> => {
+  for (let i = 0; i < count; i++) await flush()
+}
+
+const claim = (link: OwnerLink) => link.call('claim', [target, 1]).then(must)
+
+describe('the line to the owner', () => {
+  test('goes to the worker as long as that answers', async () => {
+    const { link, ownerHere } = linkTo((owner) => new FakeWorker(owner))
+    expect((await claim(link)).view.free).toBe(32)
+    expect(ownerHere).not.toHaveBeenCalled()
+  })
+
+  test('leads into the page where there is no worker', async () => {
+    const { link, ownerHere } = linkTo(undefined)
+    expect((await claim(link)).view.free).toBe(32)
+    expect(ownerHere).toHaveBeenCalledOnce()
+  })
+
+  test('leads into the page when the worker cannot be made', async () => {
+    const { link } = linkTo(() => {
+      throw new DOMException('Refused by the content security policy', 'SecurityError')
+    })
+    expect((await claim(link)).view.free).toBe(32)
+  })
+
+  test.each(['error', 'messageerror'])(
+    'leads into the page when the worker ends with %s, and the call is made again there',
+    async (type) => {
+      // Time stands still, so that it is not the deadline that helps.
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      const { link, ownerHere } = linkTo(() => new FakeWorker())
+      const claiming = claim(link)
+      await Promise.resolve()
+      workers[0]!.dispatchEvent(new Event(type))
+      const outcome = await Promise.race([claiming, flushes(20)])
+      expect(outcome?.view.free).toBe(32)
+      expect(workers[0]!.isTerminated).toBe(true)
+      expect(ownerHere).toHaveBeenCalledOnce()
+    },
+  )
+
+  test('leads into the page when the worker does not answer in time', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { link } = linkTo(() => new FakeWorker())
+    const claiming = claim(link)
+    await vi.advanceTimersByTimeAsync(7_999)
+    expect(workers[0]!.isTerminated).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect((await claiming).view.free).toBe(32)
+    expect(workers[0]!.isTerminated).toBe(true)
+  })
+
+  test('waits longer for a call that waits for the network itself', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { link } = linkTo(() => new FakeWorker())
+    const claiming = link.call('claim', [target, 1], 10_000)
+    await vi.advanceTimersByTimeAsync(17_999)
+    expect(workers[0]!.isTerminated).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    must(await claiming)
+  })
+
+  test('sends all calls that hung to one owner in the page, and those that follow', async () => {
+    const { link, ownerHere, world } = linkTo(() => new FakeWorker())
+    const calls = [claim(link), claim(link), link.call('exchange', [target, exchangeOf({ want: 1 })]).then(must)]
+    await Promise.resolve()
+    workers[0]!.fail()
+    await Promise.all(calls)
+    await claim(link)
+    expect(ownerHere).toHaveBeenCalledOnce()
+    expect(world.source.claims).toHaveLength(1)
+  })
+
+  test('a call whose answer was lost with the worker takes nothing twice', async () => {
+    const world = new FakeWorld()
+    const { link } = linkTo((owner) => {
+      const worker = new FakeWorker({
+        ...owner,
+        exchange: async (...args) => {
+          await owner.exchange(...args)
+          worker.fail()
+          return new Promise(() => {})
+        },
+      })
+      return worker
+    }, world)
+    await claim(link)
+    const { leases } = must(await link.call('exchange', [target, exchangeOf({ want: 4 })]))
+    expect(leases.map(({ range: { from, to } }) => [from, to])).toEqual([[1, 4]])
+    expect((await world.stored()).leases).toHaveLength(1)
+  })
+
+  test('keeps the network switched off when the worker is replaced', async () => {
+    const { link, world } = linkTo(() => new FakeWorker())
+    link.setOnline(false)
+    const claiming = link.call('claim', [target, 1])
+    await Promise.resolve()
+    workers[0]!.fail()
+    expect(await claiming).toMatchObject({ failure: { message: expect.stringContaining('goOnline') } })
+    expect(world.source.claims).toEqual([])
+  })
+
+  test('fails when the owner runs nowhere, and is tried again by the next call', async () => {
+    const { link, ownerHere } = linkTo(undefined)
+    ownerHere.mockRejectedValueOnce(new TypeError('Failed to fetch dynamically imported module'))
+    await expect(claim(link)).rejects.toMatchObject({ code: 'storage-failed', message: expect.stringContaining('content security policy') })
+    expect((await claim(link)).view.free).toBe(32)
+  })
+
+  test('ends with close: the worker is terminated', async () => {
+    const { link } = linkTo((owner) => new FakeWorker(owner))
+    await claim(link)
+    link.close()
+    await vi.waitFor(() => expect(workers[0]!.isTerminated).toBe(true))
+  })
+})

@@ -1,0 +1,225 @@
+import { IDBDatabase } from 'fake-indexeddb'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { HiloError } from '../../src/core/errors.js'
+import { openRaw } from '../support/idb.js'
+import { newShop, numberOf, type Shop } from '../support/shop.js'
+import { flush } from '../support/world.js'
+
+let shop: Shop
+
+beforeEach(async () => {
+  shop = await newShop()
+})
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await shop.close()
+})
+
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
+/** Long enough for what a page still does by itself after a call: its connection, its offers, a check-in. */
+const quiet = async () => {
+  for (let i = 0; i < 20; i++) await flush()
+}
+
+const notLeased = expect.objectContaining({ code: 'not-leased' })
+
+describe('a page that goes', () => {
+  test.each([
+    ['both places', { keepsLocal: true, keepsIndexedDb: true }],
+    ['localStorage only', { keepsLocal: true, keepsIndexedDb: false }],
+    ['IndexedDB only', { keepsLocal: false, keepsIndexedDb: true }],
+  ])(
+    'and dies leaves no gap: 60 reloads that issue one id each use 60 numbers, with notes in %s',
+    async (_, { keepsLocal, keepsIndexedDb }) => {
+      const issued: number[] = []
+      for (let i = 0; i < 60; i++) {
+        const { hilo, page } = shop.open()
+        issued.push(numberOf(await hilo.nextId('orders')))
+        await quiet()
+        if (!keepsIndexedDb) {
+          const begin = IDBDatabase.prototype.transaction
+          vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(function (this: IDBDatabase, ...args) {
+            if (args[0] === 'notes') throw new DOMException('Too late', 'InvalidStateError')
+            return begin.apply(this, args)
+          })
+        }
+        page.leave()
+        vi.restoreAllMocks()
+        if (!keepsLocal) for (const key of Object.keys(localStorage)) localStorage.removeItem(key)
+      }
+      expect(issued).toEqual(upTo(60))
+    },
+  )
+
+  test('holds nothing from that very moment on', async () => {
+    const { hilo, page } = shop.open()
+    await hilo.warm('orders', 100)
+    page.leave()
+    expect(hilo.status('orders').leased).toBe(0)
+    expect(() => hilo.nextIdSync('orders')).toThrow(notLeased)
+  })
+
+  test('leaves its notes before the event is over', async () => {
+    const { hilo, page } = shop.open()
+    await hilo.nextId('orders')
+    page.leave()
+    expect(Object.keys(localStorage).length).toBeGreaterThan(0)
+  })
+
+  test('sends what exceeds the reserve back, each range once, and the server goes on from there', async () => {
+    const { hilo, page } = shop.open({ reserve: 8 })
+    await hilo.nextId('orders')
+    await quiet()
+    expect(await shop.max()).toBe(32)
+    page.leave()
+    await vi.waitFor(async () => expect(await shop.max()).toBeLessThan(32))
+    const returned = shop.requests.filter(({ action }) => action === 'return').map(({ query }) => query.end)
+    expect(returned).toHaveLength(new Set(returned).size)
+  })
+
+  test('keeps nothing with a reserve of 0: everything that was not issued goes back', async () => {
+    const { hilo, page } = shop.open({ reserve: 0 })
+    await hilo.nextIds('orders', 5)
+    page.leave()
+    await vi.waitFor(async () => expect(await shop.max()).toBe(5))
+    const other = shop.open({ name: 'another device' }).hilo
+    const theirs = await other.nextIds('orders', 40)
+    expect(theirs.map(numberOf)).toEqual(Array.from({ length: 40 }, (_, i) => i + 6))
+    page.comeBack()
+    const mine = await hilo.nextIds('orders', 40)
+    expect(new Set([...theirs, ...mine]).size).toBe(80)
+  })
+
+  test('without a word, because it was killed, costs at most what a page at rest holds', async () => {
+    const { hilo, page } = shop.open()
+    const last = numberOf(await hilo.nextId('orders'))
+    expect(hilo.status('orders').leased).toBeLessThanOrEqual(16)
+    page.freeze()
+    expect(numberOf(await shop.open().hilo.nextId('orders'))).toBeLessThanOrEqual(last + 16 + 1)
+  })
+})
+
+describe('a page that is hidden', () => {
+  test('parks its numbers for others, while it still can', async () => {
+    const { hilo, page } = shop.open()
+    expect(numberOf(await hilo.nextId('orders'))).toBe(1)
+    page.hide()
+    expect(() => hilo.nextIdSync('orders')).toThrow(notLeased)
+    expect(numberOf(await shop.open().hilo.nextId('orders'))).toBe(2)
+  })
+
+  test('still makes ids when it is asked to, in the background', async () => {
+    const { hilo, page } = shop.open()
+    await hilo.nextId('orders')
+    page.hide()
+    expect(numberOf(await hilo.nextId('orders'))).toBe(2)
+  })
+
+  test('has numbers for the sync calls again soon after it is seen', async () => {
+    const { hilo, page } = shop.open()
+    await hilo.nextId('orders')
+    page.hide()
+    page.show()
+    await hilo.warm('orders', 1)
+    expect(numberOf(hilo.nextIdSync('orders'))).toBe(2)
+  })
+})
+
+describe('a page that comes out of the back/forward cache', () => {
+  test('issues nothing of what others got while it was away', async () => {
+    const first = shop.open()
+    const before = await first.hilo.nextIds('orders', 3)
+    first.page.leave()
+    const second = shop.open()
+    const between = await second.hilo.nextIds('orders', 30)
+    first.page.comeBack()
+    const after = await first.hilo.nextIds('orders', 30)
+    expect(new Set([...before, ...between, ...after]).size).toBe(63)
+  })
+
+  test('does not send its give-back again', async () => {
+    const { hilo, page } = shop.open({ reserve: 0 })
+    await hilo.nextId('orders')
+    page.leave()
+    await vi.waitFor(async () => expect(await shop.max()).toBe(1))
+    const before = shop.requests.filter(({ action }) => action === 'return').length
+    page.comeBack()
+    page.leave()
+    expect(shop.requests.filter(({ action }) => action === 'return')).toHaveLength(before)
+  })
+})
+
+test('whatever pages do, in any order, no id is made twice', async () => {
+  const act = fc.tuple(fc.constantFrom('issue', 'issue', 'many', 'hide', 'show', 'leave', 'freeze', 'comeBack', 'reload'), fc.nat(2))
+  await fc.assert(
+    fc.asyncProperty(fc.array(act, { minLength: 5, maxLength: 25 }), async (acts) => {
+      await shop.close()
+      shop = await newShop()
+      const pages = Array.from({ length: 3 }, () => shop.open({ reserve: 20 }))
+      const all = [...pages]
+      const calls: Promise<string[]>[] = []
+      for (const [name, i] of acts) {
+        const { hilo, page } = pages[i]!
+        page.enter()
+        if (name === 'issue') calls.push(hilo.nextId('orders').then((id) => [id]))
+        else if (name === 'many') calls.push(hilo.nextIds('orders', 25))
+        else if (name === 'reload') {
+          page.leave()
+          pages[i] = shop.open({ reserve: 20 })
+          all.push(pages[i]!)
+        } else page[name]()
+        if (calls.length % 2 === 0) await flush()
+      }
+      for (const { page } of all) page.thaw()
+      const ids = (await Promise.all(calls)).flat()
+      expect(new Set(ids).size).toBe(ids.length)
+    }),
+    { numRuns: 20 },
+  )
+})
+
+describe('no identity outlives a page', () => {
+  test('session storage, which a duplicated tab copies, is never touched', async () => {
+    const touched: string[] = []
+    vi.stubGlobal('sessionStorage', new Proxy({}, { get: (_, key) => touched.push(String(key)), set: () => touched.push('set') > 0 }))
+    const { hilo, page } = shop.open()
+    await hilo.nextId('orders')
+    page.leave()
+    await hilo.close()
+    expect(touched).toEqual([])
+  })
+
+  test('two instances in one page are two pages to the device', async () => {
+    const { hilo, page } = shop.open()
+    const twin = shop.openIn(page)
+    const ids = await Promise.all([hilo, twin, hilo, twin].map((each) => each.nextIds('orders', 20)))
+    expect(new Set(ids.flat()).size).toBe(80)
+  })
+})
+
+describe('a page of an older version', () => {
+  test('stops issuing when a newer one has upgraded the storage, and says so', async () => {
+    const { hilo } = shop.open({ name: 'upgraded' })
+    await hilo.nextId('orders')
+    ;(await openRaw('upgraded', 1000)).close()
+    const failure = async (): Promise<HiloError> => {
+      for (;;) {
+        const outcome = await hilo.nextId('orders').catch((error: HiloError) => error)
+        if (typeof outcome !== 'string') return outcome
+      }
+    }
+    expect((await failure()).code).toBe('outdated')
+  })
+})
+
+test('where IndexedDB is missing ids are made all the same, and the status says that nothing is kept', async () => {
+  const { indexedDB } = globalThis
+  vi.stubGlobal('indexedDB', undefined)
+  const { hilo, page } = shop.open()
+  expect(await hilo.nextId('orders')).toBe('orders/1-A')
+  expect(hilo.status().storage).toBe('memory')
+  page.leave()
+  await vi.waitFor(async () => expect(await shop.max()).toBe(1))
+  vi.stubGlobal('indexedDB', indexedDB)
+})

@@ -1,0 +1,142 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Hilo, HiloEvents } from '../../src/client/hilo.js'
+import type { DeviceState } from '../../src/core/state.js'
+import { IndexedDbStore } from '../../src/store/indexeddb.js'
+import type { StoreKey } from '../../src/store/store.js'
+import { newName } from '../support/idb.js'
+import { newShop, type Shop } from '../support/shop.js'
+
+let shop: Shop
+
+beforeEach(async () => {
+  shop = await newShop()
+})
+afterEach(() => shop.close())
+
+/** The next event of this kind. */
+const next = <K extends keyof HiloEvents>(hilo: Hilo, type: K): Promise<HiloEvents[K]> =>
+  new Promise((resolve) => hilo.addEventListener(type, ({ detail }) => resolve(detail), { once: true }))
+
+describe('status', () => {
+  test('is known before anything was asked for', () => {
+    const { hilo } = shop.open({ collections: { orders: { reserve: 100 } } })
+    expect(hilo.status()).toMatchObject({ online: true, storage: 'best-effort', gaps: { crash: 0, giveBack: 0, fork: 0 } })
+    expect(hilo.status('orders')).toMatchObject({ available: 0, leased: 0, reserve: 100, state: 'claiming', gaps: 0 })
+  })
+
+  test('counts what is left for offline work, in the page and on the device', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 100)
+    await hilo.nextId('orders')
+    const before = hilo.status('orders')
+    expect(before.state).toBe('ready')
+    hilo.nextIdSync('orders')
+    expect(hilo.status('orders')).toMatchObject({ available: before.available - 1, leased: before.leased - 1 })
+    expect(hilo.status().collections.orders).toEqual(hilo.status('orders'))
+  })
+
+  test('keeps one collection of two databases apart', async () => {
+    const { hilo } = shop.open()
+    await hilo.nextId('orders')
+    await hilo.nextIds('orders', 3, { database: 'Other' })
+    expect(Object.keys(hilo.status().collections)).toHaveLength(2)
+    expect(hilo.status().collections.orders).toEqual(hilo.status('orders'))
+    expect(await hilo.nextId('["Other","orders"]')).toBe('["Other","orders"]/1-A')
+  })
+
+  test('shows why the last claim failed, as long as it matters', async () => {
+    shop.isDown = true
+    const { hilo } = shop.open()
+    await hilo.nextId('orders').catch(() => {})
+    expect(hilo.status('orders')).toMatchObject({ state: 'exhausted', available: 0, lastError: { code: 'server-unreachable' } })
+    expect(hilo.status().online).toBe(false)
+    shop.isDown = false
+    await hilo.nextId('orders')
+    expect(hilo.status('orders').lastError).toBeUndefined()
+    expect(hilo.status().online).toBe(true)
+  })
+
+  test('is a snapshot: it does not change when things do', async () => {
+    const { hilo } = shop.open()
+    await hilo.nextId('orders')
+    const before = hilo.status('orders')
+    const copy = structuredClone({ ...before })
+    await hilo.nextIds('orders', 5)
+    expect(before).toEqual(copy)
+  })
+})
+
+describe('events', () => {
+  test('tell of ids that were made, once for a whole burst', async () => {
+    const { hilo } = shop.open()
+    await hilo.warm('orders', 500)
+    await next(hilo, 'status')
+    const heard = vi.fn()
+    hilo.addEventListener('status', heard)
+    const told = next(hilo, 'status')
+    for (let i = 0; i < 100; i++) hilo.nextIdSync('orders')
+    expect(heard).not.toHaveBeenCalled()
+    expect((await told).collections.orders!.leased).toBeLessThanOrEqual(400)
+  })
+
+  test('tell when less than half of the reserve is left', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 100)
+    shop.isDown = true
+    const low = next(hilo, 'low')
+    await hilo.nextIds('orders', 80)
+    expect(await low).toEqual({ collection: 'orders', available: expect.any(Number) })
+  })
+
+  test('tell of a claim that failed in the background, once for each reason', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 40)
+    shop.answer = () => new Response('', { status: 403 })
+    const error = next(hilo, 'error')
+    await hilo.nextIds('orders', 30)
+    expect(await error).toMatchObject({ collection: 'orders', error: { code: 'server-refused', status: 403 } })
+  })
+
+  test('are not heard any more by a listener that was removed', async () => {
+    const { hilo } = shop.open()
+    const heard = vi.fn()
+    hilo.addEventListener('status', heard)
+    hilo.removeEventListener('status', heard)
+    await hilo.nextId('orders')
+    await next(hilo, 'status')
+    expect(heard).not.toHaveBeenCalled()
+  })
+
+  test('tell that this storage is a copy of one that went on elsewhere, and its numbers are not used', async () => {
+    const key: StoreKey = ['https://shop.example.com', 'default', 'orders/']
+    const [name, copy] = [newName(), newName()]
+    const first = shop.open({ name, reserve: 100 })
+    await first.hilo.nextId('orders')
+    await first.hilo.close()
+    const stored = await new IndexedDbStore(name).update(key, (state) => ({ state: state as DeviceState, result: state as DeviceState }))
+    // As of long ago, so that both copies check in.
+    const state = { ...stored, checkedIn: 0 }
+    for (const each of [name, copy]) await new IndexedDbStore(each).update(key, () => ({ state, result: undefined }))
+
+    const original = shop.open({ name, reserve: 100 }).hilo
+    await original.nextId('orders')
+    await vi.waitUntil(() => shop.requests.filter(({ action }) => action === 'checkin').length > 0)
+    const theirs = await original.nextIds('orders', 30)
+    const { hilo } = shop.open({ name: copy, reserve: 100 })
+    const fork = next(hilo, 'fork')
+    await hilo.warm('orders', 1)
+    expect(await fork).toEqual({ collection: 'orders' })
+    expect(hilo.status().gaps.fork).toBeGreaterThan(0)
+    const mine = await hilo.nextIds('orders', 60)
+    expect(mine.filter((id) => theirs.includes(id))).toEqual([])
+  })
+})
+
+test('asking to keep the storage says what the browser said', async () => {
+  const { hilo } = shop.open()
+  expect(await hilo.persist()).toBe(false)
+  vi.stubGlobal('navigator', { storage: { persist: async () => true, persisted: async () => true } })
+  expect(await hilo.persist()).toBe(true)
+  await hilo.nextId('orders')
+  await vi.waitUntil(() => hilo.status().storage === 'persistent')
+})

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest'
+import { applyCheckIn, beginCheckIn, dropCheckIn, isCheckInDue } from '../../src/core/check-in.js'
+import { type DeviceState, emptyState } from '../../src/core/state.js'
+import { range } from '../support/ranges.js'
+
+const t1 = { token: 't1' }
+const t2 = { token: 't2' }
+const sent = { id: 'O', page: 'page1', range: range(17, 32, t1), isSent: true as const }
+
+/** Free 9–16, leased 1–8, sent back 17–32. */
+const device: DeviceState = {
+  ...emptyState(),
+  ranges: [range(9, 16, t1)],
+  leases: [{ id: 'L', range: range(1, 8, t1) }],
+  offers: [sent],
+}
+
+const checkedIn = (state: DeviceState, ...fates: Parameters<typeof applyCheckIn>[2]['leases']) => {
+  const begun = beginCheckIn(state, 'k1')
+  return applyCheckIn(begun.state, 'k1', { leases: fates }, 5000)
+}
+
+describe('a check-in', () => {
+  test('shows every token once, with the lowest number held under it', () => {
+    const { request } = beginCheckIn({ ...device, ranges: [range(9, 16, t1), range(40, 50, t2)] }, 'k1')
+    expect(request).toEqual({
+      id: 'k1',
+      leases: [
+        { lease: 't1', next: 1 },
+        { lease: 't2', next: 40 },
+      ],
+    })
+  })
+
+  test('that is pending is sent again as it was, whatever has happened since', () => {
+    const begun = beginCheckIn(device, 'k1')
+    expect(beginCheckIn({ ...begun.state, ranges: [] }, 'k2').request).toEqual(begun.request)
+  })
+
+  test('is not made when nothing held has a token', () => {
+    expect(beginCheckIn({ ...emptyState(), ranges: [range(1, 9)] }, 'k1').request).toBeUndefined()
+  })
+
+  test('shows at most 100 tokens at a time', () => {
+    const ranges = Array.from({ length: 120 }, (_, i) => range(10 * i, 10 * i + 4, { token: `t${i}` }))
+    expect(beginCheckIn({ ...emptyState(), ranges }, 'k1').request!.leases).toHaveLength(100)
+  })
+
+  test('brings back a give-back that had not arrived, under the new token, so that it can never arrive', () => {
+    const state = checkedIn(device, { lease: 'new', high: 32 })
+    expect(state).toMatchObject({
+      ranges: [range(9, 32, { token: 'new' })],
+      leases: [{ id: 'L', range: range(1, 8, { token: 'new' }) }],
+      offers: [],
+    })
+    expect(state).toMatchObject({ checkedIn: 5000 })
+  })
+
+  test('lets go of a give-back that had arrived', () => {
+    expect(checkedIn(device, { lease: 'new', high: 16 })).toMatchObject({ ranges: [range(9, 16, { token: 'new' })], offers: [] })
+  })
+
+  test('frees nothing above what the server says is still ours, and keeps no empty lease', () => {
+    const state = checkedIn(device, { lease: 'new', high: 0 })
+    expect(state).toMatchObject({ ranges: [], leases: [], offers: [] })
+  })
+
+  test('is taken over once', () => {
+    const state = checkedIn(device, { lease: 'new', high: 32 })
+    expect(applyCheckIn(state, 'k1', { leases: [{ lease: 'newer', high: 0 }] }, 6000)).toBe(state)
+  })
+
+  test('leaves alone what another server granted', () => {
+    const { checkIn: _, ...before } = beginCheckIn(device, 'k1').state
+    expect(checkedIn(device, { unknown: true })).toEqual({ ...before, checkedIn: expect.any(Number) })
+  })
+
+  test('takes no answer to another check-in for its own', () => {
+    const begun = beginCheckIn(device, 'k2').state
+    expect(applyCheckIn(begun, 'k1', { leases: [{ superseded: true }] }, 6000)).toBe(begun)
+    expect(dropCheckIn(begun, 'k1')).toBe(begun)
+    expect(dropCheckIn(begun, 'k2').checkIn).toBeUndefined()
+  })
+
+  test('of a copy drops everything under the superseded token, counts it, and never lets a claim go below it', () => {
+    const other = range(40, 50, t2)
+    const state = checkedIn({ ...device, ranges: [...device.ranges, other] }, { superseded: true }, { lease: 'new', high: 50 })
+    expect(state).toMatchObject({ ranges: [{ ...other, token: 'new' }], leases: [], offers: [], issued: 16 })
+    expect(state.gaps.fork).toBeGreaterThanOrEqual(16)
+  })
+})
+
+describe('a check-in is due', () => {
+  const holding: DeviceState = { ...emptyState(), ranges: [range(1, 9, t1)] }
+
+  test('when tokens have not been shown for a minute, by a clock that may jump either way', () => {
+    expect(isCheckInDue(holding, 0)).toBe(true)
+    expect(isCheckInDue({ ...holding, checkedIn: 1_000_000 }, 1_059_999)).toBe(false)
+    expect(isCheckInDue({ ...holding, checkedIn: 1_000_000 }, 1_060_000)).toBe(true)
+    expect(isCheckInDue({ ...holding, checkedIn: 1_000_000 }, 0)).toBe(true)
+  })
+
+  test('at once when the fate of a give-back is unknown', () => {
+    expect(isCheckInDue({ ...device, checkedIn: 0 }, 1)).toBe(true)
+  })
+
+  test('never without a token', () => {
+    expect(isCheckInDue({ ...emptyState(), ranges: [range(1, 9)], offers: [{ ...sent, range: range(10, 12) }] }, 1e9)).toBe(false)
+  })
+})

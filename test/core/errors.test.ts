@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { type Failure, fromFailure, HiloError, isTemporary, toFailure } from '../../src/core/errors.js'
+
+const cross = (error: HiloError): HiloError => fromFailure(structuredClone(toFailure(error, 'storage-failed')))
+
+describe('an error that crosses from the worker to the page', () => {
+  test('keeps code, message, status and retryAfter', () => {
+    const error = cross(new HiloError('server-refused', 'It said no.', { status: 429, retryAfter: 3000 }))
+    expect(error).toBeInstanceOf(HiloError)
+    expect(error).toMatchObject({ name: 'HiloError', code: 'server-refused', message: 'It said no.', status: 429, retryAfter: 3000 })
+  })
+
+  test('keeps its causes, each with its code', () => {
+    const root = new HiloError('server-unreachable', 'No network.', { cause: new TypeError('fetch failed') })
+    const error = cross(new HiloError('exhausted', 'No id is left.', { cause: root }))
+    expect(error.cause).toBeInstanceOf(HiloError)
+    expect(error.cause).toMatchObject({ code: 'server-unreachable', message: 'No network.', cause: 'TypeError: fetch failed' })
+  })
+
+  test('has no cause, status or retryAfter that it did not have', () => {
+    const failure = toFailure(new HiloError('closed', 'Closed.'), 'storage-failed')
+    expect(failure).toEqual({ code: 'closed', message: 'Closed.' })
+    expect('cause' in fromFailure(failure)).toBe(false)
+  })
+
+  test('is cloned without loss of anything', () => {
+    const failure = toFailure(new HiloError('timeout', 'Late.', { cause: Symbol('why') }), 'storage-failed')
+    expect(structuredClone(failure)).toEqual(failure)
+  })
+})
+
+test.each([
+  [new RangeError('odd'), 'odd'],
+  ['a text', 'a text'],
+  [undefined, 'undefined'],
+  [null, 'null'],
+  [7, '7'],
+])('anything else that was thrown becomes the fallback: %s', (thrown, message) => {
+  expect(toFailure(thrown, 'storage-failed')).toEqual({ code: 'storage-failed', message })
+})
+
+describe('isTemporary', () => {
+  const failure = (code: Failure['code'], status?: number): Failure => ({ code, message: '', ...(status && { status }) })
+
+  test.each([408, 429, 500, 502, 503])('%i may be gone next time', (status) => {
+    expect(isTemporary(failure('server-refused', status))).toBe(true)
+  })
+
+  test.each([400, 401, 403, 404, 409, 412])('%i stays until somebody acts', (status) => {
+    expect(isTemporary(failure('server-refused', status))).toBe(false)
+  })
+
+  test('a server that cannot be reached may be back; a wrong answer or a broken storage is not about time', () => {
+    expect(isTemporary(failure('server-unreachable'))).toBe(true)
+    for (const code of ['invalid-response', 'unsafe-range', 'storage-failed', 'outdated', 'closed'] as const)
+      expect(isTemporary(failure(code))).toBe(false)
+  })
+})

@@ -1,0 +1,91 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { HiloError } from '../../src/core/errors.js'
+import { checkTag, classOf, idSuffix } from '../../src/core/names.js'
+
+class Order {}
+
+const refusal = (act: () => unknown): HiloError => {
+  try {
+    act()
+  } catch (error) {
+    return error as HiloError
+  }
+  throw new Error('nothing was refused')
+}
+
+describe('checkTag', () => {
+  test.each(['orders', 'Orders', 'order lines', 'Aufträge', '注文', '🧾', 'a/b', '..', '?&=#%', '__proto__'])('accepts %j', (tag) => {
+    expect(checkTag(tag, '/')).toBe(tag)
+  })
+
+  test.each([
+    ['', 'non-empty'],
+    [undefined, 'non-empty string'],
+    [null, 'non-empty string'],
+    [7, 'non-empty string'],
+    [{}, 'non-empty string'],
+    ['a|b', "may not contain '|'"],
+    ['orders|', "may not contain '|'"],
+    ['orders/', "end in the separator '/'"],
+    ['\ud800', 'well-formed Unicode'],
+    ['x'.repeat(502), 'at most 501 bytes'],
+    ['ä'.repeat(251), 'at most 501 bytes'],
+    ['🧾'.repeat(126), 'at most 501 bytes'],
+  ])('refuses %j and says why', (tag, why) => {
+    const error = refusal(() => checkTag(tag, '/'))
+    expect(error).toBeInstanceOf(HiloError)
+    expect(error.code).toBe('invalid-collection')
+    expect(error.message).toContain(why)
+    expect(error.message.length).toBeLessThan(300)
+  })
+
+  test('counts bytes of UTF-8, up to the very last', () => {
+    for (const tag of ['x'.repeat(501), `${'ä'.repeat(250)}x`, `${'🧾'.repeat(125)}x`]) expect(checkTag(tag, '/')).toBe(tag)
+  })
+
+  test('knows separators of more than one character', () => {
+    expect(refusal(() => checkTag('orders::', '::')).message).toContain("separator '::'")
+    expect(checkTag('orders:', '::')).toBe('orders:')
+  })
+
+  test('answers anything with a tag or a HiloError, and a tag always fits into a URL', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.anything(), fc.string({ unit: 'binary' })), (value) => {
+        try {
+          expect(encodeURIComponent(checkTag(value, '/'))).not.toBe('')
+        } catch (error) {
+          expect(error).toBeInstanceOf(HiloError)
+        }
+      }),
+    )
+  })
+})
+
+describe('classOf', () => {
+  test('takes a class, or the class of an entity', () => {
+    expect(classOf(Order)).toBe(Order)
+    expect(classOf(new Order())).toBe(Order)
+    class Special extends Order {}
+    expect(classOf(new Special())).toBe(Special)
+  })
+
+  test.each<[string, unknown]>([
+    ['an anonymous class', class {}],
+    ['an entity of an anonymous class', new (class {})()],
+    ['a plain object', { id: 1 }],
+    ['an object without a prototype', Object.create(null)],
+    ['null', null],
+    ['undefined', undefined],
+    ['a number', 7],
+    ['a boolean', true],
+    ['a symbol', Symbol('orders')],
+  ])('refuses %s', (_, ref) => {
+    expect(refusal(() => classOf(ref as object)).code).toBe('invalid-collection')
+  })
+})
+
+test('an id ends in a dash and the node that granted it, and in neither without a node', () => {
+  expect(idSuffix({ serverTag: 'A' })).toBe('-A')
+  expect(idSuffix({ serverTag: '' })).toBe('')
+})

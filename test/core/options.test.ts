@@ -1,0 +1,140 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { HiloError } from '../../src/core/errors.js'
+import { checkCount, checkOptions, type HiloOptions } from '../../src/core/options.js'
+
+const check = (options: unknown, base?: string) => checkOptions(options as HiloOptions, base)
+const url = 'https://api.example.com'
+
+const refusal = (options: unknown, base?: string): HiloError => {
+  try {
+    check(options, base)
+  } catch (error) {
+    return error as HiloError
+  }
+  throw new Error('nothing was refused')
+}
+
+test('without options there are defaults for everything, from the page it runs in', () => {
+  expect(check({}, 'https://shop.example.com/desk/index.html?x=1#y')).toMatchObject({
+    url: 'https://shop.example.com',
+    database: 'default',
+    collections: {},
+    reserve: 32,
+    name: 'offline-hilo',
+    timeout: 10_000,
+    identityPartsSeparator: '/',
+  })
+})
+
+test('an option that is undefined counts as left out', () => {
+  expect(check({ url, reserve: undefined, database: undefined })).toMatchObject({ reserve: 32, database: 'default' })
+})
+
+describe('url', () => {
+  test.each([
+    ['https://api.example.com/', 'https://api.example.com'],
+    ['https://api.example.com/hilo///', 'https://api.example.com/hilo'],
+    ['https://api.example.com/hilo?x=1#y', 'https://api.example.com/hilo'],
+    ['/hilo', 'https://shop.example.com/hilo'],
+    ['hilo', 'https://shop.example.com/desk/hilo'],
+    ['', 'https://shop.example.com'],
+  ])('%j becomes %s', (given, result) => {
+    expect(check({ url: given }, 'https://shop.example.com/desk/').url).toBe(result)
+  })
+
+  test.each(['ftp://x', 'data:text/plain,x', 'javascript:alert(1)', 'http://', 'https://a b'])('%j is refused', (bad) => {
+    expect(refusal({ url: bad }).message).toContain('`url`')
+  })
+
+  test('a path without a page to resolve it against is refused, and so is nothing at all', () => {
+    expect(refusal({ url: '/hilo' }).code).toBe('invalid-argument')
+    expect(refusal({}).code).toBe('invalid-argument')
+  })
+})
+
+describe('a wrong option is named in the error', () => {
+  test.each<[string, Record<string, unknown>]>([
+    ['url', { url: 7 }],
+    ['database', { database: '' }],
+    ['database', { database: 7 }],
+    ['collections', { collections: 'orders' }],
+    ['collections', { collections: null }],
+    ['collections.0', { collections: ['orders'] }],
+    ['collections.orders', { collections: { orders: 200 } }],
+    ['collections.orders', { collections: { orders: null } }],
+    ['collections.orders.reserve', { collections: { orders: { reserve: -1 } } }],
+    ['collections.orders.reserve', { collections: { orders: { reserve: 1.5 } } }],
+    ['collections.orders.size', { collections: { orders: { size: 5 } } }],
+    ['reserve', { reserve: -1 }],
+    ['reserve', { reserve: 0.5 }],
+    ['reserve', { reserve: '32' }],
+    ['reserve', { reserve: Number.NaN }],
+    ['reserve', { reserve: 2 ** 53 }],
+    ['name', { name: '' }],
+    ['headers', { headers: 'Bearer' }],
+    ['credentials', { credentials: 'always' }],
+    ['database', { database: '..' }],
+    ['timeout', { timeout: '5' }],
+    ['timeout', { timeout: Number.POSITIVE_INFINITY }],
+    ['reserve', { reserve: Object.create(null) }],
+    ['timeout', { timeout: 0 }],
+    ['timeout', { timeout: -5 }],
+    ['timeout', { timeout: Number.NaN }],
+    ['worker', { worker: './worker.js' }],
+    ['identityPartsSeparator', { identityPartsSeparator: '|' }],
+    ['identityPartsSeparator', { identityPartsSeparator: '' }],
+    ['findCollectionName', { findCollectionName: 'Orders' }],
+    ['transformCollectionName', { transformCollectionName: true }],
+    ['formatId', { formatId: '{prefix}{number}' }],
+  ])('%s: %j', (name, options) => {
+    const error = refusal({ url, ...options })
+    expect(error).toBeInstanceOf(HiloError)
+    expect(error.code).toBe('invalid-argument')
+    expect(error.message).toContain(`${name}\``)
+  })
+})
+
+describe('an unknown option', () => {
+  test('is refused, with the known ones', () => {
+    const { code, message } = refusal({ url, colections: {} })
+    expect(code).toBe('invalid-argument')
+    expect(message).toMatch(/`options\.colections`.*collections/)
+  })
+
+  test.each(['toString', 'constructor', 'hasOwnProperty'])('%s is unknown too', (name) => {
+    expect(refusal({ url, [name]: 1 }).message).toContain(name)
+  })
+
+  test.each([null, 'https://x', 7])('options that are %j are refused', (options) => {
+    expect(refusal(options).message).toContain('`options`')
+  })
+})
+
+test('any options object is accepted whole or refused with a HiloError', () => {
+  const some = fc.record(
+    {
+      url: fc.oneof(fc.webUrl(), fc.string()),
+      reserve: fc.oneof(fc.nat(), fc.double()),
+      timeout: fc.oneof(fc.nat(), fc.double()),
+      collections: fc.dictionary(fc.string(), fc.record({ reserve: fc.oneof(fc.nat(), fc.double()) })),
+      identityPartsSeparator: fc.string(),
+    },
+    { requiredKeys: [] },
+  )
+  fc.assert(
+    fc.property(some, (options) => {
+      try {
+        const { reserve, url: checked } = check(options, 'https://shop.example.com')
+        expect(Number.isSafeInteger(reserve) && reserve >= 0).toBe(true)
+        expect(checked).toMatch(/^https?:\/\/[^?#]*[^/?#]$/)
+      } catch (error) {
+        expect(error).toBeInstanceOf(HiloError)
+      }
+    }),
+  )
+})
+
+test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, '3', null])('a count of %j is refused', (count) => {
+  expect(() => checkCount('count', count as number, 0)).toThrow(/`count` has to be a whole number ≥ 0/)
+})

@@ -1,0 +1,57 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Target } from '../../src/core/contract.js'
+import { checkInUrl, nextUrl, returnUrl } from '../../src/core/requests.js'
+import { range } from '../support/ranges.js'
+
+const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+const claim = { id: 'c1', lastBatchSize: 64, lastRangeAt: '2026-11-21T07:09:21.4660000Z', lastMax: 96 }
+
+test('a claim carries all that the protocol knows, and the claim id', () => {
+  const url = new URL(nextUrl('https://api.example.com/hilo', target, claim))
+  expect(url.pathname).toBe('/hilo/databases/Shop/hilo/next')
+  expect(Object.fromEntries(url.searchParams)).toEqual({
+    tag: 'orders',
+    lastBatchSize: '64',
+    lastRangeAt: claim.lastRangeAt,
+    identityPartsSeparator: '/',
+    lastMax: '96',
+    claim: 'c1',
+  })
+})
+
+test('a claim without a time sends none, so that the server grants exactly what is asked for', () => {
+  const url = nextUrl('https://x', target, { id: 'c1', lastBatchSize: 500, lastMax: 0 })
+  expect(url).not.toContain('lastRangeAt')
+  expect(url).toContain('lastBatchSize=500')
+})
+
+test('a return names the end of the range and the number before its first', () => {
+  const url = new URL(returnUrl('https://x', target, range(17, 32)))
+  expect(url.pathname).toBe('/databases/Shop/hilo/return')
+  expect(Object.fromEntries(url.searchParams)).toEqual({ tag: 'orders', end: '32', last: '16' })
+})
+
+test('a return under a lease shows its token', () => {
+  expect(new URL(returnUrl('https://x', target, range(17, 32, { token: 'a+/=' }))).searchParams.get('lease')).toBe('a+/=')
+})
+
+test('hostile names reach the server as they are, and nothing else of the address changes', () => {
+  const name = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => text !== '.' && text !== '..')
+  fc.assert(
+    fc.property(name, name, name, (database, tag, separator) => {
+      const hostile = { ...target, database, tag, separator }
+      for (const [address, action] of [
+        [nextUrl('https://x/base', hostile, claim), 'next'],
+        [returnUrl('https://x/base', hostile, range(1, 2)), 'return'],
+      ] as const) {
+        const url = new URL(address)
+        expect(url.host).toBe('x')
+        expect(url.hash).toBe('')
+        expect(url.pathname.split('/').map(decodeURIComponent)).toEqual(['', 'base', 'databases', database, 'hilo', action])
+        expect(url.searchParams.getAll('tag')).toEqual([tag])
+      }
+      expect(decodeURIComponent(new URL(checkInUrl('https://x', database)).pathname.split('/')[2]!)).toBe(database)
+    }),
+  )
+})

@@ -1,0 +1,50 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { claimSize, isLow, PAGE_AT_REST, pageTarget } from '../../src/core/sizes.js'
+import { capacity, MIN_CAPACITY } from '../../src/core/wire.js'
+
+const last = (size: number) => ({ size, at: '2026-11-21T07:09:21.4660000Z' })
+
+test('a page at rest holds at most 16 ids, under load as many as it issued in the last second', () => {
+  expect(PAGE_AT_REST).toBe(16)
+  expect(pageTarget(0, 0)).toBe(16)
+  expect(pageTarget(900, 0)).toBe(900)
+})
+
+test('a warmed page holds what it was warmed to', () => {
+  expect(pageTarget(0, 1000)).toBe(1000)
+})
+
+test('low is less than half of the reserve', () => {
+  expect(isLow(16, 32)).toBe(false)
+  expect(isLow(15, 32)).toBe(true)
+  expect(isLow(0, 0)).toBe(false)
+})
+
+describe('claimSize', () => {
+  test('the first claim asks for exactly what is missing, and sends no time', () => {
+    expect(claimSize(10, 200, 1, undefined)).toEqual({ lastBatchSize: 190 })
+  })
+
+  test('never asks for less than the protocol grants', () => {
+    expect(claimSize(30, 32, 1, undefined)).toEqual({ lastBatchSize: MIN_CAPACITY })
+  })
+
+  test('a claim in keeping with the last one lets the server decide how much', () => {
+    expect(claimSize(10, 32, 11, last(32))).toEqual({ lastBatchSize: 32, lastRangeAt: last(32).at })
+  })
+
+  test('a shortage far above the last size is asked for in one request', () => {
+    expect(claimSize(0, 500, 500, last(32))).toEqual({ lastBatchSize: 500 })
+  })
+
+  test('a claim granted at once by the capacity table fills the device up, however much is missing', () => {
+    fc.assert(
+      fc.property(fc.nat(5000), fc.nat(5000), fc.nat(5000), fc.option(fc.integer({ min: 1, max: 5000 })), (free, reserve, want, size) => {
+        const { lastBatchSize, lastRangeAt } = claimSize(free, reserve, want, size === null ? undefined : last(size))
+        const granted = capacity(lastBatchSize, lastRangeAt === undefined ? undefined : 1_000)
+        expect(free + granted).toBeGreaterThanOrEqual(Math.max(reserve, want))
+      }),
+    )
+  })
+})

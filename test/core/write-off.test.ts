@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest'
+import { settle } from '../../src/core/device.js'
+import { type DeviceState, emptyState } from '../../src/core/state.js'
+import { bury, pagesOf } from '../../src/core/write-off.js'
+import { range } from '../support/ranges.js'
+
+const device: DeviceState = {
+  ...emptyState(),
+  ranges: [range(41, 50)],
+  leases: [
+    { id: 'dead:0.0', range: range(1, 10) },
+    { id: 'alive:0.0', range: range(11, 20) },
+  ],
+  offers: [
+    { id: 'dead:0.offer0', page: 'dead', range: range(21, 25) },
+    { id: 'dead:0.offer1', page: 'dead', range: range(26, 30, { token: 't' }) },
+    { id: 'alive:0.offer0', page: 'alive', range: range(31, 35) },
+    { id: 'gone:0.offer0', page: 'gone', range: range(36, 40, { token: 't' }), isSent: true },
+  ],
+}
+
+test('the pages of a device are those that hold leases, or offers that they may still send', () => {
+  expect(pagesOf(device)).toEqual(new Set(['dead', 'alive']))
+})
+
+describe('a page that is dead', () => {
+  const buried = bury(device, new Set(['dead']))
+
+  test('loses its leases: they are gaps, below which no claim may go, and never free again', () => {
+    expect(buried.leases.map(({ id }) => id)).toEqual(['alive:0.0'])
+    expect(buried.gaps.crash).toBe(10)
+    expect(buried.issued).toBe(10)
+    expect(buried.ranges).toEqual(device.ranges)
+    expect(settle(buried, [{ lease: 'dead:0.0', next: 1 }])).toEqual(buried)
+  })
+
+  test('loses its offers: without a token for ever, with one the server will say what became of them', () => {
+    expect(buried.offers.map(({ id, isSent }) => [id, isSent])).toEqual([
+      ['dead:0.offer1', true],
+      ['alive:0.offer0', undefined],
+      ['gone:0.offer0', true],
+    ])
+    expect(buried.gaps.giveBack).toBe(5)
+  })
+
+  test('takes nothing of others with it', () => {
+    expect(bury(device, new Set(['unknown', 'gone']))).toEqual(device)
+  })
+})

@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Desk, startDesk } from '../../demo/server/desk-server.js'
+
+async function start(data: string, port?: number): Promise<Desk> {
+  const desk = await startDesk({ data, ...(port && { port }) })
+  onTestFinished(() => desk.close())
+  return desk
+}
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'order-desk-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+test('one address serves the page, the library, the ids and the orders API', async () => {
+  const { url } = await start(newFolder())
+  const get = async (path: string) => {
+    const response = await fetch(url + path)
+    return [response.status, await response.text()] as const
+  }
+  const [, page] = await get('/')
+  expect(page).toContain('<h1>')
+  expect(page).not.toContain('@vite/client')
+  expect((await get('/src/index.ts'))[1]).toContain('createHilo')
+  expect(JSON.parse((await get('/databases/default/hilo/next?tag=orders'))[1])).toMatchObject({ Low: 1, High: 32 })
+  expect(JSON.parse((await get('/api/counts'))[1])).toHaveProperty('orders')
+  expect((await get('/nothing'))[0]).toBe(404)
+  expect([403, 404]).toContain((await get('/.git/config'))[0])
+})
+
+test('it starts again on its folder and port, and goes on counting', async () => {
+  const folder = newFolder()
+  const first = await start(folder)
+  const next = async (url: string) => (await (await fetch(`${url}/databases/default/hilo/next?tag=orders`)).json()).Low
+  expect(await next(first.url)).toBe(1)
+  await first.close()
+  const second = await start(folder, Number(new URL(first.url).port))
+  expect(second.url).toBe(first.url)
+  expect(await next(second.url)).toBe(33)
+})
+
+test('a taken port is refused', async () => {
+  const { url } = await start(newFolder())
+  await expect(startDesk({ data: newFolder(), port: Number(new URL(url).port) })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+})

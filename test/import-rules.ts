@@ -1,0 +1,95 @@
+/** Which part of `src` may use which: a table, and the complaints about sources that break it. */
+import { readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { type ModuleImport, moduleImports } from '../scripts/module-imports.js'
+
+const packageJson = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+
+/** What a part may use besides itself, at run time. Types may come from any part but for `core` and `server`, which know no other. */
+const MAY_USE: Record<string, string[]> = {
+  core: [],
+  store: ['core', 'idb'],
+  source: ['core'],
+  worker: ['core', 'store', 'source', 'client', 'comlink'],
+  client: ['core', 'comlink'],
+  server: ['core', 'node:', ...Object.keys(packageJson.dependencies)],
+  'index.ts': ['core', 'client'],
+  'raven.ts': ['core', 'pluralize'],
+}
+/** Their types, too, come only from what they may use. */
+const STRICT = ['core', 'server']
+
+interface Use extends ModuleImport {
+  file: string
+  /** File in `src`, undefined for a package. */
+  target: string | undefined
+}
+
+/** @param sources text of each file, by its path in `src` */
+export function brokenRules(sources: ReadonlyMap<string, string>): string[] {
+  const uses: Use[] = []
+  for (const [file, text] of sources) {
+    for (const each of moduleImports(file, text)) {
+      const isOurs = each.specifier.startsWith('.')
+      uses.push({ ...each, file, target: isOurs ? posix.join(posix.dirname(file), each.specifier).replace(/\.js$/, '.ts') : undefined })
+    }
+  }
+  const missing = uses.filter(({ target }) => target !== undefined && !sources.has(target))
+  return [
+    ...missing.map(({ file, line, specifier }) => `${file}:${line} imports ${specifier}, which does not exist`),
+    ...uses
+      .filter((use) => !missing.includes(use) && !isAllowed(use))
+      .map(({ file, line, target, specifier }) => {
+        return `${file}:${line}: ${partOf(file)} may not use ${target ? partOf(target) : specifier}`
+      }),
+    ...cycles(uses),
+    ...repeated(uses.filter(({ specifier }) => specifier === 'idb')).map(
+      ([first, { file, line }]) => `${file}:${line} imports idb, as ${first.file} does: one file owns the database`,
+    ),
+    ...repeated(uses.filter(isFallback)).map(
+      ([first, { file, line, specifier }]) => `${file}:${line} loads ${specifier} on demand, as ${first.file} does: there is one fallback`,
+    ),
+  ]
+}
+
+function isAllowed(use: Use): boolean {
+  const from = partOf(use.file)
+  const to = use.target === undefined ? use.specifier : partOf(use.target)
+  if (from === to || use.kind === 'worker' || isFallback(use)) return true
+  if (use.kind === 'type' && use.target !== undefined && !STRICT.includes(from)) return true
+  return (MAY_USE[from] ?? []).some((name) => to === name || (name.endsWith(':') && to.startsWith(name)) || to.startsWith(`${name}/`))
+}
+
+/** The owner's code, loaded into the page when no worker can start. */
+function isFallback({ file, kind, target }: Use): boolean {
+  return kind === 'dynamic' && partOf(file) === 'client' && target !== undefined && partOf(target) === 'worker'
+}
+
+/** The part a file belongs to: its folder, or the file itself at the top. */
+function partOf(file: string): string {
+  return file.split('/')[0]!
+}
+
+/** Each use in another file than the first, with the first. */
+function repeated(uses: Use[]): [Use, Use][] {
+  const [first] = uses
+  return first ? uses.filter(({ file }) => file !== first.file).map((use) => [first, use]) : []
+}
+
+/** One complaint per import that leads back to a file it was reached from; types count. */
+function cycles(uses: Use[]): string[] {
+  const complaints: string[] = []
+  const done = new Set<string>()
+  const visit = (file: string, path: string[]) => {
+    if (done.has(file)) return
+    for (const { line, target } of uses.filter((use) => use.file === file && (use.kind === 'static' || use.kind === 'type'))) {
+      if (target === undefined) continue
+      const start = [...path, file].indexOf(target)
+      if (start >= 0) complaints.push(`${file}:${line} closes a cycle: ${[...path, file].slice(start).concat(target).join(' → ')}`)
+      else visit(target, [...path, file])
+    }
+    done.add(file)
+  }
+  for (const { file } of uses) visit(file, [])
+  return complaints
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { openLedger } from '../../src/server/index.js'
+import { describeLedger } from './ledger-contract.js'
+import { newDatabase, runSql } from './postgres.js'
+
+describeLedger('PostgreSQL ledger', async () => {
+  const databaseUrl = await newDatabase()
+  return (limits) => openLedger({ databaseUrl, limits })
+})
+
+const wish = { database: 'Shop', tag: 'orders', count: 32, lastMax: 0, serverTag: 'A', at: 0 }
+
+test('commits are synchronous whatever the default of the database is', async () => {
+  const databaseUrl = await newDatabase()
+  const name = new URL(databaseUrl).pathname.slice(1)
+  await runSql(databaseUrl, `ALTER DATABASE ${name} SET synchronous_commit = off`)
+  const ledger = await openLedger({ databaseUrl })
+  await runSql(
+    databaseUrl,
+    `CREATE TABLE seen (setting text);
+     CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$;
+     CREATE TRIGGER note AFTER INSERT OR UPDATE ON hilo_counters FOR EACH STATEMENT EXECUTE FUNCTION note()`,
+  )
+  await ledger.claim([wish])
+  const { rows } = await runSql(databaseUrl, 'SELECT DISTINCT setting FROM seen')
+  expect(rows).toEqual([{ setting: 'on' }])
+  await ledger.close()
+})
+
+test('a role without the right to create tables runs on tables that are there', async () => {
+  const databaseUrl = await newDatabase()
+  await (await openLedger({ databaseUrl })).close()
+  await runSql(
+    databaseUrl,
+    `REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+     DROP ROLE IF EXISTS hilo_test_role; CREATE ROLE hilo_test_role LOGIN;
+     GRANT SELECT, INSERT, UPDATE ON hilo_meta, hilo_counters, hilo_grants, hilo_returns TO hilo_test_role`,
+  )
+  const url = new URL(databaseUrl)
+  url.username = 'hilo_test_role'
+  const ledger = await openLedger({ databaseUrl: url.href })
+  expect(await ledger.claim([wish])).toMatchObject([{ grant: { low: 1, high: 32 } }])
+  await ledger.close()
+  await runSql(databaseUrl, 'DROP OWNED BY hilo_test_role; DROP ROLE hilo_test_role')
+})
+
+test('a database that a newer version has upgraded is left alone', async () => {
+  const databaseUrl = await newDatabase()
+  await (await openLedger({ databaseUrl })).close()
+  await runSql(databaseUrl, "UPDATE hilo_meta SET value = '99' WHERE key = 'version'")
+  await expect(openLedger({ databaseUrl })).rejects.toThrow('A newer offline-hilo has upgraded it')
+})
+
+test('a database that cannot be reached is reported as unavailable', async () => {
+  const error = await openLedger({ databaseUrl: 'postgres://nobody@127.0.0.1:1/none' }).catch((error) => error)
+  expect(error).toMatchObject({ name: 'LedgerUnavailable', message: expect.stringContaining('ECONNREFUSED') })
+})

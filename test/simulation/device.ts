@@ -1,0 +1,222 @@
+/** A device: its disk, its browser with some pages, and how each of them can come, go and die. */
+import { expose } from 'comlink'
+import { Hilo } from '../../src/client/hilo.js'
+import type { HiloOptions } from '../../src/core/options.js'
+import type { DeviceState } from '../../src/core/state.js'
+import { ownerHere } from '../../src/worker/here.js'
+import { Disk } from './disk.js'
+import { DatabaseHost, type StorageFaults } from './idb-host.js'
+import type { Network } from './network.js'
+import { createChannel, SimWorker } from './ports.js'
+import { nextUuid, PageWindow, pageRealm, type Surroundings, workerRealm } from './realm.js'
+import { Actor, type Scheduler } from './scheduler.js'
+import { BroadcastHost, LockHost } from './tabs.js'
+
+/** What an engine loses when a page goes (FACTS): never both copies of a parting note. */
+type Engine = 'chromium' | 'firefox' | 'webkit'
+
+export interface DeviceTraits {
+  engine: Engine
+  hasLocks: boolean
+  hasBroadcasts: boolean
+  hasIndexedDb: boolean
+  /** `blocked`: no worker may start. */
+  workers: 'work' | 'blocked'
+}
+
+/** A worker that does not answer any more, for a page. */
+export interface SimulatedWorker {
+  actor: Actor
+  handle: SimWorker
+}
+
+export class Device {
+  readonly name: string
+  readonly traits: DeviceTraits
+  readonly disk: Disk
+  readonly databases: DatabaseHost
+  readonly storageFaults: StorageFaults = { open: 'works', commitFails: 0 }
+  pages: Page[] = []
+  /** Those that are gone, too. */
+  readonly allPages: Page[] = []
+  /** Its storage fails now and then, or is no storage: gaps are no surprise. */
+  isLossy = false
+  /** What it stored last of each collection. */
+  readonly lastStates = new Map<string, DeviceState>()
+  isOnline = true
+  /** Milliseconds its clock is ahead. */
+  clockError = 0
+  /** The node its requests reach. */
+  node = 'A'
+  readonly surroundings: Surroundings
+  readonly scheduler: Scheduler
+  #pageCount = 0
+
+  constructor(name: string, traits: DeviceTraits, scheduler: Scheduler, network: Network) {
+    this.name = name
+    this.traits = traits
+    this.scheduler = scheduler
+    this.disk = new Disk(() => scheduler.now)
+    this.databases = new DatabaseHost(this.disk, scheduler, new Actor(`${name}.disk`), this.storageFaults)
+    this.surroundings = {
+      name,
+      databases: this.databases,
+      locks: new LockHost(scheduler),
+      broadcasts: new BroadcastHost(scheduler),
+      network,
+      ...traits,
+      isOnline: () => this.isOnline,
+      clockError: () => this.clockError,
+    }
+  }
+
+  openPage(options: HiloOptions): Page {
+    const page = new Page(this, `${this.name}.p${++this.#pageCount}`, options)
+    this.pages.push(page)
+    this.allPages.push(page)
+    return page
+  }
+
+  /** Every process of the browser is gone at once. @returns how many `localStorage` writes went with them */
+  killBrowser(): number {
+    for (const page of this.pages) page.die()
+    this.databases.dropAll()
+    return this.disk.killBrowser(this.scheduler.random)
+  }
+
+  /** @returns whether a committed write was lost */
+  cutPower(): boolean {
+    for (const page of this.pages) page.die()
+    this.databases.dropAll()
+    return this.disk.cutPower(this.scheduler.random)
+  }
+}
+
+export class Page {
+  readonly name: string
+  readonly device: Device
+  readonly actor: Actor
+  readonly window = new PageWindow()
+  readonly workers: SimulatedWorker[] = []
+  state: 'visible' | 'hidden' | 'cached' | 'gone' = 'visible'
+  hilo!: Hilo
+  /** The id it goes by in the device's state. */
+  id = ''
+  /** Why numbers it held may be lost. */
+  excuse: string | undefined
+  /** When it last did something that can be under way. */
+  busyAt = 0
+  /** Of each collection: when ids were issued, and how many may be wanted. */
+  readonly issues = new Map<string, { at: number; count: number }[]>()
+  readonly wishes = new Map<string, { until: number; count: number }[]>()
+  readonly #scheduler: Scheduler
+
+  constructor(device: Device, name: string, options: HiloOptions) {
+    this.device = device
+    this.name = name
+    this.#scheduler = device.scheduler
+    this.actor = new Actor(name)
+    this.actor.realm = pageRealm(this.#scheduler, this.actor, device.surroundings, this.window)
+    this.run('opens', () => {
+      this.busyAt = this.#scheduler.now
+      this.id = nextUuid(this.actor, this.#scheduler.random)
+      this.hilo = new Hilo(options, { spawn: () => this.#spawn(), ownerHere: async () => ownerHere() })
+    })
+  }
+
+  get isAlive(): boolean {
+    return this.state === 'visible' || this.state === 'hidden'
+  }
+
+  /** Something the page does, as an event of its own; in turn. */
+  run(what: string, act: () => void): void {
+    this.#scheduler.post(this.actor, 0, what, act, this)
+  }
+
+  hide(): void {
+    this.state = 'hidden'
+    this.window.setVisibility('hidden')
+  }
+
+  show(): void {
+    this.state = 'visible'
+    this.window.setVisibility('visible')
+  }
+
+  /** Navigation, reload or close: the page hears of it, and nothing that it starts is waited for. */
+  leave(): void {
+    this.#sayGoodbye(false)
+    this.device.scheduler.note(this.actor, 'is gone')
+    this.#gone()
+    // Workers may outlive their page for a moment.
+    for (const { actor } of this.workers) {
+      const delay = this.#scheduler.random.between(0, 20)
+      this.#scheduler.post(actor, delay, 'worker ends', () => this.#scheduler.kill(actor))
+    }
+  }
+
+  /** Into the back/forward cache. */
+  cache(): void {
+    this.#sayGoodbye(true)
+    this.state = 'cached'
+    this.#each((actor) => {
+      actor.state = 'frozen'
+    })
+  }
+
+  /** Out of the back/forward cache: it runs on where it stood. */
+  restore(): void {
+    this.#each((actor) => {
+      if (actor.state === 'frozen') actor.state = 'alive'
+    })
+    this.state = 'visible'
+    this.run('is restored', () => {
+      this.window.document.visibilityState = 'visible'
+      this.window.emit('pageshow', { persisted: true })
+      this.window.document.dispatchEvent(new Event('visibilitychange'))
+    })
+  }
+
+  /** Killed: crash, SIGKILL, or evicted from a cache. */
+  die(): void {
+    if (this.state === 'gone') return
+    this.#gone()
+    for (const { actor } of this.workers) this.#scheduler.kill(actor)
+  }
+
+  #sayGoodbye(persisted: boolean): void {
+    const { engine } = this.device.traits
+    const isLast = this.device.pages.filter((page) => page.isAlive).length === 1
+    const losing = engine === 'webkit' ? 'indexedDB' : engine === 'firefox' && isLast && !persisted ? 'localStorage' : undefined
+    this.window.isLosing = losing
+    if (losing === 'indexedDB') this.device.databases.deafTo.add(this.actor)
+    this.window.emit('pagehide', { persisted })
+    if (this.window.document.visibilityState === 'visible') this.window.setVisibility('hidden')
+    this.window.isLosing = undefined
+    this.device.databases.deafTo.delete(this.actor)
+  }
+
+  #gone(): void {
+    this.state = 'gone'
+    this.#scheduler.kill(this.actor)
+    this.device.pages = this.device.pages.filter((page) => page !== this)
+  }
+
+  #each(act: (actor: Actor) => void): void {
+    act(this.actor)
+    for (const { actor } of this.workers) act(actor)
+  }
+
+  #spawn(): Worker {
+    if (this.device.traits.workers === 'blocked') throw new DOMException('Refused to create a worker.', 'SecurityError')
+    const actor = new Actor(`${this.name}.w${this.workers.length + 1}`)
+    actor.realm = workerRealm(this.#scheduler, actor, this.device.surroundings)
+    const { port1, port2 } = createChannel(this.#scheduler, this.actor)
+    port2.actor = actor
+    const handle = new SimWorker(port1, () => this.#scheduler.kill(actor))
+    this.workers.push({ actor, handle })
+    // Ahead of all messages to it: a worker's script runs first.
+    this.#scheduler.post(actor, this.#scheduler.random.between(1, 20), 'worker starts', () => expose(ownerHere(), port2 as never), port2)
+    return handle as unknown as Worker
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * What one device keeps: IndexedDB's records and `localStorage`, and what a crash takes of each.
+ * Guarantees that a strict commit, and all that was committed before it, survives everything; a relaxed one survives all but a power cut;
+ * a `localStorage` write survives a dying tab, and for a few seconds not a dying browser.
+ */
+import { LocalStorage } from './local-storage.js'
+import type { Random } from './random.js'
+
+/** Object stores, each a map from a key's JSON to its record. Records are never changed in place. */
+export type Stores = Map<string, Map<string, { key: unknown; value: unknown }>>
+
+/** `value` undefined: the record is deleted. */
+export interface Write {
+  store: string
+  key: unknown
+  value: unknown
+}
+
+/** How long a browser may sit on a `localStorage` write. */
+const LOCAL_STORAGE_DELAY_MS = 5_000
+
+export class Disk {
+  /** 0: the database does not exist. */
+  version = 0
+  stores: Stores = new Map()
+  readonly localStorage: LocalStorage
+  #durable: { version: number; stores: Stores } = { version: 0, stores: new Map() }
+  #hasRelaxed = false
+
+  constructor(now: () => number) {
+    this.localStorage = new LocalStorage(now)
+  }
+
+  commit(writes: readonly Write[], isStrict: boolean): void {
+    for (const { store, key, value } of writes) {
+      const records = this.stores.get(store)
+      if (value === undefined) records?.delete(JSON.stringify(key))
+      else records?.set(JSON.stringify(key), { key, value })
+    }
+    if (isStrict) this.flush()
+    else this.#hasRelaxed ||= writes.length > 0
+  }
+
+  /** Everything written so far reaches the disk. */
+  flush(): void {
+    this.#durable = { version: this.version, stores: copy(this.stores) }
+    this.#hasRelaxed = false
+  }
+
+  /** @returns whether a committed write was lost */
+  cutPower(random: Random): boolean {
+    const isLost = this.#hasRelaxed
+    this.killBrowser(random)
+    this.version = this.#durable.version
+    this.stores = copy(this.#durable.stores)
+    this.#hasRelaxed = false
+    return isLost
+  }
+
+  /** All processes of the browser die at once. @returns how many writes to `localStorage` were lost */
+  killBrowser(random: Random): number {
+    return this.localStorage.lose(random.chance(0.8) ? LOCAL_STORAGE_DELAY_MS : 0)
+  }
+
+  /** The browser throws this site's databases away. */
+  evict(): void {
+    this.version = 0
+    this.stores = new Map()
+    this.flush()
+  }
+
+  copyOf(other: Disk): void {
+    this.version = other.version
+    this.stores = copy(other.stores)
+    this.localStorage.copyOf(other.localStorage)
+    this.flush()
+  }
+}
+
+const copy = (stores: Stores): Stores => new Map([...stores].map(([name, records]) => [name, new Map(records)]))

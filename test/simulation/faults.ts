@@ -1,0 +1,188 @@
+/** Everything that can break, each under its name: a fault that is counted was really there. */
+import type { Device, Page } from './device.js'
+import { PERFECT_NETWORK } from './network.js'
+import { OwnServer } from './own-servers.js'
+import type { FaultKind } from './profile.js'
+import type { Simulation } from './simulation.js'
+
+export function breakSomething(simulation: Simulation, device: Device): void {
+  FAULTS[simulation.random.pick([...simulation.profile.faults])](simulation, device)
+}
+
+const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void> = {
+  crashes(simulation, device) {
+    const { random } = simulation
+    if (random.chance(0.3)) return killBrowser(simulation, device)
+    const page = device.pages.find(({ isAlive }) => isAlive)
+    if (!page) return
+    simulation.hit('page crashed')
+    checkWaste(simulation, page)
+    simulation.excusePage(page, 'page crashed')
+    page.die()
+  },
+
+  powerCuts(simulation, device) {
+    excuseAll(simulation, device, 'power cut')
+    simulation.hit('power cut')
+    if (device.cutPower()) simulation.hit('relaxed commits lost')
+  },
+
+  lostMessages: ({ network, random }) => {
+    network.faults = { ...network.faults, loseRequest: random.pick([0, 0.1, 0.5]), loseAnswer: random.pick([0, 0.1, 0.5]) }
+  },
+
+  lateMessages: ({ network, random }) => {
+    network.faults = { ...network.faults, late: random.pick([0, 0.1, 0.4]) }
+  },
+
+  duplicateMessages: ({ network, random }) => {
+    network.faults = { ...network.faults, duplicate: random.pick([0, 0.1, 0.4]) }
+  },
+
+  servers(simulation, device) {
+    const { random, network, servers, profile, down } = simulation
+    const server = servers.get(device.node)!
+    switch (random.weighted({ busy: 1, killed: 2, unavailable: 2, down: 1, up: 1, partition: 1 })) {
+      case 'busy':
+        network.faults = { ...network.faults, busy: random.pick([0, 0.3]) }
+        break
+      case 'killed':
+        if (server instanceof OwnServer) server.faults.killed = random.pick([0, 0.3])
+        break
+      case 'unavailable':
+        if (server instanceof OwnServer) server.faults.unavailable = random.pick([0, 0.3])
+        break
+      case 'down':
+        simulation.hit('server down')
+        down.add(device.node)
+        break
+      case 'up':
+        down.clear()
+        break
+      case 'partition': {
+        const node = random.pick(profile.nodes)
+        if (node !== device.node) simulation.hit('other node')
+        device.node = node
+      }
+    }
+  },
+
+  offline(simulation, device) {
+    device.isOnline = !device.isOnline
+    if (!device.isOnline) return simulation.hit('device offline')
+    for (const page of device.pages) if (page.isAlive) page.run('is online again', () => page.window.emit('online'))
+  },
+
+  storage(simulation, device) {
+    const { random } = simulation
+    const { storageFaults } = device
+    switch (random.weighted({ commit: 2, open: 1, lose: 2, heal: 2 })) {
+      case 'commit':
+        storageFaults.commitFails = 0.3
+        break
+      case 'open':
+        storageFaults.open = random.pick(['fails', 'hangs'])
+        simulation.hit(`storage ${storageFaults.open} to open`)
+        device.isLossy = true
+        break
+      case 'lose':
+        simulation.hit('database connection lost')
+        device.isLossy = true
+        device.databases.dropAll()
+        break
+      case 'heal':
+        Object.assign(storageFaults, { open: 'works', commitFails: 0 })
+    }
+  },
+
+  workers(simulation, device) {
+    const { random, scheduler } = simulation
+    const workers = device.pages.filter(({ isAlive }) => isAlive).flatMap((page) => page.workers)
+    const worker = workers.find(({ actor }) => actor.state === 'alive')
+    const page = device.pages.find(({ workers }) => workers.includes(worker!))
+    if (!worker || !page) return
+    // The others may take a page whose worker is silent for dead, and write its lease off.
+    simulation.excusePage(page, 'worker lost')
+    switch (random.weighted({ dies: 1, hangs: 1, fails: 1 })) {
+      case 'dies':
+        simulation.hit('worker died')
+        scheduler.kill(worker.actor)
+        break
+      case 'hangs':
+        simulation.hit('worker hung')
+        worker.actor.state = 'frozen'
+        // It may come back when nobody waits any more.
+        if (random.chance(0.5)) {
+          scheduler.post(simulation.driver, random.between(100, 60_000), 'a hung worker goes on', () => {
+            if (worker.actor.state === 'frozen') worker.actor.state = 'alive'
+          })
+        }
+        break
+      case 'fails':
+        simulation.hit('worker failed')
+        page.run('hears of a failed worker', () => worker.handle.fail('The simulated worker failed.'))
+    }
+  },
+
+  clocks(simulation, device) {
+    const { random } = simulation
+    const jump = random.pick([-1, 1]) * random.pick([60_000, 86_400_000, 40 * 365 * 86_400_000])
+    if (random.chance(0.5)) {
+      simulation.hit('device clock jumped')
+      device.clockError += jump
+    } else {
+      simulation.hit('server clock jumped')
+      simulation.serverClockError += jump
+    }
+  },
+
+  eviction(simulation, device) {
+    simulation.hit('storage evicted')
+    for (const state of simulation.statesOf(device)) {
+      for (const range of [...state.ranges, ...[...state.leases, ...state.offers].map((each) => each.range)])
+        simulation.excuse(range, 'storage evicted')
+    }
+    device.isLossy = true
+    device.databases.dropAll()
+    device.disk.evict()
+  },
+}
+
+function killBrowser(simulation: Simulation, device: Device): void {
+  simulation.hit('browser killed')
+  excuseAll(simulation, device, 'browser killed')
+  for (const page of device.pages) if (page.isAlive) checkWaste(simulation, page)
+  if (device.killBrowser() > 0) simulation.hit('localStorage writes lost')
+}
+
+/** Notes of pages that went before may be lost with it. */
+function excuseAll(simulation: Simulation, device: Device, why: string): void {
+  for (const page of device.allPages) simulation.excusePage(page, why)
+}
+
+/** H3: what a page that dies takes with it. */
+function checkWaste({ checker, profile, scheduler }: Simulation, page: Page): void {
+  for (const tag of page.hilo ? profile.collections : []) {
+    const { leased } = page.hilo.status(tag)
+    const since = scheduler.now - RECENT_MS
+    const recent = (page.issues.get(tag) ?? []).reduce((sum, { at, count }) => (at >= since ? sum + count : sum), 0)
+    const wished = (page.wishes.get(tag) ?? []).reduce((sum, { until, count }) => (until >= since ? sum + count : sum), 0)
+    if (leased > Math.max(16, recent, wished)) {
+      checker.complain(`${page.name} held ${leased} unissued ${tag} when it crashed; it had issued ${recent} and wanted ${wished}`)
+    }
+  }
+}
+
+/** A second of use, one more until the page looks again, and what an exchange may take. */
+const RECENT_MS = 2_500
+
+export function heal(simulation: Simulation): void {
+  const { network, devices, servers, down } = simulation
+  network.faults = { ...PERFECT_NETWORK }
+  down.clear()
+  for (const server of servers.values()) if (server instanceof OwnServer) Object.assign(server.faults, { killed: 0, unavailable: 0 })
+  for (const device of devices) {
+    device.isOnline = true
+    Object.assign(device.storageFaults, { open: 'works', commitFails: 0 })
+  }
+}

@@ -1,0 +1,80 @@
+/** The browser process that runs one device's IndexedDB: it outlives pages, and decides which transaction runs when. */
+import type { Disk, Write } from './disk.js'
+import type { Actor, Scheduler } from './scheduler.js'
+
+/** What can go wrong with a device's IndexedDB. */
+export interface StorageFaults {
+  /** `indexedDB.open` fails, or never answers. */
+  open: 'works' | 'fails' | 'hangs'
+  /** Probability that a transaction fails when it commits. */
+  commitFails: number
+}
+
+/** A transaction, as far as others have to wait for it. */
+export interface Waiting {
+  readonly owner: Actor
+  readonly isCommitted: boolean
+  blocks(later: Waiting): boolean
+  start(): void
+  fail(name: string): void
+}
+
+export interface Connection {
+  lose(): void
+}
+
+export class DatabaseHost {
+  readonly disk: Disk
+  readonly scheduler: Scheduler
+  readonly actor: Actor
+  readonly faults: StorageFaults
+  readonly connections = new Set<Connection>()
+  /** What these pages write right now never arrives: some engines let nothing out of a page that goes. */
+  readonly deafTo = new Set<Actor>()
+  /** Told after each commit that changed something. */
+  committed: (writes: readonly Write[], isStrict: boolean) => void = () => {}
+  /** Told of each commit that failed. */
+  failed: () => void = () => {}
+  #transactions: Waiting[] = []
+
+  constructor(disk: Disk, scheduler: Scheduler, actor: Actor, faults: StorageFaults) {
+    this.disk = disk
+    this.scheduler = scheduler
+    this.actor = actor
+    this.faults = faults
+  }
+
+  add(transaction: Waiting): void {
+    this.#transactions.push(transaction)
+    this.#run()
+  }
+
+  remove(transaction: Waiting): void {
+    this.#transactions = this.#transactions.filter((other) => other !== transaction)
+    this.#run()
+  }
+
+  /** A page or worker died: what it did not commit itself never happens. */
+  abandon(owner: Actor): void {
+    for (const transaction of this.#transactions)
+      if (transaction.owner === owner && !transaction.isCommitted) transaction.fail('AbortError')
+  }
+
+  /** The browser died, or threw the database away. */
+  dropAll(): void {
+    for (const transaction of [...this.#transactions]) transaction.fail('AbortError')
+    for (const connection of [...this.connections]) connection.lose()
+  }
+
+  delay(): number {
+    const { random } = this.scheduler
+    return random.chance(0.1) ? random.between(5, 40) : random.between(0, 2)
+  }
+
+  /** Starts whatever nothing earlier stands in the way of. */
+  #run(): void {
+    this.#transactions.forEach((transaction, i) => {
+      if (!this.#transactions.slice(0, i).some((earlier) => earlier.blocks(transaction))) transaction.start()
+    })
+  }
+}

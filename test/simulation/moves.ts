@@ -1,0 +1,82 @@
+/** What may happen next in a world: an app uses its ids, a page comes or goes, or something breaks. */
+import { callApp } from './app.js'
+import { copyProfile } from './clones.js'
+import type { Device, Page } from './device.js'
+import { breakSomething } from './faults.js'
+import { backUpOrRestore } from './restores.js'
+import type { Simulation } from './simulation.js'
+
+export function move(simulation: Simulation): void {
+  const { random, devices, profile } = simulation
+  const device = random.pick(devices)
+  const page = device.pages.length > 0 ? random.pick(device.pages) : undefined
+  const moves = {
+    app: () => (page?.isAlive ? callApp(simulation, page) : comeBack(simulation, device, page)),
+    page: () => (page?.isAlive ? movePage(simulation, device, page) : comeBack(simulation, device, page)),
+    fault: () => breakSomething(simulation, device),
+    clone: () => copyProfile(simulation, device),
+    restore: () => backUpOrRestore(simulation, device.node),
+  }
+  const weights = {
+    app: 6,
+    page: 3,
+    fault: profile.faults.size > 0 ? 2 : 0,
+    clone: profile.hasClones ? 0.5 : 0,
+    restore: profile.hasRestore ? 1.5 : 0,
+  }
+  moves[random.weighted(weights)]()
+}
+
+function comeBack(simulation: Simulation, device: Device, page: Page | undefined): void {
+  if (!page) simulation.openPage(device)
+  else if (simulation.random.chance(0.7)) {
+    simulation.hit('page restored from cache')
+    page.restore()
+  } else {
+    simulation.hit('cached page evicted')
+    page.die()
+  }
+}
+
+function movePage(simulation: Simulation, device: Device, page: Page): void {
+  const alive = (what: string, act: () => void) => page.run(what, () => page.isAlive && act())
+  const go = (what: string, comesBack: boolean) => {
+    simulation.hit(`page ${what}`)
+    alive(what, () => {
+      goodbye(simulation, page)
+      page.leave()
+      if (comesBack) simulation.openPage(device)
+    })
+  }
+  const moves = {
+    hide() {
+      if (page.state === 'visible') simulation.hit('page hidden')
+      alive('is hidden', () => page.state === 'visible' && page.hide())
+    },
+    show: () => alive('is shown', () => page.state === 'hidden' && page.show()),
+    reload: () => go('reload', true),
+    close: () => go('close', false),
+    cache() {
+      simulation.hit('page cached')
+      const isReplaced = simulation.random.chance(0.8)
+      alive('goes into the back/forward cache', () => {
+        goodbye(simulation, page)
+        page.cache()
+        if (isReplaced) simulation.openPage(device)
+      })
+    },
+    // A new page instance is all that a duplicated tab is to this package: it keeps nothing in session storage (H7).
+    tab() {
+      if (device.pages.length < 3) simulation.openPage(device)
+    },
+  }
+  moves[simulation.random.weighted({ hide: 3, show: 4, reload: 3, close: 1, cache: 2, tab: 3 })]()
+}
+
+/** What is under way when a page goes is not waited for. */
+function goodbye(simulation: Simulation, page: Page): void {
+  if (simulation.scheduler.now - page.busyAt < 5_000) simulation.excusePage(page, 'gone while busy')
+  const { traits, pages } = page.device
+  // Its only note lies in `localStorage`, where pages that are there already do not look: until one is opened, a grant may clash with it.
+  if (traits.engine === 'webkit' && pages.length > 1) page.device.isLossy = true
+}

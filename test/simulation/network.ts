@@ -1,0 +1,140 @@
+/**
+ * The network between devices and servers: every request and every answer is a message that may be lost, late, or there twice.
+ * Guarantees nothing; what it did is counted by name.
+ */
+import type { Actor, Scheduler } from './scheduler.js'
+
+export interface Request {
+  method: string
+  url: URL
+  headers: Record<string, string>
+  body: string | undefined
+  /** Name of the device that sent it, for the records of a simulation only. */
+  from: string
+}
+
+export interface Reply {
+  status: number
+  headers?: Record<string, string>
+  body: string
+}
+
+export interface Server {
+  /** Runs the servers' side of one request as one step. Undefined: the connection is refused, or dies before the answer. */
+  handle(request: Request): Promise<Reply | undefined>
+}
+
+/** Probabilities per message. */
+export interface NetworkFaults {
+  loseRequest: number
+  loseAnswer: number
+  /** The request arrives a second time, later. */
+  duplicate: number
+  /** It takes seconds or minutes: longer than its sender waits, and perhaps lives. */
+  late: number
+  /** The server answers 503 with `Retry-After`. */
+  busy: number
+}
+
+export const PERFECT_NETWORK: NetworkFaults = { loseRequest: 0, loseAnswer: 0, duplicate: 0, late: 0, busy: 0 }
+
+export class Network {
+  faults: NetworkFaults = { ...PERFECT_NETWORK }
+  readonly #scheduler: Scheduler
+  readonly #actor: Actor
+  readonly #server: Server
+  readonly #hit: (fault: string) => void
+
+  constructor(scheduler: Scheduler, actor: Actor, server: Server, hit: (fault: string) => void) {
+    this.#scheduler = scheduler
+    this.#actor = actor
+    this.#server = server
+    this.#hit = hit
+  }
+
+  /** `fetch` of one page or worker. */
+  fetchFor(
+    sender: Actor,
+    device: string,
+    isOnline: () => boolean,
+  ): (url: string, init?: RequestInit) => Promise<Pick<Response, 'ok' | 'status' | 'text' | 'headers'>> {
+    return (address, init = {}) =>
+      new Promise((resolve, reject) => {
+        const { signal } = init
+        const request: Request = {
+          method: init.method ?? 'GET',
+          url: new URL(address),
+          headers: { ...(init.headers as Record<string, string>) },
+          body: init.body as string | undefined,
+          from: device,
+        }
+        if (signal?.aborted) return reject(signal.reason)
+        signal?.addEventListener('abort', () => reject(signal.reason))
+        const fail = () => this.#scheduler.post(sender, 1, 'request fails', () => reject(new TypeError('Failed to fetch')))
+        if (!isOnline()) return void fail()
+        this.#send(request, {
+          answer: (reply, delay) => this.#scheduler.post(sender, delay, `hears ${reply.status}`, () => resolve(toResponse(reply))),
+          fail,
+        })
+      })
+  }
+
+  #send(request: Request, sender: { answer(reply: Reply, delay: number): void; fail(): void }): void {
+    const { random } = this.#scheduler
+    const { faults } = this
+    const isIdempotent = request.method === 'GET' || request.url.searchParams.has('lease') || request.url.pathname.endsWith('/checkin')
+    if (isIdempotent && random.chance(faults.duplicate)) {
+      this.#hit('message duplicated')
+      this.#deliver(request, this.#delay(true), () => {})
+    }
+    if (random.chance(faults.loseRequest)) {
+      this.#hit('request lost')
+      // Half of the losses are noticed; of the others nothing is ever heard.
+      if (random.chance(0.5)) sender.fail()
+      return
+    }
+    this.#deliver(request, this.#delay(random.chance(faults.late)), (reply) => {
+      if (!reply) return sender.fail()
+      if (random.chance(faults.loseAnswer)) {
+        this.#hit('answer lost')
+        if (random.chance(0.5)) sender.fail()
+        return
+      }
+      sender.answer(reply, this.#delay(random.chance(faults.late)))
+    })
+  }
+
+  #deliver(request: Request, delay: number, answered: (reply: Reply | undefined) => void): void {
+    const what = `${request.from}: ${request.method} ${request.url.pathname.split('/').at(-1)}${this.#scheduler.trace ? ` ${describe(request)}` : ''}`
+    this.#scheduler.post(this.#actor, delay, what, async () => {
+      if (this.#scheduler.random.chance(this.faults.busy)) {
+        this.#hit('server busy')
+        return answered({ status: 503, headers: { 'Retry-After': String(this.#scheduler.random.between(1, 20)) }, body: '{}' })
+      }
+      answered(await this.#server.handle(request))
+    })
+  }
+
+  #delay(isLate: boolean): number {
+    const { random } = this.#scheduler
+    if (!isLate) return random.between(1, 60)
+    this.#hit('message late')
+    return random.chance(0.5) ? random.between(1_000, 15_000) : random.between(15_000, 400_000)
+  }
+}
+
+/** What matters of a request, for a schedule. */
+const describe = ({ url: { searchParams } }: Request): string =>
+  ['tag', 'lastBatchSize', 'lastMax', 'end', 'last', 'claim', 'lease']
+    .flatMap((name) => (searchParams.has(name) ? `${name}=${searchParams.get(name)!.slice(0, 24)}` : []))
+    .join(' ')
+
+function toResponse({ status, headers = {}, body }: Reply) {
+  const lower = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  return {
+    status,
+    ok: status >= 200 && status < 300,
+    text: async () => body,
+    headers: { get: (name: string) => lower.get(name.toLowerCase()) ?? null } as Headers,
+  }
+}

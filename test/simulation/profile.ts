@@ -1,0 +1,67 @@
+/**
+ * What kind of world one seed makes: who the authority is, how many devices, and which faults may happen at all.
+ * Most worlds have a few kinds of faults, not all: a rare meeting of two is found more often when the others are silent.
+ */
+import type { DeviceTraits } from './device.js'
+import type { Random } from './random.js'
+
+/** Kinds of faults that a world has or has not. */
+const FAULT_KINDS = [
+  'crashes',
+  'powerCuts',
+  'lostMessages',
+  'lateMessages',
+  'duplicateMessages',
+  'servers',
+  'offline',
+  'storage',
+  'workers',
+  'clocks',
+  'eviction',
+] as const
+export type FaultKind = (typeof FAULT_KINDS)[number]
+
+export interface Profile {
+  /** `own`: this package's server. `raven`: no tokens, no claim ids. */
+  authority: 'own' | 'raven'
+  nodes: readonly string[]
+  devices: number
+  collections: readonly string[]
+  reserve: number
+  /** Moves before everything is healed. */
+  moves: number
+  faults: ReadonlySet<FaultKind>
+  /** The profile of a device is copied, and both go on. */
+  hasClones: boolean
+  /** A node's database is restored from an older copy. */
+  hasRestore: boolean
+  ending: 'account' | 'drain'
+}
+
+export function chooseProfile(random: Random): Profile {
+  const authority = random.chance(0.65) ? 'own' : 'raven'
+  const isClean = random.chance(0.15)
+  return {
+    authority,
+    nodes: random.chance(0.3) ? ['A', 'B'] : ['A'],
+    devices: random.between(1, 3),
+    collections: random.chance(0.3) ? ['orders', 'lines'] : ['orders'],
+    reserve: random.pick([0, 0, 4, 32, 32, 100]),
+    moves: random.between(4, random.chance(0.1) ? 100 : 35),
+    faults: new Set(isClean ? [] : FAULT_KINDS.filter(() => random.chance(0.4))),
+    hasClones: !isClean && authority === 'own' && random.chance(0.1),
+    hasRestore: !isClean && authority === 'own' && random.chance(0.04),
+    ending: random.chance(0.5) ? 'account' : 'drain',
+  }
+}
+
+export function chooseTraits(random: Random, profile: Profile): DeviceTraits {
+  const isOdd = profile.faults.size > 0 && random.chance(0.3)
+  return {
+    engine: random.pick(['chromium', 'chromium', 'firefox', 'webkit']),
+    hasLocks: !isOdd || random.chance(0.5),
+    hasBroadcasts: !isOdd || random.chance(0.5),
+    hasIndexedDb: !isOdd || random.chance(0.9),
+    workers: isOdd && random.chance(0.5) ? 'blocked' : 'work',
+  }
+}

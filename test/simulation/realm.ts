@@ -1,0 +1,226 @@
+/**
+ * The globals of pages, workers and servers. While a simulation runs, `globalThis` answers each with those of the actor whose event is
+ * being run; everybody else, and everything not named here, gets the real ones.
+ */
+import { uuid } from '../../src/core/uuid.js'
+import type { DatabaseHost } from './idb-host.js'
+import { SimKeyRange } from './idb-keys.js'
+import { SimObjectStore, SimRequest, SimTransaction } from './idb-transaction.js'
+import { createIndexedDb, SimDatabase } from './indexed-db.js'
+import type { Network } from './network.js'
+import { createChannel } from './ports.js'
+import type { Random } from './random.js'
+import type { Actor, Scheduler } from './scheduler.js'
+import type { BroadcastHost, LockHost } from './tabs.js'
+
+/** When simulations begin, by every clock that is right. */
+export const EPOCH = Date.parse('2026-03-01T08:00:00Z')
+
+export interface Realm {
+  /** By name; a name that is missing here is the real global. */
+  globals: Record<string, unknown>
+  date(): number
+  /** What `crypto.getRandomValues` answers first, 16 bytes each. */
+  randomBytes: Uint8Array[]
+}
+
+/** What a page or worker needs of its device. */
+export interface Surroundings {
+  name: string
+  databases: DatabaseHost
+  locks: LockHost
+  broadcasts: BroadcastHost
+  network: Network
+  hasLocks: boolean
+  hasBroadcasts: boolean
+  hasIndexedDb: boolean
+  isOnline(): boolean
+  /** Milliseconds that its clock is ahead. */
+  clockError(): number
+}
+
+/** Every name that some actor replaces. */
+const NAMES = [
+  'setTimeout',
+  'clearTimeout',
+  'performance',
+  'crypto',
+  'document',
+  'window',
+  'addEventListener',
+  'localStorage',
+  'indexedDB',
+  'IDBKeyRange',
+  'fetch',
+  'navigator',
+  'location',
+  'BroadcastChannel',
+  'MessageChannel',
+] as const
+
+/** What `idb` recognises objects by; it looks once, so these are not the realms' own. */
+const IDB_CLASSES = {
+  IDBRequest: SimRequest,
+  IDBTransaction: SimTransaction,
+  IDBObjectStore: SimObjectStore,
+  IDBDatabase: SimDatabase,
+  IDBIndex: class {},
+  IDBCursor: class {},
+}
+
+/** A worker's realm: no document, no `localStorage`. */
+export function workerRealm(scheduler: Scheduler, actor: Actor, around: Surroundings): Realm {
+  const { random } = scheduler
+  const born = scheduler.now
+  const timers = new Map<number, () => void>()
+  let lastTimer = 0
+  const randomBytes: Uint8Array[] = []
+  const date = () => EPOCH + scheduler.now + around.clockError()
+  return {
+    date,
+    randomBytes,
+    globals: {
+      setTimeout(run: () => void, ms = 0) {
+        const timer = ++lastTimer
+        const fire = () => {
+          timers.delete(timer)
+          run()
+        }
+        // As in a browser, what cannot be counted to fires at once.
+        timers.set(timer, scheduler.post(actor, ms > 2 ** 31 - 1 ? 0 : ms, 'timer', fire))
+        return timer
+      },
+      clearTimeout(timer: number | undefined) {
+        timers.get(timer!)?.()
+        timers.delete(timer!)
+      },
+      performance: { now: () => scheduler.now - born },
+      crypto: { getRandomValues: (bytes: Uint8Array) => bytes.set(randomBytes.shift() ?? sixteenBytes(random)) ?? bytes },
+      document: undefined,
+      window: undefined,
+      addEventListener: undefined,
+      localStorage: undefined,
+      indexedDB: around.hasIndexedDb ? createIndexedDb(around.databases, actor) : undefined,
+      IDBKeyRange: SimKeyRange,
+      fetch: around.network.fetchFor(actor, around.name, around.isOnline),
+      navigator: {
+        get onLine() {
+          return around.isOnline()
+        },
+        ...(around.hasLocks && { locks: around.locks.forActor(actor) }),
+      },
+      location: { href: 'https://app.test/' },
+      BroadcastChannel: around.hasBroadcasts ? around.broadcasts.forActor(actor) : undefined,
+      MessageChannel: class {
+        constructor() {
+          // biome-ignore lint/correctness/noConstructorReturn: the only way to hand out two ports of another class
+          return createChannel(scheduler, actor)
+        }
+      },
+    },
+  }
+}
+
+/** A page's document and window, as far as the package listens to them. */
+export class PageWindow {
+  /** Which of the parting notes gets lost while the page says goodbye. */
+  isLosing: 'indexedDB' | 'localStorage' | undefined
+  readonly window = new EventTarget()
+  readonly document = Object.assign(new EventTarget(), { visibilityState: 'visible' as 'visible' | 'hidden' })
+
+  setVisibility(state: 'visible' | 'hidden'): void {
+    this.document.visibilityState = state
+    this.document.dispatchEvent(new Event('visibilitychange'))
+  }
+
+  emit(type: string, detail: object = {}): void {
+    this.window.dispatchEvent(Object.assign(new Event(type), detail))
+  }
+}
+
+export function pageRealm(scheduler: Scheduler, actor: Actor, around: Surroundings, page: PageWindow): Realm {
+  const { globals, ...realm } = workerRealm(scheduler, actor, around)
+  const { window, document } = page
+  return {
+    ...realm,
+    globals: {
+      ...globals,
+      document,
+      window,
+      addEventListener: window.addEventListener.bind(window),
+      get localStorage() {
+        return page.isLosing === 'localStorage' ? DEAF_STORAGE : around.databases.disk.localStorage.api
+      },
+    },
+  }
+}
+
+const DEAF_STORAGE = Object.create({ getItem: () => null, setItem() {}, removeItem() {} })
+
+/** A server's realm: only its clock is its own. */
+export const serverRealm = (scheduler: Scheduler, clockError: () => number): Realm => ({
+  globals: {},
+  randomBytes: [],
+  date: () => EPOCH + scheduler.now + clockError(),
+})
+
+/** Replaces the globals for as long as a simulation runs. @returns puts them back */
+export function installGlobals(scheduler: Scheduler): () => void {
+  const realm = () => scheduler.current?.realm as Realm | undefined
+  const undo: (() => void)[] = []
+  function replace(target: object, name: string, descriptor: PropertyDescriptor): void {
+    const before = Object.getOwnPropertyDescriptor(target, name)
+    Object.defineProperty(target, name, { ...descriptor, configurable: true })
+    undo.push(() => (before ? Object.defineProperty(target, name, before) : Reflect.deleteProperty(target, name)))
+  }
+
+  for (const name of NAMES) {
+    const real = Object.getOwnPropertyDescriptor(globalThis, name)
+    const answer = () => {
+      const globals = realm()?.globals
+      return globals && name in globals ? globals[name] : real?.get ? real.get.call(globalThis) : real?.value
+    }
+    // A test runner puts its own timers there while it talks to its parent, and what it found there back.
+    let override: { value: unknown } | undefined
+    const get = () => (override ? override.value : answer())
+    const set = (value: unknown) => {
+      override = value === answer() ? undefined : { value }
+    }
+    replace(globalThis, name, { get, set })
+  }
+  for (const [name, value] of Object.entries(IDB_CLASSES)) replace(globalThis, name, { value, writable: true })
+
+  // Refusals are many, and nobody reads where they were made.
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 4
+  undo.push(() => {
+    Error.stackTraceLimit = stackTraceLimit
+  })
+  const { now } = Date
+  replace(Date, 'now', { value: () => realm()?.date() ?? now(), writable: true })
+  const random = Math.random
+  replace(Math, 'random', { value: () => (realm() ? scheduler.random.next() : random()), writable: true })
+  const timeout = AbortSignal.timeout
+  replace(AbortSignal, 'timeout', {
+    value: (ms: number) => (realm()?.globals.setTimeout ? abortAfter(ms) : timeout.call(AbortSignal, ms)),
+    writable: true,
+  })
+  return () => {
+    for (const restore of undo.reverse()) restore()
+  }
+}
+
+const sixteenBytes = (random: Random): Uint8Array => Uint8Array.from({ length: 16 }, () => random.between(0, 255))
+
+/** The id that this realm will make next. */
+export function nextUuid(actor: Actor, random: Random): string {
+  const bytes = sixteenBytes(random)
+  ;(actor.realm as Realm).randomBytes.push(bytes)
+  return uuid(bytes)
+}
+
+function abortAfter(ms: number): AbortSignal {
+  const controller = new AbortController()
+  setTimeout(() => controller.abort(new DOMException('The operation timed out.', 'TimeoutError')), ms)
+  return controller.signal
+}

@@ -1,0 +1,135 @@
+/**
+ * The one loop that everything in a simulation runs in: events, each owned by an actor, on a virtual clock.
+ * Guarantees that one event at a time runs, with all promises that it settles, and that which one is next depends on the seed alone.
+ */
+import type { Random } from './random.js'
+
+/** A page, a worker, a server process, the network: whatever runs and can stop running. */
+export class Actor {
+  state: 'alive' | 'frozen' | 'dead' = 'alive'
+  /** What its globals answer with; see realm.ts. */
+  realm: object | undefined
+  readonly onDeath: (() => void)[] = []
+
+  constructor(readonly name: string) {}
+}
+
+interface Pending {
+  at: number
+  actor: Actor
+  what: string
+  run: () => unknown
+  /** Events of one lane run in the order they were posted, whatever their delays. */
+  lane: object | undefined
+}
+
+/** Events within one simulated second that only something that never comes to rest can make. */
+const STORM = 20_000
+
+/** Captured before a simulation replaces any global. */
+const realSetImmediate = setImmediate
+
+/** All microtasks run before the event loop turns. */
+const drain = (): Promise<void> => new Promise((resolve) => realSetImmediate(resolve))
+
+export class Scheduler {
+  /** Milliseconds since the simulation began. */
+  now = 0
+  steps = 0
+  /** Whose event is being run and drained. */
+  current: Actor | undefined
+  /** Readable lines, when somebody wants them. */
+  trace: string[] | undefined
+  readonly random: Random
+  #pending: Pending[] = []
+  readonly #afterThis: (() => void)[] = []
+  #calm = { at: 0, steps: 0 }
+
+  constructor(random: Random) {
+    this.random = random
+  }
+
+  /** @returns cancels it */
+  post(actor: Actor, delay: number, what: string, run: () => unknown, lane?: object): () => void {
+    if (actor.state === 'dead') return () => {}
+    const pending: Pending = { at: this.now + Math.max(0, delay), actor, what, run, lane }
+    this.#pending.push(pending)
+    return () => {
+      const at = this.#pending.indexOf(pending)
+      if (at >= 0) this.#pending.splice(at, 1)
+    }
+  }
+
+  /** Runs when the event of now and all that follows from it are through. */
+  afterThis(run: () => void): void {
+    this.#afterThis.push(run)
+  }
+
+  /** Runs one event, and everything that follows from it without further events. False: nothing is left to run. */
+  async step(): Promise<boolean> {
+    const next = this.#take()
+    if (!next) return false
+    this.steps++
+    this.#watchForStorm()
+    this.note(next.actor, next.what)
+    this.current = next.actor
+    const outside = next.run()
+    // Only servers do real work outside this loop (a database); nothing else runs meanwhile.
+    if (outside instanceof Promise) await outside
+    await drain()
+    this.current = undefined
+    for (const run of this.#afterThis.splice(0)) run()
+    return true
+  }
+
+  /** Runs until `time`, or until nothing is left. */
+  async runUntil(time: number): Promise<void> {
+    while (first(this.#eligible()) <= time) await this.step()
+    this.now = Math.max(this.now, time)
+  }
+
+  /** All its events are gone for ever: a crash at whatever it was awaiting. */
+  kill(actor: Actor): void {
+    if (actor.state === 'dead') return
+    actor.state = 'dead'
+    this.#pending = this.#pending.filter((pending) => pending.actor !== actor)
+    for (const run of actor.onDeath.splice(0)) run()
+  }
+
+  note(actor: Actor, what: string): void {
+    this.trace?.push(`${this.now.toFixed(0).padStart(9)}  ${actor.name.padEnd(12)} ${what}`)
+  }
+
+  #watchForStorm(): void {
+    if (this.now - this.#calm.at > 1_000) this.#calm = { at: this.now, steps: this.steps }
+    if (this.steps - this.#calm.steps > STORM) throw new Error(`A storm: more than ${STORM} events within a second`)
+  }
+
+  /** One of the events that are due; when none is, the clock moves to the first that will be. */
+  #take(): Pending | undefined {
+    const eligible = this.#eligible()
+    let due = eligible.filter(({ at }) => at <= this.now)
+    if (due.length === 0) {
+      if (eligible.length === 0) return undefined
+      this.now = first(eligible)
+      due = eligible.filter(({ at }) => at <= this.now)
+    }
+    const taken = due.length === 1 ? due[0]! : this.random.pick(due)
+    this.#pending.splice(this.#pending.indexOf(taken), 1)
+    return taken
+  }
+
+  /** Whatever may come next: of each lane only its first. */
+  #eligible(): Pending[] {
+    const lanes = new Set<object>()
+    return this.#pending.filter(({ actor, lane }) => {
+      if (actor.state !== 'alive') return false
+      if (lane === undefined) return true
+      if (lanes.has(lane)) return false
+      lanes.add(lane)
+      return true
+    })
+  }
+}
+
+const first = (pending: readonly Pending[]): number => pending.reduce((least, { at }) => Math.min(least, at), Number.POSITIVE_INFINITY)

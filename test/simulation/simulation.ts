@@ -1,0 +1,272 @@
+/**
+ * One schedule: a world made from a seed, moves and faults until the profile's count is reached, everything healed, everything accounted for.
+ * The code under test is the package's own, from the façade down to the server's ledger.
+ */
+import './comlink.js'
+import { rmSync } from 'node:fs'
+import type { HiloOptions } from '../../src/core/options.js'
+import type { Range } from '../../src/core/range.js'
+import type { DeviceState } from '../../src/core/state.js'
+import { readState } from '../../src/core/stored.js'
+import { Checker } from './checker.js'
+import { foundOut } from './clones.js'
+import { Device, type Page } from './device.js'
+import type { Disk, Write } from './disk.js'
+import { end } from './ending.js'
+import { move } from './moves.js'
+import { Network, type Reply, type Request } from './network.js'
+import { makeFolder, OwnServer, type Witness } from './own-servers.js'
+import { chooseProfile, chooseTraits, type Profile } from './profile.js'
+import { createRandom, type Random } from './random.js'
+import { RavenModel } from './raven-model.js'
+import { EPOCH, installGlobals, serverRealm } from './realm.js'
+import { Actor, Scheduler } from './scheduler.js'
+
+export interface Outcome {
+  seed: number
+  profile: Profile
+  violations: string[]
+  /** How often each fault was hit. */
+  hits: Map<string, number>
+  tolerated: Map<string, number>
+  steps: number
+  issued: number
+  /** Numbers that nobody will issue, each for a recorded reason. */
+  gaps: number
+  trace: string[] | undefined
+}
+
+const SERVER_URL = 'https://hilo.test'
+
+export class Simulation {
+  readonly random: Random
+  readonly scheduler: Scheduler
+  readonly profile: Profile
+  readonly checker = new Checker()
+  readonly network: Network
+  readonly driver = new Actor('driver')
+  readonly hits = new Map<string, number>()
+  readonly servers = new Map<string, OwnServer | RavenModel>()
+  readonly devices: Device[] = []
+  /** Milliseconds that the servers' clocks are ahead. */
+  serverClockError = 0
+  /** Nodes that refuse connections. */
+  readonly down = new Set<string>()
+  readonly database: string
+  /** Copies of a profile hold this claim: what it is granted belongs to both. */
+  readonly sharedClaims = new Map<string, string[]>()
+  /** Older copies of the nodes' databases, with what they know. */
+  readonly backups = new Map<string, { file: string; known: Map<string, string | undefined> }>()
+  gaps = 0
+  /** By claim. */
+  readonly grants = new Map<string, { series: string; low: number; high: number }>()
+  readonly networkActor = new Actor('network')
+
+  constructor(seed: number, database: string, trace: string[] | undefined) {
+    this.random = createRandom(seed)
+    this.scheduler = new Scheduler(this.random)
+    this.scheduler.trace = trace
+    this.database = database
+    this.profile = chooseProfile(this.random)
+    this.networkActor.realm = serverRealm(this.scheduler, () => this.serverClockError)
+    this.network = new Network(this.scheduler, this.networkActor, { handle: (request) => this.#serve(request) }, (fault) => this.hit(fault))
+  }
+
+  get isClean(): boolean {
+    return this.profile.faults.size === 0
+  }
+
+  hit(fault: string): void {
+    this.hits.set(fault, (this.hits.get(fault) ?? 0) + 1)
+    this.scheduler.note(this.driver, `! ${fault}`)
+  }
+
+  async run(folders: Folders): Promise<void> {
+    for (const node of this.profile.nodes) this.servers.set(node, await this.#startServer(node, folders))
+    for (let i = 0; i < this.profile.devices; i++) this.addDevice(`d${i + 1}`)
+    let left = this.profile.moves
+    const next = () => {
+      if (left-- === 0) return
+      move(this)
+      const pause = this.isClean ? 3_000 : this.random.weighted({ '0': 3, '20': 4, '300': 4, '3000': 3, '70000': 1, '20000000': 0.03 })
+      this.scheduler.post(this.driver, Math.floor(Number(pause) * (this.isClean ? 1 : this.random.next() * 2)), 'moves', next)
+    }
+    this.scheduler.post(this.driver, 0, 'moves', next)
+    while (left >= 0 && this.checker.violations.length === 0) if (!(await this.scheduler.step())) break
+    if (this.checker.violations.length === 0) await end(this)
+  }
+
+  async stop(): Promise<void> {
+    for (const server of this.servers.values()) if (server instanceof OwnServer) await server.stop()
+  }
+
+  /** @param disk to begin with a copy of */
+  addDevice(name: string, traits = chooseTraits(this.random, this.profile), disk?: Disk): Device {
+    const device = new Device(name, traits, this.scheduler, this.network)
+    if (disk) device.disk.copyOf(disk)
+    device.node = this.random.pick(this.profile.nodes)
+    device.databases.committed = (writes) => this.#look(device, writes)
+    device.databases.failed = () => {
+      this.hit('transaction failed')
+      device.isLossy = true
+    }
+    if (!traits.hasIndexedDb) device.isLossy = true
+    this.devices.push(device)
+    this.openPage(device)
+    return device
+  }
+
+  openPage(device: Device): Page {
+    return device.openPage(this.options())
+  }
+
+  options(): HiloOptions {
+    const { collections, reserve } = this.profile
+    return {
+      url: SERVER_URL,
+      database: this.database,
+      reserve,
+      collections: Object.fromEntries(collections.map((tag) => [tag, {}])),
+    }
+  }
+
+  /** What a device has stored of each collection. */
+  statesOf(device: Device): DeviceState[] {
+    return [...(device.disk.stores.get('collections')?.values() ?? [])].map(({ value }) => value as DeviceState)
+  }
+
+  excuse(range: Range, why: string): void {
+    if (!this.isClean) this.checker.excuse(seriesOf(range), range.from, range.to, why)
+  }
+
+  /** The page did not say goodbye, or could not be heard: what is leased or offered to it may be lost. */
+  excusePage(page: Page, why: string): void {
+    page.excuse = why
+    for (const state of this.statesOf(page.device)) this.#excuseLeases(state, page.device)
+  }
+
+  #excuseLeases(state: DeviceState, device: Device): void {
+    for (const { id, range } of [...state.leases, ...state.offers]) {
+      const why = device.isLossy ? 'storage failed' : device.allPages.find((page) => id.startsWith(page.id))?.excuse
+      if (why) this.excuse(range, why)
+    }
+  }
+
+  #look(device: Device, writes: readonly Write[]): void {
+    for (const { store, key, value } of writes) {
+      if (store !== 'collections' || value === undefined) continue
+      const read = readState(value)
+      if ('refused' in read) this.checker.complain(`${device.name} stored a state that cannot be used: ${read.refused}`)
+      else {
+        const { fork } = read.state.gaps
+        const series = JSON.stringify(key)
+        const before = device.lastStates.get(series)
+        if (fork > (before?.gaps.fork ?? 0)) foundOut(this, device, before, read.state)
+        device.lastStates.set(series, read.state)
+        this.#excuseLeases(read.state, device)
+        if (this.scheduler.trace) this.scheduler.note(device.databases.actor, `has ${describe(read.state, device)}`)
+      }
+    }
+  }
+
+  async #serve(request: Request): Promise<Reply | undefined> {
+    const node = this.devices.find(({ name }) => name === request.from)!.node
+    if (this.down.has(node)) return undefined
+    return this.servers.get(node)!.handle(request)
+  }
+
+  async #startServer(node: string, folders: Folders): Promise<OwnServer | RavenModel> {
+    if (this.profile.authority === 'raven')
+      return new RavenModel(node, this.checker, () => EPOCH + this.scheduler.now + this.serverClockError)
+    const { checker, sharedClaims } = this
+    const share = (claim: string | undefined, series: string, low: number, high: number) => {
+      const devices = claim && sharedClaims.get(claim)
+      if (devices) checker.shared(series, low, high, devices)
+    }
+    const { grants } = this
+    const witness: Witness = {
+      checker,
+      stranded: (series, low, high) => checker.excuse(series, low, high, 'given back from the middle of its grant'),
+      claimed(claim, device, series, lastMax, low, high) {
+        checker.showed(series, device, lastMax)
+        checker.granted(series, device, low, high)
+        // Asked again at another node, a claim is granted there too; the device takes one of the two answers.
+        const first = claim && grants.get(claim)
+        if (first)
+          for (const each of [first, { series, low, high }])
+            checker.excuse(each.series, each.low, each.high, 'a claim granted by two nodes')
+        if (claim) grants.set(claim, { series, low, high })
+        share(claim, series, low, high)
+      },
+      repeated: (claim, _device, series, low, high) => share(claim, series, low, high),
+    }
+    const folder = this.profile.hasRestore ? makeFolder() : folders.of(node)
+    return OwnServer.start(node, folder, this.random, witness, (fault) => this.hit(fault))
+  }
+}
+
+export const seriesOf = ({ prefix, serverTag }: Range): string => `${prefix.slice(0, -1).toLowerCase()}-${serverTag}`
+
+/** A state as a schedule prints it. */
+function describe({ ranges, leases, offers, claim, checkIn, gaps }: DeviceState, { allPages }: Device): string {
+  const text = ({ prefix, from, to, serverTag }: Range) => `${prefix}${from}–${to}-${serverTag}`
+  const owner = (id: string) => allPages.find((page) => page.id && id.startsWith(page.id))?.name ?? 'nobody'
+  return [
+    `free ${ranges.map(text).join(' ') || 'none'}`,
+    ...leases.map(({ id, range }) => `leased to ${owner(id)} ${text(range)}`),
+    ...offers.map(({ id, page, range, isSent }) => `offered to ${owner(page || id)} ${text(range)}${isSent ? ' sent' : ''}`),
+    ...(claim ? ['a claim'] : []),
+    ...(checkIn ? ['a check-in'] : []),
+    ...(gaps.crash + gaps.giveBack + gaps.fork > 0 ? [`gaps ${JSON.stringify(gaps)}`] : []),
+  ].join(', ')
+}
+
+/** Where servers keep their databases; schedules that do not tamper with them share one per node. */
+export class Folders {
+  readonly #byNode = new Map<string, string>()
+
+  of(node: string): string {
+    const folder = this.#byNode.get(node) ?? makeFolder()
+    this.#byNode.set(node, folder)
+    return folder
+  }
+
+  remove(): void {
+    for (const folder of this.#byNode.values()) rmSync(folder, { recursive: true, force: true })
+    this.#byNode.clear()
+  }
+}
+
+let schedules = 0
+
+export async function simulate(seed: number, folders: Folders, wantsTrace = false): Promise<Outcome> {
+  const trace: string[] | undefined = wantsTrace ? [] : undefined
+  const simulation = new Simulation(seed, `s${++schedules}`, trace)
+  const { checker, hits, profile, scheduler } = simulation
+  const restore = installGlobals(scheduler)
+  const unhandled = (error: unknown) => checker.complain(`unhandled rejection: ${(error as Error)?.stack ?? error}`)
+  const listeners = process.listeners('unhandledRejection')
+  process.removeAllListeners('unhandledRejection')
+  process.on('unhandledRejection', unhandled)
+  try {
+    await simulation.run(folders)
+  } catch (error) {
+    checker.complain((error as Error).stack ?? String(error))
+  } finally {
+    restore()
+    await simulation.stop()
+    process.off('unhandledRejection', unhandled)
+    for (const listener of listeners) process.on('unhandledRejection', listener)
+  }
+  return {
+    seed,
+    profile,
+    violations: checker.violations,
+    hits,
+    tolerated: checker.tolerated,
+    steps: scheduler.steps,
+    issued: checker.issuedCount,
+    gaps: simulation.gaps,
+    trace,
+  }
+}

@@ -1,0 +1,270 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { Target } from '../../src/core/contract.js'
+import { HiloError } from '../../src/core/errors.js'
+import { ravenSource } from '../../src/source/raven.js'
+import { range } from '../support/ranges.js'
+
+const URL_ = 'https://api.example.com'
+const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+const claim = { id: 'c1', lastBatchSize: 32, lastMax: 0 }
+const answer = {
+  Prefix: 'orders/',
+  Low: 33,
+  High: 64,
+  LastSize: 32,
+  ServerTag: 'B',
+  LastRangeAt: '2026-11-21T07:09:21.4660000Z',
+  Lease: 'token',
+}
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
+
+/** Answers every request with this, and remembers what was asked. */
+function serve(body: unknown, init: ResponseInit = { status: 201 }) {
+  const fetch = vi.fn(
+    async (_url: string, _init: RequestInit) => new Response(typeof body === 'string' ? body : JSON.stringify(body), init),
+  )
+  vi.stubGlobal('fetch', fetch)
+  return fetch
+}
+
+const source = (timeout = 1000) => ravenSource({ url: URL_, timeout }, () => ({}))
+
+async function refusal(work: Promise<unknown>): Promise<HiloError> {
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(HiloError)
+  return error as HiloError
+}
+
+describe('a claim', () => {
+  test('becomes a range that keeps prefix, server tag and lease token of its answer', async () => {
+    serve(answer)
+    expect(await source().claim(target, claim)).toEqual({
+      range: { from: 33, to: 64, prefix: 'orders/', serverTag: 'B', token: 'token' },
+      last: { size: 32, at: '2026-11-21T07:09:21.4660000Z' },
+    })
+  })
+
+  test('echoes the time of the server as a string, whatever is in it', async () => {
+    serve({ ...answer, LastRangeAt: 'half past nine' })
+    expect((await source().claim(target, claim)).last).toEqual({ size: 32, at: 'half past nine' })
+  })
+
+  test.each([null, undefined])('has no token and no tag when the answer says %s', async (absent) => {
+    serve({ ...answer, Lease: absent, ServerTag: absent })
+    expect((await source().claim(target, claim)).range).toEqual({ from: 33, to: 64, prefix: 'orders/', serverTag: '' })
+  })
+
+  test.each([{ LastSize: 0 }, { LastSize: '32' }, { LastRangeAt: undefined }, { LastRangeAt: 7 }])(
+    'with nothing sound to echo echoes nothing: %j',
+    async (odd) => {
+      serve({ ...answer, ...odd })
+      expect(await source().claim(target, claim)).not.toHaveProperty('last')
+    },
+  )
+
+  test('takes numbers up to 2^53−1, the last that JavaScript counts exactly', async () => {
+    serve({ ...answer, Low: Number.MAX_SAFE_INTEGER, High: Number.MAX_SAFE_INTEGER })
+    expect((await source().claim(target, claim)).range.to).toBe(Number.MAX_SAFE_INTEGER)
+  })
+})
+
+test('requests are never answered from a cache, and carry headers and credentials', async () => {
+  const fetch = serve(answer)
+  await ravenSource({ url: URL_, timeout: 1000, credentials: 'include' }, async () => ({ Authorization: 'Bearer 1' })).claim(target, claim)
+  expect(fetch.mock.calls[0]![1]).toMatchObject({
+    method: 'GET',
+    cache: 'no-store',
+    credentials: 'include',
+    headers: { Authorization: 'Bearer 1' },
+  })
+})
+
+test('headers are asked for before each request, so that tokens may change', async () => {
+  const fetch = serve(answer)
+  let asked = 0
+  const asking = ravenSource({ url: URL_, timeout: 1000 }, () => ({ 'X-Token': `${++asked}` }))
+  await asking.claim(target, claim)
+  await asking.giveBack(target, range(1, 5))
+  expect(fetch.mock.calls.map(([, init]) => init.headers)).toEqual([{ 'X-Token': '1' }, { 'X-Token': '2' }])
+})
+
+test('headers that never come are given up after the timeout', async () => {
+  serve(answer)
+  const waiting = ravenSource({ url: URL_, timeout: 30 }, () => new Promise(() => {})).claim(target, claim)
+  expect((await refusal(waiting)).code).toBe('server-unreachable')
+})
+
+test('headers that the app fails to make are no request, and the cause says why', async () => {
+  const fetch = serve(answer)
+  const signedOut = new Error('signed out')
+  const asking = ravenSource({ url: URL_, timeout: 1000 }, () => Promise.reject(signedOut)).claim(target, claim)
+  expect(await refusal(asking)).toMatchObject({ code: 'server-unreachable', cause: signedOut })
+  expect(fetch).not.toHaveBeenCalled()
+})
+
+describe('an answer that is no range', () => {
+  test.each<[string, unknown]>([
+    ['is not JSON', '<!doctype html><title>Sign in</title>'],
+    ['is empty', ''],
+    ['is cut off', '{"Prefix":"orders/","Low":1'],
+    ['is null', 'null'],
+    ['is a list', '[1,32]'],
+    ['is a number', '32'],
+    ['lacks Low', { ...answer, Low: undefined }],
+    ['lacks High', { ...answer, High: undefined }],
+    ['lacks Prefix', { ...answer, Prefix: undefined }],
+    ['has numbers as text', { ...answer, Low: '33', High: '64' }],
+    ['ends before it begins', { ...answer, Low: 64, High: 33 }],
+    ['has fractions', { ...answer, Low: 33.5 }],
+    ['is below zero', { ...answer, Low: -5 }],
+    ['has a tag that is no text', { ...answer, ServerTag: 7 }],
+    ['has a token that is no text', { ...answer, Lease: {} }],
+  ])('because it %s is refused, and shown', async (_, body) => {
+    serve(body)
+    const error = await refusal(source().claim(target, claim))
+    expect(error.code).toBe('invalid-response')
+    expect(error.message).toContain(URL_)
+    expect(error.message).toContain('check that the URL')
+  })
+
+  test.each([2 ** 53, 1e300])(
+    'because it reaches %s, where JavaScript would issue a number several times, is refused by name',
+    async (High) => {
+      serve({ ...answer, High })
+      const error = await refusal(source().claim(target, claim))
+      expect(error.code).toBe('unsafe-range')
+      expect(error.message).toContain('2^53')
+    },
+  )
+
+  test('because it has become infinite on the way is refused', async () => {
+    serve('{"Prefix":"orders/","Low":1,"High":1e999}')
+    expect((await refusal(source().claim(target, claim))).code).toBe('unsafe-range')
+  })
+
+  test('of a megabyte does not end up in the message', async () => {
+    serve('x'.repeat(1_000_000))
+    expect((await refusal(source().claim(target, claim))).message.length).toBeLessThan(500)
+  })
+})
+
+describe('a refusal', () => {
+  test.each([
+    [401, 'headers'],
+    [403, 'credentials'],
+    [404, '`database`'],
+    [409, 'until its cause is removed'],
+    [429, 'later'],
+    [500, 'later'],
+    [503, 'later'],
+  ])('with %i says what to look at', async (status, advice) => {
+    serve('', { status })
+    const error = await refusal(source().claim(target, claim))
+    expect(error).toMatchObject({ code: 'server-refused', status })
+    expect(error.message).toContain(`answered ${status}`)
+    expect(error.message).toContain(advice)
+  })
+
+  test('passes on what the server itself said', async () => {
+    serve({ Url: '/', Type: 'System.ArgumentException', Message: 'tag is required', Error: 'at …' }, { status: 500 })
+    expect((await refusal(source().claim(target, claim))).message).toContain('answered 500: tag is required')
+  })
+
+  test.each<[string, number | undefined]>([
+    ['7', 7000],
+    ['0', undefined],
+    ['soon', undefined],
+  ])('with Retry-After: %s asks for a pause of %s ms', async (header, retryAfter) => {
+    serve('', { status: 429, headers: { 'Retry-After': header } })
+    expect((await refusal(source().claim(target, claim))).retryAfter).toBe(retryAfter)
+  })
+
+  test.each([
+    ['a give-back', () => source().giveBack(target, range(1, 5))],
+    ['a check-in', () => source().checkIn(target, { id: 'k', leases: [] })],
+  ])('is one for %s, too', async (_, ask) => {
+    serve('', { status: 503 })
+    expect(await refusal(ask())).toMatchObject({ code: 'server-refused', status: 503 })
+  })
+})
+
+test('a give-back is one PUT that names the range', async () => {
+  const fetch = serve('', { status: 200 })
+  await source().giveBack(target, range(17, 32))
+  expect(fetch.mock.calls).toMatchObject([[`${URL_}/databases/Shop/hilo/return?tag=orders&end=32&last=16`, { method: 'PUT' }]])
+})
+
+describe('a check-in', () => {
+  const request = { id: 'k', leases: [{ lease: 't', next: 5 }] }
+
+  test('posts its tokens as JSON', async () => {
+    const fetch = serve({ leases: [{ lease: 'new', high: 32 }] }, { status: 200 })
+    expect(await source().checkIn(target, request)).toEqual({ leases: [{ lease: 'new', high: 32 }] })
+    expect(fetch.mock.calls).toMatchObject([
+      [
+        `${URL_}/databases/Shop/hilo/checkin`,
+        { method: 'POST', body: JSON.stringify(request), headers: { 'Content-Type': 'application/json' } },
+      ],
+    ])
+  })
+
+  test.each<[unknown]>([['no'], [{}], [{ leases: {} }], [{ leases: [null] }], [{ leases: [{ lease: 't' }] }], [{ leases: [{ high: 5 }] }]])(
+    'takes no answer that leaves a lease without a fate: %j',
+    async (body) => {
+      serve(body, { status: 200 })
+      expect((await refusal(source().checkIn(target, request))).code).toBe('invalid-response')
+    },
+  )
+})
+
+describe('a server that cannot be reached', () => {
+  let server: Server | undefined
+
+  afterEach(async () => {
+    server?.closeAllConnections()
+    await new Promise((done) => (server ? server.close(done) : done(0)))
+    server = undefined
+  })
+
+  /** A server that does this with every request. */
+  async function misbehave(act: (socket: Socket) => void): Promise<string> {
+    server = createServer((request) => act(request.socket))
+    await new Promise<void>((listening) => server!.listen(0, '127.0.0.1', listening))
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  test('because it hangs is given up after the timeout, and not asked again for as long', async () => {
+    const url = await misbehave(() => {})
+    const error = await refusal(ravenSource({ url, timeout: 30 }, () => ({})).claim(target, claim))
+    expect(error).toMatchObject({ code: 'server-unreachable', retryAfter: 30 })
+    expect(error.message).toContain('did not answer within 30 ms')
+  })
+
+  test('because its answer stops half way is given up after the timeout', async () => {
+    const url = await misbehave((socket) => socket.write('HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n{"Prefix":'))
+    expect((await refusal(ravenSource({ url, timeout: 30 }, () => ({})).claim(target, claim))).code).toBe('server-unreachable')
+  })
+
+  test('because the connection is reset says so, with the cause', async () => {
+    const url = await misbehave((socket) => socket.resetAndDestroy())
+    const error = await refusal(ravenSource({ url, timeout: 5000 }, () => ({})).claim(target, claim))
+    expect(error.code).toBe('server-unreachable')
+    expect(error.message).toContain('could not be reached')
+    expect(error.cause).toBeInstanceOf(TypeError)
+  })
+
+  test('because nobody listens says so', async () => {
+    const url = await misbehave(() => {})
+    await new Promise((done) => server!.close(done))
+    server = undefined
+    expect((await refusal(ravenSource({ url, timeout: 5000 }, () => ({})).claim(target, claim))).code).toBe('server-unreachable')
+  })
+})

@@ -1,0 +1,194 @@
+import { forceCloseDatabase, IDBDatabase, IDBTransaction } from 'fake-indexeddb'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { emptyState } from '../../src/core/state.js'
+import { IndexedDbStore } from '../../src/store/indexeddb.js'
+import { freezeTransaction, leaveNote, newName, openRaw, recordsOf, requested } from '../support/idb.js'
+import { count, KEY, type NotesBench, peek, runNotesContract, runStoreContract } from './contract.js'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+/** Every transaction that the code under test begins, and the connection it is on. */
+function watchTransactions(begun?: (transaction: IDBTransaction) => void): { transactions: IDBTransaction[]; connections: IDBDatabase[] } {
+  const seen = { transactions: [] as IDBTransaction[], connections: [] as IDBDatabase[] }
+  const begin = IDBDatabase.prototype.transaction
+  vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(function (this: IDBDatabase, ...args) {
+    const transaction = begin.apply(this, args)
+    seen.transactions.push(transaction as unknown as IDBTransaction)
+    seen.connections.push(this)
+    begun?.(transaction as unknown as IDBTransaction)
+    return transaction
+  })
+  return seen
+}
+
+const storageFailed = expect.objectContaining({ name: 'HiloError', code: 'storage-failed' })
+const outdated = expect.objectContaining({ name: 'HiloError', code: 'outdated', message: expect.stringContaining('reload') })
+
+describe('IndexedDbStore', () => {
+  const makeBench = (): NotesBench => {
+    const name = newName()
+    return { open: () => new IndexedDbStore(name), leaveNote: (key, note) => leaveNote(name, key, note) }
+  }
+  runStoreContract(makeBench)
+  runNotesContract(makeBench)
+
+  test('says that it outlives the page, and does: another instance finds what the first one stored', async () => {
+    const name = newName()
+    const first = new IndexedDbStore(name)
+    await first.update(KEY, count)
+    first.close()
+    const second = new IndexedDbStore(name)
+    expect(second.isDurable).toBe(true)
+    expect(await second.update(KEY, count)).toBe(2)
+  })
+
+  test('reads and writes in one strict transaction, so that a power cut cannot roll numbers back', async () => {
+    const store = new IndexedDbStore(newName())
+    await store.open()
+    const { transactions } = watchTransactions()
+    await store.update(KEY, count)
+    expect(transactions.map(({ mode, durability }) => ({ mode, durability }))).toEqual([{ mode: 'readwrite', durability: 'strict' }])
+  })
+
+  test('resolves nothing before the transaction is complete', async () => {
+    const store = new IndexedDbStore(newName())
+    await store.open()
+    const order: string[] = []
+    watchTransactions((transaction) => transaction.addEventListener('complete', () => order.push('complete')))
+    await store.update(KEY, count).then(() => order.push('resolved'))
+    expect(order).toEqual(['complete', 'resolved'])
+  })
+
+  test('commits explicitly, so that a page frozen right afterwards holds nobody up', async () => {
+    const commit = vi.spyOn(IDBTransaction.prototype, 'commit')
+    await new IndexedDbStore(newName()).update(KEY, count)
+    expect(commit).toHaveBeenCalledOnce()
+  })
+
+  test('rejects and has applied nothing when the transaction is aborted after the change', async () => {
+    const store = new IndexedDbStore(newName())
+    await store.update(KEY, count)
+    const { transactions } = watchTransactions()
+    const update = store.update(KEY, (stored) => {
+      transactions[0]!.abort()
+      return count(stored)
+    })
+    await expect(update).rejects.toEqual(storageFailed)
+    vi.restoreAllMocks()
+    expect(await peek(store)).toMatchObject({ issued: 1 })
+  })
+
+  test('keeps an unusable record for inspection in the step that replaces it', async () => {
+    const name = newName()
+    const store = new IndexedDbStore(name)
+    await store.update(KEY, () => ({ state: { odd: true } as never, result: 0 }))
+    await store.update(KEY, (stored) => ({ state: emptyState(), setAside: stored, result: 0 }))
+    expect(await peek(store)).toEqual(emptyState())
+    expect(await recordsOf(name, 'set-aside')).toEqual([{ key: KEY, record: { odd: true } }])
+  })
+})
+
+describe('a connection of IndexedDbStore', () => {
+  test('that the browser closed is opened again, and nothing is lost', async () => {
+    const store = new IndexedDbStore(newName())
+    const { connections } = watchTransactions()
+    await store.update(KEY, count)
+    const first = connections.at(-1)!
+    forceCloseDatabase(first as never)
+    const begin = vi.mocked(IDBDatabase.prototype.transaction)
+    begin.mockClear()
+    expect(await store.update(KEY, count)).toBe(2)
+    expect(connections.at(-1)).not.toBe(first)
+    expect(begin.mock.contexts).not.toContain(first)
+  })
+
+  test('that is dead without having said so is opened again, too', async () => {
+    const store = new IndexedDbStore(newName())
+    const { connections } = watchTransactions()
+    await store.update(KEY, count)
+    connections.at(-1)!.close()
+    expect(await store.update(KEY, count)).toBe(2)
+  })
+
+  test('that is lost each time ends in an error, not in a loop', async () => {
+    const store = new IndexedDbStore(newName())
+    await store.open()
+    vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(() => {
+      throw new DOMException('The connection is closing', 'InvalidStateError')
+    })
+    await expect(store.update(KEY, count)).rejects.toEqual(storageFailed)
+  })
+
+  test('gives way at once to a newer version of the package, and then issues nothing more', async () => {
+    const name = newName()
+    const store = new IndexedDbStore(name)
+    await store.update(KEY, count)
+    const newer = await openRaw(name, 1000)
+    await expect(store.update(KEY, count)).rejects.toEqual(outdated)
+    newer.close()
+    await expect(store.update(KEY, count)).rejects.toEqual(outdated)
+  })
+
+  test('is refused by a database that a newer version has upgraded', async () => {
+    const name = newName()
+    ;(await openRaw(name, 1000)).close()
+    await expect(new IndexedDbStore(name).open()).rejects.toEqual(outdated)
+    await expect(new IndexedDbStore(name).update(KEY, count)).rejects.toEqual(outdated)
+  })
+
+  test('gives way to whoever deletes the database, and starts empty afterwards', async () => {
+    const name = newName()
+    const store = new IndexedDbStore(name)
+    await store.update(KEY, count)
+    await requested(indexedDB.deleteDatabase(name))
+    expect(await store.update(KEY, count)).toBe(1)
+  })
+
+  test('is closed with the store', async () => {
+    const name = newName()
+    const store = new IndexedDbStore(name)
+    await store.open()
+    store.close()
+    // Nobody is asked to give way, so the deletion is over as soon as the connection is closed.
+    const hear = vi.spyOn(IDBDatabase.prototype, 'dispatchEvent')
+    await requested(indexedDB.deleteDatabase(name))
+    expect(hear).not.toHaveBeenCalled()
+  })
+})
+
+describe('IndexedDbStore never waits for ever', () => {
+  test('an open that is not answered fails after its deadline, and the next one may succeed', async () => {
+    const name = newName()
+    const other = await openRaw(name, 1)
+    // This connection ignores `versionchange`: the deletion waits for it, and every open waits for the deletion.
+    const deletion = requested(indexedDB.deleteDatabase(name))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const store = new IndexedDbStore(name)
+    const open = expect(store.open()).rejects.toEqual(storageFailed)
+    await vi.advanceTimersByTimeAsync(5_000)
+    await open
+    vi.useRealTimers()
+    other.close()
+    await deletion
+    expect(await store.update(KEY, count)).toBe(1)
+  })
+
+  test('a transaction behind one that does not end fails after its deadline, and is then not applied any more', async () => {
+    const name = newName()
+    const store = new IndexedDbStore(name)
+    await store.update(KEY, count)
+    const thaw = await freezeTransaction(name)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const change = vi.fn(count)
+    const update = expect(store.update(KEY, change)).rejects.toEqual(storageFailed)
+    await vi.advanceTimersByTimeAsync(5_000)
+    await update
+    vi.useRealTimers()
+    thaw()
+    expect(await store.update(KEY, count)).toBe(2)
+    expect(change).not.toHaveBeenCalled()
+  })
+})

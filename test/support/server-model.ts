@@ -1,0 +1,72 @@
+/** An authority in memory: with tokens like this package's server, without them like RavenDB. */
+
+import { type Range, size } from '../../src/core/range.js'
+import type { Claim, Grant } from '../../src/core/state.js'
+import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
+
+export class ServerModel {
+  readonly hasTokens: boolean
+  #max = 0
+  readonly #leases = new Map<string, { from: number; to: number }>()
+  readonly #claims = new Map<string, Grant>()
+  readonly #checkIns = new Map<string, CheckInAnswer>()
+  readonly #free: { from: number; to: number }[] = []
+  #tokens = 0
+
+  constructor(hasTokens: boolean) {
+    this.hasTokens = hasTokens
+  }
+
+  grant(claim: Claim, count: number): Grant {
+    const before = this.#claims.get(claim.id)
+    if (before && this.hasTokens) return before
+    const range = this.#free.pop() ?? this.#advance(claim.lastMax, count)
+    const token = this.hasTokens ? this.#newToken(range) : undefined
+    const grant = { range: { ...range, prefix: 'orders/', serverTag: 'A', ...(token && { token }) } }
+    this.#claims.set(claim.id, grant)
+    return grant
+  }
+
+  /** @returns whether the server took it back */
+  giveBack({ from, to, token }: Range): boolean {
+    if (token === undefined) {
+      if (this.#max === to) this.#max = from - 1
+      return true
+    }
+    const lease = this.#leases.get(token)
+    if (!lease || lease.to !== to || from < lease.from) return false
+    lease.to = from - 1
+    this.#free.push({ from, to })
+    return true
+  }
+
+  checkIn({ id, leases }: CheckInRequest): CheckInAnswer {
+    const answer = this.#checkIns.get(id) ?? { leases: leases.map(({ lease }) => this.#rotate(lease)) }
+    this.#checkIns.set(id, answer)
+    return answer
+  }
+
+  #rotate(token: string): CheckInAnswer['leases'][number] {
+    const lease = this.#leases.get(token)
+    if (!lease) return { superseded: true }
+    this.#leases.delete(token)
+    return { lease: this.#newToken(lease), high: lease.to }
+  }
+
+  #newToken(lease: { from: number; to: number }): string {
+    const token = `token${this.#tokens++}`
+    this.#leases.set(token, lease)
+    return token
+  }
+
+  #advance(lastMax: number, count: number): { from: number; to: number } {
+    const from = Math.max(this.#max, lastMax) + 1
+    this.#max = from + count - 1
+    return { from, to: this.#max }
+  }
+
+  /** Numbers that came back and wait to be granted again. */
+  get freed(): number {
+    return this.#free.reduce((sum, range) => sum + size(range as Range), 0)
+  }
+}

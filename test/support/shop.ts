@@ -1,0 +1,107 @@
+/** The whole of it in Node: pages with the owner in their own realm, a fake IndexedDB, and the real server on SQLite. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { vi } from 'vitest'
+import { Hilo } from '../../src/client/hilo.js'
+import type { Owner } from '../../src/core/contract.js'
+import type { HiloOptions } from '../../src/core/options.js'
+import { createHiloHandler, openLedger } from '../../src/server/index.js'
+import type { DeviceStore } from '../../src/store/store.js'
+import { createOwner } from '../../src/worker/owner.js'
+import { browserWorld } from '../../src/worker/world.js'
+import { newName } from './idb.js'
+import { FakePage, fakeLocalStorage } from './page.js'
+
+export interface Shop {
+  /** Every request that reached the server. */
+  requests: { method: string; action: string; query: Record<string, string> }[]
+  /** While true, no request gets through. */
+  isDown: boolean
+  /** Answers the next requests in the server's place. */
+  answer: ((request: Request) => Response | undefined) | undefined
+  /** Highest number the server has granted and not taken back. */
+  max(collection?: string): Promise<number>
+  /** A new page of this device, in front. */
+  open(options?: Omit<HiloOptions, 'worker'>): { hilo: Hilo; page: FakePage }
+  /** A page that exists already starts again in this device. */
+  openIn(page: FakePage, options?: Omit<HiloOptions, 'worker'>): Hilo
+  close(): Promise<void>
+}
+
+/** A device without anything on it, and a server that has granted nothing yet. */
+export async function newShop(): Promise<Shop> {
+  const folder = mkdtempSync(join(tmpdir(), 'offline-hilo-'))
+  const ledger = await openLedger({ dataDir: folder })
+  const handle = createHiloHandler({ ledger })
+  const name = newName()
+  const opened: { hilo: Hilo; page: FakePage }[] = []
+  vi.stubGlobal('localStorage', fakeLocalStorage())
+  const shop: Shop = {
+    requests: [],
+    isDown: false,
+    answer: undefined,
+    async max(collection = 'orders') {
+      const all = await ledger.status()
+      return all.find((each) => each.tag.toLowerCase() === collection)?.max ?? 0
+    },
+    open(options) {
+      const page = new FakePage()
+      return { page, hilo: shop.openIn(page, options) }
+    },
+    openIn(page, options = {}) {
+      page.enter()
+      const hilo = new Hilo(
+        { url: 'https://shop.example.com', name, ...options },
+        { spawn: undefined, ownerHere: async () => ownerOf(page) },
+      )
+      opened.push({ hilo, page })
+      return hilo
+    },
+    async close() {
+      shop.isDown = true
+      for (const { page } of opened) page.thaw()
+      await Promise.all(opened.map(({ hilo }) => hilo.close()))
+      await ledger.close()
+      rmSync(folder, { recursive: true, force: true })
+      vi.unstubAllGlobals()
+    },
+  }
+  vi.stubGlobal('fetch', async (input: string, init?: RequestInit) => {
+    if (shop.isDown) throw new TypeError('fetch failed')
+    const request = new Request(input, init)
+    const { pathname, searchParams } = new URL(input)
+    shop.requests.push({ method: request.method, action: pathname.split('/').at(-1)!, query: Object.fromEntries(searchParams) })
+    return shop.answer?.(request) ?? (await handle(request))
+  })
+  return shop
+}
+
+/** The owner in its page's realm: while the page stands still, so does all of it. */
+function ownerOf(page: FakePage): Owner {
+  const world = browserWorld()
+  const standing = (store: DeviceStore): DeviceStore => ({
+    isDurable: store.isDurable,
+    update: (key, change) => page.running().then(() => store.update(key, change)),
+    close: () => store.close(),
+  })
+  const owner = createOwner({ ...world, openStore: async (name) => standing(await world.openStore(name)) })
+  const inPage =
+    <A extends unknown[], T>(call: (...args: A) => Promise<T>) =>
+    async (...args: A): Promise<T> => {
+      const answer = await call(...args)
+      await page.running()
+      return answer
+    }
+  return {
+    ...owner,
+    open: (config, callbacks) =>
+      owner.open(config, { ...callbacks, changed: (...told) => void page.running().then(() => callbacks.changed(...told)) }),
+    exchange: inPage(owner.exchange),
+    claim: inPage(owner.claim),
+    reserve: inPage(owner.reserve),
+    release: inPage(owner.release),
+  }
+}
+
+export const numberOf = (id: string): number => Number(/(\d+)-A$/.exec(id)![1])

@@ -1,0 +1,173 @@
+/** The owner's world in a test: a clock that only moves when told, a server that does as it is told, and every request on record. */
+import type { Answer, Owner, OwnerConfig, Target, View } from '../../src/core/contract.js'
+import type { Failure } from '../../src/core/errors.js'
+import type { Range } from '../../src/core/range.js'
+import type { Claim, DeviceState, Exchange, Exchanged, Grant } from '../../src/core/state.js'
+import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
+import { MemoryStore } from '../../src/store/memory.js'
+import type { Change, DeviceStore, StoreKey } from '../../src/store/store.js'
+import { createOwner } from '../../src/worker/owner.js'
+import type { World } from '../../src/worker/world.js'
+import { ServerModel } from './server-model.js'
+
+/** Long enough for everything that waits for nothing but promises. */
+export const flush = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+export const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+export const config: OwnerConfig = { url: 'https://api.example.com', name: 'offline-hilo', headers: {}, timeout: 1000 }
+export const KEY: StoreKey = [config.url, 'Shop', 'orders/']
+
+/** A memory store that says it is durable: a disk that never fails. */
+export class DiskStore implements DeviceStore {
+  readonly isDurable = true
+  readonly #records = new MemoryStore()
+
+  update<T>(key: StoreKey, change: (stored: unknown, notes: never[]) => Change<T>): Promise<T> {
+    return this.#records.update(key, change)
+  }
+
+  close(): void {}
+}
+
+export class FakeSource {
+  readonly server: ServerModel
+  readonly claims: Claim[] = []
+  readonly returns: Range[] = []
+  readonly checkIns: CheckInRequest[] = []
+  /** What happens instead of an answer; asked before each one. */
+  onClaim: (claim: Claim) => unknown = () => {}
+  onGiveBack: (range: Range) => unknown = () => {}
+  onCheckIn: (request: CheckInRequest) => unknown = () => {}
+
+  constructor(hasTokens = true) {
+    this.server = new ServerModel(hasTokens)
+  }
+
+  async claim(_target: Target, claim: Claim): Promise<Grant> {
+    this.claims.push(claim)
+    await this.onClaim(claim)
+    const grant = this.server.grant(claim, claim.lastBatchSize)
+    return { ...grant, last: { size: claim.lastBatchSize, at: 'then' } }
+  }
+
+  async giveBack(_target: Target, range: Range): Promise<void> {
+    this.returns.push(range)
+    await this.onGiveBack(range)
+    this.server.giveBack(range)
+  }
+
+  async checkIn(_target: Target, request: CheckInRequest): Promise<CheckInAnswer> {
+    this.checkIns.push(request)
+    await this.onCheckIn(request)
+    return this.server.checkIn(request)
+  }
+}
+
+export class FakeWorld implements World {
+  readonly source: FakeSource
+  readonly store: DeviceStore
+  time = 0
+  timers: { at: number; run: () => void }[] = []
+  chance = 0
+  kind: 'persistent' | 'best-effort' = 'best-effort'
+  locks: string[] = []
+  announced: unknown[] = []
+  hear: (key: StoreKey, seen: View) => void = () => {}
+  readonly #name = `world${worlds++}`
+  #ids = 0
+
+  constructor({ source = new FakeSource(), store = new DiskStore() as DeviceStore } = {}) {
+    this.source = source
+    this.store = store
+  }
+
+  openStore = async (): Promise<DeviceStore> => this.store
+  storageKind = async () => this.kind
+  createSource = () => this.source
+  now = () => this.time
+  date = () => 1_763_709_000_000 + this.time
+  random = () => this.chance
+  newId = () => `${this.#name}-${this.#ids++}`
+
+  after = (ms: number, run: () => void): (() => void) => {
+    const timer = { at: this.time + ms, run }
+    this.timers.push(timer)
+    return () => {
+      this.timers = this.timers.filter((other) => other !== timer)
+    }
+  }
+
+  lock = async <T>(name: string, run: () => Promise<T>): Promise<T> => {
+    this.locks.push(name)
+    return run()
+  }
+
+  openTabs = (_name: string, hear: (key: StoreKey, seen: never) => void) => {
+    this.hear = hear as (key: StoreKey, seen: View) => void
+    return { announce: (...told: unknown[]) => void this.announced.push(told), close() {} }
+  }
+
+  /** Lets `ms` pass, with everything that is due in it. */
+  async pass(ms: number): Promise<void> {
+    await flush()
+    const end = this.time + ms
+    for (;;) {
+      const [next] = this.timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
+      if (!next) break
+      this.timers = this.timers.filter((other) => other !== next)
+      this.time = next.at
+      next.run()
+      await flush()
+    }
+    this.time = end
+  }
+
+  /** Milliseconds until each timer that is set. */
+  get waits(): number[] {
+    return this.timers.map(({ at }) => at - this.time).sort((a, b) => a - b)
+  }
+
+  stored(): Promise<DeviceState> {
+    return this.store.update(KEY, (stored) => ({ state: stored as DeviceState, result: structuredClone(stored) as DeviceState }))
+  }
+
+  async put(state: Partial<DeviceState>): Promise<void> {
+    await this.store.update(KEY, () => ({ state: state as DeviceState, result: undefined }))
+  }
+}
+
+let worlds = 0
+
+/** An owner that was opened in this world, and what it told its page. */
+export function ownerIn(world: World): { owner: Owner; told: View[] } {
+  const owner = createOwner(world)
+  const told: View[] = []
+  owner.open(config, { headers: async () => ({}), changed: (_, view) => void told.push(view) })
+  return { owner, told }
+}
+
+let exchanges = 0
+export const exchangeOf = (more: Partial<Exchange> = {}): Exchange => ({
+  page: 'page1',
+  id: `page1:orders:${exchanges++}`,
+  want: 0,
+  notes: [],
+  cuts: [],
+  takeBack: [],
+  offer: false,
+  ...more,
+})
+
+export const lease = async (owner: Owner, want: number, more: Partial<Exchange> = {}): Promise<Exchanged & { view: View }> =>
+  must(await owner.exchange(target, exchangeOf({ want, ...more })))
+
+/** The answer of a call that succeeded. */
+export function must<T>(answer: Answer<T>): T & { view: View } {
+  if ('failure' in answer) throw new Error(answer.failure.message)
+  return answer as T & { view: View }
+}
+
+export function failureOf(answer: Answer<object>): Failure {
+  if (!('failure' in answer)) throw new Error('it did not fail')
+  return answer.failure
+}

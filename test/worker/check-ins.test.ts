@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest'
+import { HiloError } from '../../src/core/errors.js'
+import { emptyState } from '../../src/core/state.js'
+import { range } from '../support/ranges.js'
+import { FakeSource, FakeWorld, flush, lease, must, ownerIn, target } from '../support/world.js'
+
+const HOURS = 60 * 60_000
+
+/** A device that a page of yesterday left with 32 numbers under a token. */
+async function yesterday() {
+  const world = new FakeWorld()
+  must(await ownerIn(world).owner.claim(target, 1))
+  return world
+}
+
+describe('a page that starts', () => {
+  test('checks in once, in the background, and goes on under the new token', async () => {
+    const world = await yesterday()
+    const { owner } = ownerIn(world)
+    await lease(owner, 0)
+    await lease(owner, 0)
+    await flush()
+    expect(world.source.checkIns).toMatchObject([{ leases: [{ lease: 'token0', next: 1 }] }])
+    expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32, token: 'token1' }])
+  })
+
+  test('gets its first ids without waiting for it', async () => {
+    const world = await yesterday()
+    world.source.onCheckIn = () => new Promise(() => {})
+    expect((await lease(ownerIn(world).owner, 16)).leases).toHaveLength(1)
+  })
+
+  test('tells the page its new tokens, and leases carry them', async () => {
+    const world = await yesterday()
+    const { owner, told } = ownerIn(world)
+    await lease(owner, 4)
+    await flush()
+    expect(told.at(-1)?.checkedIn).toBe(world.date())
+    expect((await lease(owner, 0)).outstanding).toMatchObject([{ range: { token: 'token1' } }])
+  })
+
+  test('does not check in again when one has just done so', async () => {
+    const world = await yesterday()
+    await lease(ownerIn(world).owner, 0)
+    await flush()
+    await lease(ownerIn(world).owner, 0)
+    await flush()
+    expect(world.source.checkIns).toHaveLength(1)
+  })
+
+  test('never checks in with a server that gives no tokens', async () => {
+    const world = new FakeWorld({ source: new FakeSource(false) })
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    await lease(owner, 0)
+    await world.pass(24 * HOURS)
+    expect(world.source.checkIns).toEqual([])
+  })
+})
+
+test('a page that stays open checks in again every three hours', async () => {
+  const world = await yesterday()
+  await lease(ownerIn(world).owner, 0)
+  await world.pass(3 * HOURS - 1)
+  expect(world.source.checkIns).toHaveLength(1)
+  await world.pass(1)
+  expect(world.source.checkIns).toHaveLength(2)
+})
+
+test('a page that was closed checks in no more, not even after one that was under way', async () => {
+  const world = await yesterday()
+  let answer = () => {}
+  world.source.onCheckIn = () =>
+    new Promise<void>((resolve) => {
+      answer = resolve
+    })
+  const { owner } = ownerIn(world)
+  await lease(owner, 0)
+  await flush()
+  owner.close()
+  answer()
+  await flush()
+  expect(world.waits).toEqual([])
+})
+
+test('a check-in whose answer was lost is sent again as it was, and its answer is taken over once', async () => {
+  const world = await yesterday()
+  world.source.onCheckIn = (request) => {
+    world.source.server.checkIn(request)
+    throw new HiloError('server-unreachable', 'Lost.')
+  }
+  await lease(ownerIn(world).owner, 0)
+  await flush()
+  world.source.onCheckIn = () => {}
+  await world.pass(60_000)
+  const [first, second] = world.source.checkIns
+  expect(second).toEqual(first)
+  expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32, token: 'token1' }])
+})
+
+test('two copies of a device with a check-in under way are told apart, though both are answered the same', async () => {
+  const world = await yesterday()
+  world.source.onCheckIn = (request) => {
+    world.source.server.checkIn(request)
+    throw new HiloError('server-unreachable', 'Lost.')
+  }
+  const first = ownerIn(world)
+  await lease(first.owner, 0)
+  await flush()
+  first.owner.close()
+  world.source.onCheckIn = () => {}
+  const copy = new FakeWorld({ source: world.source })
+  await copy.put(await world.stored())
+  for (const each of [world, copy]) {
+    await lease(ownerIn(each).owner, 0)
+    await flush()
+  }
+  expect((await world.stored()).gaps.fork).toBe(0)
+  expect((await copy.stored()).gaps.fork).toBe(32)
+})
+
+test.each([404, 403])('a check-in refused with %i is not sent again as it was', async (status) => {
+  const world = await yesterday()
+  world.source.onCheckIn = () => {
+    throw new HiloError('server-refused', 'No.', { status })
+  }
+  await lease(ownerIn(world).owner, 0)
+  await flush()
+  expect((await world.stored()).checkIn).toBeUndefined()
+  expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32 }])
+})
+
+test('a give-back of unknown fate is asked for at once, and what had not arrived comes back', async () => {
+  const world = await yesterday()
+  const stored = await world.stored()
+  const sent = { id: 'O', page: 'page0', range: { ...stored.ranges[0]!, from: 25 }, isSent: true as const }
+  await world.put({ ...stored, ranges: [{ ...stored.ranges[0]!, to: 24 }], offers: [sent], checkedIn: world.date() })
+  await lease(ownerIn(world).owner, 0)
+  await flush()
+  expect(await world.stored()).toMatchObject({ ranges: [{ from: 1, to: 32, token: 'token1' }], offers: [] })
+})
+
+test('a copy of this device that comes second loses what the other went on with, says so, and claims anew', async () => {
+  const world = await yesterday()
+  const copy = new FakeWorld({ source: world.source })
+  await copy.put(await world.stored())
+  await lease(ownerIn(world).owner, 4)
+  await flush()
+  const { owner, told } = ownerIn(copy)
+  const mine = await lease(owner, 4)
+  await flush()
+  expect(told.at(-1)?.gaps.fork).toBeGreaterThanOrEqual(28)
+  const stored = await copy.stored()
+  expect(stored.leases).toEqual([])
+  expect(stored.ranges.every(({ from }) => from > 32)).toBe(true)
+  expect(mine.leases[0]!.range.to).toBeLessThanOrEqual(stored.issued)
+})
+
+test('a device without a number held has nothing to show', async () => {
+  const world = new FakeWorld()
+  await world.put({ ...emptyState(), offers: [{ id: 'O', page: 'p', range: range(1, 5) }] })
+  await lease(ownerIn(world).owner, 0)
+  await flush()
+  expect(world.source.checkIns).toEqual([])
+})

@@ -1,0 +1,230 @@
+import { describe, expect, test } from 'vitest'
+import { HiloError } from '../../src/core/errors.js'
+import { DiskStore, FakeSource, FakeWorld, failureOf, flush, lease, must, ownerIn, target } from '../support/world.js'
+
+const unreachable = () => new HiloError('server-unreachable', 'No network.')
+const refused = (status: number, retryAfter?: number) =>
+  new HiloError('server-refused', `It answered ${status}.`, { status, ...(retryAfter && { retryAfter }) })
+const fail = (error: HiloError) => () => {
+  throw error
+}
+
+describe('a claim', () => {
+  test('is stored before it is sent', async () => {
+    const world = new FakeWorld()
+    let stored: unknown
+    world.source.onClaim = async () => {
+      stored = (await world.stored()).claim
+    }
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    expect(stored).toEqual(world.source.claims[0])
+  })
+
+  test('whose answer was lost is sent again as it was, and brings the grant of the first time', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = (claim) => {
+      world.source.server.grant(claim, claim.lastBatchSize)
+      throw unreachable()
+    }
+    const { owner } = ownerIn(world)
+    expect(failureOf(await owner.claim(target, 1)).code).toBe('server-unreachable')
+    world.source.onClaim = () => {}
+    await world.pass(1_000)
+    expect(world.source.claims[1]).toEqual(world.source.claims[0])
+    expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32 }])
+  })
+
+  test('of a page that was killed is sent again by the next page, with the same id', async () => {
+    const store = new DiskStore()
+    const source = new FakeSource()
+    source.onClaim = () => new Promise(() => {})
+    ownerIn(new FakeWorld({ store, source })).owner.claim(target, 1)
+    await flush()
+    source.onClaim = () => {}
+    must(await ownerIn(new FakeWorld({ store, source })).owner.claim(target, 1))
+    expect(source.claims[1]).toEqual(source.claims[0])
+  })
+
+  test('that two tabs send is added once', async () => {
+    const store = new DiskStore()
+    const source = new FakeSource()
+    const answers: (() => void)[] = []
+    source.onClaim = () => new Promise<void>((answer) => answers.push(answer))
+    const tabs = [1, 2].map(() => ownerIn(new FakeWorld({ store, source })).owner.claim(target, 1))
+    await flush()
+    expect(source.claims).toHaveLength(2)
+    for (const answer of answers) answer()
+    const views = (await Promise.all(tabs)).map((answer) => must(answer).view.free)
+    expect(views).toEqual([32, 32])
+  })
+
+  test('is made once for all who ask while it is under way', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    const answers = await Promise.all([1, 2, 3].map((want) => owner.claim(target, want)))
+    expect(world.source.claims).toHaveLength(1)
+    expect(answers.map((answer) => must(answer).view.free)).toEqual([32, 32, 32])
+  })
+
+  test('is not sent when another tab has claimed enough in the meantime', async () => {
+    const store = new DiskStore()
+    const source = new FakeSource()
+    must(await ownerIn(new FakeWorld({ store, source })).owner.claim(target, 16))
+    must(await ownerIn(new FakeWorld({ store, source })).owner.claim(target, 16))
+    expect(source.claims).toHaveLength(1)
+  })
+
+  test('echoes the size and time of the last grant, and the highest number held', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    must(await owner.claim(target, 33))
+    expect(world.source.claims[1]).toMatchObject({ lastBatchSize: 32, lastRangeAt: 'then', lastMax: 32 })
+  })
+
+  test('runs under a lock of its own collection', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    must(await owner.claim({ ...target, tag: 'invoices' }, 1))
+    expect(new Set(world.locks).size).toBe(2)
+  })
+
+  test('that the server calls spent is replaced by a new one at once', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = () => {
+      if (world.source.claims.length === 1) throw refused(410)
+    }
+    const { owner } = ownerIn(world)
+    expect(must(await owner.claim(target, 1)).view.free).toBe(32)
+    expect(world.source.claims[1]!.id).not.toBe(world.source.claims[0]!.id)
+  })
+
+  test.each(['unsafe-range', 'invalid-response'] as const)('whose answer is useless (%s) is not repeated', async (code) => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(new HiloError(code, 'Odd.'))
+    const { owner } = ownerIn(world)
+    expect(failureOf(await owner.claim(target, 1)).code).toBe(code)
+    expect((await world.stored()).claim).toBeUndefined()
+    expect(world.waits).toEqual([])
+  })
+
+  test('whose grant overlaps what is held adds nothing', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    const before = await world.stored()
+    world.source.claim = async () => ({ range: { from: 32, to: 63, prefix: 'orders/', serverTag: 'A', token: 'another' } })
+    expect(failureOf(await owner.claim(target, 100)).code).toBe('invalid-response')
+    expect((await world.stored()).ranges).toEqual(before.ranges)
+  })
+})
+
+describe('a claim that failed', () => {
+  test('is tried again by itself after 1, 2, 4 … 60 seconds, until it succeeds', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(unreachable())
+    const { owner } = ownerIn(world)
+    await owner.claim(target, 1)
+    const waits: number[] = []
+    for (let i = 0; i < 8; i++) {
+      waits.push(world.waits[0]!)
+      await world.pass(world.waits[0]!)
+    }
+    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
+    world.source.onClaim = () => {}
+    await world.pass(60_000)
+    expect(world.waits).toEqual([])
+    expect((await world.stored()).ranges).toHaveLength(1)
+  })
+
+  test('is tried up to half earlier by chance, so that a fleet does not knock at once', async () => {
+    for (const [chance, wait] of [
+      [0.5, 750],
+      [0.75, 625],
+    ] as const) {
+      const world = new FakeWorld()
+      world.chance = chance
+      world.source.onClaim = fail(unreachable())
+      await ownerIn(world).owner.claim(target, 1)
+      expect(world.waits).toEqual([wait])
+    }
+  })
+
+  test('starts over with short pauses after a success', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(unreachable())
+    const { owner, told } = ownerIn(world)
+    await owner.claim(target, 1)
+    await world.pass(7_000)
+    world.source.onClaim = () => {}
+    await world.pass(60_000)
+    expect(told.at(-1)).toMatchObject({ free: 32, isReachable: true })
+    expect(told.at(-1)).not.toHaveProperty('failure')
+    world.source.onClaim = fail(unreachable())
+    await owner.claim(target, 100)
+    expect(world.waits).toEqual([1_000])
+  })
+
+  test('waits as long as the server asked, and meanwhile refuses without asking it', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(refused(429, 30_000))
+    const { owner } = ownerIn(world)
+    await owner.claim(target, 1)
+    expect(world.waits).toEqual([30_000])
+    expect(failureOf(await owner.claim(target, 1))).toMatchObject({ status: 429 })
+    await lease(owner, 1)
+    await world.pass(29_999)
+    expect(world.source.claims).toHaveLength(1)
+    world.source.onClaim = () => {}
+    await world.pass(1)
+    expect(world.source.claims).toHaveLength(2)
+  })
+
+  test.each([401, 403, 404, 409])('with %i is not tried again by itself, but by whoever asks', async (status) => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(refused(status))
+    const { owner } = ownerIn(world)
+    expect(failureOf(await owner.claim(target, 1))).toMatchObject({ code: 'server-refused', status })
+    expect(world.waits).toEqual([])
+    world.source.onClaim = () => {}
+    expect(must(await owner.claim(target, 1)).view.free).toBe(32)
+  })
+
+  test('after the page was closed is not tried again', async () => {
+    const world = new FakeWorld()
+    let answer: (error: HiloError) => void = () => {}
+    world.source.onClaim = () =>
+      new Promise((_, reject) => {
+        answer = reject
+      })
+    const { owner } = ownerIn(world)
+    const claiming = owner.claim(target, 1)
+    await flush()
+    owner.close()
+    answer(unreachable())
+    await claiming
+    expect(world.waits).toEqual([])
+  })
+
+  test('is tried at once when connectivity may be back', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(unreachable())
+    const { owner } = ownerIn(world)
+    await owner.claim(target, 1)
+    world.source.onClaim = () => {}
+    owner.hurry()
+    await flush()
+    expect((await world.stored()).ranges).toHaveLength(1)
+    expect(world.waits).toEqual([])
+  })
+
+  test('says so in the view, and that the server was not reached', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(unreachable())
+    const { owner } = ownerIn(world)
+    await owner.claim(target, 1)
+    expect((await lease(owner, 1)).view).toMatchObject({ failure: { code: 'server-unreachable' }, isReachable: false })
+  })
+})

@@ -1,0 +1,272 @@
+import { describe, expect, test } from 'vitest'
+import { HiloError } from '../../src/core/errors.js'
+import { emptyState } from '../../src/core/state.js'
+import { MemoryStore } from '../../src/store/memory.js'
+import type { Change, StoreKey } from '../../src/store/store.js'
+import { range } from '../support/ranges.js'
+import {
+  config,
+  DiskStore,
+  exchangeOf,
+  FakeSource,
+  FakeWorld,
+  failureOf,
+  flush,
+  KEY,
+  lease,
+  must,
+  ownerIn,
+  target,
+} from '../support/world.js'
+
+const release = (id = 'page1:orders:r') => ({ page: 'page1', id, notes: [], takeBack: [] })
+
+const holding = async (source: FakeSource, ...ranges: ReturnType<typeof range>[]) => {
+  const world = new FakeWorld({ source })
+  await world.put({ ...emptyState(), ranges, serverTag: 'A' })
+  return world
+}
+
+describe('release', () => {
+  test('sends every free range back, each once, highest first, after it was durably let go of', async () => {
+    const world = await holding(new FakeSource(false), range(1, 10), range(20, 30))
+    const held: unknown[] = []
+    world.source.onGiveBack = async () => {
+      held.push((await world.stored()).ranges)
+    }
+    const { owner } = ownerIn(world)
+    expect(must(await owner.release(target, release())).view.free).toBe(0)
+    expect(world.source.returns).toEqual([range(20, 30), range(1, 10)])
+    expect(held).toEqual([[], []])
+  })
+
+  test('sends nothing a second time, even when the first outcome is unknown', async () => {
+    const world = await holding(new FakeSource(false), range(1, 10))
+    world.source.onGiveBack = () => {
+      throw new HiloError('server-unreachable', 'Lost.')
+    }
+    const { owner } = ownerIn(world)
+    must(await owner.release(target, release()))
+    must(await owner.release(target, release('page1:orders:r2')))
+    await world.pass(24 * 60 * 60_000)
+    expect(world.source.returns).toHaveLength(1)
+    expect((await world.stored()).offers).toEqual([])
+  })
+
+  test('keeps what another node granted, for only that node may have it back', async () => {
+    const world = await holding(new FakeSource(false), range(1, 10, { serverTag: 'B' }), range(20, 30))
+    must(await ownerIn(world).owner.release(target, release()))
+    expect(world.source.returns).toEqual([range(20, 30)])
+    expect((await world.stored()).ranges).toEqual([range(1, 10, { serverTag: 'B' })])
+  })
+
+  test('sends nothing while the app is switched off, and changes nothing', async () => {
+    const world = await holding(new FakeSource(false), range(1, 10))
+    const { owner } = ownerIn(world)
+    owner.setOnline(false)
+    expect(failureOf(await owner.release(target, release())).code).toBe('server-unreachable')
+    expect(world.source.returns).toEqual([])
+    expect((await world.stored()).ranges).toEqual([range(1, 10)])
+  })
+
+  test('is not followed by a claim until somebody asks for ids again', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    must(await owner.release(target, release()))
+    await lease(owner, 0)
+    owner.hurry()
+    await world.pass(24 * 60 * 60_000)
+    expect(world.source.claims).toHaveLength(1)
+    await lease(owner, 1)
+    await flush()
+    expect(world.source.claims).toHaveLength(2)
+  })
+
+  test('gives back what a claim brings that was under way', async () => {
+    const world = new FakeWorld()
+    let answer = () => {}
+    world.source.onClaim = () =>
+      new Promise<void>((resolve) => {
+        answer = resolve
+      })
+    const { owner } = ownerIn(world)
+    const claiming = owner.claim(target, 1)
+    await flush()
+    const releasing = owner.release(target, release())
+    await flush()
+    answer()
+    await claiming
+    must(await releasing)
+    expect(world.source.returns).toMatchObject([{ from: 1, to: 32 }])
+    expect((await world.stored()).ranges).toEqual([])
+  })
+
+  test('waits for a check-in that is under way: a return under a token that is being swapped would be ignored', async () => {
+    const world = new FakeWorld()
+    must(await ownerIn(world).owner.claim(target, 1))
+    let answer = () => {}
+    world.source.onCheckIn = () =>
+      new Promise<void>((resolve) => {
+        answer = resolve
+      })
+    const { owner } = ownerIn(world)
+    await lease(owner, 0)
+    await flush()
+    const releasing = owner.release(target, release())
+    await flush()
+    expect(world.source.returns).toEqual([])
+    answer()
+    must(await releasing)
+    expect(world.source.returns).toMatchObject([{ from: 1, to: 32, token: 'token1' }])
+  })
+
+  test('with a token, an unknown outcome is found out at the next check-in', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    world.source.onGiveBack = () => {
+      throw new HiloError('server-unreachable', 'Lost.')
+    }
+    must(await owner.release(target, release()))
+    expect((await world.stored()).offers).toMatchObject([{ isSent: true }])
+    await lease(owner, 0)
+    await flush()
+    expect(await world.stored()).toMatchObject({ offers: [], ranges: [{ from: 1, to: 32 }] })
+  })
+
+  test('settles what the page held, forgets a reserve that was set, and leaves other pages their leases', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.reserve(target, { page: 'page1', takeBack: [], count: 100 }))
+    const mine = await lease(owner, 16)
+    await lease(owner, 16, { page: 'page2', id: 'page2:orders:0' })
+    must(await owner.release(target, { ...release(), notes: [{ lease: mine.leases[0]!.id, next: 5 }] }))
+    const stored = await world.stored()
+    expect(stored.leases.map(({ range: { from, to } }) => [from, to])).toEqual([[17, 32]])
+    expect(stored.reserve).toBeUndefined()
+    expect(world.source.returns.map(({ from, to }) => [from, to])).toEqual([
+      [33, 100],
+      [5, 16],
+    ])
+  })
+})
+
+describe('the state it finds', () => {
+  test.each<[string, object]>([
+    ['of a future version', { ...emptyState(), version: 2 }],
+    ['with a number in two places', { ...emptyState(), ranges: [range(1, 10), range(5, 20)] }],
+    ['that is damaged', { version: 1, ranges: 'gone' }],
+  ])('%s is set aside, and new numbers are claimed', async (_, record) => {
+    const asides: unknown[] = []
+    class Watching extends DiskStore {
+      override update<T>(key: StoreKey, change: (stored: unknown, notes: never[]) => Change<T>): Promise<T> {
+        return super.update(key, (stored, notes) => {
+          const changed = change(stored, notes)
+          if (changed.setAside !== undefined) asides.push(changed.setAside)
+          return changed
+        })
+      }
+    }
+    const world = new FakeWorld({ store: new Watching() })
+    await world.put(record)
+    const { owner } = ownerIn(world)
+    const { view } = await lease(owner, 1)
+    expect(asides).toEqual([record])
+    expect(view.failure).toMatchObject({ code: 'storage-failed', message: expect.stringContaining('set aside') })
+    await flush()
+    expect((await lease(owner, 1)).leases).toHaveLength(1)
+    expect(asides).toHaveLength(1)
+  })
+})
+
+describe('storage', () => {
+  test('in memory is reported as such, keeps no reserve, and offers everything to the page', async () => {
+    const world = new FakeWorld({ store: new MemoryStore() })
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    const { view, leases, offers } = await lease(owner, 16, { offer: true })
+    expect(view.storage).toBe('memory')
+    expect([...leases, ...offers].map(({ range: { from, to } }) => [from, to])).toEqual([
+      [1, 16],
+      [17, 32],
+    ])
+  })
+
+  test('that the browser may evict is reported, and when it no longer may', async () => {
+    const world = new FakeWorld()
+    const { owner, told } = ownerIn(world)
+    expect((await lease(owner, 0)).view.storage).toBe('best-effort')
+    world.kind = 'persistent'
+    owner.hurry()
+    await flush()
+    expect(told.at(-1)?.storage).toBe('persistent')
+  })
+
+  test('that is outdated fails every call with that code', async () => {
+    const world = new FakeWorld()
+    world.openStore = () => Promise.reject(new HiloError('outdated', 'Reload.'))
+    const { owner } = ownerIn(world)
+    for (const answer of [owner.exchange(target, exchangeOf()), owner.claim(target, 1), owner.release(target, release())])
+      expect(failureOf(await answer).code).toBe('outdated')
+    expect(world.source.claims).toEqual([])
+  })
+
+  test('that fails once fails that call, and not the next', async () => {
+    let isBroken = true
+    class Failing extends DiskStore {
+      override async update<T>(key: StoreKey, change: (stored: unknown, notes: never[]) => Change<T>): Promise<T> {
+        if (isBroken) throw new HiloError('storage-failed', 'No space.')
+        return super.update(key, change)
+      }
+    }
+    const { owner } = ownerIn(new FakeWorld({ store: new Failing() }))
+    expect(failureOf(await owner.exchange(target, exchangeOf({ want: 1 })))).toMatchObject({ code: 'storage-failed', message: 'No space.' })
+    isBroken = false
+    must(await owner.claim(target, 1))
+    expect((await lease(owner, 1)).leases).toHaveLength(1)
+  })
+})
+
+test('collections, databases and separators are series of their own', async () => {
+  const world = new FakeWorld()
+  const { owner } = ownerIn(world)
+  const others = [
+    { ...target, tag: 'invoices' },
+    { ...target, database: 'Other' },
+    { ...target, separator: '-' },
+  ]
+  for (const other of [target, ...others]) must(await owner.claim(other, 1))
+  expect(world.source.claims).toHaveLength(4)
+  expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32 }])
+})
+
+test('other tabs hear what this device holds, and what they say is passed on to the page', async () => {
+  const world = new FakeWorld()
+  const { owner, told } = ownerIn(world)
+  must(await owner.claim(target, 1))
+  expect(world.announced.at(-1)).toMatchObject([KEY, { free: 32, reserve: 32 }])
+  const seen = { free: 5, reserve: 32, surplus: 0, gaps: emptyState().gaps }
+  world.hear(KEY, seen as never)
+  expect(told.at(-1)).toMatchObject({ free: 5 })
+  world.hear([config.url, 'Unknown', 'orders/'], seen as never)
+})
+
+test('what other tabs say decides nothing: numbers come from the storage alone', async () => {
+  const world = new FakeWorld()
+  const { owner } = ownerIn(world)
+  must(await owner.claim(target, 1))
+  world.hear(KEY, { free: 1000, reserve: 32, surplus: 968, gaps: emptyState().gaps } as never)
+  const { leases } = await lease(owner, 100)
+  expect(leases.map(({ range: { from, to } }) => [from, to])).toEqual([[1, 32]])
+})
+
+test('tabs whose ranges are in memory keep them to themselves: one tells nothing and believes nothing', async () => {
+  const world = new FakeWorld({ store: new MemoryStore() })
+  const { owner, told } = ownerIn(world)
+  must(await owner.claim(target, 1))
+  const before = told.length
+  world.hear(KEY, { free: 5, reserve: 32, surplus: 0, gaps: { ...emptyState().gaps, fork: 9 } } as never)
+  expect(told).toHaveLength(before)
+  expect(world.announced).toEqual([])
+})

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest'
+import { HiloError } from '../../src/core/errors.js'
+import { exchangeOf, FakeWorld, failureOf, flush, lease, must, ownerIn, target } from '../support/world.js'
+
+const fail = (error: HiloError) => () => {
+  throw error
+}
+const unreachable = () => new HiloError('server-unreachable', 'No network.')
+
+describe('in the background', () => {
+  test('the device tops up when less than half of its reserve is left, not before', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    await lease(owner, 16)
+    await flush()
+    expect(world.source.claims).toHaveLength(1)
+    await lease(owner, 1)
+    await flush()
+    expect(world.source.claims).toHaveLength(2)
+    expect((await world.stored()).ranges).toMatchObject([{ from: 18, to: 32 }, { from: 33 }])
+  })
+
+  test('nothing is claimed for a reserve of 0', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    await owner.exchange({ ...target, reserve: 0 }, exchangeOf({ want: 16 }))
+    await flush()
+    expect(world.source.claims).toEqual([])
+  })
+
+  test('an exchange does not wait for the network', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = () => new Promise(() => {})
+    const { owner, told } = ownerIn(world)
+    const { leases, view } = await lease(owner, 16)
+    expect(leases).toEqual([])
+    expect(view.isClaiming).toBe(true)
+    expect(told.at(-1)?.isClaiming).toBe(true)
+  })
+})
+
+describe('switched off', () => {
+  test('nothing is sent, by nobody, and whoever asks is told why', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    owner.setOnline(false)
+    await lease(owner, 32)
+    owner.hurry()
+    await world.pass(10 * 60_000)
+    expect(failureOf(await owner.claim(target, 1))).toMatchObject({
+      code: 'server-unreachable',
+      message: expect.stringContaining('goOnline'),
+    })
+    expect(failureOf(await owner.reserve(target, { page: 'page1', takeBack: [], count: 500 })).code).toBe('server-unreachable')
+    expect(world.source.claims).toHaveLength(1)
+    expect(world.source.checkIns).toHaveLength(0)
+  })
+
+  test('and on again, what is short is claimed at once', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    owner.setOnline(false)
+    await lease(owner, 1)
+    owner.setOnline(true)
+    await flush()
+    expect(world.source.claims).toHaveLength(1)
+  })
+})
+
+describe('reserve', () => {
+  const reserve = (count: number) => ({ page: 'page1', takeBack: [], count })
+
+  test('fills up in one request, durably', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    expect(must(await owner.reserve(target, reserve(500))).view).toMatchObject({ free: 500, reserve: 500 })
+    expect(world.source.claims).toHaveLength(2)
+    expect(world.source.claims[1]).toMatchObject({ lastBatchSize: 468 })
+    const later = ownerIn(new FakeWorld({ store: world.store, source: world.source })).owner
+    expect((await lease(later, 0)).view.reserve).toBe(500)
+  })
+
+  test('asks for nothing when enough is there', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    must(await owner.reserve(target, reserve(32)))
+    expect(world.source.claims).toHaveLength(1)
+  })
+
+  test('sets the target even when the server cannot be asked, and fills up when it can', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(unreachable())
+    const { owner } = ownerIn(world)
+    expect(failureOf(await owner.reserve(target, reserve(500))).code).toBe('server-unreachable')
+    world.source.onClaim = () => {}
+    await world.pass(60_000)
+    expect((await lease(owner, 0)).view).toMatchObject({ free: 500, reserve: 500 })
+  })
+})

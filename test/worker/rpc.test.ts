@@ -1,0 +1,107 @@
+import { expose, proxy, type Remote, releaseProxy, wrap } from 'comlink'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Owner, View } from '../../src/core/contract.js'
+import { fromFailure, HiloError } from '../../src/core/errors.js'
+import { createOwner } from '../../src/worker/owner.js'
+import type { World } from '../../src/worker/world.js'
+import { config, exchangeOf, FakeWorld, failureOf, must, target } from '../support/world.js'
+
+const open: { owner: Remote<Owner>; ports: MessagePort[] }[] = []
+
+afterEach(() => {
+  for (const { owner, ports } of open.splice(0)) {
+    owner[releaseProxy]()
+    for (const port of ports) port.close()
+  }
+})
+
+/** The owner behind a message channel, as behind a worker's. */
+function ownerAcross(world: World, headers = async () => ({})) {
+  const { port1, port2 } = new MessageChannel()
+  expose(createOwner(world), port1)
+  const owner = wrap<Owner>(port2)
+  open.push({ owner, ports: [port1, port2] })
+  const told: View[] = []
+  let hear = () => {}
+  const changed = new Promise<void>((resolve) => {
+    hear = resolve
+  })
+  const callbacks = {
+    headers,
+    changed: (_: unknown, view: View) => {
+      told.push(view)
+      hear()
+    },
+  }
+  return { owner, told, changed, opened: owner.open(config, proxy(callbacks)) }
+}
+
+describe('across a message channel', () => {
+  test('a page leases, settles and leases again', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerAcross(world)
+    must(await owner.claim(target, 1))
+    const first = must(await owner.exchange(target, exchangeOf({ want: 4 })))
+    expect(first.leases).toMatchObject([{ range: { from: 1, to: 4, prefix: 'orders/', serverTag: 'A', token: 'token0' } }])
+    const second = must(await owner.exchange(target, exchangeOf({ want: 4, notes: [{ lease: first.leases[0]!.id, next: 3 }] })))
+    expect(second.leases).toMatchObject([{ range: { from: 3, to: 6 } }])
+  })
+
+  test('the first call needs not wait until the owner is open', async () => {
+    const { owner } = ownerAcross(new FakeWorld())
+    expect(must(await owner.exchange(target, exchangeOf({ want: 1 }))).view.storage).toBe('best-effort')
+  })
+
+  test('a failure arrives with its code, status, pause and causes', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = () => {
+      const cause = new HiloError('server-unreachable', 'No network.', { cause: new TypeError('fetch failed') })
+      throw new HiloError('server-refused', 'Busy.', { status: 429, retryAfter: 7000, cause })
+    }
+    const { owner } = ownerAcross(world)
+    const error = fromFailure(failureOf(await owner.claim(target, 1)))
+    expect(error).toMatchObject({ code: 'server-refused', message: 'Busy.', status: 429, retryAfter: 7000 })
+    expect(error.cause).toMatchObject({ code: 'server-unreachable', cause: 'TypeError: fetch failed' })
+  })
+
+  test('the page is told of changes that it did not make', async () => {
+    const { owner, told, changed } = ownerAcross(new FakeWorld())
+    must(await owner.exchange(target, exchangeOf({ want: 1 })))
+    await changed
+    expect(told[0]).toMatchObject({ isClaiming: true })
+  })
+
+  test('the page is asked for headers, and what it throws is a failure like any other', async () => {
+    const world = new FakeWorld()
+    let getHeaders: () => unknown = () => {}
+    world.createSource = ((_: unknown, headers: () => unknown) => {
+      getHeaders = headers
+      return world.source
+    }) as never
+    world.source.onClaim = async () => {
+      seen.push(await getHeaders())
+    }
+    const seen: unknown[] = []
+    const { port1, port2 } = new MessageChannel()
+    expose(createOwner(world), port1)
+    const owner = wrap<Owner>(port2)
+    open.push({ owner, ports: [port1, port2] })
+    let token = 'first'
+    const headers = async () => {
+      if (token === '') throw new Error('signed out')
+      return { Authorization: token }
+    }
+    owner.open({ ...config, headers: 'ask' }, proxy({ headers, changed() {} }))
+    must(await owner.claim(target, 1))
+    expect(seen).toEqual([{ Authorization: 'first' }])
+    token = ''
+    expect(failureOf(await owner.claim(target, 100)).message).toContain('signed out')
+  })
+
+  test('everything that crosses is plain data', async () => {
+    const { owner } = ownerAcross(new FakeWorld())
+    must(await owner.claim(target, 1))
+    const answer = await owner.exchange(target, exchangeOf({ want: 4, offer: true }))
+    expect(structuredClone(answer)).toEqual(answer)
+  })
+})

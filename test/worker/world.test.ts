@@ -1,0 +1,151 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { IndexedDbStore } from '../../src/store/indexeddb.js'
+import { MemoryStore } from '../../src/store/memory.js'
+import { browserWorld } from '../../src/worker/world.js'
+import { newName, openRaw } from '../support/idb.js'
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+describe('opening the storage', () => {
+  test('gives the durable one', async () => {
+    expect(await browserWorld().openStore(newName())).toBeInstanceOf(IndexedDbStore)
+  })
+
+  test('without IndexedDB gives one in memory, which says so', async () => {
+    vi.stubGlobal('indexedDB', undefined)
+    const store = await browserWorld().openStore(newName())
+    expect(store).toBeInstanceOf(MemoryStore)
+    expect(store.isDurable).toBe(false)
+  })
+
+  test('that refuses to open, as in some private modes, gives one in memory', async () => {
+    vi.spyOn(indexedDB, 'open').mockImplementation(() => {
+      throw new DOMException('Not here', 'SecurityError')
+    })
+    expect(await browserWorld().openStore(newName())).toBeInstanceOf(MemoryStore)
+  })
+
+  test('that belongs to a newer version of the package fails: in memory the same numbers would be made again', async () => {
+    const name = newName()
+    ;(await openRaw(name, 1000)).close()
+    await expect(browserWorld().openStore(name)).rejects.toMatchObject({ code: 'outdated' })
+  })
+})
+
+test.each([
+  [true, 'persistent'],
+  [false, 'best-effort'],
+])('storage that the browser has promised to keep (%s) is %s', async (persisted, kind) => {
+  vi.stubGlobal('navigator', { storage: { persisted: async () => persisted } })
+  expect(await browserWorld().storageKind()).toBe(kind)
+})
+
+test('storage of a browser that cannot say is best-effort', async () => {
+  vi.stubGlobal('navigator', {})
+  expect(await browserWorld().storageKind()).toBe('best-effort')
+})
+
+describe('a lock', () => {
+  /** A lock manager as browsers have it, with one lock. */
+  class Locks {
+    #queue: Promise<unknown> = Promise.resolve()
+    readonly names: string[] = []
+
+    request(name: string, { signal }: { signal: AbortSignal }, run: () => Promise<unknown>): Promise<unknown> {
+      this.names.push(name)
+      const mine = this.#queue.then(() => {
+        signal.throwIfAborted()
+        return run()
+      })
+      const given = new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      this.#queue = mine.catch(() => {})
+      return Promise.race([mine, given])
+    }
+  }
+
+  let locks: Locks
+
+  beforeEach(() => {
+    locks = new Locks()
+    vi.stubGlobal('navigator', { locks })
+  })
+
+  test('lets one run at a time', async () => {
+    const world = browserWorld()
+    const order: string[] = []
+    const run = (name: string) => () => {
+      order.push(`${name} begins`)
+      return Promise.resolve().then(() => order.push(`${name} ends`))
+    }
+    await Promise.all([world.lock('x', run('a')), world.lock('x', run('b'))])
+    expect(order).toEqual(['a begins', 'a ends', 'b begins', 'b ends'])
+    expect(locks.names).toEqual(['x', 'x'])
+  })
+
+  test('that sits in a frozen page is not waited for: after two seconds the work runs without it', async () => {
+    vi.useFakeTimers()
+    const world = browserWorld()
+    world.lock('x', () => new Promise(() => {}))
+    const run = vi.fn(async () => 'done')
+    const waiting = world.lock('x', run)
+    await vi.advanceTimersByTimeAsync(1_999)
+    expect(run).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await waiting).toBe('done')
+  })
+
+  test('that is held is kept as long as the work takes', async () => {
+    vi.useFakeTimers()
+    const run = vi.fn(() => new Promise((resolve) => setTimeout(() => resolve('done'), 60_000)))
+    const work = browserWorld().lock('x', run)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await work).toBe('done')
+    expect(run).toHaveBeenCalledOnce()
+  })
+
+  test('passes on what the work throws, and does not run it again', async () => {
+    const run = vi.fn(() => Promise.reject(new Error('bang')))
+    await expect(browserWorld().lock('x', run)).rejects.toThrow('bang')
+    expect(run).toHaveBeenCalledOnce()
+  })
+
+  test('that the browser refuses or does not know is done without', async () => {
+    vi.stubGlobal('navigator', { locks: { request: () => Promise.reject(new DOMException('no', 'SecurityError')) } })
+    expect(await browserWorld().lock('x', async () => 'done')).toBe('done')
+    vi.stubGlobal('navigator', {})
+    expect(await browserWorld().lock('x', async () => 'done')).toBe('done')
+    vi.stubGlobal('navigator', undefined)
+    expect(await browserWorld().lock('x', async () => 'done')).toBe('done')
+  })
+})
+
+test('tabs hear each other, but not themselves; without BroadcastChannel there is silence', async () => {
+  const name = newName()
+  const heard: unknown[] = []
+  const seen = { free: 5 } as never
+  await new Promise<void>((arrived) => {
+    const me = browserWorld().openTabs(name, () => heard.push('myself'))
+    const other = browserWorld().openTabs(name, (...told) => {
+      heard.push(told)
+      me.close()
+      other.close()
+      arrived()
+    })
+    me.announce(['u', 'd', 'p'], seen)
+  })
+  expect(heard).toEqual([[['u', 'd', 'p'], { free: 5 }]])
+  vi.stubGlobal('BroadcastChannel', undefined)
+  const alone = browserWorld().openTabs(name, () => {})
+  expect(() => alone.announce(['u', 'd', 'p'], seen)).not.toThrow()
+})
+
+test('every id is a new UUID', () => {
+  const world = browserWorld()
+  const ids = Array.from({ length: 100 }, () => world.newId())
+  expect(new Set(ids).size).toBe(100)
+  for (const id of ids) expect(id).toMatch(/^[0-9a-f-]{36}$/)
+})
