@@ -90,7 +90,8 @@ describe.each(engines)('in %s', (_, { name }) => {
     const browser = await openBrowser(name)
     const pages = [await browser.newPage(), await browser.newPage()]
     for (const page of pages) {
-      await page.goto(site.url({ collections: { orders: { reserve: 1_200 } } }))
+      // Enough for both and for what each looks ahead after its burst.
+      await page.goto(site.url({ collections: { orders: { reserve: 2_500 } } }))
       await page.evaluate(() => window.hilo.ready)
     }
     await site.server.stop()
