@@ -2,7 +2,6 @@
  * Combines claims: those that arrive while a commit is under way share the next one, whatever their collections.
  * Guarantees that a claim which finds the queue full is refused before anything is granted.
  */
-import type { Claim, ClaimOutcome, Ledger } from './ledger.js'
 
 /** More in one commit gain nothing, and make the first of them wait. */
 const MAX_BATCH = 500
@@ -12,18 +11,23 @@ export class QueueFull extends Error {
   override name = 'QueueFull'
 }
 
-interface Waiting {
+interface Waiting<Claim, Outcome> {
   claims: readonly Claim[]
-  resolve: (outcomes: ClaimOutcome[]) => void
+  resolve: (outcomes: Outcome[]) => void
   reject: (error: unknown) => void
 }
 
 /**
+ * @param take one commit: an outcome per claim, in their order
  * @param maxWaiting claims that may wait
  * @param committed is told of each commit how many claims it held
  */
-export function combineClaims(ledger: Pick<Ledger, 'claim'>, maxWaiting: number, committed: (claims: number) => void): Ledger['claim'] {
-  const queue: Waiting[] = []
+export function combineClaims<Claim, Outcome>(
+  take: (claims: readonly Claim[]) => Promise<Outcome[]>,
+  maxWaiting: number,
+  committed: (claims: number) => void,
+): (claims: readonly Claim[]) => Promise<Outcome[]> {
+  const queue: Waiting<Claim, Outcome>[] = []
   let waiting = 0
   let isRunning = false
 
@@ -35,7 +39,7 @@ export function combineClaims(ledger: Pick<Ledger, 'claim'>, maxWaiting: number,
     isRunning = false
   }
 
-  function nextBatch(): Waiting[] {
+  function nextBatch(): Waiting<Claim, Outcome>[] {
     let count = 0
     let requests = 0
     for (const { claims } of queue) {
@@ -47,10 +51,10 @@ export function combineClaims(ledger: Pick<Ledger, 'claim'>, maxWaiting: number,
     return queue.splice(0, requests)
   }
 
-  async function commit(batch: Waiting[]): Promise<void> {
+  async function commit(batch: Waiting<Claim, Outcome>[]): Promise<void> {
     try {
       const claims = batch.flatMap((one) => one.claims)
-      const outcomes = await ledger.claim(claims)
+      const outcomes = await take(claims)
       committed(claims.length)
       for (const { claims, resolve } of batch) resolve(outcomes.splice(0, claims.length))
     } catch (error) {

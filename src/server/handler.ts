@@ -8,6 +8,7 @@ import { cors } from 'hono/cors'
 import { QueueFull } from './claim-queue.js'
 import { documentRoutes } from './documents.js'
 import { hiloRoutes } from './hilo-routes.js'
+import { identityRoutes } from './identity-routes.js'
 import { LedgerUnavailable } from './ledger.js'
 import { type Log, requestLog } from './log.js'
 import { createMetrics } from './metrics.js'
@@ -70,6 +71,7 @@ export function createHiloHandler(options: HandlerOptions): (request: Request) =
   app.route('/', metricsRoutes(metrics))
   app.route('/', topologyRoutes(checked))
   app.route('/databases/:database', hiloRoutes(checked, metrics))
+  app.route('/databases/:database', identityRoutes(checked, metrics))
   app.route('/databases/:database', documentRoutes(checked))
 
   app.notFound((c) => {

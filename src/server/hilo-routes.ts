@@ -13,7 +13,7 @@ import { badRequest, pathOf, refusalBody } from './refusal.js'
 
 export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
   const { ledger, nodeTag, limits } = options
-  const combined = combineClaims(ledger, limits.waiting, metrics.committed)
+  const combined = combineClaims((claims: readonly Claim[]) => ledger.claim(claims), limits.waiting, metrics.committed)
   const checkInBody = z.object({
     id: z.string(),
     leases: z.array(z.object({ lease: z.string(), next: z.int().min(0) })).max(limits.batch),

@@ -89,6 +89,28 @@ export interface MarkWrite extends CollectionKey {
 /** Why nothing was written: the first write that could not be, and what is there. */
 export type MarkRefusal = { refused: 'conflict' | 'jump' | 'full'; write: MarkWrite; mark: Mark }
 
+/** An identity: RavenDB's counter without ranges, each number of which is taken alone. Compared lower-cased. */
+export interface IdentityKey {
+  database: string
+  /** `orders|` */
+  name: string
+}
+
+export interface IdentityClaim extends IdentityKey {
+  /** Repeated with the same id, however much later, the claim is answered with the same number. */
+  id?: string | undefined
+}
+
+export interface IdentitySeed extends IdentityKey {
+  /** The next number is the one after. */
+  value: number
+  /** Also down, but never below a number that was handed out. */
+  isForced: boolean
+}
+
+/** Why there is no number, or the seed was not taken, and where the identity is. `overflow`, `jump`, `full` as for a claim. */
+export type IdentityOutcome = { value: number } | { refused: 'overflow' | 'jump' | 'full'; value: number }
+
 export interface CollectionStatus extends CollectionKey {
   max: number
   /** Numbers given back that will be granted again first. */
@@ -126,6 +148,12 @@ export interface Ledger {
   /** Grants nothing at or below `floor` any more. Resolves with the `max` that holds now: never less than before. */
   raiseFloor(floor: Floor): Promise<number>
 
+  /** The next number of each identity, without a gap, in the order of the claims; all of them in one commit. */
+  nextIdentities(claims: readonly IdentityClaim[]): Promise<IdentityOutcome[]>
+
+  /** Resolves with where the identity is then. */
+  seedIdentity(seed: IdentitySeed): Promise<IdentityOutcome>
+
   status(): Promise<CollectionStatus[]>
 
   /** Numbers of all collections that were given back and will be granted again first. */
@@ -144,7 +172,7 @@ export interface Ledger {
 export interface LedgerLimits {
   /** A `lastMax` further above `max` is refused. */
   maxJump: number
-  /** Collections per database. */
+  /** Collections, and identities, per database. */
   collections: number
 }
 

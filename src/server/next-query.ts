@@ -1,4 +1,4 @@
-/** Reads the query of `hilo/next` and `hilo/return`. Guarantees that what passes is safe to count with, to store and to log. */
+/** Reads the query of `hilo/next`, `hilo/return` and `identity/…`. Guarantees that what passes is safe to count with, to store and to log. */
 import { capacity, parseServerTime } from '../core/wire.js'
 import { badParameter, badRequest, refused } from './refusal.js'
 
@@ -6,6 +6,8 @@ import { badParameter, badRequest, refused } from './refusal.js'
 export const HILO_DOCUMENT = 'Raven/Hilo/'
 const MAX_DOCUMENT_ID_BYTES = 512
 export const DEFAULT_SEPARATOR = '/'
+/** Kept for good with each number. */
+const MAX_REQUEST_ID_BYTES = 128
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 export interface NextQuery {
@@ -47,6 +49,27 @@ export function readReturnQuery(query: URLSearchParams) {
   const tag = readTag(query.get('tag'), DEFAULT_SEPARATOR)
   for (const name of ['end', 'last']) if (!query.get(name)) throw badParameter(`Query string ${name} is mandatory, but wasn't specified.`)
   return { tag, end: readNumber(query, 'end'), last: readNumber(query, 'last'), lease: query.get('lease') ?? undefined }
+}
+
+export function readIdentityQuery(query: URLSearchParams): { name: string; id: string | undefined } {
+  const text = query.get('name')
+  if (!text || text === '|') throw badParameter("Query string name is mandatory, but wasn't specified.")
+  const name = text.endsWith('|') ? text : `${text}|`
+  const id = query.get('raft-request-id') || undefined
+  if (!isPlain(name) || !isPlain(id ?? ''))
+    throw badParameter('name or raft-request-id has control characters or is no well-formed Unicode.')
+  if (Buffer.byteLength(name) > MAX_DOCUMENT_ID_BYTES) throw badParameter(`The name has more than ${MAX_DOCUMENT_ID_BYTES} bytes of UTF-8.`)
+  if (Buffer.byteLength(id ?? '') > MAX_REQUEST_ID_BYTES)
+    throw badParameter(`raft-request-id has more than ${MAX_REQUEST_ID_BYTES} bytes of UTF-8.`)
+  return { name, id }
+}
+
+export function readSeedQuery(query: URLSearchParams): { name: string; value: number; isForced: boolean } {
+  const { name } = readIdentityQuery(query)
+  if (!query.get('value')) throw badParameter("Query string value is mandatory, but wasn't specified.")
+  const value = readNumber(query, 'value')
+  if (value < 0) throw badParameter('An identity starts at 0 or above.')
+  return { name, value, isForced: query.get('force')?.toLowerCase() === 'true' }
 }
 
 export function readTag(tag: unknown, separator: string): string {

@@ -32,7 +32,7 @@ export interface HandlerOptions {
 /** What a request wants, as `authorize` is asked about it. */
 export interface Wanted {
   database: string
-  /** Undefined where a request speaks of several at once: a check-in. */
+  /** `orders`, or `orders|` of an identity. Undefined where a request speaks of several at once: a check-in. */
   tag?: string | undefined
   /** Numbers that are claimed; 0 when nothing is. */
   count: number

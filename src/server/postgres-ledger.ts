@@ -5,6 +5,7 @@
 import { allocate, raise, release } from './counter.js'
 import { leaseTokens, newGrantId } from './lease-token.js'
 import type { Claim, ClaimOutcome, CollectionKey, Ledger, LedgerLimits, Mark } from './ledger.js'
+import { postgresIdentities } from './postgres-identities.js'
 import { openPool, type Query } from './postgres-pool.js'
 import { migratePostgres } from './postgres-schema.js'
 import {
@@ -191,6 +192,8 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
         return raised.max
       })
     },
+
+    ...postgresIdentities(pool, limits),
 
     status: async () => (await pool.query<StatusRow>(STATUS_QUERY)).map(toStatus),
 

@@ -24,6 +24,13 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       database TEXT NOT NULL, tag TEXT NOT NULL, ${NUMBER('range_end')}, ${NUMBER('range_last')}, returned_at BIGINT NOT NULL,
       PRIMARY KEY (database, tag, range_end, range_last))`,
   ],
+  [
+    // `peak` is the highest number handed out, however low the identity was seeded since.
+    `CREATE TABLE hilo_identities (
+      database TEXT NOT NULL, name TEXT NOT NULL, ${NUMBER('value')}, ${NUMBER('peak')}, PRIMARY KEY (database, name))`,
+    `CREATE TABLE hilo_identity_claims (
+      database TEXT NOT NULL, name TEXT NOT NULL, claim TEXT NOT NULL, ${NUMBER('value')}, PRIMARY KEY (database, name, claim))`,
+  ],
 ]
 
 /** Created before any migration: `version` of the schema, `secret` of the lease tokens. */

@@ -35,6 +35,13 @@ export function openSqliteFile(dataDir: string): { db: Sqlite; secret: string } 
   }
 }
 
+/** A statement that is run with its parameters and resolves to its first row, if there is one. */
+export function prepare<Row>(db: Sqlite, sql: string): (...parameters: unknown[]) => Row | undefined {
+  const statement = db.prepare(sql)
+  // `all` reads to the end, which resets the statement; parameters as one array, since libsql takes a lone null for options.
+  return (...parameters) => statement.all(parameters as never)[0] as Row | undefined
+}
+
 /** One transaction. It takes the write lock first, so that what it reads is still true when it writes. */
 export function write<T>(db: Sqlite, step: () => T): T {
   return guard(() => {

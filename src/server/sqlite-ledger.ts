@@ -28,16 +28,13 @@ import {
   toStatus,
   withCounter,
 } from './rows.js'
-import { guard, openSqliteFile, write } from './sqlite-file.js'
+import { guard, openSqliteFile, prepare, write } from './sqlite-file.js'
+import { sqliteIdentities } from './sqlite-identities.js'
 
 export function openSqliteLedger(dataDir: string, limits: LedgerLimits): Ledger {
   const { db, secret } = openSqliteFile(dataDir)
   const tokens = leaseTokens(secret)
-  const one = <T>(sql: string) => {
-    const statement = db.prepare(sql)
-    // `all` reads to the end, which resets the statement; parameters as one array, since libsql takes a lone null for options.
-    return (...parameters: unknown[]) => statement.all(parameters as never)[0] as T | undefined
-  }
+  const one = <T>(sql: string) => prepare<T>(db, sql)
   const counterOf = one<CounterRow>('SELECT * FROM hilo_counters WHERE database = ? AND tag = ?')
   const countCounters = one<{ count: number }>('SELECT count(*) AS count FROM hilo_counters WHERE database = ?')
   const putCounter = one(
@@ -143,6 +140,8 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits): Ledger 
         save(raised)
         return raised.max
       }),
+
+    ...sqliteIdentities(db, limits),
 
     status: async () => guard(() => db.prepare(STATUS_QUERY).all([] as never) as StatusRow[]).map(toStatus),
 

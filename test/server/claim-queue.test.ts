@@ -25,7 +25,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 test('claims that arrive together, or during a commit, share one; each request gets its own outcomes', async () => {
   const { commits, claim } = slowLedger()
   const batches: number[] = []
-  const queue = combineClaims({ claim }, 100, (count) => batches.push(count))
+  const queue = combineClaims(claim, 100, (count) => batches.push(count))
   const first = [queue([wish('a')]), queue([wish('b'), wish('c')])]
   await turn()
   const second = [queue([wish('d')]), queue([wish('e'), wish('a')])]
@@ -42,7 +42,7 @@ test('claims that arrive together, or during a commit, share one; each request g
 
 test('a commit that fails fails its claims only', async () => {
   const { commits, claim } = slowLedger()
-  const queue = combineClaims({ claim }, 100, () => {})
+  const queue = combineClaims(claim, 100, () => {})
   const failing = queue([wish('a')])
   await turn()
   const next = queue([wish('b')])
@@ -59,7 +59,7 @@ test('a commit that fails fails its claims only', async () => {
 
 test('a full queue refuses, and takes claims again when it has room', async () => {
   const { commits, claim } = slowLedger()
-  const queue = combineClaims({ claim }, 3, () => {})
+  const queue = combineClaims(claim, 3, () => {})
   const all = [queue([wish('a')])]
   await turn()
   all.push(queue([wish('b'), wish('c')]))
@@ -77,7 +77,7 @@ test('a full queue refuses, and takes claims again when it has room', async () =
 
 test('a commit holds at most 500 claims, and at least one request', async () => {
   const { commits, claim } = slowLedger()
-  const queue = combineClaims({ claim }, 10_000, () => {})
+  const queue = combineClaims(claim, 10_000, () => {})
   const all = [queue(Array(700).fill(wish('a'))), ...Array.from({ length: 600 }, () => queue([wish('b')]))]
   for (const size of [700, 500, 100]) {
     await turn()

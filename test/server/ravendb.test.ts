@@ -179,6 +179,27 @@ describe.each(CLIENTS)('%s', (_, load) => {
     expect(await maxOf(url)).toBe(20)
   })
 
+  test('identities: the next numbers, by command and by operation; a seed, and a forced one', async () => {
+    const { url } = await startServer()
+    const store = await newStore(url)
+    const { NextIdentityForCommand, NextIdentityForOperation, SeedIdentityForCommand, SeedIdentityForOperation } = await load()
+    const run = async (command: InstanceType<Raven['NextIdentityForCommand']>) => {
+      await store.getRequestExecutor().execute(command)
+      return command.result
+    }
+    expect(await run(new NextIdentityForCommand('orders|'))).toBe(1)
+    expect(await store.maintenance.send(new NextIdentityForOperation('orders'))).toBe(2)
+    expect(await run(new SeedIdentityForCommand('orders|', 100) as never)).toBe(100)
+    expect(await store.maintenance.send(new SeedIdentityForOperation('orders|', 5))).toBe(100)
+    const command = new NextIdentityForCommand('orders|')
+    expect(await run(command)).toBe(101)
+    // As the client does when it has lost the answer.
+    expect(await run(command)).toBe(101)
+    expect(await store.maintenance.send(new SeedIdentityForOperation('orders|', 1000))).toBe(1000)
+    expect(await store.maintenance.send(new SeedIdentityForOperation('orders|', 200, true))).toBe(200)
+    expect(await run(new NextIdentityForCommand('orders|'))).toBe(201)
+  })
+
   test('other documents are refused with a reason', async () => {
     const { url } = await startServer()
     const session = (await newStore(url)).openSession()

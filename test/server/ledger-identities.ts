@@ -1,0 +1,89 @@
+/** What a ledger promises about identities: numbers one by one, none twice, no gap from allocation. */
+import { expect } from 'vitest'
+import type { IdentityOutcome } from '../../src/server/ledger.js'
+import { LIMITS, newId, type Promises } from './ledger-bench.js'
+
+const numberOf = (outcome: IdentityOutcome | undefined): number => {
+  if (!outcome || 'refused' in outcome) throw new Error(`refused: ${outcome?.refused}`)
+  return outcome.value
+}
+
+export function describeIdentities(promise: Promises): void {
+  promise(
+    'an identity counts from 1, one by one; names are compared lower-cased, and each database has its own',
+    async ({ ledger, database }) => {
+      const claims = ['orders|', 'Orders|', 'lines|', 'orders|'].map((name) => ({ database, name }))
+      expect((await ledger.nextIdentities(claims)).map(numberOf)).toEqual([1, 2, 1, 3])
+      expect((await ledger.nextIdentities([{ database: `${database}-b`, name: 'orders|' }, claims[0]!])).map(numberOf)).toEqual([1, 4])
+    },
+  )
+
+  promise('the same id gets the same number, in one commit and long after; it is that of its name only', async ({ ledger, database }) => {
+    const id = newId()
+    const claim = { database, name: 'orders|', id }
+    expect((await ledger.nextIdentities([claim, claim, { ...claim, name: 'lines|' }])).map(numberOf)).toEqual([1, 1, 1])
+    await ledger.nextIdentities([{ database, name: 'orders|' }])
+    await ledger.prune(Number.MAX_SAFE_INTEGER)
+    expect(
+      (
+        await ledger.nextIdentities([
+          { ...claim, name: 'ORDERS|' },
+          { database, name: 'orders|' },
+        ])
+      ).map(numberOf),
+    ).toEqual([1, 3])
+  })
+
+  promise('servers on one storage leave no gap and take no number twice', async ({ open, database }) => {
+    const ledgers = await Promise.all([open(), open(), open()])
+    const ids = Array.from({ length: 30 }, newId)
+    // Each id is sent to two servers at once, as by a client that has given up on the first.
+    const work = ids.flatMap((id, i) =>
+      [0, 1].map((offset) =>
+        ledgers[(i + offset) % 3]!.nextIdentities([
+          { database, name: 'b|', id },
+          { database, name: 'a|' },
+        ]),
+      ),
+    )
+    const outcomes = await Promise.all(work)
+    const numbers = outcomes.map(([first]) => numberOf(first))
+    for (let i = 0; i < ids.length; i++) expect(numbers[2 * i]).toBe(numbers[2 * i + 1])
+    expect([...new Set(numbers)].sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, i) => i + 1))
+    expect(outcomes.map(([, second]) => numberOf(second)).sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1))
+    await Promise.all(ledgers.map((each) => each.close()))
+  })
+
+  promise('a seed only raises, unless it is forced; then down to the highest number handed out, no lower', async ({ ledger, database }) => {
+    const key = { database, name: 'orders|' }
+    const seed = async (value: number, isForced = false) => numberOf(await ledger.seedIdentity({ ...key, value, isForced }))
+    const next = async () => numberOf((await ledger.nextIdentities([key]))[0])
+    expect(await seed(100)).toBe(100)
+    expect(await next()).toBe(101)
+    expect(await seed(50)).toBe(101)
+    expect(await seed(5000)).toBe(5000)
+    expect(await seed(200, true)).toBe(200)
+    expect(await next()).toBe(201)
+    expect(await seed(7, true)).toBe(201)
+    expect(await next()).toBe(202)
+  })
+
+  promise('an absurd seed is refused, and so is a number above 2^53−1', async ({ ledger, database, open }) => {
+    const key = { database, name: 'orders|' }
+    expect(await ledger.seedIdentity({ ...key, value: LIMITS.maxJump + 1, isForced: true })).toEqual({ refused: 'jump', value: 0 })
+    const generous = await open({ ...LIMITS, maxJump: Number.MAX_SAFE_INTEGER })
+    const last = Number.MAX_SAFE_INTEGER
+    await generous.seedIdentity({ ...key, value: last - 1, isForced: false })
+    expect(await generous.nextIdentities([key, key])).toEqual([{ value: last }, { refused: 'overflow', value: last }])
+    await generous.close()
+  })
+
+  promise('a database has no more identities than allowed; those there are go on', async ({ ledger, database }) => {
+    const claims = Array.from({ length: LIMITS.collections + 1 }, (_, i) => ({ database, name: `t${i}|` }))
+    const outcomes = await ledger.nextIdentities(claims)
+    expect(outcomes.at(-1)).toEqual({ refused: 'full', value: 0 })
+    expect(outcomes.slice(0, -1).map(numberOf)).toEqual(claims.slice(1).map(() => 1))
+    expect(await ledger.seedIdentity({ database, name: 'new|', value: 5, isForced: false })).toEqual({ refused: 'full', value: 0 })
+    expect((await ledger.nextIdentities([claims[0]!])).map(numberOf)).toEqual([2])
+  })
+}
