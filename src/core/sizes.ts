@@ -1,7 +1,7 @@
 /**
  * How much to hold, lease and claim. Sizes only ever waste or save numbers; ownership never depends on them.
  */
-import { MIN_CAPACITY } from './wire.js'
+import { MAX_DOUBLED_CAPACITY, MIN_CAPACITY } from './wire.js'
 
 /** Ids kept on the device for offline work, unless the app says otherwise. */
 export const DEFAULT_RESERVE = 32
@@ -18,7 +18,7 @@ export const isLow = (free: number, reserve: number): boolean => free < reserve 
 /**
  * What to ask of the server so that the device ends up with `reserve` free numbers, or `want` if that is more.
  * The first claim, and one far above the last size, asks for exactly its shortage (no `lastRangeAt`); the others let
- * the server's capacity table grow and shrink the range with the pace of use.
+ * the server's capacity table grow and shrink the range with the pace of use. More than a server grants at once takes several claims.
  */
 export function claimSize(
   free: number,
@@ -26,7 +26,7 @@ export function claimSize(
   want: number,
   last: { size: number; at: string } | undefined,
 ): { lastBatchSize: number; lastRangeAt?: string } {
-  const shortage = Math.max(MIN_CAPACITY, Math.max(reserve, want) - free)
+  const shortage = Math.min(Math.max(MIN_CAPACITY, reserve - free, want - free), MAX_DOUBLED_CAPACITY)
   if (!last || shortage > 2 * last.size) return { lastBatchSize: shortage }
   return { lastBatchSize: Math.max(last.size, shortage), lastRangeAt: last.at }
 }

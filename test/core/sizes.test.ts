@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { claimSize, isLow, PAGE_AT_REST, pageTarget } from '../../src/core/sizes.js'
-import { capacity, MIN_CAPACITY } from '../../src/core/wire.js'
+import { capacity, MAX_DOUBLED_CAPACITY, MIN_CAPACITY } from '../../src/core/wire.js'
 
 const last = (size: number) => ({ size, at: '2026-11-21T07:09:21.4660000Z' })
 
@@ -36,6 +36,14 @@ describe('claimSize', () => {
 
   test('a shortage far above the last size is asked for in one request', () => {
     expect(claimSize(0, 500, 500, last(32))).toEqual({ lastBatchSize: 500 })
+  })
+
+  test('more than a server grants at once is asked for in parts: a burst of millions is not refused', () => {
+    expect(claimSize(0, 32, 3_000_000, undefined)).toEqual({ lastBatchSize: MAX_DOUBLED_CAPACITY })
+    expect(claimSize(0, 32, 3_000_000, last(MAX_DOUBLED_CAPACITY))).toEqual({
+      lastBatchSize: MAX_DOUBLED_CAPACITY,
+      lastRangeAt: last(1).at,
+    })
   })
 
   test('a claim granted at once by the capacity table fills the device up, however much is missing', () => {
