@@ -12,7 +12,10 @@ export interface CallOptions {
   signal?: AbortSignal
 }
 
-export type Patience = CallOptions & { timeout: number }
+export interface Patience {
+  timeout: number
+  signal?: AbortSignal | undefined
+}
 
 interface Demand {
   count: number

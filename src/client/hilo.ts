@@ -100,15 +100,13 @@ export class Hilo extends EventTarget implements AsyncDisposable {
    * The next id, final and unique: `'orders/33-A'`. Works offline while the device has some.
    * @throws HiloError `exhausted`, `timeout`, `aborted`, `closed`, `invalid-collection`, `server-refused`, `storage-failed`
    */
-  async nextId(collection: CollectionRef, options: IdOptions = {}): Promise<string> {
-    const issuer = this.#resolve(collection, options)
-    return issuer.when(1, () => issuer.nextIdSync(), this.#patience(options))
+  nextId(collection: CollectionRef, options: IdOptions = {}): Promise<string> {
+    return this.#serve(collection, 1, (issuer) => issuer.nextIdSync(), options)
   }
 
   /** The bare number of the next id: `34` (RavenDB's `generateNextIdFor`). Errors as {@link nextId}. */
-  async nextNumber(collection: CollectionRef, options: IdOptions = {}): Promise<number> {
-    const issuer = this.#resolve(collection, options)
-    return issuer.when(1, () => issuer.nextNumberSync(), this.#patience(options))
+  nextNumber(collection: CollectionRef, options: IdOptions = {}): Promise<number> {
+    return this.#serve(collection, 1, (issuer) => issuer.nextNumberSync(), options)
   }
 
   /**
@@ -127,8 +125,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
   /** `count` ids, all or none. Errors as {@link nextId}. */
   async nextIds(collection: CollectionRef, count: number, options: IdOptions = {}): Promise<string[]> {
     checkCount('count', count, 0)
-    const issuer = this.#resolve(collection, options)
-    return issuer.when(count, () => Array.from({ length: count }, () => issuer.nextIdSync()), this.#patience(options))
+    return this.#serve(collection, count, (issuer) => Array.from({ length: count }, () => issuer.nextIdSync()), options)
   }
 
   /** Leases until this page holds `count` ids for the …Sync calls, and keeps them until they are used or the page is hidden. */
@@ -221,6 +218,15 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     this.#parting.close()
   }
 
+  /** Serves a caller in turn. Rejects and never throws, without the second promise that an `async` function would add to every id. */
+  #serve<T>(collection: CollectionRef, count: number, take: (issuer: Issuer) => T, options: IdOptions): Promise<T> {
+    try {
+      return this.#resolve(collection, options).when(count, take, this.#patience(options))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
   /** The issuer of a collection; a string that was seen before costs one map look-up. */
   #resolve(collection: CollectionRef, options: Pick<IdOptions, 'database'> | undefined): Issuer {
     if (options?.database === undefined && typeof collection === 'string') {
@@ -266,7 +272,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
 
   #patience({ timeout = this.#options.timeout, signal }: CallOptions): Patience {
     checkTimeout(timeout)
-    return { timeout, ...(signal && { signal }) }
+    return { timeout, signal }
   }
 
   #isOnline(): boolean {

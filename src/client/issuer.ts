@@ -71,10 +71,10 @@ export class Issuer {
   }
 
   /** Runs `take` at once when `count` numbers are held and nobody waits; otherwise as soon as it is this caller's turn. */
-  when<T>(count: number, take: () => T, patience: Patience): Promise<T> {
+  when<T>(count: number, take: (issuer: this) => T, patience: Patience): Promise<T> {
     if (this.#closed) return Promise.reject(this.#closed)
-    if (this.#demands.isEmpty && this.#queue.held >= count && !patience.signal?.aborted) return Promise.resolve(take())
-    const taken = this.#demands.add(count, take, patience)
+    if (this.#demands.isEmpty && this.#queue.held >= count && !patience.signal?.aborted) return Promise.resolve(take(this))
+    const taken = this.#demands.add(count, () => take(this), patience)
     this.refill()
     return taken
   }
