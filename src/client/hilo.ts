@@ -10,6 +10,7 @@ import { uuid } from '../core/uuid.js'
 import type { CallOptions, Patience } from './demands.js'
 import { Issuer } from './issuer.js'
 import { watchLifecycle } from './lifecycle.js'
+import type { Activity, Inspection, Observer } from './observer.js'
 import { type LinkOptions, OwnerLink } from './owner-link.js'
 import { Parting } from './parting.js'
 import { type CollectionStatus, type HiloStatus, statusOf, statusOfAll } from './status.js'
@@ -50,6 +51,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
   readonly #page = uuid(crypto.getRandomValues(new Uint8Array(16)))
   readonly #link: OwnerLink
   readonly #parting: Parting
+  readonly #observers = new Set<Promise<Observer>>()
   readonly #unwatch: () => void
   #isSwitchedOn = true
   #closing: Promise<void> | undefined
@@ -77,6 +79,9 @@ export class Hilo extends EventTarget implements AsyncDisposable {
         headers: async () => {
           this.#parting.headers = typeof headers === 'function' ? await headers() : {}
           return this.#parting.headers
+        },
+        stored: (...change) => {
+          for (const observer of this.#observers) observer.then((observe) => observe(...change))
         },
         changed: (target, view) => this.#issuerOf(target.tag, target.database).see(view),
       },
@@ -153,6 +158,34 @@ export class Hilo extends EventTarget implements AsyncDisposable {
   status(collection?: CollectionRef, options?: Pick<IdOptions, 'database'>): HiloStatus | CollectionStatus {
     if (collection !== undefined) return statusOf(this.#resolve(collection, options), this.#isOnline())
     return statusOfAll(this.#all(), this.#options.database, this.#isOnline())
+  }
+
+  /**
+   * What this device holds of a collection, number by number. One read of its storage: it changes nothing and holds nobody up.
+   * Numbers that other pages have issued from their leases show up when those pages say so, at their next exchange with the device.
+   * @throws HiloError `invalid-collection`, `storage-failed`, `outdated`, `closed`
+   */
+  async inspect(collection: CollectionRef, options?: Pick<IdOptions, 'database'>): Promise<Inspection> {
+    const { holdings } = this.#resolve(collection, options)
+    if (this.#closing) throw closed()
+    const { inspect } = await import('./observer.js')
+    return inspect(this.#link, this.#page, holdings)
+  }
+
+  /**
+   * Tells what becomes of numbers, in every tab of this device, for all collections that this instance has used: claims, leases,
+   * give-backs and so on, as they reach the storage. It is made out from what is stored before and after, so that it costs
+   * nothing as long as nobody watches; ids are told of when their page settles them, not one by one.
+   * @returns stops watching
+   */
+  watch(listener: (activity: Activity) => void): () => void {
+    const observer = import('./observer.js').then(({ observe }) => observe(this.#page, listener))
+    this.#observers.add(observer)
+    this.#link.watch(true)
+    return () => {
+      this.#observers.delete(observer)
+      if (this.#observers.size === 0) this.#link.watch(false)
+    }
   }
 
   /**

@@ -53,6 +53,11 @@ export class LeaseQueue {
     return spent
   }
 
+  /** What of the leases is used by now. Hands nothing out. */
+  progress(): LeaseNote[] {
+    return this.#current ? [...this.#spent, { lease: this.#current.id, next: this.#next }] : this.#spent
+  }
+
   /** Gives every lease up, at once and for good, and says how far each was used. */
   void(): { lease: Lease; next: number }[] {
     const left = this.#current ? [{ lease: this.#current, next: this.#next }] : []

@@ -7,7 +7,7 @@ import { proxy, wrap } from 'comlink'
 import type { Owner, OwnerCallbacks, OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
 
-type Method = 'exchange' | 'claim' | 'reserve' | 'release'
+type Method = 'exchange' | 'claim' | 'reserve' | 'release' | 'inspect'
 
 /** Longer than the storage's own deadlines: whoever has not answered by then does not run any more. */
 const HANG_MS = 8_000
@@ -33,6 +33,7 @@ export class OwnerLink {
   #line: Promise<Line> | undefined
   /** The app's switch, for owners that come later. */
   #isOnline = true
+  #isWatched = false
 
   constructor(options: LinkOptions) {
     this.#options = options
@@ -67,6 +68,12 @@ export class OwnerLink {
     this.#tell((owner) => owner.setOnline(isOnline))
   }
 
+  /** As the owner's; whoever replaces it is told, too. */
+  watch(isWatched: boolean): void {
+    this.#isWatched = isWatched
+    this.#tell((owner) => owner.watch(isWatched))
+  }
+
   /** As the owner's. */
   hurry(): void {
     this.#tell((owner) => owner.hurry())
@@ -92,6 +99,7 @@ export class OwnerLink {
   #open(owner: Owner, callbacks: OwnerCallbacks): void {
     owner.open(this.#options.config, callbacks)
     if (!this.#isOnline) owner.setOnline(false)
+    if (this.#isWatched) owner.watch(true)
   }
 
   #connect(): Promise<Line> {

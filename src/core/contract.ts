@@ -4,7 +4,7 @@
  */
 
 import type { Failure } from './errors.js'
-import type { Exchange, Exchanged, Gaps } from './state.js'
+import type { DeviceState, Exchange, Exchanged, Gaps } from './state.js'
 
 /** One collection of one database, with the separator its ids are made with. */
 export interface Target {
@@ -33,6 +33,8 @@ export interface OwnerCallbacks {
   headers(): Promise<Record<string, string>>
   /** Something changed that this page did not do itself. */
   changed(target: Target, view: View): void
+  /** While watched: what is stored was `before`, and is `after`. The same twice: how things stand when the watch begins. */
+  stored(target: Target, before: DeviceState, after: DeviceState): void
 }
 
 /** The device's side of a collection's status. */
@@ -76,6 +78,10 @@ export interface Owner {
   reserve(target: Target, request: Reserve): Promise<Answer<object>>
   /** Settles what the page brings, then sends every free number back to the server. */
   release(target: Target, request: Release): Promise<Answer<object>>
+  /** What is stored, notes that wait to be settled included. One read: it changes nothing and holds nobody up. */
+  inspect(target: Target): Promise<Answer<{ state: DeviceState }>>
+  /** Whether the page is told of every change of what is stored, those of other tabs too. */
+  watch(isWatched: boolean): void
   /** `false`: no request until `true` again (an app's own offline switch). */
   setOnline(isOnline: boolean): void
   /** Connectivity, or the kind of storage, may have changed: what waits for a retry is tried now. */

@@ -47,4 +47,4 @@ function writeOff(state: DeviceState, leases: readonly Lease[], offers: readonly
 }
 
 /** Leases are named after their exchange, and that after its page. */
-const pageOf = (leaseId: string): string => leaseId.slice(0, leaseId.indexOf(':'))
+export const pageOf = (leaseId: string): string => leaseId.slice(0, leaseId.indexOf(':'))

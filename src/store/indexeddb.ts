@@ -2,7 +2,7 @@
  * Device state in IndexedDB: the one file that knows its schema and imports `idb`.
  * The transaction is the mutex between tabs: a `readwrite` transaction over the same store waits for the one before it, in every tab.
  */
-import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
+import { type DBSchema, type IDBPDatabase, type IDBPTransaction, openDB, type StoreNames } from 'idb'
 import { HiloError } from '../core/errors.js'
 import { NOTES_STORE } from '../core/parting.js'
 import type { DeviceState, Note } from '../core/state.js'
@@ -17,6 +17,8 @@ interface Schema extends DBSchema {
 }
 
 const VERSION = 1
+const STORES: StoreNames<Schema>[] = ['collections', NOTES_STORE, 'set-aside']
+type Transaction<M extends IDBTransactionMode> = IDBPTransaction<Schema, StoreNames<Schema>[], M>
 
 /**
  * How long an open or a transaction may take before it counts as failed. Strict commits take 10–40 ms on real phones;
@@ -40,33 +42,27 @@ export class IndexedDbStore implements DeviceStore {
   }
 
   async update<T>(key: StoreKey, change: (stored: unknown, notes: Note[]) => Change<T>): Promise<T> {
-    const tx = await this.#begin()
-    const done = tx.done.catch((error: unknown) => {
-      throw storageFailed('a transaction was aborted', error)
-    })
-    done.catch(() => {})
-    const noteKeys = IDBKeyRange.bound(key, [...key, []])
-    const run = async (): Promise<T> => {
-      const [stored, notes] = await Promise.all([tx.objectStore('collections').get(key), tx.objectStore(NOTES_STORE).getAll(noteKeys)])
+    const tx = await this.#begin('readwrite')
+    return finish(tx, async () => {
+      const { stored, notes } = await look(tx, key)
       const { state, setAside, result } = change(stored, notes)
       const writes: Promise<unknown>[] = []
       if (state !== stored) writes.push(tx.objectStore('collections').put(state, key))
-      if (notes.length > 0) writes.push(tx.objectStore(NOTES_STORE).delete(noteKeys))
+      if (notes.length > 0) writes.push(tx.objectStore(NOTES_STORE).delete(notesOf(key)))
       if (setAside !== undefined) writes.push(tx.objectStore('set-aside').add({ key, record: setAside }))
       tx.commit()
-      await Promise.all([...writes, done])
+      await Promise.all(writes)
       return result
-    }
-    try {
-      return await withDeadline(run(), 'a transaction did not finish')
-    } catch (error) {
-      try {
-        tx.abort()
-      } catch {
-        // It was over already, or is committing: then its outcome is unknown, which callers treat as a gap.
-      }
-      throw error instanceof DOMException ? storageFailed('a request failed', error) : error
-    }
+    })
+  }
+
+  async read(key: StoreKey): Promise<{ stored: unknown; notes: Note[] }> {
+    const tx = await this.#begin('readonly')
+    return finish(tx, () => {
+      const found = look(tx, key)
+      tx.commit()
+      return found
+    })
   }
 
   close(): void {
@@ -75,12 +71,12 @@ export class IndexedDbStore implements DeviceStore {
   }
 
   /** A transaction whose commit reaches the disk before `complete`; a connection that was lost is opened again once. */
-  async #begin() {
+  async #begin<M extends 'readonly' | 'readwrite'>(mode: M): Promise<Transaction<M>> {
     for (let attempt = 1; ; attempt++) {
       const db = await this.#connect()
       try {
         // strict: after a power cut a relaxed commit may be gone, and the same numbers would be carved again (H2).
-        return db.transaction(['collections', NOTES_STORE, 'set-aside'], 'readwrite', { durability: 'strict' })
+        return db.transaction(STORES, mode, { durability: 'strict' })
       } catch (error) {
         this.#db = undefined
         db.close()
@@ -116,6 +112,31 @@ export class IndexedDbStore implements DeviceStore {
         this.#db = undefined
       },
     })
+  }
+}
+
+const notesOf = (key: StoreKey): IDBKeyRange => IDBKeyRange.bound(key, [...key, []])
+
+async function look(tx: Transaction<'readonly' | 'readwrite'>, key: StoreKey): Promise<{ stored: unknown; notes: Note[] }> {
+  const [stored, notes] = await Promise.all([tx.objectStore('collections').get(key), tx.objectStore(NOTES_STORE).getAll(notesOf(key))])
+  return { stored, notes }
+}
+
+/** What `work` returns, once the transaction is complete; on any failure the transaction is aborted. */
+async function finish<T>(tx: Transaction<IDBTransactionMode>, work: () => Promise<T>): Promise<T> {
+  const done = tx.done.catch((error: unknown) => {
+    throw storageFailed('a transaction was aborted', error)
+  })
+  try {
+    const [result] = await withDeadline(Promise.all([work(), done]), 'a transaction did not finish')
+    return result
+  } catch (error) {
+    try {
+      tx.abort()
+    } catch {
+      // It was over already, or is committing: then its outcome is unknown, which callers treat as a gap.
+    }
+    throw error instanceof DOMException ? storageFailed('a request failed', error) : error
   }
 }
 

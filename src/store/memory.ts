@@ -15,5 +15,9 @@ export class MemoryStore implements DeviceStore {
     return result
   }
 
+  async read(key: StoreKey): Promise<{ stored: unknown; notes: never[] }> {
+    return { stored: structuredClone(this.#records.get(JSON.stringify(key))), notes: [] }
+  }
+
   close(): void {}
 }

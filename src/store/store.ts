@@ -5,6 +5,7 @@
  * - When its promise resolves, the change has reached the disk as surely as the platform can promise (H2).
  * - When it rejects, nothing was applied; only after `storage-failed` for a passed deadline is the outcome unknown. Callers treat unknown as a gap.
  * - `change` is called once, synchronously, and may throw: then nothing is applied and `update` rejects with what it threw.
+ * - `read` is one look at what the next `update` of that key would be handed. It changes nothing, not even the notes.
  * - Notes that pages left for the key are handed to `change` and removed in the same step, so each settles once (H5).
  */
 
@@ -25,5 +26,6 @@ export interface DeviceStore {
   /** Does it outlive the page? */
   readonly isDurable: boolean
   update<T>(key: StoreKey, change: (stored: unknown, notes: Note[]) => Change<T>): Promise<T>
+  read(key: StoreKey): Promise<{ stored: unknown; notes: Note[] }>
   close(): void
 }

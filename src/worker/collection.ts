@@ -2,7 +2,7 @@
  * The owner's work on one collection. It keeps no number in memory: whatever it answers was durable before (order law),
  * and whatever it forgets costs a gap at most.
  */
-import type { Answer, Release, Reserve, Seen, Target, View } from '../core/contract.js'
+import type { Answer, OwnerCallbacks, Release, Reserve, Seen, Target, View } from '../core/contract.js'
 import { exchange, setAside, settle, surplus, takeBack } from '../core/device.js'
 import { type Failure, toFailure } from '../core/errors.js'
 import { total } from '../core/range.js'
@@ -22,7 +22,7 @@ export class OwnedCollection {
   readonly #session: Session
   readonly #target: Target
   readonly #key: StoreKey
-  readonly #changed: (view: View) => void
+  readonly #callbacks: OwnerCallbacks
   readonly #claims: Claims
   readonly #checkIns: CheckIns
   /** Everything was given back; nothing is claimed until somebody asks for ids again. */
@@ -32,19 +32,20 @@ export class OwnedCollection {
   #seen: Seen
   /** Offered numbers of a storage that nobody else can see: all that is free is offered there, and is no less at hand. */
   #inMemory = 0
+  #looking: Promise<void> = Promise.resolve()
   /** What happened to the stored state in this session. */
   #notice: Failure | undefined
 
-  constructor(world: World, session: Session, key: StoreKey, target: Target, changed: (view: View) => void) {
+  constructor(world: World, session: Session, key: StoreKey, target: Target, callbacks: OwnerCallbacks) {
     this.#world = world
     this.#session = session
     this.#key = key
     this.#target = target
-    this.#changed = changed
+    this.#callbacks = callbacks
     this.#seen = { free: 0, reserve: target.reserve, surplus: 0, gaps: emptyState().gaps }
     const lockName = `offline-hilo ${JSON.stringify(key)}`
     const update: Update = (change) => this.#update(change)
-    const tell = () => changed(this.view())
+    const tell = () => this.#tell()
     this.#claims = new Claims(world, session, target, `${lockName} claim`, update, tell)
     this.#checkIns = new CheckIns(world, session, target, `${lockName} check-in`, update, tell)
   }
@@ -106,7 +107,26 @@ export class OwnedCollection {
   /** Another tab's transaction changed what this device holds. */
   seeElsewhere(seen: Seen): void {
     this.#seen = seen
-    this.#changed(this.view())
+    this.#tell()
+    this.look()
+  }
+
+  /** One read for whoever looks on: what the next transaction would find. */
+  inspect(): Promise<Answer<{ state: DeviceState }>> {
+    return this.#answer(async () => {
+      const store = await this.#session.store
+      const { stored, notes } = await store.read(this.#key)
+      return { state: settle(usable(readState(stored)), notes) }
+    })
+  }
+
+  /** Tells how things stand, if that is watched; one look after the other, so that an older state never comes after a newer one. */
+  look(): void {
+    if (!this.#session.isWatched()) return
+    this.#looking = this.#looking.then(async () => {
+      const answer = await this.inspect()
+      if ('state' in answer) this.#callbacks.stored(this.#target, answer.state, answer.state)
+    })
   }
 
   /** Connectivity may be back: try what waits. */
@@ -114,7 +134,7 @@ export class OwnedCollection {
     this.#claims.resume()
     this.#topUp()
     this.#checkIns.hurry()
-    this.#changed(this.view())
+    this.#tell()
   }
 
   close(): void {
@@ -133,6 +153,10 @@ export class OwnedCollection {
       ...(failure && { failure }),
       ...(isReachable !== undefined && { isReachable }),
     }
+  }
+
+  #tell(): void {
+    this.#callbacks.changed(this.#target, this.view())
   }
 
   async #answer<T>(work: () => Promise<T | { failure: Failure }>): Promise<Answer<T>> {
@@ -160,7 +184,7 @@ export class OwnedCollection {
       if (dead.size === 0) return
       this.#update((state) => [bury(state, dead), undefined])
         .then(() => {
-          this.#changed(this.view())
+          this.#tell()
           this.#checkIns.hurry()
         })
         .catch(() => {})
@@ -170,10 +194,11 @@ export class OwnedCollection {
   /** Notes that pages left are settled first; a record that cannot be used is set aside and replaced. */
   async #update<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T> {
     const store = await this.#session.store
-    const { result, seen, inMemory } = await store.update(this.#key, (stored, notes) => {
+    const { result, seen, inMemory, stages } = await store.update(this.#key, (stored, notes) => {
       const read = readState(stored)
       if ('refused' in read) this.#notice = unusable(read.refused)
-      const before = settle('refused' in read ? emptyState() : read.state, notes)
+      const found = usable(read)
+      const before = settle(found, notes)
       const [state, result] = change(before, before.reserve ?? this.#target.reserve)
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
       const { ranges, reserve = this.#target.reserve, gaps, checkedIn } = state
@@ -185,14 +210,18 @@ export class OwnedCollection {
         ...(checkedIn !== undefined && { checkedIn }),
       }
       const inMemory = store.isDurable ? 0 : total(state.offers.map(({ range }) => range))
-      return { state, result: { result, seen, inMemory }, ...('refused' in read && { setAside: stored }) }
+      const stages = this.#session.isWatched() ? ([found, state] as const) : undefined
+      return { state, result: { result, seen, inMemory, stages }, ...('refused' in read && { setAside: stored }) }
     })
     this.#seen = seen
     this.#inMemory = inMemory
     this.#session.announce(this.#key, seen)
+    if (stages) this.#callbacks.stored(this.#target, ...stages)
     return result
   }
 }
+
+const usable = (read: ReturnType<typeof readState>): DeviceState => ('refused' in read ? emptyState() : read.state)
 
 const unusable = (why: string): Failure => ({
   code: 'storage-failed',

@@ -15,6 +15,7 @@ export function createOwner(world: World): Owner {
   let opened: { config: OwnerConfig; callbacks: OwnerCallbacks; session: Session; tabs: Tabs } | undefined
   let roll: RollCall | undefined
   let isOnline = true
+  let isWatched = false
   let storage: StorageKind = 'best-effort'
 
   async function askStorageKind(): Promise<void> {
@@ -38,6 +39,7 @@ export function createOwner(world: World): Owner {
       ),
       storageKind: () => storage,
       isOnline: () => isOnline,
+      isWatched: () => isWatched,
       // Ranges in memory are this tab's alone: there is nothing to tell, and what others hold is not here.
       announce: (key, seen) => {
         if (storage !== 'memory') tabs.announce(key, seen)
@@ -60,7 +62,7 @@ export function createOwner(world: World): Owner {
     const name = JSON.stringify(key)
     const existing = collections.get(name)
     if (existing) return existing
-    const created = new OwnedCollection(world, session, key, target, (view) => callbacks.changed(target, view))
+    const created = new OwnedCollection(world, session, key, target, callbacks)
     collections.set(name, created)
     return created
   }
@@ -80,6 +82,11 @@ export function createOwner(world: World): Owner {
     claim: (target, want) => collection(target).claim(want),
     reserve: (target, request) => collection(target).reserve(request),
     release: (target, request) => collection(target).release(request),
+    inspect: (target) => collection(target).inspect(),
+    watch(watched) {
+      isWatched = watched
+      for (const each of collections.values()) each.look()
+    },
     setOnline(online) {
       isOnline = online
       if (online) for (const each of collections.values()) each.hurry()

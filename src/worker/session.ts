@@ -12,6 +12,7 @@ export interface Session {
   isOnline(): boolean
   /** Tells the other tabs. */
   announce(key: StoreKey, seen: Seen): void
+  isWatched(): boolean
   /** Undefined where tabs cannot hear each other. */
   callRoll(page: string): RollCall | undefined
 }

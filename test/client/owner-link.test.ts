@@ -17,6 +17,7 @@ afterEach(() => {
 /** A link to a worker, with the same device at hand in the page. */
 function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new FakeWorld()) {
   const ownerHere = vi.fn(async () => createOwner(world))
+  const stored = vi.fn()
   const link = new OwnerLink({
     spawn:
       spawn &&
@@ -27,10 +28,10 @@ function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new F
       }),
     ownerHere,
     config,
-    callbacks: { headers: async () => ({}), changed() {} },
+    callbacks: { headers: async () => ({}), changed() {}, stored },
   })
   links.push(link)
-  return { link, world, ownerHere }
+  return { link, world, ownerHere, stored }
 }
 
 const flushes = async (count: number): Promise<undefined> => {
@@ -134,6 +135,16 @@ describe('the line to the owner', () => {
     workers[0]!.fail()
     expect(await claiming).toMatchObject({ failure: { message: expect.stringContaining('goOnline') } })
     expect(world.source.claims).toEqual([])
+  })
+
+  test('goes on watching when the worker is replaced', async () => {
+    const { link, stored } = linkTo(() => new FakeWorker())
+    link.watch(true)
+    const claiming = claim(link)
+    await Promise.resolve()
+    workers[0]!.fail()
+    await claiming
+    expect(stored).toHaveBeenCalled()
   })
 
   test('fails when the owner runs nowhere, and is tried again by the next call', async () => {

@@ -85,6 +85,16 @@ export function runStoreContract(makeBench: () => Bench): void {
     expect(await peek(store)).toEqual({ ...emptyState(), reserve: 5 })
   })
 
+  test('reads what the next change would be handed, and changes nothing', async () => {
+    const store = makeBench().open()
+    expect(await store.read(KEY)).toEqual({ stored: undefined, notes: [] })
+    await store.update(KEY, count)
+    const { stored } = await store.read(KEY)
+    expect(stored).toEqual({ ...emptyState(), issued: 1 })
+    ;(stored as DeviceState).issued = 99
+    expect(await peek(store)).toEqual({ ...emptyState(), issued: 1 })
+  })
+
   test.each<[string, StoreKey]>([
     ['server', ['https://other.example.com', 'Shop', 'orders/']],
     ['database', ['https://api.example.com', 'Shop2', 'orders/']],
@@ -113,6 +123,16 @@ export function runNotesContract(makeBench: () => NotesBench): void {
     const [first, second] = await Promise.all([take(KEY), take(KEY)])
     expect(first).toEqual([note, { ...note, lease: 'page2:orders:0.0' }])
     expect(second).toEqual([])
+  })
+
+  test('shows a note to who reads, and keeps it for the next change', async () => {
+    const bench = makeBench()
+    const store = bench.open()
+    await store.update(KEY, count)
+    const note = { lease: 'page1:orders:0.0', next: 17 }
+    await bench.leaveNote(KEY, note)
+    expect((await store.read(KEY)).notes).toEqual([note])
+    expect(await store.update<Note[]>(KEY, (stored, notes) => ({ state: count(stored).state, result: notes }))).toEqual([note])
   })
 
   test('keeps a note when the change that was to settle it throws', async () => {

@@ -53,6 +53,16 @@ describe('IndexedDbStore', () => {
     expect(transactions.map(({ mode, durability }) => ({ mode, durability }))).toEqual([{ mode: 'readwrite', durability: 'strict' }])
   })
 
+  test('reads in a transaction of its own that writes nothing and ends by itself', async () => {
+    const store = new IndexedDbStore(newName())
+    await store.open()
+    const commit = vi.spyOn(IDBTransaction.prototype, 'commit')
+    const { transactions } = watchTransactions()
+    await store.read(KEY)
+    expect(transactions.map(({ mode }) => mode)).toEqual(['readonly'])
+    expect(commit).toHaveBeenCalledOnce()
+  })
+
   test('resolves nothing before the transaction is complete', async () => {
     const store = new IndexedDbStore(newName())
     await store.open()

@@ -83,6 +83,7 @@ function ownerOf(page: FakePage): Owner {
   const standing = (store: DeviceStore): DeviceStore => ({
     isDurable: store.isDurable,
     update: (key, change) => page.running().then(() => store.update(key, change)),
+    read: (key) => page.running().then(() => store.read(key)),
     close: () => store.close(),
   })
   const owner = createOwner({ ...world, openStore: async (name) => standing(await world.openStore(name)) })
@@ -96,11 +97,16 @@ function ownerOf(page: FakePage): Owner {
   return {
     ...owner,
     open: (config, callbacks) =>
-      owner.open(config, { ...callbacks, changed: (...told) => void page.running().then(() => callbacks.changed(...told)) }),
+      owner.open(config, {
+        ...callbacks,
+        changed: (...told) => void page.running().then(() => callbacks.changed(...told)),
+        stored: (...told) => void page.running().then(() => callbacks.stored(...told)),
+      }),
     exchange: inPage(owner.exchange),
     claim: inPage(owner.claim),
     reserve: inPage(owner.reserve),
     release: inPage(owner.release),
+    inspect: inPage(owner.inspect),
   }
 }
 

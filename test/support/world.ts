@@ -26,6 +26,10 @@ export class DiskStore implements DeviceStore {
     return this.#records.update(key, change)
   }
 
+  read(key: StoreKey): Promise<{ stored: unknown; notes: never[] }> {
+    return this.#records.read(key)
+  }
+
   close(): void {}
 }
 
@@ -138,12 +142,17 @@ export class FakeWorld implements World {
 
 let worlds = 0
 
-/** An owner that was opened in this world, and what it told its page. */
-export function ownerIn(world: World): { owner: Owner; told: View[] } {
+/** An owner that was opened in this world, and what it told its page; what was stored before and after each change, if that is watched. */
+export function ownerIn(world: World): { owner: Owner; told: View[]; changes: [before: DeviceState, after: DeviceState][] } {
   const owner = createOwner(world)
   const told: View[] = []
-  owner.open(config, { headers: async () => ({}), changed: (_, view) => void told.push(view) })
-  return { owner, told }
+  const changes: [DeviceState, DeviceState][] = []
+  owner.open(config, {
+    headers: async () => ({}),
+    changed: (_, view) => void told.push(view),
+    stored: (_, ...change) => void changes.push(change),
+  })
+  return { owner, told, changes }
 }
 
 let exchanges = 0

@@ -1,6 +1,8 @@
 /** The public types of `offline-hilo`, as an app sees them. Compiled by `npm run types`; a wrong type is an error there. */
 import { expectTypeOf } from 'vitest'
 import {
+  type Activity,
+  type ActivityKind,
   type CallOptions,
   type CollectionRef,
   type CollectionStatus,
@@ -15,6 +17,9 @@ import {
   type HiloStatus,
   type IdOptions,
   type IdParts,
+  type InspectedSegment,
+  type Inspection,
+  type Numbers,
   type StorageKind,
 } from '../../src/index.js'
 import { findCollectionName, ravenConventions, transformCollectionName } from '../../src/raven.js'
@@ -40,6 +45,7 @@ export async function everyCall(): Promise<void> {
   expectTypeOf(await hilo.nextIds('orders', 5)).toEqualTypeOf<string[]>()
   expectTypeOf(await hilo.warm('orders', 5)).toEqualTypeOf<void>()
   expectTypeOf(await hilo.reserve('orders', 5)).toEqualTypeOf<void>()
+  expectTypeOf(await hilo.inspect(Order, { database: 'Shop' })).toEqualTypeOf<Inspection>()
   expectTypeOf(await hilo.persist()).toEqualTypeOf<boolean>()
   expectTypeOf(await hilo.release()).toEqualTypeOf<void>()
   expectTypeOf(await hilo.close()).toEqualTypeOf<void>()
@@ -65,6 +71,17 @@ expectTypeOf<HiloStatus['gaps']>().toEqualTypeOf<Gaps>()
 expectTypeOf<CollectionStatus['state']>().toEqualTypeOf<'ready' | 'low' | 'claiming' | 'exhausted'>()
 expectTypeOf<CollectionStatus>().toHaveProperty('available').toEqualTypeOf<number>()
 expectTypeOf<Required<CollectionStatus>['lastError']>().toEqualTypeOf<HiloError>()
+
+expectTypeOf<Inspection['segments']>().toEqualTypeOf<InspectedSegment[]>()
+expectTypeOf<Inspection['gaps']>().toEqualTypeOf<Gaps>()
+expectTypeOf<InspectedSegment['kind']>().toEqualTypeOf<'granted' | 'leased' | 'issued' | 'offered' | 'given-back'>()
+expectTypeOf<InspectedSegment>().toExtend<Numbers>()
+expectTypeOf(hilo.watch).returns.toEqualTypeOf<() => void>()
+hilo.watch((activity) => expectTypeOf(activity).toEqualTypeOf<Activity>())
+expectTypeOf<Activity['kind']>().toEqualTypeOf<ActivityKind>()
+expectTypeOf<Activity['numbers']>().toEqualTypeOf<Numbers[]>()
+// @ts-expect-error who listens?
+hilo.watch()
 
 export function everyEvent(): void {
   hilo.addEventListener('status', ({ detail }) => expectTypeOf(detail).toEqualTypeOf<HiloStatus>())

@@ -270,3 +270,64 @@ test('tabs whose ranges are in memory keep them to themselves: one tells nothing
   expect(told).toHaveLength(before)
   expect(world.announced).toEqual([])
 })
+
+describe('whoever looks on', () => {
+  test('is told what was stored before and after each change, from then on and only then', async () => {
+    const world = new FakeWorld()
+    const { owner, changes } = ownerIn(world)
+    await lease(owner, 0)
+    await world.pass(0)
+    expect(changes).toEqual([])
+    owner.watch(true)
+    await flush()
+    expect(changes).toHaveLength(1)
+    expect(changes[0]![1]).toBe(changes[0]![0])
+    await lease(owner, 4)
+    await flush()
+    const { ranges } = await world.stored()
+    expect(changes.at(-1)![1].leases).toMatchObject([{ range: { from: 1, to: 4 } }])
+    expect(changes.at(-1)![1].ranges).toEqual(ranges)
+    expect(changes.at(-1)![0].leases).toEqual([])
+    owner.watch(false)
+    const count = changes.length
+    await lease(owner, 4)
+    await flush()
+    expect(changes).toHaveLength(count)
+  })
+
+  test('is told what another tab stored', async () => {
+    const world = new FakeWorld()
+    const { owner, changes } = ownerIn(world)
+    const { view } = await lease(owner, 0)
+    owner.watch(true)
+    await flush()
+    await world.put({ ...emptyState(), ranges: [range(100, 131)] })
+    world.hear(KEY, view)
+    await flush()
+    expect(changes.at(-1)![1].ranges).toEqual([range(100, 131)])
+  })
+
+  test('reads what is stored, with notes that nobody has settled, and changes nothing', async () => {
+    class WithNote extends DiskStore {
+      override async read(key: StoreKey) {
+        return { ...(await super.read(key)), notes: [{ lease: 'page1:0.0', next: 3 }] as never[] }
+      }
+    }
+    const world = new FakeWorld({ store: new WithNote() })
+    const stored = { ...emptyState(), leases: [{ id: 'page1:0.0', range: range(1, 16) }] }
+    await world.put(stored)
+    const { state } = must(await ownerIn(world).owner.inspect(target)) as unknown as { state: typeof stored }
+    expect(state).toMatchObject({ leases: [], ranges: [range(3, 16)], issued: 2 })
+    expect(await world.stored()).toEqual(stored)
+    expect(world.announced).toEqual([])
+  })
+
+  test.each([
+    ['nothing', undefined],
+    ['a record that cannot be used', { version: 99 }],
+  ])('sees an empty device where %s is stored', async (_, record) => {
+    const world = new FakeWorld()
+    if (record) await world.put(record as never)
+    expect(must(await ownerIn(world).owner.inspect(target))).toMatchObject({ state: emptyState() })
+  })
+})

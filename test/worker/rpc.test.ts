@@ -2,6 +2,7 @@ import { expose, proxy, type Remote, releaseProxy, wrap } from 'comlink'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Owner, View } from '../../src/core/contract.js'
 import { fromFailure, HiloError } from '../../src/core/errors.js'
+import type { DeviceState } from '../../src/core/state.js'
 import { createOwner } from '../../src/worker/owner.js'
 import type { World } from '../../src/worker/world.js'
 import { config, exchangeOf, FakeWorld, failureOf, must, target } from '../support/world.js'
@@ -22,6 +23,7 @@ function ownerAcross(world: World, headers = async () => ({})) {
   const owner = wrap<Owner>(port2)
   open.push({ owner, ports: [port1, port2] })
   const told: View[] = []
+  const changes: [DeviceState, DeviceState][] = []
   let hear = () => {}
   const changed = new Promise<void>((resolve) => {
     hear = resolve
@@ -32,8 +34,9 @@ function ownerAcross(world: World, headers = async () => ({})) {
       told.push(view)
       hear()
     },
+    stored: (_: unknown, ...change: [DeviceState, DeviceState]) => void changes.push(change),
   }
-  return { owner, told, changed, opened: owner.open(config, proxy(callbacks)) }
+  return { owner, told, changed, changes, opened: owner.open(config, proxy(callbacks)) }
 }
 
 describe('across a message channel', () => {
@@ -50,6 +53,14 @@ describe('across a message channel', () => {
   test('the first call needs not wait until the owner is open', async () => {
     const { owner } = ownerAcross(new FakeWorld())
     expect(must(await owner.exchange(target, exchangeOf({ want: 1 }))).view.storage).toBe('best-effort')
+  })
+
+  test('a page looks on', async () => {
+    const { owner, changes } = ownerAcross(new FakeWorld())
+    await owner.watch(true)
+    must(await owner.claim(target, 1))
+    expect(must(await owner.inspect(target))).toMatchObject({ state: { ranges: [{ from: 1, to: 32 }] } })
+    expect(changes.at(-1)).toMatchObject([{ ranges: [] }, { ranges: [{ from: 1, to: 32 }] }])
   })
 
   test('a failure arrives with its code, status, pause and causes', async () => {
@@ -91,7 +102,7 @@ describe('across a message channel', () => {
       if (token === '') throw new Error('signed out')
       return { Authorization: token }
     }
-    owner.open({ ...config, headers: 'ask' }, proxy({ headers, changed() {} }))
+    owner.open({ ...config, headers: 'ask' }, proxy({ headers, changed() {}, stored() {} }))
     must(await owner.claim(target, 1))
     expect(seen).toEqual([{ Authorization: 'first' }])
     token = ''
