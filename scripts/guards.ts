@@ -148,7 +148,7 @@ export const GUARDS: Guard[] = [
     'H22',
     'only the tail of a grant comes back',
     'server/rows.ts',
-    'row.high === end && last < end && last >= row.low - 1',
+    'row.high === end && last < end && last >= row.issued',
     'last < end && row.high > 0',
   ),
   guard(

@@ -52,6 +52,8 @@ export interface CheckInRequest {
     /** The lowest number of the lease that is not known to be issued. */
     next: number
   }[]
+  /** Leases of which every number was issued. They are not answered; a server that limits what one may hold counts them no more. */
+  spent?: string[]
 }
 
 /** Its answer, 200: one entry per lease of the request, in its order. */

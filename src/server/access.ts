@@ -1,7 +1,9 @@
 /** Who may ask for what: the databases there are, and the application's own say. */
-import type { Context } from 'hono'
+import type { Context, HonoRequest } from 'hono'
+import type { Holder } from './ledger.js'
 import { type CheckedOptions, databaseName, type Wanted } from './options.js'
 import { badParameter, databaseMissing, forbidden } from './refusal.js'
+import { bearerOf } from './tokens.js'
 
 /** The database that the path names. */
 export const databaseOf = (c: Context, { databases }: CheckedOptions): string => checkDatabase(c.req.param('database')!, databases, 500)
@@ -17,6 +19,15 @@ export function checkDatabase(name: string, databases: readonly string[] | undef
   if (databases && !databases.some(isThere)) throw databaseMissing(name, missingStatus)
   return name
 }
+
+/** Who will hold what is granted. Undefined: any number may be held. */
+export function holderOf({ raw }: HonoRequest, { limits, holderOf, tokens, clientOf }: CheckedOptions): Holder | undefined {
+  if (limits.outstandingPerHolder === undefined) return undefined
+  const nameOf = holderOf ?? (tokens ? bearerOfRequest : clientOf!)
+  return { name: nameOf(raw), most: limits.outstandingPerHolder }
+}
+
+const bearerOfRequest = ({ headers }: Request): string => bearerOf(headers)!
 
 export async function authorize(c: Context, { authorize }: CheckedOptions, wanted: Wanted): Promise<void> {
   if (authorize && (await authorize(c.req.raw, wanted)) !== true)

@@ -1,7 +1,7 @@
 /** What a claim's outcome looks like on the wire: RavenDB's answer with our lease beside, or why not. */
 import { formatServerTime, type NextAnswer } from '../core/wire.js'
-import type { ClaimRefusal, Grant } from './ledger.js'
-import { Refusal, refused } from './refusal.js'
+import type { Claim, ClaimRefusal, Grant } from './ledger.js'
+import { Refusal, refused, tooManyOutstanding } from './refusal.js'
 
 /** @param prefix what stands before the number */
 export const claimAnswer = ({ low, high, count, serverTag, at, lease }: Grant, prefix: string): NextAnswer => ({
@@ -14,7 +14,7 @@ export const claimAnswer = ({ low, high, count, serverTag, at, lease }: Grant, p
   Lease: lease,
 })
 
-export function claimRefused({ refused: why, max }: ClaimRefusal, { tag, lastMax }: { tag: string; lastMax: number }): Refusal {
+export function claimRefused({ refused: why, max }: ClaimRefusal, { tag, lastMax, holder }: Claim): Refusal {
   switch (why) {
     case 'jump':
       return refused(
@@ -25,6 +25,8 @@ export function claimRefused({ refused: why, max }: ClaimRefusal, { tag, lastMax
       return refused(`The numbers of '${tag}' would pass 2^53-1, which JavaScript cannot count. Go on under a new name.`)
     case 'full':
       return refused('The database has as many collections as this server allows. Correct the tag, or raise limits.collections.')
+    case 'holder':
+      return tooManyOutstanding(tag, holder!.most)
     case 'spent':
       return new Refusal(
         410,

@@ -2,7 +2,7 @@
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { type CheckInAnswer, type CheckInRequest, capacity, type NextManyAnswer, type NextManyRequest } from '../core/wire.js'
-import { authorize, databaseOf } from './access.js'
+import { authorize, databaseOf, holderOf } from './access.js'
 import { claimAnswer, claimRefused } from './claim-answer.js'
 import { combineClaims } from './claim-queue.js'
 import type { Claim, ClaimOutcome } from './ledger.js'
@@ -17,6 +17,7 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
   const checkInBody = z.object({
     id: z.string(),
     leases: z.array(z.object({ lease: z.string(), next: z.int().min(0) })).max(limits.batch),
+    spent: z.array(z.string()).max(limits.batch).default([]),
   }) satisfies z.ZodType<CheckInRequest>
   const manyBody = z.object({
     claim: z.string(),
@@ -54,8 +55,9 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
     const at = Date.now()
     const database = databaseOf(c, options)
     const { tag, prefix, count, lastMax, claim: id } = readNextQuery(queryOf(c), at, limits.count)
-    const [outcome] = await claim(c, [{ database, tag, id, count, lastMax, serverTag: nodeTag, at }])
-    if ('refused' in outcome!) throw claimRefused(outcome, { tag, lastMax })
+    const wish: Claim = { database, tag, id, count, lastMax, serverTag: nodeTag, at, holder: holderOf(c.req, options) }
+    const [outcome] = await claim(c, [wish])
+    if ('refused' in outcome!) throw claimRefused(outcome, wish)
     return c.json(claimAnswer(outcome!.grant, prefix), outcome!.isRepeat ? 200 : 201)
   })
   routes.post('/hilo/next', async (c) => {
@@ -67,9 +69,11 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
         `A claim is JSON {"claim": "<uuid>", "collections": [{"tag": "orders", "count": 32}, …]}, with 1 to ${limits.batch} collections.`,
       )
     const id = readId(body.data.claim, 'claim')
+    const holder = holderOf(c.req, options)
     const claims = body.data.collections.map(({ tag, count, lastMax, identityPartsSeparator: separator }) => {
       checkCount(count, limits.count)
-      return { database, tag: readTag(tag, separator), separator, id, count: capacity(count, undefined), lastMax, serverTag: nodeTag, at }
+      const granted = { database, id, count: capacity(count, undefined), lastMax, serverTag: nodeTag, at, holder }
+      return { ...granted, tag: readTag(tag, separator), separator }
     })
     const outcomes = await claim(c, claims)
     const answers = outcomes.map((outcome, i) =>
@@ -91,8 +95,7 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
         `A check-in is JSON {"id": "<uuid>", "leases": [{"lease": "…", "next": 1}, …]}, with at most ${limits.batch} leases.`,
       )
     await authorize(c, options, { database, count: 0 })
-    const leases = body.data.leases.map(({ lease }) => lease)
-    const fates = await ledger.checkIn({ database, id: readId(body.data.id, 'id'), leases })
+    const fates = await ledger.checkIn({ ...body.data, database, id: readId(body.data.id, 'id') })
     return c.json({ leases: fates.map((fate) => (typeof fate === 'string' ? asFlag(fate) : fate)) } satisfies CheckInAnswer)
   })
   return routes

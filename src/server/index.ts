@@ -11,6 +11,7 @@ export {
   type Floor,
   type GiveBack,
   type Grant,
+  type Holder,
   type IdentityClaim,
   type IdentityKey,
   type IdentityOutcome,
@@ -21,6 +22,7 @@ export {
   type Mark,
   type MarkRefusal,
   type MarkWrite,
+  type ShownLease,
 } from './ledger.js'
 export type { Log } from './log.js'
 export { type LedgerOptions, openLedger } from './open-ledger.js'

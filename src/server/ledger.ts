@@ -24,11 +24,20 @@ export interface Claim extends CollectionKey {
   serverTag: string
   /** Milliseconds since the epoch. */
   at: number
+  /** Undefined: whoever claims may hold any number. */
+  holder?: Holder | undefined
+}
+
+/** Who claims, as far as it has to be known to limit what one may hold. Only a keyed digest of the name is stored. */
+export interface Holder {
+  name: string
+  /** Numbers of the collection that it may hold: granted, not given back, and not known to be issued. */
+  most: number
 }
 
 export interface Grant {
   low: number
-  /** `high - low + 1` is `count`, or less: a claim with an id may be given a smaller range that came back. */
+  /** `high - low + 1` is `count`, or less: a claim with an id may be given a smaller range that came back, or what its holder may still hold. */
   high: number
   /** The `count` asked for. */
   count: number
@@ -41,9 +50,9 @@ export interface Grant {
 /**
  * Why nothing was granted. `jump`: `lastMax` is absurdly far above `max`. `overflow`: the numbers would pass 2^53−1.
  * `spent`: the device acted on this claim's answer before (gave back, checked in), so whoever repeats it is a copy of it.
- * `full`: the database has as many collections as are allowed.
+ * `full`: the database has as many collections as are allowed. `holder`: who claims holds as many numbers as it may.
  */
-export type ClaimRefusal = { refused: 'jump' | 'overflow' | 'spent' | 'full'; max: number }
+export type ClaimRefusal = { refused: 'jump' | 'overflow' | 'spent' | 'full' | 'holder'; max: number }
 export type ClaimOutcome = { grant: Grant; isRepeat: boolean } | ClaimRefusal
 
 export interface GiveBack extends CollectionKey {
@@ -60,7 +69,15 @@ export interface CheckIn {
   database: string
   /** Sent again with the same id, it is answered the same way. */
   id: string
-  leases: readonly string[]
+  leases: readonly ShownLease[]
+  /** Tokens of leases of which every number was issued. They stay as they are, and nothing is answered. */
+  spent?: readonly string[] | undefined
+}
+
+export interface ShownLease {
+  lease: string
+  /** The lowest number that is not known to be issued: those below never come back. */
+  next: number
 }
 
 /**
@@ -115,7 +132,7 @@ export interface CollectionStatus extends CollectionKey {
   max: number
   /** Numbers given back that will be granted again first. */
   free: number
-  /** Numbers held by grants. */
+  /** Numbers held by grants, issued ones included. */
   outstanding: number
   grants: number
   /** Milliseconds since the epoch; undefined when nothing was ever granted. */
@@ -128,7 +145,7 @@ export interface Ledger {
 
   /**
    * How many numbers came back. 0, and nothing changed, unless `end` is where an outstanding grant ends and `last` lies in it
-   * or just before it (H22). With a lease: that grant, under its latest token; what does not end at `max` goes to the free list.
+   * or just before it, but not below a number that a check-in said was issued (H22). With a lease: that grant, under its latest token; what does not end at `max` goes to the free list.
    * Without: a grant that was claimed without an id and not shortened yet, and only if it ends at `max`; an identical return
    * is honoured once (H8).
    */
@@ -159,7 +176,10 @@ export interface Ledger {
   /** Numbers of all collections that were given back and will be granted again first. */
   countFree(): Promise<number>
 
-  /** Forgets what was settled before a time (milliseconds since the epoch): grants that came back whole, and returns that will not be repeated any more. */
+  /**
+   * Forgets what was settled before a time (milliseconds since the epoch): grants that came back whole, returns that will not be repeated
+   * any more, and who holds what was granted. In small steps, so that claims need not wait.
+   */
   prune(before: number): Promise<void>
 
   /** Resolves when the database answers. */

@@ -9,29 +9,32 @@ import { postgresIdentities } from './postgres-identities.js'
 import { openPool, type Query } from './postgres-pool.js'
 import { migratePostgres } from './postgres-schema.js'
 import {
+  allowed,
   type CounterRow,
-  checkInStep,
+  checkedIn,
   countFree,
   distrustQuery,
   FREE_QUERY,
   type GrantRow,
+  isPlain,
   isTail,
   moved,
   newCounterRow,
   newGrantRow,
   normalized,
-  PRUNE_GRANTS,
-  PRUNE_RETURNS,
   provesOlderCopy,
+  pruneQueries,
   repeatOutcome,
-  rotated,
   STATUS_QUERY,
   type StatusRow,
+  shortened,
   toCounter,
+  toFate,
   toGrant,
   toMark,
   toStatus,
   withCounter,
+  withIssued,
 } from './rows.js'
 
 /** Rows as JSON: one parameter however many there are. */
@@ -39,6 +42,9 @@ const ADD_GRANTS = 'INSERT INTO hilo_grants SELECT * FROM jsonb_populate_records
 const SAVE_COUNTERS = `
   UPDATE hilo_counters c SET max = n.max, peak = n.peak, floor = n.floor, free = n.free, version = n.version
   FROM jsonb_populate_recordset(NULL::hilo_counters, $1) n WHERE c.database = n.database AND c.tag = n.tag`
+const SAVE_GRANTS = `
+  UPDATE hilo_grants g SET high = n.high, issued = n.issued, rotation = n.rotation, check_in = n.check_in, holder = n.holder
+  FROM jsonb_populate_recordset(NULL::hilo_grants, $1) n WHERE g.id = n.id`
 const LOCK_COUNTERS = `
   SELECT * FROM hilo_counters WHERE (database, tag) IN (SELECT * FROM unnest($1::text[], $2::text[]))
   ORDER BY database, tag FOR UPDATE`
@@ -47,16 +53,21 @@ const ADD_COUNTERS = `
   ON CONFLICT DO NOTHING`
 const GRANTS_OF_CLAIMS = `
   SELECT * FROM hilo_grants WHERE (database, tag, claim) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`
+const OUTSTANDING = `
+  SELECT database, tag, holder, CAST(sum(high - issued) AS BIGINT) AS outstanding FROM hilo_grants
+  WHERE (database, tag, holder) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[])) GROUP BY database, tag, holder`
 const GRANT_OF_LEASE = 'SELECT * FROM hilo_grants WHERE id = $1 AND rotation = $2 AND database = $3 AND tag = $4 FOR UPDATE'
 const GRANT_OF_RETURN = `
   SELECT * FROM hilo_grants
-  WHERE database = $1 AND tag = $2 AND first_high = $3 AND high = first_high AND claim IS NULL AND rotation = 0 FOR UPDATE`
+  WHERE database = $1 AND tag = $2 AND low <= $3 AND high >= low ORDER BY low DESC LIMIT 1 FOR UPDATE`
 const HELD = `
-  SELECT database, tag, max(high) AS held FROM hilo_grants
-  WHERE (database, tag) IN (SELECT * FROM unnest($1::text[], $2::text[])) AND high >= low GROUP BY database, tag`
+  SELECT k.database, k.tag, g.high FROM unnest($1::text[], $2::text[]) k (database, tag), LATERAL
+    (SELECT high FROM hilo_grants WHERE database = k.database AND tag = k.tag AND high >= low ORDER BY low DESC LIMIT 1) g`
 const ADD_RETURN = `
   INSERT INTO hilo_returns (database, tag, range_end, range_last, returned_at) VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT DO NOTHING RETURNING 1 AS found`
+
+type OutstandingRow = CollectionKey & { holder: string; outstanding: number }
 
 export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimits): Promise<Ledger> {
   const pool = openPool(databaseUrl)
@@ -88,6 +99,11 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
     if (repeatable.length > 0)
       for (const row of await query<GrantRow>(GRANTS_OF_CLAIMS, [...columns(repeatable), repeatable.map(({ id }) => id)]))
         answered.set(textOf(row, row.claim), row)
+    const held = claims.flatMap(({ database, tag, holder }) => (holder ? { database, tag, holder: tokens.digest(holder.name) } : []))
+    const outstanding = new Map<string, number>()
+    if (held.length > 0)
+      for (const row of await query<OutstandingRow>(OUTSTANDING, [...columns(held), held.map(({ holder }) => holder)]))
+        outstanding.set(textOf(row, row.holder), row.outstanding)
 
     const added: GrantRow[] = []
     const outcomes = claims.map((claim): ClaimOutcome => {
@@ -95,10 +111,15 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
       if (!counter) return { refused: 'full', max: 0 }
       const known = claim.id === undefined ? undefined : answered.get(textOf(claim, claim.id))
       if (known) return repeatOutcome(known, counter.max, tokens)
-      const allocation = allocate(toCounter(counter), { ...claim, takesFree: claim.id !== undefined }, limits.maxJump)
+      const holder = claim.holder ? tokens.digest(claim.holder.name) : null
+      const holds = outstanding.get(textOf(claim, holder)) ?? 0
+      const count = allowed(claim, holds)
+      if (count === 0) return { refused: 'holder', max: counter.max }
+      const allocation = allocate(toCounter(counter), { ...claim, count, takesFree: claim.id !== undefined }, limits.maxJump)
       if ('refused' in allocation) return { refused: allocation.refused, max: counter.max }
-      const grant = newGrantRow(claim, newGrantId(), allocation.low, allocation.high)
+      const grant = newGrantRow(claim, newGrantId(), allocation, holder)
       added.push(grant)
+      outstanding.set(textOf(claim, holder), holds + grant.high - grant.issued)
       if (claim.id !== undefined) answered.set(textOf(claim, claim.id), grant)
       counters.set(textOf(claim), withCounter(counter, allocation.counter))
       return { grant: toGrant(grant, tokens), isRepeat: false }
@@ -128,35 +149,40 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
           : await query<GrantRow>(GRANT_OF_RETURN, [database, tag, end])
         if (!grant || !isTail(grant, { end, last })) return 0
         if (!token) {
+          if (!isPlain(grant)) return 0
           const isFirst = (await query(ADD_RETURN, [database, tag, end, last, at])).length > 0
           if (!isFirst || row.max !== end) return 0
         }
-        await query('UPDATE hilo_grants SET high = $1 WHERE id = $2', [last, grant.id])
+        await query(SAVE_GRANTS, [JSON.stringify([shortened(token ? grant : withIssued(grant, last + 1), last)])])
         await query(SAVE_COUNTERS, [JSON.stringify([withCounter(row, release(toCounter(row), last + 1, end))])])
         return end - last
       }),
 
-    checkIn: ({ database, id, leases }) =>
+    checkIn: ({ database, id, leases, spent = [] }) =>
       pool.transaction(async (query) => {
-        const shown = leases.map((lease) => tokens.read(lease))
-        const ids = shown.flatMap((token) => token?.id ?? [])
+        const shown = leases.map(({ lease, next }) => ({ token: tokens.read(lease), next }))
+        const used = spent.flatMap((lease) => tokens.read(lease) ?? [])
         const rows = await query<GrantRow>('SELECT * FROM hilo_grants WHERE id = ANY($1) AND database = $2 ORDER BY id FOR UPDATE', [
-          ids,
+          [...shown.flatMap(({ token }) => token ?? []), ...used].map((token) => token.id),
           database.toLowerCase(),
         ])
-        const byId = new Map(rows.map((row) => [row.id, row]))
-        const rotating = new Set<string>()
-        const fates = shown.map((token) => {
+        const grants = new Map(rows.map((row) => [row.id, row]))
+        for (const { id, rotation } of used) {
+          const row = grants.get(id)
+          if (row?.rotation === rotation) grants.set(id, withIssued(row, row.high + 1))
+        }
+        let isOlderCopy = false
+        const fates = shown.map(({ token, next }) => {
           if (!token) return 'unknown'
-          const row = byId.get(token.id)
-          const step = checkInStep(row, token.rotation, id)
+          const row = grants.get(token.id)
+          isOlderCopy ||= provesOlderCopy(row, token.rotation)
+          const step = checkedIn(row, token.rotation, next, id)
           if (step === 'superseded') return step
-          if (step === 'rotate') rotating.add(row!.id)
-          return rotated(row!, token.rotation, tokens)
+          grants.set(token.id, step)
+          return toFate(step, tokens)
         })
-        if (shown.some((token) => token && provesOlderCopy(byId.get(token.id), token.rotation)))
-          await query(distrustQuery('$1'), [database.toLowerCase()])
-        await query('UPDATE hilo_grants SET rotation = rotation + 1, check_in = $1 WHERE id = ANY($2)', [id, [...rotating]])
+        if (isOlderCopy) await query(distrustQuery('$1'), [database.toLowerCase()])
+        await query(SAVE_GRANTS, [JSON.stringify([...grants.values()])])
         return fates
       }),
 
@@ -170,7 +196,7 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
       const wishes = writes.map(normalized)
       return withCounters(distinct(wishes), limits.collections, async (query, counters) => {
         const held = new Map<string, number>()
-        for (const row of await query<CollectionKey & { held: number }>(HELD, columns(wishes))) held.set(textOf(row), row.held)
+        for (const row of await query<CollectionKey & { high: number }>(HELD, columns(distinct(wishes)))) held.set(textOf(row), row.high)
         const marks: Mark[] = []
         for (const wish of wishes) {
           const step = moved(counters.get(textOf(wish)), wish, held.get(textOf(wish)) ?? 0, limits)
@@ -200,7 +226,7 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
     countFree: async () => countFree(await pool.query<CounterRow>(FREE_QUERY)),
 
     prune: async (before) => {
-      for (const sql of [PRUNE_GRANTS, PRUNE_RETURNS]) await pool.query(`${sql} $1`, [before])
+      for (const sql of pruneQueries('$1')) while ((await pool.query(sql, [before])).length > 0);
     },
 
     ping: async () => {
@@ -238,4 +264,4 @@ const distinct = <K extends CollectionKey>(keys: readonly K[]): K[] => [...new M
 const columns = (keys: readonly CollectionKey[]) => [keys.map(({ database }) => database), keys.map(({ tag }) => tag)]
 
 /** A key for maps; the separator cannot be in a database's name or a tag. */
-const textOf = ({ database, tag }: CollectionKey, claim: string | null = '') => `${database}\n${tag}\n${claim}`
+const textOf = ({ database, tag }: CollectionKey, which: string | null = '') => `${database}\n${tag}\n${which}`

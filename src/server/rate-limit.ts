@@ -17,3 +17,14 @@ export function rateLimit(requestsPerSecond: number, clientOf: (request: Request
     await next()
   }
 }
+
+const NETWORK_GROUPS = 4
+
+/** Whose an address is: itself, or in IPv6 its /64, since everybody there has 2^64 addresses to choose from. */
+export function networkOf(address: string): string {
+  const [, mapped] = /^::ffff:([\d.]+)$/i.exec(address) ?? []
+  if (mapped || !address.includes(':')) return mapped ?? address
+  const [head, tail] = address.split('::').map((part) => part.split(':').filter(Boolean))
+  const zeros = tail ? Array(8 - head!.length - tail.length).fill('0') : []
+  return [...head!, ...zeros, ...(tail ?? [])].slice(0, NETWORK_GROUPS).join(':')
+}

@@ -54,6 +54,17 @@ export const tooMany = (requestsPerSecond: number, seconds: number) =>
     { 'Retry-After': String(seconds) },
   )
 
+const HOLDER_RETRY_SECONDS = 60
+
+export const tooManyOutstanding = (tag: string, most: number) =>
+  new Refusal(
+    429,
+    'System.InvalidOperationException',
+    `Who asks holds numbers of '${tag}' already, and may hold ${most} at most. Nothing was granted: use them up and check in, ` +
+      'or give them back; or raise limits.outstandingPerHolder.',
+    { 'Retry-After': String(HOLDER_RETRY_SECONDS) },
+  )
+
 /** @param url path and query as they came */
 export function refusalBody({ type, message }: Refusal, url: string): ErrorAnswer {
   return { Url: url, Type: type, Message: message, Error: `${type}: ${message}` }

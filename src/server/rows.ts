@@ -33,11 +33,15 @@ export interface GrantRow {
   low: number
   high: number
   first_high: number
+  /** The highest number that is known to be issued; `low - 1`: none. */
+  issued: number
   count: number
   server_tag: string
   granted_at: number
   rotation: number
   check_in: string | null
+  /** Digest of who holds it; null: nobody asked, or nothing is held any more. */
+  holder: string | null
 }
 
 export interface StatusRow {
@@ -56,9 +60,19 @@ export const STATUS_QUERY = `
   FROM hilo_counters c LEFT JOIN hilo_grants g ON g.database = c.database AND g.tag = c.tag
   GROUP BY c.database, c.tag, c.max, c.free ORDER BY c.database, c.tag`
 
-/** Followed by a parameter: the time. */
-export const PRUNE_GRANTS = 'DELETE FROM hilo_grants WHERE high < low AND granted_at < '
-export const PRUNE_RETURNS = 'DELETE FROM hilo_returns WHERE returned_at < '
+const PRUNE_STEP = 1_000
+
+/**
+ * Each is repeated until it returns no row.
+ * @param time a parameter
+ */
+export const pruneQueries = (time: '?' | '$1'): readonly string[] => [
+  `DELETE FROM hilo_grants WHERE id IN (SELECT id FROM hilo_grants WHERE high < low AND granted_at < ${time} LIMIT ${PRUNE_STEP}) RETURNING id`,
+  `DELETE FROM hilo_returns WHERE (database, tag, range_end, range_last) IN
+    (SELECT database, tag, range_end, range_last FROM hilo_returns WHERE returned_at < ${time} LIMIT ${PRUNE_STEP}) RETURNING tag`,
+  `UPDATE hilo_grants SET holder = NULL WHERE id IN
+    (SELECT id FROM hilo_grants WHERE holder IS NOT NULL AND granted_at < ${time} LIMIT ${PRUNE_STEP}) RETURNING id`,
+]
 
 export const FREE_QUERY = "SELECT free FROM hilo_counters WHERE free <> '[]'"
 
@@ -92,7 +106,14 @@ export const withCounter = (row: CounterRow, counter: Counter): CounterRow => ({
 
 const toColumns = ({ max, peak, floor, free }: Counter) => ({ max, peak, floor, free: JSON.stringify(free) })
 
-export function newGrantRow(claim: Claim, id: string, low: number, high: number): GrantRow {
+/** How many of the numbers asked for the holder may be granted. Only who sends a claim id knows how to take fewer. */
+export function allowed({ id, count, holder }: Claim, outstanding: number): number {
+  const room = holder ? Math.max(0, holder.most - outstanding) : count
+  return room < count && id === undefined ? 0 : Math.min(room, count)
+}
+
+/** @param holder its digest */
+export function newGrantRow(claim: Claim, id: string, { low, high }: { low: number; high: number }, holder: string | null): GrantRow {
   return {
     id,
     database: claim.database,
@@ -101,11 +122,13 @@ export function newGrantRow(claim: Claim, id: string, low: number, high: number)
     low,
     high,
     first_high: high,
+    issued: low - 1,
     count: claim.count,
     server_tag: claim.serverTag,
     granted_at: claim.at,
     rotation: 0,
     check_in: null,
+    holder,
   }
 }
 
@@ -122,7 +145,20 @@ export function repeatOutcome(row: GrantRow, max: number, tokens: LeaseTokens): 
 
 /** May the tail after `last` of a grant that ends at `end` come back? */
 export const isTail = (row: GrantRow, { end, last }: { end: number; last: number }): boolean =>
-  row.high === end && last < end && last >= row.low - 1
+  row.high === end && last < end && last >= row.issued
+
+/** May a return without a lease shorten it? RavenDB's clients claim without an id, never check in, and return a range once. */
+export const isPlain = (row: GrantRow): boolean => row.claim === null && row.rotation === 0 && row.high === row.first_high
+
+/** The grant without what comes after `last`. */
+export const shortened = (row: GrantRow, last: number): GrantRow => withoutIdleHolder({ ...row, high: last })
+
+/** The grant when it is known that its numbers below `next` were issued. */
+export const withIssued = (row: GrantRow, next: number): GrantRow =>
+  withoutIdleHolder({ ...row, issued: Math.min(Math.max(row.issued, next - 1), row.high) })
+
+/** Who holds nothing any more need not be known. */
+const withoutIdleHolder = (row: GrantRow): GrantRow => (row.issued < row.high ? row : { ...row, holder: null })
 
 /** A step of `Ledger.write`: the row after it, or why not. */
 export function moved(
@@ -151,13 +187,10 @@ export const provesOlderCopy = (row: GrantRow | undefined, rotation: number): bo
 export const distrustQuery = (parameter: '?' | '$1'): string =>
   `UPDATE hilo_counters SET max = peak, floor = peak, free = '[]', version = version + 1 WHERE database = ${parameter} AND floor < peak`
 
-/** What a check-in does to the lease that was shown at `rotation`. */
-export function checkInStep(row: GrantRow | undefined, rotation: number, id: string): 'rotate' | 'repeat' | 'superseded' {
-  if (row?.rotation === rotation) return 'rotate'
-  return row && row.rotation === rotation + 1 && row.check_in === id ? 'repeat' : 'superseded'
+/** The grant after check-in `id` has shown it at `rotation`: with the next rotation, or as it is when the same check-in came before. */
+export function checkedIn(row: GrantRow | undefined, rotation: number, next: number, id: string): GrantRow | 'superseded' {
+  if (row?.rotation === rotation) return { ...withIssued(row, next), rotation: rotation + 1, check_in: id }
+  return row && row.rotation === rotation + 1 && row.check_in === id ? row : 'superseded'
 }
 
-export const rotated = (row: GrantRow, rotation: number, tokens: LeaseTokens): CheckInFate => ({
-  lease: tokens.write({ id: row.id, rotation: rotation + 1 }),
-  high: row.high,
-})
+export const toFate = (row: GrantRow, tokens: LeaseTokens): CheckInFate => ({ lease: tokens.write(row), high: row.high })

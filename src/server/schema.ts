@@ -16,13 +16,16 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     // A grant holds [low, high]; `first_high` is where it ended when it was granted. high = low - 1: all of it came back.
     `CREATE TABLE hilo_grants (
       id TEXT PRIMARY KEY, database TEXT NOT NULL, tag TEXT NOT NULL, claim TEXT, ${NUMBER('low')}, ${NUMBER('high')}, ${NUMBER('first_high')},
-      ${NUMBER('count')}, server_tag TEXT NOT NULL, granted_at BIGINT NOT NULL, rotation BIGINT NOT NULL, check_in TEXT,
-      UNIQUE (database, tag, claim))`,
-    'CREATE INDEX hilo_grants_first_high ON hilo_grants (database, tag, first_high)',
+      ${NUMBER('issued')}, ${NUMBER('count')}, server_tag TEXT NOT NULL, granted_at BIGINT NOT NULL, rotation BIGINT NOT NULL, check_in TEXT,
+      holder TEXT, UNIQUE (database, tag, claim))`,
+    'CREATE INDEX hilo_grants_held ON hilo_grants (database, tag, low) WHERE high >= low',
+    'CREATE INDEX hilo_grants_settled ON hilo_grants (granted_at) WHERE high < low',
+    'CREATE INDEX hilo_grants_holder ON hilo_grants (holder, database, tag) WHERE holder IS NOT NULL',
     // Returns without a lease, each honoured once.
     `CREATE TABLE hilo_returns (
       database TEXT NOT NULL, tag TEXT NOT NULL, ${NUMBER('range_end')}, ${NUMBER('range_last')}, returned_at BIGINT NOT NULL,
       PRIMARY KEY (database, tag, range_end, range_last))`,
+    'CREATE INDEX hilo_returns_returned_at ON hilo_returns (returned_at)',
   ],
   [
     // `peak` is the highest number handed out, however low the identity was seeded since.

@@ -6,10 +6,11 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { createHiloHandler } from './handler.js'
-import type { Ledger, LedgerLimits } from './ledger.js'
-import { createLog, type Log } from './log.js'
+import type { LedgerLimits } from './ledger.js'
+import { createLog } from './log.js'
 import { openLedger } from './open-ledger.js'
 import type { Given, HandlerLimits, HandlerOptions } from './options.js'
+import { networkOf } from './rate-limit.js'
 
 export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> {
   /** Default 8080; 0 picks one. */
@@ -60,7 +61,7 @@ export async function serve({
   })
   try {
     const addresses = new WeakMap<Request, string>()
-    const clientOf = (request: Request) => addresses.get(request) ?? ''
+    const clientOf = (request: Request) => networkOf(addresses.get(request) ?? '')
     const handler = createHiloHandler({ clientOf, ...rest, log, limits: handlerLimits, ledger })
     const listener = getRequestListener((request, { incoming }) => {
       addresses.set(request, incoming.socket.remoteAddress ?? '')
@@ -76,9 +77,13 @@ export async function serve({
       listener,
     )
     await listen(http, port, host)
-    const pruning = setInterval(() => prune(ledger, log), PRUNE_INTERVAL_MS)
     const { port: actual } = http.address() as AddressInfo
     let closing: Promise<void> | undefined
+    /** What it could not do now is done next time. */
+    const prune = () =>
+      ledger.prune(Date.now() - SETTLED_MS).catch((error) => closing || log.error({ err: error }, 'Old rows were not removed.'))
+    void prune()
+    const pruning = setInterval(prune, PRUNE_INTERVAL_MS)
     return {
       url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
       close: () => {
@@ -91,11 +96,6 @@ export async function serve({
     await ledger.close()
     throw error
   }
-}
-
-/** What it could not do now is done next time. */
-function prune(ledger: Ledger, log: Log): void {
-  ledger.prune(Date.now() - SETTLED_MS).catch((error) => log.error({ err: error }, 'Old rows were not removed.'))
 }
 
 function listen(http: Server, port: number, host: string): Promise<void> {

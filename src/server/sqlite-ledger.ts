@@ -3,30 +3,33 @@ import { allocate, raise, release } from './counter.js'
 import { leaseTokens, newGrantId } from './lease-token.js'
 import type { Claim, ClaimOutcome, Ledger, LedgerLimits, Mark } from './ledger.js'
 import {
+  allowed,
   type CounterRow,
-  checkInStep,
+  checkedIn,
   countFree,
   distrustQuery,
   FREE_QUERY,
   type GrantRow,
+  isPlain,
   isSame,
   isTail,
   moved,
   newCounterRow,
   newGrantRow,
   normalized,
-  PRUNE_GRANTS,
-  PRUNE_RETURNS,
   provesOlderCopy,
+  pruneQueries,
   repeatOutcome,
-  rotated,
   STATUS_QUERY,
   type StatusRow,
+  shortened,
   toCounter,
+  toFate,
   toGrant,
   toMark,
   toStatus,
   withCounter,
+  withIssued,
 } from './rows.js'
 import { guard, openSqliteFile, prepare, write } from './sqlite-file.js'
 import { sqliteIdentities } from './sqlite-identities.js'
@@ -42,26 +45,32 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits): Ledger 
      ON CONFLICT (database, tag) DO UPDATE SET max = excluded.max, peak = excluded.peak, floor = excluded.floor,
        free = excluded.free, version = excluded.version`,
   )
-  const heldOf = one<{ held: number | null }>('SELECT max(high) AS held FROM hilo_grants WHERE database = ? AND tag = ? AND high >= low')
+  const heldOf = one<{ high: number }>(
+    'SELECT high FROM hilo_grants WHERE database = ? AND tag = ? AND high >= low ORDER BY low DESC LIMIT 1',
+  )
+  const outstandingOf = one<{ outstanding: number }>(
+    'SELECT coalesce(sum(high - issued), 0) AS outstanding FROM hilo_grants WHERE holder = ? AND database = ? AND tag = ?',
+  )
   const grantOfClaim = one<GrantRow>('SELECT * FROM hilo_grants WHERE database = ? AND tag = ? AND claim = ?')
   const grantOfLease = one<GrantRow>('SELECT * FROM hilo_grants WHERE id = ? AND rotation = ? AND database = ? AND tag = ?')
   const grantOfReturn = one<GrantRow>(
-    'SELECT * FROM hilo_grants WHERE database = ? AND tag = ? AND first_high = ? AND high = first_high AND claim IS NULL AND rotation = 0',
+    'SELECT * FROM hilo_grants WHERE database = ? AND tag = ? AND low <= ? AND high >= low ORDER BY low DESC LIMIT 1',
   )
   const grantToCheckIn = one<GrantRow>('SELECT * FROM hilo_grants WHERE id = ? AND database = ?')
   const addGrant = one(
-    `INSERT INTO hilo_grants (id, database, tag, claim, low, high, first_high, count, server_tag, granted_at, rotation, check_in)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO hilo_grants (id, database, tag, claim, low, high, first_high, issued, count, server_tag, granted_at, rotation, check_in, holder)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  const shorten = one('UPDATE hilo_grants SET high = ? WHERE id = ?')
+  const putGrant = one('UPDATE hilo_grants SET high = ?, issued = ?, rotation = ?, check_in = ?, holder = ? WHERE id = ?')
   const distrust = one(distrustQuery('?'))
-  const rotate = one('UPDATE hilo_grants SET rotation = rotation + 1, check_in = ? WHERE id = ?')
+  const prunings = pruneQueries('?').map((sql) => db.prepare(sql))
   const addReturn = one<{ found: number }>(
     `INSERT INTO hilo_returns (database, tag, range_end, range_last, returned_at) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT DO NOTHING RETURNING 1 AS found`,
   )
   const save = ({ database, tag, max, peak, floor, free, version }: CounterRow) =>
     putCounter(database, tag, max, peak, floor, free, version)
+  const saveGrant = ({ id, high, issued, rotation, check_in, holder }: GrantRow) => putGrant(high, issued, rotation, check_in, holder, id)
 
   function claimOne(claim: Claim): ClaimOutcome {
     const row = counterOf(claim.database, claim.tag)
@@ -69,9 +78,12 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits): Ledger 
     if (row && answered) return repeatOutcome(answered, row.max, tokens)
     if (!row && countCounters(claim.database)!.count >= limits.collections) return { refused: 'full', max: 0 }
     const counter = row ?? newCounterRow(claim)
-    const allocation = allocate(toCounter(counter), { ...claim, takesFree: claim.id !== undefined }, limits.maxJump)
+    const holder = claim.holder ? tokens.digest(claim.holder.name) : null
+    const count = allowed(claim, holder === null ? 0 : outstandingOf(holder, claim.database, claim.tag)!.outstanding)
+    if (count === 0) return { refused: 'holder', max: counter.max }
+    const allocation = allocate(toCounter(counter), { ...claim, count, takesFree: claim.id !== undefined }, limits.maxJump)
     if ('refused' in allocation) return { refused: allocation.refused, max: counter.max }
-    const grant = newGrantRow(claim, newGrantId(), allocation.low, allocation.high)
+    const grant = newGrantRow(claim, newGrantId(), allocation, holder)
     addGrant(...Object.values(grant))
     save(withCounter(counter, allocation.counter))
     return { grant: toGrant(grant, tokens), isRepeat: false }
@@ -88,25 +100,29 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits): Ledger 
         if (!row || (lease !== undefined && !token)) return 0
         const grant = token ? grantOfLease(token.id, token.rotation, database, tag) : grantOfReturn(database, tag, end)
         if (!grant || !isTail(grant, { end, last })) return 0
-        if (!token && (!addReturn(database, tag, end, last, at) || row.max !== end)) return 0
-        shorten(last, grant.id)
+        if (!token && (!isPlain(grant) || !addReturn(database, tag, end, last, at) || row.max !== end)) return 0
+        saveGrant(shortened(token ? grant : withIssued(grant, last + 1), last))
         save(withCounter(row, release(toCounter(row), last + 1, end)))
         return end - last
       }),
 
-    checkIn: async ({ database, id, leases }) =>
-      write(db, () =>
-        leases.map((lease) => {
+    checkIn: async ({ database, id, leases, spent = [] }) =>
+      write(db, () => {
+        for (const token of spent.flatMap((lease) => tokens.read(lease) ?? [])) {
+          const row = grantToCheckIn(token.id, database.toLowerCase())
+          if (row?.rotation === token.rotation) saveGrant(withIssued(row, row.high + 1))
+        }
+        return leases.map(({ lease, next }) => {
           const token = tokens.read(lease)
           if (!token) return 'unknown'
           const row = grantToCheckIn(token.id, database.toLowerCase())
           if (provesOlderCopy(row, token.rotation)) distrust(database.toLowerCase())
-          const step = checkInStep(row, token.rotation, id)
+          const step = checkedIn(row, token.rotation, next, id)
           if (step === 'superseded') return step
-          if (step === 'rotate') rotate(id, row!.id)
-          return rotated(row!, token.rotation, tokens)
-        }),
-      ),
+          saveGrant(step)
+          return toFate(step, tokens)
+        })
+      }),
 
     read: async (key) => {
       const { database, tag } = normalized(key)
@@ -123,7 +139,7 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits): Ledger 
             rows.findLast((other) => isSame(other, mark)) ??
             counterOf(mark.database, mark.tag) ??
             (isFull() ? undefined : newCounterRow(mark))
-          const step = moved(row, mark, heldOf(mark.database, mark.tag)!.held ?? 0, limits)
+          const step = moved(row, mark, heldOf(mark.database, mark.tag)?.high ?? 0, limits)
           if ('refused' in step) return step
           rows.push(step)
           marks.push(toMark(step))
@@ -147,10 +163,10 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits): Ledger 
 
     countFree: async () => countFree(guard(() => db.prepare(FREE_QUERY).all([] as never) as CounterRow[])),
 
-    prune: async (before) =>
-      write(db, () => {
-        for (const sql of [PRUNE_GRANTS, PRUNE_RETURNS]) db.prepare(`${sql} ?`).run([before] as never)
-      }),
+    prune: async (before) => {
+      for (const statement of prunings)
+        while (write(db, () => statement.all([before] as never)).length > 0) await new Promise((resolve) => setImmediate(resolve))
+    },
 
     ping: async () => {
       guard(() => db.prepare('SELECT value FROM hilo_meta LIMIT 1').all())

@@ -3,10 +3,12 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { MiddlewareHandler } from 'hono'
 import { forbidden } from './refusal.js'
 
+export const bearerOf = (headers: Headers): string | undefined => /^Bearer +(\S+)$/i.exec(headers.get('Authorization') ?? '')?.[1]
+
 /** @param tokens a function is asked at every request, so that tokens can change while the server runs */
 export function bearerGuard(tokens: readonly string[] | (() => readonly string[])): MiddlewareHandler {
   return async (c, next) => {
-    const [, sent] = /^Bearer +(\S+)$/i.exec(c.req.header('Authorization') ?? '') ?? []
+    const sent = bearerOf(c.req.raw.headers)
     const valid = typeof tokens === 'function' ? tokens() : tokens
     if (!sent || !isOneOf(sent, valid))
       throw forbidden("Forbidden: this server asks for 'Authorization: Bearer <token>', with one of the tokens from its configuration.")

@@ -18,6 +18,7 @@ export interface Bench {
   takePlain(change?: Partial<Claim>): Promise<Grant>
   giveBack(grant: Pick<Grant, 'lease'>, end: number, last: number, tag?: string): Promise<number>
   giveBackPlain(end: number, last: number): Promise<number>
+  /** Without a word of what was issued. */
   checkIn(id: string, ...leases: string[]): Promise<CheckInFate[]>
   /** Of `orders`. */
   max(): Promise<number>
@@ -59,7 +60,7 @@ function newBench({ open, ledger }: Pick<Bench, 'open' | 'ledger'>): Bench {
     takePlain: async (change) => grantOf(await claim(change)),
     giveBack: ({ lease }, end, last, tag = 'orders') => ledger.giveBack({ database, tag, end, last, lease, at: AT }),
     giveBackPlain: (end, last) => ledger.giveBack({ database, tag: 'orders', end, last, at: AT }),
-    checkIn: (id, ...leases) => ledger.checkIn({ database, id, leases }),
+    checkIn: (id, ...leases) => ledger.checkIn({ database, id, leases: leases.map((lease) => ({ lease, next: 0 })) }),
     max: async () => (await ledger.read({ database, tag: 'orders' })).max,
   }
 }

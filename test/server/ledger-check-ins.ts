@@ -47,10 +47,35 @@ export function describeCheckIns(promise: Promises): void {
 
   promise('a check-in knows no lease that was never granted, or in another database', async ({ ledger, take, checkIn }) => {
     const grant = await take()
-    expect(await ledger.checkIn({ database: 'other', id: newId(), leases: [grant.lease] })).toEqual(['superseded'])
+    expect(await ledger.checkIn({ database: 'other', id: newId(), leases: [{ lease: grant.lease, next: 0 }] })).toEqual(['superseded'])
     expect(await checkIn(newId(), 'nonsense', grant.lease.replace('.0.', '.1.'))).toEqual(['unknown', 'unknown'])
     expect(await checkIn(newId())).toEqual([])
   })
+
+  promise('what a check-in said was issued never comes back', async ({ ledger, database, take, giveBack, max }) => {
+    const grant = await take()
+    const [fate] = await ledger.checkIn({ database, id: newId(), leases: [{ lease: grant.lease, next: 21 }] })
+    expect(await giveBack(held(fate), 32, 19)).toBe(0)
+    expect(await giveBack(held(fate), 32, 20)).toBe(12)
+    const [later] = await ledger.checkIn({ database, id: newId(), leases: [{ lease: held(fate).lease, next: 1 }] })
+    expect(await giveBack(held(later), 20, 10)).toBe(0)
+    expect(await max()).toBe(20)
+  })
+
+  promise(
+    'a lease that is spent keeps its token, and nothing of it comes back',
+    async ({ ledger, database, take, giveBack, checkIn, max }) => {
+      const grant = await take()
+      const { lease } = held((await checkIn(newId(), grant.lease))[0])
+      const spend = (...spent: string[]) => ledger.checkIn({ database, id: newId(), leases: [], spent })
+      await spend(grant.lease, 'nonsense')
+      expect(await giveBack({ lease }, 32, 30)).toBe(2)
+      expect(await spend(lease, lease)).toEqual([])
+      expect(await giveBack({ lease }, 30, 20)).toBe(0)
+      expect(await max()).toBe(30)
+      expect(await checkIn(newId(), lease)).toEqual([{ lease: expect.any(String), high: 30 }])
+    },
+  )
 
   promise('a claim repeated after its numbers were in use is refused', async ({ claim, take, giveBack, checkIn }) => {
     const ids = [newId(), newId()]

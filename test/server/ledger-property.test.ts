@@ -8,6 +8,8 @@ import { grantOf, held, newId } from './ledger-bench.js'
 import { newDatabase } from './postgres.js'
 
 interface Device extends Held {
+  /** The lowest number that it has not told to be issued. */
+  next: number
   /** Undefined: a plain RavenDB client, which returns its range once and is gone. */
   claim: string | undefined
   lease: string
@@ -25,7 +27,7 @@ interface Model {
 }
 
 const step = fc.record({
-  kind: fc.constantFrom('claim', 'claim', 'plain', 'repeat', 'giveBack', 'giveBack', 'checkIn', 'late', 'lower', 'seen'),
+  kind: fc.constantFrom('claim', 'claim', 'plain', 'repeat', 'giveBack', 'giveBack', 'checkIn', 'spent', 'late', 'lower', 'seen'),
   which: fc.nat(),
   size: fc.integer({ min: 1, max: 60 }),
 })
@@ -39,7 +41,7 @@ async function run(ledger: Ledger, database: string, { kind, which, size }: Step
   const take = async (claim: string | undefined, lastMax = 0) => {
     const [outcome] = await ledger.claim([{ ...key, id: claim, count: size, lastMax, serverTag: 'A', at: 0 }])
     const grant = grantOf(outcome!)
-    devices.push({ low: grant.low, high: grant.high, lease: grant.lease, claim, grant })
+    devices.push({ low: grant.low, high: grant.high, next: grant.low, lease: grant.lease, claim, grant })
   }
   const device = pick(devices, which)
   switch (kind) {
@@ -57,7 +59,7 @@ async function run(ledger: Ledger, database: string, { kind, which, size }: Step
     }
     case 'giveBack': {
       if (!device || device.claim === GONE) return
-      const [end, last] = [device.high, device.low - 1 + (size % (device.high - device.low + 2))]
+      const [end, last] = [device.high, device.next - 1 + (size % (device.high - device.next + 2))]
       const lease = device.claim ? device.lease : undefined
       device.high = last
       device.claim ??= GONE
@@ -69,7 +71,9 @@ async function run(ledger: Ledger, database: string, { kind, which, size }: Step
     case 'checkIn': {
       if (!device?.claim || device.claim === GONE) return
       const id = newId()
-      const check = () => ledger.checkIn({ database, id, leases: [device.lease] })
+      device.next += size % (device.high - device.next + 2)
+      const shown = { lease: device.lease, next: device.next }
+      const check = () => ledger.checkIn({ database, id, leases: [shown] })
       const fate = held((await check())[0])
       const again = held((await check())[0])
       if (again.lease !== fate.lease || again.high !== fate.high) throw new Error('a check-in is answered two ways')
@@ -77,6 +81,11 @@ async function run(ledger: Ledger, database: string, { kind, which, size }: Step
       Object.assign(device, fate)
       return
     }
+    case 'spent':
+      if (!device?.claim || device.claim === GONE) return
+      device.next = device.high + 1
+      await ledger.checkIn({ database, id: newId(), leases: [], spent: [device.lease] })
+      return
     case 'late':
       await pick(late, which)?.()
       return

@@ -1,7 +1,8 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type HandlerOptions, LedgerUnavailable, serve } from '../../src/server/index.js'
+import { networkOf } from '../../src/server/rate-limit.js'
 import { newFolder } from './folders.js'
-import { newHandler } from './handlers.js'
+import { json, newHandler } from './handlers.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const RETURN = '/databases/Shop/hilo/return?tag=orders'
@@ -54,6 +55,7 @@ describe('operation', () => {
     [{ tokens: ['short'] }, 'tokens.0: a token has at least 16 characters'],
     [{ limits: { count: 0 } }, 'limits.count'],
     [{ limits: { requestsPerSecond: 5 } }, 'clientOf: is missing'],
+    [{ limits: { outstandingPerHolder: 5 } }, 'holderOf: is missing'],
     [{ limit: {} }, '"limit"'],
   ])('options %j are refused', async (options, message) => {
     await expect(newHandler(options as HandlerOptions)).rejects.toThrow(message)
@@ -94,6 +96,55 @@ describe('limits', () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => fetch(server.url + NEXT)))
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(2)
     await server.close()
+  })
+
+  test('an address of IPv6 counts for its network, one of IPv4 for itself', () => {
+    expect(['192.0.2.1', '::ffff:192.0.2.1', '2001:db8::1', '2001:db8:0:0:1:2:3:4', '2001:db8:1::', '::1', ''].map(networkOf)).toEqual([
+      '192.0.2.1',
+      '192.0.2.1',
+      '2001:db8:0:0',
+      '2001:db8:0:0',
+      '2001:db8:1:0',
+      '0:0:0:0',
+      '',
+    ])
+  })
+
+  test('numbers that the holder of a token has outstanding', async () => {
+    const tokens = ['correct-horse-battery', 'staple-staple-staple']
+    const { ask } = await newHandler({ tokens, limits: { outstandingPerHolder: 40 } })
+    const as = (token: string) => ({ headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' } })
+    const { Lease } = (await ask(`${NEXT}&claim=${ID}`, as(tokens[0]!))).body
+    const refusal = await ask(NEXT, as(tokens[0]!))
+    expect(refusal).toMatchObject({ status: 429, body: { Message: expect.stringContaining('limits.outstandingPerHolder') } })
+    expect(Number(refusal.headers.get('Retry-After'))).toBeGreaterThan(0)
+    expect((await ask(NEXT, as(tokens[1]!))).body).toMatchObject({ Low: 33, High: 64 })
+    const several = { claim: ID.replace('6', '7'), collections: [{ tag: 'orders', count: 32 }] }
+    const claim = { ...json(several), ...as(tokens[0]!) }
+    expect((await ask('/databases/Shop/hilo/next', claim)).body.collections).toMatchObject([{ Low: 65, High: 72 }])
+    const tell = (body: object) => ask(CHECK_IN, { ...json({ id: ID, ...body }), ...as(tokens[0]!) })
+    expect((await tell({ leases: [{ lease: Lease, next: 30 }] })).body.leases).toMatchObject([{ high: 32 }])
+    expect((await ask(`${NEXT}&claim=${ID.replace('6', '8')}`, as(tokens[0]!))).body).toMatchObject({ Low: 73, High: 101, LastSize: 32 })
+  })
+
+  test('numbers that somebody has outstanding, told by what the application says', async () => {
+    const { ask } = await newHandler({
+      limits: { outstandingPerHolder: 40 },
+      tokens: ['correct-horse-battery'],
+      holderOf: (request) => request.headers.get('X-User')!,
+    })
+    const statusFor = async (user: string) =>
+      (await ask(NEXT, { headers: { Authorization: 'Bearer correct-horse-battery', 'X-User': user } })).status
+    expect([await statusFor('anna'), await statusFor('anna'), await statusFor('ben')]).toEqual([201, 429, 201])
+  })
+
+  test('numbers that an address has outstanding, and a lease that is spent', async () => {
+    const server = await serve({ port: 0, dataDir: newFolder(), limits: { outstandingPerHolder: 40 } })
+    onTestFinished(() => server.close())
+    const { Lease } = (await (await fetch(server.url + NEXT)).json()) as { Lease: string }
+    expect((await fetch(server.url + NEXT)).status).toBe(429)
+    expect(await (await fetch(server.url + CHECK_IN, json({ id: ID, leases: [], spent: [Lease] }))).json()).toEqual({ leases: [] })
+    expect((await fetch(server.url + NEXT)).status).toBe(201)
   })
 
   test('collections of a database', async () => {
