@@ -4,6 +4,7 @@ import Database from 'libsql'
 import { expect, test } from 'vitest'
 import { openLedger } from '../../src/server/index.js'
 import { newFolder } from './folders.js'
+import { grantOf, newId } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
 
 describeLedger('SQLite ledger', async () => {
@@ -31,4 +32,25 @@ test('a file that a newer version has upgraded is left alone', async () => {
   db.exec("UPDATE hilo_meta SET value = '99' WHERE key = 'version'")
   db.close()
   await expect(openLedger({ dataDir })).rejects.toThrow('A newer offline-hilo has upgraded it')
+})
+
+test('of a holder a digest is kept, while it holds something', async () => {
+  const dataDir = newFolder()
+  const ledger = await openLedger({ dataDir })
+  const holder = { name: 'anna', most: 100 }
+  const wish = { database: 'Shop', tag: 'orders', count: 32, lastMax: 0, serverTag: 'A', at: 0, holder }
+  const outcomes = await ledger.claim([wish, { ...wish, id: newId() }])
+  const [, lease] = outcomes.map((outcome) => grantOf(outcome).lease)
+  const db = new Database(join(dataDir, 'hilo.db'))
+  const holders = () =>
+    (db.prepare('SELECT holder FROM hilo_grants ORDER BY low').all([] as never) as { holder: string | null }[]).map((row) => row.holder)
+  const [digest] = holders()
+  expect(holders()).toEqual([digest, digest])
+  expect(digest).toMatch(/^[\w-]{22}$/)
+  await ledger.giveBack({ database: 'Shop', tag: 'orders', end: 64, last: 32, lease, at: 0 })
+  expect(holders()).toEqual([digest, null])
+  await ledger.checkIn({ database: 'Shop', id: newId(), leases: [], spent: [grantOf(outcomes[0]!).lease] })
+  expect(holders()).toEqual([null, null])
+  db.close()
+  await ledger.close()
 })
