@@ -66,6 +66,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     const config: OwnerConfig = {
       url,
       name,
+      page: this.#page,
       timeout,
       headers: typeof headers === 'function' ? 'ask' : (headers ?? {}),
       ...(credentials && { credentials }),
@@ -84,6 +85,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
           for (const observer of this.#observers) observer.then((observe) => observe(...change))
         },
         changed: (target, view) => this.#issuerOf(target.tag, target.database).see(view),
+        spare: (target) => this.#issuerOf(target.tag, target.database).spare(),
       },
     })
     this.#unwatch = watchLifecycle({

@@ -112,6 +112,12 @@ export class Holdings {
     return notes
   }
 
+  /** Gives the newest numbers to the device until only `count` are held. */
+  parkDownTo(count: number, offer?: boolean): Promise<Failure | undefined> {
+    const { notes, cuts } = this.queue.cutTo(count)
+    return this.exchange(0, notes, cuts, offer)
+  }
+
   /** Hidden: the lease goes back to the device while there is time, and is left as a note in case there is none (H4). */
   async park(): Promise<void> {
     const before = this.#left?.length

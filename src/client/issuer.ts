@@ -122,6 +122,15 @@ export class Issuer {
     if (this.holdings.offers.length > 0) this.holdings.exchange(0).catch(() => {})
   }
 
+  /** Another page of this device has no id left: it gets what this one only looks ahead with. */
+  async spare(): Promise<void> {
+    do await this.holdings.parkDownTo(this.#target(0), false)
+    while (
+      // An answer that was on its way brought more.
+      this.#queue.held > this.#target(0)
+    )
+  }
+
   park(): void {
     this.#forgetPace()
     this.holdings.park().catch(() => {})
@@ -186,11 +195,11 @@ export class Issuer {
   }
 
   /** How many numbers this page should hold now. */
-  #target(): number {
+  #target(pace = this.#pace.perSecond(performance.now(), this.#queue.issued)): number {
     const waiting = this.#demands.total
     if (!this.#context.isVisible()) return waiting
     const warmed = this.#warmed.count - (this.#queue.issued - this.#warmed.since)
-    return Math.max(waiting, pageTarget(this.#pace.perSecond(performance.now(), this.#queue.issued), warmed))
+    return Math.max(waiting, pageTarget(pace, warmed))
   }
 
   #forgetPace(): void {
@@ -209,10 +218,7 @@ export class Issuer {
 
   async #rest(): Promise<void> {
     const target = this.#target()
-    if (!this.#pump && this.#queue.held > target) {
-      const { notes, cuts } = this.#queue.cutTo(target)
-      await this.holdings.exchange(0, notes, cuts)
-    }
+    if (!this.#pump && this.#queue.held > target) await this.holdings.parkDownTo(target)
     const isVisible = this.#context.isVisible()
     if (!isVisible) await this.holdings.returnSurplus()
     if (this.#queue.held > (isVisible ? PAGE_AT_REST : 0)) this.#watchRest()

@@ -20,6 +20,8 @@ export interface OwnerConfig {
   url: string
   /** Name of the IndexedDB database. */
   name: string
+  /** Id of the page instance that is asking (H7). */
+  page: string
   /** Sent with every request; `'ask'`: the page is asked each time. */
   headers: Record<string, string> | 'ask'
   credentials?: RequestCredentials
@@ -35,6 +37,8 @@ export interface OwnerCallbacks {
   changed(target: Target, view: View): void
   /** While watched: what is stored was `before`, and is `after`. The same twice: how things stand when the watch begins. */
   stored(target: Target, before: DeviceState, after: DeviceState): void
+  /** Another page of this device has no number left: parks what this page does not need. */
+  spare(target: Target): Promise<void>
 }
 
 /** The device's side of a collection's status. */

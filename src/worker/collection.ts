@@ -13,8 +13,8 @@ import { bury, pagesOf } from '../core/write-off.js'
 import type { StoreKey } from '../store/store.js'
 import { CheckIns } from './check-ins.js'
 import { Claims, SWITCHED_OFF } from './claims.js'
-import { ROLL_CALL_MS } from './roll-call.js'
 import type { Session, Update } from './session.js'
+import { ROLL_CALL_MS } from './tabs.js'
 import type { World } from './world.js'
 
 export class OwnedCollection {
@@ -22,6 +22,8 @@ export class OwnedCollection {
   readonly #session: Session
   readonly #target: Target
   readonly #key: StoreKey
+  /** Of the key, as text. */
+  readonly #name: string
   readonly #callbacks: OwnerCallbacks
   readonly #claims: Claims
   readonly #checkIns: CheckIns
@@ -36,14 +38,15 @@ export class OwnedCollection {
   /** What happened to the stored state in this session. */
   #notice: Failure | undefined
 
-  constructor(world: World, session: Session, key: StoreKey, target: Target, callbacks: OwnerCallbacks) {
+  constructor(world: World, session: Session, key: StoreKey, name: string, target: Target, callbacks: OwnerCallbacks) {
     this.#world = world
     this.#session = session
     this.#key = key
+    this.#name = name
     this.#target = target
     this.#callbacks = callbacks
     this.#seen = { free: 0, reserve: target.reserve, surplus: 0, gaps: emptyState().gaps }
-    const lockName = `offline-hilo ${JSON.stringify(key)}`
+    const lockName = `offline-hilo ${name}`
     const update: Update = (change) => this.#update(change)
     const tell = () => this.#tell()
     this.#claims = new Claims(world, session, target, `${lockName} claim`, update, tell)
@@ -60,7 +63,7 @@ export class OwnedCollection {
       if (request.want > 0) this.#isReleased = false
       this.#topUp(request.want - total(given.leases.map(({ range }) => range)))
       this.#checkIns.start()
-      this.#missPages(request.page, pages)
+      this.#missPages(pages)
       return given
     })
   }
@@ -68,8 +71,12 @@ export class OwnedCollection {
   claim(want: number): Promise<Answer<object>> {
     return this.#answer(async () => {
       const failure = await this.#claims.ask(want)
-      return failure ? { failure } : {}
+      return failure && !(await this.#gather()) ? { failure } : {}
     })
+  }
+
+  spare(): Promise<void> {
+    return this.#callbacks.spare(this.#target)
   }
 
   reserve({ page, takeBack: ids, count }: Reserve): Promise<Answer<object>> {
@@ -155,10 +162,6 @@ export class OwnedCollection {
     }
   }
 
-  #tell(): void {
-    this.#callbacks.changed(this.#target, this.view())
-  }
-
   async #answer<T>(work: () => Promise<T | { failure: Failure }>): Promise<Answer<T>> {
     try {
       const result = await work()
@@ -175,12 +178,23 @@ export class OwnedCollection {
       this.#claims.askInBackground(Math.max(unmet, Math.ceil(reserve / 2)))
   }
 
+  /** Has the device's other pages park what they can spare. @returns whether there is something to lease now */
+  async #gather(): Promise<boolean> {
+    const holders = await this.#update((state) => [state, pagesOf(state)])
+    const wasAnyoneAsked = await this.#session.tabs?.askToSpare(this.#name, holders)
+    return wasAnyoneAsked ? this.#update((state) => [state, state.ranges.length > 0]) : false
+  }
+
+  #tell(): void {
+    this.#callbacks.changed(this.#target, this.view())
+  }
+
   /** Once: pages that this device thinks live, but that do not answer when they are called, were killed. */
-  #missPages(page: string, pages: Set<string>): void {
-    const roll = this.#session.callRoll(page)
-    if (this.#cancelBurial || !roll) return
+  #missPages(pages: Set<string>): void {
+    const { tabs } = this.#session
+    if (this.#cancelBurial || !tabs) return
     this.#cancelBurial = this.#world.after(ROLL_CALL_MS, () => {
-      const dead = new Set([...pages].filter((each) => !roll.isAlive(each)))
+      const dead = new Set([...pages].filter((each) => !tabs.isAlive(each)))
       if (dead.size === 0) return
       this.#update((state) => [bury(state, dead), undefined])
         .then(() => {
@@ -215,7 +229,7 @@ export class OwnedCollection {
     })
     this.#seen = seen
     this.#inMemory = inMemory
-    this.#session.announce(this.#key, seen)
+    if (store.isDurable) this.#session.tabs?.announce(this.#name, seen)
     if (stages) this.#callbacks.stored(this.#target, ...stages)
     return result
   }

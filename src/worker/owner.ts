@@ -6,14 +6,12 @@ import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '..
 import { HiloError } from '../core/errors.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
 import { OwnedCollection } from './collection.js'
-import type { RollCall } from './roll-call.js'
 import type { Session } from './session.js'
-import type { Tabs, World } from './world.js'
+import type { World } from './world.js'
 
 export function createOwner(world: World): Owner {
   const collections = new Map<string, OwnedCollection>()
-  let opened: { config: OwnerConfig; callbacks: OwnerCallbacks; session: Session; tabs: Tabs } | undefined
-  let roll: RollCall | undefined
+  let opened: { config: OwnerConfig; callbacks: OwnerCallbacks; session: Session } | undefined
   let isOnline = true
   let isWatched = false
   let storage: StorageKind = 'best-effort'
@@ -41,18 +39,14 @@ export function createOwner(world: World): Owner {
       isOnline: () => isOnline,
       isWatched: () => isWatched,
       // Ranges in memory are this tab's alone: there is nothing to tell, and what others hold is not here.
-      announce: (key, seen) => {
-        if (storage !== 'memory') tabs.announce(key, seen)
-      },
-      callRoll: (page) => {
-        roll ??= world.callRoll?.(config.name, page)
-        return roll
-      },
+      tabs: world.openTabs?.(config.name, config.page, {
+        seen(collection, seen) {
+          if (storage !== 'memory') collections.get(collection)?.seeElsewhere(seen)
+        },
+        spare: async (collection) => collections.get(collection)?.spare(),
+      }),
     }
-    const tabs = world.openTabs(config.name, (key, seen) => {
-      if (storage !== 'memory') collections.get(JSON.stringify(key))?.seeElsewhere(seen)
-    })
-    opened = { config, callbacks, session, tabs }
+    opened = { config, callbacks, session }
   }
 
   function collection(target: Target): OwnedCollection {
@@ -62,7 +56,7 @@ export function createOwner(world: World): Owner {
     const name = JSON.stringify(key)
     const existing = collections.get(name)
     if (existing) return existing
-    const created = new OwnedCollection(world, session, key, target, callbacks)
+    const created = new OwnedCollection(world, session, key, name, target, callbacks)
     collections.set(name, created)
     return created
   }
@@ -71,8 +65,7 @@ export function createOwner(world: World): Owner {
     open,
     close() {
       for (const each of collections.values()) each.close()
-      opened?.tabs.close()
-      roll?.close()
+      opened?.session.tabs?.close()
       opened?.session.store.then(
         (store) => store.close(),
         () => {},

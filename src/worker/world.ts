@@ -1,15 +1,15 @@
 /**
  * Everything the owner touches outside itself, and the browser's version of it: the only place in the owner's code that uses globals.
  */
-import type { OwnerConfig, Seen, StorageKind } from '../core/contract.js'
+import type { OwnerConfig, StorageKind } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
 import { uuid } from '../core/uuid.js'
 import { type GetHeaders, ravenSource } from '../source/raven.js'
 import type { Source } from '../source/source.js'
 import { IndexedDbStore } from '../store/indexeddb.js'
 import { MemoryStore } from '../store/memory.js'
-import type { DeviceStore, StoreKey } from '../store/store.js'
-import { callRoll, type RollCall } from './roll-call.js'
+import type { DeviceStore } from '../store/store.js'
+import { openTabs } from './tabs.js'
 
 export interface World {
   /** @throws HiloError `outdated`; any other trouble with the storage ends in memory. */
@@ -26,15 +26,8 @@ export interface World {
   newId(): string
   /** Runs alone among this device's tabs if that can be had soon; otherwise runs all the same, which is safe (H18). */
   lock<T>(name: string, run: () => Promise<T>): Promise<T>
-  /** This site's other tabs that use the same storage; what they say is for display only. */
-  openTabs(name: string, hear: (key: StoreKey, seen: Seen) => void): Tabs
-  /** Absent where tabs cannot hear each other. */
-  callRoll?(name: string, page: string): RollCall
-}
-
-export interface Tabs {
-  announce(key: StoreKey, seen: Seen): void
-  close(): void
+  /** This site's other tabs that use the same storage. Absent where tabs cannot hear each other. */
+  openTabs?: typeof openTabs | undefined
 }
 
 /** A lock may sit in another tab's frozen page for ever; going on without it costs a claim too many at worst. */
@@ -63,32 +56,19 @@ export function browserWorld(): World {
     },
     random: Math.random,
     newId: () => uuid(crypto.getRandomValues(new Uint8Array(16))),
-    lock: (name, run) => lockSoon(globalThis.navigator?.locks, name, run),
-    ...(typeof BroadcastChannel !== 'undefined' && { callRoll }),
-    openTabs(name, hear) {
-      if (typeof BroadcastChannel === 'undefined') return { announce() {}, close() {} }
-      const channel = new BroadcastChannel(name)
-      channel.onmessage = ({ data: [key, seen] }: MessageEvent<[StoreKey, Seen]>) => hear(key, seen)
-      return { announce: (key, seen) => channel.postMessage([key, seen]), close: () => channel.close() }
-    },
+    lock: lockSoon,
+    ...(typeof BroadcastChannel !== 'undefined' && { openTabs }),
   }
 }
 
-async function lockSoon<T>(locks: LockManager | undefined, name: string, run: () => Promise<T>): Promise<T> {
-  if (!locks) return run()
-  const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(), LOCK_DEADLINE_MS)
-  let isHeld = false
-  try {
-    return await locks.request(name, { signal: deadline.signal }, () => {
-      isHeld = true
-      clearTimeout(timer)
-      return run()
-    })
-  } catch (error) {
-    if (isHeld) throw error
-    return run()
-  } finally {
-    clearTimeout(timer)
+async function lockSoon<T>(name: string, run: () => Promise<T>): Promise<T> {
+  let work: Promise<T> | undefined
+  const start = () => {
+    work ??= run()
+    return work
   }
+  try {
+    await navigator.locks.request(name, { signal: AbortSignal.timeout(LOCK_DEADLINE_MS) }, start)
+  } catch {} // Not there, refused or too late; or the work failed, which the next line says.
+  return start()
 }

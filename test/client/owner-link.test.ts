@@ -28,7 +28,7 @@ function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new F
       }),
     ownerHere,
     config,
-    callbacks: { headers: async () => ({}), changed() {}, stored },
+    callbacks: { headers: async () => ({}), changed() {}, stored, spare: async () => {} },
   })
   links.push(link)
   return { link, world, ownerHere, stored }

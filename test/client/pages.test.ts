@@ -179,6 +179,47 @@ test('whatever pages do, in any order, no id is made twice', async () => {
   )
 })
 
+describe('without the network, a page that has no id left', () => {
+  const idOrCode = ({ hilo }: ReturnType<Shop['open']>) => hilo.nextId('orders').catch((error: HiloError) => error.code)
+
+  test('gets what another one only looks ahead with: two that make 500 ids each of 1,020 make them all', async () => {
+    const pages = [shop.open({ reserve: 1_020 }), shop.open({ reserve: 1_020 })]
+    for (const { hilo } of pages) await hilo.reserve('orders', 1_020)
+    shop.isDown = true
+    const made: string[] = []
+    for (const { hilo } of pages) made.push(...(await Promise.all(Array.from({ length: 500 }, () => hilo.nextId('orders')))))
+    expect(new Set(made).size).toBe(1_000)
+  })
+
+  test('gets nothing of what another one was warmed to, or holds at rest', async () => {
+    const [warm, calm, short] = [shop.open(), shop.open(), shop.open()]
+    await warm.hilo.warm('orders', 100)
+    await calm.hilo.nextId('orders')
+    const { leased } = calm.hilo.status('orders')
+    shop.isDown = true
+    const made: string[] = []
+    for (;;) {
+      const id = await idOrCode(short)
+      if (id === 'exhausted') break
+      made.push(id)
+    }
+    expect(warm.hilo.status('orders').leased).toBe(100)
+    expect(calm.hilo.status('orders').leased).toBeGreaterThanOrEqual(leased)
+    for (let i = 0; i < 100; i++) made.push(warm.hilo.nextIdSync('orders'))
+    expect(new Set(made).size).toBe(made.length)
+  })
+
+  test('gets the surplus that another one would have given back to a server which does not answer', async () => {
+    const other = shop.open({ reserve: 0 })
+    await other.hilo.nextIds('orders', 5)
+    await quiet()
+    const { leased, available } = other.hilo.status('orders')
+    expect(available).toBeGreaterThan(leased)
+    shop.isDown = true
+    expect(await idOrCode(shop.open({ reserve: 0 }))).toMatch(/^orders/)
+  })
+})
+
 describe('no identity outlives a page', () => {
   test('session storage, which a duplicated tab copies, is never touched', async () => {
     const touched: string[] = []

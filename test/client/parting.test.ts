@@ -25,7 +25,7 @@ async function preparedPage(name = newName()) {
   const store = new IndexedDbStore(name)
   await store.open()
   store.close()
-  const config: OwnerConfig = { url: 'https://api.example.com', name, headers: {}, timeout: 1000 }
+  const config: OwnerConfig = { url: 'https://api.example.com', name, page: 'page', headers: {}, timeout: 1000 }
   const parting = new Parting(config)
   const opened = vi.spyOn(IDBFactory.prototype, 'open')
   parting.prepare()
@@ -137,7 +137,7 @@ describe('the connection for the last note', () => {
   test('never creates the database: only the owner does', async () => {
     const name = newName()
     const opened = vi.spyOn(IDBFactory.prototype, 'open')
-    new Parting({ url: 'https://x', name, headers: {}, timeout: 1000 }).prepare()
+    new Parting({ url: 'https://x', name, page: 'page', headers: {}, timeout: 1000 }).prepare()
     const request = opened.mock.results[0]!.value as IDBOpenDBRequest
     await new Promise((done) => request.addEventListener('error', done))
     expect((await indexedDB.databases()).map((database) => database.name)).not.toContain(name)

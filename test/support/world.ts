@@ -14,7 +14,7 @@ import { ServerModel } from './server-model.js'
 export const flush = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 export const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
-export const config: OwnerConfig = { url: 'https://api.example.com', name: 'offline-hilo', headers: {}, timeout: 1000 }
+export const config: OwnerConfig = { url: 'https://api.example.com', name: 'offline-hilo', page: 'page1', headers: {}, timeout: 1000 }
 export const KEY: StoreKey = [config.url, 'Shop', 'orders/']
 
 /** A memory store that says it is durable: a disk that never fails. */
@@ -106,9 +106,14 @@ export class FakeWorld implements World {
     return run()
   }
 
-  openTabs = (_name: string, hear: (key: StoreKey, seen: never) => void) => {
-    this.hear = hear as (key: StoreKey, seen: View) => void
-    return { announce: (...told: unknown[]) => void this.announced.push(told), close() {} }
+  openTabs: World['openTabs'] = (_name, _page, { seen }) => {
+    this.hear = (key, view) => seen(JSON.stringify(key), view)
+    return {
+      announce: (...told) => void this.announced.push(told),
+      isAlive: (page) => page !== 'dead',
+      askToSpare: async () => false,
+      close() {},
+    }
   }
 
   /** Lets `ms` pass, with everything that is due in it. */
@@ -151,6 +156,7 @@ export function ownerIn(world: World): { owner: Owner; told: View[]; changes: [b
     headers: async () => ({}),
     changed: (_, view) => void told.push(view),
     stored: (_, ...change) => void changes.push(change),
+    spare: async () => {},
   })
   return { owner, told, changes }
 }

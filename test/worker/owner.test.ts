@@ -245,7 +245,7 @@ test('other tabs hear what this device holds, and what they say is passed on to 
   const world = new FakeWorld()
   const { owner, told } = ownerIn(world)
   must(await owner.claim(target, 1))
-  expect(world.announced.at(-1)).toMatchObject([KEY, { free: 32, reserve: 32 }])
+  expect(world.announced.at(-1)).toMatchObject([JSON.stringify(KEY), { free: 32, reserve: 32 }])
   const seen = { free: 5, reserve: 32, surplus: 0, gaps: emptyState().gaps }
   world.hear(KEY, seen as never)
   expect(told.at(-1)).toMatchObject({ free: 5 })

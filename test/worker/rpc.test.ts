@@ -35,6 +35,7 @@ function ownerAcross(world: World, headers = async () => ({})) {
       hear()
     },
     stored: (_: unknown, ...change: [DeviceState, DeviceState]) => void changes.push(change),
+    spare: async () => {},
   }
   return { owner, told, changed, changes, opened: owner.open(config, proxy(callbacks)) }
 }
@@ -102,7 +103,7 @@ describe('across a message channel', () => {
       if (token === '') throw new Error('signed out')
       return { Authorization: token }
     }
-    owner.open({ ...config, headers: 'ask' }, proxy({ headers, changed() {}, stored() {} }))
+    owner.open({ ...config, headers: 'ask' }, proxy({ headers, changed() {}, stored() {}, spare: async () => {} }))
     must(await owner.claim(target, 1))
     expect(seen).toEqual([{ Authorization: 'first' }])
     token = ''

@@ -1,0 +1,138 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { emptyState } from '../../src/core/state.js'
+import { openTabs, type Tabs, type TabsCallbacks } from '../../src/worker/tabs.js'
+import { newName } from '../support/idb.js'
+import { range } from '../support/ranges.js'
+import { FakeWorld, flush, lease, ownerIn } from '../support/world.js'
+
+const all: Tabs[] = []
+
+afterEach(() => {
+  vi.useRealTimers()
+  for (const tabs of all.splice(0)) tabs.close()
+})
+
+function open(name: string, page: string, spare: () => Promise<void> = async () => {}, seen: TabsCallbacks['seen'] = () => {}): Tabs {
+  const tabs = openTabs(name, page, { seen, spare })
+  all.push(tabs)
+  return tabs
+}
+
+/** Until everything said so far on this channel was heard by all. */
+const heard = (name: string) =>
+  new Promise<void>((resolve) => {
+    const [ear, mouth] = [new BroadcastChannel(name), new BroadcastChannel(name)]
+    ear.onmessage = ({ data }) => {
+      if (data.page !== 'end') return
+      ear.close()
+      mouth.close()
+      resolve()
+    }
+    mouth.postMessage({ page: 'end', says: 'here' })
+  })
+
+describe('a roll call', () => {
+  test('finds the pages that were there before, and those that come', async () => {
+    const name = newName()
+    const first = open(name, 'first')
+    const second = open(name, 'second')
+    for (let i = 0; i < 3; i++) await heard(name)
+    expect(second.isAlive('first')).toBe(true)
+    expect(first.isAlive('second')).toBe(true)
+    expect(first.isAlive('first')).toBe(true)
+  })
+
+  test('misses the dead, and the pages of another storage', async () => {
+    const name = newName()
+    open(name, 'dead').close()
+    open(`${name}2`, 'stranger')
+    const me = open(name, 'me')
+    for (let i = 0; i < 3; i++) await heard(name)
+    expect(me.isAlive('dead')).toBe(false)
+    expect(me.isAlive('stranger')).toBe(false)
+  })
+})
+
+test('what a page has seen is heard by the others of its storage, but not by itself', async () => {
+  const name = newName()
+  const [mine, theirs, strangers] = [vi.fn(), vi.fn(), vi.fn()]
+  const me = open(name, 'me', undefined, mine)
+  open(name, 'other', undefined, theirs)
+  open(`${name}2`, 'stranger', undefined, strangers)
+  const seen = { free: 5 } as never
+  me.announce('orders', seen)
+  await heard(name)
+  expect(theirs.mock.calls).toEqual([['orders', seen]])
+  expect([mine, strangers].flatMap(({ mock }) => mock.calls)).toEqual([])
+})
+
+describe('a page that runs short', () => {
+  const orders = 'orders'
+
+  test('waits until each living one that it asks has parked what it can spare, also one that failed to', async () => {
+    const name = newName()
+    const spare = vi.fn(async () => {})
+    open(name, 'first', spare)
+    open(name, 'second', () => Promise.reject(new Error('full')))
+    const me = open(name, 'me', () => Promise.reject(new Error('asked itself')))
+    for (let i = 0; i < 3; i++) await heard(name)
+    expect(await me.askToSpare(orders, new Set(['first', 'second', 'me', 'never seen']))).toBe(true)
+    expect(spare.mock.calls).toEqual([[orders]])
+  })
+
+  test('asks nobody when nobody else lives, and does not wait', async () => {
+    const me = open(newName(), 'me')
+    expect(await me.askToSpare(orders, new Set(['me', 'never seen']))).toBe(false)
+  })
+
+  test('waits a second for one that does not answer, and no second time before it says something again', async () => {
+    const name = newName()
+    const mute = new BroadcastChannel(name)
+    const me = open(name, 'me')
+    mute.postMessage({ page: 'mute', says: 'here' })
+    for (let i = 0; i < 3; i++) await heard(name)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const asked = me.askToSpare(orders, new Set(['mute']))
+    vi.advanceTimersByTime(999)
+    expect(await Promise.race([asked, flush()])).toBe(undefined)
+    vi.advanceTimersByTime(1)
+    expect(await asked).toBe(true)
+    expect(await me.askToSpare(orders, new Set(['mute']))).toBe(false)
+    mute.close()
+  })
+})
+
+describe('a page that starts', () => {
+  const withLeases = async () => {
+    const world = new FakeWorld()
+    await world.put({
+      ...emptyState(),
+      ranges: [range(41, 99)],
+      leases: [
+        { id: 'dead:0.0', range: range(1, 10) },
+        { id: 'alive:0.0', range: range(11, 20) },
+      ],
+    })
+    return world
+  }
+
+  test('counts what killed pages held as gaps, after they had two seconds to answer', async () => {
+    const world = await withLeases()
+    const { owner, told } = ownerIn(world)
+    await lease(owner, 0)
+    await world.pass(1_999)
+    expect((await world.stored()).leases).toHaveLength(2)
+    await world.pass(1)
+    await flush()
+    expect(await world.stored()).toMatchObject({ leases: [{ id: 'alive:0.0' }], gaps: { crash: 10 }, ranges: [{ from: 41 }] })
+    expect(told.at(-1)?.gaps.crash).toBe(10)
+  })
+
+  test('buries nobody where pages cannot hear each other', async () => {
+    const world = Object.assign(await withLeases(), { openTabs: undefined })
+    const { owner } = ownerIn(world)
+    await lease(owner, 0)
+    await world.pass(60 * 60_000)
+    expect((await world.stored()).leases).toHaveLength(2)
+  })
+})
