@@ -128,13 +128,8 @@ export const GUARDS: Guard[] = [
     'if (stored.version !== STATE_VERSION)',
     'if (stored.version === undefined)',
   ),
-  guard(
-    'H18',
-    'a lock is not waited for without a deadline',
-    'worker/world.ts',
-    'setTimeout(() => deadline.abort(), LOCK_DEADLINE_MS)',
-    'setTimeout(() => {}, LOCK_DEADLINE_MS)',
-  ),
+  guard('H18', 'a lock is not waited for without a deadline', 'worker/world.ts', '{ signal: AbortSignal.timeout(LOCK_DEADLINE_MS) }', '{}'),
+  guard('H18', 'no lock is no reason to stop', 'worker/world.ts', '} catch {} // Not there,', '} finally {} // Not there,'),
   guard('H20', 'a claim tells the highest number seen', 'core/device.ts', 'lastMax: highest(state)', 'lastMax: 0'),
   guard('H20', 'a grant that overlaps is refused', 'core/device.ts', 'if (clash)', 'if (clash && clash.from < 0)'),
   guard(

@@ -6,9 +6,9 @@ const kB = 1000
 
 const ENTRIES: { name: string; file: string; budget?: number }[] = [
   // Comlink alone is 1.9 kB on each side, idb 1.4 kB of the worker. A budget is only ever lowered, but for what
-  // `inspect` and `watch` need at both ends: 0.2 kB; the rest of them is loaded when somebody looks.
-  { name: 'page', file: 'dist/client/index.js', budget: 10.75 * kB },
-  { name: 'worker', file: 'dist/worker/entry.js', budget: 11.5 * kB },
+  // `inspect` and `watch` need at both ends, 0.2 kB (the rest is loaded when somebody looks), and pages that help each other out, 0.1 kB.
+  { name: 'page', file: 'dist/client/index.js', budget: 10.85 * kB },
+  { name: 'worker', file: 'dist/worker/entry.js', budget: 11.6 * kB },
   { name: 'raven (with its pluraliser)', file: 'dist/raven.js' },
 ]
 
