@@ -1,72 +1,43 @@
-/** `npm run bench`: what an id costs, in a real browser and on the server, beside the peers, in one run. `--quick` only shows that it works. */
+/**
+ * `npm run bench`: what this package costs, beside its peers and beside the least that the work takes, on this machine, in one run.
+ *
+ *     npm run bench -- issuing server     only these
+ *     npm run bench -- --quick            only shows that all of it works: its figures mean nothing
+ *     npm run bench -- --full             also with a ledger of ten million rows
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Hono } from 'hono'
-import { chromium } from 'playwright-core'
-import { startDesk } from '../demo/server/desk-server.js'
-import { createHiloHandler, openLedger } from '../src/server/index.js'
-import { enginePath } from '../test/browser/engines.js'
-import type { Row } from './issuing.js'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { bulk } from './parts/bulk.js'
+import { firstId } from './parts/first-id.js'
+import { gaps } from './parts/gaps.js'
+import { issuing } from './parts/issuing.js'
+import { server } from './parts/server.js'
+import { size } from './parts/size.js'
+import { tabs } from './parts/tabs.js'
+import { machine } from './text.js'
 
-const isQuick = process.argv.includes('--quick')
-const folder = mkdtempSync(join(tmpdir(), 'hilo-bench-'))
+const PARTS = [issuing, firstId, tabs, bulk, gaps, server, size]
+
+const { values, positionals } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, full: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+const unknown = positionals.find((name) => !PARTS.some((part) => part.name === name))
+if (unknown) throw new Error(`There is no bench '${unknown}'. There are: ${PARTS.map(({ name }) => name).join(', ')}.`)
+
+const scratch = mkdtempSync(join(tmpdir(), 'hilo-bench-'))
+// What a shortened run measures is worth no plot.
+const images = values.quick ? scratch : fileURLToPath(new URL('../docs/images', import.meta.url))
 try {
-  console.log(`${cpus()[0]?.model.trim()}, ${cpus().length} cores, Node ${process.version}`)
-  print(`Making an id in Chromium ${await issuing(isQuick ? 1_000 : 200_000)}`)
-  print(`Claiming a range, one after another ${await claiming(isQuick ? 50 : 2_000)}`)
+  console.log(machine())
+  for (const { name, title, run } of PARTS) {
+    if (positionals.length > 0 && !positionals.includes(name)) continue
+    console.log(`\n## ${title}\n`)
+    await run({ isQuick: values.quick, isFull: values.full, images, print: (text) => console.log(`${text}\n`) })
+  }
 } finally {
-  rmSync(folder, { recursive: true, force: true })
-}
-
-async function issuing(count: number): Promise<string> {
-  const desk = await startDesk({ data: join(folder, 'desk') })
-  const browser = await chromium.launch({ executablePath: enginePath('chromium'), args: ['--no-sandbox', '--disable-gpu'] })
-  try {
-    const page = await browser.newPage()
-    await page.goto(`${desk.url}/demo/minimal/`)
-    const rows = await page.evaluate(async (times) => {
-      const bench: { run(count: number): Promise<Row[]> } = await import('/bench/issuing.ts' as string)
-      return bench.run(times)
-    }, count)
-    return `${browser.version()}, ${count.toLocaleString('en')} times\n${table(rows, rows[0]!)}`
-  } finally {
-    await browser.close()
-    await desk.close()
-  }
-}
-
-async function claiming(count: number): Promise<string> {
-  const ledger = await openLedger({ dataDir: join(folder, 'ledger') })
-  const hilo = createHiloHandler({ ledger })
-  const empty = new Hono().get('*', (c) => c.json({}))
-  const each = async (name: string, ask: (i: number) => Promise<Response> | Response): Promise<Row> => {
-    const start = performance.now()
-    for (let i = 0; i < count; i++) await (await ask(i)).arrayBuffer()
-    return { name, nanoseconds: ((performance.now() - start) * 1e6) / count }
-  }
-  const request = (i: number) => new Request(`http://bench/databases/Shop/hilo/next?tag=orders&claim=${uuid(i)}`)
-  const rows = [
-    await each('an empty Hono route (the floor)', (i) => empty.fetch(request(i))),
-    await each('hilo/next on SQLite, each on disk', (i) => hilo(request(i))),
-  ]
-  await ledger.close()
-  return `${count.toLocaleString('en')} times\n${table(rows, rows[0]!)}`
-}
-
-function uuid(i: number): string {
-  return `00000000-0000-4000-8000-${i.toString(16).padStart(12, '0')}`
-}
-
-function table(rows: readonly Row[], floor: Row): string {
-  return rows
-    .map(
-      ({ name, nanoseconds }) =>
-        `  ${name.padEnd(42)} ${(nanoseconds / floor.nanoseconds).toFixed(2).padStart(10)} × ${nanoseconds.toFixed(0).padStart(10)} ns`,
-    )
-    .join('\n')
-}
-
-function print(text: string): void {
-  console.log(`\n${text}`)
+  rmSync(scratch, { recursive: true, force: true })
 }

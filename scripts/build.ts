@@ -19,6 +19,7 @@ interface Bundle {
 /** Bundled apart, because a worker is another realm: what page and worker share need not be one file, and the page must not carry more. */
 const BUNDLES: Bundle[] = [
   { entries: { 'client/index': 'src/index.ts', raven: 'src/raven.ts' }, platform: 'browser', chunks: 'client' },
+  { entries: { 'worker/here': 'src/worker/here.ts' }, platform: 'browser' },
   { entries: { 'worker/index': 'src/worker/index.ts' }, platform: 'browser' },
   { entries: { 'worker/entry': 'src/worker/entry.ts' }, platform: 'browser' },
   { entries: { 'server/index': 'src/server/index.ts', 'server/cli': 'src/server/cli.ts' }, platform: 'node', chunks: 'server' },
@@ -40,7 +41,7 @@ async function emit({ entries, platform, chunks }: Bundle): Promise<void> {
     input: entries,
     platform,
     // The server's libraries come with the package; a browser gets everything in our files.
-    external: platform === 'node' ? isLibrary : [],
+    external: platform === 'node' ? isLibrary : isFallback,
     transform: { target: platform === 'node' ? 'node20.19' : 'es2022' },
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
     onLog: (level, log) => {
@@ -64,6 +65,11 @@ function checkNotices(modules: string[]): void {
     const name = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(module)?.[1]
     if (name && !notices.includes(`\n${name} (`)) throw new Error(`${name} is bundled, but its licence is not in ThirdPartyNotices.txt.`)
   }
+}
+
+/** What a page loads only where no worker starts: a file of its own, so that the page's is one file without it. */
+function isFallback(specifier: string): boolean {
+  return specifier === '../worker/here.js'
 }
 
 /** What the server finds where it is installed: Node and the package's dependencies. */

@@ -1,24 +1,29 @@
-/** What a browser downloads of each entry, minified and gzipped, beside its budget; fails when one is over. Needs `dist` (`npm run build`). */
+/**
+ * What a browser downloads of each entry, minified and gzipped, beside its budget and its goal; fails when one is over its budget.
+ * Looks at `dist` (`npm run build`), or the folder given as argument.
+ */
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'rolldown'
 
 const kB = 1000
 
-const ENTRIES: { name: string; file: string; budget?: number }[] = [
-  // Comlink alone is 1.9 kB on each side, idb 1.4 kB of the worker. A budget is only ever lowered, but for what
-  // `inspect` and `watch` need at both ends, 0.2 kB (the rest is loaded when somebody looks), and pages that help each other out, 0.1 kB.
-  { name: 'page', file: 'dist/client/index.js', budget: 10.85 * kB },
-  { name: 'worker', file: 'dist/worker/entry.js', budget: 11.6 * kB },
-  { name: 'raven (with its pluraliser)', file: 'dist/raven.js' },
+/** A budget is only ever lowered; why a goal is not reached is in docs/performance.md. */
+const ENTRIES: { name: string; file: string; budget?: number; goal?: number }[] = [
+  { name: 'page', file: 'client/index.js', budget: 10.85 * kB, goal: 5 * kB },
+  { name: 'worker', file: 'worker/entry.js', budget: 11.6 * kB, goal: 9 * kB },
+  { name: 'raven (with its pluraliser)', file: 'raven.js' },
 ]
 
+const dist = process.argv[2] ?? 'dist'
+
 let isOver = false
-console.log('minified, gzipped'.padEnd(32), 'size'.padStart(8), 'budget'.padStart(8))
-for (const { name, file, budget } of ENTRIES) {
-  const size = await download(file)
+console.log('minified, gzipped'.padEnd(32), 'size'.padStart(8), 'budget'.padStart(8), 'goal'.padStart(8))
+for (const { name, file, budget, goal } of ENTRIES) {
+  const size = await download(join(dist, file))
   const isTooBig = budget !== undefined && size > budget
   isOver ||= isTooBig
-  console.log(name.padEnd(32), show(size), budget ? show(budget) : ''.padStart(8), isTooBig ? '  over' : '')
+  console.log(name.padEnd(32), show(size), show(budget), show(goal), isTooBig ? '  over' : '')
 }
 if (isOver) process.exitCode = 1
 
@@ -36,6 +41,6 @@ async function download(file: string): Promise<number> {
   return [...needed].reduce((sum, fileName) => sum + gzipSync(chunks.get(fileName)!.code, { level: 9 }).length, 0)
 }
 
-function show(bytes: number): string {
-  return `${(bytes / kB).toFixed(2)} kB`.padStart(8)
+function show(bytes: number | undefined): string {
+  return (bytes === undefined ? '' : `${(bytes / kB).toFixed(2)} kB`).padStart(8)
 }

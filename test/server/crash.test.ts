@@ -6,7 +6,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { serve } from '../../src/server/index.js'
 import { type Devices, overlaps, seededRandom, startDevices, TAGS } from './devices.js'
 import { newFolder } from './folders.js'
-import { createDatabase, newDatabase, startCluster } from './postgres.js'
+import { createDatabase, newDatabase } from './postgres.js'
+import { startCluster } from './postgres-cluster.js'
 import { startProcess } from './processes.js'
 
 const ROUNDS = Number(process.env.HILO_TEST_ROUNDS ?? 3)

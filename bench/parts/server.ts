@@ -1,0 +1,220 @@
+/** What a claim costs on the server, beside an empty route and beside one UPDATE per claim; whether memory and a growing ledger change it. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'libsql'
+import pg from 'pg'
+import { type Cluster, createDatabase, runSql, startCluster } from '../../test/server/postgres-cluster.js'
+import type { Context, Part } from '../part.js'
+import { plot } from '../plot.js'
+import { claimer, type Limit, type Load, load, startServer } from '../server.js'
+import type { Setup } from '../server-process.js'
+import { count, figure, table, times } from '../text.js'
+
+const CONNECTIONS = [1, 16, 64, 256]
+const MANY = 1_000
+/** As many as the goals are for. */
+const BUSY = 64
+const FILLING_LIMIT = 10_000
+
+const SYSTEMS = ['SQLite', 'PostgreSQL'] as const
+type System = (typeof SYSTEMS)[number]
+
+interface Limits {
+  warmUp: Limit
+  limit: Limit
+}
+
+interface Places {
+  /** A new, empty one. */
+  setup(system: System): Promise<Setup>
+  cluster: Cluster
+}
+
+export const server: Part = {
+  name: 'server',
+  title: 'Server: what a claim costs',
+  async run(context) {
+    const folder = mkdtempSync(join(tmpdir(), 'hilo-bench-server-'))
+    const cluster = await startCluster({ maxConnections: Math.max(...CONNECTIONS) + 20 })
+    let folders = 0
+    let databases = 0
+    const places: Places = {
+      cluster,
+      setup: async (system) =>
+        system === 'SQLite'
+          ? { dataDir: join(folder, String(folders++)) }
+          : { databaseUrl: await createDatabase(cluster.url, `bench${databases++}`) },
+    }
+    try {
+      await speed(context, places)
+      await growth(context, places)
+      await memory(context, places)
+    } finally {
+      await cluster.remove()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+}
+
+async function speed({ isQuick, print }: Context, places: Places): Promise<void> {
+  const limit = isQuick ? { count: 20 } : { seconds: 4 }
+  const warmUp = { count: isQuick ? 20 : 2 * MANY }
+  const connections = isQuick ? [4] : CONNECTIONS
+  const rows: string[][] = []
+  for (const collections of [1, MANY]) {
+    const title = collections === 1 ? 'one hot collection' : `${count(MANY)} collections`
+    const empty = await served('empty', connections, collections, { warmUp, limit })
+    const bare = await bareUpdates(places.cluster, connections, collections, { warmUp, limit })
+    for (const system of SYSTEMS) {
+      const ours = await served(await places.setup(system), connections, collections, { warmUp, limit })
+      ours.forEach((load, i) => {
+        rows.push([
+          `${system}, ${title}`,
+          String(connections[i]),
+          times(load.perSecond / empty[i]!.perSecond),
+          times(load.perSecond / bare[i]!.perSecond),
+          count(load.perSecond),
+          `${figure(load.p50)} ms`,
+          `${figure(load.p99)} ms`,
+          count(empty[i]!.perSecond),
+          count(bare[i]!.perSecond),
+        ])
+      })
+    }
+  }
+  print(
+    table(['', 'connections', 'of an empty route', 'of bare UPDATEs', 'claims/s', 'p50', 'p99', 'empty route/s', 'bare UPDATEs/s'], rows),
+  )
+}
+
+async function served(setup: Setup, connections: number[], collections: number, { warmUp, limit }: Limits): Promise<Load[]> {
+  const server = await startServer(setup)
+  const loads: Load[] = []
+  for (const each of connections) {
+    const { claim, close } = claimer(server.url, each, collections)
+    // Every collection is there, and the code is compiled.
+    await load(Math.min(each, BUSY), claim, warmUp)
+    loads.push(await load(each, claim, limit))
+    await close()
+  }
+  await server.stop()
+  return loads
+}
+
+/** One `UPDATE … RETURNING` per claim, prepared, in a transaction of its own, on as many connections: what a counter table does without a server. */
+async function bareUpdates({ url }: Cluster, connections: number[], collections: number, { warmUp, limit }: Limits): Promise<Load[]> {
+  await runSql(url, 'CREATE TABLE IF NOT EXISTS counters (tag TEXT PRIMARY KEY, max BIGINT NOT NULL)')
+  await runSql(url, `INSERT INTO counters SELECT 'orders' || i, 0 FROM generate_series(0, ${MANY - 1}) i ON CONFLICT DO NOTHING`)
+  const loads: Load[] = []
+  for (const each of connections) {
+    const clients = Array.from({ length: each }, () => new pg.Client({ connectionString: url }))
+    await Promise.all(clients.map((client) => client.connect()))
+    const free = [...clients]
+    const update = async (number: number) => {
+      const client = free.pop()!
+      await client.query({
+        name: 'next',
+        text: 'UPDATE counters SET max = max + 32 WHERE tag = $1 RETURNING max',
+        values: [`orders${number % collections}`],
+      })
+      free.push(client)
+    }
+    await load(each, update, warmUp)
+    loads.push(await load(each, update, limit))
+    await Promise.all(clients.map((client) => client.end()))
+  }
+  return loads
+}
+
+/** The cost of a claim against the number of grants that the ledger holds already. */
+async function growth({ isQuick, isFull, images, print }: Context, places: Places): Promise<void> {
+  const sizes = isQuick ? [1e3, 1e4] : [1e3, 1e4, 1e5, 1e6, ...(isFull ? [1e7] : [])]
+  const series: { name: System; points: [number, number][] }[] = []
+  for (const system of SYSTEMS) {
+    const points: [number, number][] = []
+    for (const size of sizes) {
+      const setup = await places.setup(system)
+      await fill(setup, size)
+      const server = await startServer(setup)
+      const { claim, close } = claimer(server.url, BUSY, 1)
+      await load(BUSY, claim, { count: 500 })
+      const { perSecond } = await load(BUSY, claim, { count: isQuick ? 100 : FILLING_LIMIT })
+      points.push([size, 1e6 / perSecond])
+      await close()
+      await server.stop()
+    }
+    series.push({ name: system, points })
+  }
+  print(
+    table(
+      [
+        'grants in the ledger',
+        ...SYSTEMS.map((system) => `${system}, beside the smallest`),
+        ...SYSTEMS.map((system) => `${system}, µs per claim`),
+      ],
+      sizes.map((size, i) => [
+        count(size),
+        ...series.map(({ points }) => times(points[i]![1] / points[0]![1])),
+        ...series.map(({ points }) => count(points[i]![1])),
+      ]),
+    ),
+  )
+  writeFileSync(
+    join(images, 'bench-ledger.svg'),
+    plot({
+      title: `A claim, ${BUSY} connections, one hot collection`,
+      x: { label: 'grants in the ledger', isLogarithmic: true },
+      y: { label: 'µs' },
+      series,
+    }),
+  )
+}
+
+/** Makes the tables by starting the server once, and fills them behind its back. */
+async function fill(setup: Setup, size: number): Promise<void> {
+  const server = await startServer(setup)
+  const { claim, close } = claimer(server.url, 1, 1)
+  await claim(0)
+  await close()
+  await server.stop()
+  const { dataDir, databaseUrl } = setup as Exclude<Setup, 'empty'>
+  const columns = `'bench', 'orders0', %claim%, 32 * i + 1, 32 * i + 32, 32 * i + 32, 32, 'A', 0, 0, NULL`
+  const counter = `UPDATE hilo_counters SET max = ${32 * size + 32}, peak = ${32 * size + 32}`
+  if (databaseUrl) {
+    const claims = columns.replace('%claim%', 'gen_random_uuid()::text')
+    await runSql(
+      databaseUrl,
+      `INSERT INTO hilo_grants SELECT substr(md5(i::text), 1, 16), ${claims} FROM generate_series(1, ${size}) i; ${counter}`,
+    )
+    await runSql(databaseUrl, 'VACUUM ANALYZE')
+  } else {
+    const db = new Database(join(dataDir!, 'hilo.db'))
+    const uuid =
+      "lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-8' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))"
+    db.exec(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${size})
+       INSERT INTO hilo_grants SELECT lower(hex(randomblob(8))), ${columns.replace('%claim%', uuid)} FROM n`,
+    )
+    db.exec(`${counter}; PRAGMA wal_checkpoint(TRUNCATE)`)
+    db.close()
+  }
+}
+
+/** What the server's process holds while it grants. */
+async function memory({ isQuick, print }: Context, places: Places): Promise<void> {
+  const claims = isQuick ? 1_000 : 1_000_000
+  const steps = 5
+  const server = await startServer(await places.setup('PostgreSQL'))
+  const { claim, close } = claimer(server.url, BUSY, MANY)
+  await load(BUSY, claim, { count: claims / 50 })
+  const rows: string[][] = []
+  for (let step = 0; step <= steps; step++) {
+    if (step > 0) await load(BUSY, claim, { count: claims / steps })
+    const { heapUsed, rss } = await server.memory()
+    rows.push([count(claims / 50 + (claims / steps) * step), `${figure(heapUsed / 1e6)} MB`, `${figure(rss / 1e6)} MB`])
+  }
+  await close()
+  await server.stop()
+  print(table(['claims so far', 'heap', 'resident'], rows))
+}

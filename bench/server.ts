@@ -1,0 +1,76 @@
+/** Starts a server in a process of its own, puts load on it, and says what came of it. */
+import { fork } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { Pool } from 'undici'
+import type { Memory, Setup } from './server-process.js'
+import { percentile } from './text.js'
+
+export interface BenchServer {
+  url: string
+  /** After a garbage collection. */
+  memory(): Promise<Memory>
+  stop(): Promise<void>
+}
+
+export type Limit = { seconds: number } | { count: number }
+
+export interface Load {
+  perSecond: number
+  /** Milliseconds. */
+  p50: number
+  p99: number
+}
+
+/** One unit of work, `number` of those that were ever begun. */
+export type Work = (number: number) => Promise<void>
+
+export async function startServer(setup: Setup): Promise<BenchServer> {
+  const child = fork(fileURLToPath(new URL('server-process.ts', import.meta.url)), { execArgv: ['--import', 'tsx', '--expose-gc'] })
+  const ask = async <T>(message: { serve: Setup } | 'memory'): Promise<T> => {
+    child.send(message)
+    return (await once(child, 'message'))[0]
+  }
+  return {
+    url: await ask<string>({ serve: setup }),
+    memory: () => ask<Memory>('memory'),
+    async stop() {
+      const ended = once(child, 'exit')
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+/** Many workers at once, each with one piece of work after another, for so long or until so many are done. */
+export async function load(workers: number, work: Work, limit: Limit): Promise<Load> {
+  const latencies: number[] = []
+  let begun = 0
+  const start = performance.now()
+  const isOver = () => ('count' in limit ? begun >= limit.count : performance.now() - start >= limit.seconds * 1_000)
+  const loop = async () => {
+    while (!isOver()) {
+      const before = performance.now()
+      await work(begun++)
+      latencies.push(performance.now() - before)
+    }
+  }
+  await Promise.all(Array.from({ length: workers }, loop))
+  const seconds = (performance.now() - start) / 1_000
+  return { perSecond: latencies.length / seconds, p50: percentile(latencies, 0.5), p99: percentile(latencies, 0.99) }
+}
+
+/** Claims by HTTP, on so many connections that stay open. */
+export function claimer(url: string, connections: number, collections: number): { claim: Work; close(): Promise<void> } {
+  const pool = new Pool(url, { connections, pipelining: 1 })
+  return {
+    async claim(number) {
+      const path = `/databases/bench/hilo/next?tag=orders${number % collections}&claim=${randomUUID()}`
+      const { statusCode, body } = await pool.request({ method: 'GET', path })
+      await body.dump()
+      if (statusCode >= 300) throw new Error(`A claim was answered ${statusCode}.`)
+    },
+    close: () => pool.close(),
+  }
+}

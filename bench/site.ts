@@ -1,0 +1,75 @@
+/** The benches' web site: their pages as an app's bundler makes them, and the HiLo server on the same origin, whose requests are counted. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { getRequestListener } from '@hono/node-server'
+import { rolldown } from 'rolldown'
+import { build, type Rolldown } from 'vite'
+import { createHiloHandler, openLedger } from '../src/server/index.js'
+
+export interface Site {
+  url: string
+  /** Claims that reached the server so far. */
+  claims(): number
+  close(): Promise<void>
+}
+
+const PAGES = fileURLToPath(new URL('pages', import.meta.url))
+const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' }
+
+export async function openSite(): Promise<Site> {
+  const files = await bundlePages()
+  files.set('/package.js', await bundlePackage())
+  const dataDir = mkdtempSync(join(tmpdir(), 'hilo-bench-data-'))
+  const ledger = await openLedger({ dataDir })
+  const hilo = getRequestListener(createHiloHandler({ ledger }))
+  let claims = 0
+  const listener = createServer((request, response) => {
+    const { pathname } = new URL(request.url!, 'http://site')
+    const file = files.get(pathname)
+    if (pathname.endsWith('/hilo/next')) claims++
+    if (file !== undefined) response.setHeader('content-type', TYPES[extname(pathname)] ?? 'application/octet-stream').end(file)
+    else hilo(request, response)
+  })
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    claims: () => claims,
+    async close() {
+      const closed = new Promise((resolve) => listener.close(resolve))
+      listener.closeAllConnections()
+      await closed
+      await ledger.close()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Content of each file, by its path on the site. */
+async function bundlePages(): Promise<Map<string, string | Uint8Array>> {
+  const pages = ['workbench', 'first-id', 'floor'].map((name) => join(PAGES, `${name}.html`))
+  const { output } = (await build({
+    configFile: false,
+    root: PAGES,
+    logLevel: 'warn',
+    build: { write: false, modulePreload: false, rolldownOptions: { input: pages } },
+    worker: { format: 'es' },
+  })) as Rolldown.RolldownOutput
+  return new Map(output.map((file) => [`/${file.fileName}`, file.type === 'chunk' ? file.code : file.source]))
+}
+
+/** The package's entry as one module, without what it loads on demand. */
+async function bundlePackage(): Promise<string> {
+  const bundle = await rolldown({
+    input: fileURLToPath(new URL('../src/index.ts', import.meta.url)),
+    platform: 'browser',
+    external: /worker\/here/,
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+  })
+  const { output } = await bundle.generate({ minify: true })
+  await bundle.close()
+  return output[0].code
+}
