@@ -1,3 +1,6 @@
-/** The library's own worker, which also counts its transactions and tells whoever asks. */
-import './count-transactions.js'
-import '../../src/worker/entry.js'
+/** The library's worker in a file of one's own, which also counts its transactions. */
+import { startWorker } from '../../src/worker/index.js'
+import { countTransactions } from './transactions.js'
+
+countTransactions()
+startWorker()

@@ -1,7 +1,7 @@
 /** The page in which ids are made by the thousand. The benches call it from outside. */
 import { createHilo, type Hilo } from '../../src/index.js'
-import { CHANNEL } from './count-transactions.js'
 import { measureIssuing } from './issuing.js'
+import { sumOfTransactions } from './transactions.js'
 
 declare global {
   interface Window {
@@ -33,22 +33,7 @@ const workbench = {
     return performance.now() - start
   },
 
-  /** Strict transactions that the workers of so many pages have made. */
-  transactions(pages: number): Promise<number> {
-    return new Promise((resolve) => {
-      const channel = new BroadcastChannel(CHANNEL)
-      let sum = 0
-      let left = pages
-      channel.onmessage = ({ data }) => {
-        if (typeof data !== 'number') return
-        sum += data
-        if (--left > 0) return
-        channel.close()
-        resolve(sum)
-      }
-      channel.postMessage('how many?')
-    })
-  },
+  transactions: sumOfTransactions,
 
   /**
    * What it takes the main thread to compile and run a script that was loaded, beside an empty one.
