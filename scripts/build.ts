@@ -18,7 +18,11 @@ interface Bundle {
 
 /** Bundled apart, because a worker is another realm: what page and worker share need not be one file, and the page must not carry more. */
 const BUNDLES: Bundle[] = [
-  { entries: { 'client/index': 'src/index.ts', raven: 'src/raven.ts' }, platform: 'browser', chunks: 'client' },
+  {
+    entries: { 'client/index': 'src/index.ts', raven: 'src/raven.ts', 'source/index': 'src/source/index.ts', textbook: 'src/textbook.ts' },
+    platform: 'browser',
+    chunks: 'client',
+  },
   { entries: { 'worker/here': 'src/worker/here.ts' }, platform: 'browser' },
   { entries: { 'worker/index': 'src/worker/index.ts' }, platform: 'browser' },
   { entries: { 'worker/entry': 'src/worker/entry.ts' }, platform: 'browser' },

@@ -66,13 +66,7 @@ export const GUARDS: Guard[] = [
       },
     ],
   },
-  guard(
-    'H7',
-    'every page has a fresh id',
-    'client/hilo.ts',
-    'readonly #page = uuid(crypto.getRandomValues(new Uint8Array(16)))',
-    "readonly #page = 'page'",
-  ),
+  guard('H7', 'every page has a fresh id', 'client/hilo.ts', 'readonly #page = newId()', "readonly #page = 'page'"),
   guard(
     'H8',
     'an offer leaves the ranges before it is sent',

@@ -3,7 +3,7 @@
  * and turns what the owner reports into a status and events.
  */
 import type { OwnerConfig, Target } from '../core/contract.js'
-import { HiloError } from '../core/errors.js'
+import { fromFailure, HiloError } from '../core/errors.js'
 import { type CollectionRef, checkTag, classOf } from '../core/names.js'
 import { type CheckedOptions, checkCount, checkDatabase, checkOptions, checkTimeout, type HiloOptions } from '../core/options.js'
 import { uuid } from '../core/uuid.js'
@@ -18,6 +18,16 @@ import { type CollectionStatus, type HiloStatus, statusOf, statusOfAll } from '.
 export interface IdOptions extends CallOptions {
   /** Another database than the `database` option's. */
   database?: string
+}
+
+export interface IdentityOptions {
+  /** Another database than the `database` option's. */
+  database?: string
+  /**
+   * Names what the number is for, best the id of the invoice itself: a call that is repeated with the same key, after its answer was lost, a crash,
+   * or on another device, gets the same number. Up to 128 bytes of UTF-8. Default: a new one for each call.
+   */
+  key?: string
 }
 
 /** What each event's `detail` holds. */
@@ -48,7 +58,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
   /** The `database` option's. */
   readonly #home: Map<string, Issuer>
   readonly #reported = new Map<Issuer, { state: CollectionStatus['state']; error: string | undefined }>()
-  readonly #page = uuid(crypto.getRandomValues(new Uint8Array(16)))
+  readonly #page = newId()
   readonly #link: OwnerLink
   readonly #parting: Parting
   readonly #observers = new Set<Promise<Observer>>()
@@ -62,9 +72,10 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     this.#options = checkOptions(options, globalThis.location?.href)
     this.#home = this.#issuersOf(this.#options.database)
     const listed = Object.keys(this.#options.collections).map((tag) => this.#tagOf(tag))
-    const { url, name, timeout, credentials, headers, worker } = this.#options
+    const { url, name, timeout, credentials, headers, worker, source } = this.#options
     const config: OwnerConfig = {
-      url,
+      url: source?.key ?? url,
+      ...(source && { isAsked: true }),
       name,
       page: this.#page,
       timeout,
@@ -84,6 +95,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
         stored: (...change) => {
           for (const observer of this.#observers) observer.then((observe) => observe(...change))
         },
+        claim: (target, claim) => source!.claim(target, claim, timeout),
         changed: (target, view) => this.#issuerOf(target.tag, target.database).see(view),
         spare: (target) => this.#issuerOf(target.tag, target.database).spare(),
       },
@@ -152,6 +164,21 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     const issuer = this.#resolve(collection, options)
     if (this.#closing) throw closed()
     await issuer.reserve(count)
+  }
+
+  /**
+   * The next number of RavenDB's identity of that name (`orders|`), online only: for numbers that may have no gap from allocation, such as a legal
+   * invoice's, taken when it is final. Each costs the server a commit; one that was handed out and not used is a gap.
+   * @throws HiloError `server-unreachable` (at once when offline), `server-refused`, `invalid-response`; try again with the same `key`
+   */
+  async nextIdentity(
+    collection: CollectionRef,
+    { database = this.#options.database, key = newId() }: IdentityOptions = {},
+  ): Promise<number> {
+    if (this.#closing) throw closed()
+    const answer = await this.#link.call('nextIdentity', [checkDatabase(database), this.#tagOf(collection), key], this.#options.timeout)
+    if ('failure' in answer) throw fromFailure(answer.failure)
+    return answer.number
   }
 
   status(): HiloStatus
@@ -336,5 +363,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     this.dispatchEvent(new CustomEvent(type, { detail }))
   }
 }
+
+const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)))
 
 const closed = (): HiloError => new HiloError('closed', 'This Hilo was closed with `close()`; it makes no more ids. Create another one.')

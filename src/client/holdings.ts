@@ -191,7 +191,7 @@ export class Holdings {
   }
 
   #keepsNothing(): boolean {
-    return this.view?.reserve === 0 || this.view?.storage === 'memory'
+    return this.#context.parting.takesBack && (this.view?.reserve === 0 || this.view?.storage === 'memory')
   }
 
   #leaveNotes(notes: Note[]): void {

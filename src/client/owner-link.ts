@@ -7,7 +7,7 @@ import { proxy, wrap } from 'comlink'
 import type { Owner, OwnerCallbacks, OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
 
-type Method = 'exchange' | 'claim' | 'reserve' | 'release' | 'inspect'
+type Method = 'exchange' | 'claim' | 'reserve' | 'release' | 'inspect' | 'nextIdentity'
 
 /** Longer than the storage's own deadlines: whoever has not answered by then does not run any more. */
 const HANG_MS = 8_000

@@ -14,11 +14,14 @@ export class Parting {
   #isOpening = false
   /** `localStorage` keys of notes that are there, as far as this page knows. */
   readonly #stored = new Set<string>()
+  /** Does anybody take ranges back? */
+  readonly takesBack: boolean
   /** Headers of the last request: there is no time to ask for new ones. */
   headers: Record<string, string> = {}
 
   constructor(config: OwnerConfig) {
     this.#config = config
+    this.takesBack = !config.isAsked
     if (config.headers !== 'ask') this.headers = config.headers
   }
 

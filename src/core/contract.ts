@@ -4,7 +4,7 @@
  */
 
 import type { Failure } from './errors.js'
-import type { DeviceState, Exchange, Exchanged, Gaps } from './state.js'
+import type { Claim, DeviceState, Exchange, Exchanged, Gaps, Grant } from './state.js'
 
 /** One collection of one database, with the separator its ids are made with. */
 export interface Target {
@@ -16,8 +16,10 @@ export interface Target {
 }
 
 export interface OwnerConfig {
-  /** Absolute URL of the HiLo server, without a slash at its end. */
+  /** Absolute URL of the HiLo server, without a slash at its end; or the key of the app's own source. */
   url: string
+  /** The app brought a source of its own: the page is asked for ranges, and nothing goes back. */
+  isAsked?: true
   /** Name of the IndexedDB database. */
   name: string
   /** Id of the page instance that is asking (H7). */
@@ -29,10 +31,25 @@ export interface OwnerConfig {
   timeout: number
 }
 
+/**
+ * Another authority than a HiLo server: `nextHiSource` or `documentSource` of `offline-hilo/source`. It runs in the page, which may use any
+ * function of the app's, and it takes nothing back.
+ */
+export interface HiloSource {
+  /** Its ranges are kept under this name, as those of a server are under its URL. */
+  readonly key: string
+  /** @param timeout milliseconds it may take */
+  claim(target: Target, claim: Claim, timeout: number): Promise<Granted>
+}
+
+export type Granted = { grant: Grant } | { failure: Failure }
+
 /** What the owner asks or tells the page. */
 export interface OwnerCallbacks {
   /** Headers of the next request (tokens). */
   headers(): Promise<Record<string, string>>
+  /** A range of the app's own source, where there is one. */
+  claim?(target: Target, claim: Claim): Promise<Granted>
   /** Something changed that this page did not do itself. */
   changed(target: Target, view: View): void
   /** While watched: what is stored was `before`, and is `after`. The same twice: how things stand when the watch begins. */
@@ -86,6 +103,8 @@ export interface Owner {
   inspect(target: Target): Promise<Answer<{ state: DeviceState }>>
   /** Whether the page is told of every change of what is stored, those of other tabs too. */
   watch(isWatched: boolean): void
+  /** A number of RavenDB's identity `name`: one request, never tried again by itself. The same `key` brings the same number. */
+  nextIdentity(database: string, name: string, key: string): Promise<{ number: number } | { failure: Failure }>
   /** `false`: no request until `true` again (an app's own offline switch). */
   setOnline(isOnline: boolean): void
   /** Connectivity, or the kind of storage, may have changed: what waits for a retry is tried now. */

@@ -1,6 +1,7 @@
 /**
  * The options of `createHilo`, and their check: a wrong option is an error that names it, before anything starts.
  */
+import type { HiloSource } from './contract.js'
 import { HiloError } from './errors.js'
 import type { EntityClass, IdParts } from './names.js'
 import { DEFAULT_RESERVE } from './sizes.js'
@@ -21,6 +22,8 @@ export interface HiloOptions {
   reserve?: number
   /** Name of the IndexedDB database. Default `'offline-hilo'`. Instances with the same name share their ranges, in all tabs. */
   name?: string
+  /** Another authority than the HiLo server at `url`: `nextHiSource` or `documentSource` of `offline-hilo/source`. */
+  source?: HiloSource
   /** Sent with every request: an object, or a function that is asked before each (tokens). */
   headers?: Record<string, string> | (() => Record<string, string> | Promise<Record<string, string>>)
   /** As for `fetch`. Default `'same-origin'`. */
@@ -58,6 +61,7 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
   collections: object,
   reserve: count,
   name: text,
+  source: ['made by nextHiSource or documentSource', (value: Partial<HiloSource> | null) => !!value?.claim],
   headers: ['an object or a function', (value: unknown) => typeof value === 'function' || (typeof value === 'object' && value !== null)],
   credentials: ["'omit', 'same-origin' or 'include'", (value: string) => ['omit', 'same-origin', 'include'].includes(value)],
   timeout: ['a number of milliseconds > 0, below 2^31', (value: unknown) => typeof value === 'number' && value > 0 && value < 2 ** 31],
@@ -72,7 +76,7 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
 }
 
 export type CheckedOptions = HiloOptions &
-  Required<Omit<HiloOptions, 'worker' | 'headers' | 'credentials' | 'formatId' | 'url'>> & { url: string }
+  Required<Omit<HiloOptions, 'source' | 'worker' | 'headers' | 'credentials' | 'formatId' | 'url'>> & { url: string }
 
 /**
  * @param base what a relative `url` is resolved against: the page's address

@@ -19,9 +19,15 @@ export function returnUrl(url: string, target: Target, range: Range): string {
   return hiloUrl(url, target, 'return', { tag: target.tag, end: range.to, last: range.from - 1, lease: range.token })
 }
 
-export const checkInUrl = (url: string, database: string): string => `${url}/databases/${encodeURIComponent(database)}/hilo/checkin`
+/** RavenDB answers a repeated `raft-request-id` with the same number. */
+export const identityUrl = (url: string, database: string, name: string, key: string): string =>
+  `${databaseUrl(url, database)}/identity/next?name=${encodeURIComponent(`${name}|`)}&raft-request-id=${encodeURIComponent(key)}`
+
+export const checkInUrl = (url: string, database: string): string => `${databaseUrl(url, database)}/hilo/checkin`
 
 function hiloUrl(url: string, { database }: Target, action: string, query: Record<string, string | number | undefined>): string {
   const pairs = Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : `${key}=${encodeURIComponent(value)}`))
-  return `${url}/databases/${encodeURIComponent(database)}/hilo/${action}?${pairs.join('&')}`
+  return `${databaseUrl(url, database)}/hilo/${action}?${pairs.join('&')}`
 }
+
+const databaseUrl = (url: string, database: string): string => `${url}/databases/${encodeURIComponent(database)}`

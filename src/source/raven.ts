@@ -4,17 +4,16 @@
  */
 import type { OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
-import { checkInUrl, nextUrl, returnUrl } from '../core/requests.js'
+import { checkInUrl, identityUrl, nextUrl, returnUrl } from '../core/requests.js'
 import type { Grant } from '../core/state.js'
 import type { CheckInAnswer, NextAnswer } from '../core/wire.js'
+import { type GetHeaders, refusal, unreachable } from './http.js'
 import type { Source } from './source.js'
-
-export type GetHeaders = () => Promise<Record<string, string>> | Record<string, string>
 
 export function ravenSource(
   { url, timeout, credentials }: Pick<OwnerConfig, 'url' | 'timeout' | 'credentials'>,
   headers: GetHeaders,
-): Source {
+): Required<Source> {
   async function request(method: string, address: string, json?: unknown): Promise<string> {
     const signal = AbortSignal.timeout(timeout)
     const expired = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
@@ -32,12 +31,7 @@ export function ravenSource(
       })
       body = await response.text()
     } catch (error) {
-      const what = signal.aborted ? `did not answer within ${timeout} ms` : 'could not be reached'
-      throw new HiloError('server-unreachable', `${url} ${what}. Ids go on while this device has some; the claim is tried again.`, {
-        cause: error,
-        // Who has just waited in vain need not make the next caller wait, too.
-        ...(signal.aborted && { retryAfter: timeout }),
-      })
+      throw unreachable(url, timeout, signal, error)
     }
     if (!response.ok) throw refusal(response, body, url)
     return body
@@ -48,6 +42,7 @@ export function ravenSource(
     giveBack: async (target, range) => {
       await request('PUT', returnUrl(url, target, range))
     },
+    nextIdentity: async (database, name, key) => readIdentity(await request('POST', identityUrl(url, database, name, key)), url),
     checkIn: async (target, check) => readCheckIn(await request('POST', checkInUrl(url, target.database), check), url),
   }
 }
@@ -74,6 +69,13 @@ function readGrant(body: string, url: string): Grant {
 }
 
 /** @throws HiloError `invalid-response` */
+function readIdentity(body: string, url: string): number {
+  const { NewIdentityValue: value } = readJson<{ NewIdentityValue: number }>(body, url)
+  if (!Number.isSafeInteger(value)) throw invalid(url, 'NewIdentityValue is no whole number below 2^53', body)
+  return value!
+}
+
+/** @throws HiloError `invalid-response` */
 function readCheckIn(body: string, url: string): CheckInAnswer {
   const { leases } = readJson<CheckInAnswer>(body, url)
   const isFate = (fate: CheckInAnswer['leases'][number]) =>
@@ -97,31 +99,4 @@ function invalid(url: string, why: string, body: string): HiloError {
     'invalid-response',
     `${url} answered with something that is no HiLo answer: ${why}. It began: ${JSON.stringify(body.slice(0, 120))}. Nothing was taken; check that the URL is a HiLo server's.`,
   )
-}
-
-function refusal(response: Response, body: string, url: string): HiloError {
-  const { status } = response
-  const advice =
-    status === 401 || status === 403
-      ? 'Check `headers` and `credentials`, and that the server allows this origin and user.'
-      : status === 404
-        ? 'Check `url` and `database`: no HiLo server answers there.'
-        : status === 429 || status >= 500
-          ? 'It is asked again later; ids go on while this device has some.'
-          : 'The request will be refused again until its cause is removed.'
-  const seconds = Number(response.headers.get('Retry-After'))
-  return new HiloError('server-refused', `${url} answered ${status}${reason(body)}. ${advice}`, {
-    status,
-    ...(seconds > 0 && { retryAfter: seconds * 1000 }),
-  })
-}
-
-/** What the server itself says was wrong. */
-function reason(body: string): string {
-  try {
-    const { Message } = JSON.parse(body)
-    return typeof Message === 'string' ? `: ${Message.slice(0, 300)}` : ''
-  } catch {
-    return ''
-  }
 }

@@ -14,12 +14,18 @@ export interface Source {
   claim(target: Target, claim: Claim): Promise<Grant>
   /**
    * Gives a range back whose numbers nobody here uses any more. Without a token it must be called at most once (H8).
+   * Absent: this authority takes nothing back, and what was claimed stays on the device.
    * @throws HiloError as `claim`
    */
-  giveBack(target: Target, range: Range): Promise<void>
+  giveBack?(target: Target, range: Range): Promise<void>
   /**
-   * Shows the tokens of all grants that this device holds numbers of. Only called when there are some.
+   * Shows the tokens of all grants that this device holds numbers of. Only called when there are some: absent where no grant has one.
    * @throws HiloError as `claim`
    */
-  checkIn(target: Target, request: CheckInRequest): Promise<CheckInAnswer>
+  checkIn?(target: Target, request: CheckInRequest): Promise<CheckInAnswer>
+  /**
+   * The next number of an identity; the same `key` brings the same number.
+   * @throws HiloError as `claim`
+   */
+  nextIdentity?(database: string, name: string, key: string): Promise<number>
 }

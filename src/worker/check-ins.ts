@@ -95,7 +95,7 @@ export class CheckIns {
     if (request.id === newId) this.#begun = newId
     let answer: CheckInAnswer
     try {
-      answer = await this.#session.source.checkIn(this.#target, request)
+      answer = await this.#session.source.checkIn!(this.#target, request)
     } catch (error) {
       const failure = toFailure(error, 'storage-failed')
       // Only a refusal says that no token was swapped; in any other case the same request has to bring the same answer again.

@@ -10,7 +10,7 @@ import { isLow } from '../core/sizes.js'
 import { type DeviceState, type Exchange, type Exchanged, emptyState } from '../core/state.js'
 import { readState } from '../core/stored.js'
 import { bury, pagesOf } from '../core/write-off.js'
-import type { StoreKey } from '../store/store.js'
+import type { DeviceStore, StoreKey } from '../store/store.js'
 import { CheckIns } from './check-ins.js'
 import { Claims, SWITCHED_OFF } from './claims.js'
 import type { Session, Update } from './session.js'
@@ -49,15 +49,19 @@ export class OwnedCollection {
     const lockName = `offline-hilo ${name}`
     const update: Update = (change) => this.#update(change)
     const tell = () => this.#tell()
-    this.#claims = new Claims(world, session, target, `${lockName} claim`, update, tell)
+    this.#claims = new Claims(world, session, target, `${lockName} claim`, update, () => {
+      // The authority may have granted less than was asked for.
+      if (!this.#claims.failure) this.#topUp()
+      tell()
+    })
     this.#checkIns = new CheckIns(world, session, target, `${lockName} check-in`, update, tell)
   }
 
   exchange(request: Exchange): Promise<Answer<Exchanged>> {
     return this.#answer(async () => {
-      const { isDurable } = await this.#session.store
+      const store = await this.#session.store
       const { pages, ...given } = await this.#update((state, reserve) => {
-        const { state: next, ...answer } = exchange(state, request, isDurable ? reserve : 0)
+        const { state: next, ...answer } = exchange(state, request, this.#keep(store, reserve))
         return [next, { ...answer, pages: pagesOf(next) }]
       })
       if (request.want > 0) this.#isReleased = false
@@ -95,16 +99,17 @@ export class OwnedCollection {
       if (!this.#session.isOnline()) return { failure: SWITCHED_OFF }
       this.#isReleased = true
       await this.#claims.finish()
+      const { source } = this.#session
       await this.#checkIns.apart(async () => {
         const offers = await this.#update((state) => {
           const { reserve: _, ...settled } = takeBack(settle(state, notes), page, ids)
-          const aside = setAside(settled, page, id, 0)
+          const aside = setAside(settled, page, id, source.giveBack ? 0 : Number.POSITIVE_INFINITY)
           // Sent from here on, as far as anyone can know (H8).
           const sent = aside.offers.map((offer) => ({ lease: offer.id, next: offer.range.from, givenBack: true as const }))
           return [settle(aside.state, sent), aside.offers]
         })
         // Highest first: the server's counter can only step back from its end. One that fails is not sent again.
-        for (const { range } of offers.reverse()) await this.#session.source.giveBack(this.#target, range).catch(() => {})
+        for (const { range } of offers.reverse()) await source.giveBack!(this.#target, range).catch(() => {})
       })
       this.#checkIns.hurry()
       return {}
@@ -160,6 +165,12 @@ export class OwnedCollection {
       ...(failure && { failure }),
       ...(isReachable !== undefined && { isReachable }),
     }
+  }
+
+  /** How many numbers are kept when the surplus is set aside to go back. */
+  #keep({ isDurable }: DeviceStore, reserve: number): number {
+    if (!this.#session.source.giveBack) return Number.POSITIVE_INFINITY
+    return isDurable ? reserve : 0
   }
 
   async #answer<T>(work: () => Promise<T | { failure: Failure }>): Promise<Answer<T>> {
@@ -219,7 +230,7 @@ export class OwnedCollection {
       const seen: Seen = {
         free: total(ranges),
         reserve,
-        surplus: store.isDurable ? surplus(state, reserve) : 0,
+        surplus: store.isDurable ? surplus(state, this.#keep(store, reserve)) : 0,
         gaps,
         ...(checkedIn !== undefined && { checkedIn }),
       }

@@ -3,8 +3,10 @@
  * It has no globals; everything it touches comes in as its {@link World}, so that a simulation runs the same code.
  */
 import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '../core/contract.js'
-import { HiloError } from '../core/errors.js'
+import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
+import type { Source } from '../source/source.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
+import { SWITCHED_OFF } from './claims.js'
 import { OwnedCollection } from './collection.js'
 import type { Session } from './session.js'
 import type { World } from './world.js'
@@ -31,10 +33,9 @@ export function createOwner(world: World): Owner {
     )
     const session: Session = {
       store,
-      source: world.createSource(
-        config,
-        config.headers === 'ask' ? () => callbacks.headers() : () => config.headers as Record<string, string>,
-      ),
+      source: config.isAsked
+        ? pageSource(callbacks)
+        : world.createSource(config, config.headers === 'ask' ? () => callbacks.headers() : () => config.headers as Record<string, string>),
       storageKind: () => storage,
       isOnline: () => isOnline,
       isWatched: () => isWatched,
@@ -80,6 +81,15 @@ export function createOwner(world: World): Owner {
       isWatched = watched
       for (const each of collections.values()) each.look()
     },
+    async nextIdentity(database, name, key) {
+      if (!isOnline) return { failure: SWITCHED_OFF }
+      const { source } = opened!.session
+      try {
+        return source.nextIdentity ? { number: await source.nextIdentity(database, name, key) } : { failure: NO_IDENTITIES }
+      } catch (error) {
+        return { failure: toFailure(error, 'invalid-response') }
+      }
+    },
     setOnline(online) {
       isOnline = online
       if (online) for (const each of collections.values()) each.hurry()
@@ -90,3 +100,17 @@ export function createOwner(world: World): Owner {
     },
   }
 }
+
+const NO_IDENTITIES: Failure = {
+  code: 'invalid-argument',
+  message: 'Identities come from a HiLo server; `source` is none.',
+}
+
+/** The app's own source, which lives in the page. */
+const pageSource = (callbacks: OwnerCallbacks): Source => ({
+  async claim(target, claim) {
+    const answer = await callbacks.claim!(target, claim)
+    if ('failure' in answer) throw fromFailure(answer.failure)
+    return answer.grant
+  },
+})

@@ -1,0 +1,60 @@
+/** What the sources that speak HTTP share: how a request that went wrong becomes a `HiloError` that says what to do. */
+import type { Granted } from '../core/contract.js'
+import { HiloError, toFailure } from '../core/errors.js'
+import type { Grant } from '../core/state.js'
+
+export type GetHeaders = () => Promise<Record<string, string>> | Record<string, string>
+
+/** No answer came; if because `signal` ended the wait, after `timeout` milliseconds. */
+export function unreachable(url: string, timeout: number, signal: AbortSignal, cause: unknown): HiloError {
+  const what = signal.aborted ? `did not answer within ${timeout} ms` : 'could not be reached'
+  return new HiloError('server-unreachable', `${url} ${what}. Ids go on while this device has some; the claim is tried again.`, {
+    cause,
+    // Who has just waited in vain need not make the next caller wait, too.
+    ...(signal.aborted && { retryAfter: timeout }),
+  })
+}
+
+/** What `work` comes to within `timeout` milliseconds; what comes later is dropped, which is a gap at most. */
+export function within<T>(timeout: number, what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const signal = AbortSignal.timeout(timeout)
+  const tooLate = new Promise<never>((_, reject) =>
+    signal.addEventListener('abort', () => reject(unreachable(what, timeout, signal, signal.reason))),
+  )
+  return Promise.race([work(signal), tooLate])
+}
+
+/** As the answer to the owner: a failure crosses to it as plain data. */
+export const granted = (work: Promise<Grant>): Promise<Granted> =>
+  work.then(
+    (grant) => ({ grant }),
+    (error) => ({ failure: toFailure(error, 'server-unreachable') }),
+  )
+
+/** The answer is a no. */
+export function refusal(response: Response, body: string, url: string): HiloError {
+  const { status } = response
+  const advice =
+    status === 401 || status === 403
+      ? 'Check `headers` and `credentials`, and that the server allows this origin and user.'
+      : status === 404
+        ? 'Check `url` and `database`: no HiLo server answers there.'
+        : status === 429 || status >= 500
+          ? 'It is asked again later; ids go on while this device has some.'
+          : 'The request will be refused again until its cause is removed.'
+  const seconds = Number(response.headers.get('Retry-After'))
+  return new HiloError('server-refused', `${url} answered ${status}${reason(body)}. ${advice}`, {
+    status,
+    ...(seconds > 0 && { retryAfter: seconds * 1000 }),
+  })
+}
+
+/** What the server itself says was wrong. */
+function reason(body: string): string {
+  try {
+    const { Message } = JSON.parse(body)
+    return typeof Message === 'string' ? `: ${Message.slice(0, 300)}` : ''
+  } catch {
+    return ''
+  }
+}
