@@ -1,0 +1,174 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Target } from '../../src/core/contract.js'
+import { HiloError } from '../../src/core/errors.js'
+import { type NextHiOptions, nextHiSource } from '../../src/source/index.js'
+import { newShop, type Shop } from '../support/shop.js'
+
+const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+const claimOf = (lastMax = 0) => ({ id: 'c1', lastBatchSize: 32, lastMax })
+const LONG = 60_000
+
+const answerTo = (options: NextHiOptions, lastMax = 0, timeout = LONG) => nextHiSource(options).claim(target, claimOf(lastMax), timeout)
+const spanOf = async (options: NextHiOptions, lastMax = 0) => {
+  const answer = await answerTo(options, lastMax)
+  if ('failure' in answer) throw new Error(answer.failure.message)
+  return [answer.grant.range.from, answer.grant.range.to]
+}
+
+describe('a hi', () => {
+  test('stands for the ids hi × maxLo + lo, under the collection and its separator', async () => {
+    const nextHi = vi.fn(() => 2)
+    expect(await answerTo({ nextHi, maxLo: 1000 })).toEqual({
+      grant: { range: { from: 2000, to: 2999, prefix: 'orders/', serverTag: '' } },
+    })
+    expect(nextHi).toHaveBeenCalledWith('orders', 'Shop')
+  })
+
+  test('of 0 begins with id 0, or with firstId', async () => {
+    expect(await spanOf({ nextHi: () => 0, maxLo: 10 })).toEqual([0, 9])
+    expect(await spanOf({ nextHi: () => 0, maxLo: 10, firstId: 1 })).toEqual([1, 9])
+  })
+
+  test('all of whose ids are below firstId is passed over', async () => {
+    let hi = 0
+    expect(await spanOf({ nextHi: () => hi++, maxLo: 10, firstId: 25 })).toEqual([25, 29])
+    hi = 0
+    expect(await spanOf({ nextHi: () => hi++, maxLo: 1, firstId: 1 })).toEqual([1, 1])
+  })
+
+  test('of a counter that stands still is not waited for for ever', async () => {
+    expect(await answerTo({ nextHi: () => 0, maxLo: 10, firstId: 25 })).toMatchObject({ failure: { code: 'invalid-response' } })
+  })
+
+  test.each([[-1], [0.5], ['2'], [undefined], [Number.NaN]])('of %s is refused', async (hi) => {
+    expect(await answerTo({ nextHi: () => hi as number, maxLo: 10 })).toMatchObject({
+      failure: { code: 'invalid-response', message: expect.stringContaining('no whole number') },
+    })
+  })
+
+  test('that is not above what this device has seen is refused: its ids would be made again', async () => {
+    expect(await answerTo({ nextHi: () => 2, maxLo: 10 }, 29)).toMatchObject({
+      failure: { code: 'invalid-response', message: expect.stringContaining('went backwards') },
+    })
+    expect(await answerTo({ nextHi: () => 2, maxLo: 10 }, 21)).toMatchObject({ failure: { code: 'invalid-response' } })
+    expect(await spanOf({ nextHi: () => 3, maxLo: 10 }, 29)).toEqual([30, 39])
+  })
+
+  test('whose ids pass 2^53−1 is refused', async () => {
+    expect(await answerTo({ nextHi: () => 2 ** 52, maxLo: 10 })).toMatchObject({ failure: { code: 'unsafe-range' } })
+  })
+})
+
+describe('a nextHi', () => {
+  test('that throws is asked again later', async () => {
+    const answer = await answerTo({ nextHi: () => Promise.reject(new Error('no network')), maxLo: 10 })
+    expect(answer).toMatchObject({ failure: { code: 'server-unreachable', message: expect.stringContaining('no network') } })
+  })
+
+  test('may say itself what went wrong', async () => {
+    const nextHi = () => Promise.reject(new HiloError('server-refused', 'Sign in first.', { status: 401 }))
+    expect(await answerTo({ nextHi, maxLo: 10 })).toEqual({ failure: { code: 'server-refused', message: 'Sign in first.', status: 401 } })
+  })
+
+  test('that never answers is given up on', async () => {
+    const answer = await answerTo({ nextHi: () => new Promise<number>(() => {}), maxLo: 10 }, 0, 20)
+    expect(answer).toMatchObject({ failure: { code: 'server-unreachable', message: expect.stringContaining('within 20 ms') } })
+  })
+})
+
+test.each<[string, object]>([
+  ['maxLo 0', { maxLo: 0 }],
+  ['a negative maxLo', { maxLo: -1 }],
+  ['a maxLo that is no whole number', { maxLo: 1.5 }],
+  ['no maxLo', { maxLo: undefined }],
+  ['a firstId that is no whole number', { firstId: 0.5 }],
+  ['a negative firstId', { firstId: -1 }],
+  ['maxLo 1 without a firstId: nobody could tell whether id 0 was made', { maxLo: 1 }],
+  ['no function', { nextHi: 7 }],
+])('%s is refused', (_, wrong) => {
+  expect(() => nextHiSource({ nextHi: () => 0, maxLo: 10, ...wrong })).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
+})
+
+describe('as the source of a page', () => {
+  let shop: Shop
+  beforeEach(async () => {
+    shop = await newShop()
+  })
+  afterEach(() => shop.close())
+
+  const counter = () => {
+    let hi = 0
+    return vi.fn(async () => hi++)
+  }
+
+  test('three lines do: ids begin where the counter does, and no HiLo server is asked', async () => {
+    const { hilo } = shop.open({ source: nextHiSource({ nextHi: counter(), maxLo: 100 }) })
+    expect(await hilo.nextIds('orders', 3)).toEqual(['orders/0', 'orders/1', 'orders/2'])
+    expect(await hilo.nextNumber('orders')).toBe(3)
+    expect(shop.requests).toEqual([])
+  })
+
+  test('collections are counted apart where nextHi does', async () => {
+    const his: Record<string, number> = { orders: 7, lines: 3 }
+    const { hilo } = shop.open({ source: nextHiSource({ nextHi: (collection) => his[collection]!++, maxLo: 10 }) })
+    expect([await hilo.nextNumber('orders'), await hilo.nextNumber('lines')]).toEqual([70, 30])
+  })
+
+  test('a burst takes as many hi as it needs, and no id twice', async () => {
+    const nextHi = counter()
+    const { hilo } = shop.open({ source: nextHiSource({ nextHi, maxLo: 10 }) })
+    const numbers = (await Promise.all(Array.from({ length: 300 }, () => hilo.nextNumber('orders')))).sort((a, b) => a - b)
+    expect(numbers).toEqual(Array.from({ length: 300 }, (_, i) => i))
+  })
+
+  test('the device fills up in the background, one hi after the other', async () => {
+    const nextHi = counter()
+    const { hilo } = shop.open({ reserve: 100, source: nextHiSource({ nextHi, maxLo: 10 }) })
+    await hilo.nextId('orders')
+    await vi.waitFor(() => expect(hilo.status('orders').available).toBeGreaterThanOrEqual(50))
+    await hilo.reserve('orders', 200)
+    expect(hilo.status('orders').available).toBeGreaterThanOrEqual(200)
+  })
+
+  test('nothing is given back: not what exceeds the reserve, not when the page goes, not on sign-out', async () => {
+    const nextHi = counter()
+    const options = { reserve: 0, source: nextHiSource({ nextHi, maxLo: 100 }) }
+    const { hilo, page } = shop.open(options)
+    await hilo.nextIds('orders', 5)
+    await hilo.release()
+    expect(hilo.status('orders').available).toBe(95)
+    expect(await hilo.nextNumber('orders')).toBe(5)
+    page.leave()
+    const next = shop.open(options).hilo
+    expect(await next.nextNumber('orders')).toBe(6)
+    expect(nextHi).toHaveBeenCalledTimes(1)
+    expect(shop.requests).toEqual([])
+  })
+
+  test('a failing nextHi leaves ids that there are; when it works again, they go on', async () => {
+    const nextHi = counter()
+    const { hilo } = shop.open({ source: nextHiSource({ nextHi, maxLo: 10 }) })
+    nextHi.mockRejectedValueOnce(new Error('no network'))
+    await expect(hilo.nextId('orders')).rejects.toMatchObject({ code: 'exhausted', message: expect.stringContaining('no network') })
+    expect(await hilo.nextId('orders')).toBe('orders/0')
+  })
+
+  test('a hi that comes again is never issued, in another page neither', async () => {
+    const open = () => shop.open({ source: nextHiSource({ nextHi: () => 4, maxLo: 10 }) })
+    const { hilo, page } = open()
+    expect(await hilo.nextIds('orders', 10)).toHaveLength(10)
+    await expect(hilo.nextId('orders')).rejects.toMatchObject({ code: 'invalid-response' })
+    page.leave()
+    await expect(open().hilo.nextId('orders')).rejects.toMatchObject({ code: 'invalid-response' })
+  })
+
+  test('ranges of a server are not mixed with those of a source', async () => {
+    expect(await shop.open().hilo.nextId('orders')).toBe('orders/1-A')
+    expect(await shop.open({ source: nextHiSource({ nextHi: () => 3, maxLo: 10 }) }).hilo.nextId('orders')).toBe('orders/30')
+  })
+
+  test('identities are refused: they are a HiLo server’s', async () => {
+    const { hilo } = shop.open({ source: nextHiSource({ nextHi: () => 3, maxLo: 10 }) })
+    await expect(hilo.nextIdentity('orders')).rejects.toMatchObject({ code: 'invalid-argument' })
+  })
+})
