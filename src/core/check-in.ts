@@ -18,7 +18,7 @@ const REST_MS = 60_000
 export function isCheckInDue(state: DeviceState, date: number): boolean {
   const isFateUnknown = state.offers.some((offer) => offer.isSent && offer.range.token)
   const isRecent = state.checkedIn !== undefined && Math.abs(date - state.checkedIn) < REST_MS
-  return isFateUnknown || (!isRecent && everything(state).some((range) => range.token))
+  return isFateUnknown || (!isRecent && (everything(state).some((range) => range.token) || state.grants.length > 0))
 }
 
 /** The request to send, stored before it is sent: the pending one, or a new one. Undefined when nothing held has a token. */
@@ -26,8 +26,9 @@ export function beginCheckIn(state: DeviceState, id: string): { state: DeviceSta
   if (state.checkIn) return { state, request: state.checkIn }
   const next = new Map<string, number>()
   for (const { token, from } of everything(state)) if (token) next.set(token, Math.min(from, next.get(token) ?? from))
-  if (next.size === 0) return { state }
-  const request = { id, leases: [...next].slice(0, MAX_LEASES).map(([lease, lowest]) => ({ lease, next: lowest })) }
+  const spent = state.grants.filter((token) => !next.has(token))
+  if (next.size + spent.length === 0) return { state }
+  const request = { id, leases: [...next].slice(0, MAX_LEASES).map(([lease, lowest]) => ({ lease, next: lowest })), spent }
   return { state: { ...state, checkIn: request }, request }
 }
 
@@ -41,7 +42,7 @@ export function applyCheckIn(state: DeviceState, id: string, answer: CheckInAnsw
       if (!fate || 'unknown' in fate) return applied
       return 'superseded' in fate ? dropForked(applied, lease) : renew(applied, lease, fate.lease, fate.high)
     },
-    { ...rest, checkedIn: date },
+    { ...rest, grants: state.grants.filter((token) => !checkIn.spent?.includes(token)), checkedIn: date },
   )
 }
 
@@ -76,6 +77,7 @@ function renew(state: DeviceState, token: string, newToken: string, high: number
       return size(range) > 0 ? { ...lease, range } : []
     }),
     offers: state.offers.filter(({ range }) => !isOurs(range)),
+    grants: state.grants.map((other) => (other === token ? newToken : other)),
   }
 }
 

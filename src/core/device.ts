@@ -11,6 +11,9 @@ import type { Claim, DeviceState, Exchange, Exchanged, ExchangeNote, Grant, Leas
 
 import { writeOffOldest } from './write-off.js'
 
+/** What of older grants was issued, the server is not told: they count as outstanding there until it forgets who holds them. */
+const MAX_GRANTS = 32
+
 /** Settles every note whose lease is still outstanding; a lease is settled once, whichever copy of its note comes first (H5). */
 export function settle(state: DeviceState, notes: readonly Note[]): DeviceState {
   return notes.filter(isNote).reduce((settled, note) => {
@@ -128,6 +131,7 @@ export function addGrant(state: DeviceState, claimId: string, { range, last }: G
     offers: state.offers.filter((offer) => !overlaps(offer.range, range)),
     serverTag: range.serverTag,
     ...(last && { last }),
+    grants: range.token ? [...state.grants, range.token].slice(-MAX_GRANTS) : state.grants,
   }
 }
 

@@ -51,6 +51,8 @@ export interface DeviceState {
   /** Highest number a page may have issued. */
   issued: number
   gaps: Gaps
+  /** Tokens of the newest grants of which the server was not told yet that every number is issued. */
+  grants: string[]
   /** The check-in that was or will be sent, kept until its answer is stored. */
   checkIn?: CheckInRequest
   /** When the last one was answered, by this device's clock. */
@@ -111,4 +113,5 @@ export const emptyState = (): DeviceState => ({
   offers: [],
   issued: 0,
   gaps: { crash: 0, giveBack: 0, fork: 0 },
+  grants: [],
 })

@@ -11,7 +11,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
   if (stored === undefined) return { state: emptyState() }
   if (!isObject(stored)) return { refused: 'it is not an object' }
   if (stored.version !== STATE_VERSION) return { refused: `its version is ${String(stored.version)}, this package knows ${STATE_VERSION}` }
-  const { ranges, leases, offers, claim, reserve, last, serverTag, issued, gaps, checkIn, checkedIn } = stored
+  const { ranges, leases, offers, claim, reserve, last, serverTag, issued, gaps, grants, checkIn, checkedIn } = stored
   const isSound =
     isListOf(ranges, isRange) &&
     isListOf(leases, hasIdAndRange) &&
@@ -24,7 +24,11 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     isObject(gaps) &&
     [gaps.crash, gaps.giveBack, gaps.fork].every(isCount) &&
     (checkIn === undefined ||
-      (isObject(checkIn) && isText(checkIn.id) && isListOf(checkIn.leases, (each) => isText(each.lease) && isCount(each.next)))) &&
+      (isObject(checkIn) &&
+        isText(checkIn.id) &&
+        isListOf(checkIn.leases, (each) => isText(each.lease) && isCount(each.next)) &&
+        (checkIn.spent === undefined || isTexts(checkIn.spent)))) &&
+    isTexts(grants) &&
     (checkedIn === undefined || typeof checkedIn === 'number')
   if (!isSound) return { refused: 'fields are missing or have the wrong type' }
 
@@ -43,6 +47,7 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 const isListOf = (value: unknown, isItem: (item: Fields) => boolean): boolean =>
   Array.isArray(value) && value.every((item) => isObject(item) && isItem(item))
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText)
 const hasIdAndRange = (item: Fields): boolean => isText(item.id) && isObject(item.range) && isRange(item.range)
 const isRange = (range: Fields | Range): boolean =>
   isCount(range.from) &&

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { applyCheckIn, beginCheckIn, dropCheckIn, isCheckInDue } from '../../src/core/check-in.js'
-import { type DeviceState, emptyState } from '../../src/core/state.js'
+import { addGrant, exchange, settle } from '../../src/core/device.js'
+import { type DeviceState, type Exchange, emptyState } from '../../src/core/state.js'
 import { range } from '../support/ranges.js'
 
 const t1 = { token: 't1' }
@@ -29,6 +30,7 @@ describe('a check-in', () => {
         { lease: 't1', next: 1 },
         { lease: 't2', next: 40 },
       ],
+      spent: [],
     })
   })
 
@@ -44,6 +46,39 @@ describe('a check-in', () => {
   test('shows at most 100 tokens at a time', () => {
     const ranges = Array.from({ length: 120 }, (_, i) => range(10 * i, 10 * i + 4, { token: `t${i}` }))
     expect(beginCheckIn({ ...emptyState(), ranges }, 'k1').request!.leases).toHaveLength(100)
+  })
+
+  describe('tells which grants are spent', () => {
+    const grant = (state: DeviceState, token: string, from: number) =>
+      addGrant({ ...state, claim: { id: token, lastBatchSize: 32, lastMax: 0 } }, token, { range: range(from, from + 7, { token }) })
+    const used: Exchange = { page: 'page1', id: 'page1:0', want: 8, notes: [], cuts: [], takeBack: [], offer: false }
+    const issuedWhole = { lease: 'page1:0.0', next: 9 }
+
+    test('when nothing of them is held any more, once', () => {
+      const both = grant(grant(emptyState(), 't1', 1), 't2', 9)
+      const leased = exchange(both, used, 0).state
+      expect(beginCheckIn(leased, 'k1').request).toMatchObject({ spent: [] })
+      const { state, request } = beginCheckIn(settle(leased, [issuedWhole]), 'k1')
+      expect(request).toEqual({ id: 'k1', leases: [{ lease: 't2', next: 9 }], spent: ['t1'] })
+      const told = applyCheckIn(state, 'k1', { leases: [{ lease: 't3', high: 16 }] }, 5000)
+      expect(beginCheckIn(told, 'k2').request).toEqual({ id: 'k2', leases: [{ lease: 't3', next: 9 }], spent: [] })
+      const end = beginCheckIn({ ...told, ranges: [] }, 'k3')
+      expect(end.request).toEqual({ id: 'k3', leases: [], spent: ['t3'] })
+      expect(beginCheckIn(applyCheckIn(end.state, 'k3', { leases: [] }, 6000), 'k4').request).toBeUndefined()
+    })
+
+    test('is due when there is nothing else to tell', () => {
+      const state = settle(exchange(grant(emptyState(), 't1', 1), used, 0).state, [issuedWhole])
+      expect(isCheckInDue(state, 0)).toBe(true)
+      const told = applyCheckIn(beginCheckIn(state, 'k1').state, 'k1', { leases: [] }, 0)
+      expect(isCheckInDue(told, 100_000)).toBe(false)
+    })
+
+    test('of the newest grants only: the list stays short', () => {
+      const tokens = Array.from({ length: 40 }, (_, i) => `t${i}`)
+      const state = tokens.reduce((before, token, i) => grant(before, token, 8 * i + 1), emptyState())
+      expect(beginCheckIn({ ...state, ranges: [] }, 'k1').request!.spent).toEqual(tokens.slice(8))
+    })
   })
 
   test('brings back a give-back that had not arrived, under the new token, so that it can never arrive', () => {

@@ -16,7 +16,8 @@ const sound: DeviceState = {
   last: { size: 64, at: 'then' },
   serverTag: 'A',
   issued: 16,
-  checkIn: { id: 'k', leases: [{ lease: 't', next: 1 }] },
+  grants: ['t', 's'],
+  checkIn: { id: 'k', leases: [{ lease: 't', next: 1 }], spent: ['s'] },
   checkedIn: 1_763_709_000_000,
 }
 
@@ -81,6 +82,8 @@ describe('a stored record', () => {
     ['gaps', { crash: 0, giveBack: 0, fork: -1 }],
     ['checkIn', { id: 'k', leases: [{ lease: 't' }] }],
     ['checkIn', { id: 'k' }],
+    ['checkIn', { id: 'k', leases: [], spent: [1] }],
+    ['grants', ['t', 1]],
     ['checkedIn', 'yesterday'],
   ])('whose %s were edited into %j is refused', (field, value) => {
     expect(refused({ ...sound, [field]: value })).toContain('wrong type')

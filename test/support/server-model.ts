@@ -4,10 +4,17 @@ import { type Range, size } from '../../src/core/range.js'
 import type { Claim, Grant } from '../../src/core/state.js'
 import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
 
+interface Lease {
+  from: number
+  to: number
+  /** The lowest number that is not known to be issued. */
+  next: number
+}
+
 export class ServerModel {
   readonly hasTokens: boolean
   #max = 0
-  readonly #leases = new Map<string, { from: number; to: number }>()
+  readonly #leases = new Map<string, Lease>()
   readonly #claims = new Map<string, Grant>()
   readonly #checkIns = new Map<string, CheckInAnswer>()
   readonly #free: { from: number; to: number }[] = []
@@ -21,7 +28,7 @@ export class ServerModel {
     const before = this.#claims.get(claim.id)
     if (before && this.hasTokens) return before
     const range = this.#free.pop() ?? this.#advance(claim.lastMax, count)
-    const token = this.hasTokens ? this.#newToken(range) : undefined
+    const token = this.hasTokens ? this.#newToken({ ...range, next: range.from }) : undefined
     const grant = { range: { ...range, prefix: 'orders/', serverTag: 'A', ...(token && { token }) } }
     this.#claims.set(claim.id, grant)
     return grant
@@ -34,16 +41,24 @@ export class ServerModel {
       return true
     }
     const lease = this.#leases.get(token)
-    if (!lease || lease.to !== to || from < lease.from) return false
+    if (!lease || lease.to !== to || from < lease.next) return false
     lease.to = from - 1
     this.#free.push({ from, to })
     return true
   }
 
-  checkIn({ id, leases }: CheckInRequest): CheckInAnswer {
+  /** What was told to be issued does not come back. */
+  checkIn({ id, leases, spent = [] }: CheckInRequest): CheckInAnswer {
+    for (const token of spent) this.#tell(token, Number.POSITIVE_INFINITY)
+    for (const { lease, next } of leases) this.#tell(lease, next)
     const answer = this.#checkIns.get(id) ?? { leases: leases.map(({ lease }) => this.#rotate(lease)) }
     this.#checkIns.set(id, answer)
     return answer
+  }
+
+  #tell(token: string, next: number): void {
+    const lease = this.#leases.get(token)
+    if (lease) lease.next = Math.max(lease.next, next)
   }
 
   #rotate(token: string): CheckInAnswer['leases'][number] {
@@ -53,7 +68,7 @@ export class ServerModel {
     return { lease: this.#newToken(lease), high: lease.to }
   }
 
-  #newToken(lease: { from: number; to: number }): string {
+  #newToken(lease: Lease): string {
     const token = `token${this.#tokens++}`
     this.#leases.set(token, lease)
     return token
