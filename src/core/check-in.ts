@@ -18,7 +18,7 @@ const REST_MS = 60_000
 export function isCheckInDue(state: DeviceState, date: number): boolean {
   const isFateUnknown = state.offers.some((offer) => offer.isSent && offer.range.token)
   const isRecent = state.checkedIn !== undefined && Math.abs(date - state.checkedIn) < REST_MS
-  return isFateUnknown || (!isRecent && (everything(state).some((range) => range.token) || state.grants.length > 0))
+  return isFateUnknown || (!isRecent && state.grants.length > 0)
 }
 
 /** The request to send, stored before it is sent: the pending one, or a new one. Undefined when nothing held has a token. */
@@ -29,7 +29,7 @@ export function beginCheckIn(state: DeviceState, id: string): { state: DeviceSta
   const spent = state.grants.filter((token) => !next.has(token))
   if (next.size + spent.length === 0) return { state }
   const request = { id, leases: [...next].slice(0, MAX_LEASES).map(([lease, lowest]) => ({ lease, next: lowest })), spent }
-  return { state: { ...state, checkIn: request }, request }
+  return { state: { ...state, grants: state.grants.filter((token) => next.has(token)), checkIn: request }, request }
 }
 
 /** Takes the answer over: once, however many tabs saw it. */
@@ -42,7 +42,7 @@ export function applyCheckIn(state: DeviceState, id: string, answer: CheckInAnsw
       if (!fate || 'unknown' in fate) return applied
       return 'superseded' in fate ? dropForked(applied, lease) : renew(applied, lease, fate.lease, fate.high)
     },
-    { ...rest, grants: state.grants.filter((token) => !checkIn.spent?.includes(token)), checkedIn: date },
+    { ...rest, checkedIn: date },
   )
 }
 

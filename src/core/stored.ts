@@ -24,11 +24,9 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     isObject(gaps) &&
     [gaps.crash, gaps.giveBack, gaps.fork].every(isCount) &&
     (checkIn === undefined ||
-      (isObject(checkIn) &&
-        isText(checkIn.id) &&
-        isListOf(checkIn.leases, (each) => isText(each.lease) && isCount(each.next)) &&
-        (checkIn.spent === undefined || isTexts(checkIn.spent)))) &&
-    isTexts(grants) &&
+      (isObject(checkIn) && isText(checkIn.id) && isListOf(checkIn.leases, (each) => isText(each.lease) && isCount(each.next)))) &&
+    Array.isArray(grants) &&
+    grants.every(isText) &&
     (checkedIn === undefined || typeof checkedIn === 'number')
   if (!isSound) return { refused: 'fields are missing or have the wrong type' }
 
@@ -47,7 +45,6 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 const isListOf = (value: unknown, isItem: (item: Fields) => boolean): boolean =>
   Array.isArray(value) && value.every((item) => isObject(item) && isItem(item))
-const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText)
 const hasIdAndRange = (item: Fields): boolean => isText(item.id) && isObject(item.range) && isRange(item.range)
 const isRange = (range: Fields | Range): boolean =>
   isCount(range.from) &&

@@ -82,7 +82,6 @@ describe('a stored record', () => {
     ['gaps', { crash: 0, giveBack: 0, fork: -1 }],
     ['checkIn', { id: 'k', leases: [{ lease: 't' }] }],
     ['checkIn', { id: 'k' }],
-    ['checkIn', { id: 'k', leases: [], spent: [1] }],
     ['grants', ['t', 1]],
     ['checkedIn', 'yesterday'],
   ])('whose %s were edited into %j is refused', (field, value) => {
