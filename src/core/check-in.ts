@@ -29,7 +29,7 @@ export function beginCheckIn(state: DeviceState, id: string): { state: DeviceSta
   const spent = state.grants.filter((token) => !next.has(token))
   if (next.size + spent.length === 0) return { state }
   const request = { id, leases: [...next].slice(0, MAX_LEASES).map(([lease, lowest]) => ({ lease, next: lowest })), spent }
-  return { state: { ...state, grants: state.grants.filter((token) => next.has(token)), checkIn: request }, request }
+  return { state: { ...state, grants: [...next.keys()], checkIn: request }, request }
 }
 
 /** Takes the answer over: once, however many tabs saw it. */

@@ -78,6 +78,7 @@ describe('a check-in', () => {
       const tokens = Array.from({ length: 40 }, (_, i) => `t${i}`)
       const state = tokens.reduce((before, token, i) => grant(before, token, 8 * i + 1), emptyState())
       expect(beginCheckIn({ ...state, ranges: [] }, 'k1').request!.spent).toEqual(tokens.slice(8))
+      expect(beginCheckIn(state, 'k1').state.grants).toEqual(tokens)
     })
   })
 
@@ -126,7 +127,7 @@ describe('a check-in', () => {
 })
 
 describe('a check-in is due', () => {
-  const holding: DeviceState = { ...emptyState(), ranges: [range(1, 9, t1)] }
+  const holding: DeviceState = { ...emptyState(), ranges: [range(1, 9, t1)], grants: ['t1'] }
 
   test('when tokens have not been shown for a minute, by a clock that may jump either way', () => {
     expect(isCheckInDue(holding, 0)).toBe(true)
