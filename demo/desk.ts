@@ -1,7 +1,7 @@
 /** Makes orders: takes final ids, writes the records, and keeps what a half-made order already has. */
 import { type Hilo, HiloError } from '../src/index.js'
 import { CATALOGUE, SAMPLE_CUSTOMERS } from './catalogue.js'
-import type { Collection, Customer, Line, Order } from './records.js'
+import { type Collection, type Customer, type Line, newKey, type Order } from './records.js'
 import type { DeskStore } from './store.js'
 
 /** There are not as many ids as were needed; what was typed has to be kept. */
@@ -19,6 +19,8 @@ export class NoIds extends Error {
 export interface Draft {
   customer: string
   line: Line
+  /** Id of the order that this one repeats. */
+  follows?: string | undefined
 }
 
 export class Desk {
@@ -33,10 +35,10 @@ export class Desk {
   }
 
   /** @throws NoIds, HiloError. Nothing was made then but perhaps the customer, which the next attempt finds. */
-  async order({ customer, line }: Draft): Promise<string> {
+  async order({ customer, line, follows }: Draft): Promise<string> {
     const customerId = await this.#customer(customer)
     const [id] = await this.#ids('orders', 1)
-    await this.#store.add('orders', [this.#made(id!, { customer: customerId, lines: [line] })])
+    await this.#store.add('orders', [this.#order(id!, { customer: customerId, lines: [line], ...(follows && { follows }) })])
     return id!
   }
 
@@ -48,7 +50,7 @@ export class Desk {
     const orders = ids.map((id, i) => {
       const product = CATALOGUE[i % CATALOGUE.length]!
       const line = { item: product.item, cents: product.cents, quantity: 1 + (i % 4) }
-      return this.#made(id, { customer: customers[i % customers.length]!, lines: [line] }, i)
+      return this.#order(id, { customer: customers[i % customers.length]!, lines: [line] }, i)
     })
     await this.#store.add('orders', orders)
     return ids
@@ -56,14 +58,18 @@ export class Desk {
 
   /** A second order under an id that another one has, for the server's table to refuse. */
   async forge({ id, customer, lines }: Order): Promise<void> {
-    await this.#store.add('orders', [this.#made(id, { customer, lines })])
+    await this.#store.add('orders', [this.#order(id, { customer, lines })])
+  }
+
+  async edit(key: string, lines: Line[]): Promise<void> {
+    await this.#store.edit(key, lines)
   }
 
   /** The same order under an id of its own. Errors as {@link order}. */
   async reissue(refused: Order): Promise<string> {
     const [id] = await this.#ids('orders', 1)
     const { customer, lines } = refused
-    await this.#store.replace(refused, this.#made(id!, { customer, lines }))
+    await this.#store.replace(refused, this.#order(id!, { customer, lines }))
     return id!
   }
 
@@ -71,7 +77,7 @@ export class Desk {
     const known = await this.#store.customerNamed(name)
     if (known) return known.id
     const [id] = await this.#ids('customers', 1)
-    await this.#store.add('customers', [this.#made<Customer>(id!, { name })])
+    await this.#store.add('customers', [{ ...this.#made(id!), name } satisfies Customer])
     return id!
   }
 
@@ -83,18 +89,12 @@ export class Desk {
     }
   }
 
-  /** @param place within its batch, so that the batch keeps its order */
-  #made<R extends Customer | Order = Order>(id: string, content: Omit<R, keyof Customer & keyof Order>, place = 0): R {
-    const createdAt = new Date(Date.now() + place).toISOString()
-    return { id, key: newKey(), createdAt, tab: this.#tab, ...content } as R
+  #order(id: string, content: Pick<Order, 'customer' | 'lines' | 'follows'>, place = 0): Order {
+    return { ...this.#made(id, place), ...content, version: 1, edit: newKey() }
   }
-}
 
-/** A random UUID; `crypto.randomUUID` is missing on plain-http pages. */
-function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
-  bytes[6] = (bytes[6]! & 0x0f) | 0x40
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  /** @param place within its batch, so that the batch keeps its order */
+  #made(id: string, place = 0) {
+    return { id, key: newKey(), createdAt: new Date(Date.now() + place).toISOString(), tab: this.#tab }
+  }
 }

@@ -1,16 +1,19 @@
-/** Puts the desk together: ids, memory, outbox and views, and who is told when something changes. */
+/** Puts the desk together: ids, memory, sync and views, and who is told when something changes. */
 import { Connection } from './connection.js'
 import { Desk } from './desk.js'
 import { hilo } from './ids.js'
-import { Outbox } from './outbox.js'
+import { keepPages } from './offline.js'
 import { COLLECTIONS } from './records.js'
 import { DeskStore, type Snapshot } from './store.js'
+import { Sync } from './sync.js'
 import { listenToTabs, tabName } from './tab.js'
 import { must } from './views/dom.js'
+import { Experiments } from './views/experiments.js'
 import { IdMeters } from './views/id-meters.js'
+import { OrderEditor } from './views/order-editor.js'
 import { OrderForm } from './views/order-form.js'
 import { OrderList } from './views/order-list.js'
-import { ServerTable } from './views/server-table.js'
+import { Scoreboard } from './views/scoreboard.js'
 import { StatusBar } from './views/status-bar.js'
 
 const PAGE_SIZE = 100
@@ -19,34 +22,57 @@ async function start(): Promise<void> {
   const connection = new Connection()
   if (!connection.isSwitchedOn) hilo.goOffline()
   const store = await DeskStore.open()
+  await store.noteSwitch(connection.isSwitchedOn)
   let limit = PAGE_SIZE
-  let snapshot: Snapshot = { orders: [], customers: new Map(), total: 0, waiting: 0, refused: 0 }
+  let snapshot: Snapshot = { orders: [], customers: new Map(), total: 0, waiting: 0, stuck: 0 }
 
-  const outbox = new Outbox({ store, isOnline: () => connection.isOnline, settled: changed, changed: () => render() })
+  const sync = new Sync({
+    store,
+    isOnline: () => connection.isOnline,
+    isShown: () => document.visibilityState === 'visible',
+    settled: changed,
+    changed: () => render(),
+  })
   const tabs = listenToTabs(() => {
     refresh()
-    outbox.stepInLater()
+    sync.stepInLater()
   })
+  const pages = keepPages(() => bar.offerUpdate(() => pages.update()))
   const desk = new Desk(hilo, store, tabName)
   const meters = new IdMeters(hilo, connection, COLLECTIONS)
-  const bar = new StatusBar(hilo, connection, outbox)
-  const table = new ServerTable(async () => {
-    await desk.forge(snapshot.orders.find(({ state }) => state === 'sent')!)
+  const bar = new StatusBar(hilo, connection, sync)
+  const scoreboard = new Scoreboard()
+  const form = new OrderForm(desk, hilo, connection, made)
+  const editor = new OrderEditor(async (key, lines) => {
+    await desk.edit(key, lines)
     made()
   })
-  const form = new OrderForm(desk, hilo, connection, made)
-  const list = new OrderList(
-    () => {
+  const list = new OrderList({
+    showMore() {
       limit += PAGE_SIZE
       refresh()
     },
-    (refused) => form.attempt(async () => `It is ${await desk.reissue(refused)} now.`),
-  )
+    edit: (order) => editor.open(order),
+    repeat: (order) => form.repeat(order, snapshot.customers.get(order.customer)?.name ?? ''),
+    reissue: (refused) => form.attempt(async () => `It is ${await desk.reissue(refused)} now.`),
+    async resolve({ key }, whose) {
+      await store.resolve(key, whose)
+      made()
+    },
+  })
+  const experiments = new Experiments({
+    storm: () => form.storm(),
+    async forge() {
+      await desk.forge(snapshot.orders.find(({ state }) => state === 'sent')!)
+      made()
+    },
+    lostServer: () => sync.hurry(),
+  })
 
   /** Something was made in this tab. */
   function made(): void {
     changed()
-    outbox.hurry()
+    sync.hurry()
   }
 
   /** This tab changed something that the others show too. */
@@ -59,24 +85,24 @@ async function start(): Promise<void> {
     snapshot = await store.snapshot(limit)
     list.render(snapshot)
     form.suggest([...snapshot.customers.values()].map(({ name }) => name))
+    if (snapshot.waiting > 0 && connection.isSwitchedOn) pages.sendLater()
     render()
   })
 
   function render(): void {
     bar.render(snapshot)
     meters.render()
-    table.render(
-      outbox.counts,
-      snapshot.orders.some(({ state }) => state === 'sent'),
-    )
+    scoreboard.render(sync.counts)
+    experiments.render(snapshot.orders.some(({ state }) => state === 'sent'))
     form.recheck()
   }
 
   connection.addEventListener('change', () => {
     if (connection.isSwitchedOn) hilo.goOnline()
     else hilo.goOffline()
-    if (connection.isOnline) outbox.hurry()
-    else outbox.pause()
+    store.noteSwitch(connection.isSwitchedOn)
+    if (connection.isOnline) sync.hurry()
+    else sync.pause()
     render()
   })
   hilo.addEventListener('status', render)
@@ -84,11 +110,11 @@ async function start(): Promise<void> {
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'hidden') return
     refresh()
-    outbox.hurry()
+    sync.hurry()
   })
 
   await refresh()
-  outbox.hurry()
+  sync.hurry()
 }
 
 /** Runs `work` one at a time; calls made meanwhile are answered by one more run. */

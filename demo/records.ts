@@ -29,11 +29,23 @@ export interface Order extends Made {
   /** The customer's id, just as final: an order made offline refers to a customer made offline. */
   customer: string
   lines: Line[]
+  /** Id of the order that this one repeats. */
+  follows?: string
+  /** 1 when it is made, one more with each edit. */
+  version: number
+  /** New with each edit; tells one's own edit from another's. */
+  edit: string
 }
 
 export interface Records {
   orders: Order
   customers: Customer
+}
+
+/** A record on its way to the server. */
+export type Sent<R> = R & {
+  /** The version that the sender last knew in the table; 0 when it knew none. */
+  base: number
 }
 
 /** What became of one record of a batch, with the HTTP status it would have had alone. */
@@ -45,11 +57,15 @@ export interface Result {
     | 200
     /** Another record has this id; the table's constraint refused this one. */
     | 409
+    /** Somebody else edited it first. */
+    | 412
     /** It is no valid record. */
     | 422
-    /** It refers to a customer that the table does not have. */
+    /** It refers to a record that the table does not have. */
     | 424
   reason?: string
+  /** With 412: what the table has. */
+  current?: Order
 }
 
 interface Count {
@@ -57,8 +73,29 @@ interface Count {
   stored: number
   /** Records that the constraint refused because their id was taken. */
   refused: number
+  /** The highest number in an id of the table. */
+  highest: number
 }
 
 export type Counts = Record<Collection, Count>
 
+/** What changed in the tables since somebody last asked. */
+export interface Changes {
+  customers: Customer[]
+  orders: Order[]
+  /** To ask with next time. */
+  since: number
+  isAll: boolean
+  counts: Counts
+}
+
 export const totalOf = (lines: readonly Line[]): number => lines.reduce((sum, { quantity, cents }) => sum + quantity * cents, 0)
+
+/** A random UUID; `crypto.randomUUID` is missing on plain-http pages. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}

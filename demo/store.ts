@@ -1,13 +1,33 @@
 /**
- * The desk's memory: every record this browser made, in IndexedDB, with what became of it. Shared by all tabs; each method is one transaction.
- * Records are kept by their key, not by their id: that ids never collide is what the desk shows, so it may not assume it.
+ * The desk's memory: every record this browser made or was told of, in IndexedDB, with what became of it. Shared by all tabs; each method is
+ * one transaction. Records are kept by their key, not by their id: that ids never collide is what the desk shows, so it may not assume it.
  */
 import { type DBSchema, type IDBPDatabase, type IDBPObjectStore, openDB } from 'idb'
-import type { Collection, Customer, Order, Records, Result } from './records.js'
+import {
+  type Changes,
+  type Collection,
+  type Customer,
+  type Line,
+  newKey,
+  type Order,
+  type Records,
+  type Result,
+  type Sent,
+} from './records.js'
 
-/** `waiting`: not known to be in the server's table yet. `refused`: the server said no for good. */
-export type State = 'waiting' | 'sent' | 'refused'
-export type Kept<R> = R & { state: State; reason?: string }
+/** `waiting`: not known to be in the server's table yet. `refused`: the server said no for good. `conflict`: somebody else edited it first. */
+export type State = 'waiting' | 'sent' | 'refused' | 'conflict'
+
+export type Kept<R> = R & {
+  state: State
+  /** The version that the server is known to have. */
+  base: number
+  reason?: string
+  /** Edits that may have reached the server since, their answers lost. */
+  attempts?: string[]
+  /** In a conflict: what the server has. */
+  current?: Order
+}
 
 export interface Snapshot {
   /** The newest ones. */
@@ -15,12 +35,14 @@ export interface Snapshot {
   customers: Map<string, Kept<Customer>>
   total: number
   waiting: number
-  refused: number
+  /** Refused, or in conflict. */
+  stuck: number
 }
 
 interface Schema extends DBSchema {
-  orders: { key: string; value: Kept<Order>; indexes: { created: string; state: [State, string] } }
+  orders: { key: string; value: Kept<Order>; indexes: { id: string; created: string; state: [State, string] } }
   customers: { key: string; value: Kept<Customer>; indexes: { id: string; name: string; state: [State, string] } }
+  settings: { key: 'since' | 'isSwitchedOff'; value: number }
 }
 
 const inState = (state: State) => IDBKeyRange.bound([state, ''], [state, '\uffff'])
@@ -29,15 +51,17 @@ export class DeskStore {
   readonly #db: IDBPDatabase<Schema>
 
   static async open(): Promise<DeskStore> {
-    const db = await openDB<Schema>('order-desk', 1, {
+    const db = await openDB<Schema>('desk', 1, {
       upgrade(db) {
         const orders = db.createObjectStore('orders', { keyPath: 'key' })
+        orders.createIndex('id', 'id')
         orders.createIndex('created', 'createdAt')
         orders.createIndex('state', ['state', 'createdAt'])
         const customers = db.createObjectStore('customers', { keyPath: 'key' })
         customers.createIndex('id', 'id')
         customers.createIndex('name', 'name')
         customers.createIndex('state', ['state', 'createdAt'])
+        db.createObjectStore('settings')
       },
     })
     return new DeskStore(db)
@@ -47,33 +71,70 @@ export class DeskStore {
     this.#db = db
   }
 
+  close(): void {
+    this.#db.close()
+  }
+
+  /** The desk's own switch, for the service worker to know. */
+  async noteSwitch(on: boolean): Promise<void> {
+    await this.#db.put('settings', on ? 0 : 1, 'isSwitchedOff')
+  }
+
+  async isSwitchedOn(): Promise<boolean> {
+    return (await this.#db.get('settings', 'isSwitchedOff')) !== 1
+  }
+
   async add<C extends Collection>(collection: C, records: readonly Records[C][]): Promise<void> {
     const tx = this.#db.transaction(collection, 'readwrite')
-    const kept = records.map((record) => ({ ...record, state: 'waiting' }) as Schema[C]['value'])
+    const kept = records.map((record) => ({ ...record, state: 'waiting', base: 0 }) as Schema[C]['value'])
     await Promise.all([...kept.map((record) => tx.store.add(record)), tx.done])
   }
 
   async snapshot(limit: number): Promise<Snapshot> {
     const tx = this.#db.transaction(['orders', 'customers'])
     const store = tx.objectStore('orders')
-    const [orders, customers, total, waiting, refused] = await Promise.all([
+    const states = store.index('state')
+    const [orders, customers, total, waiting, refused, conflicts] = await Promise.all([
       newest(store.index('created').iterate(null, 'prev'), limit),
       tx.objectStore('customers').getAll(),
       store.count(),
-      store.index('state').count(inState('waiting')),
-      store.index('state').count(inState('refused')),
+      states.count(inState('waiting')),
+      states.count(inState('refused')),
+      states.count(inState('conflict')),
     ])
-    return { orders, customers: new Map(customers.map((customer) => [customer.id, customer])), total, waiting, refused }
+    const customerOf = new Map(customers.map((customer) => [customer.id, customer]))
+    return { orders, customers: customerOf, total, waiting, stuck: refused + conflicts }
   }
 
   customerNamed(name: string): Promise<Customer | undefined> {
     return this.#db.getFromIndex('customers', 'name', name)
   }
 
-  /** What waits to be sent, oldest first. */
-  async waiting<C extends Collection>(collection: C, limit: number): Promise<Records[C][]> {
-    const kept = await this.#db.getAllFromIndex(collection, 'state', inState('waiting'), limit)
-    return kept.map(({ state, reason, ...record }) => record as unknown as Records[C])
+  /** Changes an order's lines; it waits to be sent again. */
+  async edit(key: string, lines: Line[]): Promise<void> {
+    await this.#changeOrder(key, (order) => ({ ...order, lines, version: order.version + 1, edit: newKey(), state: 'waiting' }))
+  }
+
+  /** Ends a conflict: the own edit goes on top of the other one, or makes way for it. */
+  async resolve(key: string, whose: 'mine' | 'theirs'): Promise<void> {
+    await this.#changeOrder(key, ({ current, attempts: _, reason: __, ...order }) => {
+      if (!current) return order
+      const base = current.version
+      return whose === 'mine'
+        ? { ...order, base, version: base + 1, edit: newKey(), state: 'waiting' }
+        : { ...current, base, state: 'sent' }
+    })
+  }
+
+  /** What is to be sent now, oldest first. From here on it may have arrived. */
+  async takeWaiting<C extends Collection>(collection: C, limit: number): Promise<Sent<Records[C]>[]> {
+    const tx = this.#db.transaction(collection, 'readwrite')
+    const kept = (await tx.store.index('state').getAll(inState('waiting') as never, limit)) as Kept<Records[C]>[]
+    for (const record of kept) {
+      if ('edit' in record) tx.store.put({ ...record, attempts: [...(record.attempts ?? []), record.edit] } as never)
+    }
+    await tx.done
+    return kept.map(({ state, reason, attempts, current, ...record }) => record as unknown as Sent<Records[C]>)
   }
 
   async isWaiting(collection: Collection, key: string): Promise<boolean> {
@@ -83,36 +144,80 @@ export class DeskStore {
   /** The refused order makes way for the same one under another id. */
   async replace(refused: Order, order: Order): Promise<void> {
     const tx = this.#db.transaction('orders', 'readwrite')
-    await Promise.all([tx.store.delete(refused.key), tx.store.add({ ...order, state: 'waiting' }), tx.done])
+    await Promise.all([tx.store.delete(refused.key), tx.store.add({ ...order, state: 'waiting', base: 0 }), tx.done])
   }
 
   /**
    * Notes what the server made of a batch.
-   * @returns how many records have another state now
+   * @returns how many records stand differently now
    */
-  async settle(collection: Collection, results: readonly Result[]): Promise<number> {
+  async settle(collection: Collection, sent: readonly Sent<Customer | Order>[], results: readonly Result[]): Promise<number> {
     let changes = 0
     const tx = this.#db.transaction(['orders', 'customers'], 'readwrite')
-    for (const { key, status, reason } of results) {
-      const record = await tx.objectStore(collection).get(key)
-      if (record?.state !== 'waiting') continue
+    for (const result of results) {
+      const record = await tx.objectStore(collection).get(result.key)
+      const asSent = sent.find(({ key }) => key === result.key)
+      if (record?.state !== 'waiting' || !asSent) continue
       changes++
-      if (status === 424 && (await this.#sendAgain(tx.objectStore('customers'), (record as Order).customer))) continue
-      const after =
-        status < 300 ? { ...record, state: 'sent' as const } : { ...record, state: 'refused' as const, ...(reason && { reason }) }
-      await tx.objectStore(collection).put(after as Kept<Order> & Kept<Customer>)
+      if (result.status === 424 && (await sendAgain(tx.objectStore('customers'), (record as Kept<Order>).customer))) continue
+      await tx.objectStore(collection).put(settled(record, asSent, result) as never)
     }
     await tx.done
     return changes
   }
 
-  /** The server lost a customer that it once stored: the order waits until the customer is there again. */
-  async #sendAgain(customers: CustomersInTransaction, id: string): Promise<boolean> {
-    const customer = await customers.index('id').get(id)
-    if (!customer || customer.state === 'refused') return false
-    await customers.put({ ...customer, state: 'waiting' })
-    return true
+  /** The number of the last change that {@link merge} was told of. */
+  async since(): Promise<number> {
+    return (await this.#db.get('settings', 'since')) ?? 0
   }
+
+  /** Takes over what others changed. What waits here is left alone: sending it will tell. */
+  async merge({ customers, orders, since }: Changes): Promise<void> {
+    const tx = this.#db.transaction(['orders', 'customers', 'settings'], 'readwrite')
+    for (const customer of customers) {
+      const known = await tx.objectStore('customers').get(customer.key)
+      if (known?.state !== 'waiting') tx.objectStore('customers').put({ ...customer, state: 'sent', base: 1 })
+    }
+    for (const order of orders) {
+      const known = await tx.objectStore('orders').get(order.key)
+      if (!known || known.state === 'sent') tx.objectStore('orders').put({ ...order, state: 'sent', base: order.version })
+      else if (known.state === 'conflict') tx.objectStore('orders').put({ ...known, current: order })
+    }
+    tx.objectStore('settings').put(since, 'since')
+    await tx.done
+  }
+
+  async #changeOrder(key: string, change: (order: Kept<Order>) => Kept<Order>): Promise<void> {
+    const tx = this.#db.transaction('orders', 'readwrite')
+    const order = await tx.store.get(key)
+    if (order) tx.store.put(change(order))
+    await tx.done
+  }
+}
+
+function settled(record: Kept<Customer> | Kept<Order>, sent: Sent<Customer | Order>, { status, reason, current }: Result): unknown {
+  const { attempts = [], ...rest } = record
+  if (status < 300) {
+    if (!('version' in record)) return { ...rest, state: 'sent' }
+    const { version, edit } = sent as Order
+    // Edited while it was on its way: the newer edit still waits.
+    return record.edit === edit ? { ...rest, state: 'sent', base: version } : { ...rest, base: version, attempts: [] }
+  }
+  if (status !== 412 || !current) return { ...rest, state: 'refused', ...(reason && { reason }) }
+  // An earlier edit of one's own, whose answer was lost.
+  if (attempts.includes(current.edit)) {
+    const version = Math.max((record as Kept<Order>).version, current.version + 1)
+    return { ...rest, base: current.version, version, attempts: [] }
+  }
+  return { ...rest, state: 'conflict', current, ...(reason && { reason }) }
+}
+
+/** The server lost a customer that it once stored: the order waits until the customer is there again. */
+async function sendAgain(customers: CustomersInTransaction, id: string): Promise<boolean> {
+  const customer = await customers.index('id').get(id)
+  if (!customer || customer.state === 'refused') return false
+  await customers.put({ ...customer, state: 'waiting' })
+  return true
 }
 
 type CustomersInTransaction = IDBPObjectStore<Schema, ['orders', 'customers'], 'customers', 'readwrite'>

@@ -1,24 +1,24 @@
 /**
- * The order desk's own small HTTP API: batches of records in, what became of each out.
- * A record that was stored before, sent again after a lost answer, is recognised by its key and content; another with its id is refused.
+ * The order desk's own small HTTP API: batches of records in, what became of each out, and what changed since.
+ * A record that was stored before, sent again after a lost answer, is recognised; another with its id is refused.
  */
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { csrf } from 'hono/csrf'
 import { HTTPException } from 'hono/http-exception'
 import { z } from 'zod'
-import { COLLECTIONS, type Collection, type Customer, type Order, type Records, type Result } from '../records.js'
-import type { Tables } from './tables.js'
+import { COLLECTIONS, type Collection, type Result } from '../records.js'
+import type { StoredRecord, Tables } from './tables.js'
 
 const MAX_BATCH = 100
 const MAX_BODY_BYTES = 256 * 1024
-const MAX_LIST = 500
+const MAX_CHANGES = 500
 
 const id = z.string().regex(/^[^\s|]{1,128}$/, 'an id has 1 to 128 characters without spaces')
-const made = { id, key: z.uuid(), createdAt: z.iso.datetime(), tab: z.string().min(1).max(16) }
-// The order of the keys is the order in which the tables give them back.
+const version = z.int().min(0).max(1_000_000)
+const made = { id, key: z.uuid(), createdAt: z.iso.datetime(), tab: z.string().min(1).max(16), base: version }
 const schemas = {
-  customers: z.strictObject({ ...made, name: z.string().trim().min(1).max(80) }) satisfies z.ZodType<Customer>,
+  customers: z.strictObject({ ...made, name: z.string().trim().min(1).max(80) }),
   orders: z.strictObject({
     ...made,
     customer: id,
@@ -32,10 +32,16 @@ const schemas = {
       )
       .min(1)
       .max(50),
-  }) satisfies z.ZodType<Order>,
+    follows: id.optional(),
+    version: version.min(1),
+    edit: z.uuid(),
+  }),
 }
 const batch = z.array(z.unknown()).min(1).max(MAX_BATCH)
-const listQuery = z.object({ limit: z.coerce.number().int().min(1).max(MAX_LIST).default(100) })
+const changesQuery = z.object({
+  since: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
+  limit: z.coerce.number().int().min(1).max(MAX_CHANGES).default(MAX_CHANGES),
+})
 
 export function deskApi(tables: Tables): Hono {
   const api = new Hono().basePath('/api')
@@ -49,16 +55,16 @@ export function deskApi(tables: Tables): Hono {
       async (c) => {
         const body = batch.safeParse(await c.req.json().catch(() => undefined))
         if (!body.success) return c.json({ error: `Send a JSON array of 1 to ${MAX_BATCH} ${collection}.` }, 400)
-        return c.json({ results: storeValid(tables, collection, body.data) })
+        return c.json({ results: await storeValid(tables, collection, body.data) })
       },
     )
-    api.get(`/${collection}`, (c) => {
-      const query = listQuery.safeParse(c.req.query())
-      if (!query.success) return c.json({ error: `limit is a whole number from 1 to ${MAX_LIST}.` }, 400)
-      return c.json({ [collection]: tables.list(collection, query.data.limit), counts: tables.counts()[collection] })
-    })
   }
-  api.get('/counts', (c) => c.json(tables.counts()))
+  api.get('/changes', async (c) => {
+    const query = changesQuery.safeParse(c.req.query())
+    if (!query.success) return c.json({ error: `since is a whole number, limit one from 1 to ${MAX_CHANGES}.` }, 400)
+    return c.json(await tables.changes(query.data.since, query.data.limit))
+  })
+  api.get('/counts', async (c) => c.json(await tables.counts()))
   api.notFound((c) => c.json({ error: 'There is nothing here.' }, 404))
   api.onError((error, c) => {
     if (error instanceof HTTPException) return c.json({ error: 'Only this site’s own pages may write here.' }, error.status)
@@ -68,13 +74,13 @@ export function deskApi(tables: Tables): Hono {
   return api
 }
 
-function storeValid<C extends Collection>(tables: Tables, collection: C, items: unknown[]): Result[] {
-  const valid: Records[C][] = []
+async function storeValid(tables: Tables, collection: Collection, items: unknown[]): Promise<Result[]> {
+  const valid: StoredRecord[] = []
   const invalid: Result[] = []
   for (const item of items) {
     const parsed = schemas[collection].safeParse(item)
-    if (parsed.success) valid.push(parsed.data as Records[C])
+    if (parsed.success) valid.push(parsed.data as StoredRecord)
     else invalid.push({ key: String((item as { key?: unknown } | null)?.key), status: 422, reason: z.prettifyError(parsed.error) })
   }
-  return [...(valid.length > 0 ? tables.store(collection, valid) : []), ...invalid]
+  return [...(valid.length > 0 ? await tables.store(collection, valid) : []), ...invalid]
 }

@@ -1,21 +1,24 @@
 /**
- * One Node process with everything in it: the page and the library (through Vite, so that the sources themselves run), the HiLo server,
- * and the desk's orders API, all on one origin and one SQLite file.
+ * One Node process with everything in it: the desk's pages, the HiLo server, and the desk's orders API, all on one origin and in one database.
+ * It can play dead for a while, so that the pages show what they do then.
  */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { getRequestListener } from '@hono/node-server'
+import { serveStatic } from '@hono/node-server/serve-static'
 import { Hono } from 'hono'
-import { createServer as createVite, type Plugin } from 'vite'
+import { csrf } from 'hono/csrf'
+import { secureHeaders } from 'hono/secure-headers'
 import { createHiloHandler, openLedger } from '../../src/server/index.js'
 import { deskApi } from './desk-api.js'
+import { openSql } from './sql.js'
 import { openTables } from './tables.js'
 
 export interface DeskOptions {
-  /** Folder of the SQLite database. */
-  data: string
+  /** Folder with the pages, from `buildDesk`. */
+  pages: string
+  /** A `postgres://` URL, or the folder of the SQLite database. */
+  database: { databaseUrl: string } | { data: string }
   /** Default `127.0.0.1`: this machine only. */
   host?: string
   /** Default 0: any free one. */
@@ -27,61 +30,78 @@ export interface Desk {
   close(): Promise<void>
 }
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const OUTAGE_PATH = '/outage'
+const LONGEST_OUTAGE_MS = 60_000
 
-export async function startDesk({ data, host = '127.0.0.1', port = 0 }: DeskOptions): Promise<Desk> {
-  const ledger = await openLedger({ dataDir: data })
-  const tables = openTables(join(data, 'hilo.db'))
-  const hilo = createHiloHandler({ ledger })
-  const app = new Hono().route('/', deskApi(tables)).all('*', (c) => hilo(c.req.raw))
-  const answer = getRequestListener(app.fetch)
-
-  const http = createServer()
-  const vite = await createVite({
-    root: ROOT,
-    configFile: false,
-    appType: 'mpa',
-    logLevel: 'warn',
-    resolve: { alias: { 'offline-hilo': join(ROOT, 'src/index.ts') } },
-    plugins: [withoutViteClient()],
-    // Every dependency of the page is one ES module already; pre-bundling would only reload the first visit.
-    optimizeDeps: { noDiscovery: true, include: [] },
-    server: {
-      middlewareMode: true,
-      // A page that reloads by itself when the server comes back would hide what the desk shows.
-      hmr: false,
-      ws: false,
-      watch: { ignored: [resolve(data, '**')] },
-      fs: { deny: ['.env', '.env.*', '**/.git/**', '*.{crt,pem,key}', '**/hilo-data/**', '*.db*'] },
-    },
-  })
-  http.on('request', (request, response) => {
-    if (/^\/(api|databases|topology)\b/.test(request.url!)) answer(request, response)
-    else vite.middlewares(request, response)
-  })
-
+export async function startDesk({ pages, database, host = '127.0.0.1', port = 0 }: DeskOptions): Promise<Desk> {
+  const ledger = await openLedger('data' in database ? { dataDir: database.data } : database)
+  const sql = openSql(database)
   const close = async () => {
-    const closed = closeServer(http)
-    http.closeAllConnections()
-    await Promise.all([closed, vite.close()])
-    tables.close()
+    await sql.close()
     await ledger.close()
   }
+  const outage = new Outage()
+  const http = createServer()
   try {
+    const hilo = createHiloHandler({ ledger })
+    const app = new Hono()
+      .route('/', deskApi(await openTables(sql)))
+      .route('/', outage.api())
+      .all('/databases/*', (c) => hilo(c.req.raw))
+      .all('/topology', (c) => hilo(c.req.raw))
+      .use(pageHeaders(), serveStatic({ root: pages }))
+    const answer = getRequestListener(app.fetch)
+    http.on('request', (request, response) => {
+      if (outage.isOn && request.url !== OUTAGE_PATH) request.socket.destroy()
+      else answer(request, response)
+    })
     await listen(http, port, host)
   } catch (error) {
     await close()
     throw error
   }
   const { port: actual } = http.address() as AddressInfo
-  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`, close }
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
+    async close() {
+      const closed = new Promise((resolve) => http.close(resolve))
+      http.closeAllConnections()
+      await closed
+      await close()
+    },
+  }
 }
 
-/** Vite's own client would only look for a socket that is not there. */
-function withoutViteClient(): Plugin {
-  const script = /<script type="module" src="\/@vite\/client"><\/script>\s*/
-  return { name: 'without-vite-client', transformIndexHtml: { order: 'post', handler: (html) => html.replace(script, '') } }
+/** While it is on, every connection is cut, but for the request that ends it. */
+class Outage {
+  #endsAt = 0
+
+  get isOn(): boolean {
+    return Date.now() < this.#endsAt
+  }
+
+  api(): Hono {
+    return new Hono()
+      .use(OUTAGE_PATH, csrf())
+      .get(OUTAGE_PATH, (c) => c.json({ isOn: this.isOn }))
+      .post(OUTAGE_PATH, (c) => {
+        this.#endsAt = Date.now() + LONGEST_OUTAGE_MS
+        return c.json({ isOn: true })
+      })
+      .delete(OUTAGE_PATH, (c) => {
+        this.#endsAt = 0
+        return c.json({ isOn: false })
+      })
+  }
 }
+
+const pageHeaders = () =>
+  secureHeaders({
+    contentSecurityPolicy: { defaultSrc: ["'self'"], styleSrc: ["'self'", "'unsafe-inline'"], frameAncestors: ["'self'"] },
+    crossOriginResourcePolicy: 'same-origin',
+    xFrameOptions: 'SAMEORIGIN',
+    strictTransportSecurity: false,
+  })
 
 function listen(http: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -91,8 +111,4 @@ function listen(http: Server, port: number, host: string): Promise<void> {
       resolve()
     })
   })
-}
-
-function closeServer(http: Server): Promise<void> {
-  return new Promise((resolve) => http.close(() => resolve()))
 }

@@ -1,9 +1,9 @@
 /** Small helpers for writing DOM by hand. */
 
-/** An element that index.html has. */
-export function must<E extends Element = HTMLElement>(selector: string): E {
-  const found = document.querySelector<E>(selector)
-  if (!found) throw new Error(`index.html has no ${selector}`)
+/** An element that the page has. */
+export function must<E extends Element = HTMLElement>(selector: string, within: ParentNode = document): E {
+  const found = within.querySelector<E>(selector)
+  if (!found) throw new Error(`The page has no ${selector}`)
   return found
 }
 

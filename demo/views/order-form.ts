@@ -3,10 +3,12 @@ import type { Hilo } from '../../src/index.js'
 import { CATALOGUE, SAMPLE_CUSTOMERS } from '../catalogue.js'
 import type { Connection } from '../connection.js'
 import { type Desk, NoIds } from '../desk.js'
+import type { Order } from '../records.js'
 import { el, money, must, plural, setText } from './dom.js'
 
 const DRAFT_KEY = 'order-desk:draft'
-const AT_ONCE = 10
+const SAMPLES = 10
+const STORM = 200
 
 export class OrderForm {
   readonly #form = must<HTMLFormElement>('#new-order')
@@ -21,6 +23,8 @@ export class OrderForm {
   readonly #made: () => void
   /** What the last attempt lacked. */
   #lacked: NoIds | undefined
+  /** Id of the order that the next one repeats. */
+  #follows: string | undefined
 
   constructor(desk: Desk, hilo: Hilo, connection: Connection, made: () => void) {
     this.#desk = desk
@@ -34,7 +38,8 @@ export class OrderForm {
       event.preventDefault()
       this.attempt(() => this.#one())
     })
-    must('#ten').addEventListener('click', () => this.attempt(() => this.#ten()))
+    must('#ten').addEventListener('click', () => this.attempt(() => this.#samples(SAMPLES)))
+    must('#repeat-clear').addEventListener('click', () => this.#setFollows(undefined))
     for (const button of this.#form.querySelectorAll('button')) button.disabled = false
     must('#problem-online').addEventListener('click', () => this.#connection.switch(true))
   }
@@ -57,19 +62,36 @@ export class OrderForm {
     const customer = this.#customer.value.trim()
     const product = CATALOGUE.find(({ item }) => item === this.#item.value)!
     const quantity = this.#quantity.valueAsNumber
-    const id = await this.#desk.order({ customer, line: { ...product, quantity } })
+    const id = await this.#desk.order({ customer, line: { ...product, quantity }, follows: this.#follows })
     // Unless something else was typed meanwhile.
     if (this.#customer.value.trim() === customer) {
       this.#customer.value = ''
       this.#quantity.value = '1'
+      this.#setFollows(undefined)
       if (this.#form.contains(document.activeElement)) this.#customer.focus()
     }
     this.#saveDraft()
     return `Created ${id}.`
   }
 
-  async #ten(): Promise<string> {
-    const ids = await this.#desk.orders(AT_ONCE)
+  /** Two hundred orders at once. */
+  storm(): Promise<void> {
+    return this.attempt(() => this.#samples(STORM))
+  }
+
+  /** Fills the form with an order that this one is to repeat. */
+  repeat({ id, lines }: Order, customer: string): void {
+    const [line] = lines
+    this.#customer.value = customer
+    this.#item.value = line!.item
+    this.#quantity.value = String(line!.quantity)
+    this.#setFollows(id)
+    this.#saveDraft()
+    this.#customer.focus()
+  }
+
+  async #samples(count: number): Promise<string> {
+    const ids = await this.#desk.orders(count)
     return `Created ${ids.length} orders, ${ids[0]} to ${ids.at(-1)}.`
   }
 
@@ -99,8 +121,14 @@ export class OrderForm {
     this.#problem.hidden = false
   }
 
+  #setFollows(id: string | undefined): void {
+    this.#follows = id
+    must('#repeat').hidden = id === undefined
+    setText(must('#repeat-id'), id ?? '')
+  }
+
   #saveDraft(): void {
-    const draft = { customer: this.#customer.value, item: this.#item.value, quantity: this.#quantity.value }
+    const draft = { customer: this.#customer.value, item: this.#item.value, quantity: this.#quantity.value, follows: this.#follows }
     sessionStorage.setItem(DRAFT_KEY, JSON.stringify(draft))
   }
 
@@ -108,10 +136,11 @@ export class OrderForm {
     const draft = sessionStorage.getItem(DRAFT_KEY)
     // Typed while the page was loading.
     if (!draft || this.#customer.value !== '') return
-    const { customer, item, quantity } = JSON.parse(draft)
+    const { customer, item, quantity, follows } = JSON.parse(draft)
     this.#customer.value = customer
     this.#item.value = item
     this.#quantity.value = quantity
+    this.#setFollows(follows)
   }
 }
 

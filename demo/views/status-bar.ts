@@ -1,8 +1,8 @@
 /** The switch, and one sentence on how things stand between this device and the server. */
 import type { Hilo } from '../../src/index.js'
 import type { Connection } from '../connection.js'
-import type { Outbox } from '../outbox.js'
 import type { Snapshot } from '../store.js'
+import type { Sync } from '../sync.js'
 import { must, plural, setText } from './dom.js'
 
 /** Sending that takes no longer is not worth a word. */
@@ -13,14 +13,21 @@ export class StatusBar {
   readonly #line = must('#status')
   readonly #hilo: Hilo
   readonly #connection: Connection
-  readonly #outbox: Outbox
+  readonly #sync: Sync
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(hilo: Hilo, connection: Connection, outbox: Outbox) {
+  constructor(hilo: Hilo, connection: Connection, sync: Sync) {
     this.#hilo = hilo
     this.#connection = connection
-    this.#outbox = outbox
+    this.#sync = sync
     this.#switch.addEventListener('click', () => connection.switch(!connection.isSwitchedOn))
+  }
+
+  /** @param update takes the newer version and reloads */
+  offerUpdate(update: () => void): void {
+    const offer = must<HTMLButtonElement>('#update')
+    offer.addEventListener('click', update, { once: true })
+    offer.hidden = false
   }
 
   render(snapshot: Snapshot): void {
@@ -36,15 +43,18 @@ export class StatusBar {
     else show()
   }
 
-  #sentence({ waiting, refused, total }: Snapshot): [mood: 'online' | 'sending' | 'offline' | 'trouble', text: string] {
+  #sentence({ waiting, stuck, total }: Snapshot): [mood: 'online' | 'sending' | 'offline' | 'trouble', text: string] {
+    const { available } = this.#hilo.status('orders')
     const kept = waiting > 0 ? `${plural(waiting, 'order waits', 'orders wait')} on this device.` : 'New orders wait on this device.'
-    const left = `${plural(this.#hilo.status('orders').available, 'order id')} left.`
+    const left = available > 0 || total > 0 ? `${plural(available, 'order id')} left.` : FIRST_VISIT
     if (!this.#connection.isSwitchedOn) return ['offline', `Working offline. ${kept} ${left}`]
     if (!this.#connection.isOnline) return ['offline', `No network. ${kept} ${left}`]
-    if (this.#outbox.problem) return ['trouble', `${this.#outbox.problem} ${kept} ${left} Trying again by itself.`]
+    if (this.#sync.problem) return ['trouble', `${this.#sync.problem} ${kept} ${left} Trying again by itself.`]
     if (waiting > 0) return ['sending', `Sending ${plural(waiting, 'order')}…`]
-    if (refused > 0)
-      return ['online', `Online. ${plural(refused, 'order was', 'orders were')} refused; every other one is in the server’s table.`]
+    if (stuck > 0)
+      return ['online', `Online. ${plural(stuck, 'order needs', 'orders need')} a decision; every other one is in the server’s table.`]
     return ['online', total > 0 ? 'Online. Every order is in the server’s table.' : 'Online. Orders reach the server as you make them.']
   }
 }
+
+const FIRST_VISIT = 'This device has no ids yet: it has to reach the server once, then it works offline.'

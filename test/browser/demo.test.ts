@@ -1,11 +1,10 @@
-/** The order desk as a user meets it: its own server, a real browser, keyboard and mouse. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+/** The order desk in Chromium, as a user with a keyboard, a mouse, a screen reader, a small screen, or a bad network meets it. */
+import { appendFileSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import type { Counts, Order } from '../../demo/records.js'
-import { startDesk } from '../../demo/server/desk-server.js'
+import { openDeskServer } from './desk.js'
 import { enginePath } from './engines.js'
 
 let browser: Browser
@@ -20,27 +19,10 @@ afterAll(() => browser?.close())
 
 /** A desk with its own data, in a browser that has never seen it. */
 async function openDesk() {
-  const data = mkdtempSync(join(tmpdir(), 'order-desk-'))
-  let running = await startDesk({ data })
-  const { url } = running
+  const { orders: table, ...server } = await openDeskServer()
   const context = await browser.newContext()
-  onTestFinished(async () => {
-    await context.close()
-    await running.close()
-    rmSync(data, { recursive: true, force: true })
-  })
-  const get = async <T>(path: string): Promise<T> => (await fetch(url + path)).json() as Promise<T>
-  return {
-    url,
-    context,
-    page: await openTab(context, url),
-    stop: () => running.close(),
-    async start() {
-      running = await startDesk({ data, port: Number(new URL(url).port) })
-    },
-    table: async () => (await get<{ orders: Order[] }>('/api/orders?limit=500')).orders,
-    counts: () => get<Counts>('/api/counts'),
-  }
+  onTestFinished(() => context.close())
+  return { ...server, table, context, page: await openTab(context, server.url) }
 }
 
 async function openTab(context: BrowserContext, url: string): Promise<Page> {
@@ -69,11 +51,11 @@ test('online, an order gets its final id at once and reaches the table, with its
   await seen(page, 'orders/1-A', 'sent')
   await seen(page, 'orders/2-A', 'sent')
   expect((await table()).map(({ id, customer }) => [id, customer])).toEqual([
-    ['orders/2-A', 'customers/1-A'],
     ['orders/1-A', 'customers/1-A'],
+    ['orders/2-A', 'customers/1-A'],
   ])
-  expect(await counts()).toEqual({ orders: { stored: 2, refused: 0 }, customers: { stored: 1, refused: 0 } })
-  await page.waitForSelector('#stored-orders:text("2")')
+  expect(await counts()).toEqual({ orders: { stored: 2, refused: 0, highest: 2 }, customers: { stored: 1, refused: 0, highest: 1 } })
+  await page.waitForSelector('[data-figure="distinct"] dd:text("2")')
 })
 
 test('offline by the switch, orders wait, survive a reload, and are sent once online', async () => {
@@ -95,7 +77,7 @@ test('offline by the switch, orders wait, survive a reload, and are sent once on
   await page.click('#switch')
   await seen(page, 'orders/2-A', 'sent')
   await seen(page, 'orders/3-A', 'sent')
-  expect((await table()).map(({ id }) => id)).toEqual(['orders/3-A', 'orders/2-A', 'orders/1-A'])
+  expect((await table()).map(({ id }) => id)).toEqual(['orders/1-A', 'orders/2-A', 'orders/3-A'])
 })
 
 test('without a network the browser’s own word is enough', async () => {
@@ -195,6 +177,9 @@ test('an id that somebody else used is refused by the table, and the desk says s
     tab: 'xyz',
     customer: 'customers/1-A',
     lines: [{ item: 'Decaf, 500 g', quantity: 1, cents: 1120 }],
+    version: 1,
+    edit: '00000000-0000-4000-8000-000000000000',
+    base: 0,
   }
   await fetch(`${url}/api/orders`, {
     method: 'POST',
@@ -204,17 +189,17 @@ test('an id that somebody else used is refused by the table, and the desk says s
   await page.click('#switch')
   const refused = await seen(page, 'orders/2-A', 'refused')
   expect(await refused.textContent()).toContain('made by tab xyz')
-  await status(page, '1 order was refused')
+  await status(page, '1 order needs a decision')
 
   await page.click('#forge')
   await seen(page, 'orders/1-A', 'refused')
-  await page.waitForSelector('#refused-orders:text("2")')
-  expect((await counts()).orders).toEqual({ stored: 2, refused: 2 })
+  await page.waitForSelector('[data-figure="duplicates"] dd:text("2")')
+  expect((await counts()).orders).toEqual({ stored: 2, refused: 2, highest: 2 })
 
-  await page.click('.order[data-id="orders/2-A"] button')
+  await page.click('.order[data-id="orders/2-A"] button[name="reissue"]')
   await seen(page, 'orders/3-A', 'sent')
-  await status(page, '1 order was refused')
-  expect(await idsIn(page)).toEqual(['orders/3-A', 'orders/1-A', 'orders/1-A'])
+  await status(page, '1 order needs a decision')
+  expect((await idsIn(page)).sort()).toEqual(['orders/1-A', 'orders/1-A', 'orders/2-A', 'orders/3-A'])
 })
 
 test('with no ids left the form says so, keeps what was typed, and goes on once online', async () => {
@@ -263,6 +248,102 @@ test('a browser that stores nothing is told what the desk needs', async () => {
   await page.goto(url)
   await page.waitForSelector('#broken:has-text("allow this site to store data")')
   await status(page, 'The desk cannot start')
+})
+
+test('on a first visit without ids the desk says what it needs', async () => {
+  const { url } = await openDeskServer()
+  const context = await browser.newContext()
+  onTestFinished(() => context.close())
+  await context.route(/\/(databases|api)\//, (route) => route.abort())
+  const page = await openTab(context, url)
+  await status(page, 'it has to reach the server once')
+  await page.fill('#customer', 'Harbour Café')
+  await page.press('#customer', 'Enter')
+  await page.waitForSelector('#problem-title:text("No ids for customers are left")')
+  await context.unroute(/\/(databases|api)\//)
+  await page.waitForSelector('#problem', { state: 'hidden' })
+  await page.press('#customer', 'Enter')
+  await seen(page, 'orders/1-A', 'sent')
+})
+
+test('what waits is sent by the service worker once every tab is closed', async () => {
+  const { page, context, url, stop, start, table } = await openDesk()
+  await create(page, 'Harbour Café')
+  await seen(page, 'orders/1-A', 'sent')
+  await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+  await stop()
+  await create(page, 'Harbour Café')
+  await seen(page, 'orders/2-A', 'waiting')
+  const devtools = await context.newCDPSession(await context.newPage())
+  const registered = new Promise<string>((resolve) => {
+    devtools.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+      const ours = registrations.find(({ scopeURL }) => scopeURL.startsWith(url))
+      if (ours) resolve(ours.registrationId)
+    })
+  })
+  await devtools.send('ServiceWorker.enable')
+  const registrationId = await registered
+  await page.close()
+  await start()
+  await devtools.send('ServiceWorker.dispatchSyncEvent', { origin: url, registrationId, tag: 'orders', lastChance: false })
+  await expect.poll(async () => (await table()).length, { timeout: 30_000 }).toBe(2)
+})
+
+test('a newer version of the desk is offered, and taken when somebody says so', async () => {
+  const { page, pages } = await openDesk()
+  await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+  expect(await page.isVisible('#update')).toBe(false)
+  appendFileSync(join(pages, 'service-worker.js'), '\n// Newer.')
+  await page.reload()
+  await page.click('#update')
+  await page.waitForSelector('#update', { state: 'hidden' })
+  await page.waitForSelector('#orders[aria-busy="false"]', { state: 'attached' })
+})
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+test.each([
+  ['light', 1280],
+  ['dark', 1280],
+  ['light', 360],
+] as const)('axe finds nothing to complain of: %s, %i pixels', async (colorScheme, width) => {
+  const { page } = await openDesk()
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+  await page.setViewportSize({ width, height: 800 })
+  const complaints = async () => {
+    // Not as a script of the page, which its content security policy would refuse.
+    await page.evaluate(axe)
+    const run = 'axe.run(document, { resultTypes: ["violations"] })'
+    const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }>(run)
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
+  }
+  expect(await complaints()).toEqual([])
+  await page.click('#ten')
+  await seen(page, 'orders/10-A', 'sent')
+  await page.click('#forge')
+  await seen(page, 'orders/10-A', 'refused')
+  await page.click('#switch')
+  await create(page, 'Harbour Café')
+  await seen(page, 'orders/11-A', 'waiting')
+  expect(await complaints()).toEqual([])
+  await page.click('.order[data-id="orders/11-A"] button[name="edit"]')
+  await page.click('#editor-add')
+  expect(await complaints()).toEqual([])
+  await page.keyboard.press('Escape')
+  await page.waitForSelector('#editor', { state: 'hidden' })
+})
+
+test('the dialog gives the focus back to the button that opened it, though its row was drawn anew', async () => {
+  const { page } = await openDesk()
+  await create(page, 'Harbour Café')
+  await seen(page, 'orders/1-A', 'sent')
+  await page.focus('.order button[name="edit"]')
+  await page.keyboard.press('Enter')
+  await page.fill('.line input', '4')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('.order-lines:has-text("4 ×")')
+  await seen(page, 'orders/1-A', 'sent')
+  expect(await page.evaluate(() => (document.activeElement as HTMLButtonElement).name)).toBe('edit')
 })
 
 test.each([360, 768, 1280])('nothing is cut off or moves sideways at %i pixels', async (width) => {

@@ -1,111 +1,156 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import type { Customer, Order } from '../../demo/records.js'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Changes, Customer, Order, Sent } from '../../demo/records.js'
 import { deskApi } from '../../demo/server/desk-api.js'
+import { openSql } from '../../demo/server/sql.js'
 import { openTables } from '../../demo/server/tables.js'
+import { newDatabase } from '../server/postgres.js'
 
 const key = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
-const customer: Customer = { id: 'customers/1-A', key: key(1), createdAt: '2026-01-01T10:00:00.000Z', tab: 'abc', name: 'Harbour Café' }
-const order: Order = {
+const customer: Sent<Customer> = {
+  id: 'customers/1-A',
+  key: key(1),
+  createdAt: '2026-01-01T10:00:00.000Z',
+  tab: 'abc',
+  name: 'Harbour Café',
+  base: 0,
+}
+const order: Sent<Order> = {
   id: 'orders/1-A',
   key: key(2),
   createdAt: '2026-01-01T10:00:01.000Z',
   tab: 'abc',
   customer: 'customers/1-A',
   lines: [{ item: 'Decaf, 500 g', quantity: 2, cents: 1120 }],
+  version: 1,
+  edit: key(2),
+  base: 0,
 }
+const asStored = <R>({ base, ...record }: Sent<R>) => record
 
-function openApi() {
-  const folder = mkdtempSync(join(tmpdir(), 'order-desk-'))
-  const tables = openTables(join(folder, 'hilo.db'))
-  onTestFinished(() => {
-    tables.close()
-    rmSync(folder, { recursive: true, force: true })
-  })
-  const api = deskApi(tables)
-  return {
-    api,
-    get: async (path: string) => (await api.request(path)).json(),
-    send: (path: string, body: unknown) =>
-      api.request(path, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: typeof body === 'string' ? body : JSON.stringify(body),
-      }),
-    async statuses(path: string, records: unknown[]) {
-      const { results } = await (await this.send(path, records)).json()
-      return results.map(({ status }: { status: number }) => status)
-    },
+async function onSqlite() {
+  const data = mkdtempSync(join(tmpdir(), 'order-desk-'))
+  onTestFinished(() => rmSync(data, { recursive: true, force: true }))
+  return openSql({ data })
+}
+const onPostgres = async () => openSql({ databaseUrl: await newDatabase() })
+
+describe.each([
+  ['SQLite', onSqlite],
+  ['PostgreSQL', onPostgres],
+])('on %s', (_, open) => {
+  async function openApi() {
+    const sql = await open()
+    onTestFinished(() => sql.close())
+    const tables = await openTables(sql)
+    const api = deskApi(tables)
+    return {
+      api,
+      get: async (path: string) => (await api.request(path)).json(),
+      send: (path: string, body: unknown) =>
+        api.request(path, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: typeof body === 'string' ? body : JSON.stringify(body),
+        }),
+      async statuses(path: string, records: unknown[]) {
+        const { results } = await (await this.send(path, records)).json()
+        return results.map(({ status }: { status: number }) => status)
+      },
+    }
   }
-}
 
-test('an order is stored once; the same order sent again is recognised', async () => {
-  const api = openApi()
-  expect(await api.statuses('/api/customers', [customer])).toEqual([201])
-  expect(await api.statuses('/api/orders', [order])).toEqual([201])
-  expect(await api.statuses('/api/orders', [order])).toEqual([200])
-  expect(await api.get('/api/orders')).toEqual({ orders: [order], counts: { stored: 1, refused: 0 } })
-})
+  test('an order is stored once; the same order sent again is recognised', async () => {
+    const api = await openApi()
+    expect(await api.statuses('/api/customers', [customer])).toEqual([201])
+    expect(await api.statuses('/api/orders', [order])).toEqual([201])
+    expect(await api.statuses('/api/orders', [order])).toEqual([200])
+    expect(await api.get('/api/changes')).toMatchObject({
+      orders: [asStored(order)],
+      counts: { orders: { stored: 1, refused: 0, highest: 1 } },
+    })
+  })
 
-test('another order with a taken id is refused, and counted once however often it is sent', async () => {
-  const api = openApi()
-  await api.send('/api/customers', [customer])
-  const other = { ...order, key: key(3), tab: 'xyz' }
-  expect(await api.statuses('/api/orders', [order, other])).toEqual([201, 409])
-  expect(await api.statuses('/api/orders', [other])).toEqual([409])
-  expect((await api.get('/api/counts')).orders).toEqual({ stored: 1, refused: 1 })
-})
+  test('another order with a taken id is refused, and counted once however often it is sent', async () => {
+    const api = await openApi()
+    await api.send('/api/customers', [customer])
+    const other = { ...order, key: key(3), tab: 'xyz' }
+    expect(await api.statuses('/api/orders', [order, other])).toEqual([201, 409])
+    expect(await api.statuses('/api/orders', [other])).toEqual([409])
+    expect((await api.get('/api/counts')).orders).toEqual({ stored: 1, refused: 1, highest: 1 })
+  })
 
-test('the same key with other content is no repetition', async () => {
-  const api = openApi()
-  await api.send('/api/customers', [customer])
-  const changed = { ...order, lines: [{ ...order.lines[0]!, quantity: 3 }] }
-  expect(await api.statuses('/api/orders', [order, changed])).toEqual([201, 409])
-})
+  test('an edit on top of the stored version is stored; one on top of an older version gets the current one', async () => {
+    const api = await openApi()
+    await api.send('/api/customers', [customer])
+    await api.send('/api/orders', [order])
+    const edited = { ...order, lines: [{ ...order.lines[0]!, quantity: 3 }], version: 2, edit: key(4), base: 1 }
+    expect(await api.statuses('/api/orders', [edited, edited])).toEqual([201, 200])
+    const late = { ...order, lines: [{ ...order.lines[0]!, quantity: 9 }], version: 2, edit: key(5), base: 1 }
+    const { results } = await (await api.send('/api/orders', [late])).json()
+    expect(results).toMatchObject([{ status: 412, current: asStored(edited) }])
+    expect(await api.statuses('/api/orders', [{ ...late, version: 3, base: 2 }])).toEqual([201])
+    expect((await api.get('/api/changes')).orders).toMatchObject([{ lines: late.lines, version: 3 }])
+  })
 
-test('an order whose customer is not there has to wait', async () => {
-  const api = openApi()
-  expect(await api.statuses('/api/orders', [order])).toEqual([424])
-  await api.send('/api/customers', [customer])
-  expect(await api.statuses('/api/orders', [order])).toEqual([201])
-})
+  test('an order may repeat another one, which has to be there', async () => {
+    const api = await openApi()
+    await api.send('/api/customers', [customer])
+    const repeat = { ...order, id: 'orders/2-A', key: key(6), edit: key(6), follows: 'orders/1-A' }
+    expect(await api.statuses('/api/orders', [repeat, order, repeat])).toEqual([424, 201, 201])
+  })
 
-test('one invalid record does not hold up the others', async () => {
-  const api = openApi()
-  await api.send('/api/customers', [customer])
-  const bad = [{ ...order, lines: [] }, { ...order, id: 'a b' }, { ...order, extra: 1 }, null, 'text']
-  const { results } = await (await api.send('/api/orders', [...bad, order])).json()
-  expect(results.map(({ status }: { status: number }) => status)).toEqual([201, 422, 422, 422, 422, 422])
-  expect(results[1].reason).toContain('lines')
-})
+  test('changes come in order, none twice and none missing, however small the portions', async () => {
+    const api = await openApi()
+    await api.send('/api/customers', [customer])
+    const orders = [1, 2, 3, 4].map((n) => ({ ...order, id: `orders/${n}-A`, key: key(n), edit: key(n) }))
+    await api.send('/api/orders', orders)
+    const seen: string[] = []
+    let since = 0
+    for (let isAll = false; !isAll; ) {
+      const changes: Changes = await api.get(`/api/changes?limit=2&since=${since}`)
+      seen.push(...[...changes.customers, ...changes.orders].map(({ id }) => id))
+      ;({ since, isAll } = changes)
+    }
+    expect(seen).toEqual(['customers/1-A', ...orders.map(({ id }) => id)])
+    expect((await api.get(`/api/changes?since=${since}`)).orders).toEqual([])
+    expect(await api.get('/api/changes?limit=none')).toHaveProperty('error')
+    expect(await api.get('/api/nothing')).toHaveProperty('error')
+  })
 
-test.each([
-  ['not JSON', '{', 400],
-  ['no array', { order }, 400],
-  ['an empty batch', [], 400],
-  ['more than a hundred', Array.from({ length: 101 }, () => order), 400],
-  ['more than 256 KiB', 'x'.repeat(300_000), 413],
-])('a batch that is %s is refused as a whole', async (_, body, status) => {
-  const api = openApi()
-  expect((await api.send('/api/orders', body)).status).toBe(status)
-  expect((await api.get('/api/counts')).orders.stored).toBe(0)
-})
+  test('an order whose customer is not there has to wait', async () => {
+    const api = await openApi()
+    expect(await api.statuses('/api/orders', [order])).toEqual([424])
+    await api.send('/api/customers', [customer])
+    expect(await api.statuses('/api/orders', [order])).toEqual([201])
+  })
 
-test('another site’s page cannot write', async () => {
-  const { api } = openApi()
-  const headers = { 'Content-Type': 'text/plain', Origin: 'https://elsewhere.example' }
-  expect((await api.request('/api/customers', { method: 'POST', headers, body: JSON.stringify([customer]) })).status).toBe(403)
-})
+  test('one invalid record does not hold up the others', async () => {
+    const api = await openApi()
+    await api.send('/api/customers', [customer])
+    const bad = [{ ...order, lines: [] }, { ...order, id: 'a b' }, { ...order, extra: 1 }, null, 'text']
+    const { results } = await (await api.send('/api/orders', [...bad, order])).json()
+    expect(results.map(({ status }: { status: number }) => status)).toEqual([201, 422, 422, 422, 422, 422])
+    expect(results[1].reason).toContain('lines')
+  })
 
-test('the list has the newest first, as many as asked for', async () => {
-  const api = openApi()
-  await api.send('/api/customers', [customer])
-  const orders = [1, 2, 3].map((n) => ({ ...order, id: `orders/${n}-A`, key: key(n), createdAt: `2026-01-01T10:00:0${n}.000Z` }))
-  await api.send('/api/orders', orders)
-  const { orders: listed } = await api.get('/api/orders?limit=2')
-  expect(listed.map(({ id }: Order) => id)).toEqual(['orders/3-A', 'orders/2-A'])
-  expect(await api.get('/api/orders?limit=none')).toHaveProperty('error')
-  expect(await api.get('/api/nothing')).toHaveProperty('error')
+  test.each([
+    ['not JSON', '{', 400],
+    ['no array', { order }, 400],
+    ['an empty batch', [], 400],
+    ['more than a hundred', Array.from({ length: 101 }, () => order), 400],
+    ['more than 256 KiB', 'x'.repeat(300_000), 413],
+  ])('a batch that is %s is refused as a whole', async (_, body, status) => {
+    const api = await openApi()
+    expect((await api.send('/api/orders', body)).status).toBe(status)
+    expect((await api.get('/api/counts')).orders.stored).toBe(0)
+  })
+
+  test('another site’s page cannot write', async () => {
+    const { api } = await openApi()
+    const headers = { 'Content-Type': 'text/plain', Origin: 'https://elsewhere.example' }
+    expect((await api.request('/api/customers', { method: 'POST', headers, body: JSON.stringify([customer]) })).status).toBe(403)
+  })
 })

@@ -1,0 +1,144 @@
+/**
+ * Keeps this browser's records and the server's tables alike: sends what waits, customers first, because orders refer to them, and fetches
+ * what others changed. A batch whose answer was lost is sent again as it is; the server recognises each record by its key. Any tab may send
+ * any record, so no tab has to be elected.
+ */
+import type { Changes, Collection, Counts, Result } from './records.js'
+import type { DeskStore } from './store.js'
+
+const BATCH = 50
+const TIMEOUT_MS = 10_000
+const FIRST_RETRY_MS = 1_000
+const LAST_RETRY_MS = 30_000
+/** How long another tab has to send its own orders before this one does it. */
+const OTHERS_FIRST_MS = 3_000
+/** While somebody looks. */
+const LOOK_EVERY_MS = 3_000
+
+export interface SyncOptions {
+  store: DeskStore
+  isOnline(): boolean
+  isShown(): boolean
+  /** Records in the store stand differently now. */
+  settled(): void
+  /** Only what this tab shows of the sync changed. */
+  changed(): void
+}
+
+export class Sync {
+  readonly #options: SyncOptions
+  #running: Promise<void> | undefined
+  #isMoreToSend = false
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #failures = 0
+  #stop = new AbortController()
+  /** Why the last attempt failed; it is repeated by itself. */
+  problem: string | undefined
+  /** Of the server's tables, as last heard. */
+  counts: Counts | undefined
+
+  constructor(options: SyncOptions) {
+    this.#options = options
+  }
+
+  /** Sends what waits, once. @throws Error when not all of it arrived */
+  static async once(store: DeskStore): Promise<void> {
+    const sync = new Sync({ store, isOnline: () => true, isShown: () => false, settled() {}, changed() {} })
+    await sync.#run()
+    clearTimeout(sync.#timer)
+    if (sync.problem) throw new Error(sync.problem)
+  }
+
+  /** Sends now: something new waits, or the network may be back. */
+  hurry(): void {
+    this.#failures = 0
+    clearTimeout(this.#timer)
+    this.#start()
+  }
+
+  /** Another tab has something to send, and will, unless it is gone. */
+  stepInLater(): void {
+    this.#plan(OTHERS_FIRST_MS)
+  }
+
+  /** The desk went offline: nothing more goes out. What was under way may have arrived; it will be recognised. */
+  pause(): void {
+    clearTimeout(this.#timer)
+    this.#stop.abort()
+    this.#stop = new AbortController()
+    this.problem = undefined
+  }
+
+  #plan(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#start(), ms)
+  }
+
+  #start(): void {
+    this.#isMoreToSend = true
+    if (!this.#options.isOnline()) return
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined
+      this.#options.changed()
+      if (this.#isMoreToSend && !this.problem) this.#start()
+    })
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop
+    try {
+      do {
+        this.#isMoreToSend = false
+        const customers = await this.#sendSome('customers', signal)
+        const orders = await this.#sendSome('orders', signal)
+        this.#isMoreToSend ||= customers || orders
+      } while (this.#isMoreToSend)
+      await this.#fetchChanges(signal)
+      this.#failures = 0
+      this.problem = undefined
+      if (this.#options.isShown()) this.#plan(LOOK_EVERY_MS)
+    } catch (error) {
+      if (signal.aborted) return
+      this.problem = error instanceof Refusal ? error.message : 'The server does not answer.'
+      this.#plan(Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LAST_RETRY_MS) * (1 - Math.random() / 2))
+    }
+  }
+
+  /** @returns was there something to send? */
+  async #sendSome(collection: Collection, stop: AbortSignal): Promise<boolean> {
+    const { store, settled } = this.#options
+    const records = await store.takeWaiting(collection, BATCH)
+    if (records.length === 0) return false
+    const { results } = await this.#request<{ results: Result[] }>(`/api/${collection}`, stop, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(records),
+    })
+    const changes = await store.settle(collection, records, results)
+    // Nothing would end the loop.
+    if (changes === 0 && (await store.isWaiting(collection, records[0]!.key)))
+      throw new Refusal('The server does not say what became of what was sent.')
+    settled()
+    return true
+  }
+
+  async #fetchChanges(stop: AbortSignal): Promise<void> {
+    const { store, settled } = this.#options
+    for (;;) {
+      const changes = await this.#request<Changes>(`/api/changes?since=${await store.since()}`, stop)
+      this.counts = changes.counts
+      await store.merge(changes)
+      if (changes.customers.length + changes.orders.length > 0) settled()
+      if (changes.isAll) return
+    }
+  }
+
+  async #request<T>(path: string, stop: AbortSignal, init?: RequestInit): Promise<T> {
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)])
+    const response = await fetch(path, { ...init, cache: 'no-store', signal })
+    if (!response.ok) throw new Refusal(`The server answered ${response.status}.`)
+    return response.json() as Promise<T>
+  }
+}
+
+class Refusal extends Error {}

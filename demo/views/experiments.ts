@@ -1,0 +1,46 @@
+/** The buttons that try to break the promise: many orders at once, more tabs, a killed tab, a lost server, a forged duplicate. */
+import { pullThePlug } from '../plug.js'
+import { must, setText } from './dom.js'
+
+export interface Attempts {
+  storm(): Promise<void>
+  forge(): Promise<void>
+  /** The server has gone or is back. */
+  lostServer(): void
+}
+
+export class Experiments {
+  readonly #forge = must<HTMLButtonElement>('#forge')
+  readonly #outage = must<HTMLButtonElement>('#outage')
+
+  constructor({ storm, forge, lostServer }: Attempts) {
+    const storming = must<HTMLButtonElement>('#storm')
+    storming.disabled = false
+    storming.addEventListener('click', storm)
+    must('#kill').addEventListener('click', pullThePlug)
+    this.#forge.addEventListener('click', () => this.#forge.getAttribute('aria-disabled') !== 'true' && forge())
+    this.#outage.addEventListener('click', async () => {
+      const isOn = this.#outage.getAttribute('aria-pressed') === 'true'
+      if (await turn(isOn ? 'DELETE' : 'POST')) this.#showOutage(!isOn)
+      lostServer()
+    })
+    turn('GET').then((answer) => this.#showOutage(answer?.isOn ?? false))
+  }
+
+  /** @param canForge is there an order whose id could be used twice? */
+  render(canForge: boolean): void {
+    this.#forge.setAttribute('aria-disabled', String(!canForge))
+  }
+
+  #showOutage(isOn: boolean): void {
+    this.#outage.setAttribute('aria-pressed', String(isOn))
+    setText(must('span', this.#outage), isOn ? 'Bring the server back' : 'Lose the server')
+  }
+}
+
+/** @returns undefined when the server really is lost */
+const turn = (method: 'GET' | 'POST' | 'DELETE'): Promise<{ isOn: boolean } | undefined> =>
+  fetch('/outage', { method, cache: 'no-store' }).then(
+    (response) => (response.ok ? response.json() : undefined),
+    () => undefined,
+  )
