@@ -8,7 +8,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/browser/**'],
+          exclude: ['test/browser/**', 'test/package/**'],
           // Property tests and real databases, on two busy cores.
           testTimeout: 60_000,
         },
@@ -24,6 +24,16 @@ export default defineConfig({
           // One browser at a time, and not beside the unit tests: each of them can use every core.
           fileParallelism: false,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'package',
+          include: ['test/package/*.test.ts'],
+          testTimeout: 300_000,
+          retry: process.env.CI ? 2 : 0,
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The façade: what an app calls. It starts the owner in the background, sends every call to its collection's issuer,
  * and turns what the owner reports into a status and events.

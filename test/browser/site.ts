@@ -39,12 +39,9 @@ export interface Site {
 
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' }
 
-/**
- * To be called inside a test; gone when the test ends.
- * @param library as for {@link bundleSite}
- */
-export async function openSite(library?: string): Promise<Site> {
-  const content = await bundleSite(library)
+/** To be called inside a test; gone when the test ends. */
+export async function openSite(): Promise<Site> {
+  const content = await bundleSite()
   const files: Site['files'] = new Set()
   const server = await openHiloServer()
   const requests: Site['requests'] = []

@@ -1,0 +1,18 @@
+/** A browser app's use of every browser entry, without Node's types and with the libraries of ES2022 only. */
+import { createHilo, type Hilo, HiloError, type HiloStatus } from 'offline-hilo'
+import { ravenConventions } from 'offline-hilo/raven'
+import { createHilo as createHiloInWorker, startWorker } from 'offline-hilo/worker'
+
+class Order {
+  readonly items: string[] = []
+}
+
+const hilo: Hilo = createHilo({ ...ravenConventions, collections: { orders: { reserve: 200 } } })
+hilo.addEventListener('low', ({ detail }) => detail.available satisfies number)
+
+export const id: string = await hilo.nextId(Order)
+export const status: HiloStatus = hilo.status()
+export const exhausted = (error: unknown): boolean => error instanceof HiloError && error.code === 'exhausted'
+export const inWorker: Hilo = createHiloInWorker({ url: '/ids' })
+export const close: Promise<void> = hilo[Symbol.asyncDispose]()
+export { startWorker }

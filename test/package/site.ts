@@ -1,0 +1,51 @@
+/** Serves one app's files under a strict content security policy, with a HiLo server behind them on the same origin. */
+import { createReadStream, existsSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { extname, join } from 'node:path'
+import { onTestFinished } from 'vitest'
+
+export const STRICT_CSP = "script-src 'self'; worker-src 'self'"
+
+export interface AppSite {
+  url: string
+  /** Paths that a browser fetched to start a worker from. */
+  workers: string[]
+  /** Paths of the scripts or pages that asked for ranges. */
+  claimants: string[]
+}
+
+const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' }
+
+/**
+ * To be called inside a test; gone when the test ends.
+ * @param folder undefined: `backend` serves the files, too
+ */
+export async function openAppSite(folder: string | undefined, backend: string, csp: string | undefined): Promise<AppSite> {
+  const workers: string[] = []
+  const claimants: string[] = []
+  const server = createServer((asked, answer) => {
+    const { pathname } = new URL(asked.url!, 'http://site')
+    if (asked.headers['sec-fetch-dest'] === 'worker') workers.push(pathname)
+    if (pathname.endsWith('/hilo/next')) claimants.push(new URL(asked.headers.referer!).pathname)
+    if (csp) answer.setHeader('content-security-policy', csp)
+    const file = folder && join(folder, pathname.replace(/\/$/, '/index.html'))
+    if (file && existsSync(file)) {
+      answer.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream')
+      createReadStream(file).pipe(answer)
+      return
+    }
+    const passed = request(new URL(asked.url!, backend), { method: asked.method!, headers: asked.headers }, (response) => {
+      answer.writeHead(response.statusCode!, response.headers)
+      response.pipe(answer)
+    })
+    passed.once('error', () => asked.socket.destroy())
+    asked.pipe(passed)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, workers, claimants }
+}
