@@ -19,7 +19,14 @@ interface Bundle {
 /** Bundled apart, because a worker is another realm: what page and worker share need not be one file, and the page must not carry more. */
 const BUNDLES: Bundle[] = [
   {
-    entries: { 'client/index': 'src/index.ts', raven: 'src/raven.ts', 'source/index': 'src/source/index.ts', textbook: 'src/textbook.ts' },
+    entries: {
+      'client/index': 'src/index.ts',
+      raven: 'src/raven.ts',
+      format: 'src/format.ts',
+      react: 'src/react.ts',
+      'source/index': 'src/source/index.ts',
+      textbook: 'src/textbook.ts',
+    },
     platform: 'browser',
     chunks: 'client',
   },
@@ -29,7 +36,10 @@ const BUNDLES: Bundle[] = [
   { entries: { 'server/index': 'src/server/index.ts', 'server/cli': 'src/server/cli.ts' }, platform: 'node', chunks: 'server' },
 ]
 
-const dependencies = Object.keys(JSON.parse(readFileSync('package.json', 'utf8')).dependencies)
+const packageJson = JSON.parse(readFileSync('package.json', 'utf8'))
+const dependencies = Object.keys(packageJson.dependencies)
+/** What an app that uses the entry for it has anyway. */
+const peers = Object.keys(packageJson.peerDependencies)
 const dist = resolve(process.argv[2] ?? 'dist')
 
 const missing = BUNDLES.flatMap((bundle) => Object.values(bundle.entries)).filter((source) => !existsSync(source))
@@ -45,7 +55,7 @@ async function emit({ entries, platform, chunks }: Bundle): Promise<void> {
     input: entries,
     platform,
     // The server's libraries come with the package; a browser gets everything in our files.
-    external: platform === 'node' ? isLibrary : isFallback,
+    external: platform === 'node' ? isLibrary : (specifier) => isFallback(specifier) || peers.includes(specifier),
     transform: { target: platform === 'node' ? 'node20.19' : 'es2022' },
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
     onLog: (level, log) => {
@@ -88,7 +98,10 @@ function checkReferences(): void {
   for (const file of files) {
     for (const { specifier, line, kind } of moduleImports(file, readFileSync(join(dist, file), 'utf8'))) {
       const target = resolve(dist, dirname(file), specifier)
-      const isThere = (file.startsWith('server') && isLibrary(specifier)) || (specifier.startsWith('.') && existsSync(target))
+      const isThere =
+        (file.startsWith('server') && isLibrary(specifier)) ||
+        peers.includes(specifier) ||
+        (specifier.startsWith('.') && existsSync(target))
       if (!isThere) throw new Error(`dist/${file}:${line} refers to ${specifier}, which will not be there.`)
       if (kind === 'worker') workers.add(`${dirname(file)} ${relative(dist, target)}`)
     }

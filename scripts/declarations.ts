@@ -10,9 +10,10 @@ export function emitDeclarations(dist: string): void {
   const typescript = dirname(fileURLToPath(import.meta.resolve('typescript/package.json')))
   execFileSync(process.execPath, [join(typescript, 'bin/tsc'), '-p', 'tsconfig.build.json', '--outDir', dist], { stdio: 'inherit' })
   const reachable = new Set<string>()
-  const { exports, dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const { exports, dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const libraries = Object.keys({ ...dependencies, ...peerDependencies })
   for (const entry of Object.values<string | { types: string }>(exports)) {
-    if (typeof entry !== 'string') collect(resolve(dist, relative('dist', entry.types)), Object.keys(dependencies), reachable)
+    if (typeof entry !== 'string') collect(resolve(dist, relative('dist', entry.types)), libraries, reachable)
   }
   for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
     const path = join(dist, file)
@@ -28,7 +29,7 @@ function collect(path: string, dependencies: string[], reachable: Set<string>): 
   for (const { specifier } of moduleImports(path, readFileSync(path, 'utf8'))) {
     if (specifier.startsWith('.')) collect(resolve(dirname(path), specifier.replace(/\.js$/, '.d.ts')), dependencies, reachable)
     else if (!specifier.startsWith('node:') && !dependencies.some((name) => specifier === name || specifier.startsWith(`${name}/`)))
-      throw new Error(`${path} refers to ${specifier}, which is not a dependency of the package.`)
+      throw new Error(`${path} refers to ${specifier}, which is neither a dependency nor a peer of the package.`)
   }
 }
 

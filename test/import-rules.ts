@@ -14,7 +14,9 @@ const MAY_USE: Record<string, string[]> = {
   client: ['core', 'comlink'],
   server: ['core', 'node:', ...Object.keys(packageJson.dependencies)],
   'index.ts': ['core', 'client'],
+  'react.ts': ['react'],
   'raven.ts': ['core', 'pluralize'],
+  'format.ts': ['core', 'cdigit', '@noble/ciphers'],
   'textbook.ts': [],
 }
 /** Their types, too, come only from what they may use. */

@@ -1,6 +1,8 @@
 /** A browser app's use of every browser entry, without Node's types and with the libraries of ES2022 only. */
 import { createHilo, type Hilo, HiloError, type HiloStatus } from 'offline-hilo'
+import { damm, ean13, idForm, keyedPermutation } from 'offline-hilo/format'
 import { ravenConventions } from 'offline-hilo/raven'
+import { useHiloStatus } from 'offline-hilo/react'
 import { createHilo as createHiloInWorker, startWorker } from 'offline-hilo/worker'
 
 class Order {
@@ -15,4 +17,9 @@ export const status: HiloStatus = hilo.status()
 export const exhausted = (error: unknown): boolean => error instanceof HiloError && error.code === 'exhausted'
 export const inWorker: Hilo = createHiloInWorker({ url: '/ids' })
 export const close: Promise<void> = hilo[Symbol.asyncDispose]()
+export const tickets: Hilo = createHilo({ formatId: idForm({ prefix: 'K7-', checkDigit: damm }).formatId })
+export const parcels: Hilo = createHilo({
+  formatId: ean13({ prefix: '20', permutation: keyedPermutation(new Uint8Array(16)) }).formatId,
+})
+export const useOrders = (): number | undefined => useHiloStatus(hilo, 'orders')?.available
 export { startWorker }

@@ -1,0 +1,42 @@
+/** `offline-hilo/react`: the status of a `Hilo` in a component that renders anew when it changes. */
+import { useMemo, useSyncExternalStore } from 'react'
+import type { Hilo } from './client/hilo.js'
+import type { CollectionStatus, HiloStatus } from './client/status.js'
+import type { CollectionRef } from './core/names.js'
+
+/**
+ * The status of all collections, or of one. Undefined while there is no `hilo`, and when rendered on a server or hydrated, where nothing is known yet.
+ *
+ * @param collection a name or a class; an object that is new in each render asks anew in each render
+ * @throws HiloError `invalid-collection`
+ * @example
+ * const orders = useHiloStatus(hilo, 'orders')
+ * return <p>{orders?.available} ids left for offline work</p>
+ */
+export function useHiloStatus(hilo: Hilo | undefined): HiloStatus | undefined
+export function useHiloStatus(hilo: Hilo | undefined, collection: CollectionRef): CollectionStatus | undefined
+export function useHiloStatus(hilo: Hilo | undefined, collection?: CollectionRef): HiloStatus | CollectionStatus | undefined {
+  const { subscribe, snapshot } = useMemo(() => watch(hilo, collection), [hilo, collection])
+  return useSyncExternalStore(subscribe, snapshot, nothingYet)
+}
+
+/** React wants the same object until something has changed; `hilo.status()` makes a new one each time. */
+function watch(hilo: Hilo | undefined, collection: CollectionRef | undefined) {
+  const read = () => (collection === undefined ? hilo?.status() : hilo?.status(collection))
+  let status = read()
+  return {
+    snapshot: () => status,
+    subscribe(changed: () => void) {
+      const look = () => {
+        status = read()
+        changed()
+      }
+      hilo?.addEventListener('status', look)
+      // For what changed since the component was rendered.
+      if (hilo) look()
+      return () => hilo?.removeEventListener('status', look)
+    },
+  }
+}
+
+const nothingYet = () => undefined
