@@ -1,10 +1,10 @@
 /** The package as it is published: packed, installed into fresh apps, built by each bundler, and run in a browser under a strict policy. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
 import { openBrowser } from '../browser/browser.js'
 import { start } from '../browser/process.js'
 import { type FreshApps, freshApps } from './fresh-apps.js'
-import { openAppSite, STRICT_CSP } from './site.js'
 
 let apps: FreshApps
 
@@ -49,7 +49,7 @@ const APPS: App[] = [
 
 test.each(APPS)('$title', async ({ folder, build, output, path = '/', csp = STRICT_CSP }) => {
   if (build) await apps.run(folder, ...build)
-  const site = await openAppSite(join(apps.folder, folder, output), await startServer(), csp)
+  const site = await openAppSite({ folder: join(apps.folder, folder, output), backend: await startServer(), csp })
   expect(await idsMadeAt(site.url + path)).toEqual(['orders/1-A', 'orders/2-A', 'orders/3-A'])
   expect(site.claimants).toEqual([site.workers[0]])
 })
@@ -59,7 +59,7 @@ test('Next: a client component makes ids, and a server component may import the 
   const next = await startProgram('next', ['start', join(apps.folder, 'next'), '--port', '0'], /http:\/\/localhost:\d+/, {
     HILO_DATA: join(apps.folder, 'next-data'),
   })
-  const site = await openAppSite(undefined, next, "worker-src 'self'")
+  const site = await openAppSite({ backend: next, csp: "worker-src 'self'" })
   expect(await (await fetch(site.url)).text()).toContain('HiloError')
   expect(await idsMadeAt(site.url)).toEqual(['orders/1-A', 'orders/2-A', 'orders/3-A'])
   expect(site.claimants).toEqual([site.workers[0]])

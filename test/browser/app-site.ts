@@ -1,8 +1,9 @@
-/** Serves one app's files under a strict content security policy, with a HiLo server behind them on the same origin. */
+/** Serves an app's files under a content security policy, with a HiLo server behind them on the same origin. */
 import { createReadStream, existsSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
 export const STRICT_CSP = "script-src 'self'; worker-src 'self'"
@@ -17,18 +18,29 @@ export interface AppSite {
 
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' }
 
-/**
- * To be called inside a test; gone when the test ends.
- * @param folder undefined: `backend` serves the files, too
- */
-export async function openAppSite(folder: string | undefined, backend: string, csp: string | undefined): Promise<AppSite> {
+export interface AppSiteOptions {
+  /** Absent: the backend serves the files, too. */
+  folder?: string
+  /** Address of what answers everything that is no file. */
+  backend: string
+  csp: string
+  /** Answers what is posted to `/api/…`, by its body, with a status. */
+  post?(body: string): number
+}
+
+/** To be called inside a test; gone when the test ends. */
+export async function openAppSite({ folder, backend, csp, post }: AppSiteOptions): Promise<AppSite> {
   const workers: string[] = []
   const claimants: string[] = []
   const server = createServer((asked, answer) => {
     const { pathname } = new URL(asked.url!, 'http://site')
     if (asked.headers['sec-fetch-dest'] === 'worker') workers.push(pathname)
     if (pathname.endsWith('/hilo/next')) claimants.push(new URL(asked.headers.referer!).pathname)
-    if (csp) answer.setHeader('content-security-policy', csp)
+    answer.setHeader('content-security-policy', csp)
+    if (post && pathname.startsWith('/api/')) {
+      text(asked).then((body) => answer.writeHead(post(body)).end())
+      return
+    }
     const file = folder && join(folder, pathname.replace(/\/$/, '/index.html'))
     if (file && existsSync(file)) {
       answer.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream')

@@ -1,0 +1,32 @@
+/** Background Sync: the service worker gives drafts their ids and sends them, with no page open. */
+import { createHilo } from 'offline-hilo/worker'
+import { openDrafts } from './drafts.js'
+
+/** TypeScript has no types of Background Sync yet. */
+interface SyncEvent extends Event {
+  tag: string
+  waitUntil(work: Promise<void>): void
+}
+
+const hilo = createHilo({ collections: { orders: { reserve: 20 } } })
+
+addEventListener('sync', (event) => {
+  const sync = event as SyncEvent
+  if (sync.tag === 'orders') sync.waitUntil(sendDrafts())
+})
+
+/** The id is stored before it is first sent: sent again after a lost answer, the order is the same order. */
+async function sendDrafts(): Promise<void> {
+  const db = await openDrafts()
+  for (const draft of await db.getAll('drafts')) {
+    if (draft.id === undefined) {
+      draft.id = await hilo.nextId('orders')
+      await db.put('drafts', draft)
+    }
+    const { key, ...order } = draft
+    const answer = await fetch('/api/orders', { method: 'POST', body: JSON.stringify(order) })
+    // Rejecting makes the browser try again later.
+    if (!answer.ok) throw new Error(`The server answered ${answer.status}.`)
+    await db.delete('drafts', key!)
+  }
+}

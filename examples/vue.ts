@@ -1,0 +1,13 @@
+/** Vue: the status as a ref, for as long as the component lives. */
+import type { Hilo, HiloStatus } from 'offline-hilo'
+import { onScopeDispose, type ShallowRef, shallowRef } from 'vue'
+
+export function useHiloStatus(hilo: Hilo): Readonly<ShallowRef<HiloStatus>> {
+  const status = shallowRef(hilo.status())
+  const look = () => {
+    status.value = hilo.status()
+  }
+  hilo.addEventListener('status', look)
+  onScopeDispose(() => hilo.removeEventListener('status', look))
+  return status
+}

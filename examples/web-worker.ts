@@ -1,0 +1,10 @@
+/** An app whose logic runs in a worker of its own: the owner of the ranges runs in it, too, and there is no second worker. */
+import { createHilo } from 'offline-hilo/worker'
+
+const hilo = createHilo({ collections: { readings: { reserve: 1000 } } })
+
+/** Each message is a batch of measured values; the answer is the same batch with ids. */
+addEventListener('message', async ({ data: values }: MessageEvent<number[]>) => {
+  const ids = await hilo.nextIds('readings', values.length)
+  postMessage(values.map((value, i) => ({ id: ids[i], value })))
+})

@@ -1,0 +1,119 @@
+/** The recipes in `examples/`, in Chromium, with the real server behind them. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'vite'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openAppSite, STRICT_CSP } from './app-site.js'
+import { openBrowser, type TestPage } from './browser.js'
+import type { Examples } from './examples/page.js'
+import { openHiloServer } from './hilo-server.js'
+
+declare global {
+  var examples: Examples
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'hilo-examples-'))
+
+beforeAll(async () => {
+  const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
+  await build({
+    configFile: false,
+    root: path('examples'),
+    logLevel: 'warn',
+    resolve: { tsconfigPaths: true },
+    build: {
+      outDir: folder,
+      emptyOutDir: true,
+      rolldownOptions: {
+        input: { index: path('examples/index.html'), 'service-worker': path('../../examples/service-worker.ts') },
+        output: { entryFileNames: '[name].js' },
+      },
+    },
+    worker: { format: 'es' },
+  })
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function openExamples(answerOrder: (order: string) => number = () => 201) {
+  const server = await openHiloServer()
+  const site = await openAppSite({ folder, backend: server.url, csp: STRICT_CSP, post: answerOrder })
+  const page = await (await openBrowser('chromium')).newPage()
+  await page.goto(site.url)
+  return { page, server }
+}
+
+test.each(['dexie', 'idb', 'tanStackDb'] as const)(
+  '%s: an order and its lines have final ids from the first write on, also offline',
+  async (name) => {
+    const { page, server } = await openExamples()
+    const online = await addOrder(page, name)
+    await server.stop()
+    const offline = await addOrder(page, name)
+    for (const { id, lines } of [online, offline]) {
+      expect(id).toMatch(/^orders\/\d+-A$/)
+      expect(lines.map(({ orderId }) => orderId)).toEqual([id, id])
+      expect(lines.map(({ product }) => product).sort()).toEqual(['milk', 'tea'])
+    }
+    const all = [online, offline].flatMap(({ id, lines }) => [id, ...lines.map((line) => line.id)])
+    expect(new Set(all).size).toBe(6)
+  },
+)
+
+function addOrder(page: TestPage, name: 'dexie' | 'idb' | 'tanStackDb') {
+  return page.evaluate(async (name) => {
+    const { addOrder, linesOf } = examples[name]
+    const id = await addOrder('Ada', ['tea', 'milk'])
+    const lines = await linesOf(id)
+    return { id, lines: lines.map(({ id, orderId, product }) => ({ id, orderId, product })) }
+  }, name)
+}
+
+test('React: the component is rendered anew when an id is made', async () => {
+  const { page } = await openExamples()
+  const text = () => page.evaluate(() => document.querySelector('#react')!.textContent)
+  const left = async () => Number(/(\d+) ids left/.exec((await text()) ?? '')?.[1])
+  await expect.poll(left, { timeout: 20_000 }).toBeGreaterThanOrEqual(200)
+  const before = await left()
+  await page.evaluate(() => document.querySelector<HTMLButtonElement>('#react button')!.click())
+  await expect.poll(text, { timeout: 20_000 }).toMatch(/orders\/\d+-A/)
+  await expect.poll(left, { timeout: 20_000 }).toBe(before - 1)
+})
+
+test.each(['vue', 'svelte'] as const)('%s: the status follows the ids that are made, until nobody looks any more', async (name) => {
+  const { page } = await openExamples()
+  const { available, afterTheEnd } = await page.evaluate((name) => examples[name](), name)
+  expect(available.at(-1)).toBe(available[0]! - 1)
+  expect(afterTheEnd).toBe(0)
+})
+
+test('Background Sync: a draft gets its id in the service worker, and has the same one when it is sent again', async () => {
+  const answers = [500, 201, 201]
+  const orders: string[] = []
+  const { page } = await openExamples((order) => {
+    orders.push(order)
+    return answers[orders.length - 1] ?? 201
+  })
+  await page.evaluate(async () => {
+    await navigator.serviceWorker.register('service-worker.js', { type: 'module' })
+    await examples.serviceWorker.addOrder('Ada')
+  })
+  await expect.poll(() => orders.length, { timeout: 30_000 }).toBe(1)
+  await page.evaluate(() => examples.serviceWorker.addOrder('Grace'))
+  await expect.poll(() => orders.length, { timeout: 30_000 }).toBe(3)
+  const [ada, again, grace] = orders.map((order) => JSON.parse(order))
+  expect(ada).toEqual({ id: expect.stringMatching(/^orders\/\d+-A$/), customer: 'Ada' })
+  expect(again).toEqual(ada)
+  expect(grace.customer).toBe('Grace')
+  expect(grace.id).not.toBe(ada.id)
+})
+
+test('an app in a worker makes its ids there', async () => {
+  const { page } = await openExamples()
+  expect(await page.evaluate(() => examples.webWorker([3, 1, 4]))).toEqual([
+    { id: 'readings/1-A', value: 3 },
+    { id: 'readings/2-A', value: 1 },
+    { id: 'readings/3-A', value: 4 },
+  ])
+})
