@@ -1,24 +1,36 @@
-/** Gets the browsers the tests need, says what it did, and fails with the ways out when there is no Chromium. */
+/** Gets the browsers the tests need and the servers that some of them use, says what it did, and fails with the ways out when there is no Chromium. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { ENGINES, type Engine } from '../test/browser/engines.js'
+import { ENGINES } from '../test/browser/engines.js'
+import { PROGRAMS } from '../test/support/programs.js'
+
+/** A browser, or another program. */
+interface Tool {
+  name: string
+  title: string
+  isRequired?: boolean
+  debianPackages: string[]
+  variable?: string
+  probe: string
+  find(): string | undefined
+}
 
 interface Way {
   title: string
-  commands(engine: Engine): string[][]
+  commands(tool: Tool): string[][]
 }
 
 const asRoot = process.getuid?.() === 0
 const hasApt = existsSync('/usr/bin/apt-get')
 
-for (const engine of ENGINES) {
-  if (report(engine)) continue
-  if (!engine.isRequired && !process.env.CI)
-    console.log(`${engine.title}: none to use; the tests in it are left out. Debian has it: ${packages(engine)}`)
-  else if (!install(engine) && engine.isRequired) {
+for (const tool of [...ENGINES, ...PROGRAMS] as Tool[]) {
+  if (report(tool)) continue
+  if (!tool.isRequired && !process.env.CI)
+    console.log(`${tool.title}: none to use; the tests with it are left out. Debian has it: ${packages(tool)}`)
+  else if (!install(tool) && tool.isRequired) {
     console.error(
-      `\n${engine.title} is missing, and the browser tests cannot run without it. Any of these helps:\n` +
-        `  as root on Debian or Ubuntu: apt-get install ${packages(engine)}\n` +
+      `\n${tool.title} is missing, and the browser tests cannot run without it. Any of these helps:\n` +
+        `  as root on Debian or Ubuntu: apt-get install ${packages(tool)}\n` +
         '  with access to its downloads: npx playwright-core install chromium\n' +
         '  a Chromium or Chrome of your own: CHROME_PATH=/path/to/it npm test\n',
     )
@@ -26,18 +38,18 @@ for (const engine of ENGINES) {
   }
 }
 
-function install(engine: Engine): boolean {
-  if (engine.variable && process.env[engine.variable]) return false
-  for (const { title, commands } of ways(engine)) {
-    console.log(`${engine.title}: not there; trying ${title}.`)
-    const isDone = commands(engine).every(([command, ...args]) => run(command!, args))
-    if (isDone && report(engine)) return true
-    console.log(`${engine.title}: ${title} did not help.`)
+function install(tool: Tool): boolean {
+  if (tool.variable && process.env[tool.variable]) return false
+  for (const { title, commands } of ways(tool)) {
+    console.log(`${tool.title}: not there; trying ${title}.`)
+    const isDone = commands(tool).every(([command, ...args]) => run(command!, args))
+    if (isDone && report(tool)) return true
+    console.log(`${tool.title}: ${title} did not help.`)
   }
   return false
 }
 
-function ways({ name }: Engine): Way[] {
+function ways({ name }: Tool): Way[] {
   const found: Way[] = []
   const prefix = asRoot ? [] : ['sudo', '-n']
   if (hasApt && (asRoot || spawnSync('sudo', ['-n', 'true']).status === 0)) {
@@ -64,13 +76,13 @@ function ways({ name }: Engine): Way[] {
   return found
 }
 
-/** Says where the engine is and which; one that is there but does not start counts as missing. */
-function report(engine: Engine): boolean {
-  const path = engine.find()
+/** Says where the tool is and which; one that is there but does not start counts as missing. */
+function report(tool: Tool): boolean {
+  const path = tool.find()
   if (!path) return false
-  const { status, stdout } = spawnSync(path, [engine.probe], { encoding: 'utf8' })
-  const version = engine.probe === '--version' ? ` (${stdout?.trim()})` : ''
-  console.log(`${engine.title}: ${path}${status === 0 ? version : ' does not start'}`)
+  const { status, stdout } = spawnSync(path, [tool.probe], { encoding: 'utf8' })
+  const version = tool.probe.includes('version') ? ` (${stdout?.trim()})` : ''
+  console.log(`${tool.title}: ${path}${status === 0 ? version : ' does not start'}`)
   return status === 0
 }
 
@@ -81,6 +93,6 @@ function run(command: string, args: string[]): boolean {
   return status === 0
 }
 
-function packages({ debianPackages }: Engine): string {
+function packages({ debianPackages }: Tool): string {
   return debianPackages.join(' ')
 }

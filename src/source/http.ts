@@ -5,10 +5,12 @@ import type { Grant } from '../core/state.js'
 
 export type GetHeaders = () => Promise<Record<string, string>> | Record<string, string>
 
+const IDS_GO_ON = 'Ids go on while this device has some; the claim is tried again.'
+
 /** No answer came; if because `signal` ended the wait, after `timeout` milliseconds. */
-export function unreachable(url: string, timeout: number, signal: AbortSignal, cause: unknown): HiloError {
+export function unreachable(url: string, timeout: number, signal: AbortSignal, cause: unknown, meaning = IDS_GO_ON): HiloError {
   const what = signal.aborted ? `did not answer within ${timeout} ms` : 'could not be reached'
-  return new HiloError('server-unreachable', `${url} ${what}. Ids go on while this device has some; the claim is tried again.`, {
+  return new HiloError('server-unreachable', `${url} ${what}. ${meaning}`, {
     cause,
     // Who has just waited in vain need not make the next caller wait, too.
     ...(signal.aborted && { retryAfter: timeout }),

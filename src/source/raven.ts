@@ -14,7 +14,7 @@ export function ravenSource(
   { url, timeout, credentials }: Pick<OwnerConfig, 'url' | 'timeout' | 'credentials'>,
   headers: GetHeaders,
 ): Required<Source> {
-  async function request(method: string, address: string, json?: unknown): Promise<string> {
+  async function request(method: string, address: string, json?: unknown, meaning?: string): Promise<string> {
     const signal = AbortSignal.timeout(timeout)
     const expired = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     expired.catch(() => {})
@@ -31,7 +31,7 @@ export function ravenSource(
       })
       body = await response.text()
     } catch (error) {
-      throw unreachable(url, timeout, signal, error)
+      throw unreachable(url, timeout, signal, error, meaning)
     }
     if (!response.ok) throw refusal(response, body, url)
     return body
@@ -42,10 +42,13 @@ export function ravenSource(
     giveBack: async (target, range) => {
       await request('PUT', returnUrl(url, target, range))
     },
-    nextIdentity: async (database, name, key) => readIdentity(await request('POST', identityUrl(url, database, name, key)), url),
+    nextIdentity: async (database, name, key) =>
+      readIdentity(await request('POST', identityUrl(url, database, name, key), undefined, NUMBER_UNKNOWN), url),
     checkIn: async (target, check) => readCheckIn(await request('POST', checkInUrl(url, target.database), check), url),
   }
 }
+
+const NUMBER_UNKNOWN = 'Whether a number was taken is unknown: ask again with the same key.'
 
 /** @throws HiloError `invalid-response`, `unsafe-range` */
 function readGrant(body: string, url: string): Grant {

@@ -1,0 +1,128 @@
+/** documentSource against real stores: this package's server, and a web server whose WebDAV honours conditional writes. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Target } from '../../src/core/contract.js'
+import type { Range } from '../../src/core/range.js'
+import { type ServeOptions, serve } from '../../src/server/index.js'
+import { documentSource } from '../../src/source/index.js'
+import { newFolder } from '../server/folders.js'
+import { lighttpd, unless } from '../support/programs.js'
+
+const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+
+interface Store {
+  url: string
+  max(): Promise<number>
+}
+
+async function openServer(options: Partial<ServeOptions> = {}): Promise<Store & { origin: string }> {
+  const server = await serve({ port: 0, dataDir: newFolder(), ...options })
+  onTestFinished(() => server.close())
+  return {
+    origin: server.url,
+    url: `${server.url}/databases/{database}/docs?id=Raven/Hilo/{collection}`,
+    max: async () => (await (await fetch(`${server.url}/databases/Shop/docs?id=Raven/Hilo/orders`)).json()).Results[0].Max,
+  }
+}
+
+async function freePort(): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const { port } = listener.address() as { port: number }
+  listener.close()
+  await once(listener, 'close')
+  return port
+}
+
+async function openWebDav(): Promise<Store> {
+  const folder = newFolder()
+  const port = await freePort()
+  const root = join(folder, 'root')
+  mkdirSync(root, { recursive: true })
+  writeFileSync(
+    join(folder, 'lighttpd.conf'),
+    `server.document-root = "${root}"\nserver.bind = "127.0.0.1"\nserver.port = ${port}\nserver.modules = ( "mod_webdav" )\nwebdav.activate = "enable"\nmimetype.assign = ( ".json" => "application/json" )\n`,
+  )
+  const child = spawn(lighttpd.find()!, ['-D', '-f', join(folder, 'lighttpd.conf')], { stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  await vi.waitFor(
+    () =>
+      new Promise<void>((resolve, reject) => {
+        const socket = connect(port, '127.0.0.1', () => resolve(void socket.destroy())).on('error', reject)
+      }),
+    { timeout: 20_000, interval: 50 },
+  )
+  return {
+    url: `http://127.0.0.1:${port}/{collection}.json`,
+    max: async () => JSON.parse(readFileSync(join(root, 'orders.json'), 'utf8')).Max,
+  }
+}
+
+async function rangeOf(source: ReturnType<typeof documentSource>, lastMax = 0): Promise<Range> {
+  const answer = await source.claim(target, { id: 'c1', lastBatchSize: 32, lastMax }, 50_000)
+  if ('failure' in answer) throw new Error(answer.failure.message)
+  return answer.grant.range
+}
+
+describe.each<[string, boolean, () => Promise<Store>]>([
+  ['this package’s server', false, openServer],
+  [`lighttpd${unless(lighttpd)}`, !lighttpd.find(), openWebDav],
+])('%s', (_, isAbsent, open) => {
+  test.skipIf(isAbsent)('makes the document, and moves it up by what is taken', async () => {
+    const { url, max } = await open()
+    const source = documentSource({ url })
+    expect(await rangeOf(source)).toEqual({ from: 1, to: 32, prefix: 'orders/', serverTag: '' })
+    expect(await rangeOf(source)).toMatchObject({ from: 33, to: 64 })
+    expect(await rangeOf(documentSource({ url }))).toMatchObject({ from: 65, to: 96 })
+    expect(await max()).toBe(96)
+  })
+
+  test.skipIf(isAbsent)('gives every number to one device, however many come at once, from the first on', async () => {
+    const { url, max } = await open()
+    const ranges = (
+      await Promise.all(
+        Array.from({ length: 6 }, async () => {
+          const source = documentSource({ url })
+          const taken: Range[] = []
+          for (let i = 0; i < 10; i++) taken.push(await rangeOf(source, taken.at(-1)?.to))
+          return taken
+        }),
+      )
+    )
+      .flat()
+      .sort((a, b) => a.from - b.from)
+    for (const [i, range] of ranges.entries()) expect(range.from).toBe(i === 0 ? 1 : ranges[i - 1]!.to + 1)
+    expect(await max()).toBe(ranges.at(-1)!.to)
+  })
+})
+
+describe('this package’s server', () => {
+  test('says its prefix in the same answer: orders/NorthServer/1', async () => {
+    const { url } = await openServer({ serverPrefix: 'NorthServer/' })
+    const asked: string[] = []
+    const source = documentSource({
+      url,
+      fetch: (address, init) => {
+        asked.push(`${init.method ?? 'GET'} ${new URL(address).search}`)
+        return fetch(address, init)
+      },
+    })
+    expect((await rangeOf(source)).prefix).toBe('orders/NorthServer/')
+    expect(asked.filter((each) => each.startsWith('GET'))).toEqual(['GET ?id=Raven/Hilo/orders&id=Raven/ServerPrefixForHilo'])
+  })
+
+  test('keeps claims and documents apart on one counter', async () => {
+    const { url, origin } = await openServer()
+    const source = documentSource({ url })
+    const next = async () => (await (await fetch(`${origin}/databases/Shop/hilo/next?tag=orders`)).json()).Low
+    expect([(await rangeOf(source)).from, await next(), (await rangeOf(source)).from, await next()]).toEqual([1, 33, 65, 97])
+  })
+})

@@ -1,0 +1,218 @@
+/** documentSource against stores that do as they are told. Real stores are in document-stores.test.ts. */
+import { createHash } from 'node:crypto'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { Target } from '../../src/core/contract.js'
+import type { Failure } from '../../src/core/errors.js'
+import type { Grant } from '../../src/core/state.js'
+import { type DocumentOptions, documentSource } from '../../src/source/index.js'
+
+const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+const url = 'https://store.example.com/counters/{collection}.json'
+const ADDRESS = 'https://store.example.com/counters/orders.json'
+const LONG = 60_000
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** A store in memory whose ETag is a hash of the content, as object stores have it. */
+class Store {
+  documents = new Map<string, string>()
+  requests: { method: string; url: string; headers: Headers; body: string }[] = []
+  honours = { 'If-Match': true, 'If-None-Match': true }
+  /** Asked first: answers in the store's place, or does something in between. */
+  before: (method: string, url: string) => Response | undefined | Promise<Response | undefined> = () => undefined
+  /** Asked when the store has done what it was asked to do. */
+  after: (method: string, url: string) => void = () => {}
+
+  etag = (content: string) => `"${createHash('md5').update(content).digest('hex')}"`
+  max = () => JSON.parse(this.documents.get(ADDRESS)!).Max
+  puts = () => this.requests.filter(({ method }) => method === 'PUT')
+
+  fetch = async (address: string, { method = 'GET', headers, body }: RequestInit): Promise<Response> => {
+    const given = new Headers(headers)
+    this.requests.push({ method, url: address, headers: given, body: String(body ?? '') })
+    const answered = await this.before(method, address)
+    if (answered) return answered
+    const stored = this.documents.get(address)
+    if (method === 'GET')
+      return stored === undefined ? new Response('', { status: 404 }) : new Response(stored, { headers: { ETag: this.etag(stored) } })
+    const match = this.honours['If-Match'] && given.get('If-Match')
+    if (match && (stored === undefined || match !== this.etag(stored))) return new Response('', { status: 412 })
+    if (this.honours['If-None-Match'] && given.get('If-None-Match') === '*' && stored !== undefined)
+      return new Response('', { status: 412 })
+    this.documents.set(address, String(body))
+    this.after(method, address)
+    return new Response('', { status: 201 })
+  }
+}
+
+const claimOf = (more: object = {}) => ({ id: 'c1', lastBatchSize: 32, lastMax: 0, ...more })
+
+async function outcomeOf(
+  store: Store,
+  more: object = {},
+  options: Partial<DocumentOptions> = {},
+  timeout = LONG,
+): Promise<Grant | Failure> {
+  const answer = await documentSource({ url, fetch: store.fetch, ...options }).claim(target, claimOf(more), timeout)
+  return 'grant' in answer ? answer.grant : answer.failure
+}
+const rangeOf = async (...args: Parameters<typeof outcomeOf>) => {
+  const outcome = await outcomeOf(...args)
+  if (!('range' in outcome)) throw new Error(outcome.message)
+  return outcome.range
+}
+
+describe('a claim', () => {
+  test('makes the document when there is none, and moves it up afterwards', async () => {
+    const store = new Store()
+    expect(await rangeOf(store)).toEqual({ from: 1, to: 32, prefix: 'orders/', serverTag: '' })
+    expect(await rangeOf(store)).toMatchObject({ from: 33, to: 64 })
+    expect(store.max()).toBe(64)
+  })
+
+  test('takes as many as it wants, at least the capacity, and more when they go fast', async () => {
+    const store = new Store()
+    expect(await rangeOf(store, { lastBatchSize: 500 })).toMatchObject({ from: 1, to: 500 })
+    const source = documentSource({ url, fetch: store.fetch, capacity: 100 })
+    const first = await source.claim(target, claimOf(), LONG)
+    expect(first).toMatchObject({ grant: { range: { from: 501, to: 600 }, last: { size: 100 } } })
+    const { last } = (first as { grant: Grant }).grant
+    const again = await source.claim(target, claimOf({ lastBatchSize: last!.size, lastRangeAt: last!.at }), LONG)
+    expect(again).toMatchObject({ grant: { range: { from: 601, to: 800 } } })
+  })
+
+  test('goes on above what this device has seen, should the document have been restored from a backup', async () => {
+    const store = new Store()
+    await rangeOf(store)
+    expect(await rangeOf(store, { lastMax: 1000 })).toMatchObject({ from: 1001, to: 1032 })
+  })
+
+  test('leaves what else is in the document, and takes the server prefix from it', async () => {
+    const store = new Store()
+    store.documents.set(ADDRESS, '{"Max":64,"note":"do not delete","ServerPrefix":"NorthServer/"}')
+    expect(await rangeOf(store)).toEqual({ from: 65, to: 96, prefix: 'orders/NorthServer/', serverTag: '' })
+    expect(JSON.parse(store.documents.get(ADDRESS)!)).toEqual({ Max: 96, note: 'do not delete', ServerPrefix: 'NorthServer/' })
+  })
+
+  test('that loses a race reads again and takes more: numbers go to the first only', async () => {
+    const store = new Store()
+    await rangeOf(store)
+    let races = 2
+    const source = documentSource({ url, fetch: store.fetch })
+    store.before = (method) => {
+      if (method === 'PUT' && store.puts().length > 4 && races-- > 0) store.documents.set(ADDRESS, `{"Max":${store.max() + 10}}`)
+      return undefined
+    }
+    // Past the probe of this source.
+    await source.claim(target, claimOf(), LONG)
+    const answer = await source.claim(target, claimOf(), LONG)
+    expect(answer).toMatchObject({ grant: { range: { from: 85, to: 84 + 4 * 32 } } })
+  })
+
+  test('of many devices at once: every number goes to one of them', async () => {
+    const store = new Store()
+    const sources = Array.from({ length: 8 }, () => documentSource({ url, fetch: store.fetch }))
+    const answers = await Promise.all(sources.flatMap((source) => Array.from({ length: 5 }, () => source.claim(target, claimOf(), LONG))))
+    const ranges = answers.map((answer) => (answer as { grant: Grant }).grant.range).sort((a, b) => a.from - b.from)
+    for (const [i, range] of ranges.entries()) expect(range.from).toBe(i === 0 ? 1 : ranges[i - 1]!.to + 1)
+    expect(store.max()).toBe(ranges.at(-1)!.to)
+  })
+
+  test('whose answer was lost leaves a gap, and no number that anyone gets again', async () => {
+    const store = new Store()
+    await rangeOf(store)
+    let isLost = true
+    store.after = () => {
+      if (isLost) throw new TypeError('connection reset')
+    }
+    expect(await outcomeOf(store)).toMatchObject({ code: 'server-unreachable', message: expect.stringContaining('could not be reached') })
+    isLost = false
+    expect(await rangeOf(store)).toMatchObject({ from: 65, to: 96 })
+  })
+
+  test('that loses every race is given up on, to be tried again later', async () => {
+    const store = new Store()
+    store.documents.set(ADDRESS, '{"Max":0}')
+    store.before = (method) => (method === 'PUT' ? new Response('', { status: 409 }) : undefined)
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    const outcome = outcomeOf(store)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await outcome).toMatchObject({ code: 'server-unreachable', message: expect.stringContaining('409') })
+    expect(store.max()).toBe(0)
+  })
+
+  test('that is not answered is given up on in time', async () => {
+    const store = new Store()
+    store.before = () => new Promise(() => {})
+    expect(await outcomeOf(store, {}, {}, 30)).toMatchObject({
+      code: 'server-unreachable',
+      message: expect.stringContaining('within 30 ms'),
+    })
+  })
+})
+
+describe('a store', () => {
+  test('that ignores If-Match is refused, and what it wrote meanwhile makes a gap, not a duplicate', async () => {
+    const store = new Store()
+    store.honours['If-Match'] = false
+    store.documents.set(ADDRESS, '{"Max":64}')
+    expect(await outcomeOf(store)).toMatchObject({ code: 'server-refused', message: expect.stringContaining('If-Match does not hold') })
+    expect(store.max()).toBeGreaterThan(64)
+  })
+
+  test('that ignores If-None-Match is refused: two devices could both make the document', async () => {
+    const store = new Store()
+    store.honours['If-None-Match'] = false
+    expect(await outcomeOf(store)).toMatchObject({
+      code: 'server-refused',
+      message: expect.stringContaining('If-None-Match does not hold'),
+    })
+    expect(store.max()).toBeGreaterThan(32)
+  })
+
+  test('is tried once per page, not at every claim', async () => {
+    const store = new Store()
+    const source = documentSource({ url, fetch: store.fetch })
+    for (let i = 0; i < 4; i++) await source.claim(target, claimOf(), LONG)
+    expect(store.puts()).toHaveLength(4 + 2)
+  })
+
+  test.each<[string, Response, string, string]>([
+    ['without an ETag', new Response('{"Max":1}'), 'invalid-response', 'Access-Control-Expose-Headers'],
+    ['with a weak ETag', new Response('{"Max":1}', { headers: { ETag: 'W/"1"' } }), 'invalid-response', 'weak'],
+    ['with something else there', new Response('<html>', { headers: { ETag: '"1"' } }), 'invalid-response', 'not JSON'],
+    ['with a document of another kind', new Response('{"Count":1}', { headers: { ETag: '"1"' } }), 'invalid-response', 'no document'],
+    ['with a negative Max', new Response('{"Max":-1}', { headers: { ETag: '"1"' } }), 'invalid-response', 'no document'],
+    ['with a Max that is no whole number', new Response('{"Max":1.5}', { headers: { ETag: '"1"' } }), 'invalid-response', 'no document'],
+    ['that is at the end of the numbers', new Response(`{"Max":${2 ** 53 - 2}}`, { headers: { ETag: '"1"' } }), 'unsafe-range', '2^53'],
+    ['that refuses', new Response('', { status: 403 }), 'server-refused', '403'],
+    ['that has trouble', new Response('', { status: 503 }), 'server-refused', '503'],
+  ])('%s is not written to', async (_, response, code, message) => {
+    const store = new Store()
+    store.before = () => response.clone()
+    expect(await outcomeOf(store)).toMatchObject({ code, message: expect.stringContaining(message) })
+    expect(store.puts()).toEqual([])
+  })
+})
+
+test('addresses are filled in, and every request carries the headers', async () => {
+  const store = new Store()
+  let token = 0
+  const headers = async () => ({ Authorization: `Bearer ${++token}` })
+  const source = documentSource({ url: 'https://store.example.com/{database}/{collection}', fetch: store.fetch, headers })
+  await source.claim({ ...target, tag: 'a b/c' }, claimOf(), LONG)
+  expect(new Set(store.requests.map((request) => request.url))).toEqual(new Set(['https://store.example.com/Shop/a%20b%2Fc']))
+  expect(store.requests.map((request) => request.headers.get('Authorization'))).toEqual(store.requests.map((_, i) => `Bearer ${i + 1}`))
+})
+
+test.each<[string, object]>([
+  ['no url', { url: undefined }],
+  ['an empty url', { url: '' }],
+  ['a url with something else to fill in', { url: 'https://store.example.com/{tag}' }],
+  ['a capacity of 0', { capacity: 0 }],
+  ['a capacity that is no whole number', { capacity: 1.5 }],
+])('%s is refused', (_, wrong) => {
+  expect(() => documentSource({ url, ...wrong } as DocumentOptions)).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
+})

@@ -1,0 +1,43 @@
+/** Real servers that some tests run in front of ours, or in its place: used where they are installed, got by scripts/prepare-tests.ts. */
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+export interface Program {
+  name: string
+  title: string
+  debianPackages: string[]
+  /** Argument with which it prints its version and ends. */
+  probe: string
+  /** Its path, `undefined` when it is not there. */
+  find(): string | undefined
+}
+
+/** Debian keeps servers where only root looks. */
+const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
+
+const program = (name: string, title: string, debianPackages: string[], probe: string): Program => ({
+  name,
+  title,
+  debianPackages,
+  probe,
+  find: () => FOLDERS.map((folder) => join(folder, name)).find(isExecutable),
+})
+
+const nginx = program('nginx', 'nginx', ['nginx-light'], '-v')
+const caddy = program('caddy', 'Caddy', ['caddy'], 'version')
+/** A store with conditional writes: its WebDAV compares ETags. */
+export const lighttpd = program('lighttpd', 'lighttpd', ['lighttpd', 'lighttpd-mod-webdav'], '-v')
+
+export const PROGRAMS = [nginx, caddy, lighttpd]
+
+/** A test's title says what it is left out for. */
+export const unless = ({ title, find }: Program): string => (find() ? '' : ` (left out: ${title} is not installed)`)
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
