@@ -10,8 +10,8 @@ import { createDatabase, newDatabase } from './postgres.js'
 import { startCluster } from './postgres-cluster.js'
 import { startProcess } from './processes.js'
 
-const ROUNDS = Number(process.env.HILO_TEST_ROUNDS ?? 3)
-const CLAIMS = Number(process.env.HILO_TEST_CLAIMS ?? 2_000)
+const ROUNDS = Number(process.env.HILO_TEST_ROUNDS ?? 5)
+const CLAIMS = Number(process.env.HILO_TEST_CLAIMS ?? 3_000)
 const SEED = Number(process.env.HILO_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const DEVICES = 64
 const TIMEOUT = 60_000 + ROUNDS * 20_000 + CLAIMS * 10

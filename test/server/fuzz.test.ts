@@ -8,10 +8,10 @@ import { newFolder } from './folders.js'
 import { newHandler } from './handlers.js'
 import { newDatabase } from './postgres.js'
 
-const REQUESTS = Number(process.env.HILO_TEST_FUZZ ?? 1_000)
+const REQUESTS = Number(process.env.HILO_TEST_FUZZ ?? 5_000)
 const TIMEOUT = 60_000 + REQUESTS * 20
 
-const SOCKETS = 300
+const SOCKETS = Math.max(300, REQUESTS / 100)
 const ID = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10'
 const LIMIT = 422
 const DOCUMENTED = [200, 201, 204, 400, 403, 404, 409, 410, 413, 414, LIMIT]

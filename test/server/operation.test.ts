@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type HandlerOptions, LedgerUnavailable, serve } from '../../src/server/index.js'
 import { networkOf } from '../../src/server/rate-limit.js'
@@ -155,6 +156,32 @@ describe('limits', () => {
       body: { Message: expect.stringContaining('limits.collections') },
     })
   })
+})
+
+test('a request that trickles in, or promises a body that is too large, is answered and cut off', { timeout: 60_000 }, async () => {
+  const server = await serve({ port: 0, dataDir: newFolder() })
+  onTestFinished(() => server.close())
+  /** Resolves with what came when the server has closed the connection, to which a byte is added now and then. */
+  const send = (start: string) =>
+    new Promise<string>((resolve) => {
+      let answer = ''
+      const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.write(start))
+      const trickle = setInterval(() => socket.write('x'), 200)
+      socket.on('data', (chunk) => (answer += chunk))
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        clearInterval(trickle)
+        resolve(answer)
+      })
+    })
+  const post = (headers: string) => `POST ${CHECK_IN} HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`
+  const answers = await Promise.all([
+    send('GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: '),
+    send(post('Content-Length: 1000')),
+    send(post('Content-Length: 1000000000')),
+    send(`${post('Transfer-Encoding: chunked')}20000\r\n${'x'.repeat(0x20000)}\r\n`),
+  ])
+  expect(answers.map((answer) => answer.slice(0, 12))).toEqual(['HTTP/1.1 408', 'HTTP/1.1 408', 'HTTP/1.1 413', 'HTTP/1.1 413'])
 })
 
 test('a failure inside shows neither SQL nor a stack', async () => {
