@@ -1,7 +1,9 @@
 /** What a claim's outcome looks like on the wire: RavenDB's answer with our lease beside, or why not. */
 import { formatServerTime, type NextAnswer } from '../core/wire.js'
 import type { Claim, ClaimRefusal, Grant } from './ledger.js'
-import { Refusal, refused, tooManyOutstanding } from './refusal.js'
+import { Refusal, refused, tooManyOutstanding, tryLater } from './refusal.js'
+
+const RETRY_SECONDS = 1
 
 /** @param prefix what stands before the number */
 export const claimAnswer = ({ low, high, count, serverTag, at, lease }: Grant, prefix: string): NextAnswer => ({
@@ -22,9 +24,17 @@ export function claimRefused({ refused: why, max }: ClaimRefusal, { tag, lastMax
           `If the server was restored from an old backup, run: offline-hilo raise-floor (then nothing up to ${lastMax} is granted again).`,
       )
     case 'overflow':
-      return refused(`The numbers of '${tag}' would pass 2^53-1, which JavaScript cannot count. Go on under a new name.`)
+      return refused(
+        `The numbers of '${tag}' are used up: the next would pass 2^53-1, which JavaScript cannot count, or what its id column can hold. ` +
+          'Go on under a new name, or make the column larger and raise maxId.',
+      )
     case 'full':
       return refused('The database has as many collections as this server allows. Correct the tag, or raise limits.collections.')
+    case 'short':
+      return tryLater(
+        `'${tag}' has no numbers here just now: they come from another server. Send the same request again later.`,
+        RETRY_SECONDS,
+      )
     case 'holder':
       return tooManyOutstanding(tag, holder!.most)
     case 'spent':

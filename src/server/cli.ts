@@ -5,7 +5,7 @@ import { type Flags, readConfig } from './config.js'
 import type { Ledger } from './ledger.js'
 import { DEFAULT_DATA_DIR } from './open-ledger.js'
 import { openExisting, raiseFloor, statusTable } from './reports.js'
-import { DEFAULT_HOST, DEFAULT_PORT, serve } from './serve.js'
+import { DEFAULT_HOST, DEFAULT_PORT, type ServeOptions, serve } from './serve.js'
 
 const program = new Command('offline-hilo').description('HiLo server: final, short, numeric ids for apps that work offline.').addHelpText(
   'after',
@@ -14,6 +14,7 @@ Examples:
   $ offline-hilo serve                                        SQLite in ${DEFAULT_DATA_DIR}, on ${DEFAULT_HOST}:${DEFAULT_PORT}
   $ offline-hilo serve --database-url postgres://hilo@db/hilo --host 0.0.0.0
   $ offline-hilo status                                       what was granted, per collection
+  $ offline-hilo check --config hilo.json                     are the counters that collections are bound to as configured?
   $ offline-hilo raise-floor Shop orders 5000                 after a restore: grant nothing up to 5000
 
 A flag goes before its environment variable, that before the configuration file:
@@ -40,13 +41,14 @@ ledgerCommand('serve', 'Answer claims until SIGTERM or SIGINT; then finish what 
   )
   .addOption(new Option('--public-url <url>', 'what /topology tells clients (default: the address they asked)').env('HILO_PUBLIC_URL'))
   .action(async (flags: Flags) => {
-    const server = await serve(readConfig(withDatabaseUrl(flags)))
+    const server = await serve(readFlags(flags))
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => server.close().catch(fail))
     process.stdout.write(`offline-hilo serves ${server.url}\n`)
   })
 
 ledgerCommand('status', 'Show what was granted, per collection.').action((flags: Flags) =>
-  report(flags, async (ledger) => statusTable(await ledger.status())),
+  // Also of a ledger whose collections cannot be bound just now.
+  report({ ...readFlags(flags), collections: undefined }, async (ledger) => statusTable(await ledger.status())),
 )
 
 ledgerCommand('raise-floor', 'Grant nothing at or below a number any more. Only up.')
@@ -54,14 +56,31 @@ ledgerCommand('raise-floor', 'Grant nothing at or below a number any more. Only 
   .argument('<collection>')
   .argument('<number>', 'the highest number that may be in use', readFloor)
   .action((database: string, tag: string, floor: number, flags: Flags) =>
-    report(flags, (ledger) => raiseFloor(ledger, database, tag, floor)),
+    report(readFlags(flags), (ledger) => raiseFloor(ledger, database, tag, floor)),
   )
+
+ledgerCommand('check', 'Look at every counter that a collection is bound to: can it be used as configured?').action(
+  async (flags: Flags) => {
+    const { check } = await import('./counter-commands.js')
+    process.stdout.write(await check(readFlags(flags)))
+  },
+)
+
+ledgerCommand('adopt', 'Put the counter that a collection is bound to above every id in use. Only up.')
+  .argument('<database>')
+  .argument('<collection>')
+  .requiredOption('--from <table.column>', 'the id column of the table that moves to HiLo, like orders.id')
+  .option('--apply', 'run the statement, instead of printing it only')
+  .action(async (database: string, tag: string, { from, apply = false, ...flags }: Flags & { from: string; apply?: boolean }) => {
+    const { adopt } = await import('./counter-commands.js')
+    process.stdout.write(await adopt(readFlags(flags), { database, tag, from, isApplied: apply }))
+  })
 
 program.parseAsync().catch(fail)
 
 /** Prints what `read` finds in the ledger. */
-async function report(flags: Flags, read: (ledger: Ledger) => Promise<string>): Promise<void> {
-  const ledger = await openExisting(readConfig(withDatabaseUrl(flags)))
+async function report(options: ServeOptions, read: (ledger: Ledger) => Promise<string>): Promise<void> {
+  const ledger = await openExisting(options)
   try {
     process.stdout.write(await read(ledger))
   } finally {
@@ -69,10 +88,11 @@ async function report(flags: Flags, read: (ledger: Ledger) => Promise<string>): 
   }
 }
 
-/** The name that hosting platforms use. */
-function withDatabaseUrl(flags: Flags): Flags {
+/** `DATABASE_URL` is the name that hosting platforms use. */
+function readFlags(flags: Flags): ServeOptions {
   const { DATABASE_URL } = process.env
-  return DATABASE_URL && flags.databaseUrl === undefined && flags.data === undefined ? { ...flags, databaseUrl: DATABASE_URL } : flags
+  const isGiven = !DATABASE_URL || flags.databaseUrl !== undefined || flags.data !== undefined
+  return readConfig(isGiven ? flags : { ...flags, databaseUrl: DATABASE_URL })
 }
 
 function readFloor(text: string): number {

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import type { CollectionsOptions } from './bindings.js'
 import { databaseUrl, ledgerLimits } from './open-ledger.js'
 import { checked, databaseName, limits, nodeTag, origin, publicUrl, serverPrefix, token } from './options.js'
 import type { ServeOptions } from './serve.js'
@@ -24,6 +25,8 @@ const config = z.strictObject({
   tokens: z.array(token).min(1).optional(),
   tokensFile: z.string().min(1).optional(),
   logRequests: z.boolean().optional(),
+  // Looked at where the ledger is opened.
+  collections: z.custom<CollectionsOptions>((value) => Object(value) === value, 'is an object of databases').optional(),
   limits: z
     .strictObject({ ...limits.shape, ...ledgerLimits.shape })
     .partial()

@@ -3,8 +3,8 @@
  * Guarantees that a number is granted again only after its owner gave it back, and that nothing above 2^53−1 is granted.
  */
 
-/** Numbers `low` to `high`, both included. */
-export type Span = readonly [low: number, high: number]
+/** Numbers `low` to `high`, both included, and the node that counted them, where that is another authority's. */
+export type Span = readonly [low: number, high: number, node?: string]
 
 export interface Counter {
   /** Every number up to here was granted, or is free. */
@@ -28,7 +28,13 @@ export interface Wish {
   takesFree: boolean
 }
 
-export type Allocation = { counter: Counter; low: number; high: number } | { refused: 'jump' | 'overflow' }
+export interface Allocation {
+  counter: Counter
+  low: number
+  high: number
+  /** The node that counted them, where that is another authority's. */
+  node?: string | undefined
+}
 
 export const NEW_COUNTER: Counter = { max: 0, peak: 0, floor: 0, free: [] }
 export const MAX_NUMBER = Number.MAX_SAFE_INTEGER
@@ -36,15 +42,17 @@ export const MAX_NUMBER = Number.MAX_SAFE_INTEGER
 const MAX_FREE_SPANS = 1000
 
 /** @param maxJump how far `lastMax` may be above `max` before somebody must have made a mistake */
-export function allocate(counter: Counter, { count, lastMax, takesFree }: Wish, maxJump: number): Allocation {
+export function allocate(
+  counter: Counter,
+  { count, lastMax, takesFree }: Wish,
+  maxJump: number,
+): Allocation | { refused: 'jump' | 'overflow' } {
   if (lastMax > counter.max + maxJump) return { refused: 'jump' }
   if (lastMax > counter.peak) return allocate(distrust(counter, lastMax), { count, lastMax, takesFree }, maxJump)
-  const { free } = counter
-  const span = takesFree && bestFit(free, count)
-  if (span) {
-    const [low, end] = span
-    const high = Math.min(end, low + count - 1)
-    return { counter: { ...counter, free: free.flatMap((other) => (other === span ? rest(high, end) : [other])) }, low, high }
+  const part = takesFree && takeFrom(counter.free, count)
+  if (part) {
+    const [low, high] = part.span
+    return { counter: { ...counter, free: part.rest }, low, high }
   }
   const last = Math.max(counter.max, lastMax)
   if (count > MAX_NUMBER - last) return { refused: 'overflow' }
@@ -54,11 +62,10 @@ export function allocate(counter: Counter, { count, lastMax, takesFree }: Wish, 
 
 /** `[low, high]`, which was granted, may be granted again. */
 export function release(counter: Counter, low: number, high: number): Counter {
-  if (high <= counter.floor) return counter
-  const free = merge([...counter.free, [Math.max(low, counter.floor + 1), high]])
-  const tail = free.at(-1)!
-  if (tail[1] === counter.max) return { ...counter, max: tail[0] - 1, free: free.slice(0, -1) }
-  return { ...counter, free: free.length > MAX_FREE_SPANS ? free.filter((span) => span !== smallest(free)) : free }
+  const free = join(counter.free, above(counter.floor, [[low, high]]))
+  const tail = free.at(-1)
+  if (tail?.[1] === counter.max) return { ...counter, max: tail[0] - 1, free: free.slice(0, -1) }
+  return { ...counter, free }
 }
 
 /** Up to `floor` nothing is granted any more, numbers that came back or will come back included. Only up. */
@@ -67,12 +74,12 @@ export function raise(counter: Counter, floor: number): Counter {
 }
 
 /** An older copy may have granted its free numbers since, and whatever is held: nothing up to `floor` is anybody's to grant again. */
-function distrust(counter: Counter, floor: number): Counter {
+export function distrust(counter: Counter, floor: number): Counter {
   return {
     max: counter.max,
     peak: Math.max(counter.peak, floor),
     floor: Math.max(counter.floor, floor),
-    free: counter.free.flatMap(([low, high]): Span[] => (high > floor ? [[Math.max(low, floor + 1), high]] : [])),
+    free: above(floor, counter.free),
   }
 }
 
@@ -95,21 +102,32 @@ export function move(counter: Counter, max: number, held: number): Counter {
 
 export const sizeOf = (spans: readonly Span[]): number => spans.reduce((sum, [low, high]) => sum + high - low + 1, 0)
 
-/** The lowest range that holds `count`; if there is none, the largest, so that the rest takes few requests. */
-function bestFit(free: readonly Span[], count: number): Span | undefined {
-  return free.find((span) => length(span) >= count) ?? free.toSorted((a, b) => length(b) - length(a))[0]
+/** Of the lowest range that holds `count`, so many; if there is none, all of the largest, so that the rest takes few requests. */
+export function takeFrom(free: readonly Span[], count: number): { span: Span; rest: Span[] } | undefined {
+  const found = free.find((span) => length(span) >= count) ?? free.toSorted((a, b) => length(b) - length(a))[0]
+  if (!found) return undefined
+  const [low, end, ...node] = found
+  const high = Math.min(end, low + count - 1)
+  const left: Span[] = high < end ? [[high + 1, end, ...node]] : []
+  return { span: [low, high, ...node], rest: free.flatMap((span) => (span === found ? left : [span])) }
 }
 
-function merge(spans: Span[]): Span[] {
-  const merged: Span[] = []
-  for (const [low, high] of spans.sort(([a], [b]) => a - b)) {
-    const before = merged.at(-1)
-    if (before && before[1] + 1 === low) merged[merged.length - 1] = [before[0], high]
-    else merged.push([low, high])
+/** Sorted, with neighbours made one; few enough for a row. */
+export function join(free: readonly Span[], added: readonly Span[]): Span[] {
+  const joined: Span[] = []
+  for (const span of [...free, ...added].sort(([a, , one = ''], [b, , other = '']) => a - b || (one < other ? -1 : 1))) {
+    const before = joined.findLast(([, , node]) => node === span[2])
+    if (before && before[1] + 1 === span[0]) joined[joined.indexOf(before)] = [before[0], span[1], ...nodeOf(span)]
+    else joined.push(span)
   }
-  return merged
+  while (joined.length > MAX_FREE_SPANS) joined.splice(joined.indexOf(smallest(joined)), 1)
+  return joined
 }
 
+/** What of `spans` is above `floor`. */
+export const above = (floor: number, spans: readonly Span[]): Span[] =>
+  spans.flatMap((span): Span[] => (span[1] > floor ? [[Math.max(span[0], floor + 1), span[1], ...nodeOf(span)]] : []))
+
+const nodeOf = ([, , node]: Span): [node?: string] => (node === undefined ? [] : [node])
 const length = ([low, high]: Span): number => high - low + 1
-const rest = (high: number, end: number): Span[] => (high < end ? [[high + 1, end]] : [])
 const smallest = (spans: readonly Span[]): Span => spans.reduce((least, span) => (length(span) < length(least) ? span : least))

@@ -132,5 +132,7 @@ function writeRefused({ refused: why, write, mark }: MarkRefusal): Refusal {
       )
     case 'full':
       return refused('The database has as many collections as this server allows. Correct the id, or raise limits.collections.')
+    case 'bound':
+      return refused(`The numbers of '${write.tag}' come from another counter, which ${document} does not move. Claim ranges instead.`)
   }
 }

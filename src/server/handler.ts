@@ -9,7 +9,7 @@ import { QueueFull } from './claim-queue.js'
 import { documentRoutes } from './documents.js'
 import { hiloRoutes } from './hilo-routes.js'
 import { identityRoutes } from './identity-routes.js'
-import { LedgerUnavailable } from './ledger.js'
+import { CounterUnusable, LedgerUnavailable } from './ledger.js'
 import { type Log, requestLog } from './log.js'
 import { createMetrics } from './metrics.js'
 import { healthRoutes, metricsRoutes } from './operations.js'
@@ -21,6 +21,8 @@ import { topologyRoutes } from './topology.js'
 
 const PREFLIGHT_SECONDS = 600
 const RETRY_SECONDS = 1
+/** Somebody has to look at it first. */
+const COUNTER_RETRY_SECONDS = 30
 
 /**
  * @example
@@ -103,5 +105,10 @@ function toRefusal(error: unknown, log: Log): Refusal {
   log.error({ err: error }, 'A request failed.')
   if (error instanceof LedgerUnavailable)
     return tryLater("The server's database does not answer. Send the same request again later.", RETRY_SECONDS)
+  if (error instanceof CounterUnusable)
+    return tryLater(
+      "The counter that these numbers come from cannot be used; the server's log says why, and so does: offline-hilo check. Nothing was granted.",
+      COUNTER_RETRY_SECONDS,
+    )
   return new Refusal(500, 'System.Exception', 'The server failed, and its log says why. The same request may be sent again.')
 }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type CheckInAnswer, type CheckInRequest, capacity, type NextManyAnswer, type NextManyRequest } from '../core/wire.js'
 import { authorize, databaseOf, holderOf } from './access.js'
 import { claimAnswer, claimRefused } from './claim-answer.js'
-import { combineClaims } from './claim-queue.js'
+import { claimLanes } from './claim-lanes.js'
 import type { Claim, ClaimOutcome } from './ledger.js'
 import type { Metrics } from './metrics.js'
 import { checkCount, DEFAULT_SEPARATOR, readId, readNextQuery, readReturnQuery, readTag } from './next-query.js'
@@ -13,7 +13,7 @@ import { badRequest, pathOf, refusalBody } from './refusal.js'
 
 export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
   const { ledger, nodeTag, limits } = options
-  const combined = combineClaims((claims: readonly Claim[]) => ledger.claim(claims), limits.waiting, metrics.committed)
+  const combined = claimLanes(ledger, limits.waiting, metrics.committed)
   const checkInBody = z.object({
     id: z.string(),
     leases: z.array(z.object({ lease: z.string(), next: z.int().min(0) })).max(limits.batch),

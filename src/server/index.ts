@@ -8,6 +8,7 @@ export {
   type ClaimRefusal,
   type CollectionKey,
   type CollectionStatus,
+  CounterUnusable,
   type Floor,
   type GiveBack,
   type Grant,
@@ -23,6 +24,7 @@ export {
   type MarkRefusal,
   type MarkWrite,
   type ShownLease,
+  type UpstreamRange,
 } from './ledger.js'
 export type { Log } from './log.js'
 export { type LedgerOptions, openLedger } from './open-ledger.js'

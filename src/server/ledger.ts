@@ -51,8 +51,9 @@ export interface Grant {
  * Why nothing was granted. `jump`: `lastMax` is absurdly far above `max`. `overflow`: the numbers would pass 2^53−1.
  * `spent`: the device acted on this claim's answer before (gave back, checked in), so whoever repeats it is a copy of it.
  * `full`: the database has as many collections as are allowed. `holder`: who claims holds as many numbers as it may.
+ * `short`: the collection's ranges come from an upstream, and first some have to be claimed there.
  */
-export type ClaimRefusal = { refused: 'jump' | 'overflow' | 'spent' | 'full' | 'holder'; max: number }
+export type ClaimRefusal = { refused: 'jump' | 'overflow' | 'spent' | 'full' | 'holder' | 'short'; max: number }
 export type ClaimOutcome = { grant: Grant; isRepeat: boolean } | ClaimRefusal
 
 export interface GiveBack extends CollectionKey {
@@ -103,8 +104,16 @@ export interface MarkWrite extends CollectionKey {
   version?: number | undefined
 }
 
-/** Why nothing was written: the first write that could not be, and what is there. */
-export type MarkRefusal = { refused: 'conflict' | 'jump' | 'full'; write: MarkWrite; mark: Mark }
+/** Why nothing was written: the first write that could not be, and what is there. `bound`: another authority counts the collection. */
+export type MarkRefusal = { refused: 'conflict' | 'jump' | 'full' | 'bound'; write: MarkWrite; mark: Mark }
+
+/** A range that a collection's upstream granted to this ledger. */
+export interface UpstreamRange extends CollectionKey {
+  low: number
+  high: number
+  /** The node that granted it: numbers of different nodes are different numbers. */
+  node: string
+}
 
 /** An identity: RavenDB's counter without ranges, each number of which is taken alone. Compared lower-cased. */
 export interface IdentityKey {
@@ -140,8 +149,24 @@ export interface CollectionStatus extends CollectionKey {
 }
 
 export interface Ledger {
-  /** One outcome per claim, in their order; all of them in one commit. */
-  claim(claims: readonly Claim[]): Promise<ClaimOutcome[]>
+  /**
+   * One outcome per claim, in their order; all of them in one commit.
+   *
+   * A bound collection's numbers come from another authority: from the counter of a back end's ORM, which this step moves, or from an
+   * upstream. What it grants may be less than was asked for, and what comes back is granted again, but never given to that counter.
+   * @param received what the upstream has just granted for these claims; it is kept whatever becomes of them
+   * @throws CounterUnusable
+   */
+  claim(claims: readonly Claim[], received?: readonly UpstreamRange[]): Promise<ClaimOutcome[]>
+
+  /** Is the collection bound? */
+  isBound(key: CollectionKey): boolean
+
+  /**
+   * Takes what is free and ends at `end`, of one node, out of the ledger for good, so that it may be given back upstream.
+   * Resolves with its first number; undefined, and nothing changed: nothing free ends there.
+   */
+  withdraw(piece: CollectionKey & { end: number; node: string }): Promise<number | undefined>
 
   /**
    * How many numbers came back. 0, and nothing changed, unless `end` is where an outstanding grant ends and `last` lies in it
@@ -202,4 +227,9 @@ export const SQLITE_FILE = 'hilo.db'
 /** The database did not answer or gave up: try again later. */
 export class LedgerUnavailable extends Error {
   override name = 'LedgerUnavailable'
+}
+
+/** What a collection is bound to is not as configured, went backwards, or does not answer. Nothing was granted. */
+export class CounterUnusable extends Error {
+  override name = 'CounterUnusable'
 }

@@ -1,7 +1,9 @@
 /** Opens the ledger: PostgreSQL when there is a URL, else SQLite in a folder. Its schema is brought up to date. */
 import { z } from 'zod'
+import { type CollectionsOptions, collectionsSetting } from './bindings.js'
 import type { Ledger, LedgerLimits } from './ledger.js'
 import { checked, type Given } from './options.js'
+import { withUpstreams } from './upstream-ledger.js'
 
 export interface LedgerOptions {
   /** Folder of the SQLite file `hilo.db`, made when it is missing. Default `./hilo-data`. */
@@ -9,6 +11,8 @@ export interface LedgerOptions {
   /** `postgres://user:password@host/database`. */
   databaseUrl?: string | undefined
   limits?: Given<LedgerLimits> | undefined
+  /** Collections whose numbers come from another counter: an ORM's in the same PostgreSQL database, or a RavenDB. By database, then by name. */
+  collections?: CollectionsOptions | undefined
 }
 
 export const DEFAULT_DATA_DIR = './hilo-data'
@@ -31,14 +35,28 @@ const ledgerOptions = z.strictObject({
   dataDir: z.string().min(1, 'is empty: name a folder').optional(),
   databaseUrl: databaseUrl.optional(),
   limits: ledgerLimits.prefault({}),
+  collections: collectionsSetting.prefault({}),
 })
 
 /** @throws Error that names the key and the fix; LedgerUnavailable when the database cannot be reached */
 export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
-  const { dataDir, databaseUrl, limits } = checked(ledgerOptions, options, 'openLedger')
+  const { dataDir, databaseUrl, limits, collections } = checked(ledgerOptions, options, 'openLedger')
   if (databaseUrl !== undefined && dataDir !== undefined)
     throw new Error('openLedger: give databaseUrl or dataDir, not both: there is one ledger.')
+  const onPostgres = [...collections.values()].find((bound) => 'counter' in bound)
+  if (onPostgres && databaseUrl === undefined)
+    throw new Error(
+      `openLedger: ${onPostgres.database}/${onPostgres.tag} is bound to an ORM's counter, so the ledger has to be in that PostgreSQL database. Give databaseUrl.`,
+    )
   // Loaded on demand: each brings a driver that the other has no use for.
-  if (databaseUrl !== undefined) return (await import('./postgres-ledger.js')).openPostgresLedger(databaseUrl, limits)
-  return (await import('./sqlite-ledger.js')).openSqliteLedger(dataDir ?? DEFAULT_DATA_DIR, limits)
+  const ledger =
+    databaseUrl !== undefined
+      ? await (await import('./postgres-ledger.js')).openPostgresLedger(databaseUrl, limits, collections)
+      : (await import('./sqlite-ledger.js')).openSqliteLedger(dataDir ?? DEFAULT_DATA_DIR, limits, collections)
+  try {
+    return await withUpstreams(ledger, collections)
+  } catch (error) {
+    await ledger.close()
+    throw error
+  }
 }

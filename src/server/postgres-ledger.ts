@@ -2,22 +2,36 @@
  * The ledger in PostgreSQL, for several servers. Each step first locks the rows of the collections it touches, always in the same order;
  * so steps on one collection follow each other, and each reads what the one before has committed.
  */
-import { allocate, raise, release } from './counter.js'
+import { authorityOf, BINDING_PREFIX, type Bindings, refuseChanged } from './bindings.js'
+import { allocate, raise } from './counter.js'
 import { leaseTokens, newGrantId } from './lease-token.js'
-import type { Claim, ClaimOutcome, CollectionKey, Ledger, LedgerLimits, Mark } from './ledger.js'
+import {
+  type Claim,
+  type ClaimOutcome,
+  type CollectionKey,
+  CounterUnusable,
+  type Ledger,
+  type LedgerLimits,
+  type Mark,
+  type UpstreamRange,
+} from './ledger.js'
+import { postgresCounters, startBindings } from './postgres-counters.js'
 import { postgresIdentities } from './postgres-identities.js'
 import { openPool, type Query } from './postgres-pool.js'
 import { migratePostgres } from './postgres-schema.js'
 import {
   allowed,
   type CounterRow,
+  cameBack,
   checkedIn,
   countFree,
   distrustQuery,
   FREE_QUERY,
   type GrantRow,
   isPlain,
+  isSame,
   isTail,
+  mayReturn,
   moved,
   newCounterRow,
   newGrantRow,
@@ -36,6 +50,7 @@ import {
   withCounter,
   withIssued,
 } from './rows.js'
+import { fill, order, redeem, spansFor, type Ticket, unstock } from './stock.js'
 
 /** Rows as JSON: one parameter however many there are. */
 const ADD_GRANTS = 'INSERT INTO hilo_grants SELECT * FROM jsonb_populate_recordset(NULL::hilo_grants, $1)'
@@ -46,8 +61,8 @@ const SAVE_GRANTS = `
   UPDATE hilo_grants g SET high = n.high, issued = n.issued, rotation = n.rotation, check_in = n.check_in, holder = n.holder
   FROM jsonb_populate_recordset(NULL::hilo_grants, $1) n WHERE g.id = n.id`
 const LOCK_COUNTERS = `
-  SELECT * FROM hilo_counters WHERE (database, tag) IN (SELECT * FROM unnest($1::text[], $2::text[]))
-  ORDER BY database, tag FOR UPDATE`
+  SELECT c.*, m.value AS binding FROM hilo_counters c LEFT JOIN hilo_meta m ON m.key = '${BINDING_PREFIX}' || c.database || '/' || c.tag
+  WHERE (c.database, c.tag) IN (SELECT * FROM unnest($1::text[], $2::text[])) ORDER BY c.database, c.tag FOR UPDATE OF c`
 const ADD_COUNTERS = `
   INSERT INTO hilo_counters SELECT * FROM jsonb_populate_recordset(NULL::hilo_counters, $1) ORDER BY database, tag
   ON CONFLICT DO NOTHING`
@@ -69,13 +84,21 @@ const ADD_RETURN = `
 
 type OutstandingRow = CollectionKey & { holder: string; outstanding: number }
 
-export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimits): Promise<Ledger> {
+export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimits, bindings: Bindings): Promise<Ledger> {
   const pool = openPool(databaseUrl)
-  const secret = await migratePostgres(pool).catch(async (error) => {
+  const start = async () => {
+    const secret = await migratePostgres(pool)
+    await startBindings(pool.query, bindings)
+    return secret
+  }
+  const secret = await start().catch(async (error) => {
     await pool.close()
     throw error
   })
   const tokens = leaseTokens(secret)
+  const ormCounters = postgresCounters(bindings)
+  const authority = (key: CollectionKey) => authorityOf(bindings, key)
+  const isBound = (key: CollectionKey) => authority(key) !== 'ledger'
 
   /** Runs `step` with the locked rows of `keys`, of which those are missing that the database has no room for. */
   async function withCounters<T>(
@@ -84,16 +107,38 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
     step: (query: Query, counters: Map<string, CounterRow>) => Promise<T>,
   ): Promise<T> {
     const first = await pool.transaction(async (query) => {
-      const counters = await lockCounters(query, keys)
+      const counters = await lockCounters(query, keys, bindings)
       const unknown = keys.filter((key) => !counters.has(textOf(key)))
       return unknown.length > 0 ? { unknown } : { done: await step(query, counters) }
     })
     if ('done' in first) return first.done
     await pool.transaction((query) => addCounters(query, first.unknown, maxCollections))
-    return pool.transaction(async (query) => step(query, await lockCounters(query, keys)))
+    return pool.transaction(async (query) => step(query, await lockCounters(query, keys, bindings)))
   }
 
-  async function claimAll(query: Query, counters: Map<string, CounterRow>, claims: readonly Claim[]): Promise<ClaimOutcome[]> {
+  /** Fills the stock of a bound collection, and tells what each of its claims may take there. */
+  async function stockUp(
+    query: Query,
+    row: CounterRow,
+    claims: readonly Claim[],
+    received: readonly UpstreamRange[] | undefined,
+  ): Promise<{ row: CounterRow; tickets: Ticket[] }> {
+    const { counter, ...rest } = order(toCounter(row), claims, limits.maxJump)
+    let fresh = received && spansFor(row, received)
+    if (authority(row) === 'counter') {
+      if (counter.peak > row.peak) await ormCounters.raise(query, row, counter.peak)
+      fresh = rest.missing > 0 ? await ormCounters.take(query, row, counter, rest.missing) : []
+    }
+    const filled = fill({ counter, ...rest }, claims, fresh)
+    return { row: withCounter(row, filled.counter), tickets: filled.tickets }
+  }
+
+  async function claimAll(
+    query: Query,
+    counters: Map<string, CounterRow>,
+    claims: readonly Claim[],
+    received: readonly UpstreamRange[] | undefined,
+  ): Promise<ClaimOutcome[]> {
     const repeatable = claims.filter(({ id }) => id !== undefined)
     const answered = new Map<string, GrantRow>()
     if (repeatable.length > 0)
@@ -105,6 +150,16 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
       for (const row of await query<OutstandingRow>(OUTSTANDING, [...columns(held), held.map(({ holder }) => holder)]))
         outstanding.set(textOf(row, row.holder), row.outstanding)
 
+    const tickets = new Map<Claim, Ticket>()
+    for (const key of distinct(claims).filter(isBound)) {
+      const row = counters.get(textOf(key))
+      const open = claims.filter((claim) => isSame(claim, key) && !answered.has(textOf(claim, claim.id ?? null)))
+      if (!row || open.length === 0) continue
+      const stocked = await stockUp(query, row, open, received)
+      counters.set(textOf(key), stocked.row)
+      for (const [i, claim] of open.entries()) tickets.set(claim, stocked.tickets[i]!)
+    }
+
     const added: GrantRow[] = []
     const outcomes = claims.map((claim): ClaimOutcome => {
       const counter = counters.get(textOf(claim))
@@ -115,7 +170,10 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
       const holds = outstanding.get(textOf(claim, holder)) ?? 0
       const count = allowed(claim, holds)
       if (count === 0) return { refused: 'holder', max: counter.max }
-      const allocation = allocate(toCounter(counter), { ...claim, count, takesFree: claim.id !== undefined }, limits.maxJump)
+      const ticket = tickets.get(claim)
+      const allocation = ticket
+        ? redeem(toCounter(counter), { ...claim, count }, ticket, authority(claim) === 'counter' ? 'overflow' : 'short')
+        : allocate(toCounter(counter), { ...claim, count, takesFree: claim.id !== undefined }, limits.maxJump)
       if ('refused' in allocation) return { refused: allocation.refused, max: counter.max }
       const grant = newGrantRow(claim, newGrantId(), allocation, holder)
       added.push(grant)
@@ -124,18 +182,28 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
       counters.set(textOf(claim), withCounter(counter, allocation.counter))
       return { grant: toGrant(grant, tokens), isRepeat: false }
     })
-    if (added.length > 0) {
-      await query(ADD_GRANTS, [JSON.stringify(added)])
-      await query(SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
-    }
+    if (added.length > 0) await query(ADD_GRANTS, [JSON.stringify(added)])
+    if (added.length > 0 || tickets.size > 0) await query(SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
     return outcomes
   }
 
   return {
-    claim: (claims) => {
+    claim: (claims, received) => {
       const wishes = claims.map(normalized)
-      return withCounters(distinct(wishes), limits.collections, (query, counters) => claimAll(query, counters, wishes))
+      return withCounters(distinct(wishes), limits.collections, (query, counters) => claimAll(query, counters, wishes, received))
     },
+
+    isBound,
+
+    withdraw: ({ end, node, ...key }) =>
+      pool.transaction(async (query) => {
+        const { database, tag } = normalized(key)
+        const [row] = await query<CounterRow>(LOCK_COUNTERS, [[database], [tag]])
+        const piece = row && unstock(toCounter(row), end, node)
+        if (!piece) return undefined
+        await query(SAVE_COUNTERS, [JSON.stringify([withCounter(row, piece.counter)])])
+        return piece.span[0]
+      }),
 
     giveBack: (request) =>
       pool.transaction(async (query) => {
@@ -151,10 +219,10 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
         if (!token) {
           if (!isPlain(grant)) return 0
           const isFirst = (await query(ADD_RETURN, [database, tag, end, last, at])).length > 0
-          if (!isFirst || row.max !== end) return 0
+          if (!isFirst || !mayReturn(row, end, authority(row))) return 0
         }
         await query(SAVE_GRANTS, [JSON.stringify([shortened(token ? grant : withIssued(grant, last + 1), last)])])
-        await query(SAVE_COUNTERS, [JSON.stringify([withCounter(row, release(toCounter(row), last + 1, end))])])
+        await query(SAVE_COUNTERS, [JSON.stringify([cameBack(row, grant, last, authority(row))])])
         return end - last
       }),
 
@@ -199,7 +267,7 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
         for (const row of await query<CollectionKey & { high: number }>(HELD, columns(distinct(wishes)))) held.set(textOf(row), row.high)
         const marks: Mark[] = []
         for (const wish of wishes) {
-          const step = moved(counters.get(textOf(wish)), wish, held.get(textOf(wish)) ?? 0, limits)
+          const step = moved(counters.get(textOf(wish)), wish, held.get(textOf(wish)) ?? 0, limits, authority(wish))
           if ('refused' in step) return step
           counters.set(textOf(wish), step)
           marks.push(toMark(step))
@@ -214,6 +282,10 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
       return withCounters([key], Number.MAX_SAFE_INTEGER, async (query, counters) => {
         const row = counters.get(textOf(key))!
         const raised = withCounter(row, raise(toCounter(row), floor))
+        if (authority(key) === 'counter' && !(await ormCounters.raise(query, key, floor)))
+          throw new CounterUnusable(
+            `No block of '${key.tag}' is left above ${floor}: the id column ends before (maxId). Nothing was changed.`,
+          )
         await query(SAVE_COUNTERS, [JSON.stringify([raised])])
         return raised.max
       })
@@ -255,8 +327,9 @@ async function addCounters(query: Query, keys: CollectionKey[], maxCollections: 
 }
 
 /** The counters' rows, locked until the transaction ends. */
-async function lockCounters(query: Query, keys: readonly CollectionKey[]): Promise<Map<string, CounterRow>> {
-  const rows = await query<CounterRow>(LOCK_COUNTERS, columns(keys))
+async function lockCounters(query: Query, keys: readonly CollectionKey[], bindings: Bindings): Promise<Map<string, CounterRow>> {
+  const rows = await query<CounterRow & { binding: string | null }>(LOCK_COUNTERS, columns(keys))
+  for (const row of rows) refuseChanged(bindings, row, row.binding)
   return new Map(rows.map((row) => [textOf(row), row]))
 }
 

@@ -3,7 +3,7 @@
  * Guarantees that a hanging database is given up on, and that a connection which failed is never used again.
  */
 import pg from 'pg'
-import { LedgerUnavailable } from './ledger.js'
+import { CounterUnusable, LedgerUnavailable } from './ledger.js'
 
 /** More would only queue inside the database, which is fastest with a few. */
 const MAX_CONNECTIONS = 10
@@ -17,6 +17,7 @@ const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK_DETECTED = '40P01'
 const INT8 = 20
 
+/** The same function for one connection. */
 export type Query = <Row>(text: string, parameters?: unknown[]) => Promise<Row[]>
 
 export interface PostgresPool {
@@ -51,7 +52,7 @@ export function openPool(databaseUrl: string): PostgresPool {
     let isSound = false
     try {
       // Per transaction: it also holds behind a pooler, and against a default of the role or the database.
-      await client.query('BEGIN; SET LOCAL synchronous_commit = on')
+      await client.query('BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on')
       const result = await step(queryOf(client))
       await client.query('COMMIT')
       isSound = true
@@ -85,10 +86,14 @@ export function openPool(databaseUrl: string): PostgresPool {
   }
 }
 
-const queryOf =
-  (on: pg.Pool | pg.PoolClient): Query =>
-  async <Row>(text: string, parameters?: unknown[]) =>
-    (await on.query(text, parameters)).rows as Row[]
+const queries = new WeakMap<pg.Pool | pg.PoolClient, Query>()
+
+/** One connection's is always the same. */
+function queryOf(on: pg.Pool | pg.PoolClient): Query {
+  const query = queries.get(on) ?? (async <Row>(text: string, parameters?: unknown[]) => (await on.query(text, parameters)).rows as Row[])
+  queries.set(on, query)
+  return query
+}
 
 /** Classes of SQLSTATE that speak of the database's state, not of our statements: connection, rollback, resources, operator, system; read-only. */
 const UNAVAILABLE = /^(08|40|53|55P03|57|58|25006|XX)/
@@ -99,7 +104,12 @@ async function guard<T>(step: () => Promise<T>): Promise<T> {
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
     // An error of PostgreSQL has five characters of SQLSTATE; everything else comes from the connection.
-    if (error instanceof LedgerUnavailable || (code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !UNAVAILABLE.test(code))) throw error
+    if (
+      error instanceof LedgerUnavailable ||
+      error instanceof CounterUnusable ||
+      (code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !UNAVAILABLE.test(code))
+    )
+      throw error
     throw new LedgerUnavailable(`PostgreSQL did not do it: ${message}.`, { cause: error })
   }
 }

@@ -6,11 +6,11 @@ import { DEFAULT_DATA_DIR, openLedger } from './open-ledger.js'
 import type { ServeOptions } from './serve.js'
 
 /** The ledger that is there; a mistyped folder does not become a new one. */
-export function openExisting({ dataDir, databaseUrl }: ServeOptions): Promise<Ledger> {
+export function openExisting({ dataDir, databaseUrl, collections }: ServeOptions): Promise<Ledger> {
   const folder = dataDir ?? DEFAULT_DATA_DIR
   if (databaseUrl === undefined && !existsSync(join(folder, SQLITE_FILE)))
     throw new Error(`There is no ledger in ${folder}. Give the server's --data or --database-url.`)
-  return openLedger({ dataDir, databaseUrl })
+  return openLedger({ dataDir, databaseUrl, collections })
 }
 
 const COLUMNS: [title: string, read: (status: CollectionStatus) => string][] = [

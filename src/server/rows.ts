@@ -1,5 +1,6 @@
 /** What the two stores share: the rows as they read them, and what follows from a row without asking the database again. */
-import { type Counter, move, NEW_COUNTER, sizeOf } from './counter.js'
+import type { Authority } from './bindings.js'
+import { type Allocation, type Counter, move, NEW_COUNTER, release, sizeOf } from './counter.js'
 import type { LeaseTokens } from './lease-token.js'
 import type {
   CheckInFate,
@@ -13,6 +14,7 @@ import type {
   MarkRefusal,
   MarkWrite,
 } from './ledger.js'
+import { restock } from './stock.js'
 
 export interface CounterRow {
   database: string
@@ -113,7 +115,7 @@ export function allowed({ id, count, holder }: Claim, outstanding: number): numb
 }
 
 /** @param holder its digest */
-export function newGrantRow(claim: Claim, id: string, { low, high }: { low: number; high: number }, holder: string | null): GrantRow {
+export function newGrantRow(claim: Claim, id: string, { low, high, node }: Omit<Allocation, 'counter'>, holder: string | null): GrantRow {
   return {
     id,
     database: claim.database,
@@ -124,7 +126,7 @@ export function newGrantRow(claim: Claim, id: string, { low, high }: { low: numb
     first_high: high,
     issued: low - 1,
     count: claim.count,
-    server_tag: claim.serverTag,
+    server_tag: node ?? claim.serverTag,
     granted_at: claim.at,
     rotation: 0,
     check_in: null,
@@ -150,6 +152,17 @@ export const isTail = (row: GrantRow, { end, last }: { end: number; last: number
 /** May a return without a lease shorten it? RavenDB's clients claim without an id, never check in, and return a range once. */
 export const isPlain = (row: GrantRow): boolean => row.claim === null && row.rotation === 0 && row.high === row.first_high
 
+/** May a return without a lease free what ends at `end`? Who counts elsewhere has more than one range that ends there. */
+export const mayReturn = (row: CounterRow, end: number, authority: Authority): boolean =>
+  authority === 'ledger' ? row.max === end : authority === 'counter'
+
+/** The counter when the grant's numbers above `last` came back. */
+export function cameBack(row: CounterRow, { high, server_tag }: GrantRow, last: number, authority: Authority): CounterRow {
+  const counter = toCounter(row)
+  if (authority === 'ledger') return withCounter(row, release(counter, last + 1, high))
+  return withCounter(row, restock(counter, authority === 'counter' ? [last + 1, high] : [last + 1, high, server_tag]))
+}
+
 /** The grant without what comes after `last`. */
 export const shortened = (row: GrantRow, last: number): GrantRow => withoutIdleHolder({ ...row, high: last })
 
@@ -166,7 +179,9 @@ export function moved(
   write: MarkWrite,
   held: number,
   limits: Pick<LedgerLimits, 'maxJump'>,
+  authority: Authority,
 ): CounterRow | MarkRefusal {
+  if (authority !== 'ledger') return { refused: 'bound', write, mark: toMark(row) }
   if (!row) return { refused: 'full', write, mark: toMark(row) }
   if (write.version !== undefined && write.version !== row.version) return { refused: 'conflict', write, mark: toMark(row) }
   if (write.max > row.max + limits.maxJump) return { refused: 'jump', write, mark: toMark(row) }

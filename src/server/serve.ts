@@ -5,6 +5,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import type { CollectionsOptions } from './bindings.js'
 import { createHiloHandler } from './handler.js'
 import type { LedgerLimits } from './ledger.js'
 import { createLog } from './log.js'
@@ -20,6 +21,8 @@ export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> 
   dataDir?: string | undefined
   databaseUrl?: string | undefined
   limits?: Given<LedgerLimits & HandlerLimits> | undefined
+  /** As for `openLedger`. */
+  collections?: CollectionsOptions | undefined
 }
 
 export interface HiloServer {
@@ -49,16 +52,13 @@ export async function serve({
   host = DEFAULT_HOST,
   dataDir,
   databaseUrl,
+  collections,
   limits = {},
   log = createLog(),
   ...rest
 }: ServeOptions = {}): Promise<HiloServer> {
-  const { maxJump, collections, ...handlerLimits } = limits
-  const ledger = await openLedger({
-    dataDir,
-    databaseUrl,
-    limits: { maxJump, collections },
-  })
+  const { maxJump, collections: maxCollections, ...handlerLimits } = limits
+  const ledger = await openLedger({ dataDir, databaseUrl, collections, limits: { maxJump, collections: maxCollections } })
   try {
     const addresses = new WeakMap<Request, string>()
     const clientOf = (request: Request) => networkOf(addresses.get(request) ?? '')

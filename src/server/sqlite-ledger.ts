@@ -1,10 +1,21 @@
 /** The ledger in one SQLite file, for a single machine. Each step is one transaction; steps of other processes wait for it. */
-import { allocate, raise, release } from './counter.js'
+import { authorityOf, BINDING_PREFIX, type Bindings, bindingKey, changedBindings, descriptionOf, refuseChanged } from './bindings.js'
+import { allocate, raise } from './counter.js'
 import { leaseTokens, newGrantId } from './lease-token.js'
-import type { Claim, ClaimOutcome, Ledger, LedgerLimits, Mark } from './ledger.js'
+import {
+  type Claim,
+  type ClaimOutcome,
+  type CollectionKey,
+  CounterUnusable,
+  type Ledger,
+  type LedgerLimits,
+  type Mark,
+  type UpstreamRange,
+} from './ledger.js'
 import {
   allowed,
   type CounterRow,
+  cameBack,
   checkedIn,
   countFree,
   distrustQuery,
@@ -13,6 +24,7 @@ import {
   isPlain,
   isSame,
   isTail,
+  mayReturn,
   moved,
   newCounterRow,
   newGrantRow,
@@ -31,14 +43,23 @@ import {
   withCounter,
   withIssued,
 } from './rows.js'
-import { guard, openSqliteFile, prepare, write } from './sqlite-file.js'
+import { guard, openSqliteFile, prepare, type Sqlite, write } from './sqlite-file.js'
 import { sqliteIdentities } from './sqlite-identities.js'
+import { fill, order, redeem, spansFor, type Ticket, unstock } from './stock.js'
 
-export function openSqliteLedger(dataDir: string, limits: LedgerLimits): Ledger {
+/** @param bindings to upstreams only */
+export function openSqliteLedger(dataDir: string, limits: LedgerLimits, bindings: Bindings): Ledger {
   const { db, secret } = openSqliteFile(dataDir)
+  try {
+    rememberBindings(db, bindings)
+  } catch (error) {
+    db.close()
+    throw error
+  }
   const tokens = leaseTokens(secret)
   const one = <T>(sql: string) => prepare<T>(db, sql)
   const counterOf = one<CounterRow>('SELECT * FROM hilo_counters WHERE database = ? AND tag = ?')
+  const bindingOf = one<{ value: string }>('SELECT value FROM hilo_meta WHERE key = ?')
   const countCounters = one<{ count: number }>('SELECT count(*) AS count FROM hilo_counters WHERE database = ?')
   const putCounter = one(
     `INSERT INTO hilo_counters (database, tag, max, peak, floor, free, version) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -72,7 +93,27 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits): Ledger 
     putCounter(database, tag, max, peak, floor, free, version)
   const saveGrant = ({ id, high, issued, rotation, check_in, holder }: GrantRow) => putGrant(high, issued, rotation, check_in, holder, id)
 
-  function claimOne(claim: Claim): ClaimOutcome {
+  const authority = (key: CollectionKey) => authorityOf(bindings, key)
+
+  /** Fills the stock of bound collections, and tells what each of their claims may take there. */
+  function stockUp(claims: readonly Claim[], received: readonly UpstreamRange[] | undefined): Map<Claim, Ticket> {
+    const open = claims.filter(
+      (claim) => authority(claim) === 'upstream' && !(claim.id && grantOfClaim(claim.database, claim.tag, claim.id)),
+    )
+    const tickets = new Map<Claim, Ticket>()
+    for (const claim of open) {
+      if (tickets.has(claim)) continue
+      const row = counterOf(claim.database, claim.tag) ?? newCounterRow(claim)
+      const same = open.filter((other) => isSame(other, claim))
+      const filled = fill(order(toCounter(row), same, limits.maxJump), same, received && spansFor(claim, received))
+      save(withCounter(row, filled.counter))
+      for (const [i, other] of same.entries()) tickets.set(other, filled.tickets[i]!)
+    }
+    return tickets
+  }
+
+  function claimOne(claim: Claim, ticket: Ticket | undefined): ClaimOutcome {
+    refuseChanged(bindings, claim, bindingOf(BINDING_PREFIX + bindingKey(claim))?.value)
     const row = counterOf(claim.database, claim.tag)
     const answered = claim.id && grantOfClaim(claim.database, claim.tag, claim.id)
     if (row && answered) return repeatOutcome(answered, row.max, tokens)
@@ -81,7 +122,9 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits): Ledger 
     const holder = claim.holder ? tokens.digest(claim.holder.name) : null
     const count = allowed(claim, holder === null ? 0 : outstandingOf(holder, claim.database, claim.tag)!.outstanding)
     if (count === 0) return { refused: 'holder', max: counter.max }
-    const allocation = allocate(toCounter(counter), { ...claim, count, takesFree: claim.id !== undefined }, limits.maxJump)
+    const allocation = ticket
+      ? redeem(toCounter(counter), { ...claim, count }, ticket, 'short' as const)
+      : allocate(toCounter(counter), { ...claim, count, takesFree: claim.id !== undefined }, limits.maxJump)
     if ('refused' in allocation) return { refused: allocation.refused, max: counter.max }
     const grant = newGrantRow(claim, newGrantId(), allocation, holder)
     addGrant(...Object.values(grant))
@@ -90,7 +133,24 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits): Ledger 
   }
 
   return {
-    claim: async (claims) => write(db, () => claims.map((claim) => claimOne(normalized(claim)))),
+    claim: async (claims, received) =>
+      write(db, () => {
+        const wishes = claims.map(normalized)
+        const tickets = stockUp(wishes, received)
+        return wishes.map((wish) => claimOne(wish, tickets.get(wish)))
+      }),
+
+    isBound: (key) => authority(key) !== 'ledger',
+
+    withdraw: async ({ end, node, ...key }) =>
+      write(db, () => {
+        const { database, tag } = normalized(key)
+        const row = counterOf(database, tag)
+        const piece = row && unstock(toCounter(row), end, node)
+        if (!piece) return undefined
+        save(withCounter(row, piece.counter))
+        return piece.span[0]
+      }),
 
     giveBack: async (request) =>
       write(db, () => {
@@ -100,9 +160,9 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits): Ledger 
         if (!row || (lease !== undefined && !token)) return 0
         const grant = token ? grantOfLease(token.id, token.rotation, database, tag) : grantOfReturn(database, tag, end)
         if (!grant || !isTail(grant, { end, last })) return 0
-        if (!token && (!isPlain(grant) || !addReturn(database, tag, end, last, at) || row.max !== end)) return 0
+        if (!token && (!isPlain(grant) || !addReturn(database, tag, end, last, at) || !mayReturn(row, end, authority(row)))) return 0
         saveGrant(shortened(token ? grant : withIssued(grant, last + 1), last))
-        save(withCounter(row, release(toCounter(row), last + 1, end)))
+        save(cameBack(row, grant, last, authority(row)))
         return end - last
       }),
 
@@ -139,7 +199,7 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits): Ledger 
             rows.findLast((other) => isSame(other, mark)) ??
             counterOf(mark.database, mark.tag) ??
             (isFull() ? undefined : newCounterRow(mark))
-          const step = moved(row, mark, heldOf(mark.database, mark.tag)?.high ?? 0, limits)
+          const step = moved(row, mark, heldOf(mark.database, mark.tag)?.high ?? 0, limits, authority(mark))
           if ('refused' in step) return step
           rows.push(step)
           marks.push(toMark(step))
@@ -176,4 +236,21 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits): Ledger 
       db.close()
     },
   }
+}
+
+/** @throws CounterUnusable when the ledger remembers another binding */
+function rememberBindings(db: Sqlite, bindings: Bindings): void {
+  write(db, () => {
+    const remembering = prepare<{ value: string }>(db, 'SELECT value FROM hilo_meta WHERE key = ?')
+    const remembered = new Map(
+      [...bindings.keys()].flatMap((key): [string, string][] => {
+        const row = remembering(BINDING_PREFIX + key)
+        return row ? [[key, row.value]] : []
+      }),
+    )
+    const problems = changedBindings(bindings, remembered)
+    if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
+    const remember = prepare(db, 'INSERT INTO hilo_meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING')
+    for (const [key, bound] of bindings) remember(BINDING_PREFIX + key, descriptionOf(bound))
+  })
 }
