@@ -19,6 +19,8 @@ interface Surroundings {
   beforeWorker?: () => void
   /** Path of a file to run as the worker instead of the library's. */
   worker?: string
+  /** The page takes its ranges from the document at this address. */
+  document?: string
   /** Content-Security-Policy of the page. */
   csp?: string
 }
@@ -87,12 +89,13 @@ export async function openSite(): Promise<Site> {
   return {
     url(
       options = {},
-      { beforePage, beforeWorker, worker = beforeWorker && `/worker.js?code=${encodeURIComponent(`${beforeWorker}`)}`, csp } = {},
+      { beforePage, beforeWorker, worker = beforeWorker && `/worker.js?code=${encodeURIComponent(`${beforeWorker}`)}`, document, csp } = {},
     ) {
       const query = new URLSearchParams({
         options: JSON.stringify(options),
         ...(beforePage && { before: `${beforePage}` }),
         ...(worker && { worker }),
+        ...(document && { document }),
         ...(csp && { csp }),
       })
       return `http://127.0.0.1:${port}/?${query}`

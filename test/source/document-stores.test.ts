@@ -1,16 +1,14 @@
 /** documentSource against real stores: this package's server, and a web server whose WebDAV honours conditional writes. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Target } from '../../src/core/contract.js'
 import type { Range } from '../../src/core/range.js'
 import { type ServeOptions, serve } from '../../src/server/index.js'
 import { documentSource } from '../../src/source/index.js'
 import { newFolder } from '../server/folders.js'
 import { lighttpd, unless } from '../support/programs.js'
+import { runProgram } from '../support/run-program.js'
 
 const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
 
@@ -29,41 +27,23 @@ async function openServer(options: Partial<ServeOptions> = {}): Promise<Store & 
   }
 }
 
-async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const { port } = listener.address() as { port: number }
-  listener.close()
-  await once(listener, 'close')
-  return port
-}
-
 async function openWebDav(): Promise<Store> {
   const folder = newFolder()
-  const port = await freePort()
   const root = join(folder, 'root')
-  mkdirSync(root, { recursive: true })
-  writeFileSync(
-    join(folder, 'lighttpd.conf'),
-    `server.document-root = "${root}"\nserver.bind = "127.0.0.1"\nserver.port = ${port}\nserver.modules = ( "mod_webdav" )\nwebdav.activate = "enable"\nmimetype.assign = ( ".json" => "application/json" )\n`,
-  )
-  const child = spawn(lighttpd.find()!, ['-D', '-f', join(folder, 'lighttpd.conf')], { stdio: 'ignore' })
-  const ended = once(child, 'exit')
-  onTestFinished(async () => {
-    child.kill('SIGKILL')
-    await ended
+  mkdirSync(root)
+  const origin = await runProgram(lighttpd, (port) => {
+    const lines = [
+      `server.document-root = "${root}"`,
+      'server.bind = "127.0.0.1"',
+      `server.port = ${port}`,
+      'server.modules = ( "mod_webdav" )',
+      'webdav.activate = "enable"',
+      'mimetype.assign = ( ".json" => "application/json" )',
+    ]
+    writeFileSync(join(folder, 'lighttpd.conf'), lines.join('\n'))
+    return ['-D', '-f', join(folder, 'lighttpd.conf')]
   })
-  await vi.waitFor(
-    () =>
-      new Promise<void>((resolve, reject) => {
-        const socket = connect(port, '127.0.0.1', () => resolve(void socket.destroy())).on('error', reject)
-      }),
-    { timeout: 20_000, interval: 50 },
-  )
-  return {
-    url: `http://127.0.0.1:${port}/{collection}.json`,
-    max: async () => JSON.parse(readFileSync(join(root, 'orders.json'), 'utf8')).Max,
-  }
+  return { url: `${origin}/{collection}.json`, max: async () => JSON.parse(readFileSync(join(root, 'orders.json'), 'utf8')).Max }
 }
 
 async function rangeOf(source: ReturnType<typeof documentSource>, lastMax = 0): Promise<Range> {

@@ -23,8 +23,8 @@ const program = (name: string, title: string, debianPackages: string[], probe: s
   find: () => FOLDERS.map((folder) => join(folder, name)).find(isExecutable),
 })
 
-const nginx = program('nginx', 'nginx', ['nginx-light'], '-v')
-const caddy = program('caddy', 'Caddy', ['caddy'], 'version')
+export const nginx = program('nginx', 'nginx', ['nginx-light'], '-v')
+export const caddy = program('caddy', 'Caddy', ['caddy'], 'version')
 /** A store with conditional writes: its WebDAV compares ETags. */
 export const lighttpd = program('lighttpd', 'lighttpd', ['lighttpd', 'lighttpd-mod-webdav'], '-v')
 

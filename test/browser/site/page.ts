@@ -1,5 +1,6 @@
 /** The page under test: an app with `hilo` made from the options in its address, and `createHilo` for more. */
 import { createHilo, type Hilo, type HiloOptions } from '../../../src/index.js'
+import { documentSource } from '../../../src/source/index.js'
 
 declare global {
   interface Window {
@@ -11,5 +12,10 @@ declare global {
 const query = new URLSearchParams(location.search)
 const options: HiloOptions = JSON.parse(query.get('options') ?? '{}')
 const worker = query.get('worker')
+const document = query.get('document')
 window.createHilo = createHilo
-window.hilo = createHilo({ ...options, ...(worker && { worker: () => new Worker(worker, { type: 'module' }) }) })
+window.hilo = createHilo({
+  ...options,
+  ...(worker && { worker: () => new Worker(worker, { type: 'module' }) }),
+  ...(document && { source: documentSource({ url: document }) }),
+})
