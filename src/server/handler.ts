@@ -37,21 +37,20 @@ export function createHiloHandler(options: HandlerOptions): (request: Request) =
   const app = new Hono()
 
   if (checked.logRequests) app.use(requestLog(checked.log))
-  app.use(async (c, next) => {
-    await next()
+  app.use((c, next) => {
     c.header('Cache-Control', 'no-store')
     c.header('X-Content-Type-Options', 'nosniff')
+    return next()
   })
-  app.use(
-    cors({
-      origin: origins,
-      allowMethods: ['GET', 'PUT', 'POST', 'DELETE'],
-      allowHeaders: ['Content-Type', 'Authorization', 'If-Match'],
-      exposeHeaders: ['Retry-After'],
-      credentials: true,
-      maxAge: PREFLIGHT_SECONDS,
-    }),
-  )
+  const withCors = cors({
+    origin: origins,
+    allowMethods: ['GET', 'PUT', 'POST', 'DELETE'],
+    allowHeaders: ['Content-Type', 'Authorization', 'If-Match'],
+    exposeHeaders: ['Retry-After'],
+    credentials: true,
+    maxAge: PREFLIGHT_SECONDS,
+  })
+  app.use((c, next) => (c.req.header('Origin') === undefined ? next() : withCors(c, next)))
   app.use(async (c, next) => {
     // Hono answers HEAD with the GET route, which would burn a range.
     if (c.req.method === 'HEAD') throw notFound('There is no handler for HEAD.')
@@ -59,14 +58,14 @@ export function createHiloHandler(options: HandlerOptions): (request: Request) =
     refuseOtherSites(c.req.raw.headers, origins)
     await next()
   })
-  app.use(
-    bodyLimit({
-      maxSize: limits.body,
-      onError: () => {
-        throw tooLarge(413, `The body has more than ${limits.body} bytes.`)
-      },
-    }),
-  )
+  const withLimit = bodyLimit({
+    maxSize: limits.body,
+    onError: () => {
+      throw tooLarge(413, `The body has more than ${limits.body} bytes.`)
+    },
+  })
+  // A GET has no body; looking for one would cost as much as all the rest of the way to the ledger.
+  app.use((c, next) => (c.req.method === 'GET' ? next() : withLimit(c, next)))
   app.route('/', healthRoutes(checked.ledger))
   if (limits.requestsPerSecond !== undefined) app.use(rateLimit(limits.requestsPerSecond, checked.clientOf!))
   if (checked.tokens) app.use(bearerGuard(checked.tokens))

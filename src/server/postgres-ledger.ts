@@ -17,7 +17,7 @@ import {
 } from './ledger.js'
 import { postgresCounters, startBindings } from './postgres-counters.js'
 import { postgresIdentities } from './postgres-identities.js'
-import { openPool, type Query } from './postgres-pool.js'
+import { openPool, type Query, type Write } from './postgres-pool.js'
 import { migratePostgres } from './postgres-schema.js'
 import {
   allowed,
@@ -100,20 +100,39 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
   const authority = (key: CollectionKey) => authorityOf(bindings, key)
   const isBound = (key: CollectionKey) => authority(key) !== 'ledger'
 
-  /** Runs `step` with the locked rows of `keys`, of which those are missing that the database has no room for. */
-  async function withCounters<T>(
+  /**
+   * Runs `step` with the locked rows of `keys`, of which those are missing that the database has no room for.
+   * What else it needs is read on the same way to the database, as it is once the rows are locked.
+   */
+  async function withCounters<R, T>(
     keys: readonly CollectionKey[],
     maxCollections: number,
-    step: (query: Query, counters: Map<string, CounterRow>) => Promise<T>,
+    read: (query: Query) => Promise<R>,
+    step: (counters: Map<string, CounterRow>, found: R, query: Query, write: Write) => Promise<T>,
   ): Promise<T> {
-    const first = await pool.transaction(async (query) => {
-      const counters = await lockCounters(query, keys, bindings)
+    const lockAndRead = (query: Query) => Promise.all([lockCounters(query, keys, bindings), read(query)])
+    const first = await pool.transaction(async (query, write) => {
+      const [counters, found] = await lockAndRead(query)
       const unknown = keys.filter((key) => !counters.has(textOf(key)))
-      return unknown.length > 0 ? { unknown } : { done: await step(query, counters) }
+      return unknown.length > 0 ? { unknown } : { done: await step(counters, found, query, write) }
     })
     if ('done' in first) return first.done
     await pool.transaction((query) => addCounters(query, first.unknown, maxCollections))
-    return pool.transaction(async (query) => step(query, await lockCounters(query, keys, bindings)))
+    return pool.transaction(async (query, write) => step(...(await lockAndRead(query)), query, write))
+  }
+
+  /** Grants of claims that were answered before, and what holders have outstanding. */
+  async function readFor(query: Query, claims: readonly Claim[]): Promise<[Map<string, GrantRow>, Map<string, number>]> {
+    const repeatable = claims.filter(({ id }) => id !== undefined)
+    const held = claims.flatMap(({ database, tag, holder }) => (holder ? { database, tag, holder: tokens.digest(holder.name) } : []))
+    const [answered, outstanding] = await Promise.all([
+      repeatable.length > 0 ? query<GrantRow>(GRANTS_OF_CLAIMS, [...columns(repeatable), repeatable.map(({ id }) => id)]) : [],
+      held.length > 0 ? query<OutstandingRow>(OUTSTANDING, [...columns(held), held.map(({ holder }) => holder)]) : [],
+    ])
+    return [
+      new Map(answered.map((row) => [textOf(row, row.claim), row])),
+      new Map(outstanding.map((row) => [textOf(row, row.holder), row.outstanding])),
+    ]
   }
 
   /** Fills the stock of a bound collection, and tells what each of its claims may take there. */
@@ -134,22 +153,13 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
   }
 
   async function claimAll(
-    query: Query,
     counters: Map<string, CounterRow>,
+    [answered, outstanding]: [Map<string, GrantRow>, Map<string, number>],
     claims: readonly Claim[],
     received: readonly UpstreamRange[] | undefined,
+    query: Query,
+    write: Write,
   ): Promise<ClaimOutcome[]> {
-    const repeatable = claims.filter(({ id }) => id !== undefined)
-    const answered = new Map<string, GrantRow>()
-    if (repeatable.length > 0)
-      for (const row of await query<GrantRow>(GRANTS_OF_CLAIMS, [...columns(repeatable), repeatable.map(({ id }) => id)]))
-        answered.set(textOf(row, row.claim), row)
-    const held = claims.flatMap(({ database, tag, holder }) => (holder ? { database, tag, holder: tokens.digest(holder.name) } : []))
-    const outstanding = new Map<string, number>()
-    if (held.length > 0)
-      for (const row of await query<OutstandingRow>(OUTSTANDING, [...columns(held), held.map(({ holder }) => holder)]))
-        outstanding.set(textOf(row, row.holder), row.outstanding)
-
     const tickets = new Map<Claim, Ticket>()
     for (const key of distinct(claims).filter(isBound)) {
       const row = counters.get(textOf(key))
@@ -182,15 +192,20 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
       counters.set(textOf(claim), withCounter(counter, allocation.counter))
       return { grant: toGrant(grant, tokens), isRepeat: false }
     })
-    if (added.length > 0) await query(ADD_GRANTS, [JSON.stringify(added)])
-    if (added.length > 0 || tickets.size > 0) await query(SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
+    if (added.length > 0) write(ADD_GRANTS, [JSON.stringify(added)])
+    if (added.length > 0 || tickets.size > 0) write(SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
     return outcomes
   }
 
   return {
     claim: (claims, received) => {
       const wishes = claims.map(normalized)
-      return withCounters(distinct(wishes), limits.collections, (query, counters) => claimAll(query, counters, wishes, received))
+      return withCounters(
+        distinct(wishes),
+        limits.collections,
+        (query) => readFor(query, wishes),
+        (counters, found, query, write) => claimAll(counters, found, wishes, received, query, write),
+      )
     },
 
     isBound,
@@ -206,7 +221,7 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
       }),
 
     giveBack: (request) =>
-      pool.transaction(async (query) => {
+      pool.transaction(async (query, write) => {
         const { database, tag, end, last, lease, at } = normalized(request)
         const token = lease === undefined ? undefined : tokens.read(lease)
         if (lease !== undefined && !token) return 0
@@ -221,13 +236,13 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
           const isFirst = (await query(ADD_RETURN, [database, tag, end, last, at])).length > 0
           if (!isFirst || !mayReturn(row, end, authority(row))) return 0
         }
-        await query(SAVE_GRANTS, [JSON.stringify([shortened(token ? grant : withIssued(grant, last + 1), last)])])
-        await query(SAVE_COUNTERS, [JSON.stringify([cameBack(row, grant, last, authority(row))])])
+        write(SAVE_GRANTS, [JSON.stringify([shortened(token ? grant : withIssued(grant, last + 1), last)])])
+        write(SAVE_COUNTERS, [JSON.stringify([cameBack(row, grant, last, authority(row))])])
         return end - last
       }),
 
     checkIn: ({ database, id, leases, spent = [] }) =>
-      pool.transaction(async (query) => {
+      pool.transaction(async (query, write) => {
         const shown = leases.map(({ lease, next }) => ({ token: tokens.read(lease), next }))
         const used = spent.flatMap((lease) => tokens.read(lease) ?? [])
         const rows = await query<GrantRow>('SELECT * FROM hilo_grants WHERE id = ANY($1) AND database = $2 ORDER BY id FOR UPDATE', [
@@ -249,8 +264,8 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
           grants.set(token.id, step)
           return toFate(step, tokens)
         })
-        if (isOlderCopy) await query(distrustQuery('$1'), [database.toLowerCase()])
-        await query(SAVE_GRANTS, [JSON.stringify([...grants.values()])])
+        if (isOlderCopy) write(distrustQuery('$1'), [database.toLowerCase()])
+        write(SAVE_GRANTS, [JSON.stringify([...grants.values()])])
         return fates
       }),
 
@@ -262,9 +277,10 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
 
     write: (writes) => {
       const wishes = writes.map(normalized)
-      return withCounters(distinct(wishes), limits.collections, async (query, counters) => {
-        const held = new Map<string, number>()
-        for (const row of await query<CollectionKey & { high: number }>(HELD, columns(distinct(wishes)))) held.set(textOf(row), row.high)
+      const keys = distinct(wishes)
+      const readHeld = (query: Query) => query<CollectionKey & { high: number }>(HELD, columns(keys))
+      return withCounters(keys, limits.collections, readHeld, async (counters, rows, _, write) => {
+        const held = new Map(rows.map((row) => [textOf(row), row.high]))
         const marks: Mark[] = []
         for (const wish of wishes) {
           const step = moved(counters.get(textOf(wish)), wish, held.get(textOf(wish)) ?? 0, limits, authority(wish))
@@ -272,21 +288,22 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
           counters.set(textOf(wish), step)
           marks.push(toMark(step))
         }
-        await query(SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
+        write(SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
         return marks
       })
     },
 
     raiseFloor: (request) => {
       const { floor, ...key } = normalized(request)
-      return withCounters([key], Number.MAX_SAFE_INTEGER, async (query, counters) => {
+      const readNothing = async () => undefined
+      return withCounters([key], Number.MAX_SAFE_INTEGER, readNothing, async (counters, _, query, write) => {
         const row = counters.get(textOf(key))!
         const raised = withCounter(row, raise(toCounter(row), floor))
         if (authority(key) === 'counter' && !(await ormCounters.raise(query, key, floor)))
           throw new CounterUnusable(
             `No block of '${key.tag}' is left above ${floor}: the id column ends before (maxId). Nothing was changed.`,
           )
-        await query(SAVE_COUNTERS, [JSON.stringify([raised])])
+        write(SAVE_COUNTERS, [JSON.stringify([raised])])
         return raised.max
       })
     },

@@ -1,6 +1,7 @@
 /**
  * Connections to PostgreSQL, and transactions whose commit is on disk before they resolve.
  * Guarantees that a hanging database is given up on, and that a connection which failed is never used again.
+ * Statements are sent without waiting for the answers to those before them; the database runs them one after another.
  */
 import pg from 'pg'
 import { CounterUnusable, LedgerUnavailable } from './ledger.js'
@@ -19,11 +20,17 @@ const INT8 = 20
 
 /** The same function for one connection. */
 export type Query = <Row>(text: string, parameters?: unknown[]) => Promise<Row[]>
+/** Sends a statement whose rows nobody wants; when it fails, so does its transaction. */
+export type Write = (text: string, parameters?: unknown[]) => void
+type Step<T> = (query: Query, write: Write) => Promise<T>
 
 export interface PostgresPool {
   query: Query
-  /** What `step` did is durable when this resolves, or undone, or (the connection broke at the commit) unknown: then it rejects. */
-  transaction<T>(step: (query: Query) => Promise<T>): Promise<T>
+  /**
+   * What `step` did is durable when this resolves, or undone, or (the connection broke at the commit) unknown: then it rejects.
+   * Its first statement travels with the beginning of the transaction, and the commit with its last writes.
+   */
+  transaction<T>(step: Step<T>): Promise<T>
   close(): Promise<void>
 }
 
@@ -38,23 +45,25 @@ export function openPool(databaseUrl: string): PostgresPool {
     idle_in_transaction_session_timeout: QUERY_TIMEOUT_MS,
     query_timeout: QUERY_TIMEOUT_MS,
     keepAlive: true,
+    pipeline: true,
     // The schema keeps every number at or below 2^53−1.
     types: { getTypeParser: (oid: number, format?: 'text') => (oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) } as never,
   })
   // A connection that breaks while idle has left the pool already; without a listener it would end the process.
   pool.on('error', () => {})
 
-  async function attempt<T>(step: (query: Query) => Promise<T>): Promise<T> {
+  const sessions = new WeakMap<pg.PoolClient, Session>()
+
+  async function attempt<T>(step: Step<T>): Promise<T> {
     const client = await pool.connect()
     // A failure while nobody waits for this connection is told by the next query.
     const ignore = () => {}
     client.on('error', ignore)
+    const session = sessions.get(client) ?? new Session(client)
+    sessions.set(client, session)
     let isSound = false
     try {
-      // Per transaction: it also holds behind a pooler, and against a default of the role or the database.
-      await client.query('BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on')
-      const result = await step(queryOf(client))
-      await client.query('COMMIT')
+      const result = await session.transaction(step)
       isSound = true
       return result
     } catch (error) {
@@ -70,7 +79,7 @@ export function openPool(databaseUrl: string): PostgresPool {
   }
 
   return {
-    query: (text, parameters) => guard(() => queryOf(pool)(text, parameters)),
+    query: (text, parameters) => guard(async () => (await pool.query(text, parameters)).rows),
     transaction: (step) =>
       guard(async () => {
         for (let attempts = 1; ; attempts++) {
@@ -86,13 +95,49 @@ export function openPool(databaseUrl: string): PostgresPool {
   }
 }
 
-const queries = new WeakMap<pg.Pool | pg.PoolClient, Query>()
+/** What one connection sends. Its `query` is the same function in all its transactions. */
+class Session {
+  readonly #client: pg.PoolClient
+  /** The first of this transaction; statements behind it fail only because it did. */
+  #failure: { error: unknown } | undefined
+  #writes: Promise<unknown>[] = []
 
-/** One connection's is always the same. */
-function queryOf(on: pg.Pool | pg.PoolClient): Query {
-  const query = queries.get(on) ?? (async <Row>(text: string, parameters?: unknown[]) => (await on.query(text, parameters)).rows as Row[])
-  queries.set(on, query)
-  return query
+  constructor(client: pg.PoolClient) {
+    this.#client = client
+  }
+
+  async transaction<T>(step: Step<T>): Promise<T> {
+    this.#failure = undefined
+    // Per transaction: it also holds behind a pooler, and against a default of the role or the database.
+    this.#writes = [this.#send('BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on')]
+    const result = await step(this.#query, this.#write)
+    await Promise.all([...this.#writes, this.#send('COMMIT')])
+    // PostgreSQL answers the commit of a failed transaction as if nothing were wrong, and undoes it.
+    this.#check()
+    return result
+  }
+
+  readonly #query: Query = async <Row>(text: string, parameters?: unknown[]) => {
+    const result = await this.#send(text, parameters).catch(() => undefined)
+    this.#check()
+    return result!.rows as Row[]
+  }
+
+  readonly #write: Write = (text, parameters) => {
+    this.#writes.push(this.#send(text, parameters))
+  }
+
+  #send(text: string, parameters?: unknown[]): Promise<pg.QueryResult> {
+    const sent = this.#client.query(text, parameters)
+    sent.catch((error: unknown) => {
+      this.#failure ??= { error }
+    })
+    return sent
+  }
+
+  #check(): void {
+    if (this.#failure) throw this.#failure.error
+  }
 }
 
 /** Classes of SQLSTATE that speak of the database's state, not of our statements: connection, rollback, resources, operator, system; read-only. */
@@ -102,14 +147,9 @@ async function guard<T>(step: () => Promise<T>): Promise<T> {
   try {
     return await step()
   } catch (error) {
-    const { code, message } = error as { code?: string; message: string }
-    // An error of PostgreSQL has five characters of SQLSTATE; everything else comes from the connection.
-    if (
-      error instanceof LedgerUnavailable ||
-      error instanceof CounterUnusable ||
-      (code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !UNAVAILABLE.test(code))
-    )
-      throw error
-    throw new LedgerUnavailable(`PostgreSQL did not do it: ${message}.`, { cause: error })
+    // What PostgreSQL itself says has a SQLSTATE; everything else comes from the connection.
+    const isAnswer = error instanceof pg.DatabaseError && !UNAVAILABLE.test(error.code!)
+    if (isAnswer || error instanceof LedgerUnavailable || error instanceof CounterUnusable) throw error
+    throw new LedgerUnavailable(`PostgreSQL did not do it: ${(error as Error).message}.`, { cause: error })
   }
 }
