@@ -74,9 +74,13 @@ export const nodeTag = z.string().regex(/^[A-Z]{1,4}$/, 'a node tag has 1 to 4 c
 
 export const serverPrefix = z.string().regex(/^[\x21-\x7e]{1,32}$/, 'a server prefix has 1 to 32 characters without spaces')
 
+/** Scheme, host and port. */
 export const publicUrl = z
-  .httpUrl({ error: 'is an http or https URL without a path, as in https://ids.example.com' })
-  .refine((url) => new URL(url).origin === url.replace(/\/$/, ''), 'is an http or https URL without a path, as in https://ids.example.com')
+  .string()
+  .refine(
+    (url) => /^https?:/.test(url) && URL.canParse(url) && new URL(url).origin === url.replace(/\/$/, ''),
+    'is an http or https URL without a path, as in https://ids.example.com',
+  )
 
 export const origin = z
   .string()

@@ -8,6 +8,7 @@ import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { z } from 'zod'
 import { claimSize } from '../core/sizes.js'
 import { CounterUnusable, LedgerUnavailable } from './ledger.js'
+import { publicUrl } from './options.js'
 import type { Upstream } from './upstream-options.js'
 
 interface Range {
@@ -39,7 +40,7 @@ interface Answer {
 const TIMEOUT_MS = 5_000
 const MAX_ANSWER_BYTES = 1_048_576
 
-const topology = z.object({ Nodes: z.array(z.object({ Url: z.httpUrl(), ClusterTag: z.string() })).min(1) })
+const topology = z.object({ Nodes: z.array(z.object({ Url: publicUrl, ClusterTag: z.string() })).min(1) })
 /** Whole numbers up to 2^53−1: beyond, JavaScript cannot count. */
 const grant = z
   .object({

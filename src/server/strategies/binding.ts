@@ -103,9 +103,10 @@ export const counterSettings = z.strictObject({
   maxLo: number.optional(),
   initialValue: number.optional(),
   optimizer: z.enum(Object.keys(OPTIMIZERS), `is one of ${Object.keys(OPTIMIZERS).join(', ')}`).optional(),
-  maxId: z.union([z.enum(['int2', 'int4', 'int8']), number], {
-    error: 'is the highest id that the id column takes: "int2", "int4", "int8", or a number from 1 to 2^53-1',
-  }),
+  maxId: z.custom<CounterOptions['maxId']>(
+    (value) => Object.hasOwn(MAX_IDS, value as string) || (Number.isSafeInteger(value) && (value as number) >= 1),
+    'is the highest id that the id column takes: "int2", "int4", "int8", or a number from 1 to 2^53-1',
+  ),
 })
 
 type Settings = z.output<typeof counterSettings>
