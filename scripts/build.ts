@@ -30,6 +30,7 @@ const BUNDLES: Bundle[] = [
     platform: 'browser',
     chunks: 'client',
   },
+  { entries: { 'inspector/index': 'src/inspector/index.ts' }, platform: 'browser' },
   { entries: { 'worker/here': 'src/worker/here.ts' }, platform: 'browser' },
   { entries: { 'worker/index': 'src/worker/index.ts' }, platform: 'browser' },
   { entries: { 'worker/entry': 'src/worker/entry.ts' }, platform: 'browser' },

@@ -12,6 +12,7 @@ const MAY_USE: Record<string, string[]> = {
   source: ['core'],
   worker: ['core', 'store', 'source', 'client', 'comlink'],
   client: ['core', 'comlink'],
+  inspector: [],
   server: ['core', 'node:', ...Object.keys(packageJson.dependencies)],
   'index.ts': ['core', 'client'],
   'react.ts': ['react'],

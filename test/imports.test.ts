@@ -52,6 +52,10 @@ const BROKEN: Record<string, [files: Record<string, string>, complaint: string]>
     { 'client/b.ts': '', 'server/a.ts': "import type { B } from '../client/b.js'" },
     'server/a.ts:1: server may not use client',
   ],
+  'the inspector using more than types of the client': [
+    { 'client/b.ts': '', 'inspector/a.ts': "import { b } from '../client/b.js'" },
+    'inspector/a.ts:1: inspector may not use client',
+  ],
   'idb in a second file': [
     { 'store/a.ts': "import 'idb'", 'store/b.ts': "import type { IDBPDatabase } from 'idb'" },
     'store/b.ts:1 imports idb, as store/a.ts does: one file owns the database',
@@ -76,6 +80,7 @@ test('allows what the parts are for', () => {
     'worker/index.ts': "import '../client/page.js'",
     'client/page.ts': "import 'comlink'; import type { S } from '../store/store.js'",
     'client/create.ts': "import('../worker/here.js'); new Worker(new URL('../worker/entry.js', import.meta.url))",
+    'inspector/element.ts': "import type { A } from '../index.js'",
     'server/http.ts': "import 'hono'; import 'node:fs'; import '../core/b.js'",
     'index.ts': "export { create } from './client/create.js'; export type { A } from './core/a.js'",
   }

@@ -222,8 +222,7 @@ export class OwnedCollection {
     const { result, seen, inMemory, stages } = await store.update(this.#key, (stored, notes) => {
       const read = readState(stored)
       if ('refused' in read) this.#notice = unusable(read.refused)
-      const found = usable(read)
-      const before = settle(found, notes)
+      const before = settle(usable(read), notes)
       const [state, result] = change(before, before.reserve ?? this.#target.reserve)
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
       const { ranges, reserve = this.#target.reserve, gaps, checkedIn } = state
@@ -235,7 +234,7 @@ export class OwnedCollection {
         ...(checkedIn !== undefined && { checkedIn }),
       }
       const inMemory = store.isDurable ? 0 : total(state.offers.map(({ range }) => range))
-      const stages = this.#session.isWatched() ? ([found, state] as const) : undefined
+      const stages = this.#session.isWatched() ? ([before, state] as const) : undefined
       return { state, result: { result, seen, inMemory, stages }, ...('refused' in read && { setAside: stored }) }
     })
     this.#seen = seen

@@ -18,7 +18,12 @@ async function bundle(): Promise<Files> {
     configFile: false,
     root: fileURLToPath(new URL('site', import.meta.url)),
     logLevel: 'warn',
-    build: { write: false, minify: false, modulePreload: false },
+    build: {
+      write: false,
+      minify: false,
+      modulePreload: false,
+      rolldownOptions: { input: ['index.html', 'inspector.html'].map((page) => fileURLToPath(new URL(`site/${page}`, import.meta.url))) },
+    },
     worker: { format: 'es' },
   })) as Rolldown.RolldownOutput
   return new Map(output.output.map((file) => [`/${file.fileName}`, file.type === 'chunk' ? file.code : file.source]))

@@ -1,0 +1,275 @@
+/** `<hilo-inspector>`: shows what a {@link Hilo} holds and does, and lets a developer try it. Reads public API only, and only while it is on the page. */
+import type { Activity, Hilo, HiloError, HiloStatus, Inspection } from '../index.js'
+import { button, h, say, update } from './dom.js'
+import { type Piece, pieces, remember } from './history.js'
+import { createLog } from './log.js'
+import { createPanel, type Panel } from './panel.js'
+import { report } from './report.js'
+import { STYLES } from './styles.js'
+import { KINDS, STORAGE } from './words.js'
+
+/** Milliseconds from a change to its picture: a burst of ids is drawn a few times, not for each. */
+const DRAW_MS = 150
+
+/** Where there are no elements, on a server, the import is harmless and the class cannot be used. */
+const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
+
+/**
+ * The element's class. Importing `offline-hilo/inspector` registers it as `<hilo-inspector>`.
+ *
+ * @example
+ * import 'offline-hilo/inspector'
+ *
+ * const inspector = document.createElement('hilo-inspector')
+ * inspector.hilo = hilo
+ * document.body.append(inspector)
+ */
+export class HiloInspector extends Base {
+  #hilo: Hilo | undefined
+  #stop: (() => void) | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  readonly #panels = new Map<string, Panel>()
+  readonly #inspections = new Map<string, Inspection>()
+  /** What the device holds no more, as far as it was seen to go; by collection and database. */
+  readonly #past = new Map<string, Piece[]>()
+  /** Of what was tried here. */
+  #problem: HiloError | undefined
+  readonly #log = createLog()
+
+  readonly #network = h('dd')
+  readonly #storage = h('dd')
+  readonly #page = h('dd')
+  readonly #offline = h('button', { type: 'button', 'aria-pressed': 'false', click: () => this.#switch() }, 'Simulate offline')
+  readonly #copied = h('p.hint', { role: 'status' })
+  readonly #report = h('textarea', { readonly: true, hidden: true, 'aria-label': 'Bug report' })
+  readonly #title = h('h3')
+  readonly #message = h('p')
+  readonly #dismiss = button('Dismiss', () => this.#try(async () => {}))
+  readonly #alert = h('div.problem', { role: 'alert', hidden: true }, this.#title, this.#message, this.#dismiss)
+  readonly #none = h('p.hint', "No collection is used yet: the first call, as hilo.nextId('orders'), names one.")
+  readonly #collections = h('div')
+  readonly #empty = h(
+    'div',
+    h('p', 'There is nothing to look at yet. Give it the instance that your app uses:'),
+    h('code', "document.querySelector('hilo-inspector').hilo = hilo"),
+  )
+  readonly #body = h(
+    'div',
+    h('dl', fact('Network', this.#network), fact('Storage', this.#storage), fact('This page', this.#page)),
+    h(
+      'div.actions',
+      this.#offline,
+      button('Give everything back', () => this.#try((hilo) => hilo.release())),
+      button('Copy bug report', () => this.#copyReport()),
+      this.#copied,
+    ),
+    this.#report,
+    this.#alert,
+    this.#none,
+    this.#collections,
+    h(
+      'div.collection',
+      h(
+        'ul.legend',
+        { 'aria-label': 'Legend' },
+        ...Object.entries(KINDS).map(([kind, { name, meaning }]) =>
+          h('li', h(`i.swatch ${kind}`), h('span', h('b', name), `: ${meaning}`)),
+        ),
+      ),
+      h('p.hint', 'What was used, given back or lost before this inspector was opened is not on the line.'),
+    ),
+    this.#log.element,
+  )
+  readonly #root = h('section.inspector', { 'aria-label': 'HiLo inspector' }, h('h2', 'HiLo inspector'), this.#empty, this.#body)
+
+  constructor() {
+    super()
+    const shadow = this.attachShadow({ mode: 'open' })
+    const sheet = new CSSStyleSheet()
+    sheet.replaceSync(STYLES)
+    shadow.adoptedStyleSheets = [sheet]
+    shadow.append(this.#root)
+  }
+
+  /** The instance to look at. Set `undefined` to let go of it. */
+  get hilo(): Hilo | undefined {
+    return this.#hilo
+  }
+
+  set hilo(hilo: Hilo | undefined) {
+    if (hilo === this.#hilo) return
+    this.#unwatch()
+    this.#hilo = hilo
+    for (const name of this.#panels.keys()) this.#drop(name)
+    for (const each of [this.#inspections, this.#past]) each.clear()
+    this.#problem = undefined
+    this.#log.clear()
+    if (this.isConnected) this.#watch()
+  }
+
+  /** Called by the browser. */
+  connectedCallback(): void {
+    // Set before the element was registered, by a page that loads the inspector late: it would hide the property for ever.
+    if (Object.hasOwn(this, 'hilo')) {
+      const { hilo } = this
+      delete (this as Partial<this>).hilo
+      this.hilo = hilo
+    }
+    // A page that says nothing about dark and light leaves it to the system.
+    const { style } = this.#root
+    style.colorScheme = 'inherit'
+    if (getComputedStyle(this.#root).colorScheme === 'normal') style.colorScheme = 'light dark'
+    this.#watch()
+  }
+
+  /** Called by the browser. */
+  disconnectedCallback(): void {
+    this.#unwatch()
+  }
+
+  #watch(): void {
+    this.#unwatch()
+    const hilo = this.#hilo
+    if (hilo) {
+      const draw = () => this.#drawSoon()
+      const failed = ({ detail }: CustomEvent<{ collection: string; error: HiloError }>) =>
+        this.#log.addError(detail.error, detail.collection)
+      const stop = hilo.watch((activity) => this.#hear(activity))
+      hilo.addEventListener('status', draw)
+      hilo.addEventListener('error', failed)
+      this.#stop = () => {
+        stop()
+        hilo.removeEventListener('status', draw)
+        hilo.removeEventListener('error', failed)
+      }
+    }
+    this.#draw()
+  }
+
+  #unwatch(): void {
+    this.#stop?.()
+    this.#stop = undefined
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #hear(activity: Activity): void {
+    this.#log.add(activity)
+    const key = keyOf(activity)
+    this.#past.set(key, remember(this.#past.get(key) ?? [], activity))
+    this.#drawSoon()
+  }
+
+  #drawSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#draw()
+    }, DRAW_MS)
+  }
+
+  #draw(): void {
+    const hilo = this.#hilo
+    this.#empty.hidden = hilo !== undefined
+    this.#body.hidden = !hilo
+    if (!hilo) return
+    const status = hilo.status()
+    this.#drawStatus(status)
+    for (const [name, each] of Object.entries(status.collections)) {
+      this.#panel(name, hilo).draw(each)
+      hilo.inspect(...refOf(name)).then(
+        (inspection) => {
+          this.#inspections.set(name, inspection)
+          this.#panels.get(name)?.line.show(pieces(inspection.segments, this.#past.get(keyOf(inspection)) ?? []))
+        },
+        (error: HiloError) => {
+          if (error.code !== 'closed') this.#fail(error)
+        },
+      )
+    }
+  }
+
+  #drawStatus({ online, storage, collections }: HiloStatus): void {
+    update(this.#network, { class: online ? 'ready' : 'low' })
+    say(this.#network, online ? '● Online' : '▲ Offline: ids come from the reserve')
+    say(this.#storage, STORAGE[storage])
+    const mine = [...this.#inspections.values()].flatMap(({ segments }) => segments).find(({ isThisPage }) => isThisPage)
+    say(this.#page, mine?.page?.slice(0, 4) ?? 'holds no lease')
+    this.#none.hidden = Object.keys(collections).length > 0
+    const [name, failed] = Object.entries(collections).find(([, { lastError }]) => lastError) ?? []
+    const error = this.#problem ?? failed?.lastError
+    this.#alert.hidden = !error
+    this.#dismiss.hidden = !this.#problem
+    say(this.#title, this.#problem ? this.#problem.code : `${name}: ${error?.code}`)
+    say(this.#message, error?.message ?? '')
+  }
+
+  #panel(name: string, hilo: Hilo): Panel {
+    const known = this.#panels.get(name)
+    if (known) return known
+    const [collection, options] = refOf(name)
+    const panel = createPanel(name, (count) => this.#try(() => hilo.reserve(collection, count, options)))
+    this.#panels.set(name, panel)
+    this.#collections.append(panel.element)
+    return panel
+  }
+
+  #drop(name: string): void {
+    this.#panels.get(name)?.element.remove()
+    this.#panels.delete(name)
+  }
+
+  async #try(act: (hilo: Hilo) => Promise<unknown>): Promise<void> {
+    try {
+      await act(this.#hilo!)
+      this.#problem = undefined
+    } catch (error) {
+      this.#fail(error as HiloError)
+    }
+    this.#draw()
+  }
+
+  #fail(error: HiloError): void {
+    if (this.#problem?.message !== error.message) this.#log.addError(error)
+    this.#problem = error
+    if (this.#hilo) this.#drawStatus(this.#hilo.status())
+  }
+
+  #switch(): void {
+    const isOffline = this.#offline.ariaPressed !== 'true'
+    this.#offline.ariaPressed = String(isOffline)
+    if (isOffline) this.#hilo!.goOffline()
+    else this.#hilo!.goOnline()
+  }
+
+  async #copyReport(): Promise<void> {
+    const text = report({
+      status: this.#hilo!.status(),
+      inspections: [...this.#inspections.values()],
+      activities: this.#log.activities(),
+      problem: this.#problem,
+      page: location.href,
+      browser: navigator.userAgent,
+      time: Date.now(),
+    })
+    try {
+      await navigator.clipboard.writeText(text)
+      say(this.#copied, 'Copied, without tokens and headers.')
+    } catch {
+      // No permission, or a page served over plain http.
+      this.#report.value = text
+      this.#report.hidden = false
+      this.#report.select()
+      say(this.#copied, 'This page may not copy: the report stands in the field, selected.')
+    }
+  }
+}
+
+/** A collection of another database than the instance's own is listed as `tag|database`. */
+function refOf(name: string): [collection: string, options: { database?: string }] {
+  const [collection, database] = name.split('|') as [string, string?]
+  return [collection, database === undefined ? {} : { database }]
+}
+
+const keyOf = ({ collection, database }: Activity | Inspection): string => `${collection}|${database}`
+
+const fact = (name: string, value: HTMLElement): HTMLElement => h('div', h('dt', name), value)
