@@ -1,11 +1,15 @@
-/** `npm run screenshots`: the pictures in README and docs, taken of the real order desk with its server. */
+/** `npm run screenshots`: the pictures in README and docs, taken of the real order desk with its server, and of the inspector on a page of its own. */
 import { mkdtempSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createAdaptorServer } from '@hono/node-server'
 import { chromium, type Page } from 'playwright-core'
 import { buildDesk } from '../demo/server/build.js'
 import { startDesk } from '../demo/server/desk-server.js'
+import { createHiloHandler, openLedger } from '../src/server/index.js'
+import { bundleSite } from '../test/browser/bundle.js'
 import { enginePath } from '../test/browser/engines.js'
 
 const IMAGES = fileURLToPath(new URL('../docs/images', import.meta.url))
@@ -19,6 +23,7 @@ try {
   await withDesk('online-dark', online, { width: 1280, height: 860, colorScheme: 'dark' })
   await withDesk('phone', offline, { width: 360, height: 780 })
   await withDesk('four', four, { width: 1600, height: 900 })
+  await inspector()
 } finally {
   await browser.close()
   rmSync(folder, { recursive: true, force: true })
@@ -85,4 +90,45 @@ async function four(page: Page, url: string): Promise<void> {
   for (let i = 0; i < 4; i++) await page.frameLocator('iframe').nth(i).locator('#orders[aria-busy="false"]').waitFor({ state: 'attached' })
   await page.click('#storm-all')
   await page.waitForFunction(() => document.querySelector('[data-figure="distinct"] dd')!.textContent === '800')
+}
+
+/** Three tabs of one device; the inspector is in the first. */
+async function inspector(): Promise<void> {
+  const files = await bundleSite()
+  const ledger = await openLedger({ dataDir: join(folder, 'inspector') })
+  const handle = createHiloHandler({ ledger })
+  const server = createAdaptorServer({
+    fetch: (request: Request) => {
+      const { pathname } = new URL(request.url)
+      const type = pathname.endsWith('.js') ? 'text/javascript' : 'text/html'
+      const file = files.get(pathname)
+      return file === undefined ? handle(request) : new Response(file as string, { headers: { 'content-type': type } })
+    },
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const options = encodeURIComponent(JSON.stringify({ collections: { orders: { reserve: 100 }, customers: {} } }))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/inspector.html?options=${options}`
+  const context = await browser.newContext({ viewport: { width: 1120, height: 900 }, reducedMotion: 'reduce' })
+  try {
+    const [page, second, third] = [await context.newPage(), await context.newPage(), await context.newPage()]
+    for (const each of [page, second, third]) await each.goto(url)
+    await page.evaluate(() => {
+      document.querySelector('style')!.remove()
+      document.querySelector('hilo-inspector')!.hilo = window.hilo
+      return window.hilo.ready
+    })
+    for (const each of [page, second, third, page]) await each.evaluate(() => window.hilo.nextIds('orders', 9))
+    await second.evaluate(() => window.hilo.nextIds('customers', 3))
+    await page.bringToFront()
+    await page.locator('.log li').nth(5).waitFor()
+    await page.locator('[aria-label="orders"] .leased-here').hover()
+    await page.waitForTimeout(500)
+    const path = join(IMAGES, 'inspector.png')
+    await page.locator('hilo-inspector').screenshot({ path })
+    console.log(path)
+  } finally {
+    await context.close()
+    server.close()
+    await ledger.close()
+  }
 }

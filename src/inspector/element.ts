@@ -38,7 +38,7 @@ export class HiloInspector extends Base {
 
   readonly #network = h('dd')
   readonly #storage = h('dd')
-  readonly #page = h('dd')
+  readonly #page = h('dd', 'holds no lease')
   readonly #offline = h('button', { type: 'button', 'aria-pressed': 'false', click: () => this.#switch() }, 'Simulate offline')
   readonly #copied = h('p.hint', { role: 'status' })
   readonly #report = h('textarea', { readonly: true, hidden: true, 'aria-label': 'Bug report' })
@@ -179,6 +179,8 @@ export class HiloInspector extends Base {
       hilo.inspect(...refOf(name)).then(
         (inspection) => {
           this.#inspections.set(name, inspection)
+          const mine = inspection.segments.find(({ isThisPage }) => isThisPage)
+          if (mine) say(this.#page, mine.page!.slice(0, 4))
           this.#panels.get(name)?.line.show(pieces(inspection.segments, this.#past.get(keyOf(inspection)) ?? []))
         },
         (error: HiloError) => {
@@ -192,8 +194,6 @@ export class HiloInspector extends Base {
     update(this.#network, { class: online ? 'ready' : 'low' })
     say(this.#network, online ? '● Online' : '▲ Offline: ids come from the reserve')
     say(this.#storage, STORAGE[storage])
-    const mine = [...this.#inspections.values()].flatMap(({ segments }) => segments).find(({ isThisPage }) => isThisPage)
-    say(this.#page, mine?.page?.slice(0, 4) ?? 'holds no lease')
     this.#none.hidden = Object.keys(collections).length > 0
     const [name, failed] = Object.entries(collections).find(([, { lastError }]) => lastError) ?? []
     const error = this.#problem ?? failed?.lastError
