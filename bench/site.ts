@@ -66,7 +66,7 @@ async function bundlePackage(): Promise<string> {
   const bundle = await rolldown({
     input: fileURLToPath(new URL('../src/index.ts', import.meta.url)),
     platform: 'browser',
-    external: /worker\/here/,
+    plugins: [{ name: 'on-demand', resolveDynamicImport: (specifier) => ({ id: String(specifier), external: true }) }],
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
   })
   const { output } = await bundle.generate({ minify: true })

@@ -5,7 +5,7 @@
 import type { Target, View } from '../core/contract.js'
 import { type Failure, fromFailure, HiloError, isTemporary, toFailure } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
-import { PAGE_AT_REST, pageTarget } from '../core/sizes.js'
+import { hiddenTarget, PAGE_AT_REST, pageTarget } from '../core/sizes.js'
 import { Demands, type Patience } from './demands.js'
 import { Holdings, type HoldingsContext } from './holdings.js'
 import type { LeaseQueue } from './lease-queue.js'
@@ -197,7 +197,7 @@ export class Issuer {
   /** How many numbers this page should hold now. */
   #target(pace = this.#pace.perSecond(performance.now(), this.#queue.issued)): number {
     const waiting = this.#demands.total
-    if (!this.#context.isVisible()) return waiting
+    if (!this.#context.isVisible()) return Math.max(waiting, hiddenTarget(pace))
     const warmed = this.#warmed.count - (this.#queue.issued - this.#warmed.since)
     return Math.max(waiting, pageTarget(pace, warmed))
   }

@@ -12,6 +12,12 @@ export const PAGE_AT_REST = 16
 /** How many unissued ids a page may hold: as many as it issued in the last second, or what it was warmed to (H3). */
 export const pageTarget = (issuedLastSecond: number, warmed: number): number => Math.max(PAGE_AT_REST, issuedLastSecond, warmed)
 
+/**
+ * The same of a page that is hidden, and may be killed without a word: it keeps nothing at hand (H4). Only while it makes one id after
+ * another it looks ahead as any page does: a transaction for each would hold everybody up.
+ */
+export const hiddenTarget = (issuedLastSecond: number): number => (issuedLastSecond > PAGE_AT_REST ? issuedLastSecond : 0)
+
 /** Is the device short of its reserve, so that it should claim while it can? */
 export const isLow = (free: number, reserve: number): boolean => free < reserve / 2
 

@@ -101,6 +101,18 @@ describe('a page that goes', () => {
 })
 
 describe('a page that is hidden', () => {
+  test('and makes one id after another takes leases for many, and parks what is left when it rests', async () => {
+    const { hilo, page } = shop.open({ reserve: 2_000 })
+    await hilo.reserve('orders', 2_000)
+    page.hide()
+    const begun = vi.spyOn(IDBDatabase.prototype, 'transaction')
+    const issued: number[] = []
+    for (let i = 0; i < 1_000; i++) issued.push(numberOf(await hilo.nextId('orders')))
+    expect(begun.mock.calls.filter(([, mode]) => mode === 'readwrite').length).toBeLessThan(500)
+    expect(new Set(issued).size).toBe(1_000)
+    await vi.waitFor(() => expect(hilo.status('orders').leased).toBe(0), { timeout: 20_000, interval: 50 })
+  })
+
   test('parks its numbers for others, while it still can', async () => {
     const { hilo, page } = shop.open()
     expect(numberOf(await hilo.nextId('orders'))).toBe(1)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { claimSize, isLow, PAGE_AT_REST, pageTarget } from '../../src/core/sizes.js'
+import { claimSize, hiddenTarget, isLow, PAGE_AT_REST, pageTarget } from '../../src/core/sizes.js'
 import { capacity, MAX_DOUBLED_CAPACITY, MIN_CAPACITY } from '../../src/core/wire.js'
 
 const last = (size: number) => ({ size, at: '2026-11-21T07:09:21.4660000Z' })
@@ -13,6 +13,12 @@ test('a page at rest holds at most 16 ids, under load as many as it issued in th
 
 test('a warmed page holds what it was warmed to', () => {
   expect(pageTarget(0, 1000)).toBe(1000)
+})
+
+test('a hidden page holds nothing, unless it makes one id after another', () => {
+  expect(hiddenTarget(0)).toBe(0)
+  expect(hiddenTarget(PAGE_AT_REST)).toBe(0)
+  expect(hiddenTarget(900)).toBe(900)
 })
 
 test('low is less than half of the reserve', () => {
