@@ -108,7 +108,9 @@ export class Issuer {
     const isRenewed = view.checkedIn !== this.holdings.view?.checkedIn
     this.holdings.observe(view)
     if (!this.#demands.isEmpty && (view.free > 0 || !view.failure)) this.refill()
-    else if (!this.#pump && (this.holdings.hasSurplus() || (isRenewed && this.#queue.held > 0))) this.holdings.exchange(0).catch(() => {})
+    else if (!this.#pump && isRenewed && this.#queue.held > 0) this.holdings.exchange(0).catch(() => {})
+    // Not at once: another page of this device may be about to lease it.
+    else if (this.holdings.hasSurplus()) this.#watchRest()
   }
 
   /** @throws HiloError */
@@ -218,7 +220,7 @@ export class Issuer {
 
   async #rest(): Promise<void> {
     const target = this.#target()
-    if (!this.#pump && this.#queue.held > target) await this.holdings.parkDownTo(target)
+    if (!this.#pump && (this.#queue.held > target || this.holdings.hasSurplus())) await this.holdings.parkDownTo(target)
     const isVisible = this.#context.isVisible()
     if (!isVisible) await this.holdings.returnSurplus()
     if (this.#queue.held > (isVisible ? PAGE_AT_REST : 0)) this.#watchRest()

@@ -19,6 +19,14 @@ export function pagesOf({ leases, offers }: DeviceState): Set<string> {
   return new Set([...leases.map(({ id }) => pageOf(id)), ...offers.filter((offer) => !offer.isSent).map(({ page }) => page)])
 }
 
+/** The pages that could send back, but need not, what makes up `want` free numbers; none when all of them together cannot. */
+export function offerersOf({ ranges, offers }: DeviceState, want: number): Set<string> {
+  const unsent = offers.filter((offer) => !offer.isSent)
+  const free = total(ranges)
+  const isEnough = free < want && free + total(unsent.map(({ range }) => range)) >= want
+  return new Set(isEnough ? unsent.map(({ page }) => page) : [])
+}
+
 /** These pages did not answer: what they hold is lost, but for offers with a token, of which the server knows what became. */
 export function bury(state: DeviceState, pages: ReadonlySet<string>): DeviceState {
   const isDead = ({ page, isSent }: Offer) => !isSent && pages.has(page)

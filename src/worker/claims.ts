@@ -5,6 +5,8 @@
 import type { Target } from '../core/contract.js'
 import { addGrant, beginClaim, dropClaim } from '../core/device.js'
 import { type Failure, isTemporary, toFailure } from '../core/errors.js'
+import type { Claim } from '../core/state.js'
+import { offerersOf } from '../core/write-off.js'
 import type { Session, Update } from './session.js'
 import type { World } from './world.js'
 
@@ -20,7 +22,8 @@ export class Claims {
   readonly #world: World
   readonly #session: Session
   readonly #target: Target
-  readonly #lockName: string
+  /** Of the collection, on this device. */
+  readonly #name: string
   readonly #update: Update
   readonly #changed: () => void
   #flight: Promise<Failure | undefined> | undefined
@@ -30,11 +33,11 @@ export class Claims {
   #cancelRetry: (() => void) | undefined
   #isStopped = false
 
-  constructor(world: World, session: Session, target: Target, lockName: string, update: Update, changed: () => void) {
+  constructor(world: World, session: Session, target: Target, name: string, update: Update, changed: () => void) {
     this.#world = world
     this.#session = session
     this.#target = target
-    this.#lockName = lockName
+    this.#name = name
     this.#update = update
     this.#changed = changed
   }
@@ -83,7 +86,7 @@ export class Claims {
   async #start(want: number): Promise<Failure | undefined> {
     this.#cancelRetry?.()
     try {
-      await this.#world.lock(this.#lockName, () => this.#claim(want))
+      await this.#world.lock(`offline-hilo ${this.#name} claim`, () => this.#claim(want))
       this.resume()
       this.failure = undefined
     } catch (error) {
@@ -94,12 +97,8 @@ export class Claims {
   }
 
   async #claim(want: number): Promise<void> {
-    const newId = this.#world.newId()
-    const claim = await this.#update((state, reserve) => {
-      const begun = beginClaim(state, newId, want, reserve)
-      return [begun.state, begun.claim]
-    })
-    if (!claim) return // Another tab's claim was enough.
+    const claim = await this.#begin(this.#world.newId(), want)
+    if (!claim) return // Another tab's claim was enough, or what others could spare.
     try {
       const grant = await this.#session.source.claim(this.#target, claim)
       this.isReachable = true
@@ -113,6 +112,19 @@ export class Claims {
       if (status !== CLAIM_SPENT) throw error
       await this.#claim(want)
     }
+  }
+
+  /** @param mayAsk may this device's other pages be asked for what they hold to give back? It is nearer than the server. */
+  async #begin(newId: string, want: number, mayAsk = true): Promise<Claim | undefined> {
+    const { offerers, claim } = await this.#update<{ offerers?: Set<string>; claim?: Claim | undefined }>((state, reserve) => {
+      const offerers = offerersOf(state, want)
+      if (mayAsk && offerers.size > 0) return [state, { offerers }]
+      const { state: next, claim } = beginClaim(state, newId, want, reserve)
+      return [next, { claim }]
+    })
+    if (!offerers) return claim
+    await this.#session.tabs?.askToSpare(this.#name, offerers)
+    return this.#begin(newId, want, false)
   }
 
   #scheduleRetry(failure: Failure, want: number): void {

@@ -46,15 +46,14 @@ export class OwnedCollection {
     this.#target = target
     this.#callbacks = callbacks
     this.#seen = { free: 0, reserve: target.reserve, surplus: 0, gaps: emptyState().gaps }
-    const lockName = `offline-hilo ${name}`
     const update: Update = (change) => this.#update(change)
     const tell = () => this.#tell()
-    this.#claims = new Claims(world, session, target, `${lockName} claim`, update, () => {
+    this.#claims = new Claims(world, session, target, name, update, () => {
       // The authority may have granted less than was asked for.
       if (!this.#claims.failure) this.#topUp()
       tell()
     })
-    this.#checkIns = new CheckIns(world, session, target, `${lockName} check-in`, update, tell)
+    this.#checkIns = new CheckIns(world, session, target, `offline-hilo ${name} check-in`, update, tell)
   }
 
   exchange(request: Exchange): Promise<Answer<Exchanged>> {

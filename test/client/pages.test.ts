@@ -232,6 +232,23 @@ describe('without the network, a page that has no id left', () => {
   })
 })
 
+test('what one page only holds to give back is leased to another one before the server is asked for more', async () => {
+  const first = shop.open({ reserve: 8 })
+  await first.hilo.nextIds('orders', 5)
+  await first.hilo.reserve('orders', 600)
+  await first.hilo.reserve('orders', 8)
+  const offered = async () => {
+    const { segments } = await first.hilo.inspect('orders')
+    return segments.reduce((sum, { kind, from, to }) => (kind === 'offered' ? sum + to - from + 1 : sum), 0)
+  }
+  await vi.waitFor(async () => expect(await offered()).toBeGreaterThan(500), { timeout: 10_000 })
+  const second = shop.open({ reserve: 8 })
+  const claims = () => shop.requests.filter(({ action }) => action === 'next').length
+  const before = claims()
+  expect(new Set(await second.hilo.nextIds('orders', 500)).size).toBe(500)
+  expect(claims()).toBe(before)
+})
+
 describe('no identity outlives a page', () => {
   test('session storage, which a duplicated tab copies, is never touched', async () => {
     const touched: string[] = []
