@@ -22,6 +22,8 @@ interface Way {
 
 const asRoot = process.getuid?.() === 0
 const hasApt = existsSync('/usr/bin/apt-get')
+/** Debian's lists of packages are fetched once. */
+let areListsFresh = false
 
 for (const tool of [...ENGINES, ...PROGRAMS] as Tool[]) {
   if (report(tool)) continue
@@ -43,6 +45,7 @@ function install(tool: Tool): boolean {
   for (const { title, commands } of ways(tool)) {
     console.log(`${tool.title}: not there; trying ${title}.`)
     const isDone = commands(tool).every(([command, ...args]) => run(command!, args))
+    areListsFresh ||= isDone
     if (isDone && report(tool)) return true
     console.log(`${tool.title}: ${title} did not help.`)
   }
@@ -56,7 +59,7 @@ function ways({ name }: Tool): Way[] {
     found.push({
       title: `Debian's packages (${[...prefix, 'apt-get'].join(' ')})`,
       commands: ({ debianPackages }) => [
-        [...prefix, 'apt-get', 'update', '-qq'],
+        ...(areListsFresh ? [] : [[...prefix, 'apt-get', 'update', '-qq']]),
         [
           ...prefix,
           'env',

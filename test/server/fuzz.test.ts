@@ -49,6 +49,9 @@ const names = fc.constantFrom(
   'lease',
   'id',
   'name',
+  'raft-request-id',
+  'value',
+  'force',
 )
 const query = fc
   .array(fc.tuple(names, fc.oneof(nasty, fc.constantFrom('orders', '32', '1'))), { maxLength: 6 })
@@ -56,7 +59,7 @@ const query = fc
 const path = fc
   .tuple(
     fc.oneof({ weight: 4, arbitrary: fc.constant('Shop') }, { weight: 1, arbitrary: nasty }),
-    fc.constantFrom('/hilo/next', '/hilo/return', '/hilo/checkin', '/docs', '/bulk_docs', '/nothing'),
+    fc.constantFrom('/hilo/next', '/hilo/return', '/hilo/checkin', '/identity/next', '/identity/seed', '/docs', '/bulk_docs', '/nothing'),
   )
   .map(([database, route]) => `/databases/${encode(database)}${route}`)
 const json = fc.oneof(
