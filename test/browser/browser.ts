@@ -16,7 +16,10 @@ export interface TestPage {
   /** Runs a function in the page; it sees the page's globals and `arg` only, and both `arg` and its result cross as JSON. */
   evaluate<R, A = undefined>(run: (arg: A) => R | Promise<R>, arg?: A): Promise<R>
   /** Chromium only: a command of its debugging protocol, for what a page cannot do to itself. */
-  command?(method: 'Storage.clearDataForOrigin' | 'Storage.overrideQuotaForOrigin', parameters: object): Promise<void>
+  command?(
+    method: 'Storage.clearDataForOrigin' | 'Storage.overrideQuotaForOrigin' | 'ServiceWorker.dispatchSyncEvent',
+    parameters: object,
+  ): Promise<void>
   /** As a user closes a tab: the page sees `pagehide`. */
   close(): Promise<void>
 }

@@ -31,6 +31,7 @@ export async function launchChromium(profile: string): Promise<LaunchedBrowser> 
         evaluate: (run, arg) => page.evaluate(run as (arg: unknown) => never, arg),
         async command(method, parameters) {
           const session = await page.context().newCDPSession(page)
+          if (method === 'ServiceWorker.dispatchSyncEvent') await session.send('ServiceWorker.enable')
           await session.send(method, parameters as never)
           // A quota holds for as long as the session that set it.
         },

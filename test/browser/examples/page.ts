@@ -1,14 +1,9 @@
-/** Puts the examples where the tests can call them. */
-import { createHilo } from 'offline-hilo'
+/** Puts the examples where the tests can call them. Each is loaded when it is asked for, so that a page has one `Hilo`. */
+import { createHilo, type Hilo } from 'offline-hilo'
 import { createElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { effectScope, watch } from 'vue'
-import * as dexie from '../../../examples/dexie.js'
-import * as idb from '../../../examples/idb.js'
-import { Orders } from '../../../examples/react.js'
-import * as serviceWorker from '../../../examples/service-worker-page.js'
 import { hiloStatus } from '../../../examples/svelte.js'
-import * as tanStackDb from '../../../examples/tanstack-db.js'
 import { useHiloStatus } from '../../../examples/vue.js'
 
 /** How many ids were left each time a status came, and how often one came after nobody looked any more. */
@@ -17,46 +12,47 @@ interface Seen {
   afterTheEnd: number
 }
 
-async function vue(): Promise<Seen> {
-  const scope = effectScope()
-  return look((seen) => {
-    scope.run(() => {
-      const status = useHiloStatus(hilo)
-      watch(status, ({ collections }) => seen(collections.tickets!.available), { immediate: true, flush: 'sync' })
-    })
+const vue = (): Promise<Seen> =>
+  look((hilo, seen) => {
+    const scope = effectScope()
+    scope.run(() =>
+      watch(useHiloStatus(hilo), ({ collections }) => seen(collections.orders!.available), { immediate: true, flush: 'sync' }),
+    )
     return () => scope.stop()
   })
-}
 
-async function svelte(): Promise<Seen> {
-  return look((seen) => hiloStatus(hilo).subscribe(({ collections }) => seen(collections.tickets!.available)))
-}
+const svelte = (): Promise<Seen> =>
+  look((hilo, seen) => hiloStatus(hilo).subscribe(({ collections }) => seen(collections.orders!.available)))
 
-const hilo = createHilo({ collections: { tickets: {} } })
-
-async function look(start: (seen: (available: number) => void) => () => void): Promise<Seen> {
+async function look(start: (hilo: Hilo, seen: (available: number) => void) => () => void): Promise<Seen> {
+  const hilo = createHilo({ collections: { orders: {} } })
   await hilo.ready
   const available: number[] = []
-  const stop = start((each) => void available.push(each))
-  await nextStatusAfter(() => hilo.nextId('tickets'))
+  const stop = start(hilo, (each) => void available.push(each))
+  await heard(hilo, () => hilo.nextId('orders'))
   stop()
   const count = available.length
-  await nextStatusAfter(() => hilo.nextId('tickets'))
+  await heard(hilo, () => hilo.nextId('orders'))
   return { available, afterTheEnd: available.length - count }
 }
 
-/** Everybody who listens has heard of it then. */
-async function nextStatusAfter(act: () => Promise<unknown>): Promise<void> {
-  const before = hilo.status('tickets').available
+/** Resolves when everybody who listens has heard that there is one id less. */
+async function heard(hilo: Hilo, act: () => Promise<unknown>): Promise<void> {
+  const before = hilo.status('orders').available
   const told = new Promise<void>((resolve) => {
     hilo.addEventListener('status', function listen() {
-      if (hilo.status('tickets').available >= before) return
+      if (hilo.status('orders').available >= before) return
       hilo.removeEventListener('status', listen)
       resolve()
     })
   })
   await act()
   await told
+}
+
+async function react(): Promise<void> {
+  const { Orders } = await import('../../../examples/react.js')
+  createRoot(document.querySelector('#react')!).render(createElement(StrictMode, null, createElement(Orders)))
 }
 
 function webWorker(values: number[]): Promise<unknown> {
@@ -67,8 +63,16 @@ function webWorker(values: number[]): Promise<unknown> {
   })
 }
 
-const examples = { dexie, idb, tanStackDb, serviceWorker, vue, svelte, webWorker }
+const examples = {
+  dexie: () => import('../../../examples/dexie.js'),
+  idb: () => import('../../../examples/idb.js'),
+  tanStackDb: () => import('../../../examples/tanstack-db.js'),
+  serviceWorker: () => import('../../../examples/service-worker-page.js'),
+  react,
+  vue,
+  svelte,
+  webWorker,
+}
 export type Examples = typeof examples
 
 Object.assign(globalThis, { examples })
-createRoot(document.querySelector('#react')!).render(createElement(StrictMode, null, createElement(Orders)))

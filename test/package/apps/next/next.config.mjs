@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
 export default {
-  serverExternalPackages: ['offline-hilo'],
+  serverExternalPackages: ['libsql'],
   turbopack: { root: fileURLToPath(new URL('..', import.meta.url)) },
 }
