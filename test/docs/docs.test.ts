@@ -1,0 +1,126 @@
+/** Every code block of the documentation: TypeScript is compiled and run against a real server, commands and excerpts exist, links lead somewhere. */
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type HiloServer, serve } from '../../src/server/index.js'
+import { blocksOf, modulesOf } from './blocks.js'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const TSX = ['--import', import.meta.resolve('tsx')]
+const run = promisify(execFile)
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+const PAGES = [
+  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'],
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((path) => `docs/${path}`),
+].filter((path) => path.endsWith('.md'))
+
+const MODULES = PAGES.flatMap((page) => modulesOf(page.replace(/\.md$/, '').replaceAll('/', '.'), read(page)))
+
+/** Among the sources, so that modules find what they import. */
+const written = join(ROOT, 'test-results/docs')
+const cwd = mkdtempSync(join(tmpdir(), 'hilo-docs-'))
+let server: HiloServer
+
+beforeAll(async () => {
+  rmSync(written, { recursive: true, force: true })
+  mkdirSync(written, { recursive: true })
+  for (const { name, text } of MODULES) writeFileSync(join(written, `${name}.tsx`), text)
+  const extended = relative(written, join(ROOT, 'tsconfig.json'))
+  writeFileSync(join(written, 'tsconfig.json'), JSON.stringify({ extends: extended, include: ['*.tsx'], exclude: [] }))
+  server = await serve({ port: 0, dataDir: join(cwd, 'server') })
+})
+afterAll(async () => {
+  await server.close()
+  rmSync(cwd, { recursive: true, force: true })
+})
+
+test('all blocks compile', async () => {
+  expect(MODULES.length).toBeGreaterThan(10)
+  await expect(node(join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', written)).resolves.toBe('')
+})
+
+describe.concurrent('blocks run', () => {
+  test.each(MODULES.filter(({ isRun }) => isRun).map(({ name }) => name))('%s', async (name) => {
+    await node(...TSX, '--import', join(ROOT, 'test/docs/browser.ts'), join(ROOT, 'test/docs/run.ts'), join(written, `${name}.tsx`))
+  })
+})
+
+/** Resolves with what it printed; rejects with all it said. */
+async function node(...args: string[]): Promise<string> {
+  const env = { ...process.env, HILO_SERVER: server.url, TSX_TSCONFIG_PATH: join(ROOT, 'tsconfig.json') }
+  try {
+    return (await run(process.execPath, args, { cwd, env })).stdout
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string }
+    throw new Error(`${stdout}${stderr}`)
+  }
+}
+
+describe.each(PAGES)('%s', (page) => {
+  const blocks = blocksOf(read(page))
+
+  test('excerpts are in their files', () => {
+    for (const { file, text, line } of blocks.filter(({ kind }) => kind === 'excerpt')) {
+      const plain = (code: string) =>
+        code
+          .split('\n')
+          .map((each) => each.trim())
+          .join('\n')
+      expect(plain(read(file!)), `${page}:${line}`).toContain(plain(text))
+    }
+  })
+
+  test('JSON is JSON', () => {
+    for (const { text } of blocks.filter(({ language, kind }) => language === 'json' && kind !== 'excerpt')) JSON.parse(text)
+  })
+
+  test('commands exist, and their flags', async () => {
+    const { scripts } = JSON.parse(read('package.json'))
+    const commands = blocks.filter(({ language }) => language === 'sh').flatMap(({ text }) => text.split(/\n|&&/))
+    for (const command of commands.map((each) => each.replace(/(^|\s)#.*/, '').trim())) {
+      const [, script] = /^npm (?:run )?([\w:]+)/.exec(command) ?? []
+      if (script && !NPM_COMMANDS.includes(script)) expect(Object.keys(scripts), command).toContain(script)
+      const [, subcommand] = /^(?:npx )?offline-hilo ([\w-]+)/.exec(command) ?? []
+      if (subcommand) {
+        const help = await helpOf(subcommand)
+        for (const [flag] of command.matchAll(/(?<=\s)--[\w-]+/g)) expect(help, command).toContain(flag)
+      }
+    }
+  })
+
+  test('links lead somewhere', () => {
+    const prose = read(page).replace(/^ *```[\s\S]*?^ *```$/gm, '')
+    for (const [, target] of prose.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^https?:/.test(target!)) continue
+      const [path, anchor] = target!.split('#')
+      const file = path === '' ? page : join(dirname(page), path!)
+      expect(existsSync(join(ROOT, file)), `${page} links to ${target}`).toBe(true)
+      if (anchor) expect(anchorsOf(read(file)), `${page} links to ${target}`).toContain(anchor)
+    }
+  })
+})
+
+/** What npm itself knows. */
+const NPM_COMMANDS = ['install', 'i', 'ci', 'publish', 'version', 'pack']
+const help = new Map<string, Promise<string>>()
+
+function helpOf(subcommand: string): Promise<string> {
+  const known = help.get(subcommand) ?? node(...TSX, join(ROOT, 'src/server/cli.ts'), subcommand, '--help')
+  help.set(subcommand, known)
+  return known
+}
+
+/** As GitHub makes them of headings. */
+function anchorsOf(markdown: string): string[] {
+  return [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
