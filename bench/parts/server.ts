@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'libsql'
 import pg from 'pg'
 import { type Cluster, createDatabase, runSql, startCluster } from '../../test/server/postgres-cluster.js'
+import { fillLedger } from '../fill-ledger.js'
 import type { Context, Part } from '../part.js'
 import { plot } from '../plot.js'
 import { claimer, type Limit, type Load, load, startServer } from '../server.js'
@@ -15,7 +15,8 @@ const CONNECTIONS = [1, 16, 64, 256]
 const MANY = 1_000
 /** As many as the goals are for. */
 const BUSY = 64
-const FILLING_LIMIT = 10_000
+/** Enough for a figure, few beside the ledger. */
+const GROWTH_CLAIMS = 10_000
 
 const SYSTEMS = ['SQLite', 'PostgreSQL'] as const
 type System = (typeof SYSTEMS)[number]
@@ -27,7 +28,7 @@ interface Limits {
 
 interface Places {
   /** A new, empty one. */
-  setup(system: System): Promise<Setup>
+  setup(system: System): Promise<Exclude<Setup, 'empty'>>
   cluster: Cluster
 }
 
@@ -135,11 +136,12 @@ async function growth({ isQuick, isFull, images, print }: Context, places: Place
     const points: [number, number][] = []
     for (const size of sizes) {
       const setup = await places.setup(system)
-      await fill(setup, size)
+      await begin(setup)
+      await fillLedger(setup, size)
       const server = await startServer(setup)
       const { claim, close } = claimer(server.url, BUSY, 1)
       await load(BUSY, claim, { count: 500 })
-      const { perSecond } = await load(BUSY, claim, { count: isQuick ? 100 : FILLING_LIMIT })
+      const { perSecond } = await load(BUSY, claim, { count: isQuick ? 100 : GROWTH_CLAIMS })
       points.push([size, 1e6 / perSecond])
       await close()
       await server.stop()
@@ -171,34 +173,13 @@ async function growth({ isQuick, isFull, images, print }: Context, places: Place
   )
 }
 
-/** Makes the tables by starting the server once, and fills them behind its back. */
-async function fill(setup: Setup, size: number): Promise<void> {
+/** The tables, and one grant in them. */
+async function begin(setup: Setup): Promise<void> {
   const server = await startServer(setup)
   const { claim, close } = claimer(server.url, 1, 1)
   await claim(0)
   await close()
   await server.stop()
-  const { dataDir, databaseUrl } = setup as Exclude<Setup, 'empty'>
-  const columns = `'bench', 'orders0', %claim%, 32 * i + 1, 32 * i + 32, 32 * i + 32, 32, 'A', 0, 0, NULL`
-  const counter = `UPDATE hilo_counters SET max = ${32 * size + 32}, peak = ${32 * size + 32}`
-  if (databaseUrl) {
-    const claims = columns.replace('%claim%', 'gen_random_uuid()::text')
-    await runSql(
-      databaseUrl,
-      `INSERT INTO hilo_grants SELECT substr(md5(i::text), 1, 16), ${claims} FROM generate_series(1, ${size}) i; ${counter}`,
-    )
-    await runSql(databaseUrl, 'VACUUM ANALYZE')
-  } else {
-    const db = new Database(join(dataDir!, 'hilo.db'))
-    const uuid =
-      "lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-8' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))"
-    db.exec(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${size})
-       INSERT INTO hilo_grants SELECT lower(hex(randomblob(8))), ${columns.replace('%claim%', uuid)} FROM n`,
-    )
-    db.exec(`${counter}; PRAGMA wal_checkpoint(TRUNCATE)`)
-    db.close()
-  }
 }
 
 /** What the server's process holds while it grants. */

@@ -1,0 +1,32 @@
+/** Every benchmark works: it runs, shortened, and prints its figures, which then mean nothing. */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { testedEngines } from './engines.js'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** Browsers are started for some of them, several times. */
+const PATIENCE = 300_000
+
+async function bench(...names: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', 'bench/main.ts', '--quick', ...names], { cwd: ROOT })
+  return stdout
+}
+
+test.each(['issuing', 'first-id', 'tabs', 'bulk'])('the bench %s prints figures of every engine', { timeout: PATIENCE }, async (name) => {
+  const printed = await bench(name)
+  for (const { title } of testedEngines()) expect(printed).toMatch(new RegExp(`^\\|.*${title} \\d`, 'm'))
+})
+
+test.each([
+  ['gaps', 'numbers burnt per id issued'],
+  ['server', 'PostgreSQL, one hot collection'],
+  ['size', 'page'],
+])('the bench %s prints figures', { timeout: PATIENCE }, async (name, row) => {
+  expect(await bench(name)).toMatch(new RegExp(`^(\\| )?${row} .*\\d`, 'm'))
+})
+
+test('a bench that is not there is named, with those that are', { timeout: PATIENCE }, async () => {
+  await expect(bench('speed')).rejects.toThrow(/no bench 'speed'.*issuing, first-id/)
+})
