@@ -126,11 +126,9 @@ export class Issuer {
 
   /** Another page of this device has no id left: it gets what this one only looks ahead with. */
   async spare(): Promise<void> {
+    // Again when an answer that was on its way brought more.
     do await this.holdings.parkDownTo(this.#target(0), false)
-    while (
-      // An answer that was on its way brought more.
-      this.#queue.held > this.#target(0)
-    )
+    while (this.#queue.held > this.#target(0))
   }
 
   park(): void {

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 import { launchChromium } from './chromium.js'
 import type { EngineName } from './engines.js'
 import { launchFirefox } from './firefox.js'
-import { launchWebKit } from './webkit.js'
+import { launchLastingWebKit, launchWebKit } from './webkit.js'
 
 /** One tab. */
 export interface TestPage {
@@ -43,11 +43,17 @@ const LAUNCH: Record<EngineName, (profile: string) => Promise<LaunchedBrowser>> 
   webkit: launchWebKit,
 }
 
+/** To be called inside a test. */
+export const openBrowser = (name: EngineName): Promise<TestBrowser> => open(name, LAUNCH[name])
+
 /**
- * To be called inside a test.
+ * To be called inside a test. What its pages store survives a restart, in every engine; but it can only load the test page.
  * @param original start with a copy of this one's profile; it must not be running
  */
-export async function openBrowser(name: EngineName, original?: TestBrowser): Promise<TestBrowser> {
+export const openLastingBrowser = (name: EngineName, original?: TestBrowser): Promise<TestBrowser> =>
+  open(name, name === 'webkit' ? launchLastingWebKit : LAUNCH[name], original)
+
+async function open(name: EngineName, launch: (profile: string) => Promise<LaunchedBrowser>, original?: TestBrowser): Promise<TestBrowser> {
   const profile = mkdtempSync(join(tmpdir(), `hilo-${name}-`))
   // What was a program's socket is of no use to another one.
   const filter = (source: string) => !lstatSync(source).isSocket()
@@ -59,7 +65,7 @@ export async function openBrowser(name: EngineName, original?: TestBrowser): Pro
   }
   const restart = async () => {
     await kill()
-    running = await LAUNCH[name](profile)
+    running = await launch(profile)
   }
   onTestFinished(async () => {
     await kill()

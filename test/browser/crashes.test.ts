@@ -1,8 +1,8 @@
 /** The whole browser is killed at random moments while its pages make ids: none is made twice, and no more is lost than pages may hold. */
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../simulation/random.js'
-import { openBrowser, type TestBrowser } from './browser.js'
-import { type EngineName, testedEngines } from './engines.js'
+import { openLastingBrowser, type TestBrowser } from './browser.js'
+import { testedEngines } from './engines.js'
 import { available, expectDistinct, nextId, status } from './ids.js'
 import { openSite, type Site } from './site.js'
 
@@ -11,9 +11,8 @@ const PAGES = 4
 const BATCH = 5
 /** What a page may hold when nothing happens, and may lose. */
 const AT_REST = 16
-/** Fewer where a browser takes seconds to start. An environment variable may ask for more. */
-const CRASHES: Partial<Record<EngineName, number>> = { chromium: 20, firefox: 6 }
-const crashesOf = (name: EngineName) => Number(process.env.HILO_CRASHES ?? CRASHES[name])
+/** An environment variable may ask for more. */
+const CRASHES = Number(process.env.HILO_CRASHES ?? 20)
 /** So many ids have reached the log, at most, when a crash comes: from a page that only just starts to the pages' second lease and claim. */
 const MOST_IDS = 200
 
@@ -40,18 +39,14 @@ async function crash(site: Site, browser: TestBrowser, afterIds: number): Promis
   await opened
 }
 
-/** Automated WebKitGTK keeps nothing on disk: a crash there is a new device. */
-const engines = testedEngines().filter((engine) => engine.hasLastingProfile)
-
-describe.each(engines)('in $title', ({ name, title }) => {
-  const crashes = crashesOf(name)
-  test(`${crashes} crashes on one profile while ${PAGES} pages make ids: all distinct, and the gaps are known`, async () => {
+describe.each(testedEngines())('in $title', ({ name, title }) => {
+  test(`${CRASHES} crashes on one profile while ${PAGES} pages make ids: all distinct, and the gaps are known`, async () => {
     const seed = Number(process.env.HILO_SEED ?? Math.floor(Math.random() * 2 ** 31))
     console.log(`${title}: HILO_SEED=${seed}`)
     const random = createRandom(seed)
     const site = await openSite()
-    const browser = await openBrowser(name)
-    for (let i = 0; i < crashes; i++) await crash(site, browser, random.between(0, MOST_IDS))
+    const browser = await openLastingBrowser(name)
+    for (let i = 0; i < CRASHES; i++) await crash(site, browser, random.between(0, MOST_IDS))
     expectDistinct(site.log)
 
     await browser.restart()
@@ -60,21 +55,19 @@ describe.each(engines)('in $title', ({ name, title }) => {
     const made = [...site.log, await page.evaluate(nextId)]
     expectDistinct(made)
 
-    // Firefox, killed and started again, does not open the storage of every page: what those made in memory is no gap that a device knows.
-    if (name !== 'chromium') return
     // Of what is gone, the last batch of each page was made, but not heard of.
-    const unheard = crashes * PAGES * BATCH
+    const unheard = CRASHES * PAGES * BATCH
     const gaps = async () => (await site.server.outstanding('orders')) - made.length - (await page.evaluate(available))
     const known = async () => Object.values((await page.evaluate(status)).gaps).reduce((sum, count) => sum + count)
     await expect.poll(async () => (await gaps()) - (await known()), { timeout: 20_000 }).toBeLessThanOrEqual(unheard)
-    console.log(`${title}, ${crashes} crashes: ${made.length} ids, ${await gaps()} gaps, of which the status knows ${await known()}`)
+    console.log(`${title}, ${CRASHES} crashes: ${made.length} ids, ${await gaps()} gaps, of which the status knows ${await known()}`)
     // A page that is busy may also hold as many as it made in its last second: not more than all that crashed pages made.
-    expect(await gaps()).toBeLessThanOrEqual(crashes * PAGES * AT_REST + unheard + made.length)
+    expect(await gaps()).toBeLessThanOrEqual(CRASHES * PAGES * AT_REST + unheard + made.length)
   }, 300_000)
 
   test(`a crash takes at most ${AT_REST} ids from each page at rest, and the status counts them as such`, async () => {
     const site = await openSite()
-    const browser = await openBrowser(name)
+    const browser = await openLastingBrowser(name)
     const made: string[] = []
     for (let i = 0; i < PAGES; i++) {
       const page = await browser.newPage()

@@ -1,6 +1,6 @@
 /** A profile is copied, and both copies go on: the second to check in learns of it, drops what it holds, and from then on nothing comes twice. */
 import { describe, expect, test } from 'vitest'
-import { openBrowser, type TestPage } from './browser.js'
+import { openLastingBrowser, type TestPage } from './browser.js'
 import { testedEngines } from './engines.js'
 import { available, expectDistinct, nextIds, status } from './ids.js'
 import { openSite, type Site } from './site.js'
@@ -26,19 +26,16 @@ async function openLater(site: Site, page: TestPage): Promise<void> {
   await page.goto(site.url({}, { beforePage: hearOfForks, beforeWorker: anHourLater }))
 }
 
-/** Automated WebKitGTK keeps nothing on disk: there is no profile to copy. */
-const engines = testedEngines().filter((engine) => engine.hasLastingProfile)
-
-describe.each(engines)('in $title', ({ name }) => {
+describe.each(testedEngines())('in $title', ({ name }) => {
   test('the copy that checks in second hears `fork`, drops its ranges, claims anew, and both go on with different ids', async () => {
     const site = await openSite()
-    const original = await openBrowser(name)
+    const original = await openLastingBrowser(name)
     const page = await original.newPage()
     await page.goto(site.url({ reserve: 200 }))
     await page.evaluate(() => window.hilo.reserve('orders', 200))
     const before = await page.evaluate(nextIds, 5)
     await original.kill()
-    const copy = await openBrowser(name, original)
+    const copy = await openLastingBrowser(name, original)
     await original.restart()
 
     const first = await original.newPage()

@@ -1,6 +1,6 @@
 /** The promise of the package, in real browsers against the real server: final ids online and offline, and none of them twice. */
 import { describe, expect, test } from 'vitest'
-import { openBrowser } from './browser.js'
+import { openBrowser, openLastingBrowser } from './browser.js'
 import { testedEngines } from './engines.js'
 import { openSite } from './site.js'
 
@@ -16,10 +16,7 @@ const nextId = () => window.hilo.nextId('orders')
 const nextIds = (count: number) => window.hilo.nextIds('orders', count)
 const available = () => window.hilo.status('orders').available
 
-const engines = testedEngines().map((engine) => [engine.title, engine] as const)
-const lasting = engines.filter(([, engine]) => engine.hasLastingProfile)
-
-describe.each(engines)('in %s', (_, { name }) => {
+describe.each(testedEngines())('in $title', ({ name }) => {
   test('the first ids of a collection are orders/1-A, orders/2-A, orders/3-A', async () => {
     const site = await openSite()
     const page = await (await openBrowser(name)).newPage()
@@ -34,18 +31,6 @@ describe.each(engines)('in %s', (_, { name }) => {
     expect(await page.evaluate(nextIds, 5)).toEqual(ids(1, 5))
     await page.reload()
     expect(await page.evaluate(nextIds, 5)).toEqual(ids(6, 5))
-  })
-
-  test('100 reloads that make one id each use 100 consecutive numbers', async () => {
-    const site = await openSite()
-    const page = await (await openBrowser(name)).newPage()
-    await page.goto(site.url())
-    const made = []
-    for (let i = 0; i < 100; i++) {
-      made.push(await page.evaluate(nextId))
-      await page.reload()
-    }
-    expect(made).toEqual(ids(1, 100))
   })
 
   test('without the server, ids go on until the reserve is used up, then calls are refused at once; with it they go on', async () => {
@@ -135,12 +120,10 @@ describe.each(engines)('in %s', (_, { name }) => {
     await page.close()
     await expect.poll(() => site.server.max('orders'), PATIENCE).toBe(5)
   })
-})
 
-describe.each(lasting)('in %s', (_, { name }) => {
   test('a browser killed in the middle of its work, and started again, goes on from its storage and makes no id twice', async () => {
     const site = await openSite()
-    const browser = await openBrowser(name)
+    const browser = await openLastingBrowser(name)
     const heard: string[] = []
     for (let round = 1; round <= 4; round++) {
       if (round > 1) await browser.restart()

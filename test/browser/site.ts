@@ -10,6 +10,7 @@ import { onTestFinished } from 'vitest'
 import type { HiloOptions } from '../../src/index.js'
 import { bundleSite } from './bundle.js'
 import { type HiloServer, openHiloServer } from './hilo-server.js'
+import { MASTER, obey } from './told-page.js'
 
 /** What is unusual about the place where a page runs. The functions see globals only. */
 interface Surroundings {
@@ -113,7 +114,9 @@ export async function openSite(): Promise<Site> {
 function sendPage(html: string, query: URLSearchParams, answer: ServerResponse): void {
   const csp = query.get('csp')
   const before = query.get('before')
+  const master = query.get(MASTER)
+  const first = `${master ? `;(${obey})(${JSON.stringify(master)})` : ''}${before ? `;(${before})()` : ''}`
   if (csp) answer.setHeader('content-security-policy', csp)
   answer.setHeader('content-type', TYPES['.html']!)
-  answer.end(before ? html.replace('<head>', () => `<head><script>(${before})()</script>`) : html)
+  answer.end(html.replace('<head>', () => `<head><script>${first}</script>`))
 }

@@ -1,13 +1,14 @@
-/** WebKitGTK's own small browser under a virtual display, driven over classic WebDriver. Its automation sessions keep nothing on disk. */
+/** WebKitGTK's own small browser under a virtual display: driven over classic WebDriver, where it keeps nothing on disk, or by pages that do what they are told. */
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { LaunchedBrowser, TestPage } from './browser.js'
 import { enginePath, miniBrowser } from './engines.js'
 import { start } from './process.js'
+import { openToldPage } from './told-page.js'
 import { openSession, type Session } from './webdriver.js'
 
 export async function launchWebKit(profile: string): Promise<LaunchedBrowser> {
-  const display = await start('Xvfb', ['-displayfd', '1', '-screen', '0', '1280x1024x24', '-nolisten', 'tcp'], /^(\d+)\n/)
+  const display = await openDisplay()
   const port = await freePort()
   const environment = { ...quietDesktop(profile), DISPLAY: `:${display.ready![1]}` }
   const driver = await start(enginePath('webkit'), [`--port=${port}`, '--host=127.0.0.1'], undefined, environment)
@@ -37,6 +38,40 @@ export async function launchWebKit(profile: string): Promise<LaunchedBrowser> {
     kill,
   }
 }
+
+/** As for a user: what its pages store stays in the profile. No program can drive it, so its pages have to do what they are told. */
+export async function launchLastingWebKit(profile: string): Promise<LaunchedBrowser> {
+  const display = await openDisplay()
+  const environment = { ...quietDesktop(profile), DISPLAY: `:${display.ready![1]}` }
+  const first = await openToldPage()
+  const pages = [first]
+  const args = ['--javascript-can-open-windows-automatically=true', first.blank]
+  const program = await start(miniBrowser()!, args, undefined, environment)
+  const kill = async () => {
+    await program.kill()
+    await display.kill()
+  }
+  program.closed.then(() => {
+    for (const page of pages) page.end()
+  })
+  await first.opened.catch(async (error) => {
+    await kill()
+    throw error
+  })
+  return {
+    async newPage() {
+      const page = await openToldPage()
+      pages.push(page)
+      // Without an opener: a page that has one is kept out of the back/forward cache.
+      await first.evaluate((url) => void window.open(url, '_blank', 'noopener'), page.blank)
+      await page.opened
+      return page
+    },
+    kill,
+  }
+}
+
+const openDisplay = () => start('Xvfb', ['-displayfd', '1', '-screen', '0', '1280x1024x24', '-nolisten', 'tcp'], /^(\d+)\n/m)
 
 function pageOf(session: Session, handle: string): TestPage {
   return {
