@@ -10,6 +10,7 @@ import { listenToTabs, tabName } from './tab.js'
 import { must } from './views/dom.js'
 import { Experiments } from './views/experiments.js'
 import { IdMeters } from './views/id-meters.js'
+import { Inspector } from './views/inspector.js'
 import { OrderEditor } from './views/order-editor.js'
 import { OrderForm } from './views/order-form.js'
 import { OrderList } from './views/order-list.js'
@@ -68,6 +69,7 @@ async function start(): Promise<void> {
     },
     lostServer: () => sync.hurry(),
   })
+  new Inspector(hilo)
 
   /** Something was made in this tab. */
   function made(): void {

@@ -22,6 +22,7 @@ try {
   await withDesk('offline', offline, { width: 1280, height: 860 })
   await withDesk('online-dark', online, { width: 1280, height: 860, colorScheme: 'dark' })
   await withDesk('phone', offline, { width: 360, height: 780 })
+  await withDesk('inside', inside, { width: 1280, height: 1000 })
   await withDesk('four', four, { width: 1600, height: 900 })
   await inspector()
 } finally {
@@ -85,6 +86,13 @@ async function online(page: Page): Promise<void> {
   await page.evaluate(() => scrollTo(0, 0))
 }
 
+async function inside(page: Page): Promise<void> {
+  await offline(page)
+  await page.click('#inside summary')
+  await page.waitForSelector('hilo-inspector')
+  await page.evaluate(() => document.querySelector('#inside')!.scrollIntoView())
+}
+
 async function four(page: Page, url: string): Promise<void> {
   await page.goto(`${url}/demo/four/`)
   for (let i = 0; i < 4; i++) await page.frameLocator('iframe').nth(i).locator('#orders[aria-busy="false"]').waitFor({ state: 'attached' })
@@ -121,7 +129,7 @@ async function inspector(): Promise<void> {
     await second.evaluate(() => window.hilo.nextIds('customers', 3))
     await page.bringToFront()
     await page.locator('.log li').nth(5).waitFor()
-    await page.locator('[aria-label="orders"] .leased-here').hover()
+    await page.locator('[aria-label="orders"] .leased-here').first().hover()
     await page.waitForTimeout(500)
     const path = join(IMAGES, 'inspector.png')
     await page.locator('hilo-inspector').screenshot({ path })

@@ -174,6 +174,9 @@ describe.each(engines)('in %s', (_, { name, hasLastingProfile }) => {
     await desk.click('#storm')
     await desk.status('Every order is in the server’s table')
     await expect.poll(desk.figures, PATIENCE).toEqual({ issued: '200', distinct: '200', duplicates: '0', gaps: '0' })
+    await desk.click('#inside summary')
+    const inside = () => page.evaluate(() => document.querySelector('hilo-inspector')?.shadowRoot?.textContent ?? '')
+    await expect.poll(inside, PATIENCE).toContain('orders')
 
     await page.evaluate(() => void Object.assign(window, { isTheOldPage: true }))
     await desk.click('#kill')
