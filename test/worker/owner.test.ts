@@ -307,6 +307,31 @@ describe('whoever looks on', () => {
     expect(changes.at(-1)![1].ranges).toEqual([range(100, 131)])
   })
 
+  test('never sees a number go back: what a note settles, and a look has shown so, was settled before the change', async () => {
+    class WithNote extends DiskStore {
+      readonly #notes = [{ lease: 'page9:0.0', next: 3 }] as never[]
+      override async read(key: StoreKey) {
+        return { ...(await super.read(key)), notes: this.#notes }
+      }
+      override update<T>(key: StoreKey, change: (stored: unknown, notes: never[]) => Change<T>): Promise<T> {
+        return super.update(key, (stored) => change(stored, this.#notes))
+      }
+    }
+    const world = new FakeWorld({ store: new WithNote() })
+    const { owner, changes } = ownerIn(world)
+    await lease(owner, 0)
+    await flush()
+    await world.put({ ...emptyState(), leases: [{ id: 'page9:0.0', range: range(1, 16) }] })
+    owner.watch(true)
+    await flush()
+    expect(changes.at(-1)![1]).toMatchObject({ leases: [], ranges: expect.arrayContaining([range(3, 16)]) })
+    const count = changes.length
+    await lease(owner, 4)
+    const after = changes.slice(count)
+    expect(after.length).toBeGreaterThan(0)
+    expect(after.flat().flatMap(({ leases }) => leases.filter(({ id }) => id.startsWith('page9')))).toEqual([])
+  })
+
   test('reads what is stored, with notes that nobody has settled, and changes nothing', async () => {
     class WithNote extends DiskStore {
       override async read(key: StoreKey) {
