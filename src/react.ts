@@ -5,15 +5,22 @@ import type { CollectionStatus, HiloStatus } from './client/status.js'
 import type { CollectionRef } from './core/names.js'
 
 /**
- * The status of all collections, or of one. Undefined while there is no `hilo`, and when rendered on a server or hydrated, where nothing is known yet.
+ * The status of all collections. Undefined while there is no `hilo`, and when rendered on a server or hydrated, where nothing is known yet.
  *
- * @param collection a name or a class; an object that is new in each render asks anew in each render
+ * @example
+ * const status = useHiloStatus(hilo)
+ * return <p>{status?.online ? 'online' : 'offline'}</p>
+ */
+export function useHiloStatus(hilo: Hilo | undefined): HiloStatus | undefined
+/**
+ * The status of one collection; undefined as for all.
+ *
+ * @param collection a name or a class; an object that is new in each render is looked up anew in each render
  * @throws HiloError `invalid-collection`
  * @example
  * const orders = useHiloStatus(hilo, 'orders')
  * return <p>{orders?.available} ids left for offline work</p>
  */
-export function useHiloStatus(hilo: Hilo | undefined): HiloStatus | undefined
 export function useHiloStatus(hilo: Hilo | undefined, collection: CollectionRef): CollectionStatus | undefined
 export function useHiloStatus(hilo: Hilo | undefined, collection?: CollectionRef): HiloStatus | CollectionStatus | undefined {
   const { subscribe, snapshot } = useMemo(() => watch(hilo, collection), [hilo, collection])

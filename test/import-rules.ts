@@ -31,13 +31,7 @@ interface Use extends ModuleImport {
 
 /** @param sources text of each file, by its path in `src` */
 export function brokenRules(sources: ReadonlyMap<string, string>): string[] {
-  const uses: Use[] = []
-  for (const [file, text] of sources) {
-    for (const each of moduleImports(file, text)) {
-      const isOurs = each.specifier.startsWith('.')
-      uses.push({ ...each, file, target: isOurs ? posix.join(posix.dirname(file), each.specifier).replace(/\.js$/, '.ts') : undefined })
-    }
-  }
+  const uses = usesIn(sources)
   const missing = uses.filter(({ target }) => target !== undefined && !sources.has(target))
   return [
     ...missing.map(({ file, line, specifier }) => `${file}:${line} imports ${specifier}, which does not exist`),
@@ -54,6 +48,24 @@ export function brokenRules(sources: ReadonlyMap<string, string>): string[] {
       ([first, { file, line, specifier }]) => `${file}:${line} loads ${specifier} on demand, as ${first.file} does: there is one fallback`,
     ),
   ]
+}
+
+/** What uses what at run time, as arrows of a Mermaid graph: `client --> core`, and dotted for what is loaded on demand or started apart. */
+export function arrowsBetweenParts(sources: ReadonlyMap<string, string>): string[] {
+  const arrows = usesIn(sources).flatMap(({ file, target, kind }) => {
+    if (target === undefined || kind === 'type' || partOf(target) === partOf(file)) return []
+    return `${partOf(file)} ${kind === 'static' ? '-->' : '-.->'} ${partOf(target)}`
+  })
+  return [...new Set(arrows)].sort()
+}
+
+function usesIn(sources: ReadonlyMap<string, string>): Use[] {
+  return [...sources].flatMap(([file, text]) =>
+    moduleImports(file, text).map((each) => {
+      const isOurs = each.specifier.startsWith('.')
+      return { ...each, file, target: isOurs ? posix.join(posix.dirname(file), each.specifier).replace(/\.js$/, '.ts') : undefined }
+    }),
+  )
 }
 
 function isAllowed(use: Use): boolean {

@@ -2,17 +2,27 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { brokenRules } from './import-rules.js'
+import { arrowsBetweenParts, brokenRules } from './import-rules.js'
 
 const SRC = new URL('../src', import.meta.url).pathname
 
+const sources = new Map<string, string>()
+for (const path of readdirSync(SRC, { recursive: true, encoding: 'utf8' })) {
+  if (path.endsWith('.ts')) sources.set(path, readFileSync(join(SRC, path), 'utf8'))
+}
+
 test('src keeps the import rules', () => {
-  const sources = new Map<string, string>()
-  for (const path of readdirSync(SRC, { recursive: true, encoding: 'utf8' })) {
-    if (path.endsWith('.ts')) sources.set(path, readFileSync(join(SRC, path), 'utf8'))
-  }
   expect(sources.size).toBeGreaterThan(20)
   expect(brokenRules(sources)).toEqual([])
+})
+
+test('the drawing and the list of places in docs/architecture.md are those of the sources', () => {
+  const page = readFileSync(new URL('../docs/architecture.md', import.meta.url), 'utf8')
+  const drawing = /```mermaid\n([^`]*)```/.exec(page)![1]!
+  const drawn = [...drawing.matchAll(/^ *([\w.]+) (-->|-\.->) ([\w.]+)$/gm)].map(([, from, arrow, to]) => `${from} ${arrow} ${to}`)
+  expect(drawn.sort()).toEqual(arrowsBetweenParts(sources))
+  const places = [...page.matchAll(/^src\/([\w.]+)\/? /gm)].map(([, place]) => place)
+  expect(places.sort()).toEqual([...new Set([...sources.keys()].map((path) => path.split('/')[0]))].sort())
 })
 
 /** Each breaks one rule, in its last file. */

@@ -2,14 +2,14 @@
 import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export interface FreshApps {
   folder: string
   /** Path of a program that was installed there. */
   bin(program: string): string
-  /** Runs such a program, or one with a path, in the folder of one app. Rejects with all it said. */
+  /** Runs such a program, or one with a path, in the folder of one app, or in another one. Rejects with all it said. */
   run(app: string, program: string, ...args: string[]): Promise<void>
   remove(): void
 }
@@ -28,7 +28,7 @@ export async function freshApps(): Promise<FreshApps> {
   return {
     folder,
     bin,
-    run: async (app, program, ...args) => void (await execute(isAbsolute(program) ? program : bin(program), args, join(folder, app))),
+    run: async (app, program, ...args) => void (await execute(isAbsolute(program) ? program : bin(program), args, resolve(folder, app))),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }

@@ -1,5 +1,7 @@
 /** The package as it is published: packed, installed into fresh apps, built by each bundler, and run in a browser under a strict policy. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
 import { openBrowser } from '../browser/browser.js'
@@ -83,7 +85,8 @@ async function startProgram(program: string, args: string[], ready = /http:\S+/,
   return running.ready![0]
 }
 
-const COMPILERS = ['typescript-5.9', 'typescript-6.0', 'typescript-7.0']
+/** 5.9, 6.0 and 7.0. */
+const COMPILERS = ['typescript-5.9', 'typescript', 'typescript-7.0']
 const RESOLUTIONS: [name: string, ...flags: string[]][] = [
   ['bundler', '--module', 'esnext', '--moduleResolution', 'bundler'],
   ['nodenext', '--module', 'nodenext'],
@@ -94,4 +97,15 @@ describe.each(COMPILERS)('the types, by %s', (compiler) => {
     const tsc = join(apps.folder, 'node_modules', compiler, 'bin/tsc')
     for (const project of ['tsconfig.json', 'tsconfig.server.json']) await apps.run('types', process.execPath, tsc, '-p', project, ...flags)
   })
+})
+
+test('the API reference has no broken reference and nothing that is not exported', async () => {
+  const repository = fileURLToPath(new URL('../..', import.meta.url))
+  await apps.run(repository, 'typedoc', '--out', join(apps.folder, 'api'))
+})
+
+test('the API reference has every entry of the package', () => {
+  const { exports } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  const { entryPoints } = JSON.parse(readFileSync(new URL('../../typedoc.json', import.meta.url), 'utf8'))
+  expect(entryPoints).toHaveLength(Object.keys(exports).length - ['./package.json'].length)
 })
