@@ -18,6 +18,10 @@ const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK_DETECTED = '40P01'
 const INT8 = 20
 
+/** Set in each transaction: it then holds behind a pooler, which gives every transaction another session, and against any default of role or database. */
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
+  SET LOCAL lock_timeout = ${STATEMENT_TIMEOUT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${QUERY_TIMEOUT_MS}`
+
 /** The same function for one connection. */
 export type Query = <Row>(text: string, parameters?: unknown[]) => Promise<Row[]>
 /** Sends a statement whose rows nobody wants; when it fails, so does its transaction. */
@@ -25,6 +29,7 @@ export type Write = (text: string, parameters?: unknown[]) => void
 type Step<T> = (query: Query, write: Write) => Promise<T>
 
 export interface PostgresPool {
+  /** A transaction of one statement. */
   query: Query
   /**
    * What `step` did is durable when this resolves, or undone, or (the connection broke at the commit) unknown: then it rejects.
@@ -40,9 +45,6 @@ export function openPool(databaseUrl: string): PostgresPool {
     application_name: 'offline-hilo',
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    lock_timeout: STATEMENT_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: QUERY_TIMEOUT_MS,
     query_timeout: QUERY_TIMEOUT_MS,
     keepAlive: true,
     pipeline: true,
@@ -78,19 +80,21 @@ export function openPool(databaseUrl: string): PostgresPool {
     }
   }
 
-  return {
-    query: (text, parameters) => guard(async () => (await pool.query(text, parameters)).rows),
-    transaction: (step) =>
-      guard(async () => {
-        for (let attempts = 1; ; attempts++) {
-          try {
-            return await attempt(step)
-          } catch (error) {
-            const { code } = error as { code?: string }
-            if (attempts === MAX_ATTEMPTS || (code !== SERIALIZATION_FAILURE && code !== DEADLOCK_DETECTED)) throw error
-          }
+  const transaction: PostgresPool['transaction'] = (step) =>
+    guard(async () => {
+      for (let attempts = 1; ; attempts++) {
+        try {
+          return await attempt(step)
+        } catch (error) {
+          const { code } = error as { code?: string }
+          if (attempts === MAX_ATTEMPTS || (code !== SERIALIZATION_FAILURE && code !== DEADLOCK_DETECTED)) throw error
         }
-      }),
+      }
+    })
+
+  return {
+    query: (text, parameters) => transaction((query) => query(text, parameters)),
+    transaction,
     close: () => pool.end(),
   }
 }
@@ -108,8 +112,7 @@ class Session {
 
   async transaction<T>(step: Step<T>): Promise<T> {
     this.#failure = undefined
-    // Per transaction: it also holds behind a pooler, and against a default of the role or the database.
-    this.#writes = [this.#send('BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on')]
+    this.#writes = [this.#send(BEGIN)]
     const result = await step(this.#query, this.#write)
     await Promise.all([...this.#writes, this.#send('COMMIT')])
     // PostgreSQL answers the commit of a failed transaction as if nothing were wrong, and undoes it.

@@ -10,6 +10,9 @@ import { describeHolders } from './ledger-holders.js'
 import { describeIdentities } from './ledger-identities.js'
 import { describeStorage } from './ledger-storage.js'
 
+/** A PostgreSQL may have to start, on a busy machine. */
+const STORAGE_TIMEOUT = 60_000
+
 export function describeLedger(name: string, newStorage: () => Promise<OpenLedger>): void {
   describe(name, () => {
     let open: OpenLedger
@@ -17,7 +20,7 @@ export function describeLedger(name: string, newStorage: () => Promise<OpenLedge
     beforeAll(async () => {
       open = await newStorage()
       ledger = await open(LIMITS)
-    })
+    }, STORAGE_TIMEOUT)
     afterAll(() => ledger?.close())
 
     const promise = promisesOf(() => ({ open, ledger }))

@@ -84,8 +84,8 @@ export async function startCluster({ maxConnections = 100 } = {}): Promise<Clust
   return cluster
 }
 
-/** PostgreSQL refuses to run as root. */
-function ownerOf(folder: string): { uid?: number; gid?: number } {
+/** PostgreSQL and PgBouncer refuse to run as root. */
+export function ownerOf(folder: string): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const owner = { uid: Number(execFileSync('id', ['-u', 'nobody'])), gid: Number(execFileSync('id', ['-g', 'nobody'])) }
   chownSync(folder, owner.uid, owner.gid)
@@ -109,7 +109,7 @@ function copyBinaries(folder: string): string {
   return native
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const { port } = probe.address() as { port: number }

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import { openLedger } from '../../src/server/index.js'
 import { describeLedger } from './ledger-contract.js'
@@ -26,6 +27,25 @@ test('commits are synchronous whatever the default of the database is', async ()
   await ledger.claim([wish])
   const { rows } = await runSql(databaseUrl, 'SELECT DISTINCT setting FROM seen')
   expect(rows).toEqual([{ setting: 'on' }])
+  await ledger.close()
+})
+
+test('a lock that is not released in time: unavailable, and nothing was granted', async () => {
+  const databaseUrl = await newDatabase()
+  const ledger = await openLedger({ databaseUrl })
+  await ledger.claim([wish])
+  const other = new pg.Client({ connectionString: databaseUrl })
+  await other.connect()
+  await other.query('BEGIN; LOCK TABLE hilo_counters')
+  const ping = ledger.ping()
+  await expect(ledger.claim([wish])).rejects.toMatchObject({
+    name: 'LedgerUnavailable',
+    message: expect.stringContaining('canceling statement'),
+  })
+  await ping
+  await other.query('ROLLBACK')
+  await other.end()
+  expect(await ledger.claim([wish])).toMatchObject([{ grant: { low: 33, high: 64 } }])
   await ledger.close()
 })
 

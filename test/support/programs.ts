@@ -28,7 +28,9 @@ export const caddy = program('caddy', 'Caddy', ['caddy'], 'version')
 /** A store with conditional writes: its WebDAV compares ETags. */
 export const lighttpd = program('lighttpd', 'lighttpd', ['lighttpd', 'lighttpd-mod-webdav'], '-v')
 
-export const PROGRAMS = [nginx, caddy, lighttpd]
+export const pgbouncer = program('pgbouncer', 'PgBouncer', ['pgbouncer'], '--version')
+
+export const PROGRAMS = [nginx, caddy, lighttpd, pgbouncer]
 
 /** A test's title says what it is left out for. */
 export const unless = ({ title, find }: Program): string => (find() ? '' : ` (left out: ${title} is not installed)`)
