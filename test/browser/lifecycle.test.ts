@@ -73,7 +73,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expect(numberOf(made[5]!)).toBe(6)
     await page.evaluate(() => history.back())
     await expect.poll(() => page.evaluate(hasNothingToKeep), { timeout: 20_000 }).toBe(true)
-    // Firefox may not cache a page whose give-back is still on its way: it is loaded anew.
+    // Firefox caches no page whose worker waits for a server or holds a lock just then: it is loaded anew.
     if (name !== 'firefox') await expect.poll(() => page.evaluate(isFromCache), { timeout: 20_000 }).toBe(true)
     made.push(...(await page.evaluate(nextIds, 20)), ...(await other.evaluate(nextIds, 20)))
     expectDistinct(made)
