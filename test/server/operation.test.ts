@@ -194,6 +194,15 @@ test('a failure inside shows neither SQL nor a stack', async () => {
   expect(log.error).toHaveBeenCalledOnce()
 })
 
+test('who asks for its health at the same time shares one question to the database', async () => {
+  const { ask, ledger } = await newHandler()
+  const ping = vi.spyOn(ledger, 'ping')
+  const answers = await Promise.all([ask('/healthz'), ask('/healthz'), ask('/healthz')])
+  expect([...answers.map(({ status }) => status), ping.mock.calls.length]).toEqual([200, 200, 200, 1])
+  await ask('/healthz')
+  expect(ping).toHaveBeenCalledTimes(2)
+})
+
 test('a database that does not answer: 503, and when to try again', async () => {
   const { ask, ledger } = await newHandler({ log: { info: vi.fn(), error: vi.fn() } })
   expect(await ask('/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } })
