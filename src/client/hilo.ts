@@ -64,6 +64,8 @@ export class Hilo extends EventTarget implements AsyncDisposable {
   readonly #parting: Parting
   readonly #observers = new Set<Promise<Observer>>()
   readonly #unwatch: () => void
+  /** Asked for last. Bursts ask for the same again, and looking it up would double the cost of a number. */
+  #recent: { name: string; issuer: Issuer } | undefined
   #isSwitchedOn = true
   #closing: Promise<void> | undefined
 
@@ -290,11 +292,15 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     }
   }
 
-  /** The issuer of a collection; a string that was seen before costs one map look-up. */
+  /** The issuer of a collection; for a string that was asked for just before, one comparison. */
   #resolve(collection: CollectionRef, options: Pick<IdOptions, 'database'> | undefined): Issuer {
     if (options?.database === undefined && typeof collection === 'string') {
-      const known = this.#home.get(collection)
-      if (known) return known
+      if (collection === this.#recent?.name) return this.#recent.issuer
+      const issuer = this.#home.get(collection)
+      if (issuer) {
+        this.#recent = { name: collection, issuer }
+        return issuer
+      }
     }
     return this.#issuerOf(this.#tagOf(collection), checkDatabase(options?.database ?? this.#options.database))
   }

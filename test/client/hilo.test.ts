@@ -47,6 +47,10 @@ describe('ids', () => {
     expect(await hilo.nextId('orders', { database: 'Other' })).toBe('orders/1-A')
     expect(hilo.nextIdSync('orders', { database: 'Other' })).toBe('orders/2-A')
     expect(hilo.nextIdSync('orders')).toBe('orders/2-A')
+    expect(hilo.nextIdSync('orders')).toBe('orders/3-A')
+    expect(hilo.nextIdSync('invoices')).toBe('invoices/2-A')
+    expect(hilo.nextIdSync('orders', { database: 'Other' })).toBe('orders/3-A')
+    expect(hilo.nextIdSync('orders')).toBe('orders/4-A')
   })
 
   test('none at all are none: nothing is asked for', async () => {
