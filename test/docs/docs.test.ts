@@ -3,14 +3,14 @@ import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { build } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type HiloServer, serve } from '../../src/server/index.js'
 import { blocksOf, modulesOf } from './blocks.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const TSX = ['--import', import.meta.resolve('tsx')]
 const run = promisify(execFile)
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
@@ -32,6 +32,19 @@ beforeAll(async () => {
   for (const { name, text } of MODULES) writeFileSync(join(written, `${name}.tsx`), text)
   const extended = relative(written, join(ROOT, 'tsconfig.json'))
   writeFileSync(join(written, 'tsconfig.json'), JSON.stringify({ extends: extended, include: ['*.tsx'], exclude: [] }))
+  await build({
+    input: {
+      ...Object.fromEntries(MODULES.map(({ name }) => [name, join(written, `${name}.tsx`)])),
+      browser: join(ROOT, 'test/docs/browser.ts'),
+      run: join(ROOT, 'test/docs/run.ts'),
+      cli: join(ROOT, 'src/server/cli.ts'),
+    },
+    platform: 'node',
+    tsconfig: join(ROOT, 'tsconfig.json'),
+    external: (id) => !/^([./]|offline-hilo)/.test(id),
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    output: { dir: written, entryFileNames: '[name].mjs', chunkFileNames: '[name].mjs' },
+  })
   server = await serve({ port: 0, dataDir: join(cwd, 'server') })
 })
 afterAll(async () => {
@@ -46,13 +59,13 @@ test('all blocks compile', async () => {
 
 describe.concurrent('blocks run', () => {
   test.each(MODULES.filter(({ isRun }) => isRun).map(({ name }) => name))('%s', async (name) => {
-    await node(...TSX, '--import', join(ROOT, 'test/docs/browser.ts'), join(ROOT, 'test/docs/run.ts'), join(written, `${name}.tsx`))
+    await node('--import', pathToFileURL(join(written, 'browser.mjs')).href, join(written, 'run.mjs'), join(written, `${name}.mjs`))
   })
 })
 
 /** Resolves with what it printed; rejects with all it said. */
 async function node(...args: string[]): Promise<string> {
-  const env = { ...process.env, HILO_SERVER: server.url, TSX_TSCONFIG_PATH: join(ROOT, 'tsconfig.json') }
+  const env = { ...process.env, HILO_SERVER: server.url }
   try {
     return (await run(process.execPath, args, { cwd, env })).stdout
   } catch (error) {
@@ -110,7 +123,7 @@ const NPM_COMMANDS = ['install', 'i', 'ci', 'publish', 'version', 'pack']
 const help = new Map<string, Promise<string>>()
 
 function helpOf(subcommand: string): Promise<string> {
-  const known = help.get(subcommand) ?? node(...TSX, join(ROOT, 'src/server/cli.ts'), subcommand, '--help')
+  const known = help.get(subcommand) ?? node(join(written, 'cli.mjs'), subcommand, '--help')
   help.set(subcommand, known)
   return known
 }
