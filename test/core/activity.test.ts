@@ -37,6 +37,12 @@ describe('the steps between two states', () => {
       ['park page1 6–16', 'issue page1 1–5'],
     ],
     [
+      'a lease of which the rest is sent back without a token',
+      { leases: [lease('page1', 1, 16)] },
+      { issued: 5 },
+      ['issue page1 1–5', 'give-back page1 6–16'],
+    ],
+    [
       'a lease that another page goes on with',
       { leases: [lease('page1', 1, 16)] },
       { leases: [lease('page2', 1, 16)] },
