@@ -95,7 +95,8 @@ const RESOLUTIONS: [name: string, ...flags: string[]][] = [
 describe.each(COMPILERS)('the types, by %s', (compiler) => {
   test.each(RESOLUTIONS)('with moduleResolution %s', async (_, ...flags) => {
     const tsc = join(apps.folder, 'node_modules', compiler, 'bin/tsc')
-    for (const project of ['tsconfig.json', 'tsconfig.server.json']) await apps.run('types', process.execPath, tsc, '-p', project, ...flags)
+    const projects = ['tsconfig.json', 'tsconfig.server.json']
+    await Promise.all(projects.map((project) => apps.run('types', process.execPath, tsc, '-p', project, ...flags)))
   })
 })
 

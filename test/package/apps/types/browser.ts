@@ -1,8 +1,11 @@
 /** A browser app's use of every browser entry, without Node's types and with the libraries of ES2022 only. */
 import { createHilo, type Hilo, HiloError, type HiloStatus } from 'offline-hilo'
 import { damm, ean13, idForm, keyedPermutation } from 'offline-hilo/format'
+import type { HiloInspector } from 'offline-hilo/inspector'
 import { ravenConventions } from 'offline-hilo/raven'
 import { useHiloStatus } from 'offline-hilo/react'
+import { nextHiSource } from 'offline-hilo/source'
+import { hiLoGenerator } from 'offline-hilo/textbook'
 import { createHilo as createHiloInWorker, startWorker } from 'offline-hilo/worker'
 
 class Order {
@@ -22,4 +25,9 @@ export const parcels: Hilo = createHilo({
   formatId: ean13({ prefix: '20', permutation: keyedPermutation(new Uint8Array(16)) }).formatId,
 })
 export const useOrders = (): number | undefined => useHiloStatus(hilo, 'orders')?.available
+export const textbook: Promise<number> = hiLoGenerator({ nextHi: async () => 1, maxLo: 100 })()
+export const fromTextbook: Hilo = createHilo({ source: nextHiSource({ nextHi: async () => 1, maxLo: 100 }) })
+export const inspect = (inspector: HiloInspector): void => {
+  inspector.hilo = hilo
+}
 export { startWorker }
