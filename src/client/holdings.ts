@@ -4,7 +4,7 @@
  */
 import type { Target, View } from '../core/contract.js'
 import { type Failure, fromFailure } from '../core/errors.js'
-import { insert, type Range, size } from '../core/range.js'
+import { insert, isReturnable, type Range, size } from '../core/range.js'
 import type { Exchange, Note, Offer } from '../core/state.js'
 import { LeaseQueue } from './lease-queue.js'
 import type { OwnerLink } from './owner-link.js'
@@ -135,13 +135,17 @@ export class Holdings {
 
   /** Goes: the lease becomes a note, and the surplus is sent back. All of it synchronous (H5). */
   leave(): void {
-    // Nothing can be sent: the offers are disarmed, and the device keeps them.
-    if (!this.#context.isOnline() && this.offers.length > 0) this.#unanswered.set(this.#nextId(), { notes: [], takeBack: this.#disarm() })
-    const returned = this.#keepsNothing() && this.#context.isOnline() ? this.queue.void() : []
+    const mayGo = ({ range }: { range: Range }) => this.#context.isOnline() && isReturnable(range, this.view?.serverTag)
+    // What must not be sent is disarmed, and the device keeps it.
+    const kept = this.#disarm((offer) => !mayGo(offer))
+    if (kept.length > 0) this.#unanswered.set(this.#nextId(), { notes: [], takeBack: kept })
+    const left = this.#keepsNothing() ? this.queue.void() : []
+    const returned = left.filter(({ lease }) => mayGo(lease))
+    const parked = left.filter(({ lease }) => !mayGo(lease)).map(({ lease, next }) => ({ lease: lease.id, next }))
     returned.push(...this.offers.map((offer) => ({ lease: offer, next: offer.range.from })))
     this.#disarm()
     const sent = returned.map(({ lease, next }) => ({ lease: lease.id, next, givenBack: true as const }))
-    this.#leaveNotes([...this.void(), ...sent])
+    this.#leaveNotes([...parked, ...this.void(), ...sent])
     const rests = returned.map(({ lease, next }) => ({ ...lease.range, from: next })).filter((range) => size(range) > 0)
     if (rests.length > 0) this.#giveBack(rests.reduce<Range[]>(insert, []))
   }
@@ -160,7 +164,10 @@ export class Holdings {
     const id = this.#nextId()
     const notes = this.void()
     const takeBack = this.#disarm()
+    // It may wait for a claim first: a page that goes meanwhile leaves what it brought as a note.
+    this.#unanswered.set(id, { notes, takeBack })
     const answer = await link.call('release', [this.target, { page, id, notes, takeBack }], requestTimeout)
+    this.#unanswered.delete(id)
     if ('failure' in answer) {
       // Given up here, and perhaps not yet there: the next exchange brings it, of this page or of another.
       this.#leaveNotes([...notes, { exchange: id, takeBack }])
@@ -175,11 +182,11 @@ export class Holdings {
     if (notes.length > 0 || this.offers.length > 0) await this.exchange(0, notes)
   }
 
-  /** From here on this page does not send its offers. */
-  #disarm(): string[] {
-    const ids = this.offers.map((offer) => offer.id)
-    this.offers = []
-    return ids
+  /** From here on this page does not send these offers. */
+  #disarm(isMeant: (offer: Offer) => boolean = () => true): string[] {
+    const meant = this.offers.filter(isMeant)
+    this.offers = this.offers.filter((offer) => !meant.includes(offer))
+    return meant.map(({ id }) => id)
   }
 
   #mayOffer(): boolean {

@@ -68,6 +68,8 @@ export interface View {
   gaps: Gaps
   /** When this device last checked in: its tokens are new since. */
   checkedIn?: number
+  /** The node that answered last. */
+  serverTag?: string
   isClaiming: boolean
   /** The last claim's failure; gone with the next success. */
   failure?: Failure
@@ -84,7 +86,7 @@ export type Reserve = Pick<Exchange, 'page' | 'takeBack'> & { count: number }
 export type Release = Pick<Exchange, 'page' | 'id' | 'notes' | 'takeBack'>
 
 /** What tabs tell each other of a collection. */
-export type Seen = Pick<View, 'free' | 'reserve' | 'surplus' | 'gaps' | 'checkedIn'>
+export type Seen = Pick<View, 'free' | 'reserve' | 'surplus' | 'gaps' | 'checkedIn' | 'serverTag'>
 
 export type Answer<T> = ({ view: View } & T) | { failure: Failure }
 

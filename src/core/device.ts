@@ -5,7 +5,7 @@
  */
 import { HiloError } from './errors.js'
 import { isNote } from './parting.js'
-import { insert, overlaps, type Range, takeHighest, takeLowest, total } from './range.js'
+import { insert, isReturnable, overlaps, type Range, takeHighest, takeLowest, total } from './range.js'
 import { claimSize } from './sizes.js'
 import type { Claim, DeviceState, Exchange, Exchanged, ExchangeNote, Grant, LeaseNote, Note, Offer } from './state.js'
 
@@ -81,22 +81,19 @@ export function exchange(state: DeviceState, request: Exchange, keep: number): {
 
 /** Sets what exceeds `keep` aside for a page to give back, durably before any request can be sent (H8). */
 export function setAside(state: DeviceState, page: string, id: string, keep: number): { state: DeviceState; offers: Offer[] } {
-  const returnable = state.ranges.filter((range) => isReturnable(state, range))
+  const returnable = state.ranges.filter((range) => isReturnable(range, state.serverTag))
   const { taken, rest } = takeHighest(returnable, surplus(state, keep))
   if (taken.length === 0) return { state, offers: [] }
   const offers = taken.map((range, i) => ({ id: `${id}.offer${i}`, page, range }))
-  const kept = state.ranges.filter((range) => !isReturnable(state, range))
+  const kept = state.ranges.filter((range) => !isReturnable(range, state.serverTag))
   return { state: { ...state, ranges: rest.reduce(insert, kept), offers: [...state.offers, ...offers] }, offers }
 }
 
 /** How many free numbers exceed `keep` and can go back to the server. */
 export function surplus(state: DeviceState, keep: number): number {
-  const returnable = total(state.ranges.filter((range) => isReturnable(state, range)))
+  const returnable = total(state.ranges.filter((range) => isReturnable(range, state.serverTag)))
   return Math.max(0, Math.min(returnable, total(state.ranges) - keep))
 }
-
-/** A server without tokens takes every return for its own: only the node that granted a range may get it (H9). */
-const isReturnable = ({ serverTag }: DeviceState, range: Range): boolean => range.token !== undefined || range.serverTag === serverTag
 
 /** The claim to send, stored before it is sent: the pending one, or a new one when fewer than `want` numbers are free. */
 export function beginClaim(state: DeviceState, id: string, want: number, reserve: number): { state: DeviceState; claim?: Claim } {

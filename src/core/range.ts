@@ -23,6 +23,13 @@ export const total = (ranges: readonly Range[]): number => ranges.reduce((sum, r
 export const overlaps = (a: Range, b: Range): boolean =>
   a.from <= b.to && b.from <= a.to && a.serverTag === b.serverTag && a.prefix === b.prefix
 
+/**
+ * A server without tokens takes every return for its own: only the node that granted a range may get it (H9).
+ * @param serverTag of the node that answered last
+ */
+export const isReturnable = (range: Range, serverTag: string | undefined): boolean =>
+  range.token !== undefined || range.serverTag === serverTag
+
 const isOneGrant = (a: Range, b: Range): boolean => a.token === b.token && a.serverTag === b.serverTag && a.prefix === b.prefix
 
 /** `ranges` with `added` in its place, joined with its neighbours of the same grant. An empty range adds nothing. */

@@ -224,13 +224,14 @@ export class OwnedCollection {
       const before = settle(usable(read), notes)
       const [state, result] = change(before, before.reserve ?? this.#target.reserve)
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
-      const { ranges, reserve = this.#target.reserve, gaps, checkedIn } = state
+      const { ranges, reserve = this.#target.reserve, gaps, checkedIn, serverTag } = state
       const seen: Seen = {
         free: total(ranges),
         reserve,
         surplus: store.isDurable ? surplus(state, this.#keep(store, reserve)) : 0,
         gaps,
         ...(checkedIn !== undefined && { checkedIn }),
+        ...(serverTag !== undefined && { serverTag }),
       }
       const inMemory = store.isDurable ? 0 : total(state.offers.map(({ range }) => range))
       const stages = this.#session.isWatched() ? ([before, state] as const) : undefined

@@ -14,6 +14,7 @@ const view: View = {
   gaps: { crash: 0, giveBack: 0, fork: 0 },
   isClaiming: false,
   storage: 'best-effort',
+  serverTag: 'A',
 }
 const lease = { id: 'page:0.0', range: range(1, 16) }
 const offer = { id: 'page:0.offer0', page: 'page', range: range(40, 50) }
@@ -69,6 +70,19 @@ describe('a page that goes before it heard an answer', () => {
     expect(requests[1]!.request).toMatchObject({ want: 0, notes: [{ exchange: 'page:0' }, { exchange: 'page:0' }] })
   })
 
+  test('leaves what it had brought with a release, which may wait for a claim', async () => {
+    holdings.exchange(16)
+    await requests[0]!.answer({ leases: [lease], offers: [offer] })
+    holdings.queue.take()
+    holdings.release()
+    holdings.leave()
+    expect(left).toEqual([
+      { lease: 'page:0.0', next: 2 },
+      { exchange: 'page:1', takeBack: ['page:0.offer0'] },
+    ])
+    expect(giveBack).not.toHaveBeenCalled()
+  })
+
   test('leaves again what it had brought with that exchange, for it may not have arrived', async () => {
     holdings.exchange(16)
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
@@ -103,6 +117,35 @@ describe('offers', () => {
     expect(giveBack).toHaveBeenCalledOnce()
     expect(giveBack).toHaveBeenCalledWith(target, [range(40, 50)])
     expect(left).toContainEqual({ lease: 'page:0.offer0', next: 40, givenBack: true })
+  })
+})
+
+describe('without a token, what another node granted stays here when the page goes', () => {
+  const elsewhere = { serverTag: 'B' }
+
+  test('offers are disarmed, and the device has them back', async () => {
+    holdings.exchange(16)
+    await requests[0]!.answer({ offers: [offer, { ...offer, id: 'page:0.offer1', range: range(60, 70, elsewhere) }] })
+    holdings.leave()
+    expect(giveBack).toHaveBeenCalledExactlyOnceWith(target, [range(40, 50)])
+    expect(left).toContainEqual({ exchange: 'page:1', takeBack: ['page:0.offer1'] })
+  })
+
+  test('leases are parked, though nothing is kept', async () => {
+    holdings.exchange(16)
+    await requests[0]!.answer({ view: { ...view, reserve: 0 }, leases: [{ id: 'page:0.0', range: range(1, 16, elsewhere) }] })
+    holdings.queue.take()
+    holdings.leave()
+    expect(giveBack).not.toHaveBeenCalled()
+    expect(left).toEqual([{ lease: 'page:0.0', next: 2 }])
+  })
+
+  test('also when the other node answered after they were offered', async () => {
+    holdings.exchange(16)
+    await requests[0]!.answer({ offers: [offer] })
+    holdings.observe({ ...view, ...elsewhere })
+    holdings.leave()
+    expect(giveBack).not.toHaveBeenCalled()
   })
 })
 
