@@ -8,7 +8,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/browser/**', 'test/package/**'],
+          exclude: ['test/browser/**', 'test/package/**', 'test/interop/**'],
           // Property tests and real databases, on two busy cores.
           testTimeout: 60_000,
         },

@@ -123,7 +123,7 @@ async function tableProblems(query: Query, binding: Binding, place: TablePlace):
     problems.push(`${table}.${column} is ${counter.type}, which does not count exactly. Name the column of the counter.`)
   const end = lastValue(binding.blocks, binding.maxId) - place.ahead
   const typeMax = TYPE_MAX[counter.type!]
-  if (typeMax !== undefined && typeMax < end)
+  if (typeMax !== undefined && typeMax < end - binding.blocks.step)
     problems.push(
       `${table}.${column} is ${counter.type} and ends at ${typeMax}, before the ids reach maxId ${binding.maxId}. Lower maxId, or make the column a bigint.`,
     )
