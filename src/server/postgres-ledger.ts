@@ -49,6 +49,7 @@ import {
   toStatus,
   withCounter,
   withIssued,
+  withoutCopied,
 } from './rows.js'
 import { fill, order, redeem, spansFor, type Ticket, unstock } from './stock.js'
 
@@ -255,16 +256,25 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
           if (row?.rotation === rotation) grants.set(id, withIssued(row, row.high + 1))
         }
         let isOlderCopy = false
+        const copied: GrantRow[] = []
         const fates = shown.map(({ token, next }) => {
           if (!token) return 'unknown'
           const row = grants.get(token.id)
           isOlderCopy ||= provesOlderCopy(row, token.rotation)
           const step = checkedIn(row, token.rotation, next, id)
-          if (step === 'superseded') return step
+          if (step === 'superseded') {
+            if (row) copied.push(row)
+            return step
+          }
           grants.set(token.id, step)
           return toFate(step, tokens)
         })
         if (isOlderCopy) write(distrustQuery('$1'), [database.toLowerCase()])
+        if (copied.length > 0) {
+          const counters = await lockCounters(query, distinct(copied), bindings)
+          for (const row of copied) counters.set(textOf(row), withoutCopied(counters.get(textOf(row))!, row))
+          write(SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
+        }
         write(SAVE_GRANTS, [JSON.stringify([...grants.values()])])
         return fates
       }),

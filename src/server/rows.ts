@@ -1,6 +1,6 @@
 /** What the two stores share: the rows as they read them, and what follows from a row without asking the database again. */
 import type { Authority } from './bindings.js'
-import { type Allocation, type Counter, move, NEW_COUNTER, release, sizeOf } from './counter.js'
+import { type Allocation, type Counter, move, NEW_COUNTER, raise, release, sizeOf } from './counter.js'
 import type { LeaseTokens } from './lease-token.js'
 import type {
   CheckInFate,
@@ -201,6 +201,10 @@ export const provesOlderCopy = (row: GrantRow | undefined, rotation: number): bo
 /** Nothing that was ever granted is granted again in the database, whose name is the one parameter. */
 export const distrustQuery = (parameter: '?' | '$1'): string =>
   `UPDATE hilo_counters SET max = peak, floor = peak, free = '[]', version = version + 1 WHERE database = ${parameter} AND floor < peak`
+
+/** The counter after a copy of the grant's device was found: what either gave back, the other may have issued, so nobody is granted it (H13). */
+export const withoutCopied = (counter: CounterRow, { first_high: high }: GrantRow): CounterRow =>
+  high > counter.floor ? withCounter(counter, raise(toCounter(counter), high)) : counter
 
 /** The grant after check-in `id` has shown it at `rotation`: with the next rotation, or as it is when the same check-in came before. */
 export function checkedIn(row: GrantRow | undefined, rotation: number, next: number, id: string): GrantRow | 'superseded' {

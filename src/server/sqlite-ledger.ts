@@ -42,6 +42,7 @@ import {
   toStatus,
   withCounter,
   withIssued,
+  withoutCopied,
 } from './rows.js'
 import { guard, openSqliteFile, prepare, type Sqlite, write } from './sqlite-file.js'
 import { sqliteIdentities } from './sqlite-identities.js'
@@ -178,7 +179,10 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits, bindings
           const row = grantToCheckIn(token.id, database.toLowerCase())
           if (provesOlderCopy(row, token.rotation)) distrust(database.toLowerCase())
           const step = checkedIn(row, token.rotation, next, id)
-          if (step === 'superseded') return step
+          if (step === 'superseded') {
+            if (row) save(withoutCopied(counterOf(row.database, row.tag)!, row))
+            return step
+          }
           saveGrant(step)
           return toFate(step, tokens)
         })

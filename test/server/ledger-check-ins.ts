@@ -34,6 +34,20 @@ export function describeCheckIns(promise: Promises): void {
   })
 
   promise(
+    'once a copy is found, nobody is granted what the grant’s copies gave back or will give back: the other may have issued it',
+    async ({ take, giveBack, checkIn }) => {
+      const grant = await take()
+      const fate = held((await checkIn(newId(), grant.lease))[0])
+      expect(await giveBack(fate, 32, 10)).toBe(22)
+      expect(await checkIn(newId(), grant.lease)).toEqual(['superseded'])
+      expect(span(await take())).toEqual([33, 64])
+      expect(await giveBack(fate, 10, 5)).toBe(5)
+      expect(span(await take())).toEqual([65, 96])
+      expect(held((await checkIn(newId(), fate.lease))[0]).high).toBe(5)
+    },
+  )
+
+  promise(
     'a token of a grant that is not there any more proves an older copy: nothing that was free is granted',
     async ({ ledger, take, giveBack, checkIn }) => {
       const gone = await take()
