@@ -1,187 +1,213 @@
 /**
- * The truth about every number, kept beside the system under test: who was granted it, who issued it, what came back.
+ * The truth about every number, kept beside the system under test: who may issue it, who did, whether the server has it back.
  * Complains at the first step that breaks a promise, and knows exactly which limits are documented.
  */
+import { isIn, LIMITS, type Limit, Numbers, type Snapshot } from './numbers.js'
 
 /** Numbers of one collection from one node: `orders-A`. */
 export type Series = string
 
-export interface Entry {
-  /** The device it was granted to last. */
-  owner: string
-  isHeld: boolean
-  issuedBy: string | undefined
-  /** Copies of one profile that held it when they were copied: until they check in, both may issue it. */
-  sharedBy: Set<string> | undefined
-  /** The server was restored from a copy that knows nothing of its grant: it may grant it again, until its owner shows how far it got. */
-  isForgotten: boolean
-  /** Its lease token is as old as the database that was restored: a give-back that was late may find it valid again. */
-  isRolledBack: boolean
-  /** It was free in that copy: no highest number can tell the server that it has been granted since. */
-  wasFree: boolean
-  /** A restored server did grant it again. */
-  isDoubled: boolean
-  /** Why nobody may ever issue it. */
-  excuse: string | undefined
-}
+/** What a node's database knows at one moment, by series. */
+export type Known = ReadonlyMap<Series, Snapshot>
 
 export class Checker {
   readonly violations: string[] = []
   /** How often a documented limit was reached. */
   readonly tolerated = new Map<string, number>()
   issuedCount = 0
-  readonly #series = new Map<Series, Map<number, Entry>>()
+  readonly #series = new Map<Series, Numbers>()
+  /** A device's place in this list is its bit. */
+  readonly #devices: string[] = []
+  readonly #excuses: string[] = ['']
 
   complain(what: string): void {
     this.violations.push(what)
   }
 
   granted(series: Series, device: string, low: number, high: number): void {
+    const numbers = this.#numbers(series)
+    const bit = this.#bit(device)
+    numbers.reach(high)
     for (let n = low; n <= high; n++) {
-      const known = this.entry(series, n)
-      if (!known) {
-        this.#numbers(series).set(n, newEntry(device))
-        continue
-      }
-      if (known.isHeld || known.issuedBy) {
-        if (known.isForgotten) {
+      if (numbers.holders[n] || numbers.issuers[n]) {
+        if (numbers.has(n, LIMITS.forgotten | LIMITS.doubled)) {
           this.#tolerate('granted again by a restored server')
-          known.isDoubled = true
-        } else if (known.sharedBy) this.#tolerate('granted again after a copied profile gave it back')
-        else this.complain(`${series} ${n} was granted to ${device}, but ${this.#describe(known)}`)
+          numbers.set(n, LIMITS.doubled)
+        } else if (numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
+          this.#tolerate('granted again after a copied profile gave them back')
+        else if (numbers.has(n, LIMITS.astray)) this.#tolerate('granted again after a give-back at another node')
+        else this.complain(`${series} ${n} was granted to ${device}, but ${this.#describe(numbers, n)}`)
       }
-      known.owner = device
-      known.isHeld = true
-      known.excuse = undefined
+      numbers.grant(n, bit)
     }
   }
 
-  /** The server took `low` to `high` back from `device`. */
-  returned(series: Series, device: string, low: number, high: number): void {
+  /**
+   * The server took `low` to `high` back from `device`.
+   * @param wasGrantedSince to anybody, the device itself included: then this give-back is of an older grant
+   */
+  returned(series: Series, device: string, low: number, high: number, wasGrantedSince: (n: number) => boolean = () => false): void {
+    const numbers = this.#numbers(series)
+    const bit = this.#bit(device)
+    numbers.reach(high)
     for (let n = low; n <= high; n++) {
-      const entry = this.entry(series, n)
-      if (!entry) {
-        this.complain(`${series} ${n} was given back by ${device}, but nobody was ever granted it`)
-        continue
+      const isItsOwn = isIn(numbers.holders[n]!, bit) && isIn(numbers.owners[n]!, bit) && !wasGrantedSince(n)
+      if (!isItsOwn) {
+        if (numbers.has(n, LIMITS.rolledBack)) this.#tolerate('given back late, after a restore made their token valid again')
+        else if (numbers.has(n, LIMITS.astray)) this.#tolerate('given back at another node, before its first answer')
+        else this.complain(`${series} ${n} was given back by ${device}, but ${this.#describe(numbers, n)}`)
       }
-      const isLimit = entry.isForgotten || entry.isDoubled || entry.sharedBy?.has(device)
-      if (isLimit) this.#tolerate('given back under a documented limit')
-      else if (entry.isRolledBack && entry.issuedBy) {
-        this.#tolerate('given back late, after a restore made its token valid again')
-        entry.isForgotten = true
-      } else if (entry.issuedBy) this.complain(`${series} ${n} was given back by ${device}, but ${this.#describe(entry)}`)
-      else if (entry.isHeld && entry.owner !== device)
-        this.complain(`${series} ${n} was given back by ${device}, but ${this.#describe(entry)}`)
-      entry.isHeld = false
+      numbers.giveBack(n, isItsOwn ? bit : 0)
+      const isSomebodyElses = numbers.holders[n] || numbers.issuers[n]
+      if (numbers.has(n, LIMITS.rolledBack) && isSomebodyElses) numbers.set(n, LIMITS.forgotten | LIMITS.wasFree)
+    }
+  }
+
+  /** A node without tokens took what another node had granted (H9). */
+  returnedAstray(series: Series, low: number, high: number): void {
+    const numbers = this.#numbers(series)
+    for (let n = low; n <= high; n++) {
+      numbers.owners[n] = 0
+      if (!numbers.holders[n] && !numbers.issuers[n]) continue
+      this.#tolerate('given back at another node, before its first answer')
+      numbers.set(n, LIMITS.astray)
     }
   }
 
   issued(series: Series, device: string, n: number): void {
     this.issuedCount++
-    const entry = this.entry(series, n)
-    if (!entry) {
-      this.complain(`${series} ${n} was issued by ${device}, but the server never granted it`)
-      return
+    const numbers = this.#numbers(series)
+    const bit = this.#bit(device)
+    numbers.reach(n)
+    if (isIn(numbers.hearing[n]!, bit)) this.#tolerate('issued by a copy before all of its pages had heard of it')
+    else if (numbers.has(n, LIMITS.doubled) && (numbers.issuers[n] || !isIn(numbers.holders[n]!, bit)))
+      this.#tolerate('issued twice after a restored server granted them again')
+    else if (!isIn(numbers.holders[n]!, bit)) this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
+    else if (numbers.issuers[n]) {
+      if (numbers.has(n, LIMITS.copied)) this.#tolerate('issued twice after a profile was copied')
+      else if (numbers.has(n, LIMITS.astray)) this.#tolerate('issued twice after a give-back at another node')
+      else this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     }
-    const isShared = entry.sharedBy?.has(device) || (entry.issuedBy !== undefined && entry.sharedBy?.has(entry.issuedBy))
-    if (entry.issuedBy !== undefined || !entry.isHeld || entry.owner !== device) {
-      const isOfOneCopy = entry.issuedBy === device
-      if (entry.isDoubled) this.#tolerate('issued twice after a restored server granted it again')
-      else if (isShared && !isOfOneCopy) this.#tolerate('issued by both copies of a profile')
-      else this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(entry)}`)
-    }
-    entry.issuedBy = device
+    numbers.issue(n, bit)
   }
 
-  /** Both copies hold it now. */
+  /** Of what one of these devices may issue here, all may now: their storage is the same. */
   shared(series: Series, low: number, high: number, devices: readonly string[]): void {
-    for (let n = low; n <= high; n++) {
-      const entry = this.entry(series, n)
-      if (entry) entry.sharedBy = new Set([...(entry.sharedBy ?? []), ...devices])
+    const numbers = this.#numbers(series)
+    const bits = devices.reduce((all, device) => all | this.#bit(device), 0)
+    if (bits === 0) return
+    for (let n = low; n <= Math.min(high, numbers.highest); n++) {
+      if (numbers.holders[n]! & bits) numbers.holders[n]! |= bits
+      if (numbers.owners[n]! & bits) numbers.owners[n]! |= bits
+      numbers.set(n, LIMITS.copied)
     }
+  }
+
+  /** A copy dropped these. @returns must be called when every page of it has heard so: until then some may still issue */
+  dropped(series: Series, device: string, dropped: readonly number[]): () => void {
+    const numbers = this.#numbers(series)
+    const bit = this.#bit(device)
+    const held = dropped.filter((n) => isIn(numbers.holders[n]!, bit))
+    for (const n of held) {
+      numbers.holders[n]! &= ~bit
+      numbers.hearing[n]! |= bit
+    }
+    return () => {
+      for (const n of held) numbers.hearing[n]! &= ~bit
+    }
+  }
+
+  /** It has been told that its storage is a copy, and that another one has these now (H13). */
+  mustDrop(series: Series, device: string, dropped: readonly number[]): void {
+    const numbers = this.#numbers(series)
+    for (const n of dropped) numbers.holders[n]! &= ~this.#bit(device)
+  }
+
+  /** The server has found out that a grant was copied: whatever of it comes back is granted to nobody (H13). */
+  retired(series: Series, retired: readonly number[]): void {
+    const numbers = this.#numbers(series)
+    for (const n of retired) numbers.set(n, LIMITS.retired)
   }
 
   /** What a node's database knows: every number that it ever granted, with its holder if it has one. */
-  knownAt(node: string): Map<string, string | undefined> {
-    const known = new Map<string, string | undefined>()
-    for (const [series, n, { isHeld, isForgotten, owner }] of this.entries()) {
-      if (series.endsWith(`-${node}`) && !isForgotten) known.set(`${series} ${n}`, isHeld ? owner : undefined)
-    }
-    return known
+  knownAt(node: string): Known {
+    return new Map(this.#of(node).map(([series, numbers]) => [series, numbers.snapshot()]))
   }
 
   /** The node's database is as it was when it knew only this. */
-  forget(node: string, known: ReadonlyMap<string, string | undefined>): void {
-    for (const [series, n, entry] of this.entries()) {
-      if (!series.endsWith(`-${node}`)) continue
-      const key = `${series} ${n}`
-      const holder = known.get(key)
-      // What came back since the copy is held again; who has it now is not known there.
-      entry.isDoubled ||= holder !== undefined && entry.owner !== holder
-      entry.isForgotten = holder === undefined && (entry.isHeld || entry.issuedBy !== undefined)
-      entry.wasFree = known.has(key) && holder === undefined
-      entry.isRolledBack = true
-      if (holder !== undefined && !entry.isHeld) {
-        entry.isHeld = true
-        entry.owner = holder
-      }
-      entry.excuse ??= 'database restored'
-    }
+  forget(node: string, known: Known): void {
+    const reason = this.#excuse('database restored')
+    for (const [series, numbers] of this.#of(node)) numbers.rollBack(known.get(series), reason)
   }
 
-  /** The owner has shown the highest number it knows of: from here on nothing up to it may be granted anew (H20). */
-  showed(series: Series, device: string, lastMax: number): void {
-    for (const [n, entry] of this.#numbers(series)) if (n <= lastMax && entry.owner === device && !entry.wasFree) entry.isForgotten = false
+  /** A device has shown the highest number it knows of: from here on a restored server grants nothing up to it anew (H20). */
+  showed(series: Series, lastMax: number): void {
+    this.#numbers(series).protect(lastMax)
   }
 
   /** A number in these hands may become a gap. */
   excuse(series: Series, low: number, high: number, why: string): void {
-    for (let n = low; n <= high; n++) {
-      const entry = this.entry(series, n)
-      if (entry) entry.excuse ??= why
+    const numbers = this.#numbers(series)
+    const reason = this.#excuse(why)
+    for (let n = low; n <= Math.min(high, numbers.highest); n++) numbers.excuses[n] ||= reason
+  }
+
+  /**
+   * Numbers that nobody issued, that no server has, and that no device has stored.
+   * @param isStored does a device still have it?
+   * @param lossy devices that may lose numbers without a recorded cause
+   */
+  gaps(isStored: (series: Series, n: number) => boolean, lossy: readonly string[]): { count: number; unexplained: string[] } {
+    const lossyBits = lossy.reduce((all, device) => all | this.#bit(device), 0)
+    const unexplained: string[] = []
+    let count = 0
+    for (const [series, numbers] of this.#series) {
+      for (let n = 1; n <= numbers.highest; n++) {
+        if (!numbers.owners[n] || numbers.issuers[n] || isStored(series, n)) continue
+        count++
+        if (numbers.excuses[n] === 0 && (numbers.owners[n]! & ~lossyBits) !== 0)
+          unexplained.push(`${series} ${n} (granted to ${this.#names(numbers.owners[n]!).join(' and ')})`)
+      }
     }
+    return { count, unexplained }
   }
 
-  entry(series: Series, n: number): Entry | undefined {
-    return this.#series.get(series)?.get(n)
-  }
-
-  /** Every number that was ever granted. */
-  *entries(): Generator<[series: Series, n: number, entry: Entry]> {
-    for (const [series, numbers] of this.#series) for (const [n, entry] of numbers) yield [series, n, entry]
-  }
-
-  /** Numbers that nobody issued, that no server has, and that nothing explains. */
-  unexplained(): string[] {
-    return [...this.entries()].flatMap(([series, n, entry]) =>
-      entry.isHeld && !entry.issuedBy && !entry.excuse ? [`${series} ${n} (granted to ${entry.owner})`] : [],
-    )
-  }
-
-  #tolerate(what: string): void {
+  #tolerate(what: Limit): void {
     this.tolerated.set(what, (this.tolerated.get(what) ?? 0) + 1)
   }
 
-  #describe({ owner, isHeld, issuedBy }: Entry): string {
-    if (issuedBy) return `${issuedBy} had issued it`
-    return isHeld ? `${owner} holds it` : `${owner} had given it back`
+  #describe(numbers: Numbers, n: number): string {
+    const names = (bits: number) => this.#names(bits).join(' and ')
+    if (numbers.issuers[n]) return `${names(numbers.issuers[n]!)} had issued it`
+    if (numbers.holders[n]) return `${names(numbers.holders[n]!)} holds it`
+    return numbers.has(n, LIMITS.granted) ? `${names(numbers.owners[n]!)} had given it back` : 'the server never granted it'
   }
 
-  #numbers(series: Series): Map<number, Entry> {
-    const numbers = this.#series.get(series) ?? new Map()
+  #names(bits: number): string[] {
+    return this.#devices.filter((_, i) => isIn(bits, 1 << i))
+  }
+
+  #numbers(series: Series): Numbers {
+    const numbers = this.#series.get(series) ?? new Numbers()
     this.#series.set(series, numbers)
     return numbers
   }
+
+  #of(node: string): [Series, Numbers][] {
+    return [...this.#series].filter(([series]) => series.endsWith(`-${node}`))
+  }
+
+  #bit(device: string): number {
+    return 1 << indexOf(this.#devices, device)
+  }
+
+  #excuse(why: string): number {
+    return indexOf(this.#excuses, why)
+  }
 }
 
-const newEntry = (owner: string): Entry => ({
-  owner,
-  isHeld: true,
-  issuedBy: undefined,
-  sharedBy: undefined,
-  isForgotten: false,
-  wasFree: false,
-  isRolledBack: false,
-  isDoubled: false,
-  excuse: undefined,
-})
+/** Where `item` is in the list; at its end if it was not there. */
+function indexOf(list: string[], item: string): number {
+  const at = list.indexOf(item)
+  return at >= 0 ? at : list.push(item) - 1
+}

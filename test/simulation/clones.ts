@@ -9,16 +9,20 @@ const MOST_DEVICES = 5
 const HEARD_MS = 30_000
 
 export function copyProfile(simulation: Simulation, original: Device): void {
-  const { devices, checker, sharedClaims } = simulation
+  const { devices, checker, sharedClaims, grants } = simulation
   if (devices.length >= MOST_DEVICES) return
   simulation.hit('profile cloned')
   const copy = simulation.addDevice(`${original.name}-copy${devices.length}`, original.traits, original.disk)
   copy.node = original.node
+  for (const [series, state] of original.lastStates) copy.lastStates.set(series, state)
   const both = [original.name, copy.name]
   for (const { ranges, leases, offers, claim } of simulation.statesOf(original)) {
     const held = [...ranges, ...[...leases, ...offers].map((each) => each.range)]
     for (const range of held) checker.shared(seriesOf(range), range.from, range.to, both)
-    if (claim) sharedClaims.set(claim.id, [...(sharedClaims.get(claim.id) ?? []), ...both])
+    if (!claim) continue
+    const sharers = [...(sharedClaims.get(claim.id) ?? []), ...both]
+    sharedClaims.set(claim.id, sharers)
+    for (const { series, low, high } of grants.get(claim.id) ?? []) checker.shared(series, low, high, sharers)
   }
   // Each of their numbers may be lost with one of the two.
   original.isLossy = true
@@ -33,18 +37,23 @@ export function foundOut(simulation: Simulation, device: Device, before: DeviceS
     return
   }
   simulation.hit('clone found out')
+  const kept = [...after.ranges, ...[...after.leases, ...after.offers].map(({ range }) => range)]
+  const held = before ? [...before.ranges, ...[...before.leases, ...before.offers].map(({ range }) => range)] : []
+  const heard = held.map((range) => {
+    const series = seriesOf(range)
+    const isKept = (n: number) => kept.some((other) => other.from <= n && n <= other.to && seriesOf(other) === series)
+    const numbers = Array.from({ length: size(range) }, (_, i) => range.from + i)
+    return checker.dropped(
+      series,
+      device.name,
+      numbers.filter((n) => !isKept(n)),
+    )
+  })
   const canEveryPageHear =
     device.traits.hasBroadcasts && device.traits.hasIndexedDb && !profile.faults.has('workers') && !profile.faults.has('storage')
   if (!canEveryPageHear) return
-  const kept = [...after.ranges, ...[...after.leases, ...after.offers].map(({ range }) => range)]
-  const dropped = before ? [...before.ranges, ...before.leases.map(({ range }) => range)] : []
-  const shared = dropped.flatMap((range) =>
-    Array.from({ length: size(range) }, (_, i) => range.from + i)
-      .filter((n) => !kept.some((other) => other.from <= n && n <= other.to && seriesOf(other) === seriesOf(range)))
-      .flatMap((n) => checker.entry(seriesOf(range), n) ?? []),
-  )
   scheduler.post(driver, HEARD_MS, `${device.name} must know that it is a copy`, () => {
-    for (const entry of shared) entry.sharedBy?.delete(device.name)
+    for (const hear of heard) hear()
   })
 }
 

@@ -66,6 +66,7 @@ export class Device {
       network,
       ...traits,
       isOnline: () => this.isOnline,
+      node: () => this.node,
       clockError: () => this.clockError,
     }
   }
@@ -140,6 +141,7 @@ export class Page {
 
   show(): void {
     this.state = 'visible'
+    this.busyAt = this.#scheduler.now
     this.window.setVisibility('visible')
   }
 
@@ -148,10 +150,10 @@ export class Page {
     this.#sayGoodbye(false)
     this.device.scheduler.note(this.actor, 'is gone')
     this.#gone()
-    // Workers may outlive their page for a moment.
+    // Workers may outlive their page for a moment; the browser ends them, also one that hangs.
     for (const { actor } of this.workers) {
       const delay = this.#scheduler.random.between(0, 20)
-      this.#scheduler.post(actor, delay, 'worker ends', () => this.#scheduler.kill(actor))
+      this.#scheduler.post(this.device.databases.actor, delay, 'worker ends', () => this.#scheduler.kill(actor))
     }
   }
 
@@ -171,6 +173,7 @@ export class Page {
     })
     this.state = 'visible'
     this.run('is restored', () => {
+      this.busyAt = this.#scheduler.now
       this.window.document.visibilityState = 'visible'
       this.window.emit('pageshow', { persisted: true })
       this.window.document.dispatchEvent(new Event('visibilitychange'))
@@ -198,6 +201,8 @@ export class Page {
 
   #gone(): void {
     this.state = 'gone'
+    // Frozen while its database opened, it may have gone on without.
+    if (this.hilo?.status().storage === 'memory') this.device.isLossy = true
     this.#scheduler.kill(this.actor)
     this.device.pages = this.device.pages.filter((page) => page !== this)
   }

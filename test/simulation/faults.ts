@@ -40,9 +40,9 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
   },
 
   servers(simulation, device) {
-    const { random, network, servers, profile, down } = simulation
+    const { random, network, servers, down } = simulation
     const server = servers.get(device.node)!
-    switch (random.weighted({ busy: 1, killed: 2, unavailable: 2, down: 1, up: 1, partition: 1 })) {
+    switch (random.weighted({ busy: 1, killed: 2, unavailable: 2, down: 1, up: 1 })) {
       case 'busy':
         network.faults = { ...network.faults, busy: random.pick([0, 0.3]) }
         break
@@ -58,13 +58,12 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
         break
       case 'up':
         down.clear()
-        break
-      case 'partition': {
-        const node = random.pick(profile.nodes)
-        if (node !== device.node) simulation.hit('other node')
-        device.node = node
-      }
     }
+  },
+
+  nodes(simulation, device) {
+    simulation.hit('other node')
+    device.node = simulation.profile.nodes.find((node) => node !== device.node)!
   },
 
   offline(simulation, device) {
@@ -173,8 +172,8 @@ function checkWaste({ checker, profile, scheduler }: Simulation, page: Page): vo
   }
 }
 
-/** A second of use, one more until the page looks again, and what an exchange may take. */
-const RECENT_MS = 2_500
+/** A page's pace is what it issued in up to two seconds; it looks again a second later, and an exchange takes its time. */
+const RECENT_MS = 3_500
 
 export function heal(simulation: Simulation): void {
   const { network, devices, servers, down } = simulation

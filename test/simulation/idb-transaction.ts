@@ -47,7 +47,7 @@ export class SimTransaction extends SimTarget implements Waiting {
   readonly #asked: { request: SimRequest; work: () => unknown }[] = []
   /** Answers on their way to the page. */
   #undelivered = 0
-  #state: 'queued' | 'idle' | 'busy' | 'committing' | 'over' = 'queued'
+  #state: 'queued' | 'idle' | 'busy' | 'over' = 'queued'
 
   constructor(host: DatabaseHost, owner: Actor, stores: readonly string[], mode: string, isStrict: boolean) {
     super()
@@ -128,24 +128,23 @@ export class SimTransaction extends SimTarget implements Waiting {
     if (this.isCommitted || this.#state === 'over') throw new DOMException('The transaction is not active.', 'InvalidStateError')
   }
 
-  /** All that is asked so far, or the end. The work is an event of the database process, its answer one of the page. */
+  /** All that is asked so far, and the end if the page said so. The work is an event of the database process, its answer one of the page. */
   #proceed(): void {
     if (this.#state !== 'idle' || (this.#asked.length === 0 && !this.isCommitted)) return
-    if (this.isCommitted) this.#commit()
-    else this.#read()
-  }
-
-  #read(): void {
     this.#state = 'busy'
     const { scheduler, actor } = this.#host
-    scheduler.post(actor, this.#host.delay(), 'storage reads', () => {
+    scheduler.post(actor, this.#host.delay(), 'storage works', () => {
       if (this.#state !== 'busy') return
-      const done = this.#work()
-      this.#undelivered++
-      scheduler.post(this.owner, 0, 'storage answers', () => this.#deliver(done), this)
-      this.#state = 'idle'
-      this.#proceed()
+      if (this.isCommitted) this.#commit()
+      else this.#answer(this.#work())
     })
+  }
+
+  #answer(done: readonly SimRequest[]): void {
+    this.#undelivered++
+    this.#host.scheduler.post(this.owner, 0, 'storage answers', () => this.#deliver(done), this)
+    this.#state = 'idle'
+    this.#proceed()
   }
 
   #work(): SimRequest[] {
@@ -165,29 +164,26 @@ export class SimTransaction extends SimTarget implements Waiting {
   }
 
   #commit(): void {
-    this.#state = 'committing'
     const { scheduler, actor, faults, disk } = this.#host
-    scheduler.post(actor, this.#host.delay(), this.#isStrict ? 'strict commit' : 'relaxed commit', () => {
-      if (this.#state !== 'committing') return
-      if (this.#isLost) {
-        this.#end()
-        return
-      }
-      if (scheduler.random.chance(faults.commitFails)) {
-        this.#host.failed()
-        this.fail('QuotaExceededError')
-        return
-      }
-      const done = this.#work()
-      disk.commit(this.#writes, this.#isStrict)
-      if (this.#writes.length > 0) this.#host.committed(this.#writes, this.#isStrict)
+    if (this.#isLost) {
       this.#end()
-      const complete = () => {
-        for (const request of done) request.emit('success')
-        this.emit('complete')
-      }
-      scheduler.post(this.owner, 0, 'transaction completes', complete, this)
-    })
+      return
+    }
+    if (scheduler.random.chance(faults.commitFails)) {
+      this.#host.failed()
+      this.fail('QuotaExceededError')
+      return
+    }
+    scheduler.note(actor, this.#isStrict ? 'strict commit' : 'relaxed commit')
+    const done = this.#work()
+    disk.commit(this.#writes, this.#isStrict)
+    if (this.#writes.length > 0) this.#host.committed(this.#writes, this.#isStrict)
+    this.#end()
+    const complete = () => {
+      for (const request of done) request.emit('success')
+      this.emit('complete')
+    }
+    scheduler.post(this.owner, 0, 'transaction completes', complete, this)
   }
 
   #end(): void {

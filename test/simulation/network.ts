@@ -11,6 +11,10 @@ export interface Request {
   body: string | undefined
   /** Name of the device that sent it, for the records of a simulation only. */
   from: string
+  /** The node that its device reached when it was sent. */
+  node: string
+  /** The node that had answered the device's claims for the same collection last. */
+  answeredBy: string | undefined
 }
 
 export interface Reply {
@@ -44,6 +48,8 @@ export class Network {
   readonly #actor: Actor
   readonly #server: Server
   readonly #hit: (fault: string) => void
+  /** By device and collection: the node whose answer was heard last. */
+  readonly #answeredBy = new Map<string, string>()
 
   constructor(scheduler: Scheduler, actor: Actor, server: Server, hit: (fault: string) => void) {
     this.#scheduler = scheduler
@@ -55,25 +61,32 @@ export class Network {
   /** `fetch` of one page or worker. */
   fetchFor(
     sender: Actor,
-    device: string,
-    isOnline: () => boolean,
+    { name, isOnline, node }: { name: string; isOnline(): boolean; node(): string },
   ): (url: string, init?: RequestInit) => Promise<Pick<Response, 'ok' | 'status' | 'text' | 'headers'>> {
     return (address, init = {}) =>
       new Promise((resolve, reject) => {
         const { signal } = init
+        const url = new URL(address)
+        const collection = `${name} ${url.searchParams.get('tag')}`
         const request: Request = {
           method: init.method ?? 'GET',
-          url: new URL(address),
+          url,
           headers: { ...(init.headers as Record<string, string>) },
           body: init.body as string | undefined,
-          from: device,
+          from: name,
+          node: node(),
+          answeredBy: this.#answeredBy.get(collection),
         }
         if (signal?.aborted) return reject(signal.reason)
         signal?.addEventListener('abort', () => reject(signal.reason))
         const fail = () => this.#scheduler.post(sender, 1, 'request fails', () => reject(new TypeError('Failed to fetch')))
         if (!isOnline()) return void fail()
+        const hear = (reply: Reply) => {
+          if (url.pathname.endsWith('/next')) this.#answeredBy.set(collection, request.node)
+          resolve(toResponse(reply))
+        }
         this.#send(request, {
-          answer: (reply, delay) => this.#scheduler.post(sender, delay, `hears ${reply.status}`, () => resolve(toResponse(reply))),
+          answer: (reply, delay) => this.#scheduler.post(sender, delay, `hears ${reply.status}`, () => hear(reply)),
           fail,
         })
       })

@@ -19,62 +19,90 @@ export interface ServerFaults {
 }
 
 const PROCESSES = 2
+const SOUND: ServerFaults = { killed: 0, unavailable: 0 }
 
 /** What a server logs of simulated trouble is no news. */
 const SILENT = { info() {}, error() {} }
 
+/** Servers that run on from schedule to schedule, each schedule with databases of its own name; starting one costs more than many claims. */
+export class OwnServers {
+  readonly #byNode = new Map<string, OwnServer>()
+
+  async of(node: string): Promise<OwnServer> {
+    const server = this.#byNode.get(node) ?? (await OwnServer.start(node))
+    this.#byNode.set(node, server)
+    return server
+  }
+
+  async remove(): Promise<void> {
+    for (const server of this.#byNode.values()) await server.remove()
+    this.#byNode.clear()
+  }
+}
+
+interface GrantedRange {
+  series: string
+  low: number
+  high: number
+}
+
 /** What happened at the ledger, as far as others care. */
 export interface Witness {
   checker: Checker
-  /** A give-back that the server did not take. */
-  stranded(series: string, low: number, high: number): void
-  repeated(claim: string, device: string, series: string, low: number, high: number): void
+  /** A device showed an old token of a grant; its numbers, without those that were granted anew since. */
+  copyFound(device: string, series: string, numbers: readonly number[]): void
   claimed(claim: string | undefined, device: string, series: string, lastMax: number, low: number, high: number): void
 }
 
+/** The world that a server plays its part in. */
+export interface Stage {
+  random: Random
+  witness: Witness
+  hit(fault: string): void
+}
+
 export class OwnServer {
-  readonly faults: ServerFaults = { killed: 0, unavailable: 0 }
+  faults: ServerFaults = { ...SOUND }
   readonly #node: string
-  readonly #folder: string
-  readonly #random: Random
-  readonly #witness: Witness
-  readonly #hit: (fault: string) => void
+  readonly #folder = makeFolder()
+  #stage!: Stage
   #processes: ((request: Request) => Promise<Response>)[] = []
   #ledgers: Ledger[] = []
   #sender = ''
+  /** By grant, in their order. */
+  readonly #grants = new Map<string, GrantedRange>()
 
-  private constructor(node: string, folder: string, random: Random, witness: Witness, hit: (fault: string) => void) {
+  private constructor(node: string) {
     this.#node = node
-    this.#folder = folder
-    this.#random = random
-    this.#witness = witness
-    this.#hit = hit
   }
 
-  static async start(node: string, folder: string, random: Random, witness: Witness, hit: (fault: string) => void): Promise<OwnServer> {
-    const server = new OwnServer(node, folder, random, witness, hit)
+  static async start(node: string): Promise<OwnServer> {
+    const server = new OwnServer(node)
     await server.#open()
     return server
   }
 
+  /** From here on it serves this world. */
+  enter(stage: Stage): this {
+    this.#stage = stage
+    this.#grants.clear()
+    this.faults = { ...SOUND }
+    return this
+  }
+
   async handle(request: NetworkRequest): Promise<Reply | undefined> {
-    if (this.#random.chance(this.faults.killed)) {
-      this.#hit('server killed')
-      if (this.#random.chance(0.5)) return undefined
+    if (this.#stage.random.chance(this.faults.killed)) {
+      this.#stage.hit('server killed')
+      if (this.#stage.random.chance(0.5)) return undefined
       await this.#answer(request)
       return undefined
     }
     return this.#answer(request)
   }
 
-  /** The numbers of a collection that nobody holds, as the server sees it. */
-  async freeAndMax(database: string): Promise<{ tag: string; max: number; free: number; outstanding: number }[]> {
-    return (await this.#ledgers[0]!.status()).filter((each) => each.database === database)
-  }
-
   /** A consistent copy of the database, as a backup makes it. */
   backUp(): string {
-    const copy = join(this.#folder, `backup-${Date.now()}-${Math.floor(this.#random.next() * 1e9)}.db`)
+    const copy = join(this.#folder, `backup-${Date.now()}-${Math.floor(this.#stage.random.next() * 1e9)}.db`)
     const db = new Database(join(this.#folder, 'hilo.db'))
     db.exec(`VACUUM INTO '${copy}'`)
     db.close()
@@ -82,14 +110,16 @@ export class OwnServer {
   }
 
   async restore(copy: string): Promise<void> {
-    await this.stop()
+    await this.#close()
     for (const end of ['', '-wal', '-shm']) rmSync(join(this.#folder, `hilo.db${end}`), { force: true })
     copyFileSync(copy, join(this.#folder, 'hilo.db'))
     await this.#open()
   }
 
-  async stop(): Promise<void> {
-    for (const ledger of this.#ledgers) await ledger.close()
+  /** For good. */
+  async remove(): Promise<void> {
+    await this.#close()
+    rmSync(this.#folder, { recursive: true, force: true })
   }
 
   async #open(): Promise<void> {
@@ -102,10 +132,24 @@ export class OwnServer {
     }
   }
 
+  async #close(): Promise<void> {
+    for (const ledger of this.#ledgers) await ledger.close()
+  }
+
   async #answer({ method, url, headers, body, from }: NetworkRequest): Promise<Reply> {
     this.#sender = from
-    const response = await this.#random.pick(this.#processes)(new Request(url, { method, headers, ...(body !== undefined && { body }) }))
+    const response = await this.#stage.random.pick(this.#processes)(
+      new Request(url, { method, headers, ...(body !== undefined && { body }) }),
+    )
     return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+  }
+
+  /** Was a number of this grant granted once more, after it came back? */
+  #wasGrantedSince(id: string): (n: number) => boolean {
+    const all = [...this.#grants]
+    const at = all.findIndex(([other]) => other === id)
+    const since = all.slice(at + 1).flatMap(([, grant]) => (grant.series === all[at]?.[1].series ? grant : []))
+    return (n) => since.some(({ low, high }) => low <= n && n <= high)
   }
 
   #watched(ledger: Ledger): Ledger {
@@ -118,31 +162,50 @@ export class OwnServer {
           outcomes.forEach((outcome, i) => {
             if ('refused' in outcome) return
             const { id, tag, lastMax } = claims[i]!
-            const { low, high } = outcome.grant
-            if (outcome.isRepeat) this.#witness.repeated(id!, this.#sender, seriesOf(tag), low, high)
-            else this.#witness.claimed(id, this.#sender, seriesOf(tag), lastMax, low, high)
+            const { low, high, lease } = outcome.grant
+            this.#grants.set(grantId(lease), { series: seriesOf(tag), low, high })
+            if (!outcome.isRepeat) this.#stage.witness.claimed(id, this.#sender, seriesOf(tag), lastMax, low, high)
           })
           return outcomes
         }),
       giveBack: (request) =>
         this.#shaky(async () => {
           const count = await ledger.giveBack(request)
-          // Only the end of a grant can come back (wire, 4.2): what another tab issued above it keeps it here.
-          if (count === 0 && request.lease) this.#witness.stranded(seriesOf(request.tag), request.last + 1, request.end)
-          if (count > 0) this.#witness.checker.returned(seriesOf(request.tag), this.#sender, request.last + 1, request.end)
+          const { tag, last, end, lease } = request
+          if (count > 0)
+            this.#stage.witness.checker.returned(seriesOf(tag), this.#sender, last + 1, end, this.#wasGrantedSince(grantId(lease!)))
           return count
         }),
-      checkIn: (request) => this.#shaky(() => ledger.checkIn(request)),
+      checkIn: (request) =>
+        this.#shaky(async () => {
+          const fates = await ledger.checkIn(request)
+          fates.forEach((fate, i) => {
+            const id = grantId(request.leases[i]!.lease)
+            const grant = this.#grants.get(id)
+            if (fate !== 'superseded' || !grant) return
+            const isNewer = this.#wasGrantedSince(id)
+            const numbers = Array.from({ length: grant.high - grant.low + 1 }, (_, n) => grant.low + n)
+            this.#stage.witness.copyFound(
+              this.#sender,
+              grant.series,
+              numbers.filter((n) => !isNewer(n)),
+            )
+          })
+          return fates
+        }),
     }
   }
 
   async #shaky<T>(step: () => Promise<T>): Promise<T> {
-    if (!this.#random.chance(this.faults.unavailable)) return step()
-    this.#hit('ledger unavailable')
-    if (this.#random.chance(0.5)) await step()
+    if (!this.#stage.random.chance(this.faults.unavailable)) return step()
+    this.#stage.hit('ledger unavailable')
+    if (this.#stage.random.chance(0.5)) await step()
     throw new LedgerUnavailable('The simulated database gave up.')
   }
 }
+
+/** A lease token begins with its grant's id. */
+const grantId = (lease: string): string => lease.split('.')[0]!
 
 /** A folder for databases, in memory where the system has such a place. */
 export function makeFolder(): string {

@@ -13,6 +13,7 @@ const FAULT_KINDS = [
   'lateMessages',
   'duplicateMessages',
   'servers',
+  'nodes',
   'offline',
   'storage',
   'workers',
@@ -41,16 +42,17 @@ export interface Profile {
 export function chooseProfile(random: Random): Profile {
   const authority = random.chance(0.65) ? 'own' : 'raven'
   const isClean = random.chance(0.15)
+  const nodes = random.chance(0.3) ? ['A', 'B'] : ['A']
   return {
     authority,
-    nodes: random.chance(0.3) ? ['A', 'B'] : ['A'],
+    nodes,
     devices: random.between(1, 3),
     collections: random.chance(0.3) ? ['orders', 'lines'] : ['orders'],
     reserve: random.pick([0, 0, 4, 32, 32, 100]),
     moves: random.between(4, random.chance(0.1) ? 100 : 35),
-    faults: new Set(isClean ? [] : FAULT_KINDS.filter(() => random.chance(0.4))),
+    faults: new Set(isClean ? [] : FAULT_KINDS.filter((kind) => random.chance(0.4) && (kind !== 'nodes' || nodes.length > 1))),
     hasClones: !isClean && authority === 'own' && random.chance(0.1),
-    hasRestore: !isClean && authority === 'own' && random.chance(0.04),
+    hasRestore: !isClean && authority === 'own' && random.chance(0.08),
     ending: random.chance(0.5) ? 'account' : 'drain',
   }
 }

@@ -11,6 +11,8 @@ export class RavenModel {
   readonly #checker: Checker
   readonly #now: () => number
   readonly #max = new Map<string, number>()
+  /** What each claim was granted last; our client names its claims, RavenDB does not read that. */
+  readonly #claims = new Map<string, { series: string; low: number; high: number }>()
 
   constructor(node: string, checker: Checker, now: () => number) {
     this.#node = node
@@ -18,13 +20,13 @@ export class RavenModel {
     this.#now = now
   }
 
-  async handle({ method, url, from }: Request): Promise<Reply> {
+  async handle({ method, url, from, answeredBy }: Request): Promise<Reply> {
     const action = url.pathname.split('/').at(-1)
     const query = url.searchParams
     const tag = query.get('tag') ?? ''
     if (method === 'GET' && action === 'next') return { status: 201, body: JSON.stringify(this.#next(tag, query, from)) }
     if (method === 'PUT' && action === 'return') {
-      this.#return(tag, Number(query.get('end')), Number(query.get('last')), from)
+      this.#return(tag, Number(query.get('end')), Number(query.get('last')), from, answeredBy)
       return { status: 204, body: '' }
     }
     return { status: 404, body: '{}' }
@@ -37,6 +39,7 @@ export class RavenModel {
     const high = low + count - 1
     this.#max.set(tag.toLowerCase(), high)
     this.#checker.granted(`${tag}-${this.#node}`, from, low, high)
+    this.#losesEarlierAnswer(query.get('claim'), `${tag}-${this.#node}`, low, high)
     return {
       Prefix: `${tag}/`,
       Low: low,
@@ -47,11 +50,25 @@ export class RavenModel {
     }
   }
 
+  /** A claim that comes again was answered in vain before; RavenDB does not know it, and grants anew. */
+  #losesEarlierAnswer(claim: string | null, series: string, low: number, high: number): void {
+    if (!claim) return
+    const earlier = this.#claims.get(claim)
+    if (earlier) this.#checker.excuse(earlier.series, earlier.low, earlier.high, 'claimed again from a server without claim ids')
+    this.#claims.set(claim, { series, low, high })
+  }
+
   /** Whoever names the right end may set the counter back, as often as he likes. */
-  #return(tag: string, end: number, last: number, from: string): void {
-    if (this.#maxOf(tag) !== end || last > end) return
+  #return(tag: string, end: number, last: number, from: string, answeredBy: string | undefined): void {
+    if (this.#maxOf(tag) !== end || last > end) {
+      this.#checker.excuse(`${tag}-${this.#node}`, last + 1, end, 'given back to a server without tokens, which did not take it')
+      return
+    }
     this.#max.set(tag.toLowerCase(), last)
-    if (last < end) this.#checker.returned(`${tag}-${this.#node}`, from, last + 1, end)
+    if (last === end) return
+    // Its device could not know that its requests reach another node by now.
+    if (answeredBy === this.#node) this.#checker.returned(`${tag}-${this.#node}`, from, last + 1, end)
+    else this.#checker.returnedAstray(`${tag}-${this.#node}`, last + 1, end)
   }
 
   #maxOf(tag: string): number {

@@ -35,6 +35,8 @@ export interface Surroundings {
   hasBroadcasts: boolean
   hasIndexedDb: boolean
   isOnline(): boolean
+  /** The server's node that its requests reach. */
+  node(): string
   /** Milliseconds that its clock is ahead. */
   clockError(): number
 }
@@ -102,7 +104,7 @@ export function workerRealm(scheduler: Scheduler, actor: Actor, around: Surround
       localStorage: undefined,
       indexedDB: around.hasIndexedDb ? createIndexedDb(around.databases, actor) : undefined,
       IDBKeyRange: SimKeyRange,
-      fetch: around.network.fetchFor(actor, around.name, around.isOnline),
+      fetch: around.network.fetchFor(actor, around),
       navigator: {
         get onLine() {
           return around.isOnline()
@@ -164,8 +166,12 @@ export const serverRealm = (scheduler: Scheduler, clockError: () => number): Rea
   date: () => EPOCH + scheduler.now + clockError(),
 })
 
-/** Replaces the globals for as long as a simulation runs. @returns puts them back */
-export function installGlobals(scheduler: Pick<Scheduler, 'current' | 'random'>): () => void {
+/**
+ * Replaces the globals for as long as a simulation runs.
+ * @param stackFrames of an error: refusals are many, and nobody reads where they were made, but in a schedule that is told
+ * @returns puts them back
+ */
+export function installGlobals(scheduler: Pick<Scheduler, 'current' | 'random'>, stackFrames = 0): () => void {
   const realm = () => scheduler.current?.realm as Realm | undefined
   const undo: (() => void)[] = []
   function replace(target: object, name: string, descriptor: PropertyDescriptor): void {
@@ -190,9 +196,8 @@ export function installGlobals(scheduler: Pick<Scheduler, 'current' | 'random'>)
   }
   for (const [name, value] of Object.entries(IDB_CLASSES)) replace(globalThis, name, { value, writable: true })
 
-  // Refusals are many, and nobody reads where they were made.
   const { stackTraceLimit } = Error
-  Error.stackTraceLimit = 4
+  Error.stackTraceLimit = stackFrames
   undo.push(() => {
     Error.stackTraceLimit = stackTraceLimit
   })

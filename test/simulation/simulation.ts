@@ -3,24 +3,23 @@
  * The code under test is the package's own, from the façade down to the server's ledger.
  */
 import './comlink.js'
-import { rmSync } from 'node:fs'
 import type { HiloOptions } from '../../src/core/options.js'
 import type { Range } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/core/state.js'
 import { readState } from '../../src/core/stored.js'
-import { Checker } from './checker.js'
+import { Checker, type Known } from './checker.js'
 import { foundOut } from './clones.js'
 import { Device, type Page } from './device.js'
 import type { Disk, Write } from './disk.js'
 import { end } from './ending.js'
 import { move } from './moves.js'
 import { Network, type Reply, type Request } from './network.js'
-import { makeFolder, OwnServer, type Witness } from './own-servers.js'
+import { OwnServer, type OwnServers, type Witness } from './own-servers.js'
 import { chooseProfile, chooseTraits, type Profile } from './profile.js'
 import { createRandom, type Random } from './random.js'
 import { RavenModel } from './raven-model.js'
 import { EPOCH, installGlobals, serverRealm } from './realm.js'
-import { Actor, Scheduler } from './scheduler.js'
+import { Actor, Scheduler, turn } from './scheduler.js'
 
 export interface Outcome {
   seed: number
@@ -56,10 +55,14 @@ export class Simulation {
   /** Copies of a profile hold this claim: what it is granted belongs to both. */
   readonly sharedClaims = new Map<string, string[]>()
   /** Older copies of the nodes' databases, with what they know. */
-  readonly backups = new Map<string, { file: string; known: Map<string, string | undefined> }>()
+  readonly backups = new Map<string, { file: string; known: Known }>()
   gaps = 0
-  /** By claim. */
-  readonly grants = new Map<string, { series: string; low: number; high: number }>()
+  /** No message is lost any more, or comes twice. */
+  isHealed = false
+  /** By claim: the highest number its device had seen when it stored it. */
+  readonly seenBefore = new Map<string, number>()
+  /** By claim: what each node granted for it. */
+  readonly grants = new Map<string, { series: string; low: number; high: number }[]>()
   readonly networkActor = new Actor('network')
 
   constructor(seed: number, database: string, trace: string[] | undefined) {
@@ -81,8 +84,8 @@ export class Simulation {
     this.scheduler.note(this.driver, `! ${fault}`)
   }
 
-  async run(folders: Folders): Promise<void> {
-    for (const node of this.profile.nodes) this.servers.set(node, await this.#startServer(node, folders))
+  async run(ownServers: OwnServers): Promise<void> {
+    for (const node of this.profile.nodes) this.servers.set(node, await this.#startServer(node, ownServers))
     for (let i = 0; i < this.profile.devices; i++) this.addDevice(`d${i + 1}`)
     let left = this.profile.moves
     const next = () => {
@@ -96,8 +99,10 @@ export class Simulation {
     if (this.checker.violations.length === 0) await end(this)
   }
 
+  /** What a restore has touched serves nobody else. */
   async stop(): Promise<void> {
-    for (const server of this.servers.values()) if (server instanceof OwnServer) await server.stop()
+    if (!this.profile.hasRestore) return
+    for (const server of this.servers.values()) if (server instanceof OwnServer) await server.remove()
   }
 
   /** @param disk to begin with a copy of */
@@ -163,6 +168,8 @@ export class Simulation {
         const before = device.lastStates.get(series)
         if (fork > (before?.gaps.fork ?? 0)) foundOut(this, device, before, read.state)
         device.lastStates.set(series, read.state)
+        const { claim } = read.state
+        if (claim && !this.seenBefore.has(claim.id)) this.seenBefore.set(claim.id, highestOf(read.state))
         this.#excuseLeases(read.state, device)
         if (this.scheduler.trace) this.scheduler.note(device.databases.actor, `has ${describe(read.state, device)}`)
       }
@@ -170,42 +177,43 @@ export class Simulation {
   }
 
   async #serve(request: Request): Promise<Reply | undefined> {
-    const node = this.devices.find(({ name }) => name === request.from)!.node
-    if (this.down.has(node)) return undefined
-    return this.servers.get(node)!.handle(request)
+    if (this.down.has(request.node)) return undefined
+    return this.servers.get(request.node)!.handle(request)
   }
 
-  async #startServer(node: string, folders: Folders): Promise<OwnServer | RavenModel> {
+  async #startServer(node: string, ownServers: OwnServers): Promise<OwnServer | RavenModel> {
     if (this.profile.authority === 'raven')
       return new RavenModel(node, this.checker, () => EPOCH + this.scheduler.now + this.serverClockError)
-    const { checker, sharedClaims } = this
-    const share = (claim: string | undefined, series: string, low: number, high: number) => {
-      const devices = claim && sharedClaims.get(claim)
-      if (devices) checker.shared(series, low, high, devices)
-    }
-    const { grants } = this
+    const { checker, sharedClaims, grants, seenBefore, profile } = this
     const witness: Witness = {
       checker,
-      stranded: (series, low, high) => checker.excuse(series, low, high, 'given back from the middle of its grant'),
-      claimed(claim, device, series, lastMax, low, high) {
-        checker.showed(series, device, lastMax)
-        checker.granted(series, device, low, high)
-        // Asked again at another node, a claim is granted there too; the device takes one of the two answers.
-        const first = claim && grants.get(claim)
-        if (first)
-          for (const each of [first, { series, low, high }])
-            checker.excuse(each.series, each.low, each.high, 'a claim granted by two nodes')
-        if (claim) grants.set(claim, { series, low, high })
-        share(claim, series, low, high)
+      // A restored server does not know what it has found out.
+      copyFound: (device, series, numbers) => {
+        if (profile.hasRestore) return
+        checker.retired(series, numbers)
+        if (this.isHealed) checker.mustDrop(series, device, numbers)
       },
-      repeated: (claim, _device, series, low, high) => share(claim, series, low, high),
+      claimed(claim, device, series, lastMax, low, high) {
+        checker.showed(series, Math.max(lastMax, seenBefore.get(claim ?? '') ?? 0))
+        checker.granted(series, device, low, high)
+        if (!claim) return
+        // Asked again at another node, a claim is granted there too; the device takes one of the answers.
+        const all = [...(grants.get(claim) ?? []), { series, low, high }]
+        grants.set(claim, all)
+        if (all.length > 1) for (const each of all) checker.excuse(each.series, each.low, each.high, 'a claim granted by two nodes')
+        checker.shared(series, low, high, sharedClaims.get(claim) ?? [])
+      },
     }
-    const folder = this.profile.hasRestore ? makeFolder() : folders.of(node)
-    return OwnServer.start(node, folder, this.random, witness, (fault) => this.hit(fault))
+    const server = this.profile.hasRestore ? await OwnServer.start(node) : await ownServers.of(node)
+    return server.enter({ random: this.random, witness, hit: (fault) => this.hit(fault) })
   }
 }
 
 export const seriesOf = ({ prefix, serverTag }: Range): string => `${prefix.slice(0, -1).toLowerCase()}-${serverTag}`
+
+/** The highest number that a device knows to be granted, as its state has it. */
+const highestOf = ({ ranges, leases, offers, issued }: DeviceState): number =>
+  Math.max(issued, ...[...ranges, ...[...leases, ...offers.filter(({ isSent }) => !isSent)].map(({ range }) => range)].map(({ to }) => to))
 
 /** A state as a schedule prints it. */
 function describe({ ranges, leases, offers, claim, checkIn, gaps }: DeviceState, { allPages }: Device): string {
@@ -221,35 +229,20 @@ function describe({ ranges, leases, offers, claim, checkIn, gaps }: DeviceState,
   ].join(', ')
 }
 
-/** Where servers keep their databases; schedules that do not tamper with them share one per node. */
-export class Folders {
-  readonly #byNode = new Map<string, string>()
-
-  of(node: string): string {
-    const folder = this.#byNode.get(node) ?? makeFolder()
-    this.#byNode.set(node, folder)
-    return folder
-  }
-
-  remove(): void {
-    for (const folder of this.#byNode.values()) rmSync(folder, { recursive: true, force: true })
-    this.#byNode.clear()
-  }
-}
-
 let schedules = 0
 
-export async function simulate(seed: number, folders: Folders, wantsTrace = false): Promise<Outcome> {
+export async function simulate(seed: number, ownServers: OwnServers, wantsTrace = false): Promise<Outcome> {
   const trace: string[] | undefined = wantsTrace ? [] : undefined
   const simulation = new Simulation(seed, `s${++schedules}`, trace)
   const { checker, hits, profile, scheduler } = simulation
-  const restore = installGlobals(scheduler)
+  const restore = installGlobals(scheduler, wantsTrace ? 8 : 0)
   const unhandled = (error: unknown) => checker.complain(`unhandled rejection: ${(error as Error)?.stack ?? error}`)
   const listeners = process.listeners('unhandledRejection')
   process.removeAllListeners('unhandledRejection')
   process.on('unhandledRejection', unhandled)
   try {
-    await simulation.run(folders)
+    await simulation.run(ownServers)
+    await turn()
   } catch (error) {
     checker.complain((error as Error).stack ?? String(error))
   } finally {
