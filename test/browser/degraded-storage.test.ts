@@ -1,6 +1,6 @@
 /** Storage that is missing, hangs, is full, is cleared, or holds nonsense: a page goes on or says why not, and no id comes twice. */
 import { describe, expect, test } from 'vitest'
-import { openBrowser } from './browser.js'
+import { leave, openBrowser } from './browser.js'
 import { testedEngines } from './engines.js'
 import { expectDistinct, nextIds, status } from './ids.js'
 import { openSite } from './site.js'
@@ -20,14 +20,12 @@ describe.each(testedEngines())('in $title', ({ name }) => {
   test('without IndexedDB ids live in memory, the status says so, and everything goes back when the page goes', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
-    // Firefox sends little for the last tab of a site.
-    await (await browser.newPage()).goto(site.url({ name: 'other' }))
     const page = await browser.newPage()
     await page.goto(site.url({}, { beforePage: withoutIndexedDb, beforeWorker: withoutIndexedDb }))
     const made = await page.evaluate(nextIds, 5)
     expectDistinct(made)
     expect((await page.evaluate(status)).storage).toBe('memory')
-    await page.close()
+    await leave(page, name, site.url({ name: 'elsewhere' }))
     await expect.poll(() => site.server.outstanding('orders'), { timeout: 20_000 }).toBe(5)
   })
 

@@ -1,6 +1,6 @@
 /** Pages that are hidden, left, come back, are duplicated or closed: what they held goes on elsewhere, once. */
 import { describe, expect, test } from 'vitest'
-import { openBrowser } from './browser.js'
+import { leave, openBrowser } from './browser.js'
 import { testedEngines } from './engines.js'
 import { expectDistinct, isAllOffered, nextId, nextIds, numberOf } from './ids.js'
 import { openSite, type Site } from './site.js'
@@ -90,13 +90,12 @@ describe.each(testedEngines())('in $title', ({ name }) => {
   test('a page that keeps nothing and is closed after one id leaves the server at that id', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
-    await (await browser.newPage()).goto(site.url(ELSEWHERE))
     const page = await browser.newPage()
     await page.goto(site.url(KEEP_NOTHING))
     expect(await page.evaluate(nextId)).toBe('orders/1-A')
     // Resolves when everything is set aside, and the page knows.
     await page.evaluate(() => window.hilo.reserve('orders', 0))
-    await page.close()
+    await leave(page, name, site.url(ELSEWHERE))
     await expect.poll(() => site.server.max('orders'), { timeout: 20_000 }).toBe(1)
   })
 
