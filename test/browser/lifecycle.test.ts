@@ -130,7 +130,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     await page.goto(site.url(KEEP_NOTHING))
     const made = await page.evaluate(nextIds, 5)
     await site.server.stop()
-    await page.close()
+    await leave(page, name, site.url(ELSEWHERE))
     await expect.poll(() => returns(site), { timeout: 20_000 }).toBeGreaterThan(0)
     await site.server.start()
 
