@@ -1,7 +1,8 @@
 /** The browsers the tests can run in, and where each is on this machine. Chromium is needed; the others are used where they are installed. */
-import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { chromium } from 'playwright-core'
+import { isExecutable } from '../support/programs.js'
 
 export type EngineName = 'chromium' | 'firefox' | 'webkit'
 
@@ -71,15 +72,6 @@ export function enginePath(name: EngineName): string {
 function onPath(...names: string[]): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter)
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** WebKitGTK's own small browser is in no folder of PATH. */

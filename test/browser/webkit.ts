@@ -1,6 +1,5 @@
-/** WebKitGTK's own small browser under a virtual display: driven over classic WebDriver, where it keeps nothing on disk, or by pages that do what they are told. */
-import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from '../support/free-port.js'
 import type { LaunchedBrowser, TestPage } from './browser.js'
 import { enginePath, miniBrowser } from './engines.js'
 import { start } from './process.js'
@@ -95,16 +94,4 @@ function quietDesktop(home: string): NodeJS.ProcessEnv {
     WEBKIT_DISABLE_COMPOSITING_MODE: '1',
     WEBKIT_DISABLE_DMABUF_RENDERER: '1',
   }
-}
-
-/** The driver cannot choose a port by itself. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-      .once('error', reject)
-      .listen(0, '127.0.0.1', () => {
-        const address = server.address()
-        server.close(() => (typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port'))))
-      })
-  })
 }

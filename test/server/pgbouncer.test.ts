@@ -6,11 +6,12 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { openLedger } from '../../src/server/index.js'
+import { freePort } from '../support/free-port.js'
 import { pgbouncer, unless } from '../support/programs.js'
 import { newFolder } from './folders.js'
 import { describeLedger } from './ledger-contract.js'
 import { newDatabase } from './postgres.js'
-import { freePort, ownerOf, runSql } from './postgres-cluster.js'
+import { ownerOf, runSql } from './postgres-cluster.js'
 
 const closing: (() => Promise<unknown>)[] = []
 

@@ -35,7 +35,7 @@ export const PROGRAMS = [nginx, caddy, lighttpd, pgbouncer]
 /** A test's title says what it is left out for. */
 export const unless = ({ title, find }: Program): string => (find() ? '' : ` (left out: ${title} is not installed)`)
 
-function isExecutable(path: string): boolean {
+export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)
     return true

@@ -1,8 +1,9 @@
 /** A server that is a program of its own, started on a free port. Nothing of it outlives the test. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { onTestFinished, vi } from 'vitest'
+import { freePort } from './free-port.js'
 import type { Program } from './programs.js'
 
 /**
@@ -29,13 +30,4 @@ export async function runProgram({ title, find }: Program, configure: (port: num
     })
   await vi.waitFor(isListening, { timeout: 30_000, interval: 50 })
   return `http://127.0.0.1:${port}`
-}
-
-async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const { port } = listener.address() as { port: number }
-  listener.close()
-  await once(listener, 'close')
-  return port
 }
