@@ -12,6 +12,8 @@ const PREFS: Record<string, boolean | number | string> = {
   'app.update.disabledForTesting': true,
   'app.normandy.enabled': false,
   'browser.aboutwelcome.enabled': false,
+  // It would load pages once more, unseen and in a container of their own, for pictures of them: as another device of theirs.
+  'browser.pagethumbnails.capturing_disabled': true,
   'browser.safebrowsing.malware.enabled': false,
   'browser.safebrowsing.phishing.enabled': false,
   'browser.sessionstore.resume_from_crash': false,

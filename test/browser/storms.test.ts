@@ -1,6 +1,6 @@
 /** Many pages, many reloads and several devices at once: every id is another one, and what is lost on the way is counted. */
 import { describe, expect, test } from 'vitest'
-import { openBrowser, openLastingBrowser, type TestPage } from './browser.js'
+import { leave, openBrowser, openLastingBrowser, type TestPage } from './browser.js'
 import { testedEngines } from './engines.js'
 import { available, expectDistinct, nextId, numberOf } from './ids.js'
 import { openSite, type Site } from './site.js'
@@ -65,7 +65,7 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     expectDistinct(made)
 
     // What the others leave behind is at hand again with the next page's first id.
-    for (const page of pages.slice(1)) await page.close()
+    for (const page of pages.slice(1)) await leave(page, name, 'about:blank')
     await pages[0]!.reload()
     made.push(await pages[0]!.evaluate(nextId))
     const gaps = () => gapsOf(site, made, pages.slice(0, 1))
