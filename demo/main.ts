@@ -44,9 +44,12 @@ async function start(): Promise<void> {
   const bar = new StatusBar(hilo, connection, sync)
   const scoreboard = new Scoreboard()
   const form = new OrderForm(desk, hilo, connection, made)
-  const editor = new OrderEditor(async (key, lines) => {
-    await desk.edit(key, lines)
-    made()
+  const editor = new OrderEditor({
+    async save(key, lines) {
+      await desk.edit(key, lines)
+      made()
+    },
+    closed: (key) => list.focus(key, 'edit'),
   })
   const list = new OrderList({
     showMore() {

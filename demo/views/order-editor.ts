@@ -3,13 +3,19 @@ import { CATALOGUE } from '../catalogue.js'
 import type { Line, Order } from '../records.js'
 import { el, idText, money, must } from './dom.js'
 
+export interface EditorActions {
+  save(key: string, lines: Line[]): Promise<void>
+  /** Saved or not. The button that opened the dialog may be gone, its row having been drawn anew. */
+  closed(key: string): void
+}
+
 export class OrderEditor {
   readonly #dialog = must<HTMLDialogElement>('#editor')
   readonly #form = must<HTMLFormElement>('form', this.#dialog)
   readonly #lines = must('#editor-lines')
   #order: Order | undefined
 
-  constructor(save: (key: string, lines: Line[]) => Promise<void>) {
+  constructor({ save, closed }: EditorActions) {
     must('#editor-add').addEventListener('click', () => {
       this.#addLine({ ...CATALOGUE[0]!, quantity: 1 })
         .querySelector('select')!
@@ -27,6 +33,7 @@ export class OrderEditor {
       await save(this.#order!.key, this.#read())
       this.#dialog.close()
     })
+    this.#dialog.addEventListener('close', () => closed(this.#order!.key))
   }
 
   open(order: Order): void {

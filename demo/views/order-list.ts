@@ -76,6 +76,13 @@ export class OrderList {
     this.#isFirst = false
   }
 
+  /** Puts the focus on a button of this order, or on another one of its row when there is none of that name any more. */
+  focus(key: string, name: string): void {
+    const row = this.#rows.get(key)?.row
+    const button = row?.querySelector<HTMLButtonElement>(`[name="${name}"]`) ?? row?.querySelector('button')
+    button?.focus()
+  }
+
   #row(order: Kept<Order>, customer: string): HTMLLIElement {
     const known = this.#rows.get(order.key)
     const stamp = JSON.stringify([order, customer])
@@ -86,8 +93,8 @@ export class OrderList {
     // Whoever was on one of its buttons stays there.
     const focused = known?.row.contains(document.activeElement) ? (document.activeElement as HTMLButtonElement).name : ''
     known?.row.replaceWith(row)
-    if (focused) row.querySelector<HTMLButtonElement>(`[name="${focused}"]`)?.focus()
     this.#rows.set(order.key, { row, stamp })
+    if (focused) this.focus(order.key, focused)
     return row
   }
 }

@@ -336,17 +336,61 @@ test.each([
   await page.waitForSelector('#editor', { state: 'hidden' })
 })
 
-test('the dialog gives the focus back to the button that opened it, though its row was drawn anew', async () => {
-  const { page } = await openDesk()
+/** Of the order whose button has the focus. */
+const focused = (page: Page) =>
+  page.evaluate(() => `${document.activeElement?.getAttribute('name')} of ${document.activeElement?.closest('li')?.dataset.id}`)
+
+/** Resolves once another row stands for this order. */
+async function drawnAnew(page: Page, id: string, cause: () => Promise<unknown>): Promise<void> {
+  const row = await page.waitForSelector(`.order[data-id="${id}"]`)
+  await cause()
+  await page.waitForFunction((old) => !old.isConnected, row)
+}
+
+test('the dialog gives the focus back to the button that opened it, though its row was drawn anew behind it', async () => {
+  const { page, context, url } = await openDesk()
   await create(page, 'Harbour Café')
   await seen(page, 'orders/1-A', 'sent')
-  await page.focus('.order button[name="edit"]')
+  const colleague = await openTab(context, url)
+  const editElsewhere = async (quantity: string) => {
+    await colleague.click('.order button[name="edit"]')
+    await colleague.fill('.line input', quantity)
+    await colleague.keyboard.press('Enter')
+    await page.waitForSelector(`.order-lines:has-text("${quantity} ×")`)
+  }
+  for (const [key, quantity] of [
+    ['Escape', '3'],
+    ['Enter', '4'],
+  ] as const) {
+    await page.focus('.order button[name="edit"]')
+    await page.keyboard.press('Enter')
+    await drawnAnew(page, 'orders/1-A', () => editElsewhere(quantity))
+    await page.press('.line input', key)
+    await page.waitForSelector('#editor', { state: 'hidden' })
+    await expect.poll(() => focused(page)).toBe('edit of orders/1-A')
+  }
+})
+
+test('a button keeps the focus that the dialog gave back, though its row is drawn anew afterwards', async () => {
+  const { page, context } = await openDesk()
+  await create(page, 'Harbour Café')
+  await create(page, 'North Market')
+  await seen(page, 'orders/2-A', 'sent')
+  let letThrough = () => {}
+  const held = new Promise<void>((resolve) => (letThrough = resolve))
+  await context.route('**/api/orders', async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.focus('.order[data-id="orders/1-A"] button[name="edit"]')
   await page.keyboard.press('Enter')
   await page.fill('.line input', '4')
   await page.keyboard.press('Enter')
-  await page.waitForSelector('.order-lines:has-text("4 ×")')
+  await seen(page, 'orders/1-A', 'waiting')
+  await expect.poll(() => focused(page)).toBe('edit of orders/1-A')
+  await drawnAnew(page, 'orders/1-A', async () => letThrough())
   await seen(page, 'orders/1-A', 'sent')
-  expect(await page.evaluate(() => (document.activeElement as HTMLButtonElement).name)).toBe('edit')
+  expect(await focused(page)).toBe('edit of orders/1-A')
 })
 
 test.each([360, 768, 1280])('nothing is cut off or moves sideways at %i pixels', async (width) => {
