@@ -54,7 +54,7 @@ export class CheckIns {
 
   /** Does something that a check-in must not overlap: a give-back under a token that is being swapped would be ignored. */
   async apart<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#flight) await this.#flight
+    await this.idle()
     const done = work()
     this.#flight = done.then(
       () => {},
@@ -65,6 +65,11 @@ export class CheckIns {
     } finally {
       this.#flight = undefined
     }
+  }
+
+  /** Resolves when none is under way. */
+  async idle(): Promise<void> {
+    while (this.#flight) await this.#flight
   }
 
   stop(): void {

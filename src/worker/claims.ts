@@ -61,7 +61,7 @@ export class Claims {
   }
 
   askInBackground(want: number): void {
-    if (this.isUnderWay || !this.#session.isOnline()) return
+    if (this.isUnderWay || this.#isStopped || !this.#session.isOnline()) return
     this.ask(want).then(this.#changed)
     this.#changed()
   }

@@ -29,7 +29,10 @@ export class OwnedCollection {
   readonly #checkIns: CheckIns
   /** Everything was given back; nothing is claimed until somebody asks for ids again. */
   #isReleased = false
+  #hasCalled = false
   #cancelBurial: (() => void) | undefined
+  /** Resolves when it is known which of the device's pages live. */
+  #rollCall: Promise<void> | undefined
   /** What a status shows of the last state seen. Never used to decide who owns a number. */
   #seen: Seen
   /** Offered numbers of a storage that nobody else can see: all that is free is offered there, and is no less at hand. */
@@ -64,9 +67,11 @@ export class OwnedCollection {
         return [next, { ...answer, pages: pagesOf(next) }]
       })
       if (request.want > 0) this.#isReleased = false
-      this.#topUp(request.want - total(given.leases.map(({ range }) => range)))
+      const unmet = request.want - total(given.leases.map(({ range }) => range))
+      if (unmet > 0) this.#topUp(unmet)
       this.#checkIns.start()
-      this.#missPages(pages)
+      this.#missPages(pages, request.page)
+      if (unmet <= 0) this.#topUpInAdvance()
       return given
     })
   }
@@ -143,8 +148,8 @@ export class OwnedCollection {
   /** Connectivity may be back: try what waits. */
   hurry(): void {
     this.#claims.resume()
-    this.#topUp()
     this.#checkIns.hurry()
+    this.#topUpInAdvance()
     this.#tell()
   }
 
@@ -188,6 +193,13 @@ export class OwnedCollection {
       this.#claims.askInBackground(Math.max(unmet, Math.ceil(reserve / 2)))
   }
 
+  /** Nobody waits: what comes back by a check-in, or from pages that were killed, may be enough. */
+  async #topUpInAdvance(): Promise<void> {
+    await this.#rollCall
+    await this.#checkIns.idle()
+    this.#topUp()
+  }
+
   /** Has the device's other pages park what they can spare. @returns whether there is something to lease now */
   async #gather(): Promise<boolean> {
     const holders = await this.#update((state) => [state, pagesOf(state)])
@@ -200,19 +212,23 @@ export class OwnedCollection {
   }
 
   /** Once: pages that this device thinks live, but that do not answer when they are called, were killed. */
-  #missPages(pages: Set<string>): void {
+  #missPages(pages: Set<string>, own: string): void {
     const { tabs } = this.#session
-    if (this.#cancelBurial || !tabs) return
-    this.#cancelBurial = this.#world.after(ROLL_CALL_MS, () => {
-      const dead = new Set([...pages].filter((each) => !tabs.isAlive(each)))
-      if (dead.size === 0) return
-      this.#update((state) => [bury(state, dead), undefined])
-        .then(() => {
-          this.#tell()
-          this.#checkIns.hurry()
-        })
-        .catch(() => {})
+    if (this.#hasCalled || !tabs) return
+    this.#hasCalled = true
+    pages.delete(own)
+    if (pages.size === 0) return
+    const called = new Promise<void>((resolve) => {
+      this.#cancelBurial = this.#world.after(ROLL_CALL_MS, resolve)
     })
+    this.#rollCall = called.then(() => this.#bury(new Set([...pages].filter((each) => !tabs.isAlive(each))))).catch(() => {})
+  }
+
+  async #bury(dead: Set<string>): Promise<void> {
+    if (dead.size === 0) return
+    await this.#update((state) => [bury(state, dead), undefined])
+    this.#tell()
+    this.#checkIns.hurry()
   }
 
   /** Notes that pages left are settled first; a record that cannot be used is set aside and replaced. */

@@ -21,9 +21,12 @@ describe('inspect', () => {
     const { hilo: other } = shop.open({ reserve: 64 })
     await hilo.nextIds('orders', 3)
     await other.nextId('orders')
-    await quiet()
-    const { segments, ...rest } = await hilo.inspect('orders')
-    expect(rest).toMatchObject({ collection: 'orders', database: 'default', reserve: 64, issued: 0, gaps: { crash: 0 }, isClaiming: false })
+    const { segments, ...rest } = await vi.waitFor(async () => {
+      const inspected = await hilo.inspect('orders')
+      expect(inspected.isClaiming).toBe(false)
+      return inspected
+    })
+    expect(rest).toMatchObject({ collection: 'orders', database: 'default', reserve: 64, issued: 0, gaps: { crash: 0 } })
     const shown = segments.map(({ kind, from, to, isThisPage }) => `${kind} ${from}–${to}${isThisPage ? ' here' : ''}`)
     const [mine, others] = [segments[1]!, segments.find(({ kind, isThisPage }) => kind === 'leased' && !isThisPage)!]
     expect(shown.slice(0, 2)).toEqual(['issued 1–3 here', `leased 4–${mine.to} here`])

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
 import { emptyState } from '../../src/core/state.js'
+import { ROLL_CALL_MS } from '../../src/worker/tabs.js'
 import { range } from '../support/ranges.js'
 import { FakeSource, FakeWorld, flush, lease, must, ownerIn, target } from '../support/world.js'
 
@@ -37,6 +38,32 @@ describe('a page that starts', () => {
     await flush()
     expect(told.at(-1)?.checkedIn).toBe(world.date())
     expect((await lease(owner, 0)).outstanding).toMatchObject([{ range: { token: 'token1' } }])
+  })
+
+  test('claims nothing in advance before it knows what comes back: from the server, or from pages that were killed', async () => {
+    const world = await yesterday()
+    const killed = ownerIn(world).owner
+    must(await killed.claim(target, 300))
+    await lease(killed, 0)
+    await flush()
+    // It was to send back all but the reserve.
+    await lease(killed, 0, { page: 'dead', id: 'dead:0', offer: true })
+    world.source.claims.length = 0
+    const { owner } = ownerIn(world)
+    const { view } = await lease(owner, 30)
+    expect(view.free).toBe(2)
+    await world.pass(ROLL_CALL_MS)
+    await flush()
+    expect((await lease(owner, 0)).view.free).toBeGreaterThan(200)
+    expect(world.source.claims).toEqual([])
+  })
+
+  test('claims in advance when nothing came back', async () => {
+    const world = await yesterday()
+    const { owner } = ownerIn(world)
+    await lease(owner, 30)
+    await flush()
+    expect(world.source.claims).toHaveLength(2)
   })
 
   test('does not check in again when one has just done so', async () => {
