@@ -95,8 +95,8 @@ export class IndexedDbStore implements DeviceStore {
     return this.#db
   }
 
-  #open(): Promise<IDBPDatabase<Schema>> {
-    return openDB<Schema>(this.#name, VERSION, {
+  async #open(): Promise<IDBPDatabase<Schema>> {
+    const db = await openDB<Schema>(this.#name, VERSION, {
       upgrade(db) {
         db.createObjectStore('collections')
         db.createObjectStore(NOTES_STORE)
@@ -112,6 +112,9 @@ export class IndexedDbStore implements DeviceStore {
         this.#db = undefined
       },
     })
+    // WebKit may open it and then run no transaction ever again, because a page reloaded itself in the middle of one.
+    await db.count('collections')
+    return db
   }
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { browserWorld } from '../../src/worker/world.js'
-import { newName, openRaw } from '../support/idb.js'
+import { freezeTransaction, newName, openRaw } from '../support/idb.js'
 import { flush } from '../support/world.js'
 
 afterEach(() => {
@@ -28,6 +28,17 @@ describe('opening the storage', () => {
       throw new DOMException('Not here', 'SecurityError')
     })
     expect(await browserWorld().openStore(newName())).toBeInstanceOf(MemoryStore)
+  })
+
+  test('that opens, but runs no transaction, gives one in memory', async () => {
+    const name = newName()
+    await new IndexedDbStore(name).open()
+    const thaw = await freezeTransaction(name)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const opened = browserWorld().openStore(name)
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(await opened).toBeInstanceOf(MemoryStore)
+    thaw()
   })
 
   test('that belongs to a newer version of the package fails: in memory the same numbers would be made again', async () => {
