@@ -24,7 +24,7 @@ export function identityRoutes(options: CheckedOptions, metrics: Metrics): Hono 
   return new Hono()
     .post('/identity/next', async (c) => {
       const { name, id } = readIdentityQuery(new URL(c.req.url).searchParams)
-      const [outcome] = await combined([{ ...(await keyOf(c, name, 1)), id }])
+      const [outcome] = await combined([{ ...(await keyOf(c, name, 1)), id, at: Date.now() }])
       return c.json({ NewIdentityValue: numberOf(outcome!, name) }, 201)
     })
     .post('/identity/seed', async (c) => {

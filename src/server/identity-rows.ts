@@ -11,6 +11,7 @@ export interface IdentityRow extends IdentityKey {
 export interface IdentityClaimRow extends IdentityKey {
   claim: string
   value: number
+  claimed_at: number
 }
 
 export const newIdentityRow = ({ database, name }: IdentityKey): IdentityRow => ({ database, name, value: 0, peak: 0 })
@@ -32,9 +33,10 @@ export function seeded(row: IdentityRow, { value, isForced }: IdentitySeed, { ma
   return { ...row, value: Math.max(value, isForced ? row.peak : row.value) }
 }
 
-export const toIdentityClaimRow = ({ database, name, id }: IdentityClaim, value: number): IdentityClaimRow => ({
+export const toIdentityClaimRow = ({ database, name, id, at }: IdentityClaim, value: number): IdentityClaimRow => ({
   database,
   name,
   claim: id!,
   value,
+  claimed_at: at,
 })

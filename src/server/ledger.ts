@@ -123,8 +123,10 @@ export interface IdentityKey {
 }
 
 export interface IdentityClaim extends IdentityKey {
-  /** Repeated with the same id, however much later, the claim is answered with the same number. */
+  /** Repeated with the same id, the claim is answered with the same number, until it is pruned. */
   id?: string | undefined
+  /** Milliseconds since the epoch. */
+  at: number
 }
 
 export interface IdentitySeed extends IdentityKey {
@@ -202,8 +204,8 @@ export interface Ledger {
   countFree(): Promise<number>
 
   /**
-   * Forgets what was settled before a time (milliseconds since the epoch): grants that came back whole, returns that will not be repeated
-   * any more, and who holds what was granted. In small steps, so that claims need not wait.
+   * Forgets what was settled before a time (milliseconds since the epoch): grants that came back whole, returns and claims of identities
+   * that will not be repeated any more, and who holds what was granted. In small steps, so that claims need not wait.
    */
   prune(before: number): Promise<void>
 

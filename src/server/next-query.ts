@@ -6,7 +6,7 @@ import { badParameter, badRequest, refused } from './refusal.js'
 export const HILO_DOCUMENT = 'Raven/Hilo/'
 const MAX_DOCUMENT_ID_BYTES = 512
 export const DEFAULT_SEPARATOR = '/'
-/** Kept for good with each number. */
+/** Kept with its number. */
 const MAX_REQUEST_ID_BYTES = 128
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 

@@ -12,7 +12,7 @@ export function migratePostgres(pool: PostgresPool): Promise<string> {
     const [server] = await query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby')
     if (server!.standby)
       throw new Error(
-        'The database is a standby, which cannot grant numbers. Point --database-url at the primary (or at an address that follows it).',
+        'The database is a standby, which cannot grant numbers or move a counter. Point --database-url at the primary (or at an address that follows it).',
       )
     await query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
     // A role without the right to create tables may run on tables that somebody else made.

@@ -74,6 +74,8 @@ export const pruneQueries = (time: '?' | '$1'): readonly string[] => [
     (SELECT database, tag, range_end, range_last FROM hilo_returns WHERE returned_at < ${time} LIMIT ${PRUNE_STEP}) RETURNING tag`,
   `UPDATE hilo_grants SET holder = NULL WHERE id IN
     (SELECT id FROM hilo_grants WHERE holder IS NOT NULL AND granted_at < ${time} LIMIT ${PRUNE_STEP}) RETURNING id`,
+  `DELETE FROM hilo_identity_claims WHERE (database, name, claim) IN
+    (SELECT database, name, claim FROM hilo_identity_claims WHERE claimed_at < ${time} LIMIT ${PRUNE_STEP}) RETURNING name`,
 ]
 
 export const FREE_QUERY = "SELECT free FROM hilo_counters WHERE free <> '[]'"

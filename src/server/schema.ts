@@ -34,6 +34,11 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     `CREATE TABLE hilo_identity_claims (
       database TEXT NOT NULL, name TEXT NOT NULL, claim TEXT NOT NULL, ${NUMBER('value')}, PRIMARY KEY (database, name, claim))`,
   ],
+  [
+    // Those that are there already are as old as this step.
+    `ALTER TABLE hilo_identity_claims ADD COLUMN claimed_at BIGINT NOT NULL DEFAULT ${Date.now()}`,
+    'CREATE INDEX hilo_identity_claims_claimed_at ON hilo_identity_claims (claimed_at)',
+  ],
 ]
 
 /** Created before any migration: `version` of the schema, `secret` of the lease tokens. */

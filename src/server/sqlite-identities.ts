@@ -12,7 +12,7 @@ export function sqliteIdentities(db: Sqlite, limits: LedgerLimits): Pick<Ledger,
      ON CONFLICT (database, name) DO UPDATE SET value = excluded.value, peak = excluded.peak`,
   )
   const answered = prepare<IdentityClaimRow>(db, 'SELECT * FROM hilo_identity_claims WHERE database = ? AND name = ? AND claim = ?')
-  const addClaim = prepare(db, 'INSERT INTO hilo_identity_claims (database, name, claim, value) VALUES (?, ?, ?, ?)')
+  const addClaim = prepare(db, 'INSERT INTO hilo_identity_claims (database, name, claim, value, claimed_at) VALUES (?, ?, ?, ?, ?)')
 
   function change(
     key: IdentityKey,
@@ -27,11 +27,11 @@ export function sqliteIdentities(db: Sqlite, limits: LedgerLimits): Pick<Ledger,
   }
 
   function nextOf(claim: IdentityClaim): IdentityOutcome {
-    const { database, name, id } = claim
+    const { database, name, id, at } = claim
     const known = id === undefined ? undefined : answered(database, name, id)
     if (known) return { value: known.value }
     const outcome = change(claim, advanced)
-    if (id !== undefined && !('refused' in outcome)) addClaim(database, name, id, outcome.value)
+    if (id !== undefined && !('refused' in outcome)) addClaim(database, name, id, outcome.value, at)
     return outcome
   }
 

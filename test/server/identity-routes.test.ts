@@ -1,6 +1,7 @@
 /** Identities over HTTP, as RavenDB answers them. The ledger's own promises are in ledger-identities.ts. */
-import { expect, test } from 'vitest'
-import type { Wanted } from '../../src/server/index.js'
+import { expect, onTestFinished, test } from 'vitest'
+import { openLedger, serve, type Wanted } from '../../src/server/index.js'
+import { newFolder } from './folders.js'
 import { newHandler } from './handlers.js'
 
 const post = { method: 'POST' }
@@ -79,4 +80,17 @@ test('the application is asked, with the name of the identity', async () => {
     { database: 'Shop', tag: 'orders|', count: 1 },
     { database: 'Shop', tag: 'orders|', count: 0 },
   ])
+})
+
+test('a server forgets at its start the requests of more than 30 days ago', async () => {
+  const dataDir = newFolder()
+  const ledger = await openLedger({ dataDir })
+  const ago = (days: number) => Date.now() - days * 86_400_000
+  await ledger.nextIdentities([31, 29].map((days) => ({ database: 'Shop', name: 'orders|', id: `${days} days`, at: ago(days) })))
+  await ledger.close()
+  const server = await serve({ port: 0, dataDir })
+  onTestFinished(() => server.close())
+  const ask = async (id: string) => (await (await fetch(`${server.url}${next}orders&raft-request-id=${id}`, post)).json()) as object
+  await expect.poll(() => ask('31 days')).toEqual({ NewIdentityValue: 3 })
+  expect(await ask('29 days')).toEqual({ NewIdentityValue: 2 })
 })

@@ -28,6 +28,11 @@ export interface Bench {
 export type Promises = (title: string, body: (bench: Bench) => Promise<void>) => void
 
 export const AT = Date.UTC(2026, 10, 21)
+export const DAY_MS = 86_400_000
+/** Takes a ledger's tables back to version 2. */
+export const WITHOUT_CLAIMED_AT = `
+  DROP INDEX hilo_identity_claims_claimed_at; ALTER TABLE hilo_identity_claims DROP COLUMN claimed_at;
+  UPDATE hilo_meta SET value = '2' WHERE key = 'version'`
 export const LIMITS = { collections: 50, maxJump: 10_000 }
 let lastId = 0
 

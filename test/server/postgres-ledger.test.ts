@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { openLedger } from '../../src/server/index.js'
+import { DAY_MS, newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
 import { newDatabase } from './postgres.js'
 import { runSql } from './postgres-cluster.js'
@@ -71,6 +72,21 @@ test('a database that a newer version has upgraded is left alone', async () => {
   await (await openLedger({ databaseUrl })).close()
   await runSql(databaseUrl, "UPDATE hilo_meta SET value = '99' WHERE key = 'version'")
   await expect(openLedger({ databaseUrl })).rejects.toThrow('A newer offline-hilo has upgraded it')
+})
+
+test('claims of identities from a version that kept them for good are as old as the upgrade', async () => {
+  const databaseUrl = await newDatabase()
+  const claim = { database: 'Shop', name: 'invoices|', id: newId(), at: 0 }
+  const first = await openLedger({ databaseUrl })
+  expect(await first.nextIdentities([claim])).toEqual([{ value: 1 }])
+  await first.close()
+  await runSql(databaseUrl, WITHOUT_CLAIMED_AT)
+  const ledger = await openLedger({ databaseUrl })
+  await ledger.prune(Date.now() - DAY_MS)
+  expect(await ledger.nextIdentities([claim])).toEqual([{ value: 1 }])
+  await ledger.prune(Date.now() + DAY_MS)
+  expect(await ledger.nextIdentities([claim])).toEqual([{ value: 2 }])
+  await ledger.close()
 })
 
 test('a database that cannot be reached is reported as unavailable', async () => {

@@ -4,7 +4,7 @@ import Database from 'libsql'
 import { expect, test } from 'vitest'
 import { openLedger } from '../../src/server/index.js'
 import { newFolder } from './folders.js'
-import { grantOf, newId } from './ledger-bench.js'
+import { DAY_MS, grantOf, newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
 
 describeLedger('SQLite ledger', async () => {
@@ -32,6 +32,23 @@ test('a file that a newer version has upgraded is left alone', async () => {
   db.exec("UPDATE hilo_meta SET value = '99' WHERE key = 'version'")
   db.close()
   await expect(openLedger({ dataDir })).rejects.toThrow('A newer offline-hilo has upgraded it')
+})
+
+test('claims of identities from a version that kept them for good are as old as the upgrade', async () => {
+  const dataDir = newFolder()
+  const claim = { database: 'Shop', name: 'invoices|', id: newId(), at: 0 }
+  const first = await openLedger({ dataDir })
+  expect(await first.nextIdentities([claim])).toEqual([{ value: 1 }])
+  await first.close()
+  const db = new Database(join(dataDir, 'hilo.db'))
+  db.exec(WITHOUT_CLAIMED_AT)
+  db.close()
+  const ledger = await openLedger({ dataDir })
+  await ledger.prune(Date.now() - DAY_MS)
+  expect(await ledger.nextIdentities([claim])).toEqual([{ value: 1 }])
+  await ledger.prune(Date.now() + DAY_MS)
+  expect(await ledger.nextIdentities([claim])).toEqual([{ value: 2 }])
+  await ledger.close()
 })
 
 test('of a holder a digest is kept, while it holds something', async () => {
