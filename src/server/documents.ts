@@ -53,7 +53,7 @@ export function documentRoutes(options: CheckedOptions): Hono {
     )
     for (const { tag } of marks) await authorize(c, options, { database, tag, count: 0 })
     const outcome = await ledger.write(marks)
-    if ('refused' in outcome) throw writeRefused(outcome)
+    if ('refused' in outcome) throw writeRefused(outcome, c.req.header('If-None-Match') === undefined ? 409 : 412)
     return outcome.map((mark) => changeVector(database, mark))
   }
 
@@ -70,7 +70,7 @@ export function documentRoutes(options: CheckedOptions): Hono {
       const id = c.req.query('id') ?? ''
       const body = hiloDocument.safeParse(await c.req.json().catch(() => undefined))
       if (!body.success) throw badRequest('A HiLo document is JSON {"Max": n}, with a whole number from 0 to 2^53-1.')
-      const [vector] = await write(c, [{ id, max: body.data.Max, expected: c.req.header('If-Match') }])
+      const [vector] = await write(c, [{ id, max: body.data.Max, expected: expectedBy(c) }])
       return c.json({ Id: id, ChangeVector: vector }, 201)
     })
     .delete('/docs', async (c) => {
@@ -108,6 +108,17 @@ function tagOf(id: string): string {
 /** What RavenDB ends a change vector with: which database it speaks of. */
 const databaseId = (database: string): string => createHash('sha256').update(database.toLowerCase()).digest('base64').slice(0, 22)
 
+/** What a write must find, as `versionOf` reads it. RavenDB asks by `If-Match`, HTTP for a document that is not there by `If-None-Match: *`. */
+function expectedBy(c: Context): string | undefined {
+  const [match, noneMatch] = [c.req.header('If-Match'), c.req.header('If-None-Match')]
+  if (noneMatch === undefined) return match
+  if (noneMatch !== '*' || match !== undefined)
+    throw badRequest(
+      'A write has If-Match with a change vector, or If-None-Match: * for a document that is not there yet. Nothing was written.',
+    )
+  return ''
+}
+
 /** @param expected a change vector, quoted or not; empty: there must be no document; absent: any */
 function versionOf(expected: string | null | undefined, database: string): number | undefined {
   if (expected === undefined || expected === null) return undefined
@@ -117,12 +128,13 @@ function versionOf(expected: string | null | undefined, database: string): numbe
   return id === databaseId(database) ? Number(version) : NEVER
 }
 
-function writeRefused({ refused: why, write, mark }: MarkRefusal): Refusal {
+/** @param conflict the status when the condition does not hold: RavenDB's, or HTTP's */
+function writeRefused({ refused: why, write, mark }: MarkRefusal, conflict: 409 | 412): Refusal {
   const document = HILO_DOCUMENT + write.tag
   switch (why) {
     case 'conflict':
       return new Refusal(
-        409,
+        conflict,
         'Raven.Client.Exceptions.ConcurrencyException',
         `Document ${document} has changed: it is at {"Max": ${mark.max}} now. Read it again, then write.`,
       )

@@ -45,7 +45,7 @@ export function createHiloHandler(options: HandlerOptions): (request: Request) =
   const withCors = cors({
     origin: origins,
     allowMethods: ['GET', 'PUT', 'POST', 'DELETE'],
-    allowHeaders: ['Content-Type', 'Authorization', 'If-Match'],
+    allowHeaders: ['Content-Type', 'Authorization', 'If-Match', 'If-None-Match'],
     exposeHeaders: ['Retry-After'],
     credentials: true,
     maxAge: PREFLIGHT_SECONDS,

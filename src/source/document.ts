@@ -13,7 +13,8 @@ import { type GetHeaders, granted, refusal, unreachable, within } from './http.j
 export interface DocumentOptions {
   /**
    * Where a collection's document is: `{collection}` and `{database}` are filled in. Of a server that speaks RavenDB's protocol:
-   * `/databases/{database}/docs?id=Raven/Hilo/{collection}`; then `Raven/ServerPrefixForHilo` is read in the same request.
+   * `/databases/{database}/docs?id=Raven/Hilo/{collection}`; of RavenDB 2 and 3: `/databases/{database}/docs/Raven/Hilo/{collection}`.
+   * Then `Raven/ServerPrefixForHilo` is read in the same breath.
    */
   url: string
   /** The least numbers to take at once. Default 32; more when they go fast, or when many devices move the document. */
@@ -31,13 +32,28 @@ interface Found {
   /** What a write has to name; undefined: there is no document yet. */
   version: string | undefined
   serverPrefix: string
-  /** Is it wrapped as RavenDB 4 and later wrap it? */
-  isWrapped: boolean
+}
+
+/** How a kind of store is asked to write only if. */
+interface Conditions {
+  /** There is no document yet. */
+  isNew: Record<string, string>
+  /** Its version is one that it never has. */
+  never: Record<string, string>
 }
 
 const PREFIX_DOCUMENT = 'Raven/ServerPrefixForHilo'
-/** The document's version never is. */
-const NO_VERSION = '"offline-hilo-probe"'
+/** RavenDB 4 and later, and this package's server: documents are wrapped, and an empty version is that of none. */
+const RAVEN = /[?&]id=Raven(\/|%2F)Hilo(\/|%2F)/i
+/** RavenDB 2 and 3: an address per document; a version is a GUID, and only zeros that of none. */
+const OLD_RAVEN = /\/docs\/Raven\/Hilo\/[^?]*/i
+const NEVER = { 'If-Match': '"offline-hilo-probe"' }
+const OF_RAVEN: Conditions = { isNew: { 'If-Match': '""' }, never: NEVER }
+const OF_OLD_RAVEN: Conditions = {
+  isNew: { 'If-None-Match': '00000000-0000-0000-0000-000000000000' },
+  never: { 'If-Match': 'ffffffff-ffff-ffff-ffff-ffffffffffff' },
+}
+const OF_OTHERS: Conditions = { isNew: { 'If-None-Match': '*' }, never: NEVER }
 /** A store that ignores the condition writes the probe: far above anything that others write meanwhile, so that it makes a gap, not a duplicate. */
 const PROBE_JUMP = 1_000_000
 /** Pauses after a lost race start here and double, each shortened at random, so that devices do not meet again. */
@@ -68,17 +84,27 @@ export function documentSource({ url, capacity: least = MIN_CAPACITY, headers = 
   }
 
   async function read(address: string, signal: AbortSignal): Promise<Found> {
-    const isRaven = /[?&]id=Raven\/Hilo\//i.test(address)
-    const response = await request(isRaven ? `${address}&id=${PREFIX_DOCUMENT}` : address, { signal })
+    const [response, serverPrefix] = await Promise.all([
+      request(RAVEN.test(address) ? `${address}&id=${PREFIX_DOCUMENT}` : address, { signal }),
+      OLD_RAVEN.test(address) ? readPrefix(address.replace(OLD_RAVEN, `/docs/${PREFIX_DOCUMENT}`), signal) : '',
+    ])
     const body = await response.text()
-    if (response.status === 404) return { content: { Max: 0 }, version: undefined, serverPrefix: '', isWrapped: false }
+    if (response.status === 404) return { content: { Max: 0 }, version: undefined, serverPrefix }
     if (!response.ok) throw refusal(response, body, address)
-    const found = unwrap(parse(body, address), response.headers.get('ETag'))
+    const found = unwrap(parse(body, address), response.headers.get('ETag'), serverPrefix)
     const { Max } = found.content
     if (!Number.isSafeInteger(Max) || Max < 0) throw unsound(address, `it is no document {"Max": n}: ${body.slice(0, 120)}`)
     if (found.version === '') throw unsound(address, 'it has no ETag. Of another origin it has to say Access-Control-Expose-Headers: ETag')
     if (found.version?.startsWith('W/')) throw unsound(address, 'its ETag is weak, and no write can name it. Switch compression off there')
     return found
+  }
+
+  async function readPrefix(address: string, signal: AbortSignal): Promise<string> {
+    const response = await request(address, { signal })
+    const body = await response.text()
+    if (response.status === 404) return ''
+    if (!response.ok) throw refusal(response, body, address)
+    return textOf(parse(body, address).ServerPrefix)
   }
 
   /** @returns 0 when it was written, or the status that says that the condition did not hold */
@@ -107,11 +133,12 @@ export function documentSource({ url, capacity: least = MIN_CAPACITY, headers = 
 
   async function take(target: Target, claim: Claim, signal: AbortSignal): Promise<Grant> {
     const address = fill(url, target)
+    const { isNew, never } = RAVEN.test(address) ? OF_RAVEN : OLD_RAVEN.test(address) ? OF_OLD_RAVEN : OF_OTHERS
     const age = parseServerTime(claim.lastRangeAt ?? '')
     const size = Math.max(least, capacity(claim.lastBatchSize, age === undefined ? undefined : Date.now() - age))
     for (let lost = 0; ; lost++) {
       const found = await read(address, signal)
-      const { content, version, serverPrefix, isWrapped } = found
+      const { content, version, serverPrefix } = found
       const from = Math.max(content.Max, claim.lastMax) + 1
       const to = from + Math.min(size * Math.min(2 ** lost, MAX_GROWTH), MAX_DOUBLED_CAPACITY) - 1
       if (!Number.isSafeInteger(to))
@@ -119,9 +146,8 @@ export function documentSource({ url, capacity: least = MIN_CAPACITY, headers = 
           'unsafe-range',
           `${address} is at ${content.Max}: its numbers pass 2^53−1, and none was taken. Go on under a new name.`,
         )
-      const isNew = isWrapped ? { 'If-Match': '""' } : { 'If-None-Match': '*' }
       if (version !== undefined && !proven.has(address)) {
-        await prove(address, found, { 'If-Match': NO_VERSION }, signal)
+        await prove(address, found, never, signal)
         proven.add(address)
       }
       const status = await write(address, { ...content, Max: to }, version === undefined ? isNew : { 'If-Match': version }, signal)
@@ -161,17 +187,16 @@ const fill = (url: string, { tag, database }: Target): string =>
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-function unwrap(body: Record<string, unknown>, etag: string | null): Found {
+function unwrap(body: Record<string, unknown>, etag: string | null, serverPrefix: string): Found {
   const { Results } = body
   if (!Array.isArray(Results))
-    return { content: body as never, version: etag ?? '', serverPrefix: textOf(body.ServerPrefix), isWrapped: false }
+    return { content: body as never, version: etag ?? '', serverPrefix: serverPrefix || textOf(body.ServerPrefix) }
   const [document, prefix] = Results as (Record<string, unknown> | null)[]
   const { '@change-vector': vector, '@collection': collection = '@hilo' } = Object(document?.['@metadata'])
   return {
     content: { Max: 0, ...document, '@metadata': { '@collection': collection } } as Found['content'],
     version: document ? (typeof vector === 'string' ? `"${vector}"` : '') : undefined,
     serverPrefix: textOf(prefix?.ServerPrefix),
-    isWrapped: true,
   }
 }
 

@@ -92,7 +92,7 @@ const request = fc.record({
   query,
   body: json,
   headers: fc.dictionary(
-    fc.constantFrom('Origin', 'Host', 'If-Match', 'Content-Type', 'Sec-Fetch-Site', 'Authorization'),
+    fc.constantFrom('Origin', 'Host', 'If-Match', 'If-None-Match', 'Content-Type', 'Sec-Fetch-Site', 'Authorization'),
     fc.string({ unit: 'grapheme-ascii' }).map((text) => text.trim()),
   ),
 })

@@ -78,6 +78,7 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
   ['readDocuments', 404, shop('/docs?id=Raven/Hilo/nothing')],
   ['writeDocument', 201, shop('/docs?id=Raven/Hilo/old'), json({ Max: 5 }, 'PUT')],
   ['writeDocument', 409, shop('/docs?id=Raven/Hilo/old'), { ...json({ Max: 6 }, 'PUT'), headers: { 'If-Match': '' } }],
+  ['writeDocument', 412, shop('/docs?id=Raven/Hilo/old'), { ...json({ Max: 6 }, 'PUT'), headers: { 'If-None-Match': '*' } }],
   ['deleteDocument', 204, shop('/docs?id=Raven/Hilo/old'), { method: 'DELETE' }],
   [
     'writeDocuments',

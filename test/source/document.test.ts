@@ -197,6 +197,95 @@ describe('a store', () => {
   })
 })
 
+/**
+ * RavenDB 2 and 3, as they answer: each document at its own address, and one header or the other with the GUID that the document must have,
+ * of which only zeros mean that there is none. Anything else in them is an error.
+ */
+class OldRaven {
+  readonly origin = 'https://raven.example.com'
+  documents = new Map<string, { content: string; etag: string }>()
+  isQuoting = true
+  refuses = ''
+  #writes = 0
+
+  store = (id: string, content: object): void => {
+    this.documents.set(id, {
+      content: JSON.stringify(content),
+      etag: `01000000-0000-0001-0000-${String(++this.#writes).padStart(12, '0')}`,
+    })
+  }
+  max = () => JSON.parse(this.documents.get('Raven/Hilo/orders')!.content).Max
+  source = (options: Partial<DocumentOptions> = {}) =>
+    documentSource({ url: `${this.origin}/databases/{database}/docs/Raven/Hilo/{collection}`, fetch: this.fetch, ...options })
+
+  fetch = async (address: string, { method = 'GET', headers, body }: RequestInit): Promise<Response> => {
+    const [, id] = /^\/databases\/Shop\/docs\/(.*)$/.exec(new URL(address).pathname) ?? []
+    if (id === undefined) throw new Error(`Nobody asks for ${address}.`)
+    if (id === this.refuses) return new Response('', { status: 503 })
+    const stored = this.documents.get(id)
+    if (method === 'GET') {
+      const quote = this.isQuoting ? '"' : ''
+      return stored ? new Response(stored.content, { headers: { ETag: quote + stored.etag + quote } }) : new Response('', { status: 404 })
+    }
+    const given = new Headers(headers)
+    const condition = (given.get('If-None-Match') ?? given.get('If-Match'))?.replace(this.isQuoting ? /^"(.*)"$/ : /^$/, '$1')
+    if (condition === undefined || !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(condition)) return new Response('', { status: 400 })
+    const actual = stored?.etag ?? '00000000-0000-0000-0000-000000000000'
+    if (condition !== actual) return Response.json({ ActualETag: actual, ExpectedETag: condition, Error: 'PUT attempted' }, { status: 409 })
+    this.store(id, JSON.parse(String(body)))
+    return Response.json({ Key: id, ETag: this.documents.get(id)!.etag }, { status: 201 })
+  }
+}
+
+describe.each([
+  ['3', true],
+  ['2', false],
+])('RavenDB %s', (_, isQuoting) => {
+  const newRaven = () => Object.assign(new OldRaven(), { isQuoting })
+  const rangeFrom = async (source: ReturnType<typeof documentSource>) => {
+    const answer = await source.claim(target, claimOf(), LONG)
+    if ('failure' in answer) throw new Error(answer.failure.message)
+    return answer.grant.range
+  }
+
+  test('its document is made, moved, and never moved by two at once', async () => {
+    const raven = newRaven()
+    expect(await rangeFrom(raven.source())).toEqual({ from: 1, to: 32, prefix: 'orders/', serverTag: '' })
+    const sources = Array.from({ length: 4 }, () => raven.source())
+    const ranges = (await Promise.all(sources.flatMap((source) => [1, 2, 3].map(() => rangeFrom(source))))).sort((a, b) => a.from - b.from)
+    for (const [i, { from }] of ranges.entries()) expect(from).toBe(i === 0 ? 33 : ranges[i - 1]!.to + 1)
+    expect(raven.max()).toBe(ranges.at(-1)!.to)
+  })
+
+  test('two that make the document at once get different numbers', async () => {
+    const raven = newRaven()
+    const ranges = await Promise.all([rangeFrom(raven.source()), rangeFrom(raven.source())])
+    const [first, second] = ranges.sort((a, b) => a.from - b.from)
+    expect(second!.from).toBe(first!.to + 1)
+  })
+
+  test('goes on where its own clients left the document, and they where it left it', async () => {
+    const raven = newRaven()
+    raven.store('Raven/Hilo/orders', { Max: 96 })
+    expect(await rangeFrom(raven.source())).toMatchObject({ from: 97, to: 128 })
+    expect(raven.max()).toBe(128)
+  })
+
+  test('its server prefix is read in the same breath: orders/NorthServer/1', async () => {
+    const raven = newRaven()
+    raven.store('Raven/ServerPrefixForHilo', { ServerPrefix: 'NorthServer/' })
+    expect(await rangeFrom(raven.source())).toMatchObject({ from: 1, prefix: 'orders/NorthServer/' })
+    expect(await rangeFrom(raven.source())).toMatchObject({ from: 33, prefix: 'orders/NorthServer/' })
+  })
+
+  test('a prefix that cannot be read is not taken for none: the ids would be the other servers’', async () => {
+    const raven = newRaven()
+    raven.refuses = 'Raven/ServerPrefixForHilo'
+    expect(await raven.source().claim(target, claimOf(), LONG)).toMatchObject({ failure: { code: 'server-refused', status: 503 } })
+    expect(raven.documents.size).toBe(0)
+  })
+})
+
 test('addresses are filled in, and every request carries the headers', async () => {
   const store = new Store()
   let token = 0
