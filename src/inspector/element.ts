@@ -39,7 +39,11 @@ export class HiloInspector extends Base {
   readonly #network = h('dd')
   readonly #storage = h('dd')
   readonly #page = h('dd', 'holds no lease')
-  readonly #offline = h('button', { type: 'button', 'aria-pressed': 'false', click: () => this.#switch() }, 'Simulate offline')
+  readonly #switch = button('Simulate offline', () => {
+    const hilo = this.#hilo!
+    if (hilo.status().online) hilo.goOffline()
+    else hilo.goOnline()
+  })
   readonly #copied = h('p.hint', { role: 'status' })
   readonly #report = h('textarea', { readonly: true, hidden: true, 'aria-label': 'Bug report' })
   readonly #title = h('h3')
@@ -58,7 +62,7 @@ export class HiloInspector extends Base {
     h('dl', fact('Network', this.#network), fact('Storage', this.#storage), fact('This page', this.#page)),
     h(
       'div.actions',
-      this.#offline,
+      this.#switch,
       button('Give everything back', () => this.#try((hilo) => hilo.release())),
       button('Copy bug report', () => this.#copyReport()),
       this.#copied,
@@ -193,6 +197,8 @@ export class HiloInspector extends Base {
   #drawStatus({ online, storage, collections }: HiloStatus): void {
     update(this.#network, { class: online ? 'ready' : 'low' })
     say(this.#network, online ? '● Online' : '▲ Offline: ids come from the reserve')
+    // Whoever switched it off: the app may have a switch of its own.
+    say(this.#switch, online ? 'Simulate offline' : 'Go online')
     say(this.#storage, STORAGE[storage])
     this.#none.hidden = Object.keys(collections).length > 0
     const [name, failed] = Object.entries(collections).find(([, { lastError }]) => lastError) ?? []
@@ -232,13 +238,6 @@ export class HiloInspector extends Base {
     if (this.#problem?.message !== error.message) this.#log.addError(error)
     this.#problem = error
     if (this.#hilo) this.#drawStatus(this.#hilo.status())
-  }
-
-  #switch(): void {
-    const isOffline = this.#offline.ariaPressed !== 'true'
-    this.#offline.ariaPressed = String(isOffline)
-    if (isOffline) this.#hilo!.goOffline()
-    else this.#hilo!.goOnline()
   }
 
   async #copyReport(): Promise<void> {

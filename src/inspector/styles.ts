@@ -15,7 +15,6 @@ dt,.detail,.scale,.hint,.reason,time{color:var(--soft)}
 button,input,textarea{min-block-size:32px;padding:4px 12px;border:1px solid var(--soft);border-radius:6px;background:none;color:inherit;font:inherit;white-space:nowrap}
 button{cursor:pointer}
 button:not(.piece):hover{background:var(--sunken)}
-button[aria-pressed=true]{background:var(--wait);border-color:var(--wait);color:var(--paper)}
 button[aria-disabled=true]{color:var(--soft);border-color:var(--rule);cursor:default}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 input{inline-size:88px}

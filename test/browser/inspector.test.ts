@@ -158,7 +158,7 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
     await expect.poll(() => texts(page, '.problem'), PATIENCE).toContainEqual(expect.stringContaining('hilo.goOnline()'))
     expect(await page.evaluate(() => window.inspected.all('.problem')[0]!.role)).toBe('alert')
     expect(await page.evaluate(nextIds, 1)).toHaveLength(1)
-    await click(page, 'Simulate offline')
+    await click(page, 'Go online')
     await click(page, 'Give everything back')
     await expect.poll(() => page.evaluate(() => window.inspected.all('.problem')[0]!.hidden), PATIENCE).toBe(true)
     await expect.poll(left, PATIENCE).toBe(0)
@@ -168,6 +168,19 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
     await site.server.stop()
     await click(page, 'Top up')
     await expect.poll(() => texts(page, '.problem p'), PATIENCE).toContainEqual(expect.stringContaining('could not be reached'))
+  })
+
+  test('an app that goes offline and online by a switch of its own is followed', async () => {
+    const { page } = await open(name)
+    const buttons = () => texts(page, '.actions button')
+    await page.evaluate(() => window.hilo.goOffline())
+    await expect.poll(buttons, PATIENCE).toContain('Go online')
+    await page.evaluate(() => window.hilo.goOnline())
+    await expect.poll(buttons, PATIENCE).toContain('Simulate offline')
+    await page.evaluate(() => window.hilo.goOffline())
+    await expect.poll(buttons, PATIENCE).toContain('Go online')
+    await click(page, 'Go online')
+    await expect.poll(() => page.evaluate(() => window.hilo.status().online), PATIENCE).toBe(true)
   })
 
   test('a bug report is copied, or shown where that is not allowed, with the state and no secret', async () => {
