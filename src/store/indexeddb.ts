@@ -113,7 +113,9 @@ export class IndexedDbStore implements DeviceStore {
       },
     })
     // WebKit may open it and then run no transaction ever again, because a page reloaded itself in the middle of one.
-    await db.count('collections')
+    // One that fails is another matter: the next may succeed.
+    const { store, done } = db.transaction('collections')
+    await Promise.allSettled([store.count(), done])
     return db
   }
 }

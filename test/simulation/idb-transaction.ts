@@ -205,6 +205,10 @@ export class SimObjectStore {
     return this.#transaction.request(() => copyData(this.#transaction.read(this.#name).get(JSON.stringify(key))?.value))
   }
 
+  count(): SimRequest {
+    return this.#transaction.request(() => this.#within(undefined).length)
+  }
+
   getAll(range?: SimKeyRange): SimRequest {
     return this.#transaction.request(() => this.#within(range).map(({ value }) => copyData(value)))
   }
