@@ -68,7 +68,7 @@ export interface View {
   gaps: Gaps
   /** When this device last checked in: its tokens are new since. */
   checkedIn?: number
-  /** The node that answered last. */
+  /** The node that answered last; absent also where a page would not hear of it when another one answers. */
   serverTag?: string
   isClaiming: boolean
   /** The last claim's failure; gone with the next success. */

@@ -63,7 +63,7 @@ export class OwnedCollection {
     return this.#answer(async () => {
       const store = await this.#session.store
       const { pages, ...given } = await this.#update((state, reserve) => {
-        const { state: next, ...answer } = exchange(state, request, this.#keep(store, reserve))
+        const { state: next, ...answer } = exchange(state, request, this.#keep(store, state, reserve))
         return [next, { ...answer, pages: pagesOf(next) }]
       })
       if (request.want > 0) this.#isReleased = false
@@ -172,9 +172,15 @@ export class OwnedCollection {
   }
 
   /** How many numbers are kept when the surplus is set aside to go back. */
-  #keep({ isDurable }: DeviceStore, reserve: number): number {
-    if (!this.#session.source.giveBack) return Number.POSITIVE_INFINITY
-    return isDurable ? reserve : 0
+  #keep(store: DeviceStore, { ranges }: DeviceState, reserve: number): number {
+    const mayGoBack = this.#isHeard(store) || ranges.every(({ token }) => token !== undefined)
+    if (!this.#session.source.giveBack || !mayGoBack) return Number.POSITIVE_INFINITY
+    return store.isDurable ? reserve : 0
+  }
+
+  /** Will this page hear that another node has answered another page? If not, it gives nothing back without a token: it could be the wrong node's (H9). */
+  #isHeard({ isDurable }: DeviceStore): boolean {
+    return this.#session.tabs !== undefined || !isDurable
   }
 
   async #answer<T>(work: () => Promise<T | { failure: Failure }>): Promise<Answer<T>> {
@@ -244,10 +250,10 @@ export class OwnedCollection {
       const seen: Seen = {
         free: total(ranges),
         reserve,
-        surplus: store.isDurable ? surplus(state, this.#keep(store, reserve)) : 0,
+        surplus: store.isDurable ? surplus(state, this.#keep(store, state, reserve)) : 0,
         gaps,
         ...(checkedIn !== undefined && { checkedIn }),
-        ...(serverTag !== undefined && { serverTag }),
+        ...(serverTag !== undefined && this.#isHeard(store) && { serverTag }),
       }
       const inMemory = store.isDurable ? 0 : total(state.offers.map(({ range }) => range))
       const stages = this.#session.isWatched() ? ([before, state] as const) : undefined

@@ -140,6 +140,14 @@ describe('without a token, what another node granted stays here when the page go
     expect(left).toEqual([{ lease: 'page:0.0', next: 2 }])
   })
 
+  test('also when it does not know which node answers', async () => {
+    const { serverTag: _, ...unknown } = view
+    holdings.exchange(16)
+    await requests[0]!.answer({ view: unknown, offers: [offer] })
+    holdings.leave()
+    expect(giveBack).not.toHaveBeenCalled()
+  })
+
   test('also when the other node answered after they were offered', async () => {
     holdings.exchange(16)
     await requests[0]!.answer({ offers: [offer] })

@@ -21,11 +21,35 @@ import {
 
 const release = (id = 'page1:orders:r') => ({ page: 'page1', id, notes: [], takeBack: [] })
 
+const deaf = (world: FakeWorld) => Object.assign(world, { openTabs: undefined })
+
 const holding = async (source: FakeSource, ...ranges: ReturnType<typeof range>[]) => {
   const world = new FakeWorld({ source })
   await world.put({ ...emptyState(), ranges, serverTag: 'A' })
   return world
 }
+
+describe('where pages cannot hear each other, one may not know that another node answers by now', () => {
+  test('so nothing is set aside without a token, and no page is told whom it might send it to', async () => {
+    const { owner } = ownerIn(deaf(await holding(new FakeSource(false), range(1, 100))))
+    const { offers, view } = await lease(owner, 16, { offer: true })
+    expect(offers).toEqual([])
+    expect(view).toMatchObject({ free: 84, surplus: 0 })
+    expect(view).not.toHaveProperty('serverTag')
+  })
+
+  test('with tokens the surplus goes back as ever', async () => {
+    const { owner } = ownerIn(deaf(await holding(new FakeSource(), range(1, 100, { token: 't' }))))
+    expect((await lease(owner, 16, { offer: true })).offers).toMatchObject([{ range: { from: 49, to: 100 } }])
+  })
+
+  test('where they can, it is set aside, and the page knows the node that answered last', async () => {
+    const { owner } = ownerIn(await holding(new FakeSource(false), range(1, 100)))
+    const { offers, view } = await lease(owner, 16, { offer: true })
+    expect(offers).toMatchObject([{ range: { from: 49, to: 100 } }])
+    expect(view.serverTag).toBe('A')
+  })
+})
 
 describe('release', () => {
   test('sends every free range back, each once, highest first, after it was durably let go of', async () => {
