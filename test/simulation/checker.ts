@@ -29,11 +29,11 @@ export class Checker {
     const bit = this.#bit(device)
     numbers.reach(high)
     for (let n = low; n <= high; n++) {
-      if (numbers.holders[n] || numbers.issuers[n]) {
-        if (numbers.has(n, LIMITS.forgotten | LIMITS.doubled)) {
-          this.#tolerate('granted again by a restored server')
-          numbers.set(n, LIMITS.doubled)
-        } else if (numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
+      if (numbers.isBelowFloor(n))
+        this.complain(`${series} ${n} was granted to ${device}, after a higher one had been shown to an older copy`)
+      else if (numbers.known(n) !== 0) {
+        if (numbers.mayBeGrantedAgain(n)) this.#tolerate('granted again by a restored server')
+        else if (numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
           this.#tolerate('granted again after a copied profile gave them back')
         else if (numbers.has(n, LIMITS.astray)) this.#tolerate('granted again after a give-back at another node')
         else this.complain(`${series} ${n} was granted to ${device}, but ${this.#describe(numbers, n)}`)
@@ -44,22 +44,20 @@ export class Checker {
 
   /**
    * The server took `low` to `high` back from `device`.
-   * @param wasGrantedSince to anybody, the device itself included: then this give-back is of an older grant
+   * @param isLate of a number: was it granted since, to the device itself or another one, or its token swapped?
    */
-  returned(series: Series, device: string, low: number, high: number, wasGrantedSince: (n: number) => boolean = () => false): void {
+  returned(series: Series, device: string, low: number, high: number, isLate: (n: number) => boolean = () => false): void {
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)
     numbers.reach(high)
     for (let n = low; n <= high; n++) {
-      const isItsOwn = isIn(numbers.holders[n]!, bit) && isIn(numbers.owners[n]!, bit) && !wasGrantedSince(n)
+      const isItsOwn = isIn(numbers.holders[n]!, bit) && isIn(numbers.owners[n]!, bit) && !isLate(n)
       if (!isItsOwn) {
         if (numbers.has(n, LIMITS.rolledBack)) this.#tolerate('given back late, after a restore made their token valid again')
         else if (numbers.has(n, LIMITS.astray)) this.#tolerate('given back at another node, before its first answer')
         else this.complain(`${series} ${n} was given back by ${device}, but ${this.#describe(numbers, n)}`)
       }
       numbers.giveBack(n, isItsOwn ? bit : 0)
-      const isSomebodyElses = numbers.holders[n] || numbers.issuers[n]
-      if (numbers.has(n, LIMITS.rolledBack) && isSomebodyElses) numbers.set(n, LIMITS.forgotten | LIMITS.wasFree)
     }
   }
 
@@ -80,12 +78,11 @@ export class Checker {
     const bit = this.#bit(device)
     numbers.reach(n)
     if (isIn(numbers.hearing[n]!, bit)) this.#tolerate('issued by a copy before all of its pages had heard of it')
-    else if (numbers.has(n, LIMITS.doubled) && (numbers.issuers[n] || !isIn(numbers.holders[n]!, bit)))
-      this.#tolerate('issued twice after a restored server granted them again')
     else if (!isIn(numbers.holders[n]!, bit)) this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     else if (numbers.issuers[n]) {
       if (numbers.has(n, LIMITS.copied)) this.#tolerate('issued twice after a profile was copied')
       else if (numbers.has(n, LIMITS.astray)) this.#tolerate('issued twice after a give-back at another node')
+      else if (numbers.isOneStranger(n, bit)) this.#tolerate('issued twice after a restored server granted them again')
       else this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     }
     numbers.issue(n, bit)
@@ -140,9 +137,16 @@ export class Checker {
     for (const [series, numbers] of this.#of(node)) numbers.rollBack(known.get(series), reason)
   }
 
-  /** A device has shown the highest number it knows of: from here on a restored server grants nothing up to it anew (H20). */
+  /** A device that has not heard what became of its give-back may find that it was undone. */
+  mayComeBack(series: Series, device: string, low: number, high: number): void {
+    const numbers = this.#numbers(series)
+    const bit = this.#bit(device)
+    for (let n = low; n <= Math.min(high, numbers.highest); n++) numbers.mayComeBack(n, bit)
+  }
+
+  /** A device has shown the highest number it knows of. */
   showed(series: Series, lastMax: number): void {
-    this.#numbers(series).protect(lastMax)
+    this.#numbers(series).show(lastMax)
   }
 
   /** A number in these hands may become a gap. */

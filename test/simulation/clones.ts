@@ -2,6 +2,7 @@
 import { size } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/core/state.js'
 import type { Device } from './device.js'
+import { OwnServer } from './own-servers.js'
 import { type Simulation, seriesOf } from './simulation.js'
 
 const MOST_DEVICES = 5
@@ -31,7 +32,7 @@ export function copyProfile(simulation: Simulation, original: Device): void {
 
 /** A check-in said so. From now on this device has to keep its hands off what it dropped. */
 export function foundOut(simulation: Simulation, device: Device, before: DeviceState | undefined, after: DeviceState): void {
-  const { checker, scheduler, driver, profile } = simulation
+  const { checker, scheduler, driver, profile, servers } = simulation
   if (!profile.hasClones && !profile.hasRestore) {
     mistaken(simulation, device)
     return
@@ -42,11 +43,14 @@ export function foundOut(simulation: Simulation, device: Device, before: DeviceS
   const heard = held.map((range) => {
     const series = seriesOf(range)
     const isKept = (n: number) => kept.some((other) => other.from <= n && n <= other.to && seriesOf(other) === series)
+    const server = servers.get(range.serverTag)
+    // What came back and was granted to it again may be on its way.
+    const isComing = server instanceof OwnServer && range.token ? server.wasGrantedSince(range.token, device.name) : () => false
     const numbers = Array.from({ length: size(range) }, (_, i) => range.from + i)
     return checker.dropped(
       series,
       device.name,
-      numbers.filter((n) => !isKept(n)),
+      numbers.filter((n) => !isKept(n) && !isComing(n)),
     )
   })
   const canEveryPageHear =

@@ -11,16 +11,12 @@ export const LIMITS = {
   copied: 2,
   /** The server knows that, and must not grant it any more. */
   retired: 4,
-  /** The server was restored from a copy that knows nothing of its grant: it may grant it again, until somebody shows a higher number. */
+  /** The server was restored from a copy in which it is free, or not granted yet: it may grant it to somebody else. */
   forgotten: 8,
-  /** It was free in that copy. */
-  wasFree: 16,
   /** Its lease token is as old as the database that was restored: a give-back that was late may find it valid again. */
-  rolledBack: 32,
-  /** A restored server did grant it again. */
-  doubled: 64,
+  rolledBack: 16,
   /** A node took it back from a device that another node had granted its range. */
-  astray: 128,
+  astray: 32,
 } as const
 
 /** The documented limits (docs/why-it-cannot-duplicate.md). */
@@ -38,9 +34,9 @@ export type Limit =
 export interface Snapshot {
   /** To whom a number was granted, 0 where it is free. */
   held: Uint16Array
-  isKnown: Uint8Array
-  /** The highest that was granted by then. */
-  highest: number
+  /** As of the series. */
+  peak: number
+  floor: number
 }
 
 export const isIn = (mask: number, bit: number): boolean => (mask & bit) !== 0
@@ -55,11 +51,15 @@ export class Numbers {
   owners = new Uint16Array(64)
   /** Copies that have dropped it, and whose pages need not all know. */
   hearing = new Uint16Array(64)
+  /** Those of holders and issuers that the server does not know of, since it was restored. */
+  strangers = new Uint16Array(64)
   /** Why it may become a gap; an index into the checker's list. */
   excuses = new Uint8Array(64)
   #marks = new Uint8Array(64)
-  /** The highest number that the restored copy knew; undefined: nothing was ever restored. */
-  #restoredHighest: number | undefined
+  /** The highest number that the server has granted, or was shown. */
+  #peak = 0
+  /** Nothing up to here is granted any more: somebody has shown a higher number than the server knew (H20). */
+  #floor = 0
 
   /** Makes room. */
   reach(n: number): void {
@@ -70,6 +70,7 @@ export class Numbers {
     this.issuers = grown(this.issuers, new Uint16Array(length))
     this.owners = grown(this.owners, new Uint16Array(length))
     this.hearing = grown(this.hearing, new Uint16Array(length))
+    this.strangers = grown(this.strangers, new Uint16Array(length))
     this.excuses = grown(this.excuses, new Uint8Array(length))
     this.#marks = grown(this.#marks, new Uint8Array(length))
   }
@@ -82,17 +83,42 @@ export class Numbers {
     this.#marks[n]! |= mark
   }
 
+  /** Whoever has it or had it. */
+  known(n: number): number {
+    return this.holders[n]! | this.issuers[n]!
+  }
+
+  /** May a server that was restored grant it, though somebody has it: does nobody know better, who has shown it so? */
+  mayBeGrantedAgain(n: number): boolean {
+    return this.has(n, LIMITS.forgotten) && (this.known(n) & ~this.strangers[n]!) === 0
+  }
+
+  /** Of all who have issued it and this one, is at most one known to the server? */
+  isOneStranger(n: number, bit: number): boolean {
+    const known = (this.issuers[n]! | bit) & ~this.strangers[n]!
+    return (this.strangers[n]! & (this.issuers[n]! | bit)) !== 0 && (known & (known - 1)) === 0
+  }
+
+  /** Was it shown to the server as one that it must not grant any more? */
+  isBelowFloor(n: number): boolean {
+    return n <= this.#floor
+  }
+
   grant(n: number, bit: number): void {
+    this.#peak = Math.max(this.#peak, n)
     this.holders[n]! |= bit
     this.owners[n] = bit
     this.excuses[n] = 0
     this.#marks[n]! |= LIMITS.granted
-    this.#marks[n]! &= ~(LIMITS.forgotten | LIMITS.wasFree)
+    this.#marks[n]! &= ~LIMITS.forgotten
   }
 
+  /** @param bit of its owner; 0 when it was not the owner's to give back: the server, once restored, thinks it free all the same */
   giveBack(n: number, bit: number): void {
     this.holders[n]! &= ~bit
     this.owners[n] = 0
+    if (bit === 0) this.strangers[n]! |= this.known(n)
+    if (this.has(n, LIMITS.rolledBack) && this.known(n) !== 0) this.set(n, LIMITS.forgotten)
   }
 
   issue(n: number, bit: number): void {
@@ -101,9 +127,7 @@ export class Numbers {
   }
 
   snapshot(): Snapshot {
-    const isKnown = (marks: number) => isIn(marks, LIMITS.granted) && (!isIn(marks, LIMITS.forgotten) || isIn(marks, LIMITS.wasFree))
-    const known = this.#marks.map((marks) => (isKnown(marks) ? 1 : 0))
-    return { held: this.owners.map((owners, n) => (known[n] ? owners : 0)), isKnown: known, highest: known.lastIndexOf(1) }
+    return { held: this.owners.slice(), peak: this.#peak, floor: this.#floor }
   }
 
   /** The server knows no more than this. */
@@ -111,25 +135,27 @@ export class Numbers {
     for (let n = 1; n <= this.highest; n++) {
       if (!this.has(n, LIMITS.granted)) continue
       const heldThen = known?.held[n] ?? 0
-      const isSomebodys = this.holders[n] || this.issuers[n]
-      const mark = (limit: number, isSet: unknown) => {
-        this.#marks[n] = isSet ? this.#marks[n]! | limit : this.#marks[n]! & ~limit
-      }
-      mark(LIMITS.forgotten, heldThen === 0 && isSomebodys)
-      mark(LIMITS.wasFree, known?.isKnown[n] && heldThen === 0)
+      this.strangers[n] = (this.strangers[n]! & this.issuers[n]!) | (this.known(n) & ~heldThen)
+      this.#marks[n]! &= ~LIMITS.forgotten
+      if (heldThen === 0 && this.strangers[n] !== 0) this.set(n, LIMITS.forgotten)
       this.set(n, LIMITS.rolledBack)
-      // What came back since the copy is held again there; who has it now is not known.
-      if (heldThen && heldThen !== this.owners[n]) this.set(n, LIMITS.doubled)
       this.owners[n] = heldThen
       this.excuses[n] ||= reason
     }
-    this.#restoredHighest = Math.min(known?.highest ?? 0, this.#restoredHighest ?? Number.POSITIVE_INFINITY)
+    this.#peak = known?.peak ?? 0
+    this.#floor = known?.floor ?? 0
   }
 
-  /** The server has heard of a number so high: nothing that it did not know up to it is granted anew (H20). */
-  protect(lastMax: number): void {
-    if (this.#restoredHighest === undefined) return
-    for (let n = 1; n <= Math.min(lastMax, this.highest); n++) if (!this.has(n, LIMITS.wasFree)) this.#marks[n]! &= ~LIMITS.forgotten
+  /** A give-back that its device does not know the fate of was undone: it may come back. */
+  mayComeBack(n: number, bit: number): void {
+    if (isIn(this.owners[n]!, bit) && !isIn(this.issuers[n]!, bit)) this.holders[n]! |= bit
+  }
+
+  /** The server has heard of a number so high: if it did not know that there is one, it is an older copy of itself, and grants nothing below (H20). */
+  show(lastMax: number): void {
+    if (lastMax <= this.#peak) return
+    this.#peak = lastMax
+    this.#floor = lastMax
   }
 }
 

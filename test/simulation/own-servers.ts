@@ -41,6 +41,7 @@ export class OwnServers {
 }
 
 interface GrantedRange {
+  device: string
   series: string
   low: number
   high: number
@@ -71,6 +72,8 @@ export class OwnServer {
   #sender = ''
   /** By grant, in their order. */
   readonly #grants = new Map<string, GrantedRange>()
+  /** By grant: how often its token was swapped, as far as any database of this node ever knew. */
+  readonly #rotations = new Map<string, number>()
 
   private constructor(node: string) {
     this.#node = node
@@ -86,6 +89,7 @@ export class OwnServer {
   enter(stage: Stage): this {
     this.#stage = stage
     this.#grants.clear()
+    this.#rotations.clear()
     this.faults = { ...SOUND }
     return this
   }
@@ -144,12 +148,24 @@ export class OwnServer {
     return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
   }
 
-  /** Was a number of this grant granted once more, after it came back? */
-  #wasGrantedSince(id: string): (n: number) => boolean {
+  /**
+   * Was a number of this token's grant granted once more, after it came back?
+   * @param to this device; to any if not given
+   */
+  wasGrantedSince(lease: string, to?: string): (n: number) => boolean {
     const all = [...this.#grants]
-    const at = all.findIndex(([other]) => other === id)
-    const since = all.slice(at + 1).flatMap(([, grant]) => (grant.series === all[at]?.[1].series ? grant : []))
+    const at = all.findIndex(([id]) => id === grantId(lease))
+    const since = all
+      .slice(at + 1)
+      .flatMap(([, grant]) => (grant.series === all[at]?.[1].series && (to ?? grant.device) === grant.device ? grant : []))
     return (n) => since.some(({ low, high }) => low <= n && n <= high)
+  }
+
+  /** Had the token that a give-back names been swapped by a check-in, or its number been granted once more? */
+  #isLate(lease: string): (n: number) => boolean {
+    const wasSwapped = rotationOf(lease) < (this.#rotations.get(grantId(lease)) ?? 0)
+    const wasGrantedSince = this.wasGrantedSince(lease)
+    return (n) => wasSwapped || wasGrantedSince(n)
   }
 
   #watched(ledger: Ledger): Ledger {
@@ -163,7 +179,7 @@ export class OwnServer {
             if ('refused' in outcome) return
             const { id, tag, lastMax } = claims[i]!
             const { low, high, lease } = outcome.grant
-            this.#grants.set(grantId(lease), { series: seriesOf(tag), low, high })
+            this.#grants.set(grantId(lease), { device: this.#sender, series: seriesOf(tag), low, high })
             if (!outcome.isRepeat) this.#stage.witness.claimed(id, this.#sender, seriesOf(tag), lastMax, low, high)
           })
           return outcomes
@@ -172,18 +188,18 @@ export class OwnServer {
         this.#shaky(async () => {
           const count = await ledger.giveBack(request)
           const { tag, last, end, lease } = request
-          if (count > 0)
-            this.#stage.witness.checker.returned(seriesOf(tag), this.#sender, last + 1, end, this.#wasGrantedSince(grantId(lease!)))
+          if (count > 0) this.#stage.witness.checker.returned(seriesOf(tag), this.#sender, last + 1, end, this.#isLate(lease!))
           return count
         }),
       checkIn: (request) =>
         this.#shaky(async () => {
           const fates = await ledger.checkIn(request)
           fates.forEach((fate, i) => {
-            const id = grantId(request.leases[i]!.lease)
-            const grant = this.#grants.get(id)
+            if (typeof fate === 'object') this.#rotations.set(grantId(fate.lease), rotationOf(fate.lease))
+            const { lease } = request.leases[i]!
+            const grant = this.#grants.get(grantId(lease))
             if (fate !== 'superseded' || !grant) return
-            const isNewer = this.#wasGrantedSince(id)
+            const isNewer = this.wasGrantedSince(lease)
             const numbers = Array.from({ length: grant.high - grant.low + 1 }, (_, n) => grant.low + n)
             this.#stage.witness.copyFound(
               this.#sender,
@@ -206,6 +222,7 @@ export class OwnServer {
 
 /** A lease token begins with its grant's id. */
 const grantId = (lease: string): string => lease.split('.')[0]!
+const rotationOf = (lease: string): number => Number(lease.split('.')[1])
 
 /** A folder for databases, in memory where the system has such a place. */
 export function makeFolder(): string {
