@@ -1,89 +1,170 @@
-/** The guards against duplicates, each with the edit that takes it out: what `npm run mutate` proves to be needed. */
+/**
+ * The guards against duplicates (and against waste, where a hazard is only that), each with the edit that takes it out and the test that notices:
+ * what `npm run mutate` proves. Hazards are the rows of docs/why-it-cannot-duplicate.md.
+ */
 
 export interface Guard {
-  name: string
-  /** Row of the hazard table. */
   hazard: string
-  /** Each `from` is in its file exactly once. */
-  edits: { file: string; from: string; to: string }[]
+  name: string
+  /** The file of tests that fails without it. */
+  test: string
+  file: string
+  /** In the file exactly once. */
+  from: string
+  to: string
 }
 
-const guard = (hazard: string, name: string, file: string, from: string, to: string): Guard => ({
-  name,
+const guard = (hazard: string, name: string, test: string, file: string, from: string, to: string): Guard => ({
   hazard,
-  edits: [{ file: `src/${file}`, from, to }],
+  name,
+  test: `test/${test}.test.ts`,
+  file: `src/${file}`,
+  from,
+  to,
 })
 
 export const GUARDS: Guard[] = [
-  {
-    hazard: 'H1',
-    name: 'read and write are one transaction',
-    edits: [
-      {
-        file: 'src/store/indexeddb.ts',
-        from: 'const tx = await this.#begin()\n',
-        to: `const before = await this.#begin()
-    const read = await Promise.all([
-      before.objectStore('collections').get(key),
-      before.objectStore(NOTES_STORE).getAll(IDBKeyRange.bound(key, [...key, []])),
-    ])
-    await before.done
-    const tx = await this.#begin()
+  guard(
+    'H1',
+    'read and write are one transaction',
+    'store/indexeddb',
+    'store/indexeddb.ts',
+    `const tx = await this.#begin('readwrite')
+    return finish(tx, async () => {
+      const { stored, notes } = await look(tx, key)
 `,
-      },
-      {
-        file: 'src/store/indexeddb.ts',
-        from: "await Promise.all([tx.objectStore('collections').get(key), tx.objectStore(NOTES_STORE).getAll(noteKeys)])",
-        to: 'read',
-      },
-    ],
-  },
-  guard('H2', 'carving is strict', 'store/indexeddb.ts', "durability: 'strict'", "durability: 'relaxed'"),
-  guard('H3', 'a page at rest holds few', 'core/sizes.ts', 'export const PAGE_AT_REST = 16', 'export const PAGE_AT_REST = 400'),
-  guard('H4', 'a hidden page parks', 'client/hilo.ts', 'hidden: () => this.#each((issuer) => issuer.park())', 'hidden: () => {}'),
+    `const before = await this.#begin('readonly')
+    const { stored, notes } = await look(before, key)
+    await before.done
+    const tx = await this.#begin('readwrite')
+    return finish(tx, async () => {
+`,
+  ),
+  guard('H2', 'carving is strict', 'store/indexeddb', 'store/indexeddb.ts', "durability: 'strict'", "durability: 'relaxed'"),
+  guard(
+    'H2',
+    'nothing leaves before the transaction is complete',
+    'store/indexeddb',
+    'store/indexeddb.ts',
+    'Promise.all([work(), done])',
+    'Promise.all([work(), undefined])',
+  ),
+  guard(
+    'H3',
+    'a page at rest holds few',
+    'client/pages',
+    'core/sizes.ts',
+    'export const PAGE_AT_REST = 16',
+    'export const PAGE_AT_REST = 400',
+  ),
+  guard(
+    'H3',
+    'a page that spares does so with what is on its way, too',
+    'client/issuer',
+    'client/issuer.ts',
+    'while (this.#queue.held > this.#target(0))',
+    'while (this.#closed)',
+  ),
+  guard(
+    'H4',
+    'a hidden page parks',
+    'client/pages',
+    'client/hilo.ts',
+    'hidden: () => this.#each((issuer) => issuer.park())',
+    'hidden: () => {}',
+  ),
   guard(
     'H5',
     'a lease is settled once',
+    'core/device',
     'core/device.ts',
     'leases: state.leases.filter((other) => other !== lease),',
     'leases: state.leases,',
   ),
-  guard('H5', 'the note in localStorage', 'client/parting.ts', 'localStorage.setItem(', 'void ('),
-  guard('H5', 'the note in IndexedDB', 'client/parting.ts', 'tx.objectStore(NOTES_STORE).put(', 'void ('),
-  {
-    hazard: 'H6',
-    name: 'a lease given up is void',
-    edits: [
-      {
-        file: 'src/client/lease-queue.ts',
-        from: `    this.#current = undefined
+  guard(
+    'H5',
+    'a note frees nothing outside its lease',
+    'core/device',
+    'core/device.ts',
+    'Math.min(Math.max(note.next, from), to + 1)',
+    'note.next',
+  ),
+  guard('H5', 'the note in localStorage', 'client/parting', 'client/parting.ts', 'localStorage.setItem(', 'void ('),
+  guard('H5', 'the note in IndexedDB', 'client/parting', 'client/parting.ts', 'tx.objectStore(NOTES_STORE).put(', 'void ('),
+  guard(
+    'H6',
+    'a lease given up is void',
+    'client/lease-queue',
+    'client/lease-queue.ts',
+    `    this.#current = undefined
     this.#waiting = []
     this.#to = -1
     this.#next = 0
     this.held = 0
 `,
-        to: '',
-      },
-    ],
-  },
-  guard('H7', 'every page has a fresh id', 'client/hilo.ts', 'readonly #page = newId()', "readonly #page = 'page'"),
+    '',
+  ),
+  guard(
+    'H6',
+    'an answer that comes when the page has gone is not used',
+    'client/holdings',
+    'client/holdings.ts',
+    'const isDisowned = !this.#unanswered.delete(id)',
+    'const isDisowned = !this.#unanswered.delete(id) && this.#isClosed',
+  ),
+  guard(
+    'H6',
+    'a page that goes says which answers it will not use',
+    'client/holdings',
+    'client/holdings.ts',
+    'for (const [exchange, brought] of this.#unanswered) notes.push(...brought.notes, { exchange, takeBack: brought.takeBack })\n',
+    '',
+  ),
+  guard('H7', 'every page has a fresh id', 'client/pages', 'client/hilo.ts', 'readonly #page = newId()', "readonly #page = 'page'"),
   guard(
     'H8',
     'an offer leaves the ranges before it is sent',
+    'core/device',
     'core/device.ts',
     'ranges: rest.reduce(insert, kept), offers:',
     'ranges: state.ranges, offers:',
   ),
   guard(
+    'H8',
+    'an offer is sent once',
+    'client/holdings',
+    'client/holdings.ts',
+    '    this.#disarm()\n    const sent = returned',
+    '    const sent = returned',
+  ),
+  guard(
+    'H8',
+    'a page disarms what it takes back',
+    'client/holdings',
+    'client/holdings.ts',
+    'this.offers = this.offers.filter((offer) => !meant.includes(offer))\n',
+    '',
+  ),
+  guard(
     'H9',
-    'a tokenless range goes back only to its node',
-    'core/device.ts',
+    'only what the answering node granted is set aside without a token',
+    'core/device',
+    'core/range.ts',
     'range.token !== undefined || range.serverTag === serverTag',
     'serverTag === undefined || range.to > 0',
   ),
   guard(
+    'H9',
+    'a page sends without a token only what the answering node granted',
+    'client/holdings',
+    'client/holdings.ts',
+    'this.#context.isOnline() && isReturnable(range, this.view?.serverTag)',
+    'this.#context.isOnline() && size(range) > 0',
+  ),
+  guard(
     'H10',
     'numbers of different grants never merge',
+    'core/range',
     'core/range.ts',
     'a.token === b.token && a.serverTag === b.serverTag && a.prefix === b.prefix\n',
     'a.to < b.from || b.to < a.from\n',
@@ -91,26 +172,110 @@ export const GUARDS: Guard[] = [
   guard(
     'H11',
     'a claim is stored before it is sent',
+    'worker/claims',
     'core/device.ts',
     'return { state: { ...state, claim }, claim }',
     'return { state, claim }',
   ),
-  guard('H11', 'a grant is added once', 'core/device.ts', 'if (range.token && !isPending) return state', ''),
-  guard('H12', 'only its page takes an offer back', 'core/device.ts', 'offer.page === page && !offer.isSent &&', ''),
-  guard('H12', 'what a give-back has taken does not come back', 'core/check-in.ts', 'to: Math.min(range.to, high)', 'to: range.to'),
-  guard('H12', 'a check-in voids the old token', 'server/rows.ts', 'rotation: rotation + 1', 'rotation'),
+  guard('H11', 'a grant is added once', 'core/device', 'core/device.ts', 'if (range.token && !isPending) return state', ''),
+  guard('H12', 'only its page takes an offer back', 'core/device', 'core/device.ts', 'offer.page === page && !offer.isSent &&', ''),
+  guard(
+    'H12',
+    'what a give-back has taken does not come back',
+    'core/check-in',
+    'core/check-in.ts',
+    'to: Math.min(range.to, high)',
+    'to: range.to',
+  ),
+  guard('H12', 'a check-in voids the old token', 'server/sqlite-ledger', 'server/rows.ts', 'rotation: rotation + 1', 'rotation'),
+  guard(
+    'H12',
+    'pages are asked for what they offer before a server is asked for more',
+    'client/pages',
+    'worker/claims.ts',
+    'if (mayAsk && offerers.size > 0)',
+    'if (mayAsk && offerers.size < 0)',
+  ),
+  guard(
+    'H12',
+    'what may have been sent is asked of nobody',
+    'core/write-off',
+    'core/write-off.ts',
+    'const unsent = offers.filter((offer) => !offer.isSent)',
+    'const unsent = offers',
+  ),
   guard(
     'H13',
     'a copy drops its ranges',
+    'core/check-in',
     'core/check-in.ts',
     "'superseded' in fate ? dropForked(applied, lease)",
     "'superseded' in fate ? applied",
   ),
-  guard('H15', 'nothing above 2^53−1', 'source/raven.ts', 'if (High > Number.MAX_SAFE_INTEGER)', 'if (High < 0)'),
-  guard('H16', 'a call is raced with the worker’s death', 'client/owner-link.ts', 'await Promise.race([answer, lost])', 'await answer'),
+  guard(
+    'H13',
+    'a check-in that an earlier session began is followed by a new one',
+    'worker/check-ins',
+    'worker/check-ins.ts',
+    'if (request.id !== this.#begun)',
+    'if (request.id === undefined)',
+  ),
+  guard(
+    'H13',
+    'a page that hears of a fork voids what it holds',
+    'client/holdings',
+    'client/holdings.ts',
+    'if (view.gaps.fork > this.#forked)',
+    'if (view.gaps.fork < this.#forked)',
+  ),
+  guard(
+    'H13',
+    'what a copied grant gives back is granted to nobody',
+    'server/sqlite-ledger',
+    'server/rows.ts',
+    'high > counter.floor ? withCounter(counter, raise(toCounter(counter), high)) : counter',
+    'high > Number.MAX_VALUE ? withCounter(counter, raise(toCounter(counter), high)) : counter',
+  ),
+  guard(
+    'H13',
+    'a claim is not answered again once its numbers are in use',
+    'server/sqlite-ledger',
+    'server/rows.ts',
+    "if (row.rotation > 0 || row.high !== row.first_high) return { refused: 'spent', max }\n",
+    '',
+  ),
+  guard(
+    'H14',
+    'an open that never ends is given up',
+    'store/indexeddb',
+    'store/indexeddb.ts',
+    "withDeadline(this.#open(), 'it did not open')",
+    'this.#open()',
+  ),
+  guard('H14', 'a lost connection is opened again', 'store/indexeddb', 'store/indexeddb.ts', 'if (attempt > 1) throw', 'throw'),
+  guard('H14', 'ranges in memory are reported', 'client/pages', 'worker/owner.ts', "else storage = 'memory'", ''),
+  guard('H15', 'no range above 2^53−1 is taken', 'source/raven', 'source/raven.ts', 'if (High > Number.MAX_SAFE_INTEGER)', 'if (High < 0)'),
+  guard('H15', 'none is granted', 'server/sqlite-ledger', 'server/counter.ts', 'if (count > MAX_NUMBER - last)', 'if (count < 0)'),
+  guard(
+    'H16',
+    'a call is raced with the worker’s death',
+    'client/owner-link',
+    'client/owner-link.ts',
+    'await Promise.race([answer, lost])',
+    'await answer',
+  ),
+  guard(
+    'H16',
+    'a worker that does not answer is given up',
+    'client/owner-link',
+    'client/owner-link.ts',
+    'setTimeout(() => end(new Error(',
+    'setTimeout(() => void (new Error(',
+  ),
   guard(
     'H16',
     'an exchange that comes again is answered the same way',
+    'core/device',
     'core/device.ts',
     'if (state.leases.some(isOfRequest) || state.offers.some(isOfRequest)) return answer(state)',
     '',
@@ -118,31 +283,194 @@ export const GUARDS: Guard[] = [
   guard(
     'H17',
     'storage of a newer version is not misread',
+    'core/stored',
     'core/stored.ts',
     'if (stored.version !== STATE_VERSION)',
     'if (stored.version === undefined)',
   ),
-  guard('H18', 'a lock is not waited for without a deadline', 'worker/world.ts', '{ signal: AbortSignal.timeout(LOCK_DEADLINE_MS) }', '{}'),
-  guard('H18', 'no lock is no reason to stop', 'worker/world.ts', '} catch {} // Not there,', '} finally {} // Not there,'),
-  guard('H20', 'a claim tells the highest number seen', 'core/device.ts', 'lastMax: highest(state)', 'lastMax: 0'),
-  guard('H20', 'a grant that overlaps is refused', 'core/device.ts', 'if (clash)', 'if (clash && clash.from < 0)'),
+  guard(
+    'H17',
+    'a page of an older version stops when the storage is upgraded',
+    'store/indexeddb',
+    'store/indexeddb.ts',
+    'this.#isOutdated = newVersion !== null\n',
+    '',
+  ),
+  guard(
+    'H17',
+    'a record in which a number has two owners is refused',
+    'core/stored',
+    'core/stored.ts',
+    'if (twice) return',
+    'if (twice && twice.to < 0) return',
+  ),
+  guard(
+    'H18',
+    'a lock is not waited for without a deadline',
+    'worker/world',
+    'worker/world.ts',
+    '{ signal: AbortSignal.timeout(LOCK_DEADLINE_MS) }',
+    '{}',
+  ),
+  guard('H18', 'no lock is no reason to stop', 'worker/world', 'worker/world.ts', '} catch {} // Not there,', '} finally {} // Not there,'),
+  guard(
+    'H18',
+    'a transaction is not waited for without a deadline',
+    'store/indexeddb',
+    'store/indexeddb.ts',
+    "withDeadline(Promise.all([work(), done]), 'a transaction did not finish')",
+    'Promise.all([work(), done])',
+  ),
+  guard(
+    'H18',
+    'a transaction is committed by hand',
+    'store/indexeddb',
+    'store/indexeddb.ts',
+    '      tx.commit()\n      await Promise.all(writes)',
+    '      await Promise.all(writes)',
+  ),
+  guard(
+    'H19',
+    'a clock that is set back stops no check-in',
+    'core/check-in',
+    'core/check-in.ts',
+    'Math.abs(date - state.checkedIn) < REST_MS',
+    'date - state.checkedIn < REST_MS',
+  ),
+  guard(
+    'H19',
+    'the server’s time is echoed, not read',
+    'source/raven',
+    'source/raven.ts',
+    'at: LastRangeAt }',
+    'at: new Date(Date.parse(LastRangeAt) || 0).toISOString() }',
+  ),
+  guard('H20', 'a claim tells the highest number seen', 'core/device', 'core/device.ts', 'lastMax: highest(state)', 'lastMax: 0'),
+  guard('H20', 'a grant that overlaps is refused', 'core/device', 'core/device.ts', 'if (clash)', 'if (clash && clash.from < 0)'),
+  guard(
+    'H20',
+    'nothing is granted at or below what a client saw',
+    'server/sqlite-ledger',
+    'server/counter.ts',
+    'const last = Math.max(counter.max, lastMax)',
+    'const last = counter.max',
+  ),
+  guard(
+    'H20',
+    'a client that saw more than was granted proves an older copy',
+    'server/sqlite-ledger',
+    'server/counter.ts',
+    'if (lastMax > counter.peak) return',
+    'if (lastMax < 0) return',
+  ),
+  guard(
+    'H20',
+    'a token that is not known any more proves one, too',
+    'server/sqlite-ledger',
+    'server/rows.ts',
+    'row === undefined || row.rotation < rotation',
+    'row !== undefined && row.rotation < rotation',
+  ),
+  guard(
+    'H20',
+    'an absurd jump is refused',
+    'server/sqlite-ledger',
+    'server/counter.ts',
+    'if (lastMax > counter.max + maxJump)',
+    'if (lastMax < 0)',
+  ),
+  guard(
+    'H20',
+    'a hi that was seen before is refused',
+    'source/next-hi',
+    'source/next-hi.ts',
+    'if (hi <= last || (lastMax > 0 && from <= lastMax))',
+    'if (hi < last)',
+  ),
+  guard(
+    'H20',
+    'a document goes on above what this device has seen',
+    'source/document',
+    'source/document.ts',
+    'Math.max(content.Max, claim.lastMax) + 1',
+    'content.Max + 1',
+  ),
   guard(
     'H21',
     'a claim repeated gets the same grant',
+    'server/sqlite-ledger',
     'server/sqlite-ledger.ts',
     'if (row && answered) return repeatOutcome',
     'if (row && answered && row.max < 0) return repeatOutcome',
   ),
   guard(
+    'H21',
+    'SQLite syncs each commit to the disk',
+    'server/sqlite-ledger',
+    'server/sqlite-file.ts',
+    '; PRAGMA synchronous = FULL`',
+    '; PRAGMA synchronous = NORMAL`',
+  ),
+  guard(
+    'H21',
+    'PostgreSQL syncs each commit to the disk',
+    'server/postgres-ledger',
+    'server/postgres-pool.ts',
+    'SET LOCAL synchronous_commit = on; ',
+    '',
+  ),
+  guard(
+    'H21',
+    'a document is written only in the version that was read',
+    'source/document',
+    'source/document.ts',
+    "version === undefined ? isNew : { 'If-Match': version }",
+    'version === undefined ? isNew : {}',
+  ),
+  guard(
+    'H21',
+    'a store that ignores the version is found out',
+    'source/document',
+    'source/document.ts',
+    "await prove(address, found, { 'If-Match': NO_VERSION }, signal)\n",
+    '',
+  ),
+  guard(
     'H22',
     'only the tail of a grant comes back',
+    'server/sqlite-ledger',
     'server/rows.ts',
     'row.high === end && last < end && last >= row.issued',
     'last < end && row.high > 0',
   ),
   guard(
+    'H22',
+    'a lease token cannot be forged',
+    'server/sqlite-ledger',
+    'server/lease-token.ts',
+    "if (!body || !timingSafeEqual(macOf(body), Buffer.from(mac!, 'base64url')))",
+    'if (!body)',
+  ),
+  guard(
+    'H22',
+    'a return without a lease frees nothing that was claimed with an id',
+    'server/sqlite-ledger',
+    'server/sqlite-ledger.ts',
+    '!isPlain(grant) || ',
+    '',
+  ),
+  guard(
+    'H22',
+    'a return without a lease is honoured once',
+    'server/sqlite-ledger',
+    'server/sqlite-ledger.ts',
+    '!addReturn(database, tag, end, last, at) || ',
+    '',
+  ),
+  guard(
     'H23',
     'an error keeps its code',
+    'core/errors',
     'core/errors.ts',
     'const { code, message, status, retryAfter, cause } = error\n',
     "const { message, status, retryAfter, cause } = error\n  const code = 'storage-failed'\n",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { settle } from '../../src/core/device.js'
 import { type DeviceState, emptyState } from '../../src/core/state.js'
-import { bury, pagesOf } from '../../src/core/write-off.js'
+import { bury, offerersOf, pagesOf } from '../../src/core/write-off.js'
 import { range } from '../support/ranges.js'
 
 const device: DeviceState = {
@@ -21,6 +21,17 @@ const device: DeviceState = {
 
 test('the pages of a device are those that hold leases, or offers that they may still send', () => {
   expect(pagesOf(device)).toEqual(new Set(['dead', 'alive']))
+})
+
+describe('those who could send numbers back, but need not,', () => {
+  test('are the pages whose offers make up for what is missing', () => {
+    expect(offerersOf(device, 25)).toEqual(new Set(['dead', 'alive']))
+  })
+
+  test('are nobody when enough is free, or when all of them together have too little', () => {
+    expect(offerersOf(device, 10)).toEqual(new Set())
+    expect(offerersOf(device, 26)).toEqual(new Set())
+  })
 })
 
 describe('a page that is dead', () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import Database from 'libsql'
 import { expect, test } from 'vitest'
 import { openLedger } from '../../src/server/index.js'
+import { openSqliteFile } from '../../src/server/sqlite-file.js'
 import { newFolder } from './folders.js'
 import { DAY_MS, grantOf, newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
@@ -23,6 +24,14 @@ test('the file is in a folder that is made when it is missing; an application ke
   expect(own.prepare('SELECT max FROM hilo_counters').all()).toEqual([{ max: 32 }])
   own.close()
   await ledger.close()
+})
+
+test('every commit is synced to the disk: a power cut takes no grant back', () => {
+  const { db } = openSqliteFile(newFolder())
+  const FULL = 2
+  expect(db.pragma('synchronous')).toEqual([{ synchronous: FULL }])
+  expect(db.pragma('journal_mode')).toEqual([{ journal_mode: 'wal' }])
+  db.close()
 })
 
 test('a file that a newer version has upgraded is left alone', async () => {

@@ -1,0 +1,57 @@
+import { expect, test, vi } from 'vitest'
+import { Issuer } from '../../src/client/issuer.js'
+import type { OwnerLink } from '../../src/client/owner-link.js'
+import type { Parting } from '../../src/client/parting.js'
+import type { Target } from '../../src/core/contract.js'
+import type { Exchange, Exchanged } from '../../src/core/state.js'
+import { range } from '../support/ranges.js'
+import { flush } from '../support/world.js'
+
+const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+const view = { free: 0, reserve: 32, surplus: 0, gaps: { crash: 0, giveBack: 0, fork: 0 }, isClaiming: false, storage: 'best-effort' }
+
+/** An issuer whose exchanges wait for the test to answer them. */
+function newIssuer() {
+  const exchanges: { request: Exchange; answer: (answer?: Partial<Exchanged>) => Promise<void> }[] = []
+  const call = (_: string, [, request]: [Target, Exchange]) =>
+    new Promise((resolve) => {
+      const answer = async (more = {}) => {
+        resolve({ view, leases: [], offers: [], outstanding: [], ...more })
+        await flush()
+      }
+      exchanges.push({ request, answer })
+    })
+  const issuer = new Issuer(target, {
+    page: 'page',
+    link: { call, hurry() {} } as unknown as OwnerLink,
+    parting: { read: () => [], forget() {}, prepare() {}, leave() {} } as unknown as Parting,
+    requestTimeout: 1000,
+    formatId: undefined,
+    isVisible: () => true,
+    isOnline: () => true,
+    changed() {},
+    exhausted() {},
+    forked() {},
+  })
+  return { issuer, exchanges }
+}
+
+test('a page that is asked to spare what it does not need parks what was still on its way to it, too, before it says that it has', async () => {
+  const { issuer, exchanges } = newIssuer()
+  const caller = new AbortController()
+  const refused = issuer.when(500, () => {}, { timeout: 10_000, signal: caller.signal })
+  await flush()
+  expect(exchanges[0]!.request.want).toBe(500)
+  caller.abort()
+  await expect(refused).rejects.toMatchObject({ code: 'aborted' })
+
+  const spared = vi.fn()
+  issuer.spare().then(spared)
+  await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', range: range(1, 500) }] })
+  await exchanges[1]!.answer()
+  expect(exchanges[2]?.request.cuts).toEqual([{ lease: 'page:0.0', to: 16 }])
+  expect(spared).not.toHaveBeenCalled()
+  await exchanges[2]!.answer()
+  expect(spared).toHaveBeenCalled()
+  expect(issuer.holdings.queue.held).toBe(16)
+})
