@@ -172,7 +172,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H11',
     'a claim is stored before it is sent',
-    'worker/claims',
+    'core/device',
     'core/device.ts',
     'return { state: { ...state, claim }, claim }',
     'return { state, claim }',

@@ -13,7 +13,7 @@ const ALL_ARRIVED_MS = 500_000
 const MOST_ISSUED = 3_000
 
 export async function end(simulation: Simulation): Promise<void> {
-  const { scheduler, devices, profile } = simulation
+  const { scheduler, devices, profile, checker } = simulation
   scheduler.note(simulation.driver, '— everything heals —')
   heal(simulation)
   await wait(simulation, 5_000)
@@ -27,6 +27,8 @@ export async function end(simulation: Simulation): Promise<void> {
   simulation.isHealed = true
   const pages = devices.map((device) => simulation.openPage(device))
   await wait(simulation, 100_000)
+  for (const { device, hilo, name } of pages)
+    if (device.traits.hasIndexedDb && hilo.status().storage === 'memory') checker.complain(`${name} does without a storage that works`)
   if (profile.ending === 'account') await giveAllBack(simulation, pages)
   else await useAllUp(simulation, devices, pages)
   account(simulation)
