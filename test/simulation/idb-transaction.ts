@@ -217,10 +217,6 @@ export class SimObjectStore {
     return this.#transaction.request(() => this.#within(range).map(({ key }) => key))
   }
 
-  count(): SimRequest {
-    return this.#transaction.request(() => this.#within(undefined).length)
-  }
-
   put(value: unknown, key: unknown): SimRequest {
     const write = { store: this.#name, key: copyData(key), value: copyData(value) }
     return this.#transaction.request(() => this.#transaction.write(write))
