@@ -11,6 +11,9 @@ export default defineConfig({
           exclude: ['test/browser/**', 'test/package/**', 'test/interop/**'],
           // Property tests and real databases, on two busy cores.
           testTimeout: 60_000,
+          hookTimeout: 60_000,
+          // Vitest's default leaves one core idle, of two that is half.
+          maxWorkers: '100%',
         },
       },
       {
@@ -23,6 +26,7 @@ export default defineConfig({
           retry: process.env.CI ? 2 : 0,
           // One browser at a time, and not beside the unit tests: each of them can use every core.
           fileParallelism: false,
+          maxConcurrency: 2,
           sequence: { groupOrder: 1 },
         },
       },

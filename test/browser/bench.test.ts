@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { testedEngines } from './engines.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -14,19 +14,22 @@ async function bench(...names: string[]): Promise<string> {
   return stdout
 }
 
-test.each(['issuing', 'first-id', 'tabs', 'bulk'])('the bench %s prints figures of every engine', { timeout: PATIENCE }, async (name) => {
-  const printed = await bench(name)
-  for (const { title } of testedEngines()) expect(printed).toMatch(new RegExp(`^\\|.*${title} \\d`, 'm'))
-})
+// Side by side, which no real run may be.
+describe.concurrent('the bench', { timeout: PATIENCE }, () => {
+  test.each(['issuing', 'first-id', 'tabs', 'bulk'])('%s prints figures of every engine', async (name) => {
+    const printed = await bench(name)
+    for (const { title } of testedEngines()) expect(printed).toMatch(new RegExp(`^\\|.*${title} \\d`, 'm'))
+  })
 
-test.each([
-  ['gaps', 'numbers burnt per id issued'],
-  ['server', 'PostgreSQL, one hot collection'],
-  ['size', 'page'],
-])('the bench %s prints figures', { timeout: PATIENCE }, async (name, row) => {
-  expect(await bench(name)).toMatch(new RegExp(`^(\\| )?${row} .*\\d`, 'm'))
-})
+  test.each([
+    ['gaps', 'numbers burnt per id issued'],
+    ['server', 'PostgreSQL, one hot collection'],
+    ['size', 'page'],
+  ])('%s prints figures', async (name, row) => {
+    expect(await bench(name)).toMatch(new RegExp(`^(\\| )?${row} .*\\d`, 'm'))
+  })
 
-test('a bench that is not there is named, with those that are', { timeout: PATIENCE }, async () => {
-  await expect(bench('speed')).rejects.toThrow(/no bench 'speed'.*issuing, first-id/)
+  test('that is not there is named, with those that are', async () => {
+    await expect(bench('speed')).rejects.toThrow(/no bench 'speed'.*issuing, first-id/)
+  })
 })
