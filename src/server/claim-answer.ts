@@ -29,7 +29,9 @@ export function claimRefused({ refused: why, max }: ClaimRefusal, { tag, lastMax
           'Go on under a new name, or make the column larger and raise maxId.',
       )
     case 'full':
-      return refused('The database has as many collections as this server allows. Correct the tag, or raise limits.collections.')
+      return refused(
+        'This server allows no more databases, or no more collections in this one. Correct the names, or raise limits.databases or limits.collections.',
+      )
     case 'short':
       return tryLater(
         `'${tag}' has no numbers here just now: they come from another server. Send the same request again later.`,

@@ -143,7 +143,9 @@ function writeRefused({ refused: why, write, mark }: MarkRefusal, conflict: 409 
         `Document ${document} is at ${mark.max}; ${write.max} is too far above to be believed. To go there, run: offline-hilo raise-floor.`,
       )
     case 'full':
-      return refused('The database has as many collections as this server allows. Correct the id, or raise limits.collections.')
+      return refused(
+        'This server allows no more databases, or no more collections in this one. Correct the names, or raise limits.databases or limits.collections.',
+      )
     case 'bound':
       return refused(`The numbers of '${write.tag}' come from another counter, which ${document} does not move. Claim ranges instead.`)
   }

@@ -48,6 +48,8 @@ function identityRefused({ refused: why, value }: Extract<IdentityOutcome, { ref
         `Identity '${name}' is at ${value}; the seed is too far above to be believed. Seed it in steps, or raise limits.maxJump.`,
       )
     case 'full':
-      return refused('The database has as many identities as this server allows. Correct the name, or raise limits.collections.')
+      return refused(
+        'This server allows no more databases, or no more identities in this one. Correct the names, or raise limits.databases or limits.collections.',
+      )
   }
 }

@@ -221,6 +221,8 @@ export interface LedgerLimits {
   maxJump: number
   /** Collections, and identities, per database. */
   collections: number
+  /** Databases with collections, and databases with identities: names come from requests. */
+  databases: number
 }
 
 /** What a SQLite ledger's file is called in its data folder. */

@@ -22,6 +22,8 @@ export const ledgerLimits = z.strictObject({
   maxJump: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(10_000_000),
   /** Collections, and identities, per database. */
   collections: z.int().min(1).default(10_000),
+  /** Databases, which are made when they are first asked for. */
+  databases: z.int().min(1).default(1_000),
 })
 
 export const databaseUrl = z

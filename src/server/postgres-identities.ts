@@ -10,6 +10,7 @@ import {
 } from './identity-rows.js'
 import type { IdentityKey, IdentityOutcome, Ledger, LedgerLimits } from './ledger.js'
 import type { PostgresPool, Query } from './postgres-pool.js'
+import { withRoomInPostgres } from './room.js'
 
 /** What is new and what is there wait in one line: two steps that meet in several rows meet in the same order. */
 const LOCK = `
@@ -19,7 +20,6 @@ const SAVE = `
   UPDATE hilo_identities i SET value = n.value, peak = n.peak
   FROM jsonb_populate_recordset(NULL::hilo_identities, $1) n WHERE i.database = n.database AND i.name = n.name`
 const KNOWN = 'SELECT database, name FROM hilo_identities WHERE (database, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))'
-const COUNTS = 'SELECT database, count(*) AS count FROM hilo_identities WHERE database = ANY($1) GROUP BY database'
 const ANSWERED = `
   SELECT * FROM hilo_identity_claims WHERE (database, name, claim) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`
 const ADD_CLAIMS = 'INSERT INTO hilo_identity_claims SELECT * FROM jsonb_populate_recordset(NULL::hilo_identity_claims, $1)'
@@ -30,16 +30,8 @@ export function postgresIdentities(pool: PostgresPool, limits: LedgerLimits): Pi
     const wanted = [...new Map(keys.map((key) => [textOf(key), key])).values()]
     const known = new Set((await query<IdentityKey>(KNOWN, columns(wanted))).map((key) => textOf(key)))
     const unknown = wanted.filter((key) => !known.has(textOf(key)))
-    const room = new Map<string, number>()
-    if (unknown.length > 0)
-      for (const { database, count } of await query<{ database: string; count: number }>(COUNTS, [unknown.map((key) => key.database)]))
-        room.set(database, limits.collections - count)
-    const locked = wanted.filter((key) => {
-      if (known.has(textOf(key))) return true
-      const left = room.get(key.database) ?? limits.collections
-      room.set(key.database, left - 1)
-      return left > 0
-    })
+    const added = unknown.length > 0 ? await withRoomInPostgres(query, 'hilo_identities', unknown, limits) : []
+    const locked = wanted.filter((key) => known.has(textOf(key)) || added.includes(key))
     const rows = await query<IdentityRow>(LOCK, [JSON.stringify(locked.map(newIdentityRow))])
     return new Map(rows.map((row) => [textOf(row), row]))
   }

@@ -19,6 +19,7 @@ import { postgresCounters, startBindings } from './postgres-counters.js'
 import { postgresIdentities } from './postgres-identities.js'
 import { openPool, type Query, type Write } from './postgres-pool.js'
 import { migratePostgres } from './postgres-schema.js'
+import { type Room, withRoomInPostgres } from './room.js'
 import {
   allowed,
   type CounterRow,
@@ -107,7 +108,7 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
    */
   async function withCounters<R, T>(
     keys: readonly CollectionKey[],
-    maxCollections: number,
+    room: Room,
     read: (query: Query) => Promise<R>,
     step: (counters: Map<string, CounterRow>, found: R, query: Query, write: Write) => Promise<T>,
   ): Promise<T> {
@@ -118,7 +119,7 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
       return unknown.length > 0 ? { unknown } : { done: await step(counters, found, query, write) }
     })
     if ('done' in first) return first.done
-    await pool.transaction((query) => addCounters(query, first.unknown, maxCollections))
+    await pool.transaction((query) => addCounters(query, first.unknown, room))
     return pool.transaction(async (query, write) => step(...(await lockAndRead(query)), query, write))
   }
 
@@ -203,7 +204,7 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
       const wishes = claims.map(normalized)
       return withCounters(
         distinct(wishes),
-        limits.collections,
+        limits,
         (query) => readFor(query, wishes),
         (counters, found, query, write) => claimAll(counters, found, wishes, received, query, write),
       )
@@ -289,7 +290,7 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
       const wishes = writes.map(normalized)
       const keys = distinct(wishes)
       const readHeld = (query: Query) => query<CollectionKey & { high: number }>(HELD, columns(keys))
-      return withCounters(keys, limits.collections, readHeld, async (counters, rows, _, write) => {
+      return withCounters(keys, limits, readHeld, async (counters, rows, _, write) => {
         const held = new Map(rows.map((row) => [textOf(row), row.high]))
         const marks: Mark[] = []
         for (const wish of wishes) {
@@ -306,7 +307,7 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
     raiseFloor: (request) => {
       const { floor, ...key } = normalized(request)
       const readNothing = async () => undefined
-      return withCounters([key], Number.MAX_SAFE_INTEGER, readNothing, async (counters, _, query, write) => {
+      return withCounters([key], NO_LIMITS, readNothing, async (counters, _, query, write) => {
         const row = counters.get(textOf(key))!
         const raised = withCounter(row, raise(toCounter(row), floor))
         if (authority(key) === 'counter' && !(await ormCounters.raise(query, key, floor)))
@@ -339,19 +340,12 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
 /**
  * New counters are added in a step of their own, while the database has room for them: who waits here for another's new row holds nothing yet.
  */
-async function addCounters(query: Query, keys: CollectionKey[], maxCollections: number): Promise<void> {
-  const counts = await query<{ database: string; count: number }>(
-    'SELECT database, count(*) AS count FROM hilo_counters WHERE database = ANY($1) GROUP BY database',
-    [keys.map(({ database }) => database)],
-  )
-  const room = new Map(counts.map(({ database, count }) => [database, maxCollections - count]))
-  const added = keys.filter(({ database }) => {
-    const left = room.get(database) ?? maxCollections
-    room.set(database, left - 1)
-    return left > 0
-  })
+async function addCounters(query: Query, keys: CollectionKey[], limits: Room): Promise<void> {
+  const added = await withRoomInPostgres(query, 'hilo_counters', keys, limits)
   await query(ADD_COUNTERS, [JSON.stringify(added.map(newCounterRow))])
 }
+
+const NO_LIMITS: Room = { collections: Number.POSITIVE_INFINITY, databases: Number.POSITIVE_INFINITY }
 
 /** The counters' rows, locked until the transaction ends. */
 async function lockCounters(query: Query, keys: readonly CollectionKey[], bindings: Bindings): Promise<Map<string, CounterRow>> {

@@ -1,11 +1,12 @@
 /** Identities in the SQLite file. */
 import { advanced, type IdentityClaimRow, type IdentityRow, newIdentityRow, normalizedIdentity, seeded } from './identity-rows.js'
 import type { IdentityClaim, IdentityKey, IdentityOutcome, Ledger, LedgerLimits } from './ledger.js'
+import { roomInSqlite } from './room.js'
 import { prepare, type Sqlite, write } from './sqlite-file.js'
 
 export function sqliteIdentities(db: Sqlite, limits: LedgerLimits): Pick<Ledger, 'nextIdentities' | 'seedIdentity'> {
   const identityOf = prepare<IdentityRow>(db, 'SELECT * FROM hilo_identities WHERE database = ? AND name = ?')
-  const count = prepare<{ count: number }>(db, 'SELECT count(*) AS count FROM hilo_identities WHERE database = ?')
+  const hasRoom = roomInSqlite(db, 'hilo_identities', limits)
   const put = prepare(
     db,
     `INSERT INTO hilo_identities (database, name, value, peak) VALUES (?, ?, ?, ?)
@@ -19,7 +20,7 @@ export function sqliteIdentities(db: Sqlite, limits: LedgerLimits): Pick<Ledger,
     step: (row: IdentityRow) => IdentityRow | Extract<IdentityOutcome, { refused: string }>,
   ): IdentityOutcome {
     const row = identityOf(key.database, key.name)
-    if (!row && count(key.database)!.count >= limits.collections) return { refused: 'full', value: 0 }
+    if (!row && !hasRoom(key.database)) return { refused: 'full', value: 0 }
     const next = step(row ?? newIdentityRow(key))
     if ('refused' in next) return next
     put(next.database, next.name, next.value, next.peak)

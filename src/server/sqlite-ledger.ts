@@ -12,6 +12,7 @@ import {
   type Mark,
   type UpstreamRange,
 } from './ledger.js'
+import { roomInSqlite } from './room.js'
 import {
   allowed,
   type CounterRow,
@@ -61,7 +62,7 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits, bindings
   const one = <T>(sql: string) => prepare<T>(db, sql)
   const counterOf = one<CounterRow>('SELECT * FROM hilo_counters WHERE database = ? AND tag = ?')
   const bindingOf = one<{ value: string }>('SELECT value FROM hilo_meta WHERE key = ?')
-  const countCounters = one<{ count: number }>('SELECT count(*) AS count FROM hilo_counters WHERE database = ?')
+  const hasRoom = roomInSqlite(db, 'hilo_counters', limits)
   const putCounter = one(
     `INSERT INTO hilo_counters (database, tag, max, peak, floor, free, version) VALUES (?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (database, tag) DO UPDATE SET max = excluded.max, peak = excluded.peak, floor = excluded.floor,
@@ -118,7 +119,7 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits, bindings
     const row = counterOf(claim.database, claim.tag)
     const answered = claim.id && grantOfClaim(claim.database, claim.tag, claim.id)
     if (row && answered) return repeatOutcome(answered, row.max, tokens)
-    if (!row && countCounters(claim.database)!.count >= limits.collections) return { refused: 'full', max: 0 }
+    if (!row && !hasRoom(claim.database)) return { refused: 'full', max: 0 }
     const counter = row ?? newCounterRow(claim)
     const holder = claim.holder ? tokens.digest(claim.holder.name) : null
     const count = allowed(claim, holder === null ? 0 : outstandingOf(holder, claim.database, claim.tag)!.outstanding)
@@ -198,11 +199,10 @@ export function openSqliteLedger(dataDir: string, limits: LedgerLimits, bindings
         const marks: Mark[] = []
         const rows: CounterRow[] = []
         for (const mark of writes.map(normalized)) {
-          const isFull = () => countCounters(mark.database)!.count >= limits.collections
           const row =
             rows.findLast((other) => isSame(other, mark)) ??
             counterOf(mark.database, mark.tag) ??
-            (isFull() ? undefined : newCounterRow(mark))
+            (hasRoom(mark.database) ? newCounterRow(mark) : undefined)
           const step = moved(row, mark, heldOf(mark.database, mark.tag)?.high ?? 0, limits, authority(mark))
           if ('refused' in step) return step
           rows.push(step)

@@ -33,7 +33,7 @@ export const DAY_MS = 86_400_000
 export const WITHOUT_CLAIMED_AT = `
   DROP INDEX hilo_identity_claims_claimed_at; ALTER TABLE hilo_identity_claims DROP COLUMN claimed_at;
   UPDATE hilo_meta SET value = '2' WHERE key = 'version'`
-export const LIMITS = { collections: 50, maxJump: 10_000 }
+export const LIMITS = { collections: 50, databases: 1_000, maxJump: 10_000 }
 let lastId = 0
 
 export const newId = () => `00000000-0000-4000-8000-${String(++lastId).padStart(12, '0')}`

@@ -114,4 +114,13 @@ export function describeCounters(promise: Promises): void {
     expect(await claim({ tag: 'another' })).toEqual({ refused: 'full', max: 0 })
     expect(span(await take({ tag: 't0' }))).toEqual([33, 64])
   })
+
+  promise('there are no more databases than allowed; those there are go on', async ({ ledger, database, open, wish, take }) => {
+    await take()
+    await ledger.claim([wish({ database: `${database}-other` })])
+    const strict = await open({ ...LIMITS, databases: 2 })
+    const outcomes = await strict.claim([wish({ database: `${database}-new` }), wish({ tag: 'lines' })])
+    expect(outcomes).toMatchObject([{ refused: 'full', max: 0 }, { grant: { low: 1 } }])
+    await strict.close()
+  })
 }

@@ -79,6 +79,18 @@ export function describeIdentities(promise: Promises): void {
     await generous.close()
   })
 
+  promise('identities have no more databases than allowed; those there are go on', async ({ ledger, database, open }) => {
+    const key = { database, name: 'orders|', at: AT }
+    await ledger.nextIdentities([key, { ...key, database: `${database}-other` }])
+    const strict = await open({ ...LIMITS, databases: 2 })
+    const outcomes = await strict.nextIdentities([
+      { ...key, database: `${database}-new` },
+      { ...key, name: 'lines|' },
+    ])
+    expect(outcomes).toEqual([{ refused: 'full', value: 0 }, { value: 1 }])
+    await strict.close()
+  })
+
   promise('a database has no more identities than allowed; those there are go on', async ({ ledger, database }) => {
     const claims = Array.from({ length: LIMITS.collections + 1 }, (_, i) => ({ database, name: `t${i}|`, at: AT }))
     const outcomes = await ledger.nextIdentities(claims)
