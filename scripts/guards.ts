@@ -432,7 +432,7 @@ export const GUARDS: Guard[] = [
     'a store that ignores the version is found out',
     'source/document',
     'source/document.ts',
-    "await prove(address, found, { 'If-Match': NO_VERSION }, signal)\n",
+    'await prove(address, found, never, signal)\n',
     '',
   ),
   guard(
