@@ -20,7 +20,8 @@ export function keepPages(updated: () => void): KeptPages {
   registered?.then((registration) => {
     const look = () => {
       const found = registration?.waiting
-      if (!found || found === waiting || !serviceWorker.controller) return
+      // The first one of all is no newer version: it waits for nobody, though in WebKit it may have taken over by the time this is heard.
+      if (!found || found === waiting || !registration.active) return
       waiting = found
       updated()
     }

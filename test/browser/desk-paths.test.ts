@@ -71,7 +71,8 @@ const allDistinct = async (server: DeskServer) => {
 describe.each(engines)('in %s', (_, { name, hasLastingProfile }) => {
   test('orders with lines are made and edited offline, refer to each other by their final ids, and are sent as they are', async () => {
     const server = await openDeskServer()
-    const desk = deskIn(await (await openBrowser(name)).newPage())
+    const page = await (await openBrowser(name)).newPage()
+    const desk = deskIn(page)
     await desk.open(server.url)
     await desk.create('Harbour Café')
     await desk.see('orders/1-A', 'sent')
@@ -86,6 +87,8 @@ describe.each(engines)('in %s', (_, { name, hasLastingProfile }) => {
     await desk.edit('orders/1-A', 7, 2)
     await desk.see('orders/1-A', 'waiting')
     expect(await server.orders()).toHaveLength(1)
+    // Nobody has a newer version to offer.
+    expect(await page.evaluate(() => document.querySelector<HTMLElement>('#update')!.hidden)).toBe(true)
 
     await desk.click('#switch')
     await desk.seeCount(3, 'sent')
