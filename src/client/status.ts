@@ -56,7 +56,7 @@ export function statusOf(
     available,
     leased: queue.held,
     reserve,
-    state: stateOf(available, isLow(free, reserve), isClaiming, failure !== undefined || !isOnline),
+    state: stateOf(available, isLow(available, reserve), isClaiming, failure !== undefined || !isOnline),
     gaps: view ? view.gaps.crash + view.gaps.giveBack + view.gaps.fork : 0,
     ...(failure && { lastError: fromFailure(failure) }),
   }

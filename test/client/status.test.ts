@@ -86,6 +86,19 @@ describe('events', () => {
     const low = next(hilo, 'low')
     await hilo.nextIds('orders', 80)
     expect(await low).toEqual({ collection: 'orders', available: expect.any(Number) })
+    expect((await low).available).toBeLessThan(50)
+  })
+
+  test('do not count as used what the page has only leased', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 100)
+    shop.isDown = true
+    const low = vi.fn()
+    hilo.addEventListener('low', low)
+    await hilo.warm('orders', 70)
+    await next(hilo, 'status')
+    expect(hilo.status('orders')).toMatchObject({ state: 'ready', available: expect.toSatisfy((count) => count >= 100) })
+    expect(low).not.toHaveBeenCalled()
   })
 
   test('tell of a claim that failed in the background, once for each reason', async () => {
