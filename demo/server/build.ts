@@ -6,6 +6,7 @@ import { build } from 'vite'
 import { VitePWA } from 'vite-plugin-pwa'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const LOG_LEVEL = 'error'
 
 /** @param outDir is emptied first */
 export async function buildDesk(outDir: string): Promise<void> {
@@ -13,7 +14,7 @@ export async function buildDesk(outDir: string): Promise<void> {
   await build({
     root: ROOT,
     configFile: false,
-    logLevel: 'error',
+    logLevel: LOG_LEVEL,
     publicDir: join(ROOT, 'demo/public'),
     resolve: { alias: { 'offline-hilo': join(ROOT, 'src/index.ts') } },
     worker: { format: 'es' },
@@ -31,7 +32,12 @@ export async function buildDesk(outDir: string): Promise<void> {
         srcDir: 'demo',
         filename: 'service-worker.ts',
         injectRegister: false,
-        injectManifest: { globPatterns: ['**/*.{html,js,css,svg}'], rollupFormat: 'iife' },
+        injectManifest: {
+          globPatterns: ['**/*.{html,js,css,svg}'],
+          rollupFormat: 'iife',
+          // The worker is a build of its own, which would not ask what this one's level is.
+          buildPlugins: { vite: [{ name: 'quiet', config: () => ({ logLevel: LOG_LEVEL }) }] },
+        },
         manifest: {
           id: '/',
           name: 'Order desk',
