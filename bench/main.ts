@@ -4,10 +4,9 @@
  *     npm run bench -- issuing server     only these
  *     npm run bench -- --quick            only shows that all of it works: its figures mean nothing
  *     npm run bench -- --full             also with a ledger of ten million rows
+ *     npm run bench -- --write            puts the figures where README and docs/performance.md quote them, and draws the plots there
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { bulk } from './parts/bulk.js'
@@ -17,27 +16,56 @@ import { issuing } from './parts/issuing.js'
 import { server } from './parts/server.js'
 import { size } from './parts/size.js'
 import { tabs } from './parts/tabs.js'
-import { machine } from './text.js'
+import { plot } from './plot.js'
+import { count, machine, table } from './text.js'
+import { writeFigures } from './written.js'
 
 const PARTS = [issuing, firstId, tabs, bulk, gaps, server, size]
+const QUOTED_IN = ['docs/performance.md', 'README.md']
 
 const { values, positionals } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, full: { type: 'boolean', default: false } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    full: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 })
 const unknown = positionals.find((name) => !PARTS.some((part) => part.name === name))
 if (unknown) throw new Error(`There is no bench '${unknown}'. There are: ${PARTS.map(({ name }) => name).join(', ')}.`)
+if (values.quick && values.write) throw new Error('What a shortened run measures is not worth writing down: leave out --quick or --write.')
 
-const scratch = mkdtempSync(join(tmpdir(), 'hilo-bench-'))
-// What a shortened run measures is worth no plot.
-const images = values.quick ? scratch : fileURLToPath(new URL('../docs/images', import.meta.url))
-try {
-  console.log(machine())
-  for (const { name, title, run } of PARTS) {
-    if (positionals.length > 0 && !positionals.includes(name)) continue
-    console.log(`\n## ${title}\n`)
-    await run({ isQuick: values.quick, isFull: values.full, images, print: (text) => console.log(`${text}\n`) })
-  }
-} finally {
-  rmSync(scratch, { recursive: true, force: true })
+const inProject = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
+const goals: string[][] = []
+/** By the name of their marks. */
+const texts = new Map([['machine', machine()]])
+
+console.log(machine())
+for (const { name, title, run } of PARTS) {
+  if (positionals.length > 0 && !positionals.includes(name)) continue
+  const start = performance.now()
+  const printed: string[] = []
+  console.log(`\n## ${title}\n`)
+  await run({
+    isQuick: values.quick,
+    isFull: values.full,
+    print(text) {
+      printed.push(text)
+      console.log(`${text}\n`)
+    },
+    goal: (...row) => goals.push(row),
+    draw(name, drawing) {
+      const svg = plot(drawing)
+      if (!values.write) return
+      writeFileSync(inProject(`docs/images/${name}.svg`), svg)
+      printed.push(`![${drawing.title}](images/${name}.svg)`)
+    },
+  })
+  texts.set(name, printed.join('\n\n'))
+  console.log(`(${count((performance.now() - start) / 1_000)} s)`)
 }
+const summary = table(['', 'goal', 'measured'], goals)
+console.log(`\n## Goals\n\n${summary}`)
+// A part of the goals is not the table of the goals.
+if (positionals.length === 0) texts.set('goals', summary)
+if (values.write) for (const file of QUOTED_IN) writeFigures(inProject(file), texts)

@@ -1,4 +1,6 @@
 /** What every bench is: a name to ask for it by, and a run that prints its tables. */
+import type { Plot } from './plot.js'
+
 export interface Part {
   name: string
   title: string
@@ -8,9 +10,11 @@ export interface Part {
 export interface Context {
   /** Only shows that it works. */
   isQuick: boolean
-  /** Also what takes an hour. */
+  /** Also what takes many minutes. */
   isFull: boolean
-  /** Folder for plots. */
-  images: string
   print(text: string): void
+  /** A row of the table of goals: what is measured, what was aimed at, what came out. */
+  goal(what: string, aim: string, figures: string): void
+  /** `docs/images/bench-….svg` */
+  draw(name: string, plot: Plot): void
 }

@@ -18,6 +18,7 @@ export interface Site {
 }
 
 const PAGES = fileURLToPath(new URL('pages', import.meta.url))
+const FALLBACK = fileURLToPath(new URL('../src/worker/here.ts', import.meta.url))
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' }
 
 export async function openSite(): Promise<Site> {
@@ -31,8 +32,11 @@ export async function openSite(): Promise<Site> {
     const { pathname } = new URL(request.url!, 'http://site')
     const file = files.get(pathname)
     if (pathname.endsWith('/hilo/next')) claims++
-    if (file !== undefined) response.setHeader('content-type', TYPES[extname(pathname)] ?? 'application/octet-stream').end(file)
-    else hilo(request, response)
+    if (file === undefined) return hilo(request, response)
+    response.setHeader('content-type', TYPES[extname(pathname)] ?? 'application/octet-stream')
+    // As every host serves files that carry a hash of their content in their names.
+    if (pathname.startsWith('/assets/')) response.setHeader('cache-control', 'max-age=31536000, immutable')
+    response.end(file)
   })
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
   return {
@@ -48,7 +52,10 @@ export async function openSite(): Promise<Site> {
   }
 }
 
-/** Content of each file, by its path on the site. */
+/**
+ * Content of each file, by its path on the site. The code for a page whose worker does not start is not among them:
+ * such a page has no id, and its bench fails instead of measuring something else.
+ */
 async function bundlePages(): Promise<Map<string, string | Uint8Array>> {
   const pages = ['workbench', 'first-id', 'floor'].map((name) => join(PAGES, `${name}.html`))
   const { output } = (await build({
@@ -58,7 +65,11 @@ async function bundlePages(): Promise<Map<string, string | Uint8Array>> {
     build: { write: false, modulePreload: false, rolldownOptions: { input: pages } },
     worker: { format: 'es' },
   })) as Rolldown.RolldownOutput
-  return new Map(output.map((file) => [`/${file.fileName}`, file.type === 'chunk' ? file.code : file.source]))
+  const isFallback = (file: (typeof output)[number]) => file.type === 'chunk' && file.facadeModuleId === FALLBACK
+  if (!output.some(isFallback)) throw new Error(`${FALLBACK} is no file of its own any more.`)
+  return new Map(
+    output.filter((file) => !isFallback(file)).map((file) => [`/${file.fileName}`, file.type === 'chunk' ? file.code : file.source]),
+  )
 }
 
 /** The package's entry as one module, without what it loads on demand. */

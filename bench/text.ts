@@ -19,6 +19,10 @@ export function figure(value: number): string {
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }
 
+/** One figure of each engine. */
+export const inEach = (figures: readonly (readonly [engine: string, figure: string])[]): string =>
+  figures.map(([engine, figure]) => `${engine.split(' ')[0]} ${figure}`).join(', ')
+
 export const count = (value: number): string => Math.round(value).toLocaleString('en')
 
 export const median = (values: readonly number[]): number => percentile(values, 0.5)

@@ -2,16 +2,17 @@
 import { inEachEngine } from '../browsers.js'
 import type { Part } from '../part.js'
 import { openSite } from '../site.js'
-import { count, figure, table } from '../text.js'
+import { count, figure, inEach, table } from '../text.js'
 
 export const bulk: Part = {
   name: 'bulk',
   title: 'Bulk: many ids from an empty device',
-  async run({ isQuick, print }) {
+  async run({ isQuick, print, goal }) {
     const ids = isQuick ? 1_000 : 1_000_000
     const reserve = isQuick ? 1_000 : 100_000
     const site = await openSite()
     const rows: string[][] = []
+    const requests: { bulk: [string, string][]; reserve: [string, string][] } = { bulk: [], reserve: [] }
     await inEachEngine(async ({ title, newPage }) => {
       const page = await newPage()
       await page.goto(`${site.url}/workbench.html`)
@@ -22,11 +23,13 @@ export const bulk: Part = {
       const transactions = await page.evaluate(() => window.workbench.transactions(1))
       const claims = site.claims() - start
       rows.push([`${count(ids)} ids, ${title}`, String(claims), count(transactions), `${count(end - at)} ms`])
+      requests.bulk.push([title, String(claims)])
       const before = site.claims()
       const milliseconds = await page.evaluate((order) => window.workbench.reserve(order), {
         collection: `reserved in ${title}`,
         count: reserve,
       })
+      requests.reserve.push([title, String(site.claims() - before)])
       const after = await page.evaluate(() => window.workbench.transactions(1))
       rows.push([
         `reserve(${count(reserve)}), ${title}`,
@@ -36,6 +39,8 @@ export const bulk: Part = {
       ])
     })
     await site.close()
+    goal(`requests for ${count(ids)} ids from an empty device`, '≤ 20', inEach(requests.bulk))
+    goal(`requests of \`reserve(${count(reserve)})\``, '1', inEach(requests.reserve))
     print(table(['', 'requests', 'strict transactions', 'time'], rows))
   },
 }

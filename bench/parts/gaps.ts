@@ -1,12 +1,9 @@
 /** How many numbers a fleet's day burns: with this package, and with the rules of RavenDB's own clients. */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { createRandom } from '../../test/simulation/random.js'
 import type { DayLog } from '../day-log.js'
 import { DAY_MS, fleetDay } from '../fleet-day.js'
 import { ownDay } from '../own-day.js'
 import type { Part } from '../part.js'
-import { plot } from '../plot.js'
 import { ravenDay } from '../raven-day.js'
 import { count, figure, table, times } from '../text.js'
 
@@ -15,7 +12,7 @@ const SEED = 1
 export const gaps: Part = {
   name: 'gaps',
   title: 'Gaps: numbers burnt in a day of a fleet',
-  async run({ isQuick, images, print }) {
+  async run({ isQuick, print, goal, draw }) {
     const devices = isQuick ? 5 : 1_000
     const day = fleetDay(devices, createRandom(SEED))
     const own = await ownDay(day, devices, DAY_MS, createRandom(SEED))
@@ -48,15 +45,17 @@ export const gaps: Part = {
       name,
       points: hours.map((hour, i): [number, number] => [i + 1, burntPerId(hour)]),
     })
-    writeFileSync(
-      join(images, 'bench-gaps.svg'),
-      plot({
-        title: `Numbers burnt per id issued, ${count(devices)} devices`,
-        x: { label: 'hours' },
-        y: { label: 'burnt per id' },
-        series: [series('offline-hilo', own), series("RavenDB's client rules", raven)],
-      }),
+    goal(
+      `numbers burnt in a day of ${count(devices)} devices, fewer than with the rules of RavenDB's clients`,
+      '≥ 20 ×',
+      times(burntPerId(raven) / burntPerId(own)),
     )
+    draw('bench-gaps', {
+      title: `Numbers burnt per id issued, ${count(devices)} devices`,
+      x: { label: 'hours' },
+      y: { label: 'burnt per id' },
+      series: [series('offline-hilo', own), series("RavenDB's client rules", raven)],
+    })
   },
 }
 

@@ -3,7 +3,7 @@ import { inEachEngine } from '../browsers.js'
 import { AWAIT_FLOOR, type Figure, FLOOR } from '../pages/issuing.js'
 import type { Part } from '../part.js'
 import { openSite } from '../site.js'
-import { figure, table, times } from '../text.js'
+import { figure, inEach, table, times } from '../text.js'
 
 /** What is awaited is measured against the least that an `await` costs. */
 const AWAITING = [AWAIT_FLOOR, 'await nextId']
@@ -11,7 +11,7 @@ const AWAITING = [AWAIT_FLOOR, 'await nextId']
 export const issuing: Part = {
   name: 'issuing',
   title: 'Issuing: what an id costs in the page',
-  async run({ isQuick, print }) {
+  async run({ isQuick, print, goal }) {
     const site = await openSite()
     const engines: { title: string; figures: Figure[] }[] = []
     await inEachEngine(async ({ title, newPage }) => {
@@ -22,6 +22,10 @@ export const issuing: Part = {
     })
     await site.close()
     const nanoseconds = (figures: Figure[], name: string) => figures.find((each) => each.name === name)!.nanoseconds
+    const beside = (name: string, floor: string) =>
+      inEach(engines.map(({ title, figures }) => [title, times(nanoseconds(figures, name) / nanoseconds(figures, floor))]))
+    goal('`nextIdSync`, beside a bare counter in a template', '≤ 1.5 ×', beside('nextIdSync', FLOOR))
+    goal('`await nextId`, beside the `await` of a resolved promise', '≤ 3 ×', beside('await nextId', AWAIT_FLOOR))
     const rows = engines[0]!.figures.map(({ name }) => {
       const floor = AWAITING.includes(name) ? AWAIT_FLOOR : FLOOR
       return [name, ...engines.map(({ figures }) => times(nanoseconds(figures, name) / nanoseconds(figures, floor)))].concat(

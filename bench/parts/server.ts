@@ -1,15 +1,14 @@
 /** What a claim costs on the server, beside an empty route and beside one UPDATE per claim; whether memory and a growing ledger change it. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { type Cluster, createDatabase, runSql, startCluster } from '../../test/server/postgres-cluster.js'
 import { fillLedger } from '../fill-ledger.js'
 import type { Context, Part } from '../part.js'
-import { plot } from '../plot.js'
 import { claimer, type Limit, type Load, load, startServer } from '../server.js'
 import type { Setup } from '../server-process.js'
-import { count, figure, table, times } from '../text.js'
+import { count, figure, inEach, table, times } from '../text.js'
 
 const CONNECTIONS = [1, 16, 64, 256]
 const MANY = 1_000
@@ -58,7 +57,7 @@ export const server: Part = {
   },
 }
 
-async function speed({ isQuick, print }: Context, places: Places): Promise<void> {
+async function speed({ isQuick, print, goal }: Context, places: Places): Promise<void> {
   const limit = isQuick ? { count: 20 } : { seconds: 4 }
   const warmUp = { count: isQuick ? 20 : 2 * MANY }
   const connections = isQuick ? [4] : CONNECTIONS
@@ -70,11 +69,18 @@ async function speed({ isQuick, print }: Context, places: Places): Promise<void>
     for (const system of SYSTEMS) {
       const ours = await served(await places.setup(system), connections, collections, { warmUp, limit })
       ours.forEach((load, i) => {
+        const [ofEmpty, ofBare] = [load.perSecond / empty[i]!.perSecond, load.perSecond / bare[i]!.perSecond]
+        if (system === 'PostgreSQL' && collections === 1 && connections[i] === BUSY) {
+          const what = `a hot collection on PostgreSQL at ${BUSY} connections`
+          goal(`claims of ${what}, beside bare UPDATEs`, '≥ 3 ×', times(ofBare))
+          goal('the same, beside an empty route', '≥ 0.5 ×', times(ofEmpty))
+          goal('the same: 99 of 100 claims answered within', '< 50 ms', `${figure(load.p99)} ms`)
+        }
         rows.push([
           `${system}, ${title}`,
           String(connections[i]),
-          times(load.perSecond / empty[i]!.perSecond),
-          times(load.perSecond / bare[i]!.perSecond),
+          times(ofEmpty),
+          times(ofBare),
           count(load.perSecond),
           `${figure(load.p50)} ms`,
           `${figure(load.p99)} ms`,
@@ -129,7 +135,7 @@ async function bareUpdates({ url }: Cluster, connections: number[], collections:
 }
 
 /** The cost of a claim against the number of grants that the ledger holds already. */
-async function growth({ isQuick, isFull, images, print }: Context, places: Places): Promise<void> {
+async function growth({ isQuick, isFull, print, goal, draw }: Context, places: Places): Promise<void> {
   const sizes = isQuick ? [1e3, 1e4] : [1e3, 1e4, 1e5, 1e6, ...(isFull ? [1e7] : [])]
   const series: { name: System; points: [number, number][] }[] = []
   for (const system of SYSTEMS) {
@@ -162,15 +168,14 @@ async function growth({ isQuick, isFull, images, print }: Context, places: Place
       ]),
     ),
   )
-  writeFileSync(
-    join(images, 'bench-ledger.svg'),
-    plot({
-      title: `A claim, ${BUSY} connections, one hot collection`,
-      x: { label: 'grants in the ledger', isLogarithmic: true },
-      y: { label: 'µs' },
-      series,
-    }),
-  )
+  const ratio = ({ name, points }: (typeof series)[number]): [string, string] => [name, times(points.at(-1)![1] / points[0]![1])]
+  goal(`a claim in a ledger of ${count(sizes.at(-1)!)} grants, beside one of ${count(sizes[0]!)}`, 'flat', inEach(series.map(ratio)))
+  draw('bench-ledger', {
+    title: `A claim, ${BUSY} connections, one hot collection`,
+    x: { label: 'grants in the ledger', isLogarithmic: true },
+    y: { label: 'µs' },
+    series,
+  })
 }
 
 /** The tables, and one grant in them. */
@@ -183,19 +188,22 @@ async function begin(setup: Setup): Promise<void> {
 }
 
 /** What the server's process holds while it grants. */
-async function memory({ isQuick, print }: Context, places: Places): Promise<void> {
+async function memory({ isQuick, print, goal }: Context, places: Places): Promise<void> {
   const claims = isQuick ? 1_000 : 1_000_000
   const steps = 5
   const server = await startServer(await places.setup('PostgreSQL'))
   const { claim, close } = claimer(server.url, BUSY, MANY)
   await load(BUSY, claim, { count: claims / 50 })
   const rows: string[][] = []
+  const resident: number[] = []
   for (let step = 0; step <= steps; step++) {
     if (step > 0) await load(BUSY, claim, { count: claims / steps })
     const { heapUsed, rss } = await server.memory()
+    resident.push(rss)
     rows.push([count(claims / 50 + (claims / steps) * step), `${figure(heapUsed / 1e6)} MB`, `${figure(rss / 1e6)} MB`])
   }
   await close()
   await server.stop()
   print(table(['claims so far', 'heap', 'resident'], rows))
+  goal(`the server's memory after ${count(claims)} claims more`, 'flat', times(resident.at(-1)! / resident[0]!))
 }

@@ -1,12 +1,9 @@
 /** Many pages of one device that make ids at the same time: what they cost each other, the storage and the server. */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { TestPage } from '../../test/browser/browser.js'
 import { type BenchBrowser, inEachEngine } from '../browsers.js'
 import type { Part } from '../part.js'
-import { plot } from '../plot.js'
 import { openSite, type Site } from '../site.js'
-import { count, figure, median, table, times } from '../text.js'
+import { count, figure, inEach, median, table, times } from '../text.js'
 
 const PAGES = [1, 2, 4, 8]
 /** Enough for all pages to hear of it. */
@@ -21,10 +18,12 @@ interface Figures {
 export const tabs: Part = {
   name: 'tabs',
   title: 'Many tabs: pages that make ids at the same time',
-  async run({ isQuick, images, print }) {
+  async run({ isQuick, print, goal, draw }) {
     const each = isQuick ? 100 : 10_000
     const rounds = isQuick ? 1 : 3
     const pageCounts = isQuick ? [1, 2] : PAGES
+    const most = pageCounts.at(-1)!
+    const transactions: [string, string][] = []
     const site = await openSite()
     const rows: string[][] = []
     const series: { name: string; points: [number, number][] }[] = []
@@ -41,6 +40,7 @@ export const tabs: Part = {
         const ratio = of(together, 'milliseconds') / of(alone, 'milliseconds')
         const thousands = (pages * each) / 1_000
         points.push([pages, ratio])
+        if (pages === most) transactions.push([browser.title, figure(of(together, 'transactions') / thousands)])
         rows.push([
           browser.title,
           String(pages),
@@ -56,10 +56,13 @@ export const tabs: Part = {
     await site.close()
     print(`${count(each)} ids per page, each awaited before the next, from an empty device.`)
     print(table(['', 'pages', 'of one page making all', 'transactions per 1,000', 'claims per 1,000', 'together', 'one page'], rows))
-    writeFileSync(
-      join(images, 'bench-tabs.svg'),
-      plot({ title: 'Time for the same number of ids, beside one page', x: { label: 'pages' }, y: { label: 'ratio' }, series }),
+    goal(
+      `${most} pages that make ids at once, beside one page that makes them all`,
+      '≤ 1.5 ×',
+      inEach(series.map(({ name, points }) => [name, times(points.at(-1)![1])])),
     )
+    goal('transactions per 1,000 ids of theirs', '≤ 2', inEach(transactions))
+    draw('bench-tabs', { title: 'Time for the same number of ids, beside one page', x: { label: 'pages' }, y: { label: 'ratio' }, series })
   },
 }
 
