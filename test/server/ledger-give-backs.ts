@@ -72,6 +72,9 @@ export function describeGiveBacks(promise: Promises): void {
       [0, 1],
     ] as const)
       expect(await giveBack(grant, end, last)).toBe(0)
+    // Collections that are there, with grants of their own.
+    await take({ tag: 'lines' })
+    await take({ database: 'other' })
     expect(await giveBack(grant, 64, 40, 'lines')).toBe(0)
     expect(await ledger.giveBack({ database: 'other', tag: 'orders', end: 64, last: 40, lease, at: AT })).toBe(0)
     const forged = [lease.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A')), lease.replace('.0.', '.1.'), '', 'x', `${lease} `]
