@@ -25,6 +25,16 @@ export function authorityOf(bindings: Bindings, key: CollectionKey): Authority {
   return !bound ? 'ledger' : 'counter' in bound ? 'counter' : 'upstream'
 }
 
+/** @throws Error when the counter of a binding is in no database that was given */
+export function refuseWithoutPostgres(bindings: Bindings, databaseUrl: string | undefined): void {
+  const bound = [...bindings.values()].find((one) => 'counter' in one)
+  if (bound && databaseUrl === undefined)
+    throw new Error(
+      `${bound.database}/${bound.tag} is bound to an ORM's counter, so the ledger has to be in that PostgreSQL database. ` +
+        'Give --database-url (embedded: databaseUrl).',
+    )
+}
+
 /** What a ledger remembers of a binding: in other blocks, or from another counter, it would grant ids that are in use. */
 export function descriptionOf(bound: Bound): string {
   if ('upstream' in bound) return `the ranges of ${bound.upstream.tag ?? bound.tag} in RavenDB database ${bound.upstream.database}`

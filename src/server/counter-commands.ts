@@ -1,5 +1,5 @@
 /** What the commands `check` and `adopt` say and do about collections whose numbers come from another counter. */
-import { type Bindings, type Bound, bindingKey, collectionsSetting, descriptionOf } from './bindings.js'
+import { type Bindings, type Bound, bindingKey, collectionsSetting, descriptionOf, refuseWithoutPostgres } from './bindings.js'
 import { checked } from './options.js'
 import { bindingProblems, explained, peakOf, rememberBinding } from './postgres-counters.js'
 import { openPool, type PostgresPool, type Query } from './postgres-pool.js'
@@ -18,6 +18,8 @@ import { openUpstream } from './upstream.js'
  */
 export async function check(options: ServeOptions): Promise<string> {
   const bindings = boundCollections(options)
+  refuseWithoutPostgres(bindings, options.databaseUrl)
+  if (bindings.size === 0) return 'No collection is bound to another counter: there is nothing to check.\n'
   const problems: string[] = []
   const lines: string[] = []
   for (const [name, bound] of bindings) {

@@ -1,6 +1,6 @@
 /** Opens the ledger: PostgreSQL when there is a URL, else SQLite in a folder. Its schema is brought up to date. */
 import { z } from 'zod'
-import { type CollectionsOptions, collectionsSetting } from './bindings.js'
+import { type CollectionsOptions, collectionsSetting, refuseWithoutPostgres } from './bindings.js'
 import type { Ledger, LedgerLimits } from './ledger.js'
 import { checked, type Given } from './options.js'
 import { withUpstreams } from './upstream-ledger.js'
@@ -45,11 +45,7 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
   const { dataDir, databaseUrl, limits, collections } = checked(ledgerOptions, options, 'openLedger')
   if (databaseUrl !== undefined && dataDir !== undefined)
     throw new Error('openLedger: give databaseUrl or dataDir, not both: there is one ledger.')
-  const onPostgres = [...collections.values()].find((bound) => 'counter' in bound)
-  if (onPostgres && databaseUrl === undefined)
-    throw new Error(
-      `openLedger: ${onPostgres.database}/${onPostgres.tag} is bound to an ORM's counter, so the ledger has to be in that PostgreSQL database. Give databaseUrl.`,
-    )
+  refuseWithoutPostgres(collections, databaseUrl)
   // Loaded on demand: each brings a driver that the other has no use for.
   const ledger =
     databaseUrl !== undefined

@@ -209,6 +209,13 @@ describe('check', () => {
     )
   })
 
+  test('no database, or nothing bound: it says so', async () => {
+    await expect(check({ collections: { Shop: { orders: EFCORE } } })).rejects.toThrow(
+      "Shop/orders is bound to an ORM's counter, so the ledger has to be in that PostgreSQL database. Give --database-url",
+    )
+    expect(await check({})).toContain('No collection is bound to another counter')
+  })
+
   test('every problem, on stderr, and the exit code 1', async () => {
     const { databaseUrl, sql } = await start(EFCORE, SEQUENCE(10))
     const config = join(newFolder(), 'hilo.json')

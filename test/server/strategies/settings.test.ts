@@ -58,7 +58,7 @@ describe('a setting that cannot be meant is refused by its name', () => {
 
   test('an ORM and a ledger that is not in its database', async () => {
     await expect(openLedger({ dataDir: newFolder(), collections: { Shop: { orders: EFCORE } } as never })).rejects.toThrow(
-      "Shop/orders is bound to an ORM's counter, so the ledger has to be in that PostgreSQL database. Give databaseUrl.",
+      "Shop/orders is bound to an ORM's counter, so the ledger has to be in that PostgreSQL database. Give --database-url (embedded: databaseUrl).",
     )
   })
 
