@@ -58,9 +58,7 @@ export async function raiseCounter(query: Query, binding: Binding, floor: number
     ])
     return
   }
-  const missing = target - (await nextValue(query, binding))
-  if (missing <= 0n) return
-  const steps = (missing + blocks.step - 1n) / blocks.step
+  const steps = (target - (await nextValue(query, binding)) + blocks.step - 1n) / blocks.step
   if (steps <= MAX_STEPS)
     await query(`SELECT count(nextval($1)) FROM generate_series(1, $2::bigint)`, [quoted(place.sequence), String(steps)])
   else await setSequence(query, place, blocks.step, target)
@@ -125,10 +123,11 @@ async function takeFromSequence(query: Query, { blocks, maxId }: Binding, place:
 }
 
 async function takeFromTable(query: Query, { blocks, maxId }: Binding, place: TablePlace, count: bigint): Promise<bigint[]> {
-  let rows = await readRows(query, place, 'FOR UPDATE')
+  const lockRows = () => readRows(query, place, 'FOR UPDATE')
+  let rows = await lockRows()
   if (rows.length === 0 && place.start !== undefined) {
     await addMissing(query, place)
-    rows = await readRows(query, place, 'FOR UPDATE')
+    rows = await lockRows()
   }
   const next = storedIn(place, rows) + place.ahead
   const end = lastValue(blocks, maxId)

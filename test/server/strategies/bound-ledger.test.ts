@@ -14,6 +14,10 @@ const SEQUENCE = 'CREATE SEQUENCE seq INCREMENT 10'
 const TABLE: CounterOptions = { strategy: 'nhibernate-hilo-table', table: 'hi', column: 'next', maxLo: 9, maxId: 'int8' }
 const ROW = 'CREATE TABLE hi (next bigint); INSERT INTO hi VALUES (1)'
 
+/** How many of the ledger's connections wait for another's lock. */
+const WAITING = `SELECT count(*)::int AS waiting FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name = 'offline-hilo' AND wait_event_type = 'Lock'`
+
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
@@ -38,6 +42,13 @@ async function open(settings: CounterOptions = EFCORE, schema = SEQUENCE, limits
     sql: async (text: string) => (await runSql(databaseUrl, text)).rows,
     nextval: async () => Number((await runSql(databaseUrl, "SELECT nextval('seq') AS v")).rows[0].v),
     free: async () => (await ledger.status())[0]!.free,
+    /** Another taker's connection. */
+    orm: async () => {
+      const client = new pg.Client(databaseUrl)
+      await client.connect()
+      cleanups.push(() => client.end())
+      return client
+    },
   }
 }
 
@@ -66,6 +77,19 @@ describe('claims', () => {
     const first = await claim({ id })
     expect(await claim({ id })).toEqual({ ...first, isRepeat: true })
     expect(await nextval()).toBe(41)
+  })
+
+  test('of a where move its row only', async () => {
+    const { take, sql } = await open(
+      { ...TABLE, where: { entity: 'Order' } },
+      "CREATE TABLE hi (entity text, next bigint); INSERT INTO hi VALUES ('Line', 7), ('Order', 1), ('Part', 9)",
+    )
+    expect(span(await take({ count: 20 }))).toEqual([10, 29])
+    expect(await sql('SELECT entity, next FROM hi ORDER BY entity')).toEqual([
+      { entity: 'Line', next: '7' },
+      { entity: 'Order', next: '3' },
+      { entity: 'Part', next: '9' },
+    ])
   })
 
   test('of one step share one take', async () => {
@@ -189,6 +213,18 @@ describe('numbers that must not be granted', () => {
     expect(span(grantOf((await other.claim([{ ...WISH, id: newId(), count: 10 }]))[0]!))).toEqual([10 ** 12 + 21, 10 ** 12 + 30])
   })
 
+  test('a sequence that is set far up keeps what somebody else takes or sets meanwhile', async () => {
+    const { ledger, sql, nextval, orm } = await open()
+    const other = await orm()
+    await other.query("BEGIN; SELECT nextval('seq')")
+    const raising = ledger.raiseFloor({ ...KEY, floor: 10 ** 12 })
+    await expect.poll(() => sql(WAITING)).toEqual([{ waiting: 1 }])
+    await other.query(`SELECT setval('seq', ${5 * 10 ** 12})`)
+    await other.query('COMMIT')
+    await raising
+    expect(await nextval()).toBe(5 * 10 ** 12 + 10)
+  })
+
   test('beyond what the id column holds: refused before the counter moves', async () => {
     const { ledger, claim, take, nextval } = await open({ ...EFCORE, maxId: 45 })
     expect(span(await take({ count: 30 }))).toEqual([1, 30])
@@ -197,6 +233,25 @@ describe('numbers that must not be granted', () => {
     expect(await claim({ lastMax: 44 })).toMatchObject({ refused: 'overflow' })
     await expect(ledger.raiseFloor({ ...KEY, floor: 44 })).rejects.toThrow('No block of')
     expect(await nextval()).toBe(41)
+  })
+
+  test('of a table beyond what the id column holds', async () => {
+    const { claim, take, sql } = await open({ ...TABLE, maxId: 45 }, ROW)
+    expect(span(await take({ count: 40 }))).toEqual([10, 39])
+    expect(await claim()).toMatchObject({ refused: 'overflow' })
+    expect(await sql('SELECT next FROM hi')).toEqual([{ next: '4' }])
+  })
+
+  test('beyond what the id column holds, when somebody else takes its last block at the same time', async () => {
+    const { claim, sql, orm } = await open({ ...EFCORE, maxId: 45 })
+    await sql("SELECT setval('seq', 31, false)")
+    const other = await orm()
+    await other.query('BEGIN; ALTER SEQUENCE seq NO CYCLE')
+    const claimed = claim()
+    await expect.poll(() => sql(WAITING)).toEqual([{ waiting: 1 }])
+    expect((await other.query("SELECT nextval('seq') AS v")).rows).toEqual([{ v: '31' }])
+    await other.query('COMMIT')
+    expect(await claimed).toMatchObject({ refused: 'overflow' })
   })
 
   test('beyond 2^53−1', async () => {
@@ -213,6 +268,17 @@ describe('numbers that must not be granted', () => {
     await expect(claim()).rejects.toThrow(CounterUnusable)
     await expect(claim()).rejects.toThrow('hi.next gave ids from 30, but up to 49 may be in use: it went backwards')
     expect(await sql('SELECT next FROM hi')).toEqual([{ next: '3' }])
+  })
+
+  test('a table that has another row by now, or none', async () => {
+    const { claim, take, sql } = await open(TABLE, ROW)
+    await take({ count: 10 })
+    await sql('INSERT INTO hi VALUES (50)')
+    await expect(claim()).rejects.toThrow('hi has several rows where the counter next should be')
+    await sql('DELETE FROM hi')
+    await expect(claim()).rejects.toThrow('hi has no row where the counter next should be')
+    await sql('INSERT INTO hi VALUES (NULL)')
+    await expect(claim()).rejects.toThrow('hi has no value where the counter next should be')
   })
 
   test('a sequence whose increment was changed since', async () => {
@@ -239,15 +305,13 @@ describe('numbers that must not be granted', () => {
 })
 
 test('a locked counter delays nobody but those who want its numbers', async () => {
-  const { databaseUrl, ledger } = await open(TABLE, ROW)
+  const { ledger, orm } = await open(TABLE, ROW)
   const { createHiloHandler } = await import('../../../src/server/index.js')
   const handler = createHiloHandler({ ledger, log: { info() {}, error() {} } })
   const next = async (tag: string) => (await handler(new Request(`http://ids.test/databases/Shop/hilo/next?tag=${tag}`))).status
-  const orm = new pg.Client(databaseUrl)
-  await orm.connect()
-  cleanups.push(() => orm.end())
-  await orm.query('BEGIN')
-  await orm.query('SELECT next FROM hi FOR UPDATE')
+  const other = await orm()
+  await other.query('BEGIN')
+  await other.query('SELECT next FROM hi FOR UPDATE')
   let isAnswered = false
   const waiting = next('orders').then((status) => {
     isAnswered = true
@@ -255,7 +319,7 @@ test('a locked counter delays nobody but those who want its numbers', async () =
   })
   for (let i = 0; i < 20; i++) expect(await next('lines')).toBe(201)
   expect(isAnswered).toBe(false)
-  await orm.query('COMMIT')
+  await other.query('COMMIT')
   expect(await waiting).toBe(201)
 })
 
@@ -275,6 +339,12 @@ test('several collections in one request, bound or not, are answered in their or
     [1, 37],
     [1, 38],
   ])
+})
+
+test('a counter on which nobody starves gives no more blocks than are asked for', async () => {
+  const { take, sql } = await open(TABLE, ROW)
+  for (let i = 0; i < 20; i++) await take({ count: 10 })
+  expect(await sql('SELECT next FROM hi')).toEqual([{ next: '21' }])
 })
 
 test('a stream of claims on a counter that another taker would starve at takes ever more blocks at once', async () => {

@@ -21,6 +21,7 @@ const EFCORE = { strategy: 'efcore', sequence: 'order_seq', blockSize: 10, maxId
 const HILO_TABLE = { strategy: 'hibernate-hilo-table', table: 'hi', column: 'next_hi', maxLo: 9, maxId: 'int4' } as const
 const TABLE = { strategy: 'hibernate-table', segment: 'Order', blockSize: 10, maxId: 'int4' } as const
 const SEGMENTS = 'CREATE TABLE hibernate_sequences (sequence_name text PRIMARY KEY, next_val bigint)'
+const KEYLESS = 'CREATE TABLE hibernate_sequences (sequence_name text, next_val bigint)'
 const DOCTRINE = 'CREATE TABLE sequences (sequence_name text PRIMARY KEY, sequence_value bigint, sequence_increment_by int)'
 const POOLED = { ...EFCORE, strategy: 'nhibernate-pooled' } as const
 
@@ -121,16 +122,29 @@ const REFUSED: [what: string, settings: CounterOptions, schema: string, message:
   ['several rows', HILO_TABLE, 'CREATE TABLE hi (next_hi int); INSERT INTO hi VALUES (0), (0)', 'There are several rows for hi.next_hi'],
   ['no value', HILO_TABLE, 'CREATE TABLE hi (next_hi int); INSERT INTO hi VALUES (NULL)', 'hi.next_hi is NULL'],
   ['a table that a crash empties', HILO_TABLE, 'CREATE UNLOGGED TABLE hi (next_hi int); INSERT INTO hi VALUES (0)', 'Table hi is UNLOGGED'],
-  [
-    'keys that may be there twice',
-    TABLE,
-    'CREATE TABLE hibernate_sequences (sequence_name text, next_val bigint)',
-    'may have several rows per sequence_name',
-  ],
+  ['keys that may be there twice', TABLE, KEYLESS, 'may have several rows per sequence_name'],
   [
     'keys that are unique only with another column',
     TABLE,
     'CREATE TABLE hibernate_sequences (sequence_name text, site int, next_val bigint, UNIQUE (sequence_name, site))',
+    'may have several rows per',
+  ],
+  [
+    'keys that are in an index that is not unique',
+    TABLE,
+    `${KEYLESS}; CREATE INDEX ON hibernate_sequences (sequence_name)`,
+    'may have several rows per',
+  ],
+  [
+    'keys that are unique in some rows only',
+    TABLE,
+    `${KEYLESS}; CREATE UNIQUE INDEX ON hibernate_sequences (sequence_name) WHERE next_val > 100`,
+    'may have several rows per',
+  ],
+  [
+    'keys that are unique only with an expression',
+    TABLE,
+    `${KEYLESS}; CREATE UNIQUE INDEX ON hibernate_sequences (sequence_name, (next_val % 2))`,
     'may have several rows per',
   ],
   [
@@ -146,6 +160,15 @@ describe('at the start', () => {
     const databaseUrl = await newDatabase()
     await runSql(databaseUrl, schema)
     await expect(open(databaseUrl, settings)).rejects.toThrow(message)
+  })
+
+  test('keys with an index that could not be made unique are refused', async () => {
+    const databaseUrl = await newDatabase()
+    await runSql(databaseUrl, `${KEYLESS}; INSERT INTO hibernate_sequences VALUES ('Order', 0), ('Order', 50)`)
+    const indexing = runSql(databaseUrl, 'CREATE UNIQUE INDEX CONCURRENTLY ON hibernate_sequences (sequence_name)')
+    await expect(indexing).rejects.toThrow('could not create unique index')
+    await runSql(databaseUrl, 'DELETE FROM hibernate_sequences WHERE next_val = 50')
+    await expect(open(databaseUrl, TABLE)).rejects.toThrow('may have several rows per')
   })
 
   test('every problem of every collection is told at once', async () => {
@@ -178,6 +201,12 @@ describe('at the start', () => {
       'a table it may not move',
       HILO_TABLE,
       'CREATE TABLE hi (next_hi int); INSERT INTO hi VALUES (0); GRANT SELECT ON hi TO hilo_check_role',
+      'GRANT SELECT, UPDATE ON "hi"',
+    ],
+    [
+      'a table whose rows it may not tell apart',
+      { ...HILO_TABLE, where: { entity: 'Order' } },
+      "CREATE TABLE hi (entity text, next_hi int); INSERT INTO hi VALUES ('Order', 0); GRANT SELECT (next_hi), UPDATE ON hi TO hilo_check_role",
       'GRANT SELECT, UPDATE ON "hi"',
     ],
     [

@@ -48,6 +48,7 @@ async function start(settings: CounterOptions, schema: string, rows = 95) {
 describe('adopt', () => {
   test.each<[CounterOptions, string, [number, number]]>([
     [EFCORE, SEQUENCE(10), [96, 105]],
+    [{ ...EFCORE, sequence: "order's" }, 'CREATE SEQUENCE "order\'s" INCREMENT 10', [96, 105]],
     [{ strategy: 'hibernate-pooled', sequence: 'order_seq', ...N }, SEQUENCE(10), [96, 105]],
     [{ strategy: 'hibernate-pooled-before-4.3.11', sequence: 'order_seq', ...N }, SEQUENCE(10), [96, 105]],
     [{ strategy: 'hibernate-hilo', sequence: 'order_seq', ...N }, SEQUENCE(1), [101, 110]],
@@ -111,6 +112,12 @@ describe('adopt', () => {
       'CREATE TABLE hi (next_hi int); INSERT INTO hi VALUES (0)',
       'UPDATE hi SET next_hi = 501',
       'the next ids are 5010 to 5019',
+    ],
+    [
+      { strategy: 'marten', entity: 'order', maxLo: 10, maxId: 'int4' } as const,
+      "CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint); INSERT INTO mt_hilo VALUES ('order', 0)",
+      'UPDATE mt_hilo SET hi_value = 500',
+      'the next ids are 5011 to 5020',
     ],
   ])('never lowers a counter', async (settings, schema, ahead, expected) => {
     const { adopt, sql } = await start(settings, schema)
