@@ -111,6 +111,18 @@ describe('a claim', () => {
     expect(answer).toMatchObject({ grant: { range: { from: 85, to: 84 + 4 * 32 } } })
   })
 
+  test('whose document goes in between, as object stores say by 404, makes it again above what this device has seen', async () => {
+    const store = new Store()
+    const source = documentSource({ url, fetch: store.fetch })
+    await source.claim(target, claimOf(), LONG)
+    await source.claim(target, claimOf(), LONG)
+    store.before = (method) => {
+      if (method !== 'PUT' || !store.documents.delete(ADDRESS)) return undefined
+      return new Response('', { status: 404 })
+    }
+    expect(await source.claim(target, claimOf({ lastMax: 64 }), LONG)).toMatchObject({ grant: { range: { from: 65 } } })
+  })
+
   test('of many devices at once: every number goes to one of them', async () => {
     const store = new Store()
     const sources = Array.from({ length: 8 }, () => documentSource({ url, fetch: store.fetch }))
