@@ -55,7 +55,7 @@ describe('no id is made of', () => {
   test.each([[-1], [1.5], [Number.NaN], ['3'], [undefined], [2 ** 53]])('the hi %s', async (hi) => {
     const nextHi = vi.fn(async () => hi as number)
     const nextId = hiLoGenerator({ nextHi, maxLo: 10 })
-    await expect(nextId()).rejects.toThrow(RangeError)
+    await expect(nextId()).rejects.toThrow(new RangeError(`nextHi gave ${hi}, which is no whole number ≥ 0. No id was made of it.`))
     nextHi.mockResolvedValue(4)
     expect(await nextId()).toBe(40)
   })

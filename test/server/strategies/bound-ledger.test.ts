@@ -79,6 +79,11 @@ describe('claims', () => {
     expect(await nextval()).toBe(41)
   })
 
+  test('pass over a value that stands for no id', async () => {
+    const { take } = await open({ strategy: 'textbook', segment: 'orders', blockSize: 1, maxId: 'int8' }, '')
+    expect(span(await take({ count: 1 }))).toEqual([1, 1])
+  })
+
   test('of a where move its row only', async () => {
     const { take, sql } = await open(
       { ...TABLE, where: { entity: 'Order' } },
@@ -232,6 +237,13 @@ describe('numbers that must not be granted', () => {
     expect(await claim()).toEqual({ refused: 'overflow', max: 40 })
     expect(await claim({ lastMax: 44 })).toMatchObject({ refused: 'overflow' })
     await expect(ledger.raiseFloor({ ...KEY, floor: 44 })).rejects.toThrow('No block of')
+    expect(await nextval()).toBe(41)
+  })
+
+  test('beyond what the id column holds, when others have used it up: the sequence stays where it is', async () => {
+    const { claim, nextval, sql } = await open({ ...EFCORE, maxId: 45 })
+    await sql("SELECT setval('seq', 41, false)")
+    expect(await claim()).toMatchObject({ refused: 'overflow' })
     expect(await nextval()).toBe(41)
   })
 
