@@ -70,6 +70,15 @@ describe('a nextHi', () => {
     expect(await answerTo({ nextHi, maxLo: 10 })).toEqual({ failure: { code: 'server-refused', message: 'Sign in first.', status: 401 } })
   })
 
+  test('that comes too late is dropped, and no other is taken in its place', async () => {
+    let answer: (hi: number) => void = () => {}
+    const nextHi = vi.fn(() => new Promise<number>((resolve) => (answer = resolve)))
+    expect(await answerTo({ nextHi, maxLo: 10, firstId: 25 }, 0, 20)).toMatchObject({ failure: { code: 'server-unreachable' } })
+    answer(0)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(nextHi).toHaveBeenCalledTimes(1)
+  })
+
   test('that never answers is given up on', async () => {
     const answer = await answerTo({ nextHi: () => new Promise<number>(() => {}), maxLo: 10 }, 0, 20)
     expect(answer).toMatchObject({ failure: { code: 'server-unreachable', message: expect.stringContaining('within 20 ms') } })

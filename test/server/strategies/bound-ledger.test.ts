@@ -84,6 +84,19 @@ describe('claims', () => {
     expect(span(await take({ count: 1 }))).toEqual([1, 1])
   })
 
+  test('that find no row, while another taker adds it, go on after him', async () => {
+    const { claim, sql, orm } = await open(
+      { strategy: 'marten', entity: 'order', maxLo: 10, maxId: 'int8' },
+      'CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint)',
+    )
+    const other = await orm()
+    await other.query("BEGIN; INSERT INTO mt_hilo VALUES ('order', 0)")
+    const claimed = claim({ count: 10 })
+    await expect.poll(() => sql(WAITING)).toEqual([{ waiting: 1 }])
+    await other.query('COMMIT')
+    expect(span(grantOf(await claimed))).toEqual([11, 20])
+  })
+
   test('of a where move its row only', async () => {
     const { take, sql } = await open(
       { ...TABLE, where: { entity: 'Order' } },
