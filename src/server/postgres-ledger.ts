@@ -2,7 +2,7 @@
  * The ledger in PostgreSQL, for several servers. Each step first locks the rows of the collections it touches, always in the same order;
  * so steps on one collection follow each other, and each reads what the one before has committed.
  */
-import { authorityOf, BINDING_PREFIX, type Bindings, refuseChanged } from './bindings.js'
+import { authorityOf, type Bindings, refuseChanged } from './bindings.js'
 import { allocate, raise } from './counter.js'
 import { leaseTokens, newGrantId } from './lease-token.js'
 import {
@@ -19,6 +19,7 @@ import { postgresCounters, startBindings } from './postgres-counters.js'
 import { postgresIdentities } from './postgres-identities.js'
 import { openPool, type Query, type Write } from './postgres-pool.js'
 import { migratePostgres } from './postgres-schema.js'
+import * as sql from './postgres-statements.js'
 import { type Room, withRoomInPostgres } from './room.js'
 import {
   allowed,
@@ -53,40 +54,6 @@ import {
   withoutCopied,
 } from './rows.js'
 import { fill, order, redeem, spansFor, type Ticket, unstock } from './stock.js'
-
-/** Rows as JSON: one parameter however many there are. */
-const ADD_GRANTS = 'INSERT INTO hilo_grants SELECT * FROM jsonb_populate_recordset(NULL::hilo_grants, $1)'
-const SAVE_COUNTERS = `
-  UPDATE hilo_counters c SET max = n.max, peak = n.peak, floor = n.floor, free = n.free, version = n.version
-  FROM jsonb_populate_recordset(NULL::hilo_counters, $1) n WHERE c.database = n.database AND c.tag = n.tag`
-const SAVE_GRANTS = `
-  UPDATE hilo_grants g SET high = n.high, issued = n.issued, rotation = n.rotation, check_in = n.check_in, holder = n.holder
-  FROM jsonb_populate_recordset(NULL::hilo_grants, $1) n WHERE g.id = n.id`
-const LOCK_COUNTERS = `
-  SELECT c.*, m.value AS binding FROM hilo_counters c LEFT JOIN hilo_meta m ON m.key = '${BINDING_PREFIX}' || c.database || '/' || c.tag
-  WHERE (c.database, c.tag) IN (SELECT * FROM unnest($1::text[], $2::text[])) ORDER BY c.database, c.tag FOR UPDATE OF c`
-const ADD_COUNTERS = `
-  INSERT INTO hilo_counters SELECT * FROM jsonb_populate_recordset(NULL::hilo_counters, $1) ORDER BY database, tag
-  ON CONFLICT DO NOTHING`
-const GRANTS_OF_CLAIMS = `
-  SELECT * FROM hilo_grants WHERE (database, tag, claim) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`
-const OUTSTANDING = `
-  SELECT database, tag, holder, CAST(sum(high - issued) AS BIGINT) AS outstanding FROM hilo_grants
-  WHERE (database, tag, holder) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[])) GROUP BY database, tag, holder`
-/**
- * By the primary key alone. Were the collection asked for, too, a planner whose statistics are older than the collection would think it
- * tiny, and read all of it instead.
- */
-const GRANTS = 'SELECT * FROM hilo_grants WHERE id = ANY($1) ORDER BY id FOR UPDATE'
-const GRANT_OF_RETURN = `
-  SELECT * FROM hilo_grants
-  WHERE database = $1 AND tag = $2 AND low <= $3 AND high >= low ORDER BY low DESC LIMIT 1 FOR UPDATE`
-const HELD = `
-  SELECT k.database, k.tag, g.high FROM unnest($1::text[], $2::text[]) k (database, tag), LATERAL
-    (SELECT high FROM hilo_grants WHERE database = k.database AND tag = k.tag AND high >= low ORDER BY low DESC LIMIT 1) g`
-const ADD_RETURN = `
-  INSERT INTO hilo_returns (database, tag, range_end, range_last, returned_at) VALUES ($1, $2, $3, $4, $5)
-  ON CONFLICT DO NOTHING RETURNING 1 AS found`
 
 type OutstandingRow = CollectionKey & { holder: string; outstanding: number }
 
@@ -132,8 +99,8 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
     const repeatable = claims.filter(({ id }) => id !== undefined)
     const held = claims.flatMap(({ database, tag, holder }) => (holder ? { database, tag, holder: tokens.digest(holder.name) } : []))
     const [answered, outstanding] = await Promise.all([
-      repeatable.length > 0 ? query<GrantRow>(GRANTS_OF_CLAIMS, [...columns(repeatable), repeatable.map(({ id }) => id)]) : [],
-      held.length > 0 ? query<OutstandingRow>(OUTSTANDING, [...columns(held), held.map(({ holder }) => holder)]) : [],
+      repeatable.length > 0 ? query<GrantRow>(sql.GRANTS_OF_CLAIMS, [...columns(repeatable), repeatable.map(({ id }) => id)]) : [],
+      held.length > 0 ? query<OutstandingRow>(sql.OUTSTANDING, [...columns(held), held.map(({ holder }) => holder)]) : [],
     ])
     return [
       new Map(answered.map((row) => [textOf(row, row.claim), row])),
@@ -198,8 +165,8 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
       counters.set(textOf(claim), withCounter(counter, allocation.counter))
       return { grant: toGrant(grant, tokens), isRepeat: false }
     })
-    if (added.length > 0) write(ADD_GRANTS, [JSON.stringify(added)])
-    if (added.length > 0 || tickets.size > 0) write(SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
+    if (added.length > 0) write(sql.ADD_GRANTS, [JSON.stringify(added)])
+    if (added.length > 0 || tickets.size > 0) write(sql.SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
     return outcomes
   }
 
@@ -219,10 +186,10 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
     withdraw: ({ end, node, ...key }) =>
       pool.transaction(async (query) => {
         const { database, tag } = normalized(key)
-        const [row] = await query<CounterRow>(LOCK_COUNTERS, [[database], [tag]])
+        const [row] = await query<CounterRow>(sql.LOCK_COUNTERS, [[database], [tag]])
         const piece = row && unstock(toCounter(row), end, node)
         if (!piece) return undefined
-        await query(SAVE_COUNTERS, [JSON.stringify([withCounter(row, piece.counter)])])
+        await query(sql.SAVE_COUNTERS, [JSON.stringify([withCounter(row, piece.counter)])])
         return piece.span[0]
       }),
 
@@ -231,18 +198,20 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
         const { database, tag, end, last, lease, at } = normalized(request)
         const token = lease === undefined ? undefined : tokens.read(lease)
         if (lease !== undefined && !token) return 0
-        const [row] = await query<CounterRow>(LOCK_COUNTERS, [[database], [tag]])
+        const [row] = await query<CounterRow>(sql.LOCK_COUNTERS, [[database], [tag]])
         if (!row) return 0
-        const [grant] = token ? await query<GrantRow>(GRANTS, [[token.id]]) : await query<GrantRow>(GRANT_OF_RETURN, [database, tag, end])
+        const [grant] = token
+          ? await query<GrantRow>(sql.GRANTS, [[token.id]])
+          : await query<GrantRow>(sql.GRANT_OF_RETURN, [database, tag, end])
         if (!grant || !isSame(grant, row) || !isTail(grant, { end, last })) return 0
         if (token && token.rotation !== grant.rotation) return 0
         if (!token) {
           if (!isPlain(grant)) return 0
-          const isFirst = (await query(ADD_RETURN, [database, tag, end, last, at])).length > 0
+          const isFirst = (await query(sql.ADD_RETURN, [database, tag, end, last, at])).length > 0
           if (!isFirst || !mayReturn(row, end, authority(row))) return 0
         }
-        write(SAVE_GRANTS, [JSON.stringify([shortened(token ? grant : withIssued(grant, last + 1), last)])])
-        write(SAVE_COUNTERS, [JSON.stringify([cameBack(row, grant, last, authority(row))])])
+        write(sql.SAVE_GRANTS, [JSON.stringify([shortened(token ? grant : withIssued(grant, last + 1), last)])])
+        write(sql.SAVE_COUNTERS, [JSON.stringify([cameBack(row, grant, last, authority(row))])])
         return end - last
       }),
 
@@ -250,7 +219,7 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
       pool.transaction(async (query, write) => {
         const shown = leases.map(({ lease, next }) => ({ token: tokens.read(lease), next }))
         const used = spent.flatMap((lease) => tokens.read(lease) ?? [])
-        const rows = await query<GrantRow>(GRANTS, [[...shown.flatMap(({ token }) => token ?? []), ...used].map((token) => token.id)])
+        const rows = await query<GrantRow>(sql.GRANTS, [[...shown.flatMap(({ token }) => token ?? []), ...used].map((token) => token.id)])
         const grants = new Map(rows.filter((row) => row.database === database.toLowerCase()).map((row) => [row.id, row]))
         for (const { id, rotation } of used) {
           const row = grants.get(id)
@@ -274,22 +243,22 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
         if (copied.length > 0) {
           const counters = await lockCounters(query, distinct(copied), bindings)
           for (const row of copied) counters.set(textOf(row), withoutCopied(counters.get(textOf(row))!, row))
-          write(SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
+          write(sql.SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
         }
-        write(SAVE_GRANTS, [JSON.stringify([...grants.values()])])
+        write(sql.SAVE_GRANTS, [JSON.stringify([...grants.values()])])
         return fates
       }),
 
     read: async (key) => {
       const { database, tag } = normalized(key)
-      const [row] = await pool.query<CounterRow>('SELECT * FROM hilo_counters WHERE database = $1 AND tag = $2', [database, tag])
+      const [row] = await pool.query<CounterRow>(sql.COUNTER, [database, tag])
       return toMark(row)
     },
 
     write: (writes) => {
       const wishes = writes.map(normalized)
       const keys = distinct(wishes)
-      const readHeld = (query: Query) => query<CollectionKey & { high: number }>(HELD, columns(keys))
+      const readHeld = (query: Query) => query<CollectionKey & { high: number }>(sql.HELD, columns(keys))
       return withCounters(keys, limits, readHeld, async (counters, rows, _, write) => {
         const held = new Map(rows.map((row) => [textOf(row), row.high]))
         const marks: Mark[] = []
@@ -299,7 +268,7 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
           counters.set(textOf(wish), step)
           marks.push(toMark(step))
         }
-        write(SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
+        write(sql.SAVE_COUNTERS, [JSON.stringify([...counters.values()])])
         return marks
       })
     },
@@ -314,7 +283,7 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
           throw new CounterUnusable(
             `No block of '${key.tag}' is left above ${floor}: the id column ends before (maxId). Nothing was changed.`,
           )
-        write(SAVE_COUNTERS, [JSON.stringify([raised])])
+        write(sql.SAVE_COUNTERS, [JSON.stringify([raised])])
         return raised.max
       })
     },
@@ -326,7 +295,7 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
     countFree: async () => countFree(await pool.query<CounterRow>(FREE_QUERY)),
 
     prune: async (before) => {
-      for (const sql of pruneQueries('$1')) while ((await pool.query(sql, [before])).length > 0);
+      for (const statement of pruneQueries('$1')) while ((await pool.query(statement, [before])).length > 0);
     },
 
     ping: async () => {
@@ -342,14 +311,14 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
  */
 async function addCounters(query: Query, keys: CollectionKey[], limits: Room): Promise<void> {
   const added = await withRoomInPostgres(query, 'hilo_counters', keys, limits)
-  await query(ADD_COUNTERS, [JSON.stringify(added.map(newCounterRow))])
+  await query(sql.ADD_COUNTERS, [JSON.stringify(added.map(newCounterRow))])
 }
 
 const NO_LIMITS: Room = { collections: Number.POSITIVE_INFINITY, databases: Number.POSITIVE_INFINITY }
 
 /** The counters' rows, locked until the transaction ends. */
 async function lockCounters(query: Query, keys: readonly CollectionKey[], bindings: Bindings): Promise<Map<string, CounterRow>> {
-  const rows = await query<CounterRow & { binding: string | null }>(LOCK_COUNTERS, columns(keys))
+  const rows = await query<CounterRow & { binding: string | null }>(sql.LOCK_COUNTERS, columns(keys))
   for (const row of rows) refuseChanged(bindings, row, row.binding)
   return new Map(rows.map((row) => [textOf(row), row]))
 }

@@ -1,10 +1,11 @@
 /** Serves an app's files under a content security policy, with a HiLo server behind them on the same origin. */
 import { createReadStream, existsSync } from 'node:fs'
-import { createServer, request } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
+import { forward } from './forward.js'
 
 export const STRICT_CSP = "script-src 'self'; worker-src 'self'"
 
@@ -47,12 +48,7 @@ export async function openAppSite({ folder, backend, csp, post }: AppSiteOptions
       createReadStream(file).pipe(answer)
       return
     }
-    const passed = request(new URL(asked.url!, backend), { method: asked.method!, headers: asked.headers }, (response) => {
-      answer.writeHead(response.statusCode!, response.headers)
-      response.pipe(answer)
-    })
-    passed.once('error', () => asked.socket.destroy())
-    asked.pipe(passed)
+    forward(asked, answer, backend)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {

@@ -2,13 +2,14 @@
  * A web site with the test page, and a HiLo server behind it on the same origin. While that server is down the site stays up,
  * but requests to it fail as without a network.
  */
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import type { HiloOptions } from '../../src/index.js'
 import { bundleSite } from './bundle.js'
+import { forward } from './forward.js'
 import { type HiloServer, openHiloServer } from './hilo-server.js'
 import { MASTER, obey } from './told-page.js'
 
@@ -67,19 +68,15 @@ export async function openSite(): Promise<Site> {
     else if (path === '/worker.js') sendScript(`import '/run.js${new URL(asked.url!, 'http://site').search}'\nimport '${entry}'`)
     else if (path === '/log') text(asked).then((lines) => answer.writeHead(addToLog(lines)).end())
     else if (file !== undefined) answer.setHeader('content-type', TYPES[extname(path)] ?? 'application/octet-stream').end(file)
-    else if (/^\/(databases|topology)/.test(path)) forward(asked, answer)
+    else if (/^\/(databases|topology)/.test(path)) ask(asked, answer)
     else answer.writeHead(404).end()
   })
-  const forward = (asked: IncomingMessage, answer: ServerResponse) => {
+  const ask = (asked: IncomingMessage, answer: ServerResponse) => {
     const entry = { method: asked.method!, path: asked.url!, status: 0 }
     requests.push(entry)
-    const passed = request(new URL(asked.url!, server.url), { method: asked.method!, headers: asked.headers }, (response) => {
-      entry.status = response.statusCode!
-      answer.writeHead(response.statusCode!, response.headers)
-      response.pipe(answer)
+    forward(asked, answer, server.url, (status) => {
+      entry.status = status
     })
-    passed.once('error', () => asked.socket.destroy())
-    asked.pipe(passed)
   }
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {

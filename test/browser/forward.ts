@@ -1,0 +1,13 @@
+/** Passes a request on to another server, and its answer back; where none comes the connection is cut, as without a network. */
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
+
+/** @param answered is told the status */
+export function forward(asked: IncomingMessage, answer: ServerResponse, server: string, answered = (_: number) => {}): void {
+  const passed = request(new URL(asked.url!, server), { method: asked.method!, headers: asked.headers }, (response) => {
+    answered(response.statusCode!)
+    answer.writeHead(response.statusCode!, response.headers)
+    response.pipe(answer)
+  })
+  passed.once('error', () => asked.socket.destroy())
+  asked.pipe(passed)
+}
