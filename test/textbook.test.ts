@@ -1,3 +1,4 @@
+/** The bare algorithm: the textbook’s numbers, and no id twice however many ask. */
 import { describe, expect, test, vi } from 'vitest'
 import { hiLoGenerator } from '../src/textbook.js'
 

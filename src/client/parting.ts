@@ -1,6 +1,6 @@
 /**
  * What a page does when it goes and has no time: a note of what is left, in two places at once, and a request that gives the surplus back.
- * Everything is started synchronously inside the handler; nothing is read first, nothing is awaited (FACTS: only that gets out).
+ * Everything is started synchronously inside the handler; nothing is read first, nothing is awaited: only that gets out in every engine.
  */
 import type { OwnerConfig, Target } from '../core/contract.js'
 import { isNote, NOTES_STORE, notesKeyPrefix, type SeriesKey } from '../core/parting.js'

@@ -1,3 +1,4 @@
+/** WebKitGTK, in a display of its own: driven over WebDriver, or on a lasting profile, where its pages do what they are told. */
 import { join } from 'node:path'
 import { freePort } from '../support/free-port.js'
 import type { LaunchedBrowser, TestPage } from './browser.js'

@@ -1,3 +1,4 @@
+/** Callers that wait for numbers: served in turn and whole, and never once they gave up. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Demands } from '../../src/client/demands.js'
 import { HiloError } from '../../src/core/errors.js'

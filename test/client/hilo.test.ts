@@ -1,3 +1,4 @@
+/** The façade over a real owner, storage and server in one process: ids, arguments, reserves, closing. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
 import { HiloError } from '../../src/core/errors.js'

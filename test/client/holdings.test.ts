@@ -1,3 +1,4 @@
+/** What a page holds and gives up: nothing that was parked, sent or disowned is ever used again. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { Holdings } from '../../src/client/holdings.js'
 import type { OwnerLink } from '../../src/client/owner-link.js'

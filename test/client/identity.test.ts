@@ -1,3 +1,4 @@
+/** Numbers without gaps, from a page: one by one, and safe to ask for again by key. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { newShop, type Shop } from '../support/shop.js'
 

@@ -1,3 +1,4 @@
+/** A page that is asked to spare numbers gives up those that are still on their way to it, too. */
 import { expect, test, vi } from 'vitest'
 import { Issuer } from '../../src/client/issuer.js'
 import type { OwnerLink } from '../../src/client/owner-link.js'

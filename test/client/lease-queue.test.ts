@@ -1,3 +1,4 @@
+/** The queue of a page’s leases: every number goes exactly one way, and none after it was voided. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LeaseQueue } from '../../src/client/lease-queue.js'

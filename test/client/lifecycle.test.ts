@@ -1,3 +1,4 @@
+/** What a page hears of its own life: hidden, frozen, gone, back from the cache, on and off the network. */
 import { afterEach, expect, test, vi } from 'vitest'
 import { watchLifecycle } from '../../src/client/lifecycle.js'
 import { FakePage } from '../support/page.js'

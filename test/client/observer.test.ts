@@ -1,3 +1,4 @@
+/** Looking on: what a device holds and what becomes of it, told without changing anything. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Activity } from '../../src/client/observer.js'
 import { newShop, type Shop } from '../support/shop.js'

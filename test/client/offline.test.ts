@@ -1,3 +1,4 @@
+/** Without the network, or with a server that refuses: ids go on while there are some, then callers are told why not. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HiloError } from '../../src/core/errors.js'
 import { newShop, type Shop } from '../support/shop.js'

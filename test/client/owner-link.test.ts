@@ -1,3 +1,4 @@
+/** The line to the owner: a worker that does not start, dies or hangs is replaced by the owner in the page. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { OwnerLink } from '../../src/client/owner-link.js'
 import type { Owner } from '../../src/core/contract.js'

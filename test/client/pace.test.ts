@@ -1,3 +1,4 @@
+/** How many ids a page issued in the last second, from two counters. */
 import { expect, test } from 'vitest'
 import { Pace } from '../../src/client/pace.js'
 

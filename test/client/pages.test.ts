@@ -1,3 +1,4 @@
+/** Pages that go and come: what they held goes on in the next one, once, however they went. */
 import { IDBDatabase } from 'fake-indexeddb'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'

@@ -1,3 +1,4 @@
+/** What a page leaves as it goes: each note in two places, each give-back sent once, all inside one call. */
 import { IDBDatabase, IDBFactory, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Parting } from '../../src/client/parting.js'

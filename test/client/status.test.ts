@@ -1,3 +1,4 @@
+/** What an app is told of its ids, by snapshot and by event. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Hilo, HiloEvents } from '../../src/client/hilo.js'
 import type { DeviceState } from '../../src/core/state.js'

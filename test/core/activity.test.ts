@@ -1,3 +1,4 @@
+/** What became of numbers between two states: each is led from who had it to who has it. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Step, stepsBetween } from '../../src/core/activity.js'

@@ -1,3 +1,4 @@
+/** Check-in: what comes back comes under a new token, and a copy drops what the other one went on with. */
 import { describe, expect, test } from 'vitest'
 import { applyCheckIn, beginCheckIn, dropCheckIn, isCheckInDue } from '../../src/core/check-in.js'
 import { addGrant, exchange, settle } from '../../src/core/device.js'

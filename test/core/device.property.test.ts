@@ -1,3 +1,4 @@
+/** The device’s state in random sequences of everything that can happen to it: a number is in one place only. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readState } from '../../src/core/stored.js'

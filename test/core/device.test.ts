@@ -1,3 +1,4 @@
+/** The device’s state, step by step: notes, leases, claims, offers and give-backs. */
 import { describe, expect, test } from 'vitest'
 import { addGrant, beginClaim, dropClaim, exchange, setAside, settle } from '../../src/core/device.js'
 import { type DeviceState, type Exchange, emptyState } from '../../src/core/state.js'

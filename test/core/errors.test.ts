@@ -1,3 +1,4 @@
+/** Errors that cross from the worker: nothing of them is lost, and what may succeed later is told from what will not. */
 import { describe, expect, test } from 'vitest'
 import { type Failure, fromFailure, HiloError, isTemporary, toFailure } from '../../src/core/errors.js'
 

@@ -1,3 +1,4 @@
+/** Names of collections: what is a tag, and what a class or an entity is called. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'

@@ -1,3 +1,4 @@
+/** An app’s options: defaults, and a clear refusal that names what is wrong. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'

@@ -1,3 +1,4 @@
+/** Ranges of numbers: no operation invents or loses one, and grants never merge. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { insert, overlaps, type Range, size, takeHighest, takeLowest, total } from '../../src/core/range.js'

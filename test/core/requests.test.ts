@@ -1,3 +1,4 @@
+/** The addresses of the wire: every value arrives as it is. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Target } from '../../src/core/contract.js'

@@ -1,3 +1,4 @@
+/** A device’s state as segments of the number line. */
 import { describe, expect, test } from 'vitest'
 import { segmentsOf } from '../../src/core/segments.js'
 import { emptyState } from '../../src/core/state.js'

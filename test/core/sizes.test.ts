@@ -1,3 +1,4 @@
+/** How much to hold, lease and claim. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { claimSize, hiddenTarget, isLow, PAGE_AT_REST, pageTarget } from '../../src/core/sizes.js'

@@ -1,3 +1,4 @@
+/** Stored records: a sound one is used, any other is refused by name. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { addGrant, beginClaim, exchange } from '../../src/core/device.js'

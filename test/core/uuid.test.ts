@@ -1,3 +1,4 @@
+/** UUIDs from random bytes. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { uuid } from '../../src/core/uuid.js'

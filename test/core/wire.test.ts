@@ -1,3 +1,4 @@
+/** What goes over the wire: RavenDB’s capacity table and times, and answers that are no ranges. */
 import { describe, expect, test } from 'vitest'
 import { capacity, formatServerTime, MAX_DOUBLED_CAPACITY, parseServerTime } from '../../src/core/wire.js'
 

@@ -1,3 +1,4 @@
+/** The desk’s orders API on both databases: an id is stored once, an edit only on top of what it was made from. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+/** The desk’s server: one address with everything, which can be started again and can play dead. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

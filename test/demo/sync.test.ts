@@ -1,3 +1,4 @@
+/** The desk’s sync: what waits is sent until the server has it, in an order that it can store. */
 import 'fake-indexeddb/auto'
 import { IDBFactory } from 'fake-indexeddb'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'

@@ -1,3 +1,4 @@
+/** What the inspector remembers of numbers that the device holds no more. */
 import { describe, expect, test } from 'vitest'
 import type { ActivityKind, InspectedSegment, Numbers } from '../../src/index.js'
 import { type Piece, pieces, remember } from '../../src/inspector/history.js'

@@ -1,3 +1,4 @@
+/** The bug report: all that helps, and no secret. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { HiloError, type HiloStatus } from '../../src/index.js'

@@ -1,3 +1,4 @@
+/** The inspector’s module on a server. */
 import { expect, test } from 'vitest'
 
 test('the import is harmless where there are no elements, as on a server', async () => {

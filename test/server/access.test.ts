@@ -1,3 +1,4 @@
+/** Who may ask the server: tokens, the application’s own answer, other sites. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Ask, json, newHandler } from './handlers.js'
 

@@ -1,3 +1,4 @@
+/** Claims that share a commit: each gets its own outcome, and a full queue refuses. */
 import { expect, test } from 'vitest'
 import { combineClaims, QueueFull } from '../../src/server/claim-queue.js'
 import type { Claim, ClaimOutcome } from '../../src/server/ledger.js'

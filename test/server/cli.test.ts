@@ -1,3 +1,4 @@
+/** The command line: settings from everywhere, clear messages, and commands beside a running server. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** The HiLo routes: RavenDB’s protocol as RavenDB answers it, and the extension beside it. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Ask, json, newHandler } from './handlers.js'
 

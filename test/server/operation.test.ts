@@ -1,3 +1,4 @@
+/** A server in production: metrics, logs, limits, hostile requests, and a database that is in trouble. */
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type HandlerOptions, LedgerUnavailable, serve } from '../../src/server/index.js'

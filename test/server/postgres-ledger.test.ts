@@ -1,3 +1,4 @@
+/** What only the PostgreSQL ledger has to stand: its settings, locks, roles, upgrades and failures. */
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { openLedger } from '../../src/server/index.js'

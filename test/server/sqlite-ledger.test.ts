@@ -1,3 +1,4 @@
+/** What only the SQLite ledger has to stand: its folder, its syncs, its upgrades. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'libsql'

@@ -1,3 +1,4 @@
+/** Tokens in a file: they change with it, and the last good ones hold. */
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** Ranges from any counter: a hi stands for its ids, and one that is unsound never becomes any. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Target } from '../../src/core/contract.js'
 import { HiloError } from '../../src/core/errors.js'

@@ -1,3 +1,4 @@
+/** Ranges over RavenDB’s protocol: what a claim sends, and what is made of every answer. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'

@@ -1,3 +1,4 @@
+/** The store in IndexedDB: each method one strict, committed transaction, whatever the browser does to the connection. */
 import { forceCloseDatabase, IDBDatabase, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { emptyState } from '../../src/core/state.js'

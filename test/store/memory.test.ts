@@ -1,3 +1,4 @@
+/** The store in memory. */
 import { describe, expect, test } from 'vitest'
 import { MemoryStore } from '../../src/store/memory.js'
 import { runStoreContract } from './contract.js'

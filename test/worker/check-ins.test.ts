@@ -1,3 +1,4 @@
+/** When the owner checks in, and what it does with the answer. */
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
 import { emptyState } from '../../src/core/state.js'

@@ -1,3 +1,4 @@
+/** The owner’s claims: stored before they are sent, repeated as they were, added once. */
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
 import { DiskStore, FakeSource, FakeWorld, failureOf, flush, lease, must, ownerIn, target } from '../support/world.js'

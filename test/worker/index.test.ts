@@ -1,3 +1,4 @@
+/** The package’s entry for workers. */
 import { wrap } from 'comlink'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Owner } from '../../src/core/contract.js'

@@ -1,3 +1,4 @@
+/** The owner: what it gives back, what it finds stored, what it does when the storage fails, and whom it tells. */
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
 import { emptyState } from '../../src/core/state.js'

@@ -1,3 +1,4 @@
+/** The reserve: topped up in the background, filled on demand, and the app’s own offline switch. */
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
 import { exchangeOf, FakeWorld, failureOf, flush, lease, must, ownerIn, target } from '../support/world.js'

@@ -1,3 +1,4 @@
+/** Page and owner across a message channel, as between a page and its worker. */
 import { expose, proxy, type Remote, releaseProxy, wrap } from 'comlink'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Owner, View } from '../../src/core/contract.js'

@@ -1,3 +1,4 @@
+/** Tabs that talk to each other: who is alive, who can spare something, and who need not be waited for. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { emptyState } from '../../src/core/state.js'
 import { openTabs, type Tabs, type TabsCallbacks } from '../../src/worker/tabs.js'

@@ -1,3 +1,4 @@
+/** The world an owner is given: which storage it gets, and when none. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import { MemoryStore } from '../../src/store/memory.js'

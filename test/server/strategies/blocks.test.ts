@@ -1,3 +1,4 @@
+/** The arithmetic of every ORM’s blocks: they never meet, and leave nothing out. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { idsOf, lastValue, valueAbove } from '../../../src/server/strategies/blocks.js'

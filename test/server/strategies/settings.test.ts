@@ -1,3 +1,4 @@
+/** Settings of bound collections: what cannot be meant is refused by its name. */
 import { describe, expect, test } from 'vitest'
 import { openLedger } from '../../../src/server/index.js'
 import { newFolder } from '../folders.js'
