@@ -22,8 +22,9 @@ try {
   console.log(`Order desk: ${desk.url}  (data in ${databaseUrl ? 'PostgreSQL' : data}; Ctrl+C stops it)`)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => desk.close().then(() => process.exit(0)))
 } catch (error) {
-  if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-  console.error(`Port ${port} on ${host} is taken. Stop what runs there, or choose another: npm start -- --port 0`)
+  const { code, message } = error as NodeJS.ErrnoException
+  const taken = `Port ${port} on ${host} is taken. Stop what runs there, or choose another: npm start -- --port 0`
+  console.error(code === 'EADDRINUSE' ? taken : `The order desk did not start. ${message}`)
   process.exit(1)
 }
 
