@@ -228,7 +228,7 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
     const own = await page.evaluate(looksOf, 'own')
     expect(own).toEqual(['40px', 'rgb(255, 0, 255)', 'uppercase'])
     const inside = await page.evaluate(() => {
-      const style = getComputedStyle(window.inspected.button('Simulate'))
+      const style = getComputedStyle(window.inspected.button('Give everything back'))
       return [style.fontSize, style.textTransform, style.letterSpacing]
     })
     expect(inside).toEqual(['14px', 'none', 'normal'])
