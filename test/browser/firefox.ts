@@ -35,7 +35,12 @@ export async function launchFirefox(profile: string): Promise<LaunchedBrowser> {
   writeFileSync(join(profile, 'user.js'), lines.join(''))
   const args = ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port=0']
   const program = await start(enginePath('firefox'), args, /WebDriver BiDi listening on (ws:\S+)/, { TMPDIR: profile })
-  const browser = await puppeteer.connect({ browserWSEndpoint: `${program.ready![1]}/session`, protocol: 'webDriverBiDi' })
+  const browser = await puppeteer.connect({
+    browserWSEndpoint: `${program.ready![1]}/session`,
+    protocol: 'webDriverBiDi',
+    // A page may work for minutes; whoever waits for it has a limit of his own.
+    protocolTimeout: 0,
+  })
   return {
     async newPage() {
       const page = await browser.newPage()
