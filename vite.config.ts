@@ -12,6 +12,7 @@ export default defineConfig({
           // Property tests and real databases, on two busy cores.
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          expect: { poll: { timeout: 30_000 } },
           // Vitest's default leaves one core idle, of two that is half.
           maxWorkers: '100%',
         },

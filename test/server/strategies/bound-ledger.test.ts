@@ -1,6 +1,6 @@
 /** What the ledger promises about a collection that is bound to an ORM's counter. */
 import pg from 'pg'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type ClaimOutcome, CounterUnusable, type Ledger, openLedger } from '../../../src/server/index.js'
 import type { CounterOptions } from '../../../src/server/strategies/binding.js'
 import { grantOf, newId, span } from '../ledger-bench.js'
@@ -14,12 +14,19 @@ const SEQUENCE = 'CREATE SEQUENCE seq INCREMENT 10'
 const TABLE: CounterOptions = { strategy: 'nhibernate-hilo-table', table: 'hi', column: 'next', maxLo: 9, maxId: 'int8' }
 const ROW = 'CREATE TABLE hi (next bigint); INSERT INTO hi VALUES (1)'
 
-/** How many of the ledger's connections wait for another's lock. */
+/** All that comes then comes at once, on however slow a machine. */
+const stopTime = () => vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+
 const WAITING = `SELECT count(*)::int AS waiting FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = 'offline-hilo' AND wait_event_type = 'Lock'`
 
+/** Resolves when one of the ledger's connections waits for another's lock. */
+const oneWaits = (watcher: pg.Client) =>
+  expect.poll(async () => (await watcher.query(WAITING)).rows, { interval: 10 }).toEqual([{ waiting: 1 }])
+
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
+  vi.restoreAllMocks()
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
@@ -85,14 +92,14 @@ describe('claims', () => {
   })
 
   test('that find no row, while another taker adds it, go on after him', async () => {
-    const { claim, sql, orm } = await open(
+    const { claim, orm } = await open(
       { strategy: 'marten', entity: 'order', maxLo: 10, maxId: 'int8' },
       'CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint)',
     )
-    const other = await orm()
+    const [other, watcher] = [await orm(), await orm()]
     await other.query("BEGIN; INSERT INTO mt_hilo VALUES ('order', 0)")
     const claimed = claim({ count: 10 })
-    await expect.poll(() => sql(WAITING)).toEqual([{ waiting: 1 }])
+    await oneWaits(watcher)
     await other.query('COMMIT')
     expect(span(grantOf(await claimed))).toEqual([11, 20])
   })
@@ -232,11 +239,11 @@ describe('numbers that must not be granted', () => {
   })
 
   test('a sequence that is set far up keeps what somebody else takes or sets meanwhile', async () => {
-    const { ledger, sql, nextval, orm } = await open()
-    const other = await orm()
+    const { ledger, nextval, orm } = await open()
+    const [other, watcher] = [await orm(), await orm()]
     await other.query("BEGIN; SELECT nextval('seq')")
     const raising = ledger.raiseFloor({ ...KEY, floor: 10 ** 12 })
-    await expect.poll(() => sql(WAITING)).toEqual([{ waiting: 1 }])
+    await oneWaits(watcher)
     await other.query(`SELECT setval('seq', ${5 * 10 ** 12})`)
     await other.query('COMMIT')
     await raising
@@ -251,6 +258,12 @@ describe('numbers that must not be granted', () => {
     expect(await claim({ lastMax: 44 })).toMatchObject({ refused: 'overflow' })
     await expect(ledger.raiseFloor({ ...KEY, floor: 44 })).rejects.toThrow('No block of')
     expect(await nextval()).toBe(41)
+  })
+
+  test('beyond what the id column holds, for a client that has seen its end: the sequence stays where it is', async () => {
+    const { claim, nextval } = await open({ ...EFCORE, maxId: 45 })
+    expect(await claim({ lastMax: 44 })).toMatchObject({ refused: 'overflow' })
+    expect(await nextval()).toBe(1)
   })
 
   test('beyond what the id column holds, when others have used it up: the sequence stays where it is', async () => {
@@ -270,10 +283,10 @@ describe('numbers that must not be granted', () => {
   test('beyond what the id column holds, when somebody else takes its last block at the same time', async () => {
     const { claim, sql, orm } = await open({ ...EFCORE, maxId: 45 })
     await sql("SELECT setval('seq', 31, false)")
-    const other = await orm()
+    const [other, watcher] = [await orm(), await orm()]
     await other.query('BEGIN; ALTER SEQUENCE seq NO CYCLE')
     const claimed = claim()
-    await expect.poll(() => sql(WAITING)).toEqual([{ waiting: 1 }])
+    await oneWaits(watcher)
     expect((await other.query("SELECT nextval('seq') AS v")).rows).toEqual([{ v: '31' }])
     await other.query('COMMIT')
     expect(await claimed).toMatchObject({ refused: 'overflow' })
@@ -368,6 +381,7 @@ test('several collections in one request, bound or not, are answered in their or
 
 test('a counter on which nobody starves gives no more blocks than are asked for', async () => {
   const { take, sql } = await open(TABLE, ROW)
+  stopTime()
   for (let i = 0; i < 20; i++) await take({ count: 10 })
   expect(await sql('SELECT next FROM hi')).toEqual([{ next: '21' }])
 })
@@ -379,6 +393,7 @@ test('a stream of claims on a counter that another taker would starve at takes e
      CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO moves VALUES (1); RETURN NULL; END $$;
      CREATE TRIGGER note AFTER UPDATE ON mt_hilo FOR EACH ROW EXECUTE FUNCTION note()`,
   )
+  stopTime()
   for (let i = 0; i < 100; i++) await take({ count: 10 })
   const [{ moves }] = await sql('SELECT count(*)::int AS moves FROM moves')
   expect(moves).toBeLessThan(50)

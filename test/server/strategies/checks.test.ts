@@ -219,7 +219,7 @@ describe('at the start', () => {
       'a schema it may not look into',
       { ...EFCORE, sequence: 'sales.order_seq' },
       'CREATE SCHEMA sales; CREATE SEQUENCE sales.order_seq INCREMENT 10',
-      'permission denied for schema sales',
+      'sequence sales.order_seq cannot be used. PostgreSQL says: permission denied for schema sales',
     ],
   ] as const)('for a role without the rights: %s', async (_, settings, schema, message) => {
     const databaseUrl = await newDatabase()
