@@ -12,8 +12,8 @@ import { createHiloHandler, openLedger } from '../src/server/index.js'
 
 export interface Site {
   url: string
-  /** Claims that reached the server so far. */
-  claims(): number
+  /** Claims that reached the server so far, in all or of one collection. */
+  claims(collection?: string): number
   close(): Promise<void>
 }
 
@@ -27,11 +27,11 @@ export async function openSite(): Promise<Site> {
   const dataDir = mkdtempSync(join(tmpdir(), 'hilo-bench-data-'))
   const ledger = await openLedger({ dataDir })
   const hilo = getRequestListener(createHiloHandler({ ledger }))
-  let claims = 0
+  const claims: (string | null)[] = []
   const listener = createServer((request, response) => {
-    const { pathname } = new URL(request.url!, 'http://site')
+    const { pathname, searchParams } = new URL(request.url!, 'http://site')
     const file = files.get(pathname)
-    if (pathname.endsWith('/hilo/next')) claims++
+    if (pathname.endsWith('/hilo/next')) claims.push(searchParams.get('tag'))
     if (file === undefined) return hilo(request, response)
     response.setHeader('content-type', TYPES[extname(pathname)] ?? 'application/octet-stream')
     // As every host serves files that carry a hash of their content in their names.
@@ -41,7 +41,7 @@ export async function openSite(): Promise<Site> {
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
-    claims: () => claims,
+    claims: (collection) => (collection === undefined ? claims.length : claims.filter((tag) => tag === collection).length),
     async close() {
       const closed = new Promise((resolve) => listener.close(resolve))
       listener.closeAllConnections()

@@ -24,16 +24,13 @@ export const bulk: Part = {
       const claims = site.claims() - start
       rows.push([`${count(ids)} ids, ${title}`, String(claims), count(transactions), `${count(end - at)} ms`])
       requests.bulk.push([title, String(claims)])
-      const before = site.claims()
-      const milliseconds = await page.evaluate((order) => window.workbench.reserve(order), {
-        collection: `reserved in ${title}`,
-        count: reserve,
-      })
-      requests.reserve.push([title, String(site.claims() - before)])
+      const collection = `reserved in ${title}`
+      const milliseconds = await page.evaluate((order) => window.workbench.reserve(order), { collection, count: reserve })
+      requests.reserve.push([title, String(site.claims(collection))])
       const after = await page.evaluate(() => window.workbench.transactions(1))
       rows.push([
         `reserve(${count(reserve)}), ${title}`,
-        String(site.claims() - before),
+        String(site.claims(collection)),
         count(after - transactions),
         `${figure(milliseconds)} ms`,
       ])
