@@ -1,5 +1,6 @@
 /** WebKitGTK, in a display of its own: driven over WebDriver, or on a lasting profile, where its pages do what they are told. */
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from '../support/free-port.js'
 import type { LaunchedBrowser, TestPage } from './browser.js'
 import { enginePath, miniBrowser } from './engines.js'
@@ -71,12 +72,28 @@ export async function launchLastingWebKit(profile: string): Promise<LaunchedBrow
   }
 }
 
+/** Milliseconds between two looks at a page that loads. */
+const LOOK_AGAIN_MS = 10
+const LOAD_MS = 60_000
+
 const openDisplay = () => start('Xvfb', ['-displayfd', '1', '-screen', '0', '1280x1024x24', '-nolisten', 'tcp'], /^(\d+)\n/m)
 
 function pageOf(session: Session, handle: string): TestPage {
+  /** On a busy machine the driver answers now and then before the old page is gone. */
+  const load = async (path: string, body: object) => {
+    const run = <T>(script: string) => session.inWindow<T>(handle, 'POST', 'execute/sync', { script, args: [] })
+    await run('window.isLeft = true')
+    await session.inWindow(handle, 'POST', path, body)
+    const end = Date.now() + LOAD_MS
+    const isLoaded = () => run<boolean>('return !window.isLeft && document.readyState === "complete"').catch(() => false)
+    while (!(await isLoaded())) {
+      if (Date.now() > end) throw new Error(`WebKit did not load the page within ${LOAD_MS} ms.`)
+      await pause(LOOK_AGAIN_MS)
+    }
+  }
   return {
-    goto: (url) => session.inWindow(handle, 'POST', 'url', { url }),
-    reload: () => session.inWindow(handle, 'POST', 'refresh', {}),
+    goto: (url) => load('url', { url }),
+    reload: () => load('refresh', {}),
     evaluate: (run, arg) => session.evaluate(handle, String(run), arg),
     close: () => session.inWindow(handle, 'DELETE', 'window'),
   }
