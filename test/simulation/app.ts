@@ -3,6 +3,9 @@ import { HiloError } from '../../src/core/errors.js'
 import type { Page } from './device.js'
 import type { Simulation } from './simulation.js'
 
+/** Who brings the authority has no nodes. */
+export const ID = /^(\w+)\/(\d+)(?:-([A-Z]))?$/
+
 /** Errors that an app has to expect. */
 const EXPECTED = new Set([
   'exhausted',
@@ -23,7 +26,7 @@ export function callApp(simulation: Simulation, page: Page): void {
   function issued(ids: readonly string[]): void {
     scheduler.note(page.actor, `issues ${ids.length > 1 ? `${ids[0]} … ${ids.at(-1)}` : ids[0]}`)
     for (const id of ids) {
-      const [, prefix, number, node] = /^(\w+)\/(\d+)-([A-Z])$/.exec(id) ?? []
+      const [, prefix, number, node = ''] = ID.exec(id) ?? []
       if (prefix === tag) checker.issued(`${tag}-${node}`, device.name, Number(number))
       else checker.complain(`${name} got an id of another form: ${id}`)
     }

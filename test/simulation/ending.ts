@@ -3,8 +3,10 @@
  * Then all is given back, or all is used up, which shows a number with two owners; and every number is accounted for.
  */
 import type { Range } from '../../src/core/range.js'
+import { ID } from './app.js'
 import type { Device, Page } from './device.js'
 import { heal } from './faults.js'
+import { isOfTheApp } from './profile.js'
 import { type Simulation, seriesOf } from './simulation.js'
 
 /** Longer than any message is late. */
@@ -47,7 +49,7 @@ function account(simulation: Simulation): void {
   const { count, unexplained } = checker.gaps(isStored, lossy)
   simulation.gaps = count
   // Without claim ids and tokens, what a message that went astray contained is lost.
-  if (unexplained.length === 0 || (profile.authority === 'raven' && !simulation.isClean)) return
+  if (unexplained.length === 0 || isOfTheApp(profile.authority) || (profile.authority === 'raven' && !simulation.isClean)) return
   checker.complain(`${unexplained.length} gaps without a cause: ${unexplained.slice(0, 40).join(', ')}`)
 }
 
@@ -73,7 +75,7 @@ async function useAllUp(simulation: Simulation, devices: readonly Device[], page
     const ids = await page.hilo.nextIds(tag, count)
     scheduler.note(page.actor, `issues ${ids[0]} … ${ids.at(-1)}`)
     for (const id of ids) {
-      const [, , number, node] = /^(\w+)\/(\d+)-([A-Z])$/.exec(id) ?? []
+      const [, , number, node = ''] = ID.exec(id) ?? []
       checker.issued(`${tag}-${node}`, page.device.name, Number(number))
     }
   }

@@ -95,7 +95,12 @@ export class Network {
   #send(request: Request, sender: { answer(reply: Reply, delay: number): void; fail(): void }): void {
     const { random } = this.#scheduler
     const { faults } = this
-    const isIdempotent = request.method === 'GET' || request.url.searchParams.has('lease') || request.url.pathname.endsWith('/checkin')
+    const isIdempotent =
+      request.method === 'GET' ||
+      request.url.searchParams.has('lease') ||
+      request.url.pathname.endsWith('/checkin') ||
+      'If-Match' in request.headers ||
+      'If-None-Match' in request.headers
     if (isIdempotent && random.chance(faults.duplicate)) {
       this.#hit('message duplicated')
       this.#deliver(request, this.#delay(true), () => {})

@@ -23,8 +23,8 @@ const FAULT_KINDS = [
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export interface Profile {
-  /** `own`: this package's server. `raven`: no tokens, no claim ids. */
-  authority: 'own' | 'raven'
+  /** `own`: this package's server. `raven`: no tokens, no claim ids. The others: the app brings it. */
+  authority: 'own' | 'raven' | 'document' | 'nextHi'
   nodes: readonly string[]
   devices: number
   collections: readonly string[]
@@ -40,9 +40,9 @@ export interface Profile {
 }
 
 export function chooseProfile(random: Random): Profile {
-  const authority = random.chance(0.65) ? 'own' : 'raven'
+  const authority = random.weighted({ own: 62, raven: 30, document: 5, nextHi: 3 })
   const isClean = random.chance(0.15)
-  const nodes = random.chance(0.3) ? ['A', 'B'] : ['A']
+  const nodes = random.chance(0.3) && !isOfTheApp(authority) ? ['A', 'B'] : ['A']
   return {
     authority,
     nodes,
@@ -56,6 +56,10 @@ export function chooseProfile(random: Random): Profile {
     ending: random.chance(0.5) ? 'account' : 'drain',
   }
 }
+
+/** Then nothing is given back, and an answer that was lost is a gap. */
+export const isOfTheApp = (authority: Profile['authority']): authority is 'document' | 'nextHi' =>
+  authority === 'document' || authority === 'nextHi'
 
 export function chooseTraits(random: Random, profile: Profile): DeviceTraits {
   const isOdd = profile.faults.size > 0 && random.chance(0.3)

@@ -39,7 +39,7 @@ export class RavenModel {
     const high = low + count - 1
     this.#max.set(tag.toLowerCase(), high)
     this.#checker.granted(`${tag}-${this.#node}`, from, low, high)
-    this.#losesEarlierAnswer(query.get('claim'), `${tag}-${this.#node}`, low, high)
+    this.#losesAnAnswer(query.get('claim'), `${tag}-${this.#node}`, low, high)
     return {
       Prefix: `${tag}/`,
       Low: low,
@@ -50,12 +50,14 @@ export class RavenModel {
     }
   }
 
-  /** A claim that comes again was answered in vain before; RavenDB does not know it, and grants anew. */
-  #losesEarlierAnswer(claim: string | null, series: string, low: number, high: number): void {
+  /** A claim that comes again is answered in vain once: before, or now, if its first sender is gone. RavenDB does not know it, and grants anew. */
+  #losesAnAnswer(claim: string | null, series: string, low: number, high: number): void {
     if (!claim) return
+    const grant = { series, low, high }
     const earlier = this.#claims.get(claim)
-    if (earlier) this.#checker.excuse(earlier.series, earlier.low, earlier.high, 'claimed again from a server without claim ids')
-    this.#claims.set(claim, { series, low, high })
+    for (const each of earlier ? [earlier, grant] : [])
+      this.#checker.excuse(each.series, each.low, each.high, 'claimed again from a server without claim ids')
+    this.#claims.set(claim, grant)
   }
 
   /** Whoever names the right end may set the counter back, as often as he likes. */

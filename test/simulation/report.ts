@@ -47,6 +47,9 @@ const EXPECTED_HITS = [
   'server clock jumped',
   'profile cloned',
   'clone found out',
+  'moved a document',
+  'lost a race for a document',
+  'took a hi',
 ]
 
 /** With fewer schedules the rarest may be missing by chance. */

@@ -15,11 +15,12 @@ import { end } from './ending.js'
 import { move } from './moves.js'
 import { Network, type Reply, type Request } from './network.js'
 import { OwnServer, type OwnServers, type Witness } from './own-servers.js'
-import { chooseProfile, chooseTraits, type Profile } from './profile.js'
+import { chooseProfile, chooseTraits, isOfTheApp, type Profile } from './profile.js'
 import { createRandom, type Random } from './random.js'
 import { RavenModel } from './raven-model.js'
 import { EPOCH, installGlobals, serverRealm } from './realm.js'
 import { Actor, Scheduler, turn } from './scheduler.js'
+import { CounterModel, DocumentModel, SOURCES } from './source-models.js'
 
 export interface Outcome {
   seed: number
@@ -35,6 +36,8 @@ export interface Outcome {
   trace: string[] | undefined
 }
 
+type Model = RavenModel | DocumentModel | CounterModel
+
 const SERVER_URL = 'https://hilo.test'
 
 export class Simulation {
@@ -45,7 +48,8 @@ export class Simulation {
   readonly network: Network
   readonly driver = new Actor('driver')
   readonly hits = new Map<string, number>()
-  readonly servers = new Map<string, OwnServer | RavenModel>()
+  /** By node. */
+  readonly servers = new Map<string, OwnServer | Model>()
   readonly devices: Device[] = []
   /** Milliseconds that the servers' clocks are ahead. */
   serverClockError = 0
@@ -126,9 +130,9 @@ export class Simulation {
   }
 
   options(): HiloOptions {
-    const { collections, reserve } = this.profile
+    const { collections, reserve, authority } = this.profile
     return {
-      url: SERVER_URL,
+      ...(isOfTheApp(authority) ? { source: SOURCES[authority]() } : { url: SERVER_URL }),
       database: this.database,
       reserve,
       collections: Object.fromEntries(collections.map((tag) => [tag, {}])),
@@ -181,7 +185,9 @@ export class Simulation {
     return this.servers.get(request.node)!.handle(request)
   }
 
-  async #startServer(node: string, ownServers: OwnServers): Promise<OwnServer | RavenModel> {
+  async #startServer(node: string, ownServers: OwnServers): Promise<OwnServer | Model> {
+    if (this.profile.authority === 'document') return new DocumentModel(this.checker, (what) => this.hit(what))
+    if (this.profile.authority === 'nextHi') return new CounterModel(this.checker, (what) => this.hit(what))
     if (this.profile.authority === 'raven')
       return new RavenModel(node, this.checker, () => EPOCH + this.scheduler.now + this.serverClockError)
     const { checker, sharedClaims, grants, seenBefore, profile } = this

@@ -1,0 +1,72 @@
+/**
+ * The authorities that an app brings itself: a store of documents with conditional writes, whose ETag is the content's, and a textbook counter.
+ * Each remembers only its number, and never who has what.
+ */
+import { documentSource, nextHiSource } from '../../src/source/index.js'
+import type { Checker } from './checker.js'
+import type { Reply, Request } from './network.js'
+
+const MAX_LO = 32
+/** Named by the write that finds out whether the store honours conditions. */
+const NO_VERSION = '"offline-hilo-probe"'
+
+/** As an app would make them. `fetch` is that of the page which runs. */
+export const SOURCES = {
+  document: () => documentSource({ url: 'https://store.test/{collection}', fetch: (url, init) => fetch(url, init) }),
+  nextHi: () =>
+    nextHiSource({ nextHi: async (collection) => Number(await ask(`https://counter.test/${collection}`)), maxLo: MAX_LO, firstId: 1 }),
+}
+
+async function ask(url: string): Promise<string> {
+  const response = await fetch(url, { method: 'POST' })
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`)
+  return response.text()
+}
+
+export class DocumentModel {
+  readonly #checker: Checker
+  readonly #hit: (what: string) => void
+  readonly #max = new Map<string, number>()
+
+  constructor(checker: Checker, hit: (what: string) => void) {
+    this.#checker = checker
+    this.#hit = hit
+  }
+
+  async handle({ method, url, headers, body, from }: Request): Promise<Reply> {
+    const tag = url.pathname.slice(1)
+    const max = this.#max.get(tag)
+    const etag = max === undefined ? undefined : `"${max}"`
+    if (method === 'GET') return etag ? { status: 200, headers: { ETag: etag }, body: `{"Max":${max}}` } : { status: 404, body: '' }
+    const isMet = 'If-Match' in headers ? headers['If-Match'] === etag : headers['If-None-Match'] === '*' && max === undefined
+    if (!isMet) {
+      if ('If-Match' in headers && headers['If-Match'] !== NO_VERSION) this.#hit('lost a race for a document')
+      return { status: 412, body: '' }
+    }
+    this.#hit('moved a document')
+    const { Max } = JSON.parse(body!) as { Max: number }
+    this.#max.set(tag, Max)
+    this.#checker.granted(`${tag}-`, from, (max ?? 0) + 1, Max)
+    return { status: 200, body: '' }
+  }
+}
+
+export class CounterModel {
+  readonly #checker: Checker
+  readonly #hit: (what: string) => void
+  readonly #hi = new Map<string, number>()
+
+  constructor(checker: Checker, hit: (what: string) => void) {
+    this.#checker = checker
+    this.#hit = hit
+  }
+
+  async handle({ url, from }: Request): Promise<Reply> {
+    const tag = url.pathname.slice(1)
+    const hi = this.#hi.get(tag) ?? 0
+    this.#hit('took a hi')
+    this.#hi.set(tag, hi + 1)
+    this.#checker.granted(`${tag}-`, from, Math.max(1, hi * MAX_LO), hi * MAX_LO + MAX_LO - 1)
+    return { status: 200, body: String(hi) }
+  }
+}
