@@ -95,7 +95,7 @@ function copyTo(folder: string): void {
 }
 
 async function test(folder: string, files: readonly string[]): Promise<Outcome> {
-  return (await run(folder, 'vitest', ['run', '--project', 'unit', ...files])).outcome
+  return (await run(folder, 'vitest', ['run', '--project', 'unit', '--bail', '1', ...files])).outcome
 }
 
 async function simulate(folder: string): Promise<{ outcome: Outcome; seed?: string | undefined }> {

@@ -28,11 +28,14 @@ export class Checker {
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)
     numbers.reach(high)
+    let isDropped = false
     for (let n = low; n <= high; n++) {
       if (numbers.isBelowFloor(n))
         this.complain(`${series} ${n} was granted to ${device}, after a higher one had been shown to an older copy`)
       else if (numbers.known(n) !== 0) {
-        if (numbers.mayBeGrantedAgain(n)) this.#tolerate('granted again by a restored server')
+        const isForgotten = numbers.mayBeGrantedAgain(n)
+        isDropped ||= isForgotten
+        if (isForgotten) this.#tolerate('granted again by a restored server')
         else if (numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
           this.#tolerate('granted again after a copied profile gave them back')
         else if (numbers.has(n, LIMITS.astray)) this.#tolerate('granted again after a give-back at another node')
@@ -40,6 +43,8 @@ export class Checker {
       }
       numbers.grant(n, bit)
     }
+    // Whoever holds one of them drops the whole answer.
+    if (isDropped) this.excuse(series, low, high, 'granted again')
   }
 
   /**

@@ -24,6 +24,7 @@ export interface Reply {
 }
 
 export interface Server {
+  sent?(request: Request): void
   /** Runs the servers' side of one request as one step. Undefined: the connection is refused, or dies before the answer. */
   handle(request: Request): Promise<Reply | undefined>
 }
@@ -80,6 +81,7 @@ export class Network {
         if (signal?.aborted) return reject(signal.reason)
         signal?.addEventListener('abort', () => reject(signal.reason))
         const fail = () => this.#scheduler.post(sender, 1, 'request fails', () => reject(new TypeError('Failed to fetch')))
+        this.#server.sent?.(request)
         if (!isOnline()) return void fail()
         const hear = (reply: Reply) => {
           if (url.pathname.endsWith('/next')) this.#answeredBy.set(collection, request.node)

@@ -15,7 +15,6 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
   }
   backups.delete(node)
   simulation.hit('server restored')
-  for (const device of simulation.devices) device.isLossy = true
   scheduler.post(simulation.networkActor, 0, `database ${node} is restored`, async () => {
     checker.forget(node, backup.known)
     for (const device of devices)
