@@ -1,0 +1,113 @@
+/** What the checker lets pass after a restore, and what not: a tolerance that is too wide would hide a duplicate. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { Checker } from './checker.js'
+
+const SERIES = 'orders-A'
+let checker: Checker
+
+const granted = (device: string, low: number, high = low) => checker.granted(SERIES, device, low, high)
+const issued = (device: string, n: number) => checker.issued(SERIES, device, n)
+const tolerated = () => Object.fromEntries(checker.tolerated)
+
+beforeEach(() => {
+  checker = new Checker()
+})
+
+describe('without a restore', () => {
+  test('nothing is granted to two, issued twice, or issued by somebody else', () => {
+    granted('a', 1, 32)
+    issued('a', 1)
+    granted('b', 32)
+    issued('a', 1)
+    issued('b', 5)
+    expect(checker.violations).toEqual([
+      'orders-A 32 was granted to b, but a holds it',
+      'orders-A 1 was issued by a, but a had issued it',
+      'orders-A 5 was issued by b, but a holds it',
+    ])
+  })
+
+  test('what came back is granted and issued again, but not by who gave it back', () => {
+    granted('a', 1, 32)
+    checker.returned(SERIES, 'a', 11, 32)
+    granted('b', 11, 32)
+    issued('b', 11)
+    expect(checker.violations).toEqual([])
+    issued('a', 12)
+    expect(checker.violations).toEqual(['orders-A 12 was issued by a, but b holds it'])
+  })
+})
+
+describe('a server that was restored', () => {
+  beforeEach(() => {
+    granted('a', 1, 32)
+    const backup = checker.knownAt('A')
+    granted('b', 33, 64)
+    issued('b', 33)
+    checker.forget('A', backup)
+  })
+
+  test('grants again what it forgot, which two devices may then issue', () => {
+    granted('c', 33, 64)
+    issued('c', 33)
+    issued('b', 34)
+    issued('c', 34)
+    expect(checker.violations).toEqual([])
+    expect(tolerated()).toEqual({
+      'granted again by a restored server': 32,
+      'issued twice after a restored server granted them again': 2,
+    })
+  })
+
+  test('does not grant it a third time', () => {
+    granted('c', 33, 64)
+    granted('d', 40)
+    expect(checker.violations).toEqual(['orders-A 40 was granted to d, but b and c holds it'])
+  })
+
+  test('may grant it a third time when the second one gave it back', () => {
+    granted('c', 33, 64)
+    checker.returned(SERIES, 'c', 40, 64)
+    granted('d', 40, 64)
+    expect(checker.violations).toEqual([])
+  })
+
+  test('grants nothing that it knew of', () => {
+    granted('c', 32)
+    expect(checker.violations).toEqual(['orders-A 32 was granted to c, but a holds it'])
+  })
+
+  test('grants nothing up to what a device has shown it', () => {
+    checker.showed(SERIES, 64)
+    granted('c', 64)
+    granted('c', 65)
+    expect(checker.violations).toEqual(['orders-A 64 was granted to c, after a higher one had been shown to an older copy'])
+  })
+
+  test('grants nothing of that either when it comes back', () => {
+    checker.showed(SERIES, 64)
+    checker.returned(SERIES, 'a', 11, 32)
+    granted('c', 11)
+    expect(checker.violations).toEqual(['orders-A 11 was granted to c, after a higher one had been shown to an older copy'])
+  })
+
+  test('makes nobody issue what he never held', () => {
+    granted('c', 33, 64)
+    issued('d', 40)
+    issued('c', 41)
+    issued('c', 41)
+    expect(checker.violations).toHaveLength(2)
+  })
+})
+
+test('a give-back under a token that was swapped is accepted by a restored server only', () => {
+  const isLate = () => true
+  granted('a', 1, 32)
+  checker.returned(SERIES, 'a', 21, 32, isLate)
+  expect(checker.violations).toHaveLength(12)
+  granted('b', 40, 50)
+  checker.forget('A', checker.knownAt('A'))
+  checker.returned(SERIES, 'b', 45, 50, isLate)
+  issued('b', 45)
+  expect(checker.violations).toHaveLength(12)
+})
