@@ -107,7 +107,12 @@ export function callApp(simulation: Simulation, page: Page): void {
         void call('warm', count, async () => void (await page.hilo.warm(tag, count)))
       }),
     reserve: () => run(`reserve ${count}`, () => void call('reserve', 0, async () => void (await page.hilo.reserve(tag, count)))),
-    release: () => run('release', () => void call('release', 0, async () => void (await page.hilo.release()))),
+    release: () =>
+      run('release', () => {
+        device.releases++
+        const released = call('release', 0, async () => void (await page.hilo.release()))
+        released.then(() => device.releases--)
+      }),
     close: () => run('close', () => void call('close', 0, async () => void (await page.hilo.close()))),
     abort() {
       const controller = new AbortController()

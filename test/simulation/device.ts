@@ -43,6 +43,8 @@ export class Device {
   isLossy = false
   /** What it stored last of each collection. */
   readonly lastStates = new Map<string, DeviceState>()
+  /** Calls of `release()` that have not ended: what is let go without a token may never be sent, if the page or its worker ends meanwhile. */
+  releases = 0
   isOnline = true
   /** Milliseconds its clock is ahead. */
   clockError = 0

@@ -171,6 +171,9 @@ export class Simulation {
         const { fork } = read.state.gaps
         const series = JSON.stringify(key)
         const before = device.lastStates.get(series)
+        if (before && device.releases > 0)
+          for (const range of [...before.ranges, ...[...before.leases, ...before.offers].map((each) => each.range)])
+            if (!range.token) this.excuse(range, 'released without a token')
         if (fork > (before?.gaps.fork ?? 0)) foundOut(this, device, before, read.state)
         device.lastStates.set(series, read.state)
         const { claim } = read.state
