@@ -143,6 +143,18 @@ describe('a connection of IndexedDbStore', () => {
     await expect(store.update(KEY, count)).rejects.toEqual(outdated)
   })
 
+  test('gives way to a newer version whose upgrade another page holds up, and does not wait behind it', async () => {
+    const name = newName()
+    const store = new IndexedDbStore(name)
+    await store.update(KEY, count)
+    const frozen = await openRaw(name)
+    const upgrade = indexedDB.open(name, 1000)
+    await new Promise((resolve) => upgrade.addEventListener('blocked', resolve))
+    await expect(store.update(KEY, count)).rejects.toEqual(outdated)
+    frozen.close()
+    ;(await requested(upgrade)).close()
+  })
+
   test('is refused by a database that a newer version has upgraded', async () => {
     const name = newName()
     ;(await openRaw(name, 1000)).close()
