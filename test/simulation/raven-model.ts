@@ -11,13 +11,19 @@ export class RavenModel {
   readonly #checker: Checker
   readonly #now: () => number
   readonly #max = new Map<string, number>()
-  /** What each claim was granted last; our client names its claims, RavenDB does not read that. */
-  readonly #claims = new Map<string, { series: string; low: number; high: number }>()
+  /** Our client names its claims; RavenDB does not read that, and grants anew each time. */
+  readonly #answered: (claim: string, series: string, low: number, high: number) => void
 
-  constructor(node: string, checker: Checker, now: () => number) {
+  constructor(
+    node: string,
+    checker: Checker,
+    now: () => number,
+    answered: (claim: string, series: string, low: number, high: number) => void = () => {},
+  ) {
     this.#node = node
     this.#checker = checker
     this.#now = now
+    this.#answered = answered
   }
 
   async handle({ method, url, from, answeredBy }: Request): Promise<Reply> {
@@ -39,7 +45,8 @@ export class RavenModel {
     const high = low + count - 1
     this.#max.set(tag.toLowerCase(), high)
     this.#checker.granted(`${tag}-${this.#node}`, from, low, high)
-    this.#losesAnAnswer(query.get('claim'), `${tag}-${this.#node}`, low, high)
+    const claim = query.get('claim')
+    if (claim) this.#answered(claim, `${tag}-${this.#node}`, low, high)
     return {
       Prefix: `${tag}/`,
       Low: low,
@@ -48,16 +55,6 @@ export class RavenModel {
       ServerTag: this.#node,
       LastRangeAt: formatServerTime(this.#now()),
     }
-  }
-
-  /** A claim that comes again is answered in vain once: before, or now, if its first sender is gone. RavenDB does not know it, and grants anew. */
-  #losesAnAnswer(claim: string | null, series: string, low: number, high: number): void {
-    if (!claim) return
-    const grant = { series, low, high }
-    const earlier = this.#claims.get(claim)
-    for (const each of earlier ? [earlier, grant] : [])
-      this.#checker.excuse(each.series, each.low, each.high, 'claimed again from a server without claim ids')
-    this.#claims.set(claim, grant)
   }
 
   /** Whoever names the right end may set the counter back, as often as he likes. */

@@ -184,6 +184,13 @@ export class Simulation {
     }
   }
 
+  /** Asked again of another node, or of a server without claim ids, a claim is granted twice; the device takes one of the answers, as a rule. */
+  #answered(claim: string, series: string, low: number, high: number): void {
+    const all = [...(this.grants.get(claim) ?? []), { series, low, high }]
+    this.grants.set(claim, all)
+    if (all.length > 1) for (const each of all) this.checker.excuse(each.series, each.low, each.high, 'a claim granted twice')
+  }
+
   /** Nobody will ever know whether a give-back without a token has arrived. */
   #sent({ url, node, answeredBy = node }: Request): void {
     if (!url.pathname.endsWith('/return') || url.searchParams.has('lease')) return
@@ -200,8 +207,13 @@ export class Simulation {
     if (this.profile.authority === 'document') return new DocumentModel(this.checker, (what) => this.hit(what))
     if (this.profile.authority === 'nextHi') return new CounterModel(this.checker, (what) => this.hit(what))
     if (this.profile.authority === 'raven')
-      return new RavenModel(node, this.checker, () => EPOCH + this.scheduler.now + this.serverClockError)
-    const { checker, sharedClaims, grants, seenBefore, profile } = this
+      return new RavenModel(
+        node,
+        this.checker,
+        () => EPOCH + this.scheduler.now + this.serverClockError,
+        (claim, series, low, high) => this.#answered(claim, series, low, high),
+      )
+    const { checker, sharedClaims, seenBefore, profile } = this
     const witness: Witness = {
       checker,
       // A restored server does not know what it has found out.
@@ -210,14 +222,11 @@ export class Simulation {
         checker.retired(series, numbers)
         if (this.isHealed) checker.mustDrop(series, device, numbers)
       },
-      claimed(claim, device, series, lastMax, low, high) {
+      claimed: (claim, device, series, lastMax, low, high) => {
         checker.showed(series, Math.max(lastMax, seenBefore.get(claim ?? '') ?? 0))
         checker.granted(series, device, low, high)
         if (!claim) return
-        // Asked again at another node, a claim is granted there too; the device takes one of the answers.
-        const all = [...(grants.get(claim) ?? []), { series, low, high }]
-        grants.set(claim, all)
-        if (all.length > 1) for (const each of all) checker.excuse(each.series, each.low, each.high, 'a claim granted by two nodes')
+        this.#answered(claim, series, low, high)
         checker.shared(series, low, high, sharedClaims.get(claim) ?? [])
       },
     }
