@@ -164,7 +164,7 @@ export class Page {
     this.#sayGoodbye(true)
     this.state = 'cached'
     this.#each((actor) => {
-      actor.state = 'frozen'
+      if (actor.state === 'alive') actor.state = 'frozen'
     })
   }
 

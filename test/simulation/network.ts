@@ -84,6 +84,7 @@ export class Network {
         this.#server.sent?.(request)
         if (!isOnline()) return void fail()
         const hear = (reply: Reply) => {
+          if (signal?.aborted) return
           if (url.pathname.endsWith('/next')) this.#answeredBy.set(collection, request.node)
           resolve(toResponse(reply))
         }
