@@ -230,6 +230,14 @@ export const GUARDS: Guard[] = [
   ),
   guard(
     'H13',
+    'a page does not use an answer of before a fork that it has heard of',
+    'client/holdings',
+    'client/holdings.ts',
+    'if (isDisowned || isOfBeforeFork)',
+    'if (isDisowned)',
+  ),
+  guard(
+    'H13',
     'what a copied grant gives back is granted to nobody',
     'server/sqlite-ledger',
     'server/rows.ts',

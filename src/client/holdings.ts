@@ -63,6 +63,7 @@ export class Holdings {
     const { parting, page, link } = this.#context
     this.#left ??= parting.read(this.target)
     const id = this.#nextId()
+    const isFirst = this.#forked === undefined
     const brought = { notes: [...this.#left, ...notes, ...this.queue.takeSpent()], takeBack: this.#disarm() }
     this.#left = []
     this.#unanswered.set(id, brought)
@@ -75,7 +76,9 @@ export class Holdings {
     }
     if (answer.view.storage !== 'memory') parting.prepare()
     parting.forget(this.target, brought.notes)
-    if (isDisowned) {
+    // What other pages caused may be told before the answer is here: it can be of before a fork that took these leases.
+    const isOfBeforeFork = isFirst && answer.view.gaps.fork < (this.#forked ?? 0)
+    if (isDisowned || isOfBeforeFork) {
       this.observe(answer.view)
       return answer.leases.length + answer.offers.length > 0 ? this.exchange(0, [{ exchange: id, takeBack: [] }]) : undefined
     }

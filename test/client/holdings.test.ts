@@ -166,6 +166,15 @@ test('a fork voids everything this page holds, and what it held is not issued', 
   expect(holdings.offers).toEqual([])
 })
 
+test('an answer of before a fork, which comes when the page has already heard of it, is not used: those leases were dropped', async () => {
+  holdings.exchange(16)
+  holdings.observe({ ...view, gaps: { ...view.gaps, fork: 16 } })
+  await requests[0]!.answer({ leases: [lease], offers: [offer] })
+  expect(holdings.queue.take()).toBe(-1)
+  expect(holdings.offers).toEqual([])
+  expect(requests[1]!.request.notes).toEqual([{ exchange: 'page:0', takeBack: [] }])
+})
+
 test('forks of long ago, before this page, void nothing', async () => {
   const old = { ...view, gaps: { ...view.gaps, fork: 16 } }
   holdings.exchange(16)
