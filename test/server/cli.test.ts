@@ -9,7 +9,7 @@ import { newDatabase } from './postgres.js'
 import { buildServer, runCli, startProcess } from './processes.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
-const TIMEOUT = 30_000
+const TIMEOUT = 120_000
 
 describe('serve', { timeout: TIMEOUT }, () => {
   test('settings come from flags, the environment, a file; SIGTERM finishes what is under way', async () => {

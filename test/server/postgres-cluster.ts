@@ -55,11 +55,13 @@ export async function runSql(url: string, sql: string): Promise<pg.QueryResult> 
 
 interface ClusterOptions {
   maxConnections?: number
+  /** Default true. False is faster; then only a crash of the machine loses what was committed, not one of PostgreSQL. */
+  isSynced?: boolean
   /** It is then a hot standby that follows this one, which restarts. */
   primary?: Cluster
 }
 
-export async function startCluster({ maxConnections = 100, primary }: ClusterOptions = {}): Promise<Cluster> {
+export async function startCluster({ maxConnections = 100, isSynced = true, primary }: ClusterOptions = {}): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'offline-hilo-postgres-'))
   chmodSync(folder, 0o755)
   const owner = ownerOf(folder)
@@ -78,8 +80,9 @@ export async function startCluster({ maxConnections = 100, primary }: ClusterOpt
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     data,
     async start() {
-      const settings = ['-h', '127.0.0.1', '-p', String(port), '-c', 'unix_socket_directories=', '-c', `max_connections=${maxConnections}`]
-      const started = spawn(join(bin, 'postgres'), ['-D', data, ...settings], { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
+      const settings = ['unix_socket_directories=', `max_connections=${maxConnections}`, `fsync=${isSynced ? 'on' : 'off'}`]
+      const args = ['-D', data, '-h', '127.0.0.1', '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])]
+      const started = spawn(join(bin, 'postgres'), args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
       server = started
       await new Promise<void>((resolve, reject) => {
         let log = ''

@@ -9,7 +9,7 @@ let lastDatabase = 0
 /** The URL of a new, empty database on a cluster that the tests of one file share. */
 export async function newDatabase(): Promise<string> {
   if (!process.env.DATABASE_URL && !shared) {
-    shared = startCluster()
+    shared = startCluster({ isSynced: false })
     cleanups.push(async () => (await shared!).remove())
   }
   return createDatabase(process.env.DATABASE_URL ?? (await shared!).url)

@@ -33,7 +33,7 @@ async function again<T>(mayRepeat: boolean, step: () => Promise<T>): Promise<T> 
 
 test.each(ORMS)(
   '$title: no id twice, and none left out',
-  { timeout: 30_000 + BLOCKS * 20 },
+  { timeout: 120_000 + BLOCKS * 20 },
   async ({ settings, schema, newTaker, startsAlone }) => {
     const databaseUrl = await newDatabase()
     await runSql(databaseUrl, schema)
