@@ -26,7 +26,7 @@ export interface IdentityOptions {
   database?: string
   /**
    * Names what the number is for, best the id of the invoice itself: a call that is repeated with the same key, after its answer was lost, a crash,
-   * or on another device, gets the same number. Up to 128 bytes of UTF-8. Default: a new one for each call.
+   * or on another device, gets the same number; for 30 days. Up to 128 bytes of UTF-8. Default: a new one for each call.
    */
   key?: string
 }

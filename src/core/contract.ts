@@ -105,7 +105,7 @@ export interface Owner {
   inspect(target: Target): Promise<Answer<{ state: DeviceState }>>
   /** Whether the page is told of every change of what is stored, those of other tabs too. */
   watch(isWatched: boolean): void
-  /** A number of RavenDB's identity `name`: one request, never tried again by itself. The same `key` brings the same number. */
+  /** A number of RavenDB's identity `name`: one request, never tried again by itself. The same `key` brings the same number, for 30 days. */
   nextIdentity(database: string, name: string, key: string): Promise<{ number: number } | { failure: Failure }>
   /** `false`: no request until `true` again (an app's own offline switch). */
   setOnline(isOnline: boolean): void
