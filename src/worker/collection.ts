@@ -61,9 +61,12 @@ export class OwnedCollection {
 
   exchange(request: Exchange): Promise<Answer<Exchanged>> {
     return this.#answer(async () => {
-      const store = await this.#session.store
+      const { store: opened, tabs } = this.#session
+      const store = await opened
+      // What a busy page sets aside its busy neighbours would have to ask it for. When it rests it comes again.
+      const offer = request.offer && (request.want === 0 || !tabs || tabs.isAlone())
       const { pages, ...given } = await this.#update((state, reserve) => {
-        const { state: next, ...answer } = exchange(state, request, this.#keep(store, state, reserve))
+        const { state: next, ...answer } = exchange(state, { ...request, offer }, this.#keep(store, state, reserve))
         return [next, { ...answer, pages: pagesOf(next) }]
       })
       if (request.want > 0) this.#isReleased = false

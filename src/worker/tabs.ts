@@ -8,6 +8,8 @@ export interface Tabs {
   /** For display only. */
   announce(collection: string, seen: Seen): void
   isAlive(page: string): boolean
+  /** Was no other page heard yet? */
+  isAlone(): boolean
   /**
    * Has the other living ones of these pages park what they do not need of a collection.
    * Resolves when each has, or counts as dead for not answering; with whether there was anyone to ask.
@@ -59,6 +61,7 @@ export function openTabs(name: string, page: string, { seen: hear, spare }: Tabs
   return {
     announce: (collection, seen) => say('seen', collection, seen),
     isAlive: (other) => other === page || alive.has(other),
+    isAlone: () => alive.size === 0,
     askToSpare: (collection, pages) =>
       new Promise((resolve) => {
         const silent = new Set([...pages].filter((other) => alive.has(other)))

@@ -76,6 +76,7 @@ export class FakeWorld implements World {
   kind: 'persistent' | 'best-effort' = 'best-effort'
   locks: string[] = []
   announced: unknown[] = []
+  isAlone = true
   hear: (key: StoreKey, seen: View) => void = () => {}
   readonly #name = `world${worlds++}`
   #ids = 0
@@ -111,6 +112,7 @@ export class FakeWorld implements World {
     return {
       announce: (...told) => void this.announced.push(told),
       isAlive: (page) => page !== 'dead',
+      isAlone: () => this.isAlone,
       askToSpare: async () => false,
       close() {},
     }

@@ -52,6 +52,17 @@ describe('where pages cannot hear each other, one may not know that another node
   })
 })
 
+describe('beside other pages', () => {
+  test('a busy page sets nothing aside: what it does not lease is theirs at once, and goes to nobody before it rests', async () => {
+    const world = Object.assign(await holding(new FakeSource(), range(1, 100, { token: 't' })), { isAlone: false })
+    const { owner } = ownerIn(world)
+    const { offers, view } = await lease(owner, 16, { offer: true })
+    expect(offers).toEqual([])
+    expect(view).toMatchObject({ free: 84, surplus: 52 })
+    expect((await lease(owner, 0, { offer: true })).offers).toMatchObject([{ range: { from: 49, to: 100 } }])
+  })
+})
+
 describe('release', () => {
   test('sends every free range back, each once, highest first, after it was durably let go of', async () => {
     const world = await holding(new FakeSource(false), range(1, 10), range(20, 30))
