@@ -46,14 +46,19 @@ export function documentRoutes(options: CheckedOptions): Hono {
     return mark.version === 0 ? null : { Max: mark.max, '@metadata': metadata(changeVector(database, mark)) }
   }
 
-  async function write(c: Context, writes: { id: string; max: number; expected: string | null | undefined }[]): Promise<string[]> {
+  /** @param conflict the status when a condition does not hold: RavenDB's, or HTTP's */
+  async function write(
+    c: Context,
+    writes: { id: string; max: number; expected: string | null | undefined }[],
+    conflict: 409 | 412 = 409,
+  ): Promise<string[]> {
     const database = databaseOf(c, options)
     const marks = writes.map(
       ({ id, max, expected }): MarkWrite => ({ database, tag: tagOf(id), max, version: versionOf(expected, database) }),
     )
     for (const { tag } of marks) await authorize(c, options, { database, tag, count: 0 })
     const outcome = await ledger.write(marks)
-    if ('refused' in outcome) throw writeRefused(outcome, c.req.header('If-None-Match') === undefined ? 409 : 412)
+    if ('refused' in outcome) throw writeRefused(outcome, conflict)
     return outcome.map((mark) => changeVector(database, mark))
   }
 
@@ -70,7 +75,11 @@ export function documentRoutes(options: CheckedOptions): Hono {
       const id = c.req.query('id') ?? ''
       const body = hiloDocument.safeParse(await c.req.json().catch(() => undefined))
       if (!body.success) throw badRequest('A HiLo document is JSON {"Max": n}, with a whole number from 0 to 2^53-1.')
-      const [vector] = await write(c, [{ id, max: body.data.Max, expected: expectedBy(c) }])
+      const [vector] = await write(
+        c,
+        [{ id, max: body.data.Max, expected: expectedBy(c) }],
+        c.req.header('If-None-Match') === undefined ? 409 : 412,
+      )
       return c.json({ Id: id, ChangeVector: vector }, 201)
     })
     .delete('/docs', async (c) => {
@@ -128,7 +137,6 @@ function versionOf(expected: string | null | undefined, database: string): numbe
   return id === databaseId(database) ? Number(version) : NEVER
 }
 
-/** @param conflict the status when the condition does not hold: RavenDB's, or HTTP's */
 function writeRefused({ refused: why, write, mark }: MarkRefusal, conflict: 409 | 412): Refusal {
   const document = HILO_DOCUMENT + write.tag
   switch (why) {

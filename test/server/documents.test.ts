@@ -22,6 +22,13 @@ describe('If-None-Match: *', () => {
     expect(await max()).toBe(32)
   })
 
+  test('says nothing about a deletion, whose condition is If-Match: 409 when that does not hold', async () => {
+    const { ask, put } = await newDocuments()
+    await put(32)
+    const headers = { 'If-Match': '""', 'If-None-Match': '*' }
+    expect((await ask(DOCUMENT, { method: 'DELETE', headers })).status).toBe(409)
+  })
+
   test('of many at once makes one', async () => {
     const { put } = await newDocuments()
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => put(i + 1, { 'If-None-Match': '*' })))

@@ -14,7 +14,7 @@ const TIMEOUT = 60_000 + REQUESTS * 20
 const SOCKETS = Math.max(300, REQUESTS / 100)
 const ID = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10'
 const LIMIT = 422
-const DOCUMENTED = [200, 201, 204, 400, 403, 404, 409, 410, 413, 414, LIMIT]
+const DOCUMENTED = [200, 201, 204, 400, 403, 404, 409, 410, 412, 413, 414, LIMIT]
 /** RavenDB's own 500s. */
 const DOCUMENTED_500 = ['System.ArgumentException', 'Raven.Client.Exceptions.Database.DatabaseDoesNotExistException']
 
