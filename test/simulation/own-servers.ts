@@ -41,7 +41,8 @@ export class OwnServers {
 }
 
 interface GrantedRange {
-  device: string
+  /** That asked for it: copies may ask with the same claim. */
+  devices: string[]
   series: string
   low: number
   high: number
@@ -157,7 +158,7 @@ export class OwnServer {
     const at = all.findIndex(([id]) => id === grantId(lease))
     const since = all
       .slice(at + 1)
-      .flatMap(([, grant]) => (grant.series === all[at]?.[1].series && (to ?? grant.device) === grant.device ? grant : []))
+      .flatMap(([, grant]) => (grant.series === all[at]?.[1].series && (to === undefined || grant.devices.includes(to)) ? grant : []))
     return (n) => since.some(({ low, high }) => low <= n && n <= high)
   }
 
@@ -179,7 +180,8 @@ export class OwnServer {
             if ('refused' in outcome) return
             const { id, tag, lastMax } = claims[i]!
             const { low, high, lease } = outcome.grant
-            this.#grants.set(grantId(lease), { device: this.#sender, series: seriesOf(tag), low, high })
+            const devices = [...(this.#grants.get(grantId(lease))?.devices ?? []), this.#sender]
+            this.#grants.set(grantId(lease), { devices, series: seriesOf(tag), low, high })
             if (!outcome.isRepeat) this.#stage.witness.claimed(id, this.#sender, seriesOf(tag), lastMax, low, high)
           })
           return outcomes
