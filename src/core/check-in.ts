@@ -12,13 +12,13 @@ import type { CheckInAnswer, CheckInRequest } from './wire.js'
 const REST_MS = 60_000
 
 /**
- * Is there something to ask: a give-back of unknown fate, or tokens that have not been shown for a while?
+ * Is there something to ask: a request without an answer, a give-back of unknown fate, or tokens that have not been shown for a while?
  * @param date the device's clock; it paces, and decides nothing (H19)
  */
 export function isCheckInDue(state: DeviceState, date: number): boolean {
   const isFateUnknown = state.offers.some((offer) => offer.isSent && offer.range.token)
   const isRecent = state.checkedIn !== undefined && Math.abs(date - state.checkedIn) < REST_MS
-  return isFateUnknown || (!isRecent && state.grants.length > 0)
+  return state.checkIn !== undefined || isFateUnknown || (!isRecent && state.grants.length > 0)
 }
 
 /** The request to send, stored before it is sent: the pending one, or a new one. Undefined when nothing held has a token. */

@@ -38,10 +38,12 @@ export class CheckIns {
     this.#changed = changed
   }
 
-  start(): void {
+  /** @param isDue is there something to ask? A device that holds nothing yet has new tokens soon, and shows them hours from now. */
+  start(isDue: boolean): void {
     if (this.#isStarted) return
     this.#isStarted = true
-    this.hurry()
+    if (isDue) this.hurry()
+    else this.#schedule(INTERVAL_MS)
   }
 
   /** Now, if there is something to ask. */
@@ -85,14 +87,18 @@ export class CheckIns {
     } catch {
       wait = RETRY_MS
     }
-    if (!this.#isStopped) this.#cancelNext = this.#world.after(wait, () => this.hurry())
+    if (!this.#isStopped) this.#schedule(wait)
+  }
+
+  #schedule(wait: number): void {
+    this.#cancelNext = this.#world.after(wait, () => this.hurry())
   }
 
   /** @param isForced also when there is nothing new to ask */
   async #checkIn(isForced = false): Promise<void> {
     const newId = this.#world.newId()
     const request = await this.#update((state) => {
-      if (!state.checkIn && !isForced && !isCheckInDue(state, this.#world.date())) return [state, undefined]
+      if (!isForced && !isCheckInDue(state, this.#world.date())) return [state, undefined]
       const begun = beginCheckIn(state, newId)
       return [begun.state, begun.request]
     })

@@ -2,6 +2,7 @@
  * The owner's work on one collection. It keeps no number in memory: whatever it answers was durable before (order law),
  * and whatever it forgets costs a gap at most.
  */
+import { isCheckInDue } from '../core/check-in.js'
 import type { Answer, OwnerCallbacks, Release, Reserve, Seen, Target, View } from '../core/contract.js'
 import { exchange, setAside, settle, surplus, takeBack } from '../core/device.js'
 import { type Failure, toFailure } from '../core/errors.js'
@@ -65,14 +66,14 @@ export class OwnedCollection {
       const store = await opened
       // What a busy page sets aside its busy neighbours would have to ask it for. When it rests it comes again.
       const offer = request.offer && (request.want === 0 || !tabs || tabs.isAlone())
-      const { pages, ...given } = await this.#update((state, reserve) => {
+      const { pages, isDue, ...given } = await this.#update((state, reserve) => {
         const { state: next, ...answer } = exchange(state, { ...request, offer }, this.#keep(store, state, reserve))
-        return [next, { ...answer, pages: pagesOf(next) }]
+        return [next, { ...answer, pages: pagesOf(next), isDue: isCheckInDue(next, this.#world.date()) }]
       })
       if (request.want > 0) this.#isReleased = false
       const unmet = request.want - total(given.leases.map(({ range }) => range))
       if (unmet > 0) this.#topUp(unmet)
-      this.#checkIns.start()
+      this.#checkIns.start(isDue)
       this.#missPages(pages, request.page)
       if (unmet <= 0) this.#topUpInAdvance()
       return given

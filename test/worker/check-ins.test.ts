@@ -26,6 +26,27 @@ describe('a page that starts', () => {
     expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32, token: 'token1' }])
   })
 
+  test('for the first time has nothing to show: a check-in just then would void what the page may have to give back', async () => {
+    const world = new FakeWorld()
+    const isClaimed = new Promise<void>((resolve) => {
+      world.source.onClaim = () => setImmediate(resolve)
+    })
+    const lock = world.lock
+    world.lock = async (name, run) => {
+      if (name.endsWith('check-in')) await isClaimed
+      return lock(name, run)
+    }
+    const { owner } = ownerIn(world)
+    await lease(owner, 16)
+    await flush()
+    await flush()
+    expect((await lease(owner, 16)).leases).toHaveLength(1)
+    await flush()
+    expect(world.source.checkIns).toEqual([])
+    await world.pass(3 * HOURS)
+    expect(world.source.checkIns).toHaveLength(1)
+  })
+
   test('gets its first ids without waiting for it', async () => {
     const world = await yesterday()
     world.source.onCheckIn = () => new Promise(() => {})
