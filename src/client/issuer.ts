@@ -165,7 +165,8 @@ export class Issuer {
       if (this.#closed || !this.#isUsed) return
       if (failure) this.#refuse(failure)
       if (failure || !this.#shouldClaim()) break
-      if (this.holdings.view!.free > 0) continue
+      // What this page was to give back comes with its next exchange.
+      if (this.holdings.view!.free > 0 || this.holdings.offers.length > 0) continue
       const answer = await link.call('claim', [this.holdings.target, this.#target() - this.#queue.held], requestTimeout)
       if ('view' in answer) this.holdings.observe(answer.view)
       if (!('failure' in answer)) continue
@@ -179,7 +180,8 @@ export class Issuer {
 
   /** The device had too little: is it worth a request? A page that only looks ahead does not knock at a server that just failed. */
   #shouldClaim(): boolean {
-    const isShort = this.#target() > this.#queue.held
+    // A caller just served may have taken some: one id less is no reason to ask again.
+    const isShort = this.#queue.held < (this.#demands.isEmpty ? this.#target() >> 1 : this.#target())
     return isShort && (!this.#demands.isEmpty || this.#queue.held === 0 || !this.holdings.view?.failure)
   }
 

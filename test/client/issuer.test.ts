@@ -1,4 +1,4 @@
-/** A page that is asked to spare numbers gives up those that are still on their way to it, too. */
+/** What a page asks for when it is short, and what it gives up when it is asked to spare numbers. */
 import { expect, test, vi } from 'vitest'
 import { Issuer } from '../../src/client/issuer.js'
 import type { OwnerLink } from '../../src/client/owner-link.js'
@@ -55,4 +55,24 @@ test('a page that is asked to spare what it does not need parks what was still o
   await exchanges[2]!.answer()
   expect(spared).toHaveBeenCalled()
   expect(issuer.holdings.queue.held).toBe(16)
+})
+
+const offer = { id: 'page:0.offer0', page: 'page', range: range(17, 32) }
+
+test('a page that is short takes back what it was to send back, before the server is asked for more', async () => {
+  const { issuer, exchanges } = newIssuer()
+  issuer.when(20, () => {}, { timeout: 10_000 }).catch(() => {})
+  await flush()
+  await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', range: range(1, 16) }], offers: [offer] })
+  expect(exchanges[1]?.request).toMatchObject({ want: 4, takeBack: ['page:0.offer0'] })
+})
+
+test('a page that has just served a caller does not ask again for the one id that it lacks', async () => {
+  const { issuer, exchanges } = newIssuer()
+  const taken = issuer.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
+  await flush()
+  await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', range: range(1, 16) }], offers: [offer] })
+  expect(await taken).toBe(1)
+  await flush()
+  expect(exchanges).toHaveLength(1)
 })
