@@ -80,6 +80,22 @@ describe('a page that starts', () => {
     expect(world.source.claims).toEqual([])
   })
 
+  test('and is closed meanwhile claims nothing in advance any more', async () => {
+    const world = await yesterday()
+    let answer = () => {}
+    world.source.onCheckIn = () =>
+      new Promise<void>((resolve) => {
+        answer = resolve
+      })
+    const { owner } = ownerIn(world)
+    await lease(owner, 30)
+    await flush()
+    owner.close()
+    answer()
+    await flush()
+    expect(world.source.claims).toHaveLength(1)
+  })
+
   test('claims in advance when nothing came back', async () => {
     const world = await yesterday()
     const { owner } = ownerIn(world)
