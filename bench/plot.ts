@@ -54,6 +54,7 @@ export function plot({ title, x, y, series }: Plot): string {
   )
   return `${[
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12" fill="#333">`,
+    `<title>${escaped(title)}</title>`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>`,
     `<text x="${LEFT}" y="24" font-size="15">${escaped(title)}</text>`,
     ...legend,

@@ -15,7 +15,7 @@ import { createMetrics } from './metrics.js'
 import { healthRoutes, metricsRoutes } from './operations.js'
 import { checkHandlerOptions, type HandlerOptions } from './options.js'
 import { rateLimit } from './rate-limit.js'
-import { forbidden, notFound, pathOf, Refusal, refusalBody, tooLarge, tryLater } from './refusal.js'
+import { badRequest, forbidden, notFound, pathOf, Refusal, refusalBody, tooLarge, tryLater } from './refusal.js'
 import { bearerGuard } from './tokens.js'
 import { topologyRoutes } from './topology.js'
 
@@ -65,7 +65,7 @@ export function createHiloHandler(options: HandlerOptions): (request: Request) =
     },
   })
   // A GET has no body; looking for one would cost as much as all the rest of the way to the ledger.
-  app.use((c, next) => (c.req.method === 'GET' ? next() : withLimit(c, next)))
+  app.use((c, next) => (c.req.method === 'GET' ? next() : withLimit(c, next).catch(refuseCutOff)))
   app.route('/', healthRoutes(checked.ledger))
   if (limits.requestsPerSecond !== undefined) app.use(rateLimit(limits.requestsPerSecond, checked.clientOf!))
   if (checked.tokens) app.use(bearerGuard(checked.tokens))
@@ -84,6 +84,11 @@ export function createHiloHandler(options: HandlerOptions): (request: Request) =
     return c.json(refusalBody(refusal, pathOf(c.req.url)), refusal.status, { ...refusal.headers })
   })
   return async (request) => app.fetch(request)
+}
+
+/** A client that goes away while it sends is no failure of the server, and would fill its log. */
+function refuseCutOff(error: unknown): never {
+  throw error instanceof Refusal ? error : badRequest('The request ended before its body did. Nothing was done; send it again.')
 }
 
 /** A browser tells where a request comes from, even one whose answer the page may not read; what it asks for would be lost. */

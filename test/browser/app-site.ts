@@ -39,7 +39,11 @@ export async function openAppSite({ folder, backend, csp, post }: AppSiteOptions
     if (pathname.endsWith('/hilo/next')) claimants.push(new URL(asked.headers.referer!).pathname)
     answer.setHeader('content-security-policy', csp)
     if (post && pathname.startsWith('/api/')) {
-      text(asked).then((body) => answer.writeHead(post(body)).end())
+      text(asked).then(
+        (body) => answer.writeHead(post(body)).end(),
+        // Cut off when the browser was closed.
+        () => {},
+      )
       return
     }
     const file = folder && join(folder, pathname.replace(/\/$/, '/index.html'))

@@ -66,7 +66,12 @@ export async function openSite(): Promise<Site> {
     else if (path === '/silent.js') sendScript('')
     else if (path === '/run.js') sendScript(`(${searchParams.get('code')})()`)
     else if (path === '/worker.js') sendScript(`import '/run.js${new URL(asked.url!, 'http://site').search}'\nimport '${entry}'`)
-    else if (path === '/log') text(asked).then((lines) => answer.writeHead(addToLog(lines)).end())
+    else if (path === '/log')
+      text(asked).then(
+        (lines) => answer.writeHead(addToLog(lines)).end(),
+        // Cut off when the browser was killed.
+        () => {},
+      )
     else if (file !== undefined) answer.setHeader('content-type', TYPES[extname(path)] ?? 'application/octet-stream').end(file)
     else if (/^\/(databases|topology)/.test(path)) ask(asked, answer)
     else answer.writeHead(404).end()

@@ -185,6 +185,20 @@ test('a request that trickles in, or promises a body that is too large, is answe
   expect(answers.map((answer) => answer.slice(0, 12))).toEqual(['HTTP/1.1 408', 'HTTP/1.1 408', 'HTTP/1.1 413', 'HTTP/1.1 413'])
 })
 
+test('a client that goes away in the middle of its body is no failure that the log tells of', async () => {
+  const log = { info: vi.fn(), error: vi.fn() }
+  const server = await serve({ port: 0, dataDir: newFolder(), log })
+  onTestFinished(() => server.close())
+  for (const body of ['Content-Length: 1000\r\n\r\n{', 'Transfer-Encoding: chunked\r\n\r\n3e8\r\n{']) {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    await new Promise<void>((resolve) => socket.write(`POST ${CHECK_IN} HTTP/1.1\r\nHost: x\r\n${body}`, () => resolve()))
+    socket.destroy()
+  }
+  const metrics = async () => (await fetch(`${server.url}/metrics`)).text()
+  await expect.poll(metrics).toContain('hilo_refusals_total{status="400"} 2')
+  expect(log.error).not.toHaveBeenCalled()
+})
+
 test('a failure inside shows neither SQL nor a stack', async () => {
   const log = { info: vi.fn(), error: vi.fn() }
   const { ask, ledger } = await newHandler({ log })

@@ -248,9 +248,12 @@ describe.each(CLIENTS)('%s', (_, load) => {
     const { createServer } = await import('node:http')
     const front = createServer(async (request, response) => {
       if (request.url!.startsWith('/topology')) return response.end(JSON.stringify(topology))
-      const answer = await fetch(a.url + request.url, { method: request.method! }).catch(() => undefined)
-      if (!answer) return response.destroy()
-      response.writeHead(answer.status).end(await answer.text())
+      try {
+        const answer = await fetch(a.url + request.url, { method: request.method! })
+        response.writeHead(answer.status).end(await answer.text())
+      } catch {
+        response.destroy()
+      }
     })
     await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
     cleanups.push(() => {
