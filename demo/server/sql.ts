@@ -58,8 +58,10 @@ function openSqlite(file: string): Sql {
 
 function openPostgres(databaseUrl: string): Sql {
   const pool = new pg.Pool({ connectionString: databaseUrl, application_name: 'order-desk', connectionTimeoutMillis: 5_000 })
-  // A connection that breaks while idle has left the pool already.
-  pool.on('error', () => {})
+  // A connection that breaks while idle has left the pool already; of one in a transaction, the next query tells.
+  const ignore = () => {}
+  pool.on('error', ignore)
+  pool.on('connect', (client) => client.on('error', ignore))
   const queryOn =
     (on: pg.Pool | pg.PoolClient): Query =>
     async <Row>(text: string, ...parameters: unknown[]) => {

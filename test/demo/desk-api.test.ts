@@ -155,3 +155,11 @@ describe.each([
     expect((await api.request('/api/customers', { method: 'POST', headers, body: JSON.stringify([customer]) })).status).toBe(403)
   })
 })
+
+test('a PostgreSQL that goes away in the middle of a transaction fails it, and not the process', async () => {
+  const sql = await onPostgres()
+  onTestFinished(() => sql.close())
+  const cut = sql.transaction((query) => query('SELECT pg_terminate_backend(pg_backend_pid())'))
+  await expect(cut).rejects.toMatchObject({ code: '57P01' })
+  expect(await sql.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+})
