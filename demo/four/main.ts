@@ -1,4 +1,5 @@
 /** Four desks in one window, and what the server's table says of all their orders. */
+import { ask } from '../ask.js'
 import type { Counts } from '../records.js'
 import { must } from '../views/dom.js'
 import { Scoreboard } from '../views/scoreboard.js'
@@ -15,11 +16,7 @@ must('#storm-all').addEventListener('click', () => {
 must('#kill-one').addEventListener('click', () => press(desks[Math.floor(Math.random() * desks.length)]!, '#kill'))
 
 async function look(): Promise<void> {
-  const counts = await fetch('/api/counts', { cache: 'no-store' }).then(
-    (response) => (response.ok ? (response.json() as Promise<Counts>) : undefined),
-    () => undefined,
-  )
-  scoreboard.render(counts)
+  scoreboard.render(await ask<Counts>('/api/counts'))
   setTimeout(look, LOOK_EVERY_MS)
 }
 

@@ -1,4 +1,5 @@
 /** The buttons that try to break the promise: many orders at once, more tabs, a killed tab, a lost server, a forged duplicate. */
+import { ask } from '../ask.js'
 import { pullThePlug } from '../plug.js'
 import { must, setText } from './dom.js'
 
@@ -39,8 +40,4 @@ export class Experiments {
 }
 
 /** @returns undefined when the server really is lost */
-const turn = (method: 'GET' | 'POST' | 'DELETE'): Promise<{ isOn: boolean } | undefined> =>
-  fetch('/outage', { method, cache: 'no-store' }).then(
-    (response) => (response.ok ? response.json() : undefined),
-    () => undefined,
-  )
+const turn = (method: 'GET' | 'POST' | 'DELETE') => ask<{ isOn: boolean }>('/outage', method)
