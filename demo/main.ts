@@ -1,4 +1,5 @@
 /** Puts the desk together: ids, memory, sync and views, and who is told when something changes. */
+import { coalesce } from './coalesce.js'
 import { Connection } from './connection.js'
 import { Desk } from './desk.js'
 import { hilo } from './ids.js'
@@ -120,25 +121,6 @@ async function start(): Promise<void> {
 
   await refresh()
   sync.hurry()
-}
-
-/** Runs `work` one at a time; calls made meanwhile are answered by one more run. */
-function coalesce(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined
-  let isStale = false
-  const run = async () => {
-    do {
-      isStale = false
-      await work()
-    } while (isStale)
-  }
-  return () => {
-    isStale = true
-    running ??= run().finally(() => {
-      running = undefined
-    })
-    return running
-  }
 }
 
 start().catch((error) => {
