@@ -27,8 +27,8 @@ self.addEventListener('message', (event) => {
   if ((event as MessageEvent).data === 'take over') self.skipWaiting()
 })
 self.addEventListener('sync', (event) => {
-  const { tag, waitUntil } = event as SyncEvent
-  if (tag === 'orders') waitUntil.call(event, sendWhatWaits())
+  const sync = event as SyncEvent
+  if (sync.tag === 'orders') sync.waitUntil(sendWhatWaits())
 })
 
 /** Rejects when not all of it arrived: the browser tries again later. */
