@@ -73,12 +73,14 @@ export class IndexedDbStore implements DeviceStore {
   /** A transaction whose commit reaches the disk before `complete`; a connection that was lost is opened again once. */
   async #begin<M extends 'readonly' | 'readwrite'>(mode: M): Promise<Transaction<M>> {
     for (let attempt = 1; ; attempt++) {
-      const db = await this.#connect()
+      const connecting = this.#connect()
+      const db = await connecting
       try {
         // strict: after a power cut a relaxed commit may be gone, and the same numbers would be carved again (H2).
         return db.transaction(STORES, mode, { durability: 'strict' })
       } catch (error) {
-        this.#db = undefined
+        // Unless another call, which found it lost at the same time, has a new one already.
+        if (this.#db === connecting) this.#db = undefined
         db.close()
         if (attempt > 1) throw storageFailed('the connection was lost twice', error)
       }
@@ -161,7 +163,7 @@ function storageFailed(what: string, cause?: unknown): HiloError {
   return new HiloError(
     'storage-failed',
     `IndexedDB failed: ${what}. No id was handed out. Try again; if it persists, close this site's other tabs or free some disk space.`,
-    cause === undefined ? {} : { cause },
+    { cause },
   )
 }
 

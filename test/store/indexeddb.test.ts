@@ -25,6 +25,13 @@ function watchTransactions(begun?: (transaction: IDBTransaction) => void): { tra
   return seen
 }
 
+/** Whoever has one open is asked to give way to the deletion. */
+async function expectNoConnection(name: string): Promise<void> {
+  const hear = vi.spyOn(IDBDatabase.prototype, 'dispatchEvent')
+  await requested(indexedDB.deleteDatabase(name))
+  expect(hear).not.toHaveBeenCalled()
+}
+
 const storageFailed = expect.objectContaining({ name: 'HiloError', code: 'storage-failed' })
 const outdated = expect.objectContaining({ name: 'HiloError', code: 'outdated', message: expect.stringContaining('reload') })
 
@@ -124,6 +131,17 @@ describe('a connection of IndexedDbStore', () => {
     expect(await store.update(KEY, count)).toBe(2)
   })
 
+  test('that two calls find lost is opened again once, and no other one is left behind when the store is closed', async () => {
+    const name = newName()
+    const store = new IndexedDbStore(name)
+    const { connections } = watchTransactions()
+    await store.update(KEY, count)
+    connections.at(-1)!.close()
+    expect(await Promise.all([store.update(KEY, count), store.update(KEY, count)])).toEqual([2, 3])
+    store.close()
+    await expectNoConnection(name)
+  })
+
   test('that is lost each time ends in an error, not in a loop', async () => {
     const store = new IndexedDbStore(newName())
     await store.open()
@@ -175,10 +193,7 @@ describe('a connection of IndexedDbStore', () => {
     const store = new IndexedDbStore(name)
     await store.open()
     store.close()
-    // Nobody is asked to give way, so the deletion is over as soon as the connection is closed.
-    const hear = vi.spyOn(IDBDatabase.prototype, 'dispatchEvent')
-    await requested(indexedDB.deleteDatabase(name))
-    expect(hear).not.toHaveBeenCalled()
+    await expectNoConnection(name)
   })
 })
 
