@@ -1,5 +1,6 @@
 /** What the commands `check` and `adopt` say and do about collections whose numbers come from another counter. */
 import { type Bindings, type Bound, bindingKey, collectionsSetting, descriptionOf, refuseWithoutPostgres } from './bindings.js'
+import { CounterUnusable } from './ledger.js'
 import { checked } from './options.js'
 import { bindingProblems, explained, peakOf, rememberBinding } from './postgres-counters.js'
 import { openPool, type PostgresPool, type Query } from './postgres-pool.js'
@@ -64,7 +65,7 @@ export async function adopt(options: ServeOptions, { database, tag, from, isAppl
     pool.transaction((query) =>
       explained(bound.counter, async () => {
         const problems = await shapeProblems(query, bound.counter)
-        if (problems.length > 0) throw new Error(problems.join('\n'))
+        if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
         if (isApplied && isSequence(bound.counter.place)) await lockSequence(query, bound.counter.place)
         const [used] = await query<{ max: string | null }>(`SELECT max(${quoted(column)})::text AS max FROM ${quoted(table)}`)
         return raised(query, bound, { highest: BigInt(used!.max ?? 0), from, isApplied })
@@ -83,7 +84,7 @@ async function raised(
   const floor = highest > peak ? highest : peak
   const value = valueAbove(counter.blocks, floor)
   if (value > lastValue(counter.blocks, counter.maxId))
-    throw new Error(`No block is left above ${floor}: the id column ends at ${counter.maxId} (maxId).`)
+    throw new CounterUnusable(`No block is left above ${floor}: the id column ends at ${counter.maxId} (maxId).`)
   const next = await nextValue(query, counter)
   const statement = raiseStatement(counter, value)
   const why = `The highest id in ${from} is ${highest}, the highest granted here ${peak}; ${nameOf(counter)} gives ${next} next`

@@ -233,6 +233,12 @@ export class LedgerUnavailable extends Error {
   override name = 'LedgerUnavailable'
 }
 
+/** What a failed connection says, to be ended with a dot. Where several addresses were tried, each has an error of its own. */
+export function reasonOf(error: unknown): string {
+  const errors: Error[] = error instanceof AggregateError ? error.errors : [error]
+  return errors.map(({ message }) => message.replace(/\.$/, '')).join('; ')
+}
+
 /** What a collection is bound to is not as configured, went backwards, or does not answer. Nothing was granted. */
 export class CounterUnusable extends Error {
   override name = 'CounterUnusable'

@@ -12,7 +12,6 @@ import { problemsOf } from './strategies/checks.js'
 import { nameOf, quoted, raiseCounter, takeBlocks } from './strategies/sql-counter.js'
 
 export interface Counters {
-  has(key: CollectionKey): boolean
   /** Numbers above `counter.peak`: up to `missing` and the rest of their last block; none where the id column ends. */
   take(query: Query, key: CollectionKey, counter: Counter, missing: number): Promise<Span[]>
   /** Whoever takes from the counter gets ids above `floor`. False, and nothing is changed: the id column ends before. */
@@ -55,8 +54,6 @@ export function postgresCounters(bindings: Bindings): Counters {
   }
 
   return {
-    has: (key) => find(key) !== undefined,
-
     take: async (query, key, { peak }, missing) => {
       const binding = await usable(query, key)
       if (!hasIdsAbove(binding, peak)) return []

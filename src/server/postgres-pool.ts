@@ -4,7 +4,7 @@
  * Statements are sent without waiting for the answers to those before them; the database runs them one after another.
  */
 import pg from 'pg'
-import { CounterUnusable, LedgerUnavailable } from './ledger.js'
+import { CounterUnusable, LedgerUnavailable, reasonOf } from './ledger.js'
 
 /** More would only queue inside the database, which is fastest with a few. */
 const MAX_CONNECTIONS = 10
@@ -153,6 +153,6 @@ async function guard<T>(step: () => Promise<T>): Promise<T> {
     // What PostgreSQL itself says has a SQLSTATE; everything else comes from the connection.
     const isAnswer = error instanceof pg.DatabaseError && !UNAVAILABLE.test(error.code!)
     if (isAnswer || error instanceof LedgerUnavailable || error instanceof CounterUnusable) throw error
-    throw new LedgerUnavailable(`PostgreSQL did not do it: ${(error as Error).message}.`, { cause: error })
+    throw new LedgerUnavailable(`PostgreSQL did not do it: ${reasonOf(error)}.`, { cause: error })
   }
 }

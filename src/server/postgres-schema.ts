@@ -1,5 +1,6 @@
 /** Brings a PostgreSQL database's ledger tables up to date, several processes starting at once included; refuses a standby. */
 import { newSecret } from './lease-token.js'
+import { LedgerUnavailable } from './ledger.js'
 import type { PostgresPool } from './postgres-pool.js'
 import { META_TABLE, MIGRATIONS, migrationsFrom } from './schema.js'
 
@@ -11,7 +12,7 @@ export function migratePostgres(pool: PostgresPool): Promise<string> {
   return pool.transaction(async (query) => {
     const [server] = await query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby')
     if (server!.standby)
-      throw new Error(
+      throw new LedgerUnavailable(
         'The database is a standby, which cannot grant numbers or move a counter. Point --database-url at the primary (or at an address that follows it).',
       )
     await query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK])

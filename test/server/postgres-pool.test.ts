@@ -59,6 +59,13 @@ describe('a transaction', () => {
     await expect(broken).rejects.toThrow(LedgerUnavailable)
   })
 
+  test('whose database is at none of its addresses says what each attempt did', async () => {
+    const broken = pool.transaction(async () => {
+      throw new AggregateError([new Error('connect ECONNREFUSED ::1:5432'), new Error('connect ECONNREFUSED 127.0.0.1:5432')])
+    })
+    await expect(broken).rejects.toThrow('PostgreSQL did not do it: connect ECONNREFUSED ::1:5432; connect ECONNREFUSED 127.0.0.1:5432.')
+  })
+
   test('whose step throws with statements under way is undone, and the next one on that connection sees nothing of it', async () => {
     const failing = pool.transaction(async (query, write) => {
       write('INSERT INTO notes VALUES (6)')
