@@ -49,10 +49,11 @@ export function changedBindings(bindings: Bindings, remembered: ReadonlyMap<stri
   return [...bindings].flatMap(([key, bound]) => {
     const [before, now] = [remembered.get(key), descriptionOf(bound)]
     if (before === undefined || before === now) return []
-    return [
-      `${key}: the ledger knows it as ${before}, the configuration says ${now}. Set it back; or, when everybody who takes from the counter has ` +
-        `changed at once: offline-hilo adopt ${bound.database} ${bound.tag} --from <table>.<column> --apply.`,
-    ]
+    const adopt =
+      'counter' in bound
+        ? `; or, when everybody who takes from the counter has changed at once: offline-hilo adopt ${bound.database} ${bound.tag} --from <table>.<column> --apply`
+        : ''
+    return [`${key}: the ledger knows it as ${before}, the configuration says ${now}. Set it back${adopt}.`]
   })
 }
 

@@ -81,6 +81,7 @@ export const publicUrl = z
     (url) => /^https?:/.test(url) && URL.canParse(url) && new URL(url).origin === url.replace(/\/$/, ''),
     'is an http or https URL without a path, as in https://ids.example.com',
   )
+  .transform((url) => url.replace(/\/$/, ''))
 
 export const origin = z
   .string()

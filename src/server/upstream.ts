@@ -7,7 +7,7 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { z } from 'zod'
 import { claimSize } from '../core/sizes.js'
-import { CounterUnusable, LedgerUnavailable } from './ledger.js'
+import { CounterUnusable, LedgerUnavailable, reasonOf } from './ledger.js'
 import { publicUrl } from './options.js'
 import type { Upstream } from './upstream-options.js'
 
@@ -30,6 +30,11 @@ export interface UpstreamClient {
   giveBack(node: string, end: number, last: number): Promise<void>
   /** @throws as `claim` */
   check(): Promise<void>
+}
+
+interface Node {
+  url: string
+  tag: string
 }
 
 interface Answer {
@@ -58,21 +63,39 @@ export function openUpstream({ url, database, tag, certificate, ca }: Upstream &
     ...(certificate && { cert: read(certificate.cert), key: read(certificate.key) }),
     ...(ca && { ca: read(ca) }),
   }
-  let nodes: { url: string; tag: string }[] | undefined
+  /** Where to ask for the nodes: any of them may be away. */
+  let urls = [url]
+  let nodes: Node[] | undefined
   let last: { size: number; at: string } | undefined
 
   const hilo = (node: string, action: string, query: Record<string, string | number>) =>
     `${node}/databases/${encodeURIComponent(database)}/hilo/${action}?${new URLSearchParams(Object.entries(query).map(([key, value]) => [key, String(value)]))}`
 
-  async function findNodes(): Promise<{ url: string; tag: string }[]> {
-    if (nodes) return nodes
+  async function askForNodes(url: string): Promise<Node[]> {
     const { status, body } = await send('GET', `${url}/topology?name=${encodeURIComponent(database)}`, tls)
     if (status !== 200) throw refused(url, status, body)
     const { data } = topology.safeParse(parse(body))
     if (!data)
       throw new CounterUnusable(`${url} is no RavenDB: its topology cannot be read. It began: ${JSON.stringify(body.slice(0, 100))}.`)
-    nodes = data.Nodes.map((node) => ({ url: node.Url.replace(/\/$/, ''), tag: node.ClusterTag }))
-    return nodes
+    return data.Nodes.map((node) => ({ url: node.Url, tag: node.ClusterTag }))
+  }
+
+  /** The node that told of them comes first: it answers. */
+  async function findNodes(): Promise<Node[]> {
+    if (nodes) return nodes
+    let failure: unknown
+    for (const known of urls) {
+      try {
+        const found = await askForNodes(known)
+        urls = [...new Set([url, ...found.map((node) => node.url)])]
+        nodes = found.toSorted((a, b) => Number(b.url === known) - Number(a.url === known))
+        return nodes
+      } catch (error) {
+        if (!(error instanceof LedgerUnavailable)) throw error
+        failure = error
+      }
+    }
+    throw failure
   }
 
   return {
@@ -133,7 +156,7 @@ function send(method: string, url: string, tls: RequestOptions): Promise<Answer>
         response.on('end', () => resolve({ status: response.statusCode!, body }))
       },
     )
-    request.on('error', (error) => reject(unavailable(`does not answer: ${error.message}`)))
+    request.on('error', (error) => reject(unavailable(`does not answer: ${reasonOf(error)}`)))
     request.end()
   })
 }

@@ -253,6 +253,30 @@ describe('an upstream that cannot be used', () => {
   })
 })
 
+test('while the node that was configured is away, the others go on', async () => {
+  const { nodes, checker } = await startRaven(['A', 'B'])
+  const { take } = await open(nodes[0]!)
+  expect((await take()).serverTag).toBe('A')
+  await nodes[0]!.stop()
+  for (let i = 0; i < 3; i++) expect((await take({ count: 1_000 * 4 ** i })).serverTag).toBe('B')
+  expect(checker.violations).toEqual([])
+})
+
+test('a binding to another collection there is refused, and adopting, which is for counters, is not advised', async () => {
+  const { nodes } = await startRaven()
+  const storage = { dataDir: newFolder() }
+  await (await open(nodes[0]!, storage)).close()
+  await expect(open(nodes[0]!, storage, { tag: 'other' })).rejects.toThrow(
+    /knows it as the ranges of orders .*, the configuration says the ranges of other .*\. Set it back\.$/,
+  )
+})
+
+test('a slash at the end of the address is none of the path', async () => {
+  const { nodes } = await startRaven()
+  const { take } = await open({ url: `${nodes[0]!.url}/` })
+  expect(span(await take())).toEqual([1, 32])
+})
+
 test('our own server as upstream, asked as a RavenDB is', async () => {
   const upstream = await serve({ port: 0, dataDir: newFolder(), nodeTag: 'B' })
   const { take, close } = await open(upstream)
