@@ -1,19 +1,25 @@
 /** Tokens in a file, one per line, so that they can change while the server runs. A file that cannot be used any more leaves the last tokens in force. */
 import { readFileSync, statSync } from 'node:fs'
+import { createLog, type Log } from './log.js'
 import { token } from './options.js'
 
 /** @throws Error when the file cannot be used at the start */
-export function tokensFromFile(file: string): () => readonly string[] {
+export function tokensFromFile(file: string, log: Log = createLog()): () => readonly string[] {
+  // Before it is read: what changes meanwhile is read again.
+  let seen = stateOf(file)
   let tokens = read(file)
-  let seen = changed(file)
+  let told: string | undefined
   return () => {
-    const now = changed(file)
-    if (now === undefined || now === seen) return tokens
+    const now = stateOf(file)
+    if (now === seen) return tokens
     try {
       tokens = read(file)
       seen = now
-    } catch {
-      // Being written just now: the next request looks again.
+      told = undefined
+    } catch (error) {
+      // Perhaps it is being written just now: the next request looks again.
+      if (now !== told) log.error({ err: error }, 'The tokens cannot be read: the last ones stay in force.')
+      told = now
     }
     return tokens
   }
@@ -36,8 +42,12 @@ function read(file: string): string[] {
   return tokens
 }
 
-/** Undefined: not there just now. */
-const changed = (file: string): string | undefined => {
-  const stat = statSync(file, { throwIfNoEntry: false })
-  return stat && `${stat.mtimeMs} ${stat.size} ${stat.ino}`
+/** Changes with the file. */
+function stateOf(file: string): string {
+  try {
+    const { mtimeMs, size, ino } = statSync(file)
+    return `${mtimeMs} ${size} ${ino}`
+  } catch {
+    return 'gone'
+  }
 }

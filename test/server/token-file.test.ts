@@ -1,9 +1,15 @@
 /** Tokens in a file: they change with it, and the last good ones hold. */
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { readConfig } from '../../src/server/config.js'
+import { tokensFromFile } from '../../src/server/token-file.js'
 import { newFolder } from './folders.js'
+
+vi.mock('node:fs', async (importOriginal) => {
+  const fs = await importOriginal<typeof import('node:fs')>()
+  return { ...fs, readFileSync: vi.fn(fs.readFileSync) }
+})
 
 const [FIRST, SECOND] = ['correct-horse-battery', 'staple-staple-staple']
 
@@ -19,19 +25,42 @@ function readTokens(tokensFile: string, more: object = {}) {
   return readConfig({ config }).tokens as () => readonly string[]
 }
 
-test('tokens change with the file; while it is gone or unusable the last ones hold', () => {
+test('tokens change with the file; while it is gone or unusable the last ones hold, and the log says so once', () => {
   const file = fileWith(`# comment\n${FIRST}\n\n`)
-  const tokens = readTokens(file)
+  const log = { info: vi.fn(), error: vi.fn() }
+  const tokens = tokensFromFile(file, log)
   expect(tokens()).toEqual([FIRST])
   writeFileSync(`${file}.new`, `${FIRST}\r\n${SECOND}\n`)
   renameSync(`${file}.new`, file)
   expect(tokens()).toEqual([FIRST, SECOND])
-  writeFileSync(file, '')
-  expect(tokens()).toEqual([FIRST, SECOND])
-  rmSync(file)
-  expect(tokens()).toEqual([FIRST, SECOND])
+  expect(log.error).not.toHaveBeenCalled()
+  const makeUnusable = [() => writeFileSync(file, ''), () => rmSync(file)]
+  for (const [i, change] of makeUnusable.entries()) {
+    change()
+    for (let request = 0; request < 3; request++) expect(tokens()).toEqual([FIRST, SECOND])
+    expect(log.error).toHaveBeenCalledTimes(i + 1)
+  }
   writeFileSync(file, SECOND)
   expect(tokens()).toEqual([SECOND])
+})
+
+test('a file that cannot even be looked at leaves the last tokens in force', () => {
+  const file = fileWith(FIRST)
+  const tokens = tokensFromFile(file, { info: vi.fn(), error: vi.fn() })
+  rmSync(file)
+  symlinkSync(file, file)
+  expect(tokens()).toEqual([FIRST])
+})
+
+test('a file that changes while it is first read is read again', async () => {
+  const file = fileWith(FIRST)
+  const { readFileSync: read } = await vi.importActual<typeof import('node:fs')>('node:fs')
+  vi.mocked(readFileSync).mockImplementationOnce((...args) => {
+    const text = read(...args)
+    writeFileSync(file, SECOND)
+    return text
+  })
+  expect(tokensFromFile(file)()).toEqual([SECOND])
 })
 
 test('a file that cannot be used stops the start, and its tokens are not shown', () => {
