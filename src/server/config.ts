@@ -12,8 +12,14 @@ import { tokensFromFile } from './token-file.js'
 
 const MAX_PORT = 65_535
 
+/** A flag and the environment say it as text, of which an empty one is no port 0. */
+const port = z.preprocess(
+  (value) => (typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value),
+  z.int('is a number').min(0).max(MAX_PORT, `is 0 to ${MAX_PORT}; 0 picks a free one`),
+)
+
 const config = z.strictObject({
-  port: z.coerce.number('is a number').int().min(0).max(MAX_PORT, `is 0 to ${MAX_PORT}; 0 picks a free one`).optional(),
+  port: port.optional(),
   host: z.string().min(1).optional(),
   data: z.string().min(1).optional(),
   databaseUrl: databaseUrl.optional(),

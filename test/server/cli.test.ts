@@ -46,6 +46,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
 
   test.each([
     [{ port: 'x' }, 'port: is a number'],
+    [{ port: '' }, 'port: is a number'],
     [{ databaseUrl: 'mysql://x' }, 'databaseUrl: is a URL like postgres://'],
     [{ config: '/nowhere.json' }, 'config: /nowhere.json cannot be read (ENOENT)'],
     [{ config: import.meta.filename }, 'is not a JSON object'],
