@@ -1,5 +1,5 @@
 /** Who may ask for what: the databases there are, and the application's own say. */
-import type { Context, HonoRequest } from 'hono'
+import type { Context } from 'hono'
 import type { Holder } from './ledger.js'
 import { type CheckedOptions, databaseName, type Wanted } from './options.js'
 import { badParameter, databaseMissing, forbidden } from './refusal.js'
@@ -21,15 +21,15 @@ export function checkDatabase(name: string, databases: readonly string[] | undef
 }
 
 /** Who will hold what is granted. Undefined: any number may be held. */
-export function holderOf({ raw }: HonoRequest, { limits, holderOf, tokens, clientOf }: CheckedOptions): Holder | undefined {
+export function holderOf({ env }: Context, { limits, holderOf, tokens, clientOf }: CheckedOptions): Holder | undefined {
   if (limits.outstandingPerHolder === undefined) return undefined
   const nameOf = holderOf ?? (tokens ? bearerOfRequest : clientOf!)
-  return { name: nameOf(raw), most: limits.outstandingPerHolder }
+  return { name: nameOf(env.request), most: limits.outstandingPerHolder }
 }
 
 const bearerOfRequest = ({ headers }: Request): string => bearerOf(headers)!
 
 export async function authorize(c: Context, { authorize }: CheckedOptions, wanted: Wanted): Promise<void> {
-  if (authorize && (await authorize(c.req.raw, wanted)) !== true)
+  if (authorize && (await authorize(c.env.request, wanted)) !== true)
     throw forbidden(`Forbidden: this user may not use ${wanted.tag === undefined ? 'this database' : `'${wanted.tag}'`} here.`)
 }

@@ -83,7 +83,8 @@ export function createHiloHandler(options: HandlerOptions): (request: Request) =
     metrics.refused(refusal.status)
     return c.json(refusalBody(refusal, pathOf(c.req.url)), refusal.status, { ...refusal.headers })
   })
-  return async (request) => app.fetch(request)
+  // The application is asked about the request that came: where a body has no length, the middleware that reads it goes on with a copy.
+  return async (request) => app.fetch(request, { request })
 }
 
 /** A client that goes away while it sends is no failure of the server, and would fill its log. */
@@ -108,7 +109,10 @@ function toRefusal(error: unknown, log: Log): Refusal {
     return tryLater('The server has more claims than it can grant just now. Nothing was granted.', RETRY_SECONDS)
   log.error({ err: error }, 'A request failed.')
   if (error instanceof LedgerUnavailable)
-    return tryLater("The server's database does not answer. Send the same request again later.", RETRY_SECONDS)
+    return tryLater(
+      "The server's database, or the RavenDB that these numbers come from, does not answer. Send the same request again later.",
+      RETRY_SECONDS,
+    )
   if (error instanceof CounterUnusable)
     return tryLater(
       "The counter that these numbers come from cannot be used; the server's log says why, and so does: offline-hilo check. Nothing was granted.",

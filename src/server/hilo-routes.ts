@@ -55,7 +55,7 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
     const at = Date.now()
     const database = databaseOf(c, options)
     const { tag, prefix, count, lastMax, claim: id } = readNextQuery(queryOf(c), at, limits.count)
-    const wish: Claim = { database, tag, id, count, lastMax, serverTag: nodeTag, at, holder: holderOf(c.req, options) }
+    const wish: Claim = { database, tag, id, count, lastMax, serverTag: nodeTag, at, holder: holderOf(c, options) }
     const [outcome] = await claim(c, [wish])
     if ('refused' in outcome!) throw claimRefused(outcome, wish)
     return c.json(claimAnswer(outcome!.grant, prefix), outcome!.isRepeat ? 200 : 201)
@@ -69,10 +69,10 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
         `A claim is JSON {"claim": "<uuid>", "collections": [{"tag": "orders", "count": 32}, …]}, with 1 to ${limits.batch} collections.`,
       )
     const id = readId(body.data.claim, 'claim')
-    const holder = holderOf(c.req, options)
+    const holder = holderOf(c, options)
     const claims = body.data.collections.map(({ tag, count, lastMax, identityPartsSeparator: separator }) => {
       checkCount(count, limits.count)
-      const granted = { database, id, count: capacity(count, undefined), lastMax, serverTag: nodeTag, at, holder }
+      const granted = { database, id, count: Math.min(capacity(count, undefined), limits.count), lastMax, serverTag: nodeTag, at, holder }
       return { ...granted, tag: readTag(tag, separator), separator }
     })
     const outcomes = await claim(c, claims)

@@ -30,7 +30,8 @@ export function createMetrics(ledger: Pick<Ledger, 'countFree'>): Metrics {
     help: 'Numbers given back that will be granted again first.',
     registers,
     async collect() {
-      this.set(await ledger.countFree())
+      // The others are told also while the database does not answer.
+      this.set(await ledger.countFree().catch(() => Number.NaN))
     },
   })
 

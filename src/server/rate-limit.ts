@@ -9,8 +9,9 @@ const WINDOW_SECONDS = 10
 export function rateLimit(requestsPerSecond: number, clientOf: (request: Request) => string): MiddlewareHandler {
   const limiter = new RateLimiterMemory({ points: requestsPerSecond * WINDOW_SECONDS, duration: WINDOW_SECONDS })
   return async (c, next) => {
+    const client = clientOf(c.env.request)
     try {
-      await limiter.consume(clientOf(c.req.raw))
+      await limiter.consume(client)
     } catch (error) {
       throw tooMany(requestsPerSecond, Math.ceil((error as RateLimiterRes).msBeforeNext / 1000))
     }

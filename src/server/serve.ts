@@ -57,8 +57,9 @@ export async function serve({
   log = createLog(),
   ...rest
 }: ServeOptions = {}): Promise<HiloServer> {
-  const { maxJump, collections: maxCollections, ...handlerLimits } = limits
-  const ledger = await openLedger({ dataDir, databaseUrl, collections, limits: { maxJump, collections: maxCollections } })
+  const { maxJump, collections: maxCollections, databases: maxDatabases, ...handlerLimits } = limits
+  const ledgerLimits = { maxJump, collections: maxCollections, databases: maxDatabases }
+  const ledger = await openLedger({ dataDir, databaseUrl, collections, limits: ledgerLimits })
   try {
     const addresses = new WeakMap<Request, string>()
     const clientOf = (request: Request) => networkOf(addresses.get(request) ?? '')

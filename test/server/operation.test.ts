@@ -80,6 +80,13 @@ describe('limits', () => {
     expect((await ask(`${NEXT}&lastBatchSize=101`)).status).toBe(422)
   })
 
+  test('nor does the least that is granted exceed it, also for several collections', async () => {
+    const { ask } = await newHandler({ limits: { count: 10 } })
+    expect((await ask(NEXT)).body.LastSize).toBe(10)
+    const claim = { claim: ID, collections: [{ tag: 'orders', count: 1 }] }
+    expect((await ask('/databases/Shop/hilo/next', json(claim))).body.collections).toMatchObject([{ Low: 11, High: 20 }])
+  })
+
   test('requests of one client, told by what the application says', async () => {
     const { ask } = await newHandler({ limits: { requestsPerSecond: 1 }, clientOf: (request) => request.headers.get('X-User')! })
     const statuses = async (user: string) => {
@@ -93,11 +100,36 @@ describe('limits', () => {
     expect((await ask('/healthz', { headers: { 'X-User': 'anna' } })).status).toBe(200)
   })
 
-  test('requests of one address', async () => {
+  test('requests of one address, also those that do not tell how long their body is', async () => {
     const server = await serve({ port: 0, dataDir: newFolder(), limits: { requestsPerSecond: 1 } })
+    onTestFinished(() => server.close())
     const answers = await Promise.all(Array.from({ length: 12 }, () => fetch(server.url + NEXT)))
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(2)
-    await server.close()
+    const chunked = { method: 'POST', body: new Blob(['{}']).stream(), duplex: 'half' } as RequestInit
+    expect((await fetch(server.url + CHECK_IN, chunked)).status).toBe(429)
+  })
+
+  test('a client that cannot be told is a failure, not one request too many', async () => {
+    const log = { info: vi.fn(), error: vi.fn() }
+    const clientOf = () => {
+      throw new Error('no session')
+    }
+    const { ask } = await newHandler({ limits: { requestsPerSecond: 1 }, clientOf, log })
+    expect((await ask(NEXT)).status).toBe(500)
+    expect(log.error).toHaveBeenCalledOnce()
+  })
+
+  test('the application is asked about the request as it came', async () => {
+    const users = new WeakMap<Request, string>()
+    const userOf = (request: Request) => users.get(request) ?? 'nobody'
+    const authorize = vi.fn((request: Request) => userOf(request) === 'anna')
+    const holderOf = vi.fn(userOf)
+    const { handler } = await newHandler({ limits: { outstandingPerHolder: 100 }, authorize, holderOf })
+    const body = new Blob([JSON.stringify({ claim: ID, collections: [{ tag: 'orders', count: 1 }] })]).stream()
+    const request = new Request('http://ids.test/databases/Shop/hilo/next', { method: 'POST', body, duplex: 'half' } as RequestInit)
+    users.set(request, 'anna')
+    expect((await handler(request)).status).toBe(201)
+    expect(holderOf).toHaveReturnedWith('anna')
   })
 
   test('an address of IPv6 counts for its network, one of IPv4 for itself', () => {
@@ -147,6 +179,13 @@ describe('limits', () => {
     expect((await fetch(server.url + NEXT)).status).toBe(429)
     expect(await (await fetch(server.url + CHECK_IN, json({ id: ID, leases: [], spent: [Lease] }))).json()).toEqual({ leases: [] })
     expect((await fetch(server.url + NEXT)).status).toBe(201)
+  })
+
+  test('databases that come to be', async () => {
+    const server = await serve({ port: 0, dataDir: newFolder(), limits: { databases: 1 } })
+    onTestFinished(() => server.close())
+    const statusOf = async (database: string) => (await fetch(`${server.url}/databases/${database}/hilo/next?tag=orders`)).status
+    expect([await statusOf('Shop'), await statusOf('Other'), await statusOf('shop')]).toEqual([201, 422, 201])
   })
 
   test('collections of a database', async () => {
@@ -207,6 +246,14 @@ test('a failure inside shows neither SQL nor a stack', async () => {
   expect(status).toBe(500)
   expect(JSON.stringify(body)).not.toMatch(/secret|SELECT|at .*\.ts/)
   expect(log.error).toHaveBeenCalledOnce()
+})
+
+test('while the database does not answer, metrics tell all but what is in it', async () => {
+  const { handler, ledger } = await newHandler()
+  ledger.countFree = () => Promise.reject(new LedgerUnavailable('gone'))
+  const response = await handler(new Request('http://ids.test/metrics'))
+  expect(response.status).toBe(200)
+  expect((await response.text()).split('\n')).toEqual(expect.arrayContaining(['hilo_ids_free Nan', 'hilo_grants_total 0']))
 })
 
 test('who asks for its health at the same time shares one question to the database', async () => {
