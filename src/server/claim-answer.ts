@@ -1,9 +1,7 @@
 /** What a claim's outcome looks like on the wire: RavenDB's answer with our lease beside, or why not. */
 import { formatServerTime, type NextAnswer } from '../core/wire.js'
 import type { Claim, ClaimRefusal, Grant } from './ledger.js'
-import { Refusal, refused, tooManyOutstanding, tryLater } from './refusal.js'
-
-const RETRY_SECONDS = 1
+import { RETRY_SECONDS, Refusal, refused, tooManyOutstanding, tryLater } from './refusal.js'
 
 /** @param prefix what stands before the number */
 export const claimAnswer = ({ low, high, count, serverTag, at, lease }: Grant, prefix: string): NextAnswer => ({

@@ -1,6 +1,6 @@
 /**
  * Each bound collection has a queue of its own, all others share one. Guarantees that a counter which somebody keeps locked, or an upstream
- * which does not answer, delays nobody but those who want its numbers.
+ * which does not answer, neither delays nor fails any but those who want its numbers.
  */
 import { bindingKey } from './bindings.js'
 import { combineClaims } from './claim-queue.js'
@@ -8,8 +8,17 @@ import type { Claim, ClaimOutcome, Ledger } from './ledger.js'
 
 type Take = (claims: readonly Claim[]) => Promise<ClaimOutcome[]>
 
+/** The commit of a claim did not come about. */
+export interface FailedClaim {
+  failure: unknown
+}
+
 /** The parameters are `combineClaims`'. */
-export function claimLanes(ledger: Ledger, maxWaiting: number, committed: (claims: number) => void): Take {
+export function claimLanes(
+  ledger: Ledger,
+  maxWaiting: number,
+  committed: (claims: number) => void,
+): (claims: readonly Claim[]) => Promise<(ClaimOutcome | FailedClaim)[]> {
   const lanes = new Map<string, Take>()
 
   function laneOf(claim: Claim): Take {
@@ -25,10 +34,11 @@ export function claimLanes(ledger: Ledger, maxWaiting: number, committed: (claim
       const lane = laneOf(claim)
       parts.set(lane, [...(parts.get(lane) ?? []), claim])
     }
-    const outcomes = new Map<Claim, ClaimOutcome>()
+    const outcomes = new Map<Claim, ClaimOutcome | FailedClaim>()
     await Promise.all(
       [...parts].map(async ([lane, part]) => {
-        for (const [i, outcome] of (await lane(part)).entries()) outcomes.set(part[i]!, outcome)
+        const taken = await lane(part).catch((failure: unknown) => part.map((): FailedClaim => ({ failure })))
+        for (const [i, outcome] of taken.entries()) outcomes.set(part[i]!, outcome)
       }),
     )
     return claims.map((claim) => outcomes.get(claim)!)

@@ -64,7 +64,8 @@ export function combineClaims<Claim, Outcome>(
 
   return (claims) =>
     new Promise((resolve, reject) => {
-      if (waiting + claims.length > maxWaiting) return reject(new QueueFull(`${waiting} claims are waiting already.`))
+      // A request that is too large by itself would be told to come again for ever.
+      if (waiting > 0 && waiting + claims.length > maxWaiting) return reject(new QueueFull(`${waiting} claims are waiting already.`))
       waiting += claims.length
       queue.push({ claims, resolve, reject })
       if (!isRunning) void run()

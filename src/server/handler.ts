@@ -5,24 +5,19 @@
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
-import { QueueFull } from './claim-queue.js'
 import { documentRoutes } from './documents.js'
 import { hiloRoutes } from './hilo-routes.js'
 import { identityRoutes } from './identity-routes.js'
-import { CounterUnusable, LedgerUnavailable } from './ledger.js'
-import { type Log, requestLog } from './log.js'
+import { requestLog } from './log.js'
 import { createMetrics } from './metrics.js'
 import { healthRoutes, metricsRoutes } from './operations.js'
 import { checkHandlerOptions, type HandlerOptions } from './options.js'
 import { rateLimit } from './rate-limit.js'
-import { badRequest, forbidden, notFound, pathOf, Refusal, refusalBody, tooLarge, tryLater } from './refusal.js'
+import { badRequest, forbidden, notFound, pathOf, Refusal, refusalBody, tooLarge, toRefusal } from './refusal.js'
 import { bearerGuard } from './tokens.js'
 import { topologyRoutes } from './topology.js'
 
 const PREFLIGHT_SECONDS = 600
-const RETRY_SECONDS = 1
-/** Somebody has to look at it first. */
-const COUNTER_RETRY_SECONDS = 30
 
 /**
  * @example
@@ -101,22 +96,4 @@ function refuseOtherSites(headers: Headers, origins: readonly string[]): void {
     throw forbidden(
       "This page's origin may not ask here. Add it to cors.origins of the server, or serve the page from the server's own origin.",
     )
-}
-
-function toRefusal(error: unknown, log: Log): Refusal {
-  if (error instanceof Refusal) return error
-  if (error instanceof QueueFull)
-    return tryLater('The server has more claims than it can grant just now. Nothing was granted.', RETRY_SECONDS)
-  log.error({ err: error }, 'A request failed.')
-  if (error instanceof LedgerUnavailable)
-    return tryLater(
-      "The server's database, or the RavenDB that these numbers come from, does not answer. Send the same request again later.",
-      RETRY_SECONDS,
-    )
-  if (error instanceof CounterUnusable)
-    return tryLater(
-      "The counter that these numbers come from cannot be used; the server's log says why, and so does: offline-hilo check. Nothing was granted.",
-      COUNTER_RETRY_SECONDS,
-    )
-  return new Refusal(500, 'System.Exception', 'The server failed, and its log says why. The same request may be sent again.')
 }

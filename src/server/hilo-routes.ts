@@ -4,15 +4,15 @@ import { z } from 'zod'
 import { type CheckInAnswer, type CheckInRequest, capacity, type NextManyAnswer, type NextManyRequest } from '../core/wire.js'
 import { authorize, databaseOf, holderOf } from './access.js'
 import { claimAnswer, claimRefused } from './claim-answer.js'
-import { claimLanes } from './claim-lanes.js'
+import { claimLanes, type FailedClaim } from './claim-lanes.js'
 import type { Claim, ClaimOutcome } from './ledger.js'
 import type { Metrics } from './metrics.js'
 import { checkCount, DEFAULT_SEPARATOR, readId, readNextQuery, readReturnQuery, readTag } from './next-query.js'
 import type { CheckedOptions } from './options.js'
-import { badRequest, pathOf, refusalBody } from './refusal.js'
+import { badRequest, pathOf, refusalBody, toRefusal } from './refusal.js'
 
 export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
-  const { ledger, nodeTag, limits } = options
+  const { ledger, nodeTag, limits, log } = options
   const combined = claimLanes(ledger, limits.waiting, metrics.committed)
   const checkInBody = z.object({
     id: z.string(),
@@ -34,11 +34,14 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
       .max(limits.batch),
   }) satisfies z.ZodType<NextManyRequest>
 
-  async function claim(c: Context, claims: readonly Claim[]): Promise<ClaimOutcome[]> {
+  /** @throws what failed, if every claim did */
+  async function claim(c: Context, claims: readonly Claim[]): Promise<(ClaimOutcome | FailedClaim)[]> {
     for (const { database, tag, count } of claims) await authorize(c, options, { database, tag, count })
     const start = performance.now()
     const outcomes = await combined(claims)
-    metrics.claimed(outcomes, (performance.now() - start) / 1000)
+    const answered = outcomes.filter((outcome): outcome is ClaimOutcome => !('failure' in outcome))
+    if (answered.length === 0) throw (outcomes[0] as FailedClaim).failure
+    metrics.claimed(answered, (performance.now() - start) / 1000)
     return outcomes
   }
 
@@ -56,9 +59,9 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
     const database = databaseOf(c, options)
     const { tag, prefix, count, lastMax, claim: id } = readNextQuery(queryOf(c), at, limits.count)
     const wish: Claim = { database, tag, id, count, lastMax, serverTag: nodeTag, at, holder: holderOf(c, options) }
-    const [outcome] = await claim(c, [wish])
-    if ('refused' in outcome!) throw claimRefused(outcome, wish)
-    return c.json(claimAnswer(outcome!.grant, prefix), outcome!.isRepeat ? 200 : 201)
+    const [outcome] = (await claim(c, [wish])) as [ClaimOutcome]
+    if ('refused' in outcome) throw claimRefused(outcome, wish)
+    return c.json(claimAnswer(outcome.grant, prefix), outcome.isRepeat ? 200 : 201)
   })
   routes.post('/hilo/next', async (c) => {
     const at = Date.now()
@@ -76,11 +79,11 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
       return { ...granted, tag: readTag(tag, separator), separator }
     })
     const outcomes = await claim(c, claims)
-    const answers = outcomes.map((outcome, i) =>
-      'grant' in outcome
-        ? claimAnswer(outcome.grant, claims[i]!.tag + claims[i]!.separator)
-        : refusalBody(claimRefused(outcome, claims[i]!), pathOf(c.req.url)),
-    )
+    const answers = outcomes.map((outcome, i) => {
+      if ('grant' in outcome) return claimAnswer(outcome.grant, claims[i]!.tag + claims[i]!.separator)
+      const refusal = 'failure' in outcome ? toRefusal(outcome.failure, log) : claimRefused(outcome, claims[i]!)
+      return refusalBody(refusal, pathOf(c.req.url))
+    })
     const isNew = outcomes.some((outcome) => 'grant' in outcome && !outcome.isRepeat)
     return c.json({ collections: answers } satisfies NextManyAnswer, isNew ? 201 : 200)
   })

@@ -4,6 +4,13 @@
  */
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ErrorAnswer } from '../core/wire.js'
+import { QueueFull } from './claim-queue.js'
+import { CounterUnusable, LedgerUnavailable } from './ledger.js'
+import type { Log } from './log.js'
+
+export const RETRY_SECONDS = 1
+/** Somebody has to look at it first. */
+const COUNTER_RETRY_SECONDS = 30
 
 export class Refusal extends Error {
   override name = 'Refusal'
@@ -64,6 +71,25 @@ export const tooManyOutstanding = (tag: string, most: number) =>
       'or give them back; or raise limits.outstandingPerHolder.',
     { 'Retry-After': String(HOLDER_RETRY_SECONDS) },
   )
+
+/** What a failure inside is answered with. The log says what it was. */
+export function toRefusal(error: unknown, log: Log): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof QueueFull)
+    return tryLater('The server has more claims than it can grant just now. Nothing was granted.', RETRY_SECONDS)
+  log.error({ err: error }, 'A request failed.')
+  if (error instanceof LedgerUnavailable)
+    return tryLater(
+      "The server's database, or the RavenDB that these numbers come from, does not answer. Send the same request again later.",
+      RETRY_SECONDS,
+    )
+  if (error instanceof CounterUnusable)
+    return tryLater(
+      "The counter that these numbers come from cannot be used; the server's log says why, and so does: offline-hilo check. Nothing was granted.",
+      COUNTER_RETRY_SECONDS,
+    )
+  return new Refusal(500, 'System.Exception', 'The server failed, and its log says why. The same request may be sent again.')
+}
 
 /** @param url path and query as they came */
 export function refusalBody({ type, message }: Refusal, url: string): ErrorAnswer {

@@ -76,6 +76,15 @@ test('a full queue refuses, and takes claims again when it has room', async () =
   expect((await Promise.all(all)).flatMap(leases)).toEqual(['a', 'b', 'c', 'f', 'g', 'h', 'i'])
 })
 
+test('a request with more claims than may wait is taken when nothing waits', async () => {
+  const { commits, claim } = slowLedger()
+  const queue = combineClaims(claim, 1, () => {})
+  const several = queue([wish('a'), wish('b')])
+  await turn()
+  commits[0]!.end()
+  expect(leases(await several)).toEqual(['a', 'b'])
+})
+
 test('a commit holds at most 500 claims, and at least one request', async () => {
   const { commits, claim } = slowLedger()
   const queue = combineClaims(claim, 10_000, () => {})

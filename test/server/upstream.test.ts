@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type ClaimOutcome, createHiloHandler, type Ledger, type LedgerOptions, openLedger, serve } from '../../src/server/index.js'
 import { newFolder } from './folders.js'
+import { json } from './handlers.js'
 import { grantOf, newId, span } from './ledger-bench.js'
 import { newDatabase } from './postgres.js'
 import { type RavenNode, startRaven } from './raven-cluster.js'
@@ -250,6 +251,12 @@ describe('an upstream that cannot be used', () => {
     const next = (tag: string) => handler(new Request(`http://ids.test/databases/Shop/hilo/next?tag=${tag}`))
     const [orders, lines] = await Promise.all([next('orders'), next('lines')])
     expect([orders.status, orders.headers.get('Retry-After'), lines.status]).toEqual([503, '1', 201])
+    const claim = (...tags: string[]) => json({ claim: newId(), collections: tags.map((tag) => ({ tag, count: 32 })) })
+    const nextOf = async (...tags: string[]) => handler(new Request('http://ids.test/databases/Shop/hilo/next', claim(...tags)))
+    const both = await nextOf('orders', 'lines')
+    expect(both.status).toBe(201)
+    expect(await both.json()).toMatchObject({ collections: [{ Type: 'System.TimeoutException' }, { Low: 33, High: 64 }] })
+    expect((await nextOf('orders', 'ORDERS')).status).toBe(503)
   })
 })
 
