@@ -120,7 +120,11 @@ function run(folder: string, command: string, args: readonly string[]): Promise<
       output += text
     })
     child.on('error', reject)
-    child.on('exit', (code, signal) => resolve({ outcome: signal ? 'did not end' : code === 0 ? 'passed' : 'failed', output }))
+    child.on('exit', (code, signal) => {
+      // Ended from here, Vitest exits as if tests had failed.
+      const wasEnded = signal !== null || child.killed
+      resolve({ outcome: wasEnded ? 'did not end' : code === 0 ? 'passed' : 'failed', output })
+    })
   })
 }
 
