@@ -10,6 +10,7 @@ import { KINDS, STORAGE } from './words.js'
 
 /** Milliseconds from a change to its picture: a burst of ids is drawn a few times, not for each. */
 const DRAW_MS = 150
+const NO_LEASE = 'holds no lease'
 
 /** Where there are no elements, on a server, the import is harmless and the class cannot be used. */
 const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
@@ -38,7 +39,7 @@ export class HiloInspector extends Base {
 
   readonly #network = h('dd')
   readonly #storage = h('dd')
-  readonly #page = h('dd', 'holds no lease')
+  readonly #page = h('dd', NO_LEASE)
   readonly #switch = button('Simulate offline', () => {
     const hilo = this.#hilo!
     if (hilo.status().online) hilo.goOffline()
@@ -107,6 +108,7 @@ export class HiloInspector extends Base {
     for (const name of this.#panels.keys()) this.#drop(name)
     for (const each of [this.#inspections, this.#past]) each.clear()
     this.#problem = undefined
+    say(this.#page, NO_LEASE)
     this.#log.clear()
     if (this.isConnected) this.#watch()
   }
@@ -182,13 +184,15 @@ export class HiloInspector extends Base {
       this.#panel(name, hilo).draw(each)
       hilo.inspect(...refOf(name)).then(
         (inspection) => {
+          // It may look at another instance by now.
+          if (hilo !== this.#hilo) return
           this.#inspections.set(name, inspection)
           const mine = inspection.segments.find(({ isThisPage }) => isThisPage)
           if (mine) say(this.#page, mine.page!.slice(0, 4))
           this.#panels.get(name)?.line.show(pieces(inspection.segments, this.#past.get(keyOf(inspection)) ?? []))
         },
         (error: HiloError) => {
-          if (error.code !== 'closed') this.#fail(error)
+          if (error.code !== 'closed') this.#fail(error, hilo)
         },
       )
     }
@@ -225,19 +229,21 @@ export class HiloInspector extends Base {
   }
 
   async #try(act: (hilo: Hilo) => Promise<unknown>): Promise<void> {
+    const hilo = this.#hilo!
     try {
-      await act(this.#hilo!)
+      await act(hilo)
       this.#problem = undefined
     } catch (error) {
-      this.#fail(error as HiloError)
+      this.#fail(error as HiloError, hilo)
     }
     this.#draw()
   }
 
-  #fail(error: HiloError): void {
+  #fail(error: HiloError, hilo: Hilo): void {
+    if (hilo !== this.#hilo) return
     if (this.#problem?.message !== error.message) this.#log.addError(error)
     this.#problem = error
-    if (this.#hilo) this.#drawStatus(this.#hilo.status())
+    this.#drawStatus(hilo.status())
   }
 
   async #copyReport(): Promise<void> {
@@ -263,10 +269,10 @@ export class HiloInspector extends Base {
   }
 }
 
-/** A collection of another database than the instance's own is listed as `tag|database`. */
+/** A collection of another database than the instance's own is listed as `tag|database`; only the database may have a `|` in it. */
 function refOf(name: string): [collection: string, options: { database?: string }] {
-  const [collection, database] = name.split('|') as [string, string?]
-  return [collection, database === undefined ? {} : { database }]
+  const [collection, ...database] = name.split('|') as [string, ...string[]]
+  return [collection, database.length > 0 ? { database: database.join('|') } : {}]
 }
 
 const keyOf = ({ collection, database }: Activity | Inspection): string => `${collection}|${database}`

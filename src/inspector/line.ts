@@ -132,7 +132,9 @@ export function createLine(name: string): Line {
   }
 
   /** One pointer moves the line, two pinch it. */
-  function move({ pointerId, clientX }: PointerEvent): void {
+  function move({ pointerId, clientX, buttons }: PointerEvent): void {
+    // It was let go of where the line does not hear it.
+    if (!buttons) pointers.delete(pointerId)
     const before = pointers.get(pointerId)
     if (before === undefined) return
     pointers.set(pointerId, clientX)

@@ -139,6 +139,76 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
     expect(await width()).toBeGreaterThan(before)
   })
 
+  test('the number line is dragged while the pointer is down, and by nobody who let go of it outside', async () => {
+    const { page } = await open(name)
+    await click(page, 'Zoom into orders')
+    const seen = await page.evaluate(() => {
+      const [track] = window.inspected.all('.track')
+      // Only a real pointer can be captured.
+      track!.setPointerCapture = () => {}
+      const view = () => window.inspected.texts('.detail')[0]
+      const point = (type: string, clientX: number, buttons: number) =>
+        track!.dispatchEvent(new PointerEvent(type, { pointerId: 1, clientX, buttons }))
+      const start = view()
+      point('pointerdown', 300, 1)
+      point('pointermove', 250, 1)
+      const dragged = view()
+      point('pointermove', 200, 0)
+      point('pointermove', 150, 0)
+      return { start, dragged, end: view() }
+    })
+    expect(seen.dragged).not.toBe(seen.start)
+    expect(seen.end).toBe(seen.dragged)
+  })
+
+  test('given another instance, it shows nothing of the one before, though that answers later', async () => {
+    const { page } = await open(name)
+    const seen = await page.evaluate(async () => {
+      const NAME = 'orders|a|b'
+      const asked: unknown[] = []
+      const fake = (from: number) => {
+        let answer = () => {}
+        const inspected = new Promise<object>((resolve) => {
+          const segment = { from, to: from, prefix: 'orders/', serverTag: 'A', kind: 'leased', page: `${from}page`, isThisPage: true }
+          answer = () => resolve({ collection: 'orders', database: 'a|b', segments: [segment] })
+        })
+        const hilo = Object.assign(new EventTarget(), {
+          status: () => ({
+            online: true,
+            storage: 'memory',
+            collections: { [NAME]: { available: 1, leased: 1, reserve: 1, state: 'ready', gaps: 0 } },
+          }),
+          watch: () => () => {},
+          inspect: (...args: unknown[]) => {
+            asked.push(args)
+            return inspected
+          },
+        })
+        return { hilo: hilo as never, answer: () => answer(), inspected }
+      }
+      const element = document.querySelector('hilo-inspector')!
+      const [before, now] = [fake(1), fake(2)]
+      element.hilo = before.hilo
+      element.hilo = now.hilo
+      const page = () => window.inspected.texts('dd')[2]
+      const first = page()
+      now.answer()
+      await now.inspected
+      before.answer()
+      await before.inspected
+      return { asked, first, page: page(), pieces: window.inspected.pieces(NAME) }
+    })
+    expect(seen).toEqual({
+      asked: [
+        ['orders', { database: 'a|b' }],
+        ['orders', { database: 'a|b' }],
+      ],
+      first: 'holds no lease',
+      page: '2pag',
+      pieces: ['2: 1 number, leased to this page'],
+    })
+  })
+
   test('a developer tops up, reserves, goes offline, meets an error, and gives everything back', async () => {
     const { site, page } = await open(name)
     const left = async () => Number(/^([\d,]+)/.exec((await texts(page, '.meter span'))[0]!)![1]!.replace(',', ''))
