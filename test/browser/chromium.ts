@@ -2,7 +2,7 @@
 import { chromium } from 'playwright-core'
 import type { LaunchedBrowser } from './browser.js'
 import { enginePath } from './engines.js'
-import { start } from './process.js'
+import { orKill, start } from './process.js'
 
 const FLAGS = [
   '--headless',
@@ -21,7 +21,7 @@ export async function launchChromium(profile: string): Promise<LaunchedBrowser> 
   const program = await start(enginePath('chromium'), [...FLAGS, `--user-data-dir=${profile}`], /DevTools listening on (ws:\S+)/, {
     TMPDIR: profile,
   })
-  const browser = await chromium.connectOverCDP(program.ready![1]!)
+  const browser = await orKill(program.kill, chromium.connectOverCDP(program.ready![1]!))
   return {
     async newPage() {
       const page = await browser.contexts()[0]!.newPage()
@@ -38,6 +38,6 @@ export async function launchChromium(profile: string): Promise<LaunchedBrowser> 
         close: () => page.close(),
       }
     },
-    kill: () => program.kill(),
+    kill: program.kill,
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import puppeteer from 'puppeteer-core'
 import type { LaunchedBrowser } from './browser.js'
 import { enginePath } from './engines.js'
-import { start } from './process.js'
+import { orKill, start } from './process.js'
 
 /** No first-run pages, updates, telemetry or look-ups, and pages may open pages; after a kill it starts as usual. Web pages behave as in any Firefox. */
 const PREFS: Record<string, boolean | number | string> = {
@@ -35,12 +35,13 @@ export async function launchFirefox(profile: string): Promise<LaunchedBrowser> {
   writeFileSync(join(profile, 'user.js'), lines.join(''))
   const args = ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port=0']
   const program = await start(enginePath('firefox'), args, /WebDriver BiDi listening on (ws:\S+)/, { TMPDIR: profile })
-  const browser = await puppeteer.connect({
+  const connecting = puppeteer.connect({
     browserWSEndpoint: `${program.ready![1]}/session`,
     protocol: 'webDriverBiDi',
     // A page may work for minutes; whoever waits for it has a limit of his own.
     protocolTimeout: 0,
   })
+  const browser = await orKill(program.kill, connecting)
   return {
     async newPage() {
       const page = await browser.newPage()
@@ -51,6 +52,6 @@ export async function launchFirefox(profile: string): Promise<LaunchedBrowser> {
         close: () => page.close(),
       }
     },
-    kill: () => program.kill(),
+    kill: program.kill,
   }
 }

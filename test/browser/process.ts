@@ -44,3 +44,13 @@ export async function start(command: string, args: string[], ready: RegExp | und
     },
   }
 }
+
+/** What `work` comes to; when it fails, nobody can use what was started for it, which is killed then. */
+export async function orKill<T>(kill: () => Promise<void>, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    await kill()
+    throw error
+  }
+}

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from '../support/free-port.js'
 import type { LaunchedBrowser, TestPage } from './browser.js'
 import { enginePath, miniBrowser } from './engines.js'
-import { start } from './process.js'
+import { orKill, start } from './process.js'
 import { openToldPage } from './told-page.js'
 import { openSession, type Session } from './webdriver.js'
 
@@ -25,11 +25,8 @@ export async function launchWebKit(profile: string): Promise<LaunchedBrowser> {
     browserName: 'MiniBrowser',
     'webkitgtk:browserOptions': { binary: miniBrowser(), args: ['--automation', '--javascript-can-open-windows-automatically=true'] },
   })
-  const session = await Promise.race([opening, ended]).catch(async (error) => {
-    await kill()
-    throw error
-  })
-  const first = await session.command<string>('GET', 'window')
+  const session = await orKill(kill, Promise.race([opening, ended]))
+  const first = await orKill(kill, session.command<string>('GET', 'window'))
   return {
     async newPage() {
       // A window, because a tab opened this way stays behind the others and is hidden. Asked of one that no test closes.
@@ -55,10 +52,7 @@ export async function launchLastingWebKit(profile: string): Promise<LaunchedBrow
   program.closed.then(() => {
     for (const page of pages) page.end()
   })
-  await first.opened.catch(async (error) => {
-    await kill()
-    throw error
-  })
+  await orKill(kill, first.opened)
   return {
     async newPage() {
       const page = await openToldPage()
