@@ -44,7 +44,10 @@ export async function openToldPage(): Promise<ToldPage> {
     answer.setHeader('access-control-allow-origin', '*')
     const { pathname, searchParams } = new URL(asked.url!, 'http://page')
     if (pathname === '/next') {
-      waiting.set(searchParams.get('document')!, answer)
+      const document = searchParams.get('document')!
+      waiting.set(document, answer)
+      // A page that went into the back/forward cache asks again when it is back.
+      answer.once('close', () => waiting.get(document) === answer && waiting.delete(document))
       hand()
     } else if (pathname === '/report')
       json(asked).then(
