@@ -3,6 +3,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
+import { pipeline } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { forward } from './forward.js'
@@ -49,7 +50,8 @@ export async function openAppSite({ folder, backend, csp, post }: AppSiteOptions
     const file = folder && join(folder, pathname.replace(/\/$/, '/index.html'))
     if (file && existsSync(file)) {
       answer.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream')
-      createReadStream(file).pipe(answer)
+      // Cut off when the browser was closed.
+      pipeline(createReadStream(file), answer, () => {})
       return
     }
     forward(asked, answer, backend)
