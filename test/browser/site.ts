@@ -77,10 +77,10 @@ export async function openSite(): Promise<Site> {
     else answer.writeHead(404).end()
   })
   const ask = (asked: IncomingMessage, answer: ServerResponse) => {
-    const entry = { method: asked.method!, path: asked.url!, status: 0 }
-    requests.push(entry)
+    const request = { method: asked.method!, path: asked.url!, status: 0 }
+    requests.push(request)
     forward(asked, answer, server.url, (status) => {
-      entry.status = status
+      request.status = status
     })
   }
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
