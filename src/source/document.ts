@@ -17,7 +17,7 @@ export interface DocumentOptions {
    * Then `Raven/ServerPrefixForHilo` is read in the same breath.
    */
   url: string
-  /** The least numbers to take at once. Default 32; more when they go fast, or when many devices move the document. */
+  /** The least numbers to take at once: 32, the default, or more. It takes more when they go fast, or when many devices move the document. */
   capacity?: number
   /** Sent with every request: an object, or a function that is asked before each (tokens). */
   headers?: Record<string, string> | GetHeaders

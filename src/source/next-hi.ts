@@ -38,13 +38,8 @@ export function nextHiSource({ nextHi, maxLo, firstId = 0 }: NextHiOptions): Hil
     } catch (cause) {
       if (cause instanceof HiloError) throw cause
       const why = (cause as Error)?.message ?? cause
-      throw new HiloError(
-        'server-unreachable',
-        `nextHi('${tag}') failed: ${why}. Ids go on while this device has some; it is asked again.`,
-        {
-          cause,
-        },
-      )
+      const message = `nextHi('${tag}') failed: ${why}. Ids go on while this device has some; it is asked again.`
+      throw new HiloError('server-unreachable', message, { cause })
     }
   }
 
