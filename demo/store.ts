@@ -129,12 +129,12 @@ export class DeskStore {
   /** What is to be sent now, oldest first. From here on it may have arrived. */
   async takeWaiting<C extends Collection>(collection: C, limit: number): Promise<Sent<Records[C]>[]> {
     const tx = this.#db.transaction(collection, 'readwrite')
-    const kept = (await tx.store.index('state').getAll(inState('waiting') as never, limit)) as Kept<Records[C]>[]
-    for (const record of kept) {
-      if ('edit' in record) tx.store.put({ ...record, attempts: [...(record.attempts ?? []), record.edit] } as never)
-    }
-    await tx.done
-    return kept.map(({ state, reason, attempts, current, ...record }) => record as unknown as Sent<Records[C]>)
+    return inFull(tx, async () => {
+      const kept = (await tx.store.index('state').getAll(inState('waiting') as never, limit)) as Kept<Records[C]>[]
+      for (const record of kept)
+        if ('edit' in record) await tx.store.put({ ...record, attempts: [...(record.attempts ?? []), record.edit] } as never)
+      return kept.map(({ state, reason, attempts, current, ...record }) => record as unknown as Sent<Records[C]>)
+    })
   }
 
   async isWaiting(collection: Collection, key: string): Promise<boolean> {
@@ -152,18 +152,19 @@ export class DeskStore {
    * @returns how many records stand differently now
    */
   async settle(collection: Collection, sent: readonly Sent<Customer | Order>[], results: readonly Result[]): Promise<number> {
-    let changes = 0
     const tx = this.#db.transaction(['orders', 'customers'], 'readwrite')
-    for (const result of results) {
-      const record = await tx.objectStore(collection).get(result.key)
-      const asSent = sent.find(({ key }) => key === result.key)
-      if (record?.state !== 'waiting' || !asSent) continue
-      changes++
-      if (result.status === 424 && (await sendAgain(tx.objectStore('customers'), (record as Kept<Order>).customer))) continue
-      await tx.objectStore(collection).put(settled(record, asSent, result) as never)
-    }
-    await tx.done
-    return changes
+    return inFull(tx, async () => {
+      let changes = 0
+      for (const result of results) {
+        const record = await tx.objectStore(collection).get(result.key)
+        const asSent = sent.find(({ key }) => key === result.key)
+        if (record?.state !== 'waiting' || !asSent) continue
+        changes++
+        if (result.status === 424 && (await sendAgain(tx.objectStore('customers'), (record as Kept<Order>).customer))) continue
+        await tx.objectStore(collection).put(settled(record, asSent, result) as never)
+      }
+      return changes
+    })
   }
 
   /** The number of the last change that {@link merge} was told of. */
@@ -174,25 +175,33 @@ export class DeskStore {
   /** Takes over what others changed. What waits here is left alone: sending it will tell. */
   async merge({ customers, orders, since }: Changes): Promise<void> {
     const tx = this.#db.transaction(['orders', 'customers', 'settings'], 'readwrite')
-    for (const customer of customers) {
-      const known = await tx.objectStore('customers').get(customer.key)
-      if (known?.state !== 'waiting') tx.objectStore('customers').put({ ...customer, state: 'sent', base: 1 })
-    }
-    for (const order of orders) {
-      const known = await tx.objectStore('orders').get(order.key)
-      if (!known || known.state === 'sent') tx.objectStore('orders').put({ ...order, state: 'sent', base: order.version })
-      else if (known.state === 'conflict') tx.objectStore('orders').put({ ...known, current: order })
-    }
-    tx.objectStore('settings').put(since, 'since')
-    await tx.done
+    await inFull(tx, async () => {
+      for (const customer of customers) {
+        const known = await tx.objectStore('customers').get(customer.key)
+        if (known?.state !== 'waiting') await tx.objectStore('customers').put({ ...customer, state: 'sent', base: 1 })
+      }
+      for (const order of orders) {
+        const known = await tx.objectStore('orders').get(order.key)
+        if (!known || known.state === 'sent') await tx.objectStore('orders').put({ ...order, state: 'sent', base: order.version })
+        else if (known.state === 'conflict') await tx.objectStore('orders').put({ ...known, current: order })
+      }
+      await tx.objectStore('settings').put(since, 'since')
+    })
   }
 
   async #changeOrder(key: string, change: (order: Kept<Order>) => Kept<Order>): Promise<void> {
     const tx = this.#db.transaction('orders', 'readwrite')
-    const order = await tx.store.get(key)
-    if (order) tx.store.put(change(order))
-    await tx.done
+    await inFull(tx, async () => {
+      const order = await tx.store.get(key)
+      if (order) await tx.store.put(change(order))
+    })
   }
+}
+
+/** What `work` comes to, once its transaction is complete. When the browser takes it back, that is told once. */
+async function inFull<T>(tx: { done: Promise<void> }, work: () => Promise<T>): Promise<T> {
+  const [result] = await Promise.all([work(), tx.done])
+  return result
 }
 
 function settled(record: Kept<Customer> | Kept<Order>, sent: Sent<Customer | Order>, { status, reason, current }: Result): unknown {

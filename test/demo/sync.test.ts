@@ -271,3 +271,24 @@ test('what others changed comes here, but not over what waits', async () => {
   expect((await store.snapshot(10)).orders[0]!.lines).toEqual(edited)
   expect(await store.since()).toBe(7)
 })
+
+test.each<[string, (store: DeskStore) => Promise<unknown>]>([
+  ['an edit', (store) => store.edit(order.key, edited)],
+  ['what is to be sent', (store) => store.takeWaiting('orders', 10)],
+  ['what the server made of it', (store) => store.settle('orders', [{ ...order, base: 0 }], [{ key: order.key, status: 201 }])],
+  [
+    'what others changed',
+    (store) => store.merge({ customers: [], orders: [{ ...order, key: 'other' }], since: 1, isAll: true, counts: {} as never }),
+  ],
+])('%s that the browser does not store fails, and nothing else does', async (_, change) => {
+  const { store, states } = await openSync()
+  const put = IDBObjectStore.prototype.put
+  const full = vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(function (this: IDBObjectStore, ...args) {
+    const request = put.apply(this, args)
+    this.transaction.abort()
+    return request
+  })
+  await expect(change(store)).rejects.toMatchObject({ name: 'AbortError' })
+  full.mockRestore()
+  expect(await states()).toEqual(['waiting'])
+})
