@@ -1,5 +1,5 @@
 /** What a page leaves for the service worker: drafts without an id, in IndexedDB. */
-import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
+import { type DBSchema, openDB } from 'idb'
 
 interface Draft {
   key?: number
@@ -12,5 +12,9 @@ interface Schema extends DBSchema {
   drafts: { key: number; value: Draft }
 }
 
-export const openDrafts = (): Promise<IDBPDatabase<Schema>> =>
-  openDB<Schema>('drafts', 1, { upgrade: (db) => void db.createObjectStore('drafts', { keyPath: 'key', autoIncrement: true }) })
+/** One connection for as long as the page or the service worker runs. */
+export const opening = openDB<Schema>('drafts', 1, {
+  upgrade(db) {
+    db.createObjectStore('drafts', { keyPath: 'key', autoIncrement: true })
+  },
+})

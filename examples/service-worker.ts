@@ -1,6 +1,6 @@
 /** Background Sync: the service worker gives drafts their ids and sends them, with no page open. */
 import { createHilo } from 'offline-hilo/worker'
-import { openDrafts } from './drafts.js'
+import { opening } from './drafts.js'
 
 /** TypeScript has no types of Background Sync yet. */
 interface SyncEvent extends Event {
@@ -17,7 +17,7 @@ addEventListener('sync', (event) => {
 
 /** The id is stored before it is first sent: sent again after a lost answer, the order is the same order. */
 async function sendDrafts(): Promise<void> {
-  const db = await openDrafts()
+  const db = await opening
   for (const draft of await db.getAll('drafts')) {
     if (draft.id === undefined) {
       draft.id = await hilo.nextId('orders')
