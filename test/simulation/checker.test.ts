@@ -91,6 +91,24 @@ describe('a server that was restored', () => {
     expect(checker.violations).toEqual(['orders-A 11 was granted to c, after a higher one had been shown to an older copy'])
   })
 
+  test('grants it again to a device of which a page holds it and whose storage was evicted: both may issue it, once each', () => {
+    checker.splits('b')
+    granted('b', 33, 64)
+    for (const n of [34, 34]) issued('b', n)
+    checker.returned(SERIES, 'b', 60, 64)
+    for (const n of [60, 34, 60]) issued('b', n)
+    expect(checker.violations).toEqual([
+      'orders-A 34 was issued by b, but b had issued it',
+      'orders-A 60 was issued by b, but b had issued it',
+    ])
+  })
+
+  test('may grant it again to a device that still knows of it, and then drops the answer: it is issued once', () => {
+    granted('b', 33, 64)
+    for (const n of [34, 34]) issued('b', n)
+    expect(checker.violations).toEqual(['orders-A 34 was issued by b, but b had issued it'])
+  })
+
   test('makes nobody issue what he never held', () => {
     granted('c', 33, 64)
     issued('d', 40)

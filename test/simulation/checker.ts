@@ -18,6 +18,8 @@ export class Checker {
   readonly #series = new Map<Series, Numbers>()
   /** A device's place in this list is its bit. */
   readonly #devices: string[] = []
+  /** Devices whose pages may hold what their storage does not know of. */
+  #split = 0
   readonly #excuses: string[] = ['']
 
   complain(what: string): void {
@@ -35,8 +37,10 @@ export class Checker {
       else if (numbers.known(n) !== 0) {
         const isForgotten = numbers.mayBeGrantedAgain(n)
         isDropped ||= isForgotten
-        if (isForgotten) this.#tolerate('granted again by a restored server')
-        else if (numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
+        if (isForgotten) {
+          this.#tolerate('granted again by a restored server')
+          if (isIn(this.#split, bit)) numbers.grantTwice(n, bit)
+        } else if (numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
           this.#tolerate('granted again after a copied profile gave them back')
         else if (numbers.has(n, LIMITS.astray)) this.#tolerate('granted again after a give-back at another node')
         else this.complain(`${series} ${n} was granted to ${device}, but ${this.#describe(numbers, n)}`)
@@ -91,6 +95,11 @@ export class Checker {
       else this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     }
     numbers.issue(n, bit)
+  }
+
+  /** Its storage was evicted under its pages: what one of them holds may be granted to another, by a server that forgot it. */
+  splits(device: string): void {
+    this.#split |= this.#bit(device)
   }
 
   /** Of what one of these devices may issue here, all may now: their storage is the same. */

@@ -203,8 +203,6 @@ export class Page {
 
   #gone(): void {
     this.state = 'gone'
-    // Frozen while its database opened, it may have gone on without.
-    if (this.hilo?.status().storage === 'memory') this.device.isLossy = true
     this.#scheduler.kill(this.actor)
     this.device.pages = this.device.pages.filter((page) => page !== this)
   }

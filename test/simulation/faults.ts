@@ -142,6 +142,7 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
         simulation.excuse(range, 'storage evicted')
     }
     device.isLossy = true
+    simulation.checker.splits(device.name)
     device.databases.dropAll()
     device.disk.evict()
   },

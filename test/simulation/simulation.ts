@@ -7,6 +7,7 @@ import type { HiloOptions } from '../../src/core/options.js'
 import type { Range } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/core/state.js'
 import { readState } from '../../src/core/stored.js'
+import { MemoryStore } from '../../src/store/memory.js'
 import { Checker, type Known } from './checker.js'
 import { foundOut } from './clones.js'
 import { Device, type Page } from './device.js'
@@ -149,6 +150,13 @@ export class Simulation {
     if (!this.isClean) this.checker.excuse(seriesOf(range), range.from, range.to, why)
   }
 
+  /** A page or a worker does without IndexedDB, perhaps with nobody to tell: what it has goes when it goes. */
+  keepsInMemory(actor: Actor | undefined): void {
+    for (const device of this.devices)
+      if (device.allPages.some((page) => page.actor === actor || page.workers.some((worker) => worker.actor === actor)))
+        device.isLossy = true
+  }
+
   /** The page did not say goodbye, or could not be heard: what is leased or offered to it may be lost. */
   excusePage(page: Page, why: string): void {
     page.excuse = why
@@ -255,6 +263,18 @@ function describe({ ranges, leases, offers, claim, checkIn, gaps }: DeviceState,
   ].join(', ')
 }
 
+/** @returns puts it back */
+function watchMemory(isUsed: () => void): () => void {
+  const { update } = MemoryStore.prototype
+  MemoryStore.prototype.update = function (this: MemoryStore, ...change) {
+    isUsed()
+    return update.apply(this, change)
+  } as typeof update
+  return () => {
+    MemoryStore.prototype.update = update
+  }
+}
+
 let schedules = 0
 
 export async function simulate(seed: number, ownServers: OwnServers, wantsTrace = false): Promise<Outcome> {
@@ -262,6 +282,7 @@ export async function simulate(seed: number, ownServers: OwnServers, wantsTrace 
   const simulation = new Simulation(seed, `s${++schedules}`, trace)
   const { checker, hits, profile, scheduler } = simulation
   const restore = installGlobals(scheduler, wantsTrace ? 8 : 0)
+  const unwatch = watchMemory(() => simulation.keepsInMemory(scheduler.current))
   const unhandled = (error: unknown) => checker.complain(`unhandled rejection: ${(error as Error)?.stack ?? error}`)
   const listeners = process.listeners('unhandledRejection')
   process.removeAllListeners('unhandledRejection')
@@ -273,6 +294,7 @@ export async function simulate(seed: number, ownServers: OwnServers, wantsTrace 
     checker.complain((error as Error).stack ?? String(error))
   } finally {
     restore()
+    unwatch()
     await simulation.stop()
     process.off('unhandledRejection', unhandled)
     for (const listener of listeners) process.on('unhandledRejection', listener)
