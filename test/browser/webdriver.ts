@@ -21,8 +21,12 @@ const START = `
   )
   return window.__outcomes.length - 1`
 
-export async function openSession(driver: string, capabilities: object): Promise<Session> {
-  while (!(await fetch(`${driver}/status`).catch(() => undefined))) await pause(LOOK_AGAIN_MS)
+/** @param ended aborted when the driver, which may still be starting, has ended */
+export async function openSession(driver: string, capabilities: object, ended: AbortSignal): Promise<Session> {
+  while (!(await fetch(`${driver}/status`).catch(() => undefined))) {
+    ended.throwIfAborted()
+    await pause(LOOK_AGAIN_MS)
+  }
   const { sessionId } = await request<{ sessionId: string }>('POST', `${driver}/session`, { capabilities: { alwaysMatch: capabilities } })
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(run: () => Promise<T>): Promise<T> => {

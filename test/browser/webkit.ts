@@ -17,15 +17,13 @@ export async function launchWebKit(profile: string): Promise<LaunchedBrowser> {
     await driver.kill()
     await display.kill()
   }
-  const ended = driver.closed.then(() => {
-    throw new Error('WebKitWebDriver ended.')
-  })
-  ended.catch(() => {})
-  const opening = openSession(`http://127.0.0.1:${port}`, {
+  const ended = new AbortController()
+  driver.closed.then(() => ended.abort(new Error('WebKitWebDriver ended.')))
+  const browser = {
     browserName: 'MiniBrowser',
     'webkitgtk:browserOptions': { binary: miniBrowser(), args: ['--automation', '--javascript-can-open-windows-automatically=true'] },
-  })
-  const session = await orKill(kill, Promise.race([opening, ended]))
+  }
+  const session = await orKill(kill, openSession(`http://127.0.0.1:${port}`, browser, ended.signal))
   const first = await orKill(kill, session.command<string>('GET', 'window'))
   return {
     async newPage() {
