@@ -34,7 +34,7 @@ export async function check(options: ServeOptions): Promise<string> {
   }
   if (options.databaseUrl !== undefined)
     await withPool(options.databaseUrl, async (pool) => {
-      problems.push(...(await bindingProblems(pool.query, bindings)))
+      problems.push(...(await bindingProblems(pool, bindings)))
       for (const [name, bound] of bindings)
         if ('counter' in bound && !problems.some((problem) => problem.startsWith(`${name}:`)))
           lines.push(`${name}  ${descriptionOf(bound)}: ${nextIds(bound.counter, await nextValue(pool.query, bound.counter))}`)

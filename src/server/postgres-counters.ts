@@ -5,7 +5,8 @@
 import { BINDING_PREFIX, type Bindings, type Bound, bindingKey, changedBindings, descriptionOf } from './bindings.js'
 import type { Counter, Span } from './counter.js'
 import { type CollectionKey, CounterUnusable } from './ledger.js'
-import type { Query } from './postgres-pool.js'
+import type { PostgresPool, Query } from './postgres-pool.js'
+import { createMissing } from './postgres-schema.js'
 import { type Binding, isSequence } from './strategies/binding.js'
 import { lastValue, valueAbove } from './strategies/blocks.js'
 import { problemsOf } from './strategies/checks.js'
@@ -89,19 +90,22 @@ export async function peakOf(query: Query, { database, tag }: CollectionKey): Pr
 
 /**
  * What speaks against these bindings, per collection: what the ledger remembers, what the database says.
- * @param query outside a transaction: what fails for one does not keep the others from being looked at
+ * What fails for one does not keep the others from being looked at.
  */
-export async function bindingProblems(query: Query, bindings: Bindings): Promise<string[]> {
+export async function bindingProblems(pool: PostgresPool, bindings: Bindings): Promise<string[]> {
+  const { query } = pool
   const rows = await query<{ key: string; value: string }>('SELECT key, value FROM hilo_meta WHERE starts_with(key, $1)', [BINDING_PREFIX])
   const remembered = new Map(rows.map(({ key, value }) => [key.slice(BINDING_PREFIX.length), value]))
   const problems = changedBindings(bindings, remembered)
   for (const [name, bound] of bindings) {
     if (!('counter' in bound)) continue
-    await createTextbookTable(query, bound.counter)
-    const found = await counterProblems(query, bound, bound.counter).catch((error) => {
-      if (error instanceof CounterUnusable) return [error.message]
-      throw error
-    })
+    const { counter } = bound
+    const found = await explained(counter, () => createTextbookTable(pool, counter))
+      .then(() => counterProblems(query, bound, counter))
+      .catch((error) => {
+        if (error instanceof CounterUnusable) return [error.message]
+        throw error
+      })
     problems.push(...found.map((problem) => `${name}: ${problem}`))
   }
   return problems
@@ -111,11 +115,11 @@ export async function bindingProblems(query: Query, bindings: Bindings): Promise
  * The ledger begins to use these bindings, and remembers them.
  * @throws Error with every problem
  */
-export async function startBindings(query: Query, bindings: Bindings): Promise<void> {
-  const problems = await bindingProblems(query, bindings)
+export async function startBindings(pool: PostgresPool, bindings: Bindings): Promise<void> {
+  const problems = await bindingProblems(pool, bindings)
   if (problems.length > 0)
     throw new CounterUnusable(`These collections cannot be bound:\n${problems.map((line) => `  ${line}`).join('\n')}`)
-  for (const bound of bindings.values()) await rememberBinding(query, bound)
+  for (const bound of bindings.values()) await rememberBinding(pool.query, bound)
 }
 
 export async function rememberBinding(query: Query, bound: Bound): Promise<void> {
@@ -125,10 +129,11 @@ export async function rememberBinding(query: Query, bound: Bound): Promise<void>
   ])
 }
 
-/** The textbook's table is ours. */
-async function createTextbookTable(query: Query, { place, strategy }: Binding): Promise<void> {
-  if (strategy === 'textbook' && !isSequence(place))
-    await query(`CREATE TABLE IF NOT EXISTS ${quoted(place.table)} (name text PRIMARY KEY, next_hi bigint NOT NULL)`)
+/** The textbook's table is ours, and made when it is missing. */
+async function createTextbookTable({ transaction }: PostgresPool, { place, strategy }: Binding): Promise<void> {
+  if (strategy !== 'textbook' || isSequence(place)) return
+  const table = quoted(place.table)
+  await transaction((query) => createMissing(query, table, `CREATE TABLE ${table} (name text PRIMARY KEY, next_hi bigint NOT NULL)`))
 }
 
 /** @throws CounterUnusable where PostgreSQL has something against the counter */

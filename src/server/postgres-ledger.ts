@@ -61,7 +61,7 @@ export async function openPostgresLedger(databaseUrl: string, limits: LedgerLimi
   const pool = openPool(databaseUrl)
   const start = async () => {
     const secret = await migratePostgres(pool)
-    await startBindings(pool.query, bindings)
+    await startBindings(pool, bindings)
     return secret
   }
   const secret = await start().catch(async (error) => {

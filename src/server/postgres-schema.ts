@@ -1,7 +1,7 @@
 /** Brings a PostgreSQL database's ledger tables up to date, several processes starting at once included; refuses a standby. */
 import { newSecret } from './lease-token.js'
 import { LedgerUnavailable } from './ledger.js'
-import type { PostgresPool } from './postgres-pool.js'
+import type { PostgresPool, Query } from './postgres-pool.js'
 import { META_TABLE, MIGRATIONS, migrationsFrom } from './schema.js'
 
 /** Any number nobody else takes: 'hilo' in ASCII. */
@@ -15,10 +15,7 @@ export function migratePostgres(pool: PostgresPool): Promise<string> {
       throw new LedgerUnavailable(
         'The database is a standby, which cannot grant numbers or move a counter. Point --database-url at the primary (or at an address that follows it).',
       )
-    await query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
-    // A role without the right to create tables may run on tables that somebody else made.
-    const [found] = await query<{ meta: string | null }>("SELECT to_regclass('hilo_meta') AS meta")
-    if (!found!.meta) await query(META_TABLE)
+    await createMissing(query, 'hilo_meta', META_TABLE)
     const rows = await query<{ key: string; value: string }>('SELECT key, value FROM hilo_meta')
     const meta = new Map(rows.map(({ key, value }) => [key, value]))
     const version = Number(meta.get('version') ?? 0)
@@ -33,4 +30,14 @@ export function migratePostgres(pool: PostgresPool): Promise<string> {
       ])
     return secret
   })
+}
+
+/**
+ * Creates a table, in a transaction that keeps others from it until it ends: of two that find no table, `IF NOT EXISTS` fails one.
+ * A role without the right to create tables may run on tables that somebody else made.
+ */
+export async function createMissing(query: Query, table: string, statement: string): Promise<void> {
+  await query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
+  const [found] = await query<{ isThere: boolean }>('SELECT to_regclass($1) IS NOT NULL AS "isThere"', [table])
+  if (!found!.isThere) await query(statement)
 }

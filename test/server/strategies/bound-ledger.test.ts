@@ -238,6 +238,39 @@ describe('numbers that must not be granted', () => {
     expect(span(grantOf((await other.claim([{ ...WISH, id: newId(), count: 10 }]))[0]!))).toEqual([10 ** 12 + 21, 10 ** 12 + 30])
   })
 
+  describe("the textbook's table", () => {
+    const start = async (databaseUrl: string) => {
+      const textbook: CounterOptions = { strategy: 'textbook', segment: 'orders', blockSize: 10, maxId: 'int8' }
+      const ledger = await openLedger({ databaseUrl, collections: { Shop: { orders: textbook } } })
+      cleanups.push(() => ledger.close())
+      return ledger
+    }
+
+    test('is made by one of the servers that start at once', async () => {
+      const databaseUrl = await newDatabase()
+      await (await openLedger({ databaseUrl })).close()
+      await Promise.all(Array.from({ length: 8 }, () => start(databaseUrl)))
+    })
+
+    test('serves a role that may not make it; where it is missing, that is said', async () => {
+      const databaseUrl = await newDatabase()
+      await (await openLedger({ databaseUrl })).close()
+      await runSql(
+        databaseUrl,
+        `REVOKE CREATE ON SCHEMA public FROM PUBLIC; DROP ROLE IF EXISTS hilo_textbook_role; CREATE ROLE hilo_textbook_role LOGIN;
+         GRANT ALL ON ALL TABLES IN SCHEMA public TO hilo_textbook_role`,
+      )
+      cleanups.push(() => runSql(databaseUrl, 'DROP OWNED BY hilo_textbook_role; DROP ROLE hilo_textbook_role'))
+      const { href: asRole } = Object.assign(new URL(databaseUrl), { username: 'hilo_textbook_role' })
+      await expect(start(asRole)).rejects.toThrow(
+        /shop\/orders: hilo_next_hi\.next_hi .* cannot be used. PostgreSQL says: permission denied/,
+      )
+      await start(databaseUrl)
+      await runSql(databaseUrl, 'GRANT ALL ON hilo_next_hi TO hilo_textbook_role')
+      expect(await (await start(asRole)).claim([WISH])).toMatchObject([{ grant: { low: 1 } }])
+    })
+  })
+
   test('a sequence that is set far up keeps what somebody else takes or sets meanwhile', async () => {
     const { ledger, nextval, orm } = await open()
     const [other, watcher] = [await orm(), await orm()]
