@@ -59,7 +59,7 @@ export interface HandlerLimits {
   outstandingPerHolder: number | undefined
   /** Bytes of a request's body. Default 65,536. */
   body: number
-  /** Characters of a request's path and query. Default 8,192. */
+  /** Characters of a request's URL. Default 8,192. */
   url: number
 }
 

@@ -9,7 +9,7 @@ import type { ServeOptions } from './serve.js'
 export function openExisting({ dataDir, databaseUrl, collections }: ServeOptions): Promise<Ledger> {
   const folder = dataDir ?? DEFAULT_DATA_DIR
   if (databaseUrl === undefined && !existsSync(join(folder, SQLITE_FILE)))
-    throw new Error(`There is no ledger in ${folder}. Give the server's --data or --database-url.`)
+    throw new Error(`There is no ledger in ${folder}. Give the server's --data or --database-url, or start it there once.`)
   return openLedger({ dataDir, databaseUrl, collections })
 }
 
