@@ -35,6 +35,8 @@ export interface HiloServer {
 export const DEFAULT_PORT = 8080
 export const DEFAULT_HOST = '127.0.0.1'
 
+/** Stands in for the `Host` that HTTP/1.0 does without, which some load balancers ask for health by. */
+const NO_HOST = 'localhost'
 /** A header or a body that takes longer is no client of ours. */
 const REQUEST_TIMEOUT_MS = 15_000
 const HEADERS_TIMEOUT_MS = 10_000
@@ -64,10 +66,13 @@ export async function serve({
     const addresses = new WeakMap<Request, string>()
     const clientOf = (request: Request) => networkOf(addresses.get(request) ?? '')
     const handler = createHiloHandler({ clientOf, ...rest, log, limits: handlerLimits, ledger })
-    const listener = getRequestListener((request, { incoming }) => {
-      addresses.set(request, incoming.socket.remoteAddress ?? '')
-      return handler(request)
-    })
+    const listener = getRequestListener(
+      (request, { incoming }) => {
+        addresses.set(request, incoming.socket.remoteAddress ?? '')
+        return handler(request)
+      },
+      { hostname: NO_HOST },
+    )
     const http = createServer(
       {
         requestTimeout: REQUEST_TIMEOUT_MS,

@@ -256,6 +256,19 @@ test('while the database does not answer, metrics tell all but what is in it', a
   expect((await response.text()).split('\n')).toEqual(expect.arrayContaining(['hilo_ids_free Nan', 'hilo_grants_total 0']))
 })
 
+test('a load balancer may ask for health by HTTP/1.0, which names no host', async () => {
+  const server = await serve({ port: 0, dataDir: newFolder() })
+  onTestFinished(() => server.close())
+  const answer = await new Promise<string>((resolve, reject) => {
+    let text = ''
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.write('GET /healthz HTTP/1.0\r\n\r\n'))
+    socket.on('data', (chunk) => (text += chunk))
+    socket.on('error', reject)
+    socket.on('close', () => resolve(text))
+  })
+  expect(answer).toMatch(/^HTTP\/1\.1 200 .*\{"status":"ok"\}$/s)
+})
+
 test('who asks for its health at the same time shares one question to the database', async () => {
   const { ask, ledger } = await newHandler()
   const ping = vi.spyOn(ledger, 'ping')
