@@ -1,7 +1,7 @@
 /** What a claim's outcome looks like on the wire: RavenDB's answer with our lease beside, or why not. */
 import { formatServerTime, type NextAnswer } from '../core/wire.js'
 import type { Claim, ClaimRefusal, Grant } from './ledger.js'
-import { RETRY_SECONDS, Refusal, refused, tooManyOutstanding, tryLater } from './refusal.js'
+import { noRoom, RETRY_SECONDS, Refusal, refused, tooManyOutstanding, tryLater } from './refusal.js'
 
 /** @param prefix what stands before the number */
 export const claimAnswer = ({ low, high, count, serverTag, at, lease }: Grant, prefix: string): NextAnswer => ({
@@ -27,9 +27,7 @@ export function claimRefused({ refused: why, max }: ClaimRefusal, { tag, lastMax
           'Go on under a new name, or make the column larger and raise maxId.',
       )
     case 'full':
-      return refused(
-        'This server allows no more databases, or no more collections in this one. Correct the names, or raise limits.databases or limits.collections.',
-      )
+      return noRoom('collections')
     case 'short':
       return tryLater(
         `'${tag}' has no numbers here just now: they come from another server. Send the same request again later.`,

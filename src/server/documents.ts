@@ -9,7 +9,7 @@ import { authorize, databaseOf } from './access.js'
 import type { Mark, MarkRefusal, MarkWrite } from './ledger.js'
 import { HILO_DOCUMENT, readTag } from './next-query.js'
 import type { CheckedOptions } from './options.js'
-import { badParameter, badRequest, Refusal, refused } from './refusal.js'
+import { badParameter, badRequest, noRoom, Refusal, refused } from './refusal.js'
 
 const SERVER_PREFIX_DOCUMENT = 'Raven/ServerPrefixForHilo'
 /** Matches no version: the document must be another one. */
@@ -151,9 +151,7 @@ function writeRefused({ refused: why, write, mark }: MarkRefusal, conflict: 409 
         `Document ${document} is at ${mark.max}; ${write.max} is too far above to be believed. To go there, run: offline-hilo raise-floor.`,
       )
     case 'full':
-      return refused(
-        'This server allows no more databases, or no more collections in this one. Correct the names, or raise limits.databases or limits.collections.',
-      )
+      return noRoom('collections')
     case 'bound':
       return refused(`The numbers of '${write.tag}' come from another counter, which ${document} does not move. Claim ranges instead.`)
   }

@@ -9,7 +9,7 @@ import type { IdentityClaim, IdentityKey, IdentityOutcome } from './ledger.js'
 import type { Metrics } from './metrics.js'
 import { readIdentityQuery, readSeedQuery } from './next-query.js'
 import type { CheckedOptions } from './options.js'
-import { type Refusal, refused } from './refusal.js'
+import { noRoom, type Refusal, refused } from './refusal.js'
 
 export function identityRoutes(options: CheckedOptions, metrics: Metrics): Hono {
   const { ledger, limits } = options
@@ -48,8 +48,6 @@ function identityRefused({ refused: why, value }: Extract<IdentityOutcome, { ref
         `Identity '${name}' is at ${value}; the seed is too far above to be believed. Seed it in steps, or raise limits.maxJump.`,
       )
     case 'full':
-      return refused(
-        'This server allows no more databases, or no more identities in this one. Correct the names, or raise limits.databases or limits.collections.',
-      )
+      return noRoom('identities')
   }
 }

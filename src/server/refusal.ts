@@ -39,6 +39,11 @@ export const notFound = (message: string) => new Refusal(404, 'Raven.Client.Exce
 /** Understood, and not done: a limit, or numbers that nobody should be given. */
 export const refused = (message: string) => new Refusal(422, 'System.InvalidOperationException', message)
 
+export const noRoom = (what: 'collections' | 'identities') =>
+  refused(
+    `This server allows no more databases, or no more ${what} in this one. Correct the names, or raise limits.databases or limits.collections.`,
+  )
+
 export const tooLarge = (status: 413 | 414, message: string) => new Refusal(status, 'System.ArgumentException', message)
 
 /** Nothing was granted, or nobody knows; the same request may be sent again. */
