@@ -89,7 +89,7 @@ export class Issuer {
     if (this.#closed) return
     this.#isUsed = true
     this.#low = -1
-    this.#pump ??= Promise.resolve()
+    this.#pump ??= this.#callersHadTheirTurn()
       .then(() => this.#fetchLeases())
       .catch((error: unknown) => this.#refuse(toFailure(error, 'storage-failed')))
       .finally(() => {
@@ -176,6 +176,14 @@ export class Issuer {
     this.#low = Math.min(this.#target(), this.#queue.held) >> 1
     this.#watchRest()
     this.#announce()
+  }
+
+  /**
+   * A caller that makes one id after another uses up what is held first: the next lease is as large as all before then, and not
+   * as the half of it. Timers of a hidden page may come a second late, so nobody waits for one there.
+   */
+  async #callersHadTheirTurn(): Promise<void> {
+    if (this.#demands.isEmpty && this.#context.isVisible()) await new Promise((resolve) => setTimeout(resolve))
   }
 
   /** The device had too little: is it worth a request? A page that only looks ahead does not knock at a server that just failed. */

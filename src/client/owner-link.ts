@@ -6,6 +6,7 @@
 import { proxy, wrap } from 'comlink'
 import type { Owner, OwnerCallbacks, OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
+import { whenLate } from '../core/when-late.js'
 
 type Method = 'exchange' | 'claim' | 'reserve' | 'release' | 'inspect' | 'nextIdentity'
 
@@ -16,7 +17,7 @@ interface Line {
   owner: Owner
   /** Rejects when the worker is lost; undefined for the owner in this realm, which lives as long as the page. */
   lost?: Promise<never>
-  end(reason: unknown): void
+  end(): void
 }
 
 export interface LinkOptions {
@@ -50,14 +51,13 @@ export class OwnerLink {
       const { owner, lost, end } = await connecting
       const answer = (owner[method] as (...all: unknown[]) => unknown)(...args) as ReturnType<Owner[M]>
       if (!lost) return await answer
-      const limit = HANG_MS + patience
-      const timer = setTimeout(() => end(new Error(`The worker did not answer within ${limit} ms.`)), limit)
+      const cancel = whenLate(HANG_MS + patience, end)
       try {
         return await Promise.race([answer, lost])
       } catch {
         if (this.#line === connecting) this.#use(this.#connectHere())
       } finally {
-        clearTimeout(timer)
+        cancel()
       }
     }
   }
@@ -83,7 +83,7 @@ export class OwnerLink {
     this.#line?.then(
       ({ owner, end }) => {
         owner.close()
-        end(new Error('closed'))
+        end()
       },
       () => {},
     )
@@ -122,11 +122,11 @@ export class OwnerLink {
     } catch {
       return this.#connectHere()
     }
-    let end!: (reason: unknown) => void
+    let end!: () => void
     const lost = new Promise<never>((_, reject) => {
-      end = (reason) => {
+      end = () => {
         worker.terminate()
-        reject(reason)
+        reject()
       }
     })
     lost.catch(() => {})

@@ -6,6 +6,7 @@ import { type DBSchema, type IDBPDatabase, type IDBPTransaction, openDB, type St
 import { HiloError } from '../core/errors.js'
 import { NOTES_STORE } from '../core/parting.js'
 import type { DeviceState, Note } from '../core/state.js'
+import { whenLate } from '../core/when-late.js'
 import type { Change, DeviceStore, StoreKey } from './store.js'
 
 interface Schema extends DBSchema {
@@ -147,16 +148,11 @@ async function finish<T>(tx: Transaction<IDBTransactionMode>, work: () => Promis
   }
 }
 
-async function withDeadline<T>(work: Promise<T>, what: string): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(storageFailed(`${what} within ${DEADLINE_MS} ms`)), DEADLINE_MS)
+function withDeadline<T>(work: Promise<T>, what: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = whenLate(DEADLINE_MS, () => reject(storageFailed(`${what} within ${DEADLINE_MS} ms`)))
+    work.then(resolve, reject).finally(cancel)
   })
-  try {
-    return await Promise.race([work, deadline])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 function storageFailed(what: string, cause?: unknown): HiloError {

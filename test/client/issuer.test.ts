@@ -1,5 +1,5 @@
 /** What a page asks for when it is short, and what it gives up when it is asked to spare numbers. */
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { Issuer } from '../../src/client/issuer.js'
 import type { OwnerLink } from '../../src/client/owner-link.js'
 import type { Parting } from '../../src/client/parting.js'
@@ -13,11 +13,11 @@ const view = { free: 0, reserve: 32, surplus: 0, gaps: { crash: 0, giveBack: 0, 
 
 /** An issuer whose exchanges wait for the test to answer them. */
 function newIssuer() {
-  const exchanges: { request: Exchange; answer: (answer?: Partial<Exchanged>) => Promise<void> }[] = []
+  const exchanges: { request: Exchange; answer: (answer?: Partial<Exchanged>, free?: number) => Promise<void> }[] = []
   const call = (_: string, [, request]: [Target, Exchange]) =>
     new Promise((resolve) => {
-      const answer = async (more = {}) => {
-        resolve({ view, leases: [], offers: [], outstanding: [], ...more })
+      const answer = async (more = {}, free = 0) => {
+        resolve({ view: { ...view, free }, leases: [], offers: [], outstanding: [], ...more })
         await flush()
       }
       exchanges.push({ request, answer })
@@ -75,4 +75,24 @@ test('a page that has just served a caller does not ask again for the one id tha
   expect(await taken).toBe(1)
   await flush()
   expect(exchanges).toHaveLength(1)
+})
+
+test('for a caller that makes one id after another each lease is as large as all that came before', async () => {
+  // As if no time passed: all ids are of the last second, however slow the machine.
+  const now = vi.spyOn(performance, 'now').mockReturnValue(0)
+  onTestFinished(() => now.mockRestore())
+  const { issuer, exchanges } = newIssuer()
+  const issued = (async () => {
+    for (let i = 0; i < 500; i++) await issuer.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
+  })()
+  const wants: number[] = []
+  for (let from = 1; from <= 500; ) {
+    await vi.waitFor(() => expect(exchanges.length).toBeGreaterThan(wants.length))
+    const { request, answer } = exchanges[wants.length]!
+    wants.push(request.want)
+    await answer({ leases: [{ id: `${request.id}.0`, range: range(from, from + request.want - 1) }] }, 1_000)
+    from += request.want
+  }
+  await issued
+  expect(wants).toEqual([16, 16, 32, 64, 128, 256])
 })

@@ -88,6 +88,16 @@ describe('the line to the owner', () => {
     expect(workers[0]!.isTerminated).toBe(true)
   })
 
+  test('does not give a worker up that stood still with its page, in the back/forward cache', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { link } = linkTo(() => new FakeWorker())
+    claim(link)
+    await Promise.resolve()
+    // When the page goes on, the timer is long due.
+    await vi.advanceTimersToNextTimerAsync()
+    expect(workers[0]!.isTerminated).toBe(false)
+  })
+
   test('waits longer for a call that waits for the network itself', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { link } = linkTo(() => new FakeWorker())

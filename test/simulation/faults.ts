@@ -160,8 +160,9 @@ function excuseAll(simulation: Simulation, device: Device, why: string): void {
   for (const page of device.allPages) simulation.excusePage(page, why)
 }
 
-/** H3: what a page that dies takes with it. */
+/** H3: what a page that dies takes with it. One whose worker died or hangs waits for it before it can park anything. */
 function checkWaste({ checker, profile, scheduler }: Simulation, page: Page): void {
+  if (page.workers.some(({ actor }) => actor.state !== 'alive')) return
   for (const tag of page.hilo ? profile.collections : []) {
     const { leased } = page.hilo.status(tag)
     const since = scheduler.now - RECENT_MS

@@ -229,4 +229,18 @@ describe('IndexedDbStore never waits for ever', () => {
     expect(await store.update(KEY, count)).toBe(2)
     expect(change).not.toHaveBeenCalled()
   })
+
+  test('an open during which the page lay in the back/forward cache does not fail for it', async () => {
+    const name = newName()
+    const other = await openRaw(name, 1)
+    const deletion = requested(indexedDB.deleteDatabase(name))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const opened = new IndexedDbStore(name).open()
+    // When the page goes on, the timer is long due, and the answer is on its way.
+    await vi.advanceTimersToNextTimerAsync()
+    other.close()
+    await deletion
+    vi.useRealTimers()
+    await opened
+  })
 })
