@@ -277,9 +277,10 @@ export const GUARDS: Guard[] = [
     'a worker that does not answer is given up',
     'client/owner-link',
     'client/owner-link.ts',
-    'setTimeout(() => end(new Error(',
-    'setTimeout(() => void (new Error(',
+    'whenLate(HANG_MS + patience, end)',
+    'whenLate(HANG_MS + patience, () => {})',
   ),
+  guard('H16', 'time in the back/forward cache is no delay', 'core/when-late', 'core/when-late.ts', 'const PARTS = 4', 'const PARTS = 1'),
   guard(
     'H16',
     'an exchange that comes again is answered the same way',

@@ -10,8 +10,8 @@ const kB = 1000
 
 /** A budget is only ever lowered, but for a feature; why a goal is not reached is in docs/performance.md. */
 const ENTRIES: { name: string; file: string; budget?: number; goal?: number }[] = [
-  { name: 'page', file: 'client/index.js', budget: 10.7 * kB, goal: 5 * kB },
-  { name: 'worker', file: 'worker/entry.js', budget: 12.5 * kB, goal: 9 * kB },
+  { name: 'page', file: 'client/index.js', budget: 10.8 * kB, goal: 5 * kB },
+  { name: 'worker', file: 'worker/entry.js', budget: 12.6 * kB, goal: 9 * kB },
   { name: 'inspector', file: 'inspector/index.js', budget: 8 * kB },
   { name: 'raven (with its pluraliser)', file: 'raven.js' },
   { name: 'format (with its cipher)', file: 'format.js' },
