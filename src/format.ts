@@ -134,10 +134,12 @@ export function ean13({ prefix, ...options }: Omit<FormOptions, 'prefix' | 'widt
 export function keyedPermutation(key: Uint8Array): Permutation {
   if (!(key instanceof Uint8Array) || ![16, 24, 32].includes(key.length))
     throw invalid('a key is a Uint8Array of 16, 24 or 32 random bytes.')
+  // The cipher reads the key for each id. An app that wipes its own would get ids that exist already.
+  const kept = new Uint8Array(key)
   return (width, tweak) => {
     if (width < MIN_PERMUTED_WIDTH)
       throw invalid(`a keyed permutation needs a \`width\` of at least ${MIN_PERMUTED_WIDTH}; this is ${width}.`)
-    const cipher = FF1(10, key, new TextEncoder().encode(tweak))
+    const cipher = FF1(10, kept, new TextEncoder().encode(tweak))
     const through = (crypt: (digits: number[]) => number[]) => (number: number) =>
       Number(crypt(Array.from(String(number).padStart(width, '0'), Number)).join(''))
     return { apply: through(cipher.encrypt), undo: through(cipher.decrypt) }

@@ -107,6 +107,16 @@ test('two prefixes and one key do not make the same order', () => {
   expect(first!.formatId(1, NODE).slice(2)).not.toBe(second!.formatId(1, NODE).slice(2))
 })
 
+test.each([
+  ['array', Uint8Array.from(KEY)],
+  ['buffer', Buffer.from(KEY)],
+])('a key whose %s the app wipes makes the same ids afterwards', (_, key) => {
+  const { formatId } = idForm({ width: 8, permutation: keyedPermutation(key) })
+  const before = formatId(1, NODE)
+  key.fill(0)
+  expect(formatId(1, NODE)).toBe(before)
+})
+
 test.each<[what: string, run: () => unknown, complaint: RegExp]>([
   ['a number that does not fit', () => idForm({ width: 3 }).formatId(1000, NODE), /more than 3 digits/],
   ['a number of another node', () => idForm().formatId(1, { serverTag: 'B' }), /granted by node "B"/],
