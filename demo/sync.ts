@@ -99,7 +99,8 @@ export class Sync {
       if (this.#options.isShown()) this.#plan(LOOK_EVERY_MS)
     } catch (error) {
       if (signal.aborted) return
-      this.problem = error instanceof Refusal ? error.message : 'The server does not answer.'
+      const { message } = error as Error
+      this.problem = error instanceof ServerProblem ? message : `This browser did not store it: ${message.replace(/\.$/, '')}.`
       this.#plan(Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LAST_RETRY_MS) * (1 - Math.random() / 2))
     }
   }
@@ -117,7 +118,7 @@ export class Sync {
     const changes = await store.settle(collection, records, results)
     // Nothing would end the loop.
     if (changes === 0 && (await store.isWaiting(collection, records[0]!.key)))
-      throw new Refusal('The server does not say what became of what was sent.')
+      throw new ServerProblem('The server does not say what became of what was sent.')
     settled()
     return true
   }
@@ -135,10 +136,11 @@ export class Sync {
 
   async #request<T>(path: string, stop: AbortSignal, init?: RequestInit): Promise<T> {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)])
-    const response = await fetch(path, { ...init, cache: 'no-store', signal })
-    if (!response.ok) throw new Refusal(`The server answered ${response.status}.`)
-    return response.json() as Promise<T>
+    const noAnswer = () => Promise.reject(new ServerProblem('The server does not answer.'))
+    const response = await fetch(path, { ...init, cache: 'no-store', signal }).catch(noAnswer)
+    if (!response.ok) throw new ServerProblem(`The server answered ${response.status}.`)
+    return response.json().catch(noAnswer) as Promise<T>
   }
 }
 
-class Refusal extends Error {}
+class ServerProblem extends Error {}

@@ -97,6 +97,14 @@ test('an answer that never came: the batch is sent again by itself', async () =>
   await vi.waitFor(() => expect(sync.problem).toBeUndefined())
 })
 
+test('a browser that stores nothing more is not said to be a server that does not answer', async () => {
+  answer(all(201))
+  const { sync, store } = await openSync()
+  vi.spyOn(store, 'settle').mockRejectedValueOnce(new DOMException('The disk is full.', 'QuotaExceededError'))
+  sync.hurry()
+  await vi.waitFor(() => expect(sync.problem).toBe('This browser did not store it: The disk is full.'))
+})
+
 test('a server in trouble is asked less and less often', async () => {
   answer(() => new Response('', { status: 503 }))
   const { sync } = await openSync()
