@@ -233,7 +233,7 @@ export class LedgerUnavailable extends Error {
   override name = 'LedgerUnavailable'
 }
 
-/** What a failed connection says, to be ended with a dot. Where several addresses were tried, each has an error of its own. */
+/** What a failure says, to be ended with a dot. Where several addresses were tried, each has an error of its own. */
 export function reasonOf(error: unknown): string {
   const errors: Error[] = error instanceof AggregateError ? error.errors : [error]
   return errors.map(({ message }) => message.replace(/\.$/, '')).join('; ')

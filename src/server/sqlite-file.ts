@@ -6,7 +6,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import Database from 'libsql'
 import { newSecret } from './lease-token.js'
-import { LedgerUnavailable, SQLITE_FILE } from './ledger.js'
+import { LedgerUnavailable, reasonOf, SQLITE_FILE } from './ledger.js'
 import { META_TABLE, MIGRATIONS, migrationsFrom } from './schema.js'
 
 /** Another process may hold the write lock for one commit; longer means trouble. */
@@ -14,9 +14,29 @@ const BUSY_TIMEOUT_MS = 5_000
 
 export type Sqlite = Database.Database
 
-/** @returns the open file, and the secret of its lease tokens */
-export function openSqliteFile(dataDir: string): { db: Sqlite; secret: string } {
+interface SqliteFile {
+  db: Sqlite
+  /** Of its lease tokens. */
+  secret: string
+}
+
+/** @throws Error that names the folder, or what is wrong with the file in it */
+export function openSqliteFile(dataDir: string): SqliteFile {
   const folder = resolve(dataDir)
+  try {
+    return openIn(folder)
+  } catch (error) {
+    // What SQLite and the file system say has a code, and does not tell which folder it is about.
+    const cause = error instanceof LedgerUnavailable ? error.cause : error
+    if (!('code' in (cause as Error))) throw error
+    throw new LedgerUnavailable(
+      `The ledger in ${folder} cannot be opened: ${reasonOf(cause)}. It has to be a folder that this process may write to, with a ${SQLITE_FILE} of its own or none.`,
+      { cause },
+    )
+  }
+}
+
+function openIn(folder: string): SqliteFile {
   // Nobody else's: the secret of the lease tokens is in the file.
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = new Database(join(folder, SQLITE_FILE))

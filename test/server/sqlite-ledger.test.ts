@@ -1,5 +1,5 @@
 /** What only the SQLite ledger has to stand: its folder, its syncs, its upgrades. */
-import { readdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'libsql'
 import { expect, test } from 'vitest'
@@ -25,6 +25,22 @@ test('the file is in a folder that is made when it is missing; an application ke
   expect(own.prepare('SELECT max FROM hilo_counters').all()).toEqual([{ max: 32 }])
   own.close()
   await ledger.close()
+})
+
+test.each([
+  ['no folder', (dataDir: string) => writeFileSync(dataDir, '')],
+  [
+    'a folder with another file of that name',
+    (dataDir: string) => {
+      mkdirSync(dataDir)
+      writeFileSync(join(dataDir, 'hilo.db'), 'no database at all, but a text that is longer than a header'.repeat(10))
+    },
+  ],
+  ['a folder with a folder of that name', (dataDir: string) => mkdirSync(join(dataDir, 'hilo.db'), { recursive: true })],
+])('what cannot be a ledger is named: %s', async (_, make) => {
+  const dataDir = join(newFolder(), 'data')
+  make(dataDir)
+  await expect(openLedger({ dataDir })).rejects.toThrow(`The ledger in ${dataDir} cannot be opened: `)
 })
 
 test('every commit is synced to the disk: a power cut takes no grant back', () => {
