@@ -79,9 +79,12 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
       return { ...granted, tag: readTag(tag, separator), separator }
     })
     const outcomes = await claim(c, claims)
+    const failures = new Set(outcomes.flatMap((outcome) => ('failure' in outcome ? [outcome.failure] : [])))
+    // One line in the log for each, however many claims failed with it.
+    const refusals = new Map([...failures].map((failure) => [failure, toRefusal(failure, log)]))
     const answers = outcomes.map((outcome, i) => {
       if ('grant' in outcome) return claimAnswer(outcome.grant, claims[i]!.tag + claims[i]!.separator)
-      const refusal = 'failure' in outcome ? toRefusal(outcome.failure, log) : claimRefused(outcome, claims[i]!)
+      const refusal = 'failure' in outcome ? refusals.get(outcome.failure)! : claimRefused(outcome, claims[i]!)
       return refusalBody(refusal, pathOf(c.req.url))
     })
     const isNew = outcomes.some((outcome) => 'grant' in outcome && !outcome.isRepeat)

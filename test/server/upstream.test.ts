@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type ClaimOutcome, createHiloHandler, type Ledger, type LedgerOptions, openLedger, serve } from '../../src/server/index.js'
 import { newFolder } from './folders.js'
 import { json } from './handlers.js'
@@ -247,15 +247,19 @@ describe('an upstream that cannot be used', () => {
     const { url } = node
     await node.stop()
     const { ledger } = await open({ url })
-    const handler = createHiloHandler({ ledger, log: { info() {}, error() {} } })
+    const log = { info: vi.fn(), error: vi.fn() }
+    const handler = createHiloHandler({ ledger, log })
     const next = (tag: string) => handler(new Request(`http://ids.test/databases/Shop/hilo/next?tag=${tag}`))
     const [orders, lines] = await Promise.all([next('orders'), next('lines')])
     expect([orders.status, orders.headers.get('Retry-After'), lines.status]).toEqual([503, '1', 201])
     const claim = (...tags: string[]) => json({ claim: newId(), collections: tags.map((tag) => ({ tag, count: 32 })) })
     const nextOf = async (...tags: string[]) => handler(new Request('http://ids.test/databases/Shop/hilo/next', claim(...tags)))
-    const both = await nextOf('orders', 'lines')
-    expect(both.status).toBe(201)
-    expect(await both.json()).toMatchObject({ collections: [{ Type: 'System.TimeoutException' }, { Low: 33, High: 64 }] })
+    log.error.mockClear()
+    const several = await nextOf('orders', 'lines', 'ORDERS')
+    expect(several.status).toBe(201)
+    const away = { Type: 'System.TimeoutException' }
+    expect(await several.json()).toMatchObject({ collections: [away, { Low: 33, High: 64 }, away] })
+    expect(log.error).toHaveBeenCalledOnce()
     expect((await nextOf('orders', 'ORDERS')).status).toBe(503)
   })
 })
