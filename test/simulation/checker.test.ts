@@ -92,15 +92,26 @@ describe('a server that was restored', () => {
   })
 
   test('grants it again to a device of which a page holds it and whose storage was evicted: both may issue it, once each', () => {
-    checker.splits('b')
+    checker.outlived(SERIES, 'b', 34, 60)
     granted('b', 33, 64)
     for (const n of [34, 34]) issued('b', n)
-    checker.returned(SERIES, 'b', 60, 64)
-    for (const n of [60, 34, 60]) issued('b', n)
+    expect(checker.violations).toEqual([])
+    for (const n of [34, 61, 61]) issued('b', n)
     expect(checker.violations).toEqual([
       'orders-A 34 was issued by b, but b had issued it',
-      'orders-A 60 was issued by b, but b had issued it',
+      'orders-A 61 was issued by b, but b had issued it',
     ])
+  })
+
+  test('may grant it to others when that device gave it back, and its page may issue it all the same', () => {
+    checker.outlived(SERIES, 'b', 34, 60)
+    granted('b', 33, 64)
+    checker.returned(SERIES, 'b', 50, 64)
+    granted('c', 50, 64)
+    for (const device of ['b', 'c']) issued(device, 50)
+    expect(checker.violations).toEqual([])
+    issued('b', 61)
+    expect(checker.violations).toEqual(['orders-A 61 was issued by b, but c holds it'])
   })
 
   test('may grant it again to a device that still knows of it, and then drops the answer: it is issued once', () => {

@@ -18,8 +18,6 @@ export class Checker {
   readonly #series = new Map<Series, Numbers>()
   /** A device's place in this list is its bit. */
   readonly #devices: string[] = []
-  /** Devices whose pages may hold what their storage does not know of. */
-  #split = 0
   readonly #excuses: string[] = ['']
 
   complain(what: string): void {
@@ -39,7 +37,7 @@ export class Checker {
         isDropped ||= isForgotten
         if (isForgotten) {
           this.#tolerate('granted again by a restored server')
-          if (isIn(this.#split, bit)) numbers.grantTwice(n, bit)
+          numbers.grantTwice(n, bit)
         } else if (numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
           this.#tolerate('granted again after a copied profile gave them back')
         else if (numbers.has(n, LIMITS.astray)) this.#tolerate('granted again after a give-back at another node')
@@ -97,9 +95,10 @@ export class Checker {
     numbers.issue(n, bit)
   }
 
-  /** Its storage was evicted under its pages: what one of them holds may be granted to another, by a server that forgot it. */
-  splits(device: string): void {
-    this.#split |= this.#bit(device)
+  /** A page of it holds these, and its storage was evicted: a server that forgot them may grant them to it once more. */
+  outlived(series: Series, device: string, low: number, high: number): void {
+    const numbers = this.#numbers(series)
+    for (let n = low; n <= Math.min(high, numbers.highest); n++) numbers.outlived[n]! |= this.#bit(device)
   }
 
   /** Of what one of these devices may issue here, all may now: their storage is the same. */

@@ -3,7 +3,7 @@ import type { Device, Page } from './device.js'
 import { PERFECT_NETWORK } from './network.js'
 import { OwnServer } from './own-servers.js'
 import type { FaultKind } from './profile.js'
-import type { Simulation } from './simulation.js'
+import { type Simulation, seriesOf } from './simulation.js'
 
 export function breakSomething(simulation: Simulation, device: Device): void {
   FAULTS[simulation.random.pick([...simulation.profile.faults])](simulation, device)
@@ -140,9 +140,10 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
     for (const state of simulation.statesOf(device)) {
       for (const range of [...state.ranges, ...[...state.leases, ...state.offers].map((each) => each.range)])
         simulation.excuse(range, 'storage evicted')
+      for (const { range } of [...state.leases, ...state.offers])
+        simulation.checker.outlived(seriesOf(range), device.name, range.from, range.to)
     }
     device.isLossy = true
-    simulation.checker.splits(device.name)
     device.databases.dropAll()
     device.disk.evict()
   },

@@ -53,7 +53,9 @@ export class Numbers {
   hearing = new Uint16Array(64)
   /** Those of holders and issuers that the server does not know of, since it was restored. */
   strangers = new Uint16Array(64)
-  /** Holders that are two: a page whose storage was evicted, and the device that began anew. */
+  /** Devices of which a page may hold it, though their storage does not know of that. */
+  outlived = new Uint16Array(64)
+  /** Those that hold it twice: such a page, and the device that began anew. */
   twice = new Uint16Array(64)
   /** Why it may become a gap; an index into the checker's list. */
   excuses = new Uint8Array(64)
@@ -73,6 +75,7 @@ export class Numbers {
     this.owners = grown(this.owners, new Uint16Array(length))
     this.hearing = grown(this.hearing, new Uint16Array(length))
     this.strangers = grown(this.strangers, new Uint16Array(length))
+    this.outlived = grown(this.outlived, new Uint16Array(length))
     this.twice = grown(this.twice, new Uint16Array(length))
     this.excuses = grown(this.excuses, new Uint8Array(length))
     this.#marks = grown(this.#marks, new Uint8Array(length))
@@ -116,15 +119,17 @@ export class Numbers {
     this.#marks[n]! &= ~LIMITS.forgotten
   }
 
-  /** To a device of which a page may hold it already. To be told before the grant. */
+  /** To a device of which a page may hold it already? To be told before the grant. */
   grantTwice(n: number, bit: number): void {
-    this.twice[n]! |= this.holders[n]! & bit
+    this.twice[n]! |= this.holders[n]! & this.outlived[n]! & bit
   }
 
   /** @param bit of its owner; 0 when it was not the owner's to give back: the server, once restored, thinks it free all the same */
   giveBack(n: number, bit: number): void {
     this.#letGo(n, bit)
     this.owners[n] = 0
+    // The page that outlived its storage has not given it back.
+    if (isIn(this.holders[n]!, bit)) this.strangers[n]! |= bit
     if (bit === 0) this.strangers[n]! |= this.known(n)
     if (this.has(n, LIMITS.rolledBack) && this.known(n) !== 0) this.set(n, LIMITS.forgotten)
   }
