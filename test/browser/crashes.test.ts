@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createRandom } from '../simulation/random.js'
 import { openLastingBrowser, type TestBrowser } from './browser.js'
 import { testedEngines } from './engines.js'
-import { expectDistinct, nextId, status } from './ids.js'
+import { askAgain, expectDistinct, nextId, status } from './ids.js'
 import { openSite, type Site } from './site.js'
 
 const PAGES = 4
@@ -62,6 +62,8 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     const made = [...site.log, await page.evaluate(nextId)]
     expectDistinct(made)
 
+    await page.evaluate(askAgain)
+
     // Of what is gone, the last batch of each page was made, but not heard of.
     const unheard = CRASHES * PAGES * BATCH
     const gaps = async () => (await site.server.outstanding('orders')) - made.length - (await page.evaluate(atHand))
@@ -91,7 +93,7 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     await expect.poll(crashed, { timeout: 20_000 }).toBeGreaterThan(0)
     // It cannot know that each page had issued one of them.
     expect(await crashed()).toBeLessThanOrEqual(PAGES * (AT_REST + 1))
-    // A claim may be under way: the server has granted it, and the device does not have it yet.
+    await page.evaluate(askAgain)
     const gaps = async () => (await site.server.outstanding('orders')) - made.length - (await page.evaluate(atHand))
     await expect.poll(gaps, { timeout: 20_000 }).toBeLessThanOrEqual(PAGES * AT_REST)
   })

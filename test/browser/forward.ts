@@ -10,7 +10,7 @@ export function forward(asked: IncomingMessage, answer: ServerResponse, server: 
     pipeline(response, answer, cut)
   })
   // Either side may go away in the middle of anything.
-  const cut = (error: unknown) => error && asked.socket.destroy()
+  const cut = (error: unknown) => error && answer.destroy()
   passed.once('error', cut)
   pipeline(asked, passed, cut)
 }
