@@ -40,10 +40,10 @@ async function crash(site: Site, browser: TestBrowser, afterIds: number): Promis
     const page = await browser.newPage()
     await page.goto(site.url({}, { beforePage: makeIdsOnAndOn }))
   })
-  const opened = Promise.allSettled(opening)
+  // Some never hear of the crash that they were caught in, so nobody waits for them.
+  void Promise.allSettled(opening)
   await expect.poll(() => site.log.length, { interval: 5, timeout: 30_000 }).toBeGreaterThanOrEqual(enough)
   await browser.kill()
-  await opened
 }
 
 describe.each(testedEngines())('in $title', ({ name, title }) => {
@@ -72,7 +72,7 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     console.log(`${title}, ${CRASHES} crashes: ${made.length} ids, ${await gaps()} gaps, of which the status knows ${await known()}`)
     // A page that is busy may also hold as many as it made in its last second: not more than all that crashed pages made.
     expect(await gaps()).toBeLessThanOrEqual(CRASHES * PAGES * AT_REST + unheard + made.length)
-  }, 600_000)
+  }, CRASHES * 15_000)
 
   test(`a crash takes at most ${AT_REST} ids from each page at rest, and the status counts them as such`, async () => {
     const site = await openSite()

@@ -10,6 +10,9 @@ export interface Running {
   kill(): Promise<void>
 }
 
+/** Who is not there by then will never be. */
+const START_MS = 60_000
+
 /** @param ready what the program prints, on either output, when it can be used; undefined when it says nothing */
 export async function start(command: string, args: string[], ready: RegExp | undefined, env: NodeJS.ProcessEnv = {}): Promise<Running> {
   const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } })
@@ -22,6 +25,7 @@ export async function start(command: string, args: string[], ready: RegExp | und
   }
   process.once('exit', killGroup)
   let said = ''
+  let late: NodeJS.Timeout | undefined
   const match = await new Promise<RegExpMatchArray | undefined>((resolve, reject) => {
     const hear = (chunk: Buffer) => {
       said += chunk
@@ -33,7 +37,8 @@ export async function start(command: string, args: string[], ready: RegExp | und
     child.stderr.on('data', hear)
     child.once('error', reject)
     closed.then(() => reject(new Error(`${command} ended before it was ready:\n${said}`)))
-  })
+    late = setTimeout(killGroup, START_MS)
+  }).finally(() => clearTimeout(late))
   return {
     ready: match,
     closed,
@@ -45,12 +50,18 @@ export async function start(command: string, args: string[], ready: RegExp | und
   }
 }
 
-/** What `work` comes to; when it fails, nobody can use what was started for it, which is killed then. */
+/** What `work` comes to; when it fails, or never ends, nobody can use what was started for it, which is killed then. */
 export async function orKill<T>(kill: () => Promise<void>, work: Promise<T>): Promise<T> {
+  let late: NodeJS.Timeout | undefined
+  const deadline = new Promise<never>((_, reject) => {
+    late = setTimeout(() => reject(new Error(`What was started does not answer within ${START_MS} ms.`)), START_MS)
+  })
   try {
-    return await work
+    return await Promise.race([work, deadline])
   } catch (error) {
     await kill()
     throw error
+  } finally {
+    clearTimeout(late)
   }
 }
