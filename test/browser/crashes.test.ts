@@ -47,32 +47,36 @@ async function crash(site: Site, browser: TestBrowser, afterIds: number): Promis
 }
 
 describe.each(testedEngines())('in $title', ({ name, title }) => {
-  test(`${CRASHES} crashes on one profile while ${PAGES} pages make ids: all distinct, and the gaps are known`, async () => {
-    const seed = Number(process.env.HILO_SEED ?? Math.floor(Math.random() * 2 ** 31))
-    console.log(`${title}: HILO_SEED=${seed}`)
-    const random = createRandom(seed)
-    const site = await openSite()
-    const browser = await openLastingBrowser(name)
-    for (let i = 0; i < CRASHES; i++) await crash(site, browser, random.between(0, MOST_IDS))
-    expectDistinct(site.log)
+  test(
+    `${CRASHES} crashes on one profile while ${PAGES} pages make ids: all distinct, and the gaps are known`,
+    async () => {
+      const seed = Number(process.env.HILO_SEED ?? Math.floor(Math.random() * 2 ** 31))
+      console.log(`${title}: HILO_SEED=${seed}`)
+      const random = createRandom(seed)
+      const site = await openSite()
+      const browser = await openLastingBrowser(name)
+      for (let i = 0; i < CRASHES; i++) await crash(site, browser, random.between(0, MOST_IDS))
+      expectDistinct(site.log)
 
-    await browser.restart()
-    const page = await browser.newPage()
-    await page.goto(site.url())
-    const made = [...site.log, await page.evaluate(nextId)]
-    expectDistinct(made)
+      await browser.restart()
+      const page = await browser.newPage()
+      await page.goto(site.url())
+      const made = [...site.log, await page.evaluate(nextId)]
+      expectDistinct(made)
 
-    await page.evaluate(askAgain)
+      await page.evaluate(askAgain)
 
-    // Of what is gone, the last batch of each page was made, but not heard of.
-    const unheard = CRASHES * PAGES * BATCH
-    const gaps = async () => (await site.server.outstanding('orders')) - made.length - (await page.evaluate(atHand))
-    const known = async () => Object.values((await page.evaluate(status)).gaps).reduce((sum, count) => sum + count)
-    await expect.poll(async () => (await gaps()) - (await known()), { timeout: 20_000 }).toBeLessThanOrEqual(unheard)
-    console.log(`${title}, ${CRASHES} crashes: ${made.length} ids, ${await gaps()} gaps, of which the status knows ${await known()}`)
-    // A page that is busy may also hold as many as it made in its last second: not more than all that crashed pages made.
-    expect(await gaps()).toBeLessThanOrEqual(CRASHES * PAGES * AT_REST + unheard + made.length)
-  }, CRASHES * 15_000)
+      // Of what is gone, the last batch of each page was made, but not heard of.
+      const unheard = CRASHES * PAGES * BATCH
+      const gaps = async () => (await site.server.outstanding('orders')) - made.length - (await page.evaluate(atHand))
+      const known = async () => Object.values((await page.evaluate(status)).gaps).reduce((sum, count) => sum + count)
+      await expect.poll(async () => (await gaps()) - (await known()), { timeout: 20_000 }).toBeLessThanOrEqual(unheard)
+      console.log(`${title}, ${CRASHES} crashes: ${made.length} ids, ${await gaps()} gaps, of which the status knows ${await known()}`)
+      // A page that is busy may also hold as many as it made in its last second: not more than all that crashed pages made.
+      expect(await gaps()).toBeLessThanOrEqual(CRASHES * PAGES * AT_REST + unheard + made.length)
+    },
+    CRASHES * 15_000,
+  )
 
   test(`a crash takes at most ${AT_REST} ids from each page at rest, and the status counts them as such`, async () => {
     const site = await openSite()
