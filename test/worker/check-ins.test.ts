@@ -15,6 +15,16 @@ async function yesterday() {
   return world
 }
 
+/** From here on a check-in is answered only when the test says so: by what is returned. */
+function holdCheckIn(world: FakeWorld): () => void {
+  let answer = () => {}
+  world.source.onCheckIn = () =>
+    new Promise<void>((resolve) => {
+      answer = resolve
+    })
+  return () => answer()
+}
+
 describe('a page that starts', () => {
   test('checks in once, in the background, and goes on under the new token', async () => {
     const world = await yesterday()
@@ -82,11 +92,7 @@ describe('a page that starts', () => {
 
   test('and is closed meanwhile claims nothing in advance any more', async () => {
     const world = await yesterday()
-    let answer = () => {}
-    world.source.onCheckIn = () =>
-      new Promise<void>((resolve) => {
-        answer = resolve
-      })
+    const answer = holdCheckIn(world)
     const { owner } = ownerIn(world)
     await lease(owner, 30)
     await flush()
@@ -134,11 +140,7 @@ test('a page that stays open checks in again every three hours', async () => {
 
 test('a page that was closed checks in no more, not even after one that was under way', async () => {
   const world = await yesterday()
-  let answer = () => {}
-  world.source.onCheckIn = () =>
-    new Promise<void>((resolve) => {
-      answer = resolve
-    })
+  const answer = holdCheckIn(world)
   const { owner } = ownerIn(world)
   await lease(owner, 0)
   await flush()
