@@ -2,13 +2,15 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    reporters: process.env.CI ? ['default', ['json', { outputFile: 'test-results/tests.json' }]] : ['default'],
+    reporters: process.env.CI
+      ? ['default', ['json', { outputFile: 'test-results/tests.json' }]]
+      : ['default'],
     projects: [
       {
         test: {
           name: 'unit',
-          include: ['test/**/*.test.ts'],
-          exclude: ['test/browser/**', 'test/package/**', 'test/interop/**'],
+          include: ['{test,server/test}/**/*.test.ts'],
+          exclude: ['test/browser/**', 'test/package/**', 'server/test/interop/**'],
           // Property tests and real databases, on two busy cores.
           testTimeout: 60_000,
           hookTimeout: 60_000,

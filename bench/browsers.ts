@@ -1,4 +1,7 @@
-/** A browser of each engine that is installed, through the tests' own driver, on a profile of its own. */
+/**
+ * A browser of each engine that is installed, through the tests' own driver, on a profile of its
+ * own.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,26 +1,42 @@
-/** Fills a ledger behind its back: copies of the one grant it holds, each with an id, a claim and numbers of its own. */
+/**
+ * Fills a ledger behind its back: copies of the one grant it holds, each with an id, a claim and
+ * numbers of its own.
+ */
 import { join } from 'node:path'
 import Database from 'libsql'
-import { runSql } from '../test/server/postgres-cluster.js'
+import { runSql } from '../server/test/postgres-cluster.js'
 import type { Setup } from './server-process.js'
 
 const CAPACITY = 32
 
 /** @param size grants to add */
-export async function fillLedger({ dataDir, databaseUrl }: Exclude<Setup, 'empty'>, size: number): Promise<void> {
+export async function fillLedger(
+  { dataDir, databaseUrl }: Exclude<Setup, 'empty'>,
+  size: number,
+): Promise<void> {
   const raised = `UPDATE hilo_counters SET max = max + ${CAPACITY * size}, peak = peak + ${CAPACITY * size}`
   if (databaseUrl) {
     const { rows } = await runSql(
       databaseUrl,
       "SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'hilo_grants' ORDER BY ordinal_position",
     )
-    await runSql(databaseUrl, copies(rows, 'md5(random()::text)', `generate_series(1, ${size}) n(i)`))
+    await runSql(
+      databaseUrl,
+      copies(rows, 'md5(random()::text)', `generate_series(1, ${size}) n(i)`),
+    )
     await runSql(databaseUrl, raised)
     await runSql(databaseUrl, 'VACUUM ANALYZE')
   } else {
     const db = new Database(join(dataDir!, 'hilo.db'))
     const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${size}) `
-    db.exec(numbers + copies(db.pragma('table_info(hilo_grants)') as { name: string }[], 'hex(randomblob(16))', 'n'))
+    db.exec(
+      numbers +
+        copies(
+          db.pragma('table_info(hilo_grants)') as { name: string }[],
+          'hex(randomblob(16))',
+          'n',
+        ),
+    )
     db.exec(`${raised}; PRAGMA wal_checkpoint(TRUNCATE)`)
     db.close()
   }
@@ -28,6 +44,7 @@ export async function fillLedger({ dataDir, databaseUrl }: Exclude<Setup, 'empty
 
 function copies(columns: { name: string }[], randomText: string, numbers: string): string {
   const own: Record<string, string> = { id: `substr(${randomText}, 1, 16)`, claim: randomText }
-  for (const number of ['low', 'high', 'first_high', 'issued']) own[number] = `g.${number} + ${CAPACITY} * n.i`
+  for (const number of ['low', 'high', 'first_high', 'issued'])
+    own[number] = `g.${number} + ${CAPACITY} * n.i`
   return `INSERT INTO hilo_grants SELECT ${columns.map(({ name }) => own[name] ?? `g.${name}`).join(', ')} FROM hilo_grants g, ${numbers}`
 }

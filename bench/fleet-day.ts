@@ -1,4 +1,7 @@
-/** A working day of many devices, as a list of what happens to each: the same for whoever makes the ids. */
+/**
+ * A working day of many devices, as a list of what happens to each: the same for whoever makes the
+ * ids.
+ */
 import type { Random } from '../test/simulation/random.js'
 
 type What =
@@ -70,7 +73,8 @@ function deviceDay(device: number, random: Random): Happening[] {
   }
 
   add('open', pause())
-  while (at < end) scenes[random.weighted({ save: 60, away: 27, reload: 9, reopen: 3.7, crash: 0.3 })]()
+  while (at < end)
+    scenes[random.weighted({ save: 60, away: 27, reload: 9, reopen: 3.7, crash: 0.3 })]()
   add('close')
   return random.chance(IN_THE_FIELD) ? [...happenings, ...outages(device, end, random)] : happenings
 }

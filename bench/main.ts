@@ -32,8 +32,14 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const unknown = positionals.find((name) => !PARTS.some((part) => part.name === name))
-if (unknown) throw new Error(`There is no bench '${unknown}'. There are: ${PARTS.map(({ name }) => name).join(', ')}.`)
-if (values.quick && values.write) throw new Error('What a shortened run measures is not worth writing down: leave out --quick or --write.')
+if (unknown)
+  throw new Error(
+    `There is no bench '${unknown}'. There are: ${PARTS.map(({ name }) => name).join(', ')}.`,
+  )
+if (values.quick && values.write)
+  throw new Error(
+    'What a shortened run measures is not worth writing down: leave out --quick or --write.',
+  )
 
 const inProject = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 const goals: string[][] = []

@@ -1,10 +1,11 @@
 /**
- * The day with this package: its own code, from the façade in each page to the server's ledger, in the simulation's browsers and on its virtual clock.
- * Every device has a clock of its own; they run in turns of a minute, and share the server.
+ * The day with this package: its own code, from the façade in each page to the server's ledger, in
+ * the simulation's browsers and on its virtual clock. Every device has a clock of its own; they run
+ * in turns of a minute, and share the server.
  */
 import '../test/simulation/comlink.js'
 import { rmSync } from 'node:fs'
-import { createHiloHandler, openLedger } from '../src/server/index.js'
+import { createHiloHandler, openLedger } from '../server/src/index.js'
 import { Device, type Page } from '../test/simulation/device.js'
 import { Network, type Reply, type Request as SentRequest } from '../test/simulation/network.js'
 import { makeFolder } from '../test/simulation/own-servers.js'
@@ -25,15 +26,26 @@ interface Station {
   driver: Actor
 }
 
-export async function ownDay(day: readonly Happening[], devices: number, length: number, random: Random): Promise<DayLog> {
+export async function ownDay(
+  day: readonly Happening[],
+  devices: number,
+  length: number,
+  random: Random,
+): Promise<DayLog> {
   const log: DayLog = { issued: 0, refused: 0, burnt: 0, claims: 0, hours: [] }
   const dataDir = makeFolder()
   const ledger = await openLedger({ dataDir })
   const handler = createHiloHandler({ ledger })
   const serve = async ({ method, url, headers, body }: SentRequest): Promise<Reply> => {
     if (url.pathname.endsWith('/next')) log.claims++
-    const response = await handler(new Request(url, { method, headers, ...(body !== undefined && { body }) }))
-    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+    const response = await handler(
+      new Request(url, { method, headers, ...(body !== undefined && { body }) }),
+    )
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: await response.text(),
+    }
   }
   let running: Scheduler | undefined
   const restore = installGlobals({
@@ -42,7 +54,9 @@ export async function ownDay(day: readonly Happening[], devices: number, length:
       return running?.current
     },
   })
-  const stations = Array.from({ length: devices }, (_, i) => newStation(`d${i}`, createRandom(random.between(0, 2 ** 31)), serve))
+  const stations = Array.from({ length: devices }, (_, i) =>
+    newStation(`d${i}`, createRandom(random.between(0, 2 ** 31)), serve),
+  )
   const runAll = async (until: number) => {
     for (const { scheduler } of stations) {
       running = scheduler
@@ -53,7 +67,8 @@ export async function ownDay(day: readonly Happening[], devices: number, length:
   try {
     let next = 0
     for (let minute = MINUTE; minute <= length; minute += MINUTE) {
-      for (; next < day.length && day[next]!.at < minute; next++) post(stations[day[next]!.device]!, day[next]!, log)
+      for (; next < day.length && day[next]!.at < minute; next++)
+        post(stations[day[next]!.device]!, day[next]!, log)
       await runAll(minute)
       if (minute % HOUR_MS === 0) log.hours.push({ issued: log.issued, burnt: log.burnt })
     }
@@ -71,7 +86,11 @@ export async function ownDay(day: readonly Happening[], devices: number, length:
   }
 }
 
-function newStation(name: string, random: Random, handle: (request: SentRequest) => Promise<Reply>): Station {
+function newStation(
+  name: string,
+  random: Random,
+  handle: (request: SentRequest) => Promise<Reply>,
+): Station {
   const scheduler = new Scheduler(random)
   const network = new Actor('network')
   network.realm = serverRealm(scheduler, () => 0)
@@ -84,14 +103,21 @@ function newStation(name: string, random: Random, handle: (request: SentRequest)
   }
   return {
     scheduler,
-    device: new Device(name, traits, scheduler, new Network(scheduler, network, { handle }, () => {})),
+    device: new Device(
+      name,
+      traits,
+      scheduler,
+      new Network(scheduler, network, { handle }, () => {}),
+    ),
     driver: new Actor('user'),
   }
 }
 
 function post(station: Station, happening: Happening, log: DayLog): void {
   const { scheduler, driver } = station
-  scheduler.post(driver, happening.at - scheduler.now, happening.what, () => happen(station, happening, log))
+  scheduler.post(driver, happening.at - scheduler.now, happening.what, () =>
+    happen(station, happening, log),
+  )
 }
 
 function open(station: Station): Page {

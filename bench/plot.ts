@@ -34,8 +34,13 @@ export function plot({ title, x, y, series }: Plot): string {
   )
   const lines = series.map(({ points }, i) => {
     const path = points.map(([px, py]) => `${round(across.at(px))},${round(up.at(py))}`)
-    const dots = path.map((point) => `<circle cx="${point.replace(',', '" cy="')}" r="3"/>`).join('')
-    return `<g stroke="${colour(i)}" fill="${colour(i)}"><polyline fill="none" stroke-width="2" points="${path.join(' ')}"/>${dots}</g>`
+    const dots = path
+      .map((point) => `<circle cx="${point.replace(',', '" cy="')}" r="3"/>`)
+      .join('')
+    return (
+      `<g stroke="${colour(i)}" fill="${colour(i)}"><polyline fill="none" stroke-width="2" ` +
+      `points="${path.join(' ')}"/>${dots}</g>`
+    )
   })
   const legend = series.map(
     ({ name }, i) =>
@@ -45,7 +50,8 @@ export function plot({ title, x, y, series }: Plot): string {
   const columns = across.ticks.map(
     (tick) =>
       `<line x1="${round(across.at(tick))}" x2="${round(across.at(tick))}" y1="${TOP}" y2="${HEIGHT - BOTTOM}" stroke="#ddd"/>` +
-      `<text x="${round(across.at(tick))}" y="${HEIGHT - BOTTOM + 18}" text-anchor="middle">${short(tick)}</text>`,
+      `<text x="${round(across.at(tick))}" y="${HEIGHT - BOTTOM + 18}" ` +
+      `text-anchor="middle">${short(tick)}</text>`,
   )
   const rows = up.ticks.map(
     (tick) =>
@@ -53,15 +59,18 @@ export function plot({ title, x, y, series }: Plot): string {
       `<text x="${LEFT - 8}" y="${round(up.at(tick)) + 4}" text-anchor="end">${short(tick)}</text>`,
   )
   return `${[
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12" fill="#333">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" ` +
+      'font-family="sans-serif" font-size="12" fill="#333">',
     `<title>${escaped(title)}</title>`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>`,
     `<text x="${LEFT}" y="24" font-size="15">${escaped(title)}</text>`,
     ...legend,
     ...columns,
     ...rows,
-    `<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${HEIGHT - 12}" text-anchor="middle">${escaped(x.label)}</text>`,
-    `<text transform="translate(16 ${(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)" text-anchor="middle">${escaped(y.label)}</text>`,
+    `<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${HEIGHT - 12}" ` +
+      `text-anchor="middle">${escaped(x.label)}</text>`,
+    `<text transform="translate(16 ${(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)" ` +
+      `text-anchor="middle">${escaped(y.label)}</text>`,
     ...lines,
     '</svg>',
   ].join('\n')}\n`
@@ -98,5 +107,6 @@ function steps(most: number): number[] {
 const legendStep = (count: number): number => (WIDTH - LEFT - RIGHT) / count
 const colour = (i: number): string => COLOURS[i % COLOURS.length]!
 const round = (value: number): number => Math.round(value * 10) / 10
-const short = (value: number): string => Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 }).format(value)
+const short = (value: number): string =>
+  Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 }).format(value)
 const escaped = (text: string): string => text.replace(/&/g, '&amp;').replace(/</g, '&lt;')

@@ -1,6 +1,7 @@
 /**
- * The day with the rules of RavenDB's own clients: each start of the app claims a range of its own and returns the rest only at a clean exit.
- * The server honours a return only while nobody else has claimed since.
+ * The day with the rules of RavenDB's own clients: each start of the app claims a range of its own
+ * and returns the rest only at a clean exit. The server honours a return only while nobody else has
+ * claimed since.
  */
 import { capacity } from '../src/core/wire.js'
 import { type DayLog, HOUR_MS } from './day-log.js'
@@ -40,7 +41,9 @@ export function ravenDay(day: readonly Happening[], devices: number, length: num
     }
   }
 
-  /** What the app still holds is lost, unless it can be returned and is the last that was granted. */
+  /**
+   * What the app still holds is lost, unless it can be returned and is the last that was granted.
+   */
   function end(device: number, isClean: boolean): void {
     const app = apps[device]!
     const isReturned = isClean && !offline.has(device) && app.to === max
@@ -51,7 +54,8 @@ export function ravenDay(day: readonly Happening[], devices: number, length: num
 
   const now = { hour: HOUR_MS }
   const closeHours = (at: number) => {
-    for (; now.hour <= at; now.hour += HOUR_MS) log.hours.push({ issued: log.issued, burnt: log.burnt })
+    for (; now.hour <= at; now.hour += HOUR_MS)
+      log.hours.push({ issued: log.issued, burnt: log.burnt })
   }
   for (const happening of day) {
     const { at, device, what } = happening

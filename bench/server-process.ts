@@ -1,9 +1,12 @@
-/** A server in a process of its own: the HiLo server, or, for the floor, an empty route on the same set-up. Tells its address, and its memory when asked. */
+/**
+ * A server in a process of its own: the HiLo server, or, for the floor, an empty route on the same
+ * set-up. Tells its address, and its memory when asked.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
-import { type ServeOptions, serve } from '../src/server/index.js'
+import { type ServeOptions, serve } from '../server/src/index.js'
 
 /** `empty`, or where the HiLo server keeps its ledger. */
 export type Setup = 'empty' | Pick<ServeOptions, 'dataDir' | 'databaseUrl'>
@@ -15,14 +18,21 @@ export interface Memory {
 
 process.on('message', async (message: { serve: Setup } | 'memory') => {
   if (message === 'memory') process.send!(memory())
-  else process.send!(message.serve === 'empty' ? await serveEmpty() : (await serve({ ...message.serve, port: 0 })).url)
+  else
+    process.send!(
+      message.serve === 'empty'
+        ? await serveEmpty()
+        : (await serve({ ...message.serve, port: 0 })).url,
+    )
 })
 
 function serveEmpty(): Promise<string> {
   const app = new Hono().get('*', (c) => c.json({}))
   const http = createServer(getRequestListener(app.fetch))
   return new Promise((resolve) => {
-    http.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(http.address() as AddressInfo).port}`))
+    http.listen(0, '127.0.0.1', () =>
+      resolve(`http://127.0.0.1:${(http.address() as AddressInfo).port}`),
+    )
   })
 }
 

@@ -27,7 +27,9 @@ export interface Load {
 export type Work = (number: number) => Promise<void>
 
 export async function startServer(setup: Setup): Promise<BenchServer> {
-  const child = fork(fileURLToPath(new URL('server-process.ts', import.meta.url)), { execArgv: ['--import', 'tsx', '--expose-gc'] })
+  const child = fork(fileURLToPath(new URL('server-process.ts', import.meta.url)), {
+    execArgv: ['--import', 'tsx', '--expose-gc'],
+  })
   const ask = async <T>(message: { serve: Setup } | 'memory'): Promise<T> => {
     child.send(message)
     return (await once(child, 'message'))[0]
@@ -43,12 +45,16 @@ export async function startServer(setup: Setup): Promise<BenchServer> {
   }
 }
 
-/** Many workers at once, each with one piece of work after another, for so long or until so many are done. */
+/**
+ * Many workers at once, each with one piece of work after another, for so long or until so many are
+ * done.
+ */
 export async function load(workers: number, work: Work, limit: Limit): Promise<Load> {
   const latencies: number[] = []
   let begun = 0
   const start = performance.now()
-  const isOver = () => ('count' in limit ? begun >= limit.count : performance.now() - start >= limit.seconds * 1_000)
+  const isOver = () =>
+    'count' in limit ? begun >= limit.count : performance.now() - start >= limit.seconds * 1_000
   const loop = async () => {
     while (!isOver()) {
       const before = performance.now()
@@ -58,11 +64,19 @@ export async function load(workers: number, work: Work, limit: Limit): Promise<L
   }
   await Promise.all(Array.from({ length: workers }, loop))
   const seconds = (performance.now() - start) / 1_000
-  return { perSecond: latencies.length / seconds, p50: percentile(latencies, 0.5), p99: percentile(latencies, 0.99) }
+  return {
+    perSecond: latencies.length / seconds,
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+  }
 }
 
 /** Claims by HTTP, on so many connections that stay open. */
-export function claimer(url: string, connections: number, collections: number): { claim: Work; close(): Promise<void> } {
+export function claimer(
+  url: string,
+  connections: number,
+  collections: number,
+): { claim: Work; close(): Promise<void> } {
   const pool = new Pool(url, { connections, pipelining: 1 })
   return {
     async claim(number) {

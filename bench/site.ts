@@ -1,4 +1,7 @@
-/** The benches' web site: their pages as an app's bundler makes them, and the HiLo server on the same origin, whose requests are counted. */
+/**
+ * The benches' web site: their pages as an app's bundler makes them, and the HiLo server on the
+ * same origin, whose requests are counted.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { getRequestListener } from '@hono/node-server'
 import { rolldown } from 'rolldown'
 import { build, type Rolldown } from 'vite'
-import { createHiloHandler, openLedger } from '../src/server/index.js'
+import { createHiloHandler, openLedger } from '../server/src/index.js'
 
 export interface Site {
   url: string
@@ -35,13 +38,15 @@ export async function openSite(): Promise<Site> {
     if (file === undefined) return hilo(request, response)
     response.setHeader('content-type', TYPES[extname(pathname)] ?? 'application/octet-stream')
     // As every host serves files that carry a hash of their content in their names.
-    if (pathname.startsWith('/assets/')) response.setHeader('cache-control', 'max-age=31536000, immutable')
+    if (pathname.startsWith('/assets/'))
+      response.setHeader('cache-control', 'max-age=31536000, immutable')
     response.end(file)
   })
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
-    claims: (collection) => (collection === undefined ? claims.length : claims.filter((tag) => tag === collection).length),
+    claims: (collection) =>
+      collection === undefined ? claims.length : claims.filter((tag) => tag === collection).length,
     async close() {
       const closed = new Promise((resolve) => listener.close(resolve))
       listener.closeAllConnections()
@@ -53,8 +58,8 @@ export async function openSite(): Promise<Site> {
 }
 
 /**
- * Content of each file, by its path on the site. The code for a page whose worker does not start is not among them:
- * such a page has no id, and its bench fails instead of measuring something else.
+ * Content of each file, by its path on the site. The code for a page whose worker does not start is
+ * not among them: such a page has no id, and its bench fails instead of measuring something else.
  */
 async function bundlePages(): Promise<Map<string, string | Uint8Array>> {
   const pages = ['workbench', 'first-id', 'floor'].map((name) => join(PAGES, `${name}.html`))
@@ -65,10 +70,13 @@ async function bundlePages(): Promise<Map<string, string | Uint8Array>> {
     build: { write: false, modulePreload: false, rolldownOptions: { input: pages } },
     worker: { format: 'es' },
   })) as Rolldown.RolldownOutput
-  const isFallback = (file: (typeof output)[number]) => file.type === 'chunk' && file.facadeModuleId === FALLBACK
+  const isFallback = (file: (typeof output)[number]) =>
+    file.type === 'chunk' && file.facadeModuleId === FALLBACK
   if (!output.some(isFallback)) throw new Error(`${FALLBACK} is no file of its own any more.`)
   return new Map(
-    output.filter((file) => !isFallback(file)).map((file) => [`/${file.fileName}`, file.type === 'chunk' ? file.code : file.source]),
+    output
+      .filter((file) => !isFallback(file))
+      .map((file) => [`/${file.fileName}`, file.type === 'chunk' ? file.code : file.source]),
   )
 }
 
@@ -77,7 +85,12 @@ async function bundlePackage(): Promise<string> {
   const bundle = await rolldown({
     input: fileURLToPath(new URL('../src/index.ts', import.meta.url)),
     platform: 'browser',
-    plugins: [{ name: 'on-demand', resolveDynamicImport: (specifier) => ({ id: String(specifier), external: true }) }],
+    plugins: [
+      {
+        name: 'on-demand',
+        resolveDynamicImport: (specifier) => ({ id: String(specifier), external: true }),
+      },
+    ],
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
   })
   const { output } = await bundle.generate({ minify: true })

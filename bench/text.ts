@@ -4,8 +4,11 @@ import { cpus, release, totalmem, type } from 'node:os'
 
 /** A Markdown table; all but the first column are flush right. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = header.map((title, i) => Math.max(title.length, 3, ...rows.map((row) => row[i]!.length)))
-  const line = (cells: readonly string[]) => `| ${cells.map((cell, i) => pad(cell, widths[i]!, i)).join(' | ')} |`
+  const widths = header.map((title, i) =>
+    Math.max(title.length, 3, ...rows.map((row) => row[i]!.length)),
+  )
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, i) => pad(cell, widths[i]!, i)).join(' | ')} |`
   const rule = `|${widths.map((width, i) => (i === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
   return [line(header), rule, ...rows.map(line)].join('\n')
 }
@@ -15,8 +18,12 @@ export const times = (ratio: number): string => `${figure(ratio)} ×`
 /** Three digits that mean something. What was too short for the clock has none. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return '?'
-  const digits = value === 0 ? 0 : Math.min(2, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value)))))
-  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  const digits =
+    value === 0 ? 0 : Math.min(2, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value)))))
+  return value.toLocaleString('en', {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  })
 }
 
 /** One figure of each engine. */
@@ -36,7 +43,10 @@ export function percentile(values: readonly number[], share: number): number {
 export function machine(): string {
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
   const memory = (totalmem() / 2 ** 30).toFixed(0)
-  return `${cpus()[0]?.model.trim()}, ${cpus().length} cores, ${memory} GB, ${type()} ${release()}, Node ${process.version}, commit ${commit}`
+  return (
+    `${cpus()[0]?.model.trim()}, ${cpus().length} cores, ${memory} GB, ${type()} ${release()}, ` +
+    `Node ${process.version}, commit ${commit}`
+  )
 }
 
 function pad(cell: string, width: number, column: number): string {

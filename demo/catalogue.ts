@@ -15,4 +15,10 @@ export const CATALOGUE: readonly Product[] = [
   { item: 'Grinder service', cents: 75_00 },
 ]
 
-export const SAMPLE_CUSTOMERS: readonly string[] = ['Harbour Café', 'North Market', 'Station Kiosk', 'Museum Shop', 'Garden Bistro']
+export const SAMPLE_CUSTOMERS: readonly string[] = [
+  'Harbour Café',
+  'North Market',
+  'Station Kiosk',
+  'Museum Shop',
+  'Garden Bistro',
+]

@@ -1,6 +1,7 @@
 /**
- * Is the desk online? The desk's own switch, which all tabs share and a reload keeps, and what the browser says of its network.
- * Neither promises that the server answers; they say when it is no use to try.
+ * Is the desk online? The desk's own switch, which all tabs share and a reload keeps, and what the
+ * browser says of its network. Neither promises that the server answers; they say when it is no use
+ * to try.
  */
 const SWITCH_KEY = 'order-desk:offline'
 

@@ -1,4 +1,6 @@
-/** Makes orders: takes final ids, writes the records, and keeps what a half-made order already has. */
+/**
+ * Makes orders: takes final ids, writes the records, and keeps what a half-made order already has.
+ */
 import { type Hilo, HiloError } from '../src/index.js'
 import { CATALOGUE, SAMPLE_CUSTOMERS } from './catalogue.js'
 import { type Collection, type Customer, type Line, newKey, type Order } from './records.js'
@@ -34,11 +36,16 @@ export class Desk {
     this.#tab = tab
   }
 
-  /** @throws NoIds, HiloError. Nothing was made then but perhaps the customer, which the next attempt finds. */
+  /**
+   * @throws NoIds, HiloError. Nothing was made then but perhaps the customer, which the next
+   * attempt finds.
+   */
   async order({ customer, line, follows }: Draft): Promise<string> {
     const customerId = await this.#customer(customer)
     const [id] = await this.#ids('orders', 1)
-    await this.#store.add('orders', [this.#order(id!, { customer: customerId, lines: [line], ...(follows && { follows }) })])
+    await this.#store.add('orders', [
+      this.#order(id!, { customer: customerId, lines: [line], ...(follows && { follows }) }),
+    ])
     return id!
   }
 
@@ -85,7 +92,9 @@ export class Desk {
     try {
       return await this.#hilo.nextIds(collection, count)
     } catch (error) {
-      throw error instanceof HiloError && error.code === 'exhausted' ? new NoIds(collection, count, error) : error
+      throw error instanceof HiloError && error.code === 'exhausted'
+        ? new NoIds(collection, count, error)
+        : error
     }
   }
 
@@ -95,6 +104,11 @@ export class Desk {
 
   /** @param place within its batch, so that the batch keeps its order */
   #made(id: string, place = 0) {
-    return { id, key: newKey(), createdAt: new Date(Date.now() + place).toISOString(), tab: this.#tab }
+    return {
+      id,
+      key: newKey(),
+      createdAt: new Date(Date.now() + place).toISOString(),
+      tab: this.#tab,
+    }
   }
 }

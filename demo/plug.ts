@@ -1,4 +1,6 @@
-/** Pulls the plug on this page: it is gone without a word to anybody, as when its process is killed. */
+/**
+ * Pulls the plug on this page: it is gone without a word to anybody, as when its process is killed.
+ */
 
 const LAST_WORDS = ['visibilitychange', 'pagehide', 'freeze', 'beforeunload', 'unload'] as const
 

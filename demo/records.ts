@@ -1,4 +1,7 @@
-/** What the order desk keeps and sends, and what its server answers: the words that page and server share. */
+/**
+ * What the order desk keeps and sends, and what its server answers: the words that page and server
+ * share.
+ */
 
 export type Collection = 'orders' | 'customers'
 export const COLLECTIONS: readonly Collection[] = ['orders', 'customers']
@@ -89,7 +92,8 @@ export interface Changes {
   counts: Counts
 }
 
-export const totalOf = (lines: readonly Line[]): number => lines.reduce((sum, { quantity, cents }) => sum + quantity * cents, 0)
+export const totalOf = (lines: readonly Line[]): number =>
+  lines.reduce((sum, { quantity, cents }) => sum + quantity * cents, 0)
 
 /** A random UUID; `crypto.randomUUID` is missing on plain-http pages. */
 export function newKey(): string {

@@ -1,8 +1,12 @@
 /**
- * Keeps the desk's pages for visits without a network, and, where the browser offers Background Sync,
- * sends what waits after the last tab was closed.
+ * Keeps the desk's pages for visits without a network, and, where the browser offers Background
+ * Sync, sends what waits after the last tab was closed.
  */
-import { cleanupOutdatedCaches, createHandlerBoundToURL, precacheAndRoute } from 'workbox-precaching'
+import {
+  cleanupOutdatedCaches,
+  createHandlerBoundToURL,
+  precacheAndRoute,
+} from 'workbox-precaching'
 import { NavigationRoute, registerRoute } from 'workbox-routing'
 import { DeskStore } from './store.js'
 import { Sync } from './sync.js'
@@ -20,7 +24,9 @@ declare const self: EventTarget & {
 
 precacheAndRoute(self.__WB_MANIFEST)
 cleanupOutdatedCaches()
-registerRoute(new NavigationRoute(createHandlerBoundToURL('/index.html'), { allowlist: [/^\/(\?.*)?$/] }))
+registerRoute(
+  new NavigationRoute(createHandlerBoundToURL('/index.html'), { allowlist: [/^\/(\?.*)?$/] }),
+)
 
 self.addEventListener('activate', (event) => (event as SyncEvent).waitUntil(self.clients.claim()))
 self.addEventListener('message', (event) => {

@@ -1,6 +1,7 @@
 /**
- * The desk's memory: every record this browser made or was told of, in IndexedDB, with what became of it. Shared by all tabs; each method is
- * one transaction. Records are kept by their key, not by their id: that ids never collide is what the desk shows, so it may not assume it.
+ * The desk's memory: every record this browser made or was told of, in IndexedDB, with what became
+ * of it. Shared by all tabs; each method is one transaction. Records are kept by their key, not by
+ * their id: that ids never collide is what the desk shows, so it may not assume it.
  */
 import { type DBSchema, type IDBPDatabase, type IDBPObjectStore, openDB } from 'idb'
 import {
@@ -15,7 +16,10 @@ import {
   type Sent,
 } from './records.js'
 
-/** `waiting`: not known to be in the server's table yet. `refused`: the server said no for good. `conflict`: somebody else edited it first. */
+/**
+ * `waiting`: not known to be in the server's table yet. `refused`: the server said no for good.
+ * `conflict`: somebody else edited it first.
+ */
 export type State = 'waiting' | 'sent' | 'refused' | 'conflict'
 
 export type Kept<R> = R & {
@@ -40,8 +44,16 @@ export interface Snapshot {
 }
 
 interface Schema extends DBSchema {
-  orders: { key: string; value: Kept<Order>; indexes: { id: string; created: string; state: [State, string] } }
-  customers: { key: string; value: Kept<Customer>; indexes: { id: string; name: string; state: [State, string] } }
+  orders: {
+    key: string
+    value: Kept<Order>
+    indexes: { id: string; created: string; state: [State, string] }
+  }
+  customers: {
+    key: string
+    value: Kept<Customer>
+    indexes: { id: string; name: string; state: [State, string] }
+  }
   settings: { key: 'since' | 'isSwitchedOff'; value: number }
 }
 
@@ -86,7 +98,9 @@ export class DeskStore {
 
   async add<C extends Collection>(collection: C, records: readonly Records[C][]): Promise<void> {
     const tx = this.#db.transaction(collection, 'readwrite')
-    const kept = records.map((record) => ({ ...record, state: 'waiting', base: 0 }) as Schema[C]['value'])
+    const kept = records.map(
+      (record) => ({ ...record, state: 'waiting', base: 0 }) as Schema[C]['value'],
+    )
     await Promise.all([...kept.map((record) => tx.store.add(record)), tx.done])
   }
 
@@ -112,7 +126,13 @@ export class DeskStore {
 
   /** Changes an order's lines; it waits to be sent again. */
   async edit(key: string, lines: Line[]): Promise<void> {
-    await this.#changeOrder(key, (order) => ({ ...order, lines, version: order.version + 1, edit: newKey(), state: 'waiting' }))
+    await this.#changeOrder(key, (order) => ({
+      ...order,
+      lines,
+      version: order.version + 1,
+      edit: newKey(),
+      state: 'waiting',
+    }))
   }
 
   /** Ends a conflict: the own edit goes on top of the other one, or makes way for it. */
@@ -127,13 +147,24 @@ export class DeskStore {
   }
 
   /** What is to be sent now, oldest first. From here on it may have arrived. */
-  async takeWaiting<C extends Collection>(collection: C, limit: number): Promise<Sent<Records[C]>[]> {
+  async takeWaiting<C extends Collection>(
+    collection: C,
+    limit: number,
+  ): Promise<Sent<Records[C]>[]> {
     const tx = this.#db.transaction(collection, 'readwrite')
     return inFull(tx, async () => {
-      const kept = (await tx.store.index('state').getAll(inState('waiting') as never, limit)) as Kept<Records[C]>[]
+      const kept = (await tx.store
+        .index('state')
+        .getAll(inState('waiting') as never, limit)) as Kept<Records[C]>[]
       for (const record of kept)
-        if ('edit' in record) await tx.store.put({ ...record, attempts: [...(record.attempts ?? []), record.edit] } as never)
-      return kept.map(({ state, reason, attempts, current, ...record }) => record as unknown as Sent<Records[C]>)
+        if ('edit' in record)
+          await tx.store.put({
+            ...record,
+            attempts: [...(record.attempts ?? []), record.edit],
+          } as never)
+      return kept.map(
+        ({ state, reason, attempts, current, ...record }) => record as unknown as Sent<Records[C]>,
+      )
     })
   }
 
@@ -144,14 +175,22 @@ export class DeskStore {
   /** The refused order makes way for the same one under another id. */
   async replace(refused: Order, order: Order): Promise<void> {
     const tx = this.#db.transaction('orders', 'readwrite')
-    await Promise.all([tx.store.delete(refused.key), tx.store.add({ ...order, state: 'waiting', base: 0 }), tx.done])
+    await Promise.all([
+      tx.store.delete(refused.key),
+      tx.store.add({ ...order, state: 'waiting', base: 0 }),
+      tx.done,
+    ])
   }
 
   /**
    * Notes what the server made of a batch.
    * @returns how many records stand differently now
    */
-  async settle(collection: Collection, sent: readonly Sent<Customer | Order>[], results: readonly Result[]): Promise<number> {
+  async settle(
+    collection: Collection,
+    sent: readonly Sent<Customer | Order>[],
+    results: readonly Result[],
+  ): Promise<number> {
     const tx = this.#db.transaction(['orders', 'customers'], 'readwrite')
     return inFull(tx, async () => {
       let changes = 0
@@ -160,7 +199,11 @@ export class DeskStore {
         const asSent = sent.find(({ key }) => key === result.key)
         if (record?.state !== 'waiting' || !asSent) continue
         changes++
-        if (result.status === 424 && (await sendAgain(tx.objectStore('customers'), (record as Kept<Order>).customer))) continue
+        if (
+          result.status === 424 &&
+          (await sendAgain(tx.objectStore('customers'), (record as Kept<Order>).customer))
+        )
+          continue
         await tx.objectStore(collection).put(settled(record, asSent, result) as never)
       }
       return changes
@@ -178,12 +221,15 @@ export class DeskStore {
     await inFull(tx, async () => {
       for (const customer of customers) {
         const known = await tx.objectStore('customers').get(customer.key)
-        if (known?.state !== 'waiting') await tx.objectStore('customers').put({ ...customer, state: 'sent', base: 1 })
+        if (known?.state !== 'waiting')
+          await tx.objectStore('customers').put({ ...customer, state: 'sent', base: 1 })
       }
       for (const order of orders) {
         const known = await tx.objectStore('orders').get(order.key)
-        if (!known || known.state === 'sent') await tx.objectStore('orders').put({ ...order, state: 'sent', base: order.version })
-        else if (known.state === 'conflict') await tx.objectStore('orders').put({ ...known, current: order })
+        if (!known || known.state === 'sent')
+          await tx.objectStore('orders').put({ ...order, state: 'sent', base: order.version })
+        else if (known.state === 'conflict')
+          await tx.objectStore('orders').put({ ...known, current: order })
       }
       await tx.objectStore('settings').put(since, 'since')
     })
@@ -198,19 +244,28 @@ export class DeskStore {
   }
 }
 
-/** What `work` comes to, once its transaction is complete. When the browser takes it back, that is told once. */
+/**
+ * What `work` comes to, once its transaction is complete. When the browser takes it back, that is
+ * told once.
+ */
 async function inFull<T>(tx: { done: Promise<void> }, work: () => Promise<T>): Promise<T> {
   const [result] = await Promise.all([work(), tx.done])
   return result
 }
 
-function settled(record: Kept<Customer> | Kept<Order>, sent: Sent<Customer | Order>, { status, reason, current }: Result): unknown {
+function settled(
+  record: Kept<Customer> | Kept<Order>,
+  sent: Sent<Customer | Order>,
+  { status, reason, current }: Result,
+): unknown {
   const { attempts = [], ...rest } = record
   if (status < 300) {
     if (!('version' in record)) return { ...rest, state: 'sent' }
     const { version, edit } = sent as Order
     // Edited while it was on its way: the newer edit still waits.
-    return record.edit === edit ? { ...rest, state: 'sent', base: version } : { ...rest, base: version, attempts: [] }
+    return record.edit === edit
+      ? { ...rest, state: 'sent', base: version }
+      : { ...rest, base: version, attempts: [] }
   }
   if (status !== 412 || !current) return { ...rest, state: 'refused', ...(reason && { reason }) }
   // An earlier edit of one's own, whose answer was lost.
@@ -221,7 +276,10 @@ function settled(record: Kept<Customer> | Kept<Order>, sent: Sent<Customer | Ord
   return { ...rest, state: 'conflict', current, ...(reason && { reason }) }
 }
 
-/** The server lost a customer that it once stored: the order waits until the customer is there again. */
+/**
+ * The server lost a customer that it once stored: the order waits until the customer is there
+ * again.
+ */
 async function sendAgain(customers: CustomersInTransaction, id: string): Promise<boolean> {
   const customer = await customers.index('id').get(id)
   if (!customer || customer.state === 'refused') return false
@@ -229,7 +287,12 @@ async function sendAgain(customers: CustomersInTransaction, id: string): Promise
   return true
 }
 
-type CustomersInTransaction = IDBPObjectStore<Schema, ['orders', 'customers'], 'customers', 'readwrite'>
+type CustomersInTransaction = IDBPObjectStore<
+  Schema,
+  ['orders', 'customers'],
+  'customers',
+  'readwrite'
+>
 
 async function newest<V>(cursors: AsyncIterable<{ value: V }>, limit: number): Promise<V[]> {
   const values: V[] = []

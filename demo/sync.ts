@@ -1,7 +1,8 @@
 /**
- * Keeps this browser's records and the server's tables alike: sends what waits, customers first, because orders refer to them, and fetches
- * what others changed. A batch whose answer was lost is sent again as it is; the server recognises each record by its key. Any tab may send
- * any record, so no tab has to be elected.
+ * Keeps this browser's records and the server's tables alike: sends what waits, customers first,
+ * because orders refer to them, and fetches what others changed. A batch whose answer was lost is
+ * sent again as it is; the server recognises each record by its key. Any tab may send any record,
+ * so no tab has to be elected.
  */
 import type { Changes, Collection, Counts, Result } from './records.js'
 import type { DeskStore } from './store.js'
@@ -43,7 +44,13 @@ export class Sync {
 
   /** Sends what waits, once. @throws Error when not all of it arrived */
   static async once(store: DeskStore): Promise<void> {
-    const sync = new Sync({ store, isOnline: () => true, isShown: () => false, settled() {}, changed() {} })
+    const sync = new Sync({
+      store,
+      isOnline: () => true,
+      isShown: () => false,
+      settled() {},
+      changed() {},
+    })
     await sync.#run()
     clearTimeout(sync.#timer)
     if (sync.problem) throw new Error(sync.problem)
@@ -61,7 +68,10 @@ export class Sync {
     this.#plan(OTHERS_FIRST_MS)
   }
 
-  /** The desk went offline: nothing more goes out. What was under way may have arrived; it will be recognised. */
+  /**
+   * The desk went offline: nothing more goes out. What was under way may have arrived; it will be
+   * recognised.
+   */
   pause(): void {
     clearTimeout(this.#timer)
     this.#stop.abort()
@@ -100,8 +110,13 @@ export class Sync {
     } catch (error) {
       if (signal.aborted) return
       const { message } = error as Error
-      this.problem = error instanceof ServerProblem ? message : `This browser did not store it: ${message.replace(/\.$/, '')}.`
-      this.#plan(Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LAST_RETRY_MS) * (1 - Math.random() / 2))
+      this.problem =
+        error instanceof ServerProblem
+          ? message
+          : `This browser did not store it: ${message.replace(/\.$/, '')}.`
+      this.#plan(
+        Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LAST_RETRY_MS) * (1 - Math.random() / 2),
+      )
     }
   }
 
@@ -126,7 +141,10 @@ export class Sync {
   async #fetchChanges(stop: AbortSignal): Promise<void> {
     const { store, settled } = this.#options
     for (;;) {
-      const changes = await this.#request<Changes>(`/api/changes?since=${await store.since()}`, stop)
+      const changes = await this.#request<Changes>(
+        `/api/changes?since=${await store.since()}`,
+        stop,
+      )
       this.counts = changes.counts
       await store.merge(changes)
       if (changes.customers.length + changes.orders.length > 0) settled()

@@ -1,9 +1,15 @@
-/** This tab's name, new for every page, and the line to the desk's other tabs: it only ever says that something changed. */
+/**
+ * This tab's name, new for every page, and the line to the desk's other tabs: it only ever says
+ * that something changed.
+ */
 
 /** Letters and digits that nobody confuses when read out. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789'
 
-export const tabName = Array.from(crypto.getRandomValues(new Uint8Array(3)), (byte) => ALPHABET[byte % ALPHABET.length]).join('')
+export const tabName = Array.from(
+  crypto.getRandomValues(new Uint8Array(3)),
+  (byte) => ALPHABET[byte % ALPHABET.length],
+).join('')
 
 export interface OtherTabs {
   tell(): void

@@ -19,14 +19,20 @@ const opening = openDB('idb-shop', 1, {
 
 export async function addOrder(customer: string, products: string[]): Promise<string> {
   const db = await opening
-  const [orderId, lineIds] = await Promise.all([hilo.nextId('orders'), hilo.nextIds('lines', products.length)])
+  const [orderId, lineIds] = await Promise.all([
+    hilo.nextId('orders'),
+    hilo.nextIds('lines', products.length),
+  ])
   const tx = db.transaction(['orders', 'lines'], 'readwrite')
   await Promise.all([
     tx.objectStore('orders').add({ id: orderId, customer }),
-    ...products.map((product, i) => tx.objectStore('lines').add({ id: lineIds[i], orderId, product })),
+    ...products.map((product, i) =>
+      tx.objectStore('lines').add({ id: lineIds[i], orderId, product }),
+    ),
     tx.done,
   ])
   return orderId
 }
 
-export const linesOf = async (orderId: string): Promise<Line[]> => (await opening).getAllFromIndex('lines', 'orderId', orderId)
+export const linesOf = async (orderId: string): Promise<Line[]> =>
+  (await opening).getAllFromIndex('lines', 'orderId', orderId)

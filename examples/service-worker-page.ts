@@ -3,7 +3,9 @@ import { opening } from './drafts.js'
 
 declare global {
   interface ServiceWorkerRegistration {
-    /** Chromium has it. Elsewhere it is left to the page to send its drafts, whenever it is open. */
+    /**
+     * Chromium has it. Elsewhere it is left to the page to send its drafts, whenever it is open.
+     */
     sync?: { register(tag: string): Promise<void> }
   }
 }

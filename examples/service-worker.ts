@@ -15,7 +15,10 @@ addEventListener('sync', (event) => {
   if (sync.tag === 'orders') sync.waitUntil(sendDrafts())
 })
 
-/** The id is stored before it is first sent: sent again after a lost answer, the order is the same order. */
+/**
+ * The id is stored before it is first sent: sent again after a lost answer, the order is the same
+ * order.
+ */
 async function sendDrafts(): Promise<void> {
   const db = await opening
   for (const draft of await db.getAll('drafts')) {

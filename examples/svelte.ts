@@ -1,4 +1,6 @@
-/** Svelte: the status as a store, to be read as `$status`. It listens only while somebody reads it. */
+/**
+ * Svelte: the status as a store, to be read as `$status`. It listens only while somebody reads it.
+ */
 import type { Hilo, HiloStatus } from 'offline-hilo'
 import { type Readable, readable } from 'svelte/store'
 

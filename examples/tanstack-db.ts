@@ -1,4 +1,7 @@
-/** TanStack DB: the id is the key from the first optimistic insert on, so that nothing is renamed when the server answers. */
+/**
+ * TanStack DB: the id is the key from the first optimistic insert on, so that nothing is renamed
+ * when the server answers.
+ */
 import { createCollection, localOnlyCollectionOptions } from '@tanstack/db'
 import { createHilo } from 'offline-hilo'
 
@@ -15,14 +18,22 @@ interface Line {
 
 const hilo = createHilo({ collections: { orders: { reserve: 200 }, lines: { reserve: 1000 } } })
 
-const orders = createCollection(localOnlyCollectionOptions({ id: 'orders', getKey: (order: Order) => order.id }))
-const lines = createCollection(localOnlyCollectionOptions({ id: 'lines', getKey: (line: Line) => line.id }))
+const orders = createCollection(
+  localOnlyCollectionOptions({ id: 'orders', getKey: (order: Order) => order.id }),
+)
+const lines = createCollection(
+  localOnlyCollectionOptions({ id: 'lines', getKey: (line: Line) => line.id }),
+)
 
 export async function addOrder(customer: string, products: string[]): Promise<string> {
-  const [orderId, lineIds] = await Promise.all([hilo.nextId('orders'), hilo.nextIds('lines', products.length)])
+  const [orderId, lineIds] = await Promise.all([
+    hilo.nextId('orders'),
+    hilo.nextIds('lines', products.length),
+  ])
   orders.insert({ id: orderId, customer })
   lines.insert(products.map((product, i) => ({ id: lineIds[i]!, orderId, product })))
   return orderId
 }
 
-export const linesOf = async (orderId: string): Promise<Line[]> => lines.toArray.filter((line) => line.orderId === orderId)
+export const linesOf = async (orderId: string): Promise<Line[]> =>
+  lines.toArray.filter((line) => line.orderId === orderId)

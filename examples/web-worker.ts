@@ -1,4 +1,7 @@
-/** An app whose logic runs in a worker of its own: the owner of the ranges runs in it, too, and there is no second worker. */
+/**
+ * An app whose logic runs in a worker of its own: the owner of the ranges runs in it, too, and
+ * there is no second worker.
+ */
 import { createHilo } from 'offline-hilo/worker'
 
 const hilo = createHilo({ collections: { readings: { reserve: 1000 } } })

@@ -1,6 +1,7 @@
 /**
- * The guards against duplicates (and against waste, where a hazard is only that), each with the edit that takes it out and the test that notices:
- * what `npm run mutate` proves. Hazards are the rows of docs/why-it-cannot-duplicate.md.
+ * The guards against duplicates (and against waste, where a hazard is only that), each with the
+ * edit that takes it out and the test that notices: what `npm run mutate` proves. Hazards are the
+ * rows of docs/why-it-cannot-duplicate.md.
  */
 
 export interface Guard {
@@ -14,7 +15,14 @@ export interface Guard {
   to: string
 }
 
-const guard = (hazard: string, name: string, test: string, file: string, from: string, to: string): Guard => ({
+const guard = (
+  hazard: string,
+  name: string,
+  test: string,
+  file: string,
+  from: string,
+  to: string,
+): Guard => ({
   hazard,
   name,
   test: `test/${test}.test.ts`,
@@ -40,7 +48,14 @@ export const GUARDS: Guard[] = [
     return finish(tx, async () => {
 `,
   ),
-  guard('H2', 'carving is strict', 'store/indexeddb', 'store/indexeddb.ts', "durability: 'strict'", "durability: 'relaxed'"),
+  guard(
+    'H2',
+    'carving is strict',
+    'store/indexeddb',
+    'store/indexeddb.ts',
+    "durability: 'strict'",
+    "durability: 'relaxed'",
+  ),
   guard(
     'H2',
     'nothing leaves before the transaction is complete',
@@ -89,8 +104,22 @@ export const GUARDS: Guard[] = [
     'Math.min(Math.max(note.next, from), to + 1)',
     'note.next',
   ),
-  guard('H5', 'the note in localStorage', 'client/parting', 'client/parting.ts', 'localStorage.setItem(', 'void ('),
-  guard('H5', 'the note in IndexedDB', 'client/parting', 'client/parting.ts', 'tx.objectStore(NOTES_STORE).put(', 'void ('),
+  guard(
+    'H5',
+    'the note in localStorage',
+    'client/parting',
+    'client/parting.ts',
+    'localStorage.setItem(',
+    'void (',
+  ),
+  guard(
+    'H5',
+    'the note in IndexedDB',
+    'client/parting',
+    'client/parting.ts',
+    'tx.objectStore(NOTES_STORE).put(',
+    'void (',
+  ),
   guard(
     'H6',
     'a lease given up is void',
@@ -117,10 +146,18 @@ export const GUARDS: Guard[] = [
     'a page that goes says which answers it will not use',
     'client/holdings',
     'client/holdings.ts',
-    'for (const [exchange, brought] of this.#unanswered) notes.push(...brought.notes, { exchange, takeBack: brought.takeBack })\n',
+    'for (const [exchange, brought] of this.#unanswered) notes.push(...brought.notes, { ' +
+      'exchange, takeBack: brought.takeBack })\n',
     '',
   ),
-  guard('H7', 'every page has a fresh id', 'client/pages', 'client/hilo.ts', 'readonly #page = newId()', "readonly #page = 'page'"),
+  guard(
+    'H7',
+    'every page has a fresh id',
+    'client/pages',
+    'client/hilo.ts',
+    'readonly #page = newId()',
+    "readonly #page = 'page'",
+  ),
   guard(
     'H8',
     'an offer leaves the ranges before it is sent',
@@ -177,8 +214,22 @@ export const GUARDS: Guard[] = [
     'return { state: { ...state, claim }, claim }',
     'return { state, claim }',
   ),
-  guard('H11', 'a grant is added once', 'core/device', 'core/device.ts', 'if (range.token && !isPending) return state', ''),
-  guard('H12', 'only its page takes an offer back', 'core/device', 'core/device.ts', 'offer.page === page && !offer.isSent &&', ''),
+  guard(
+    'H11',
+    'a grant is added once',
+    'core/device',
+    'core/device.ts',
+    'if (range.token && !isPending) return state',
+    '',
+  ),
+  guard(
+    'H12',
+    'only its page takes an offer back',
+    'core/device',
+    'core/device.ts',
+    'offer.page === page && !offer.isSent &&',
+    '',
+  ),
   guard(
     'H12',
     'what a give-back has taken does not come back',
@@ -187,7 +238,14 @@ export const GUARDS: Guard[] = [
     'to: Math.min(range.to, high)',
     'to: range.to',
   ),
-  guard('H12', 'a check-in voids the old token', 'server/sqlite-ledger', 'server/rows.ts', 'rotation: rotation + 1', 'rotation'),
+  guard(
+    'H12',
+    'a check-in voids the old token',
+    'server/sqlite-ledger',
+    'server/rows.ts',
+    'rotation: rotation + 1',
+    'rotation',
+  ),
   guard(
     'H12',
     'pages are asked for what they offer before a server is asked for more',
@@ -260,10 +318,38 @@ export const GUARDS: Guard[] = [
     "withDeadline(this.#open(), 'it did not open')",
     'this.#open()',
   ),
-  guard('H14', 'a lost connection is opened again', 'store/indexeddb', 'store/indexeddb.ts', 'if (attempt > 1) throw', 'throw'),
-  guard('H14', 'ranges in memory are reported', 'client/pages', 'worker/owner.ts', "else storage = 'memory'", ''),
-  guard('H15', 'no range above 2^53−1 is taken', 'source/raven', 'source/raven.ts', 'if (High > Number.MAX_SAFE_INTEGER)', 'if (High < 0)'),
-  guard('H15', 'none is granted', 'server/sqlite-ledger', 'server/counter.ts', 'if (count > MAX_NUMBER - last)', 'if (count < 0)'),
+  guard(
+    'H14',
+    'a lost connection is opened again',
+    'store/indexeddb',
+    'store/indexeddb.ts',
+    'if (attempt > 1) throw',
+    'throw',
+  ),
+  guard(
+    'H14',
+    'ranges in memory are reported',
+    'client/pages',
+    'worker/owner.ts',
+    "else storage = 'memory'",
+    '',
+  ),
+  guard(
+    'H15',
+    'no range above 2^53−1 is taken',
+    'source/raven',
+    'source/raven.ts',
+    'if (High > Number.MAX_SAFE_INTEGER)',
+    'if (High < 0)',
+  ),
+  guard(
+    'H15',
+    'none is granted',
+    'server/sqlite-ledger',
+    'server/counter.ts',
+    'if (count > MAX_NUMBER - last)',
+    'if (count < 0)',
+  ),
   guard(
     'H16',
     'a call is raced with the worker’s death',
@@ -280,7 +366,14 @@ export const GUARDS: Guard[] = [
     'whenLate(HANG_MS + patience, end)',
     'whenLate(HANG_MS + patience, () => {})',
   ),
-  guard('H16', 'time in the back/forward cache is no delay', 'core/when-late', 'core/when-late.ts', 'const PARTS = 4', 'const PARTS = 1'),
+  guard(
+    'H16',
+    'time in the back/forward cache is no delay',
+    'core/when-late',
+    'core/when-late.ts',
+    'const PARTS = 4',
+    'const PARTS = 1',
+  ),
   guard(
     'H16',
     'an exchange that comes again is answered the same way',
@@ -321,7 +414,14 @@ export const GUARDS: Guard[] = [
     '{ signal: AbortSignal.timeout(LOCK_DEADLINE_MS) }',
     '{}',
   ),
-  guard('H18', 'no lock is no reason to stop', 'worker/world', 'worker/world.ts', '} catch {} // Not there,', '} finally {} // Not there,'),
+  guard(
+    'H18',
+    'no lock is no reason to stop',
+    'worker/world',
+    'worker/world.ts',
+    '} catch {} // Not there,',
+    '} finally {} // Not there,',
+  ),
   guard(
     'H18',
     'a transaction is not waited for without a deadline',
@@ -354,8 +454,22 @@ export const GUARDS: Guard[] = [
     'at: LastRangeAt }',
     'at: new Date(Date.parse(LastRangeAt) || 0).toISOString() }',
   ),
-  guard('H20', 'a claim tells the highest number seen', 'core/device', 'core/device.ts', 'lastMax: highest(state)', 'lastMax: 0'),
-  guard('H20', 'a grant that overlaps is refused', 'core/device', 'core/device.ts', 'if (clash)', 'if (clash && clash.from < 0)'),
+  guard(
+    'H20',
+    'a claim tells the highest number seen',
+    'core/device',
+    'core/device.ts',
+    'lastMax: highest(state)',
+    'lastMax: 0',
+  ),
+  guard(
+    'H20',
+    'a grant that overlaps is refused',
+    'core/device',
+    'core/device.ts',
+    'if (clash)',
+    'if (clash && clash.from < 0)',
+  ),
   guard(
     'H20',
     'nothing is granted at or below what a client saw',

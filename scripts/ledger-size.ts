@@ -1,11 +1,14 @@
-/** `npm run ledger-size`: how many bytes a grant takes in each store, with its indexes: 20,000 claims, a tenth of them shortened by a give-back. */
+/**
+ * `npm run ledger-size`: how many bytes a grant takes in each store, with its indexes: 20,000
+ * claims, a tenth of them shortened by a give-back.
+ */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
-import { type Claim, type Ledger, openLedger } from '../src/server/index.js'
-import { createDatabase, runSql, startCluster } from '../test/server/postgres-cluster.js'
+import { type Claim, type Ledger, openLedger } from '../server/src/index.js'
+import { createDatabase, runSql, startCluster } from '../server/test/postgres-cluster.js'
 
 const BATCHES = 40
 const CLAIMS_PER_BATCH = 500
@@ -23,7 +26,9 @@ try {
 }
 
 function report(store: string, bytes: number): void {
-  console.log(`${store.padEnd(10)} ${Math.round(bytes / (BATCHES * CLAIMS_PER_BATCH))} bytes a grant`)
+  console.log(
+    `${store.padEnd(10)} ${Math.round(bytes / (BATCHES * CLAIMS_PER_BATCH))} bytes a grant`,
+  )
 }
 
 async function sqliteBytes(batches: number): Promise<number> {
@@ -44,7 +49,10 @@ async function postgresBytes(): Promise<number> {
   await fill(ledger, BATCHES)
   await ledger.close()
   await runSql(databaseUrl, 'VACUUM hilo_grants')
-  const { rows } = await runSql(databaseUrl, "SELECT pg_total_relation_size('hilo_grants')::int AS bytes")
+  const { rows } = await runSql(
+    databaseUrl,
+    "SELECT pg_total_relation_size('hilo_grants')::int AS bytes",
+  )
   return rows[0].bytes
 }
 
@@ -52,7 +60,15 @@ async function fill(ledger: Ledger, batches: number): Promise<void> {
   for (let batch = 0; batch < batches; batch++) {
     const claims = Array.from({ length: CLAIMS_PER_BATCH }, (_, i): Claim => {
       const tag = `collection${i % COLLECTIONS}`
-      return { database: 'Shop', tag, id: randomUUID(), count: 32, lastMax: 0, serverTag: 'A', at: Date.now() }
+      return {
+        database: 'Shop',
+        tag,
+        id: randomUUID(),
+        count: 32,
+        lastMax: 0,
+        serverTag: 'A',
+        at: Date.now(),
+      }
     })
     const outcomes = await ledger.claim(claims)
     const shortened = outcomes.flatMap((outcome, i) =>
@@ -60,7 +76,14 @@ async function fill(ledger: Ledger, batches: number): Promise<void> {
     )
     await Promise.all(
       shortened.map(({ grant: { high, lease }, tag }) =>
-        ledger.giveBack({ database: 'Shop', tag, end: high, last: high - 5, lease, at: Date.now() }),
+        ledger.giveBack({
+          database: 'Shop',
+          tag,
+          end: high,
+          last: high - 5,
+          lease,
+          at: Date.now(),
+        }),
       ),
     )
   }

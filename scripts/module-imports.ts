@@ -1,10 +1,16 @@
-/** What one module asks for: every import of a JavaScript, TypeScript or declaration text, with its line and whether it exists at run time. */
+/**
+ * What one module asks for: every import of a JavaScript, TypeScript or declaration text, with its
+ * line and whether it exists at run time.
+ */
 import { type ImportDeclaration, parseSync, Visitor } from 'oxc-parser'
 
 export interface ModuleImport {
   specifier: string
   line: number
-  /** `type`: gone at run time. `dynamic`: loaded on demand. `worker`: `new URL('…', import.meta.url)`, a file started apart. */
+  /**
+   * `type`: gone at run time. `dynamic`: loaded on demand. `worker`: `new URL('…',
+   * import.meta.url)`, a file started apart.
+   */
   kind: 'static' | 'type' | 'dynamic' | 'worker'
 }
 
@@ -14,24 +20,32 @@ export function moduleImports(fileName: string, text: string): ModuleImport[] {
   if (errors.length > 0) throw new Error(`${fileName}: ${errors[0]!.message}`)
   const found: ModuleImport[] = []
   const lineOf = (offset: number) => text.slice(0, offset).split('\n').length
-  const add = (node: { start: number }, source: { value?: unknown } | null, kind: ModuleImport['kind']) => {
+  const add = (
+    node: { start: number },
+    source: { value?: unknown } | null,
+    kind: ModuleImport['kind'],
+  ) => {
     if (!source) return
-    if (typeof source.value !== 'string') throw new Error(`${fileName}:${lineOf(node.start)}: what is imported must be a plain string`)
+    if (typeof source.value !== 'string')
+      throw new Error(`${fileName}:${lineOf(node.start)}: what is imported must be a plain string`)
     found.push({ specifier: source.value, line: lineOf(node.start), kind })
   }
   new Visitor({
     ImportDeclaration: (node) => add(node, node.source, isTypeImport(node) ? 'type' : 'static'),
     ExportNamedDeclaration: (node) => {
       const isType =
-        node.exportKind === 'type' || (node.specifiers.length > 0 && node.specifiers.every((each) => each.exportKind === 'type'))
+        node.exportKind === 'type' ||
+        (node.specifiers.length > 0 && node.specifiers.every((each) => each.exportKind === 'type'))
       add(node, node.source, isType ? 'type' : 'static')
     },
-    ExportAllDeclaration: (node) => add(node, node.source, node.exportKind === 'type' ? 'type' : 'static'),
+    ExportAllDeclaration: (node) =>
+      add(node, node.source, node.exportKind === 'type' ? 'type' : 'static'),
     ImportExpression: (node) => add(node, node.source as { value?: unknown }, 'dynamic'),
     TSImportType: (node) => add(node, node.source, 'type'),
     NewExpression: (node) => {
       const [path, base] = node.arguments
-      const isRelativeToModule = base?.type === 'MemberExpression' && base.object.type === 'MetaProperty'
+      const isRelativeToModule =
+        base?.type === 'MemberExpression' && base.object.type === 'MetaProperty'
       if (node.callee.type === 'Identifier' && node.callee.name === 'URL' && isRelativeToModule)
         add(node, path as { value?: unknown }, 'worker')
     },
@@ -39,8 +53,14 @@ export function moduleImports(fileName: string, text: string): ModuleImport[] {
   return found
 }
 
-/** `import {} from 'x'` runs x; `import { type A } from 'x'` does so under `verbatimModuleSyntax`, but no bundler keeps it for its own sake. */
+/**
+ * `import {} from 'x'` runs x; `import { type A } from 'x'` does so under `verbatimModuleSyntax`,
+ * but no bundler keeps it for its own sake.
+ */
 function isTypeImport(node: ImportDeclaration): boolean {
   if (node.importKind === 'type') return true
-  return node.specifiers.length > 0 && node.specifiers.every((each) => each.type === 'ImportSpecifier' && each.importKind === 'type')
+  return (
+    node.specifiers.length > 0 &&
+    node.specifiers.every((each) => each.type === 'ImportSpecifier' && each.importKind === 'type')
+  )
 }

@@ -56,7 +56,9 @@ async function provePassing(): Promise<void> {
     const tested = await test(folder, [...new Set(chosen.map((guard) => guard.test))])
     const { outcome: simulated } = await simulate(folder)
     if (tested !== 'passed' || simulated === 'failed' || simulated === 'did not end')
-      throw new Error(`Before any guard is taken out, the tests ${tested}, the simulation ${simulated}.`)
+      throw new Error(
+        `Before any guard is taken out, the tests ${tested}, the simulation ${simulated}.`,
+      )
     console.log(`Nothing taken out: tests ${tested}, simulation ${simulated}.`)
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -95,17 +97,28 @@ function copyTo(folder: string): void {
 }
 
 async function test(folder: string, files: readonly string[]): Promise<Outcome> {
-  return (await run(folder, 'vitest', ['run', '--project', 'unit', '--bail', '1', ...files])).outcome
+  return (await run(folder, 'vitest', ['run', '--project', 'unit', '--bail', '1', ...files]))
+    .outcome
 }
 
 async function simulate(folder: string): Promise<{ outcome: Outcome; seed?: string | undefined }> {
   if (values.schedules === '0') return { outcome: 'not run' }
   const which = ['--schedules', values.schedules, '--from', String(FIRST_SEED)]
-  const { outcome, output } = await run(folder, 'tsx', ['scripts/simulate.ts', ...which, '--processes', '1', '--until-failure'])
+  const { outcome, output } = await run(folder, 'tsx', [
+    'scripts/simulate.ts',
+    ...which,
+    '--processes',
+    '1',
+    '--until-failure',
+  ])
   return { outcome, seed: /--seed (\d+)/.exec(output)?.[1] }
 }
 
-function run(folder: string, command: string, args: readonly string[]): Promise<{ outcome: Outcome; output: string }> {
+function run(
+  folder: string,
+  command: string,
+  args: readonly string[],
+): Promise<{ outcome: Outcome; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(join(folder, 'node_modules/.bin', command), args, {
       cwd: folder,
@@ -131,5 +144,9 @@ function run(folder: string, command: string, args: readonly string[]): Promise<
 function row({ guard, test, simulation, seed }: Verdict): string {
   const tests = test === 'failed' ? guard.test : `${guard.test} ${test}`
   const noticed = seed ? `seed ${seed}` : simulation === 'passed' ? '–' : simulation
-  return `${test === 'failed' ? '✓' : '✗ SURVIVED'} ${guard.hazard.padEnd(4)}${guard.name.padEnd(72)} simulation: ${noticed.padEnd(10)} ${tests}`
+  return (
+    `${test === 'failed' ? '✓' : '✗ SURVIVED'} ` +
+    `${guard.hazard.padEnd(4)}${guard.name.padEnd(72)} simulation: ${noticed.padEnd(10)} ` +
+    `${tests}`
+  )
 }

@@ -1,4 +1,7 @@
-/** Gets the browsers the tests need and the servers that some of them use, says what it did, and fails with the ways out when there is no Chromium. */
+/**
+ * Gets the browsers the tests need and the servers that some of them use, says what it did, and
+ * fails with the ways out when there is no Chromium.
+ */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { ENGINES } from '../test/browser/engines.js'
@@ -28,7 +31,10 @@ let areListsFresh = false
 for (const tool of [...ENGINES, ...PROGRAMS] as Tool[]) {
   if (report(tool)) continue
   if (!tool.isRequired && !process.env.CI)
-    console.log(`${tool.title}: none to use; the tests with it are left out. Debian has it: ${packages(tool)}`)
+    console.log(
+      `${tool.title}: none to use; the tests with it are left out. Debian has it: ` +
+        `${packages(tool)}`,
+    )
   else if (!install(tool) && tool.isRequired) {
     console.error(
       `\n${tool.title} is missing, and the browser tests cannot run without it. Any of these helps:\n` +
@@ -75,7 +81,10 @@ function ways({ name }: Tool): Way[] {
     })
   }
   if (name === 'chromium')
-    found.push({ title: "Playwright's download", commands: () => [['npx', 'playwright-core', 'install', '--no-shell', 'chromium']] })
+    found.push({
+      title: "Playwright's download",
+      commands: () => [['npx', 'playwright-core', 'install', '--no-shell', 'chromium']],
+    })
   return found
 }
 
@@ -92,7 +101,10 @@ function report(tool: Tool): boolean {
 /** The installers' own chatter is shown only when they fail. */
 function run(command: string, args: string[]): boolean {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' })
-  if (status !== 0) console.error(`${command} ${args.join(' ')} failed:\n${`${stdout}${stderr}`.trim().split('\n').slice(-12).join('\n')}`)
+  if (status !== 0)
+    console.error(
+      `${command} ${args.join(' ')} failed:\n${`${stdout}${stderr}`.trim().split('\n').slice(-12).join('\n')}`,
+    )
   return status === 0
 }
 

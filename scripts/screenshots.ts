@@ -1,4 +1,7 @@
-/** `npm run screenshots`: the pictures in README and docs, taken of the real order desk with its server, and of the inspector on a page of its own. */
+/**
+ * `npm run screenshots`: the pictures in README and docs, taken of the real order desk with its
+ * server, and of the inspector on a page of its own.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -8,7 +11,7 @@ import { createAdaptorServer } from '@hono/node-server'
 import { chromium, type Page } from 'playwright-core'
 import { buildDesk } from '../demo/server/build.js'
 import { startDesk } from '../demo/server/desk-server.js'
-import { createHiloHandler, openLedger } from '../src/server/index.js'
+import { createHiloHandler, openLedger } from '../server/src/index.js'
 import { bundleSite } from '../test/browser/bundle.js'
 import { enginePath } from '../test/browser/engines.js'
 
@@ -17,7 +20,10 @@ const IMAGES = fileURLToPath(new URL('../docs/images', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'order-desk-'))
 const pages = join(folder, 'pages')
 await buildDesk(pages)
-const browser = await chromium.launch({ executablePath: enginePath('chromium'), args: ['--no-sandbox', '--disable-gpu'] })
+const browser = await chromium.launch({
+  executablePath: enginePath('chromium'),
+  args: ['--no-sandbox', '--disable-gpu'],
+})
 try {
   await withDesk('offline', offline, { width: 1280, height: 860 })
   await withDesk('online-dark', online, { width: 1280, height: 860, colorScheme: 'dark' })
@@ -36,10 +42,18 @@ interface View {
   colorScheme?: 'light' | 'dark'
 }
 
-async function withDesk(name: string, work: (page: Page, url: string) => Promise<void>, view: View): Promise<void> {
+async function withDesk(
+  name: string,
+  work: (page: Page, url: string) => Promise<void>,
+  view: View,
+): Promise<void> {
   const desk = await startDesk({ pages, database: { data: join(folder, name) } })
   const { width, height, colorScheme = 'light' } = view
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' })
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme,
+    reducedMotion: 'reduce',
+  })
   const page = await context.newPage()
   try {
     await page.goto(desk.url)
@@ -58,14 +72,18 @@ async function create(page: Page, customer: string, item: string): Promise<void>
   await page.fill('#customer', customer)
   await page.selectOption('#item', item)
   await page.click('#new-order [type="submit"]')
-  await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#customer')!.value === '')
+  await page.waitForFunction(
+    () => document.querySelector<HTMLInputElement>('#customer')!.value === '',
+  )
 }
 
 async function someOrders(page: Page): Promise<void> {
   await create(page, 'Harbour Café', 'House blend, 1 kg')
   await create(page, 'North Market', 'Paper cups, 500')
   await create(page, 'Harbour Café', 'Decaf, 500 g')
-  await page.waitForFunction(() => document.querySelectorAll('.order[data-state="sent"]').length === 3)
+  await page.waitForFunction(
+    () => document.querySelectorAll('.order[data-state="sent"]').length === 3,
+  )
 }
 
 async function offline(page: Page): Promise<void> {
@@ -81,7 +99,9 @@ async function offline(page: Page): Promise<void> {
 async function online(page: Page): Promise<void> {
   await someOrders(page)
   await page.click('#storm')
-  await page.waitForFunction(() => document.querySelector('[data-figure="distinct"] dd')!.textContent === '203')
+  await page.waitForFunction(
+    () => document.querySelector('[data-figure="distinct"] dd')!.textContent === '203',
+  )
   await page.waitForSelector('#status:text("Every order is in")')
   await page.evaluate(() => scrollTo(0, 0))
 }
@@ -95,9 +115,16 @@ async function inside(page: Page): Promise<void> {
 
 async function four(page: Page, url: string): Promise<void> {
   await page.goto(`${url}/demo/four/`)
-  for (let i = 0; i < 4; i++) await page.frameLocator('iframe').nth(i).locator('#orders[aria-busy="false"]').waitFor({ state: 'attached' })
+  for (let i = 0; i < 4; i++)
+    await page
+      .frameLocator('iframe')
+      .nth(i)
+      .locator('#orders[aria-busy="false"]')
+      .waitFor({ state: 'attached' })
   await page.click('#storm-all')
-  await page.waitForFunction(() => document.querySelector('[data-figure="distinct"] dd')!.textContent === '800')
+  await page.waitForFunction(
+    () => document.querySelector('[data-figure="distinct"] dd')!.textContent === '800',
+  )
 }
 
 /** Three tabs of one device; the inspector is in the first. */
@@ -110,22 +137,34 @@ async function inspector(): Promise<void> {
       const { pathname } = new URL(request.url)
       const type = pathname.endsWith('.js') ? 'text/javascript' : 'text/html'
       const file = files.get(pathname)
-      return file === undefined ? handle(request) : new Response(file as string, { headers: { 'content-type': type } })
+      return file === undefined
+        ? handle(request)
+        : new Response(file as string, { headers: { 'content-type': type } })
     },
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const options = encodeURIComponent(JSON.stringify({ collections: { orders: { reserve: 100 }, customers: {} } }))
+  const options = encodeURIComponent(
+    JSON.stringify({ collections: { orders: { reserve: 100 }, customers: {} } }),
+  )
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/inspector.html?options=${options}`
-  const context = await browser.newContext({ viewport: { width: 1120, height: 900 }, reducedMotion: 'reduce' })
+  const context = await browser.newContext({
+    viewport: { width: 1120, height: 900 },
+    reducedMotion: 'reduce',
+  })
   try {
-    const [page, second, third] = [await context.newPage(), await context.newPage(), await context.newPage()]
+    const [page, second, third] = [
+      await context.newPage(),
+      await context.newPage(),
+      await context.newPage(),
+    ]
     for (const each of [page, second, third]) await each.goto(url)
     await page.evaluate(() => {
       document.querySelector('style')!.remove()
       document.querySelector('hilo-inspector')!.hilo = window.hilo
       return window.hilo.ready
     })
-    for (const each of [page, second, third, page]) await each.evaluate(() => window.hilo.nextIds('orders', 9))
+    for (const each of [page, second, third, page])
+      await each.evaluate(() => window.hilo.nextIds('orders', 9))
     await second.evaluate(() => window.hilo.nextIds('customers', 3))
     await page.bringToFront()
     await page.locator('.log li').nth(5).waitFor()

@@ -8,7 +8,13 @@ import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { OwnServers } from '../test/simulation/own-servers.js'
 import { play } from '../test/simulation/play.js'
-import { ENOUGH_FOR_ALL_HITS, neverHit, story, type Tally, table } from '../test/simulation/report.js'
+import {
+  ENOUGH_FOR_ALL_HITS,
+  neverHit,
+  story,
+  type Tally,
+  table,
+} from '../test/simulation/report.js'
 import { simulate } from '../test/simulation/simulation.js'
 
 const { values } = parseArgs({
@@ -22,7 +28,12 @@ const { values } = parseArgs({
 })
 
 if (values.seed !== undefined) await tell(Number(values.seed))
-else await playAll(Number(values.schedules), Number(values.from ?? Math.floor(Math.random() * 2 ** 40)), Number(values.processes))
+else
+  await playAll(
+    Number(values.schedules),
+    Number(values.from ?? Math.floor(Math.random() * 2 ** 40)),
+    Number(values.processes),
+  )
 
 async function tell(seed: number): Promise<void> {
   const servers = new OwnServers()
@@ -33,7 +44,9 @@ async function tell(seed: number): Promise<void> {
 }
 
 async function playAll(schedules: number, from: number, processes: number): Promise<void> {
-  console.log(`${schedules.toLocaleString('en')} schedules from seed ${from}, in ${processes} processes`)
+  console.log(
+    `${schedules.toLocaleString('en')} schedules from seed ${from}, in ${processes} processes`,
+  )
   const started = performance.now()
   const tally = await play({
     from,
@@ -44,9 +57,11 @@ async function playAll(schedules: number, from: number, processes: number): Prom
   })
   process.stdout.write('\n')
   console.log(table(tally))
-  const missing = schedules >= ENOUGH_FOR_ALL_HITS && tally.failed.length === 0 ? neverHit(tally) : []
+  const missing =
+    schedules >= ENOUGH_FOR_ALL_HITS && tally.failed.length === 0 ? neverHit(tally) : []
   if (missing.length > 0) console.log(`Never hit, so not tested: ${missing.join(', ')}`)
-  for (const { seed, violation } of tally.failed) console.log(`✗ ${violation.slice(0, 160)}\n  npm run simulate -- --seed ${seed}`)
+  for (const { seed, violation } of tally.failed)
+    console.log(`✗ ${violation.slice(0, 160)}\n  npm run simulate -- --seed ${seed}`)
   process.exitCode = tally.failed.length + missing.length > 0 ? 1 : 0
 }
 

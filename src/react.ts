@@ -1,11 +1,14 @@
-/** `offline-hilo/react`: the status of a `Hilo` in a component that renders anew when it changes. */
+/**
+ * `offline-hilo/react`: the status of a `Hilo` in a component that renders anew when it changes.
+ */
 import { useMemo, useSyncExternalStore } from 'react'
 import type { Hilo } from './client/hilo.js'
 import type { CollectionStatus, HiloStatus } from './client/status.js'
 import type { CollectionRef } from './core/names.js'
 
 /**
- * The status of all collections. Undefined while there is no `hilo`, and when rendered on a server or hydrated, where nothing is known yet.
+ * The status of all collections. Undefined while there is no `hilo`, and when rendered on a server
+ * or hydrated, where nothing is known yet.
  *
  * @example
  * const status = useHiloStatus(hilo)
@@ -15,19 +18,29 @@ export function useHiloStatus(hilo: Hilo | undefined): HiloStatus | undefined
 /**
  * The status of one collection; undefined as for all.
  *
- * @param collection a name or a class; an object that is new in each render is looked up anew in each render
+ * @param collection a name or a class; an object that is new in each render is looked up anew in
+ * each render
  * @throws HiloError `invalid-collection`
  * @example
  * const orders = useHiloStatus(hilo, 'orders')
  * return <p>{orders?.available} ids left for offline work</p>
  */
-export function useHiloStatus(hilo: Hilo | undefined, collection: CollectionRef): CollectionStatus | undefined
-export function useHiloStatus(hilo: Hilo | undefined, collection?: CollectionRef): HiloStatus | CollectionStatus | undefined {
+export function useHiloStatus(
+  hilo: Hilo | undefined,
+  collection: CollectionRef,
+): CollectionStatus | undefined
+export function useHiloStatus(
+  hilo: Hilo | undefined,
+  collection?: CollectionRef,
+): HiloStatus | CollectionStatus | undefined {
   const { subscribe, snapshot } = useMemo(() => watch(hilo, collection), [hilo, collection])
   return useSyncExternalStore(subscribe, snapshot, nothingYet)
 }
 
-/** React wants the same object until something has changed; `hilo.status()` makes a new one each time. */
+/**
+ * React wants the same object until something has changed; `hilo.status()` makes a new one each
+ * time.
+ */
 function watch(hilo: Hilo | undefined, collection: CollectionRef | undefined) {
   const read = () => (collection === undefined ? hilo?.status() : hilo?.status(collection))
   let status = read()

@@ -1,6 +1,7 @@
 /**
  * `offline-hilo/textbook`: the HiLo algorithm as textbooks have it, for one process, without storage: `key = hi × maxLo + lo`.
- * Guarantees that one hi is taken at a time, however many callers wait, and that each of its ids goes to one of them.
+ * Guarantees that one hi is taken at a time, however many callers wait, and that each of its ids
+ * goes to one of them.
  */
 
 export interface HiLoGeneratorOptions {
@@ -11,16 +12,18 @@ export interface HiLoGeneratorOptions {
 }
 
 /**
- * @returns a function that resolves with the next id. It rejects with what `nextHi` throws; nothing is burnt then, and the next call tries again.
- * @throws RangeError when `maxLo` is no whole number ≥ 1; the function rejects with one when a hi is none ≥ 0, is not above the last, or its ids
- * would pass 2^53−1
+ * @returns a function that resolves with the next id. It rejects with what `nextHi` throws; nothing
+ * is burnt then, and the next call tries again.
+ * @throws RangeError when `maxLo` is no whole number ≥ 1; the function rejects with one when a hi
+ * is none ≥ 0, is not above the last, or its ids would pass 2^53−1
  *
  * @example
  * const nextId = hiLoGenerator({ nextHi: async () => 2, maxLo: 1000 })
  * await nextId() // 2000, then 2001, 2002
  */
 export function hiLoGenerator({ nextHi, maxLo }: HiLoGeneratorOptions): () => Promise<number> {
-  if (!Number.isSafeInteger(maxLo) || maxLo < 1) throw new RangeError(`maxLo has to be a whole number ≥ 1; this is ${maxLo}.`)
+  if (!Number.isSafeInteger(maxLo) || maxLo < 1)
+    throw new RangeError(`maxLo has to be a whole number ≥ 1; this is ${maxLo}.`)
   let hi = -1
   let lo = maxLo
   let flight: Promise<void> | undefined
@@ -28,10 +31,16 @@ export function hiLoGenerator({ nextHi, maxLo }: HiLoGeneratorOptions): () => Pr
   async function take(): Promise<void> {
     const next = await nextHi()
     if (!Number.isSafeInteger(next) || next < 0)
-      throw new RangeError(`nextHi gave ${next}, which is no whole number ≥ 0. No id was made of it.`)
+      throw new RangeError(
+        `nextHi gave ${next}, which is no whole number ≥ 0. No id was made of it.`,
+      )
     if (next <= hi)
-      throw new RangeError(`nextHi gave ${next} after ${hi}: it went backwards, and its ids would be made again. No id was made of it.`)
-    if (!Number.isSafeInteger((next + 1) * maxLo)) throw new RangeError(`The ids of hi ${next} pass 2^53−1. No id was made of it.`)
+      throw new RangeError(
+        `nextHi gave ${next} after ${hi}: it went backwards, and its ids would be made ` +
+          'again. No id was made of it.',
+      )
+    if (!Number.isSafeInteger((next + 1) * maxLo))
+      throw new RangeError(`The ids of hi ${next} pass 2^53−1. No id was made of it.`)
     hi = next
     lo = 0
   }

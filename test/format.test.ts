@@ -1,7 +1,16 @@
 /** Other forms of an id: published examples, and that no two numbers meet in any form. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type CheckDigit, damm, ean13, type FormOptions, type IdForm, idForm, keyedPermutation, luhn } from '../src/format.js'
+import {
+  type CheckDigit,
+  damm,
+  ean13,
+  type FormOptions,
+  type IdForm,
+  idForm,
+  keyedPermutation,
+  luhn,
+} from '../src/format.js'
 
 const NODE = { serverTag: 'A' }
 const KEY = Uint8Array.from({ length: 16 }, (_, i) => i)
@@ -10,7 +19,9 @@ test('a form has a prefix, a fixed width and a check digit', () => {
   expect(idForm().formatId(33, NODE)).toBe('33')
   expect(idForm({ prefix: 'K7-' }).formatId(33, NODE)).toBe('K7-33')
   expect(idForm({ prefix: 'K7-', width: 6 }).formatId(33, NODE)).toBe('K7-000033')
-  expect(idForm({ prefix: 'K7-', width: 6, checkDigit: damm }).formatId(33, NODE)).toMatch(/^K7-000033\d$/)
+  expect(idForm({ prefix: 'K7-', width: 6, checkDigit: damm }).formatId(33, NODE)).toMatch(
+    /^K7-000033\d$/,
+  )
 })
 
 test('check digits are those that their authors publish', () => {
@@ -26,7 +37,10 @@ test('the keyed permutation is FF1, by the samples of NIST SP 800-38G', () => {
 })
 
 const checkDigits = fc.constantFrom<CheckDigit | undefined>(undefined, luhn, damm)
-const permutations = fc.option(fc.uint8Array({ minLength: 16, maxLength: 16 }).map(keyedPermutation), { nil: undefined })
+const permutations = fc.option(
+  fc.uint8Array({ minLength: 16, maxLength: 16 }).map(keyedPermutation),
+  { nil: undefined },
+)
 const widths = fc.integer({ min: 6, max: 15 })
 const prefixes = fc.stringMatching(/^[A-Z0-9/ -]{0,6}$/)
 const given = (options: { [K in keyof FormOptions]: FormOptions[K] | undefined }) =>
@@ -41,7 +55,10 @@ const forms: Record<string, fc.Arbitrary<[IdForm, max: number]>> = {
     .map((options) => [given(options), 10 ** options.width - 1]),
   'of an EAN': fc
     .record({ prefix: fc.stringMatching(/^2[0-9]{0,5}$/), permutation: permutations })
-    .map(({ prefix, permutation }) => [ean13({ prefix, ...(permutation && { permutation }) }), 10 ** (12 - prefix.length) - 1]),
+    .map(({ prefix, permutation }) => [
+      ean13({ prefix, ...(permutation && { permutation }) }),
+      10 ** (12 - prefix.length) - 1,
+    ]),
 }
 
 describe.each(Object.entries(forms))('a form %s', (_, form) => {
@@ -68,10 +85,17 @@ describe.each(Object.entries(forms))('a form %s', (_, form) => {
 
   test('calls nothing valid that it would not make', () => {
     fc.assert(
-      fc.property(form, fc.oneof(fc.string(), fc.stringMatching(/^[A-Z]{0,2}-?\d{1,16}$/)), ([{ formatId, numberOf, isValid }], text) => {
-        if (isValid(text)) expect(formatId(numberOf(text), NODE)).toBe(text)
-        else expect(() => numberOf(text)).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
-      }),
+      fc.property(
+        form,
+        fc.oneof(fc.string(), fc.stringMatching(/^[A-Z]{0,2}-?\d{1,16}$/)),
+        ([{ formatId, numberOf, isValid }], text) => {
+          if (isValid(text)) expect(formatId(numberOf(text), NODE)).toBe(text)
+          else
+            expect(() => numberOf(text)).toThrow(
+              expect.objectContaining({ code: 'invalid-argument' }),
+            )
+        },
+      ),
     )
   })
 })
@@ -103,7 +127,9 @@ test('one digit mistyped is found by both check digits, two neighbours that chan
 })
 
 test('two prefixes and one key do not make the same order', () => {
-  const [first, second] = ['A-', 'B-'].map((prefix) => idForm({ prefix, width: 8, permutation: keyedPermutation(KEY) }))
+  const [first, second] = ['A-', 'B-'].map((prefix) =>
+    idForm({ prefix, width: 8, permutation: keyedPermutation(KEY) }),
+  )
   expect(first!.formatId(1, NODE).slice(2)).not.toBe(second!.formatId(1, NODE).slice(2))
 })
 
@@ -118,16 +144,36 @@ test.each([
 })
 
 test.each<[what: string, run: () => unknown, complaint: RegExp]>([
-  ['a number that does not fit', () => idForm({ width: 3 }).formatId(1000, NODE), /more than 3 digits/],
-  ['a number of another node', () => idForm().formatId(1, { serverTag: 'B' }), /granted by node "B"/],
+  [
+    'a number that does not fit',
+    () => idForm({ width: 3 }).formatId(1000, NODE),
+    /more than 3 digits/,
+  ],
+  [
+    'a number of another node',
+    () => idForm().formatId(1, { serverTag: 'B' }),
+    /granted by node "B"/,
+  ],
   ['what is no number', () => idForm().formatId(1.5, NODE), /whole/],
   ['a prefix that runs into the digits', () => idForm({ prefix: 'T1' }), /ends in a digit/],
   ['a width beyond safe numbers', () => idForm({ width: 16 }), /from 1 to 15/],
-  ['a permutation of any width', () => idForm({ permutation: keyedPermutation(KEY) }), /needs a `width`/],
-  ['a permutation that can be tried out', () => idForm({ width: 5, permutation: keyedPermutation(KEY) }), /at least 6/],
+  [
+    'a permutation of any width',
+    () => idForm({ permutation: keyedPermutation(KEY) }),
+    /needs a `width`/,
+  ],
+  [
+    'a permutation that can be tried out',
+    () => idForm({ width: 5, permutation: keyedPermutation(KEY) }),
+    /at least 6/,
+  ],
   ['a short key', () => keyedPermutation(new Uint8Array(8)), /16, 24 or 32/],
   ['an EAN with letters', () => ean13({ prefix: 'K7' }), /1 to 11 digits/],
-  ['an id of another form', () => idForm({ prefix: 'K7-', width: 6 }).numberOf('K8-000033'), /no id of this form: "K7-", 6 digits/],
+  [
+    'an id of another form',
+    () => idForm({ prefix: 'K7-', width: 6 }).numberOf('K8-000033'),
+    /no id of this form: "K7-", 6 digits/,
+  ],
   ['a wrong check digit', () => idForm({ checkDigit: damm }).numberOf('5725'), /mistyped/],
 ])('refuses %s', (_, run, complaint) => {
   expect(run).toThrow(complaint)

@@ -1,4 +1,7 @@
-/** What `npm run mutate` takes out is where it is said to be, so that a guard which is moved or renamed goes on being proven. */
+/**
+ * What `npm run mutate` takes out is where it is said to be, so that a guard which is moved or
+ * renamed goes on being proven.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { GUARDS } from '../scripts/guards.js'
@@ -6,15 +9,21 @@ import { GUARDS } from '../scripts/guards.js'
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 
 describe('each guard', () => {
-  test.each(GUARDS.map((guard) => [`${guard.hazard} ${guard.name}`, guard] as const))('%s', (_, { file, from, to, test }) => {
-    expect(read(file).split(from)).toHaveLength(2)
-    expect(to).not.toBe(from)
-    expect(existsSync(new URL(`../${test}`, import.meta.url))).toBe(true)
-  })
+  test.each(GUARDS.map((guard) => [`${guard.hazard} ${guard.name}`, guard] as const))(
+    '%s',
+    (_, { file, from, to, test }) => {
+      expect(read(file).split(from)).toHaveLength(2)
+      expect(to).not.toBe(from)
+      expect(existsSync(new URL(`../${test}`, import.meta.url))).toBe(true)
+    },
+  )
 })
 
 const PAGE = read('docs/why-it-cannot-duplicate.md')
-const rows = [...PAGE.matchAll(/^\| (H\d+) \|.*\|(.*)\|$/gm)].map(([, hazard, heldUpBy]) => ({ hazard: hazard!, heldUpBy: heldUpBy! }))
+const rows = [...PAGE.matchAll(/^\| (H\d+) \|.*\|(.*)\|$/gm)].map(([, hazard, heldUpBy]) => ({
+  hazard: hazard!,
+  heldUpBy: heldUpBy!,
+}))
 
 test('every hazard of docs/why-it-cannot-duplicate.md has a guard, and every guard a hazard', () => {
   const hazards = new Set(rows.map(({ hazard }) => hazard))
@@ -27,7 +36,9 @@ test('the tests that docs/why-it-cannot-duplicate.md names exist under those nam
     const files = [...heldUpBy.matchAll(/`([\w/-]+)`([^`]*)/g)]
     expect(files.length).toBeGreaterThan(0)
     for (const [, path, names] of files) {
-      const file = [`test/${path}.test.ts`, `test/${path}.ts`].find((each) => existsSync(new URL(`../${each}`, import.meta.url)))
+      const file = [`test/${path}.test.ts`, `test/${path}.ts`].find((each) =>
+        existsSync(new URL(`../${each}`, import.meta.url)),
+      )
       expect(file, path).toBeDefined()
       for (const [, name] of names!.matchAll(/“([^”]*?)…?”/g)) expect(read(file!)).toContain(name)
     }

@@ -5,7 +5,10 @@ import { type ModuleImport, moduleImports } from '../scripts/module-imports.js'
 
 const packageJson = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
-/** What a part may use besides itself, at run time. Types may come from any part but for `core` and `server`, which know no other. */
+/**
+ * What a part may use besides itself, at run time. Types may come from any part but for `core` and
+ * `server`, which know no other.
+ */
 const MAY_USE: Record<string, string[]> = {
   core: [],
   store: ['core', 'idb'],
@@ -34,7 +37,9 @@ export function brokenRules(sources: ReadonlyMap<string, string>): string[] {
   const uses = usesIn(sources)
   const missing = uses.filter(({ target }) => target !== undefined && !sources.has(target))
   return [
-    ...missing.map(({ file, line, specifier }) => `${file}:${line} imports ${specifier}, which does not exist`),
+    ...missing.map(
+      ({ file, line, specifier }) => `${file}:${line} imports ${specifier}, which does not exist`,
+    ),
     ...uses
       .filter((use) => !missing.includes(use) && !isAllowed(use))
       .map(({ file, line, target, specifier }) => {
@@ -42,15 +47,21 @@ export function brokenRules(sources: ReadonlyMap<string, string>): string[] {
       }),
     ...cycles(uses),
     ...repeated(uses.filter(({ specifier }) => specifier === 'idb')).map(
-      ([first, { file, line }]) => `${file}:${line} imports idb, as ${first.file} does: one file owns the database`,
+      ([first, { file, line }]) =>
+        `${file}:${line} imports idb, as ${first.file} does: one file owns the database`,
     ),
     ...repeated(uses.filter(isFallback)).map(
-      ([first, { file, line, specifier }]) => `${file}:${line} loads ${specifier} on demand, as ${first.file} does: there is one fallback`,
+      ([first, { file, line, specifier }]) =>
+        `${file}:${line} loads ${specifier} on demand, as ${first.file} does: there is one ` +
+        'fallback',
     ),
   ]
 }
 
-/** What uses what at run time, as arrows of a Mermaid graph: `client --> core`, and dotted for what is loaded on demand or started apart. */
+/**
+ * What uses what at run time, as arrows of a Mermaid graph: `client --> core`, and dotted for what
+ * is loaded on demand or started apart.
+ */
 export function arrowsBetweenParts(sources: ReadonlyMap<string, string>): string[] {
   const arrows = usesIn(sources).flatMap(({ file, target, kind }) => {
     if (target === undefined || kind === 'type' || partOf(target) === partOf(file)) return []
@@ -63,7 +74,13 @@ function usesIn(sources: ReadonlyMap<string, string>): Use[] {
   return [...sources].flatMap(([file, text]) =>
     moduleImports(file, text).map((each) => {
       const isOurs = each.specifier.startsWith('.')
-      return { ...each, file, target: isOurs ? posix.join(posix.dirname(file), each.specifier).replace(/\.js$/, '.ts') : undefined }
+      return {
+        ...each,
+        file,
+        target: isOurs
+          ? posix.join(posix.dirname(file), each.specifier).replace(/\.js$/, '.ts')
+          : undefined,
+      }
     }),
   )
 }
@@ -73,12 +90,20 @@ function isAllowed(use: Use): boolean {
   const to = use.target === undefined ? use.specifier : partOf(use.target)
   if (from === to || use.kind === 'worker' || isFallback(use)) return true
   if (use.kind === 'type' && use.target !== undefined && !STRICT.includes(from)) return true
-  return (MAY_USE[from] ?? []).some((name) => to === name || (name.endsWith(':') && to.startsWith(name)) || to.startsWith(`${name}/`))
+  return (MAY_USE[from] ?? []).some(
+    (name) =>
+      to === name || (name.endsWith(':') && to.startsWith(name)) || to.startsWith(`${name}/`),
+  )
 }
 
 /** The owner's code, loaded into the page when no worker can start. */
 function isFallback({ file, kind, target }: Use): boolean {
-  return kind === 'dynamic' && partOf(file) === 'client' && target !== undefined && partOf(target) === 'worker'
+  return (
+    kind === 'dynamic' &&
+    partOf(file) === 'client' &&
+    target !== undefined &&
+    partOf(target) === 'worker'
+  )
 }
 
 /** The part a file belongs to: its folder, or the file itself at the top. */
@@ -98,10 +123,16 @@ function cycles(uses: Use[]): string[] {
   const done = new Set<string>()
   const visit = (file: string, path: string[]) => {
     if (done.has(file)) return
-    for (const { line, target } of uses.filter((use) => use.file === file && (use.kind === 'static' || use.kind === 'type'))) {
+    for (const { line, target } of uses.filter(
+      (use) => use.file === file && (use.kind === 'static' || use.kind === 'type'),
+    )) {
       if (target === undefined) continue
       const start = [...path, file].indexOf(target)
-      if (start >= 0) complaints.push(`${file}:${line} closes a cycle: ${[...path, file].slice(start).concat(target).join(' → ')}`)
+      if (start >= 0)
+        complaints.push(
+          `${file}:${line} closes a cycle: ` +
+            `${[...path, file].slice(start).concat(target).join(' → ')}`,
+        )
       else visit(target, [...path, file])
     }
     done.add(file)

@@ -47,7 +47,9 @@ test('what nextHi throws reaches the callers that wait, burns nothing, and the n
   nextHi.mockRejectedValueOnce(new Error('no network'))
   const nextId = hiLoGenerator({ nextHi, maxLo: 10 })
   const outcomes = await Promise.allSettled([nextId(), nextId()])
-  expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.message)).toEqual(['no network', 'no network'])
+  expect(
+    outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.message),
+  ).toEqual(['no network', 'no network'])
   expect(nextHi).toHaveBeenCalledTimes(1)
   expect(await take(nextId, 2)).toEqual([70, 71])
 })
@@ -56,7 +58,9 @@ describe('no id is made of', () => {
   test.each([[-1], [1.5], [Number.NaN], ['3'], [undefined], [2 ** 53]])('the hi %s', async (hi) => {
     const nextHi = vi.fn(async () => hi as number)
     const nextId = hiLoGenerator({ nextHi, maxLo: 10 })
-    await expect(nextId()).rejects.toThrow(new RangeError(`nextHi gave ${hi}, which is no whole number ≥ 0. No id was made of it.`))
+    await expect(nextId()).rejects.toThrow(
+      new RangeError(`nextHi gave ${hi}, which is no whole number ≥ 0. No id was made of it.`),
+    )
     nextHi.mockResolvedValue(4)
     expect(await nextId()).toBe(40)
   })

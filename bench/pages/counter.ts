@@ -8,7 +8,8 @@ export function openCounter(name: string): Promise<Counter> {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, 1)
     request.onupgradeneeded = () => request.result.createObjectStore('counter')
-    request.onsuccess = () => resolve({ next: () => next(request.result), close: () => request.result.close() })
+    request.onsuccess = () =>
+      resolve({ next: () => next(request.result), close: () => request.result.close() })
     request.onerror = () => reject(request.error)
   })
 }

@@ -14,7 +14,9 @@ export interface Figure {
 }
 
 const ROUNDS = 5
-/** Between two slices leases may arrive. A slice takes milliseconds, so that a coarse clock will do. */
+/**
+ * Between two slices leases may arrive. A slice takes milliseconds, so that a coarse clock will do.
+ */
 const SLICES = 10
 /** Every id is kept for a while, so that nothing is optimised away. */
 const kept: unknown[] = new Array(1024)
@@ -31,85 +33,86 @@ export async function measureIssuing(hilo: Hilo, count: number): Promise<Figure[
   const few = Math.ceil(count / 1000)
 
   /** Loops are written out: a function called for each id would cost as much as the id. */
-  const contenders: [name: string, count: number, run: (count: number) => void | Promise<void>][] = [
+  const contenders: [name: string, count: number, run: (count: number) => void | Promise<void>][] =
     [
-      FLOOR,
-      count,
-      (n) => {
-        for (let i = 0; i < n; i++) kept[i & 1023] = `orders/${counter++}-A`
-      },
-    ],
-    [
-      'nextIdSync',
-      count,
-      (n) => {
-        for (let i = 0; i < n; i++) kept[i & 1023] = hilo.nextIdSync('orders')
-      },
-    ],
-    [
-      'nextNumberSync',
-      count,
-      (n) => {
-        for (let i = 0; i < n; i++) kept[i & 1023] = hilo.nextNumberSync('orders')
-      },
-    ],
-    [
-      AWAIT_FLOOR,
-      count,
-      async (n) => {
-        for (let i = 0; i < n; i++) kept[i & 1023] = await Promise.resolve(i)
-      },
-    ],
-    [
-      'await nextId',
-      count,
-      async (n) => {
-        for (let i = 0; i < n; i++) kept[i & 1023] = await hilo.nextId('orders')
-      },
-    ],
-    [
-      'crypto.randomUUID',
-      count / 10,
-      (n) => {
-        for (let i = 0; i < n; i++) kept[i & 1023] = crypto.randomUUID()
-      },
-    ],
-    [
-      'nanoid',
-      count / 10,
-      (n) => {
-        for (let i = 0; i < n; i++) kept[i & 1023] = nanoid()
-      },
-    ],
-    [
-      'uuid v7',
-      count / 10,
-      (n) => {
-        for (let i = 0; i < n; i++) kept[i & 1023] = v7()
-      },
-    ],
-    [
-      'ulid',
-      count / 50,
-      (n) => {
-        for (let i = 0; i < n; i++) kept[i & 1023] = ulid()
-      },
-    ],
-    [
-      'one Comlink call per id',
-      few,
-      async (n) => {
-        for (let i = 0; i < n; i++) kept[i & 1023] = await remote.nextId()
-      },
-    ],
-    [
-      'one strict IndexedDB transaction per id',
-      few / 5,
-      async (n) => {
-        for (let i = 0; i < n; i++) kept[i & 1023] = await stored.next()
-      },
-    ],
-  ]
+      [
+        FLOOR,
+        count,
+        (n) => {
+          for (let i = 0; i < n; i++) kept[i & 1023] = `orders/${counter++}-A`
+        },
+      ],
+      [
+        'nextIdSync',
+        count,
+        (n) => {
+          for (let i = 0; i < n; i++) kept[i & 1023] = hilo.nextIdSync('orders')
+        },
+      ],
+      [
+        'nextNumberSync',
+        count,
+        (n) => {
+          for (let i = 0; i < n; i++) kept[i & 1023] = hilo.nextNumberSync('orders')
+        },
+      ],
+      [
+        AWAIT_FLOOR,
+        count,
+        async (n) => {
+          for (let i = 0; i < n; i++) kept[i & 1023] = await Promise.resolve(i)
+        },
+      ],
+      [
+        'await nextId',
+        count,
+        async (n) => {
+          for (let i = 0; i < n; i++) kept[i & 1023] = await hilo.nextId('orders')
+        },
+      ],
+      [
+        'crypto.randomUUID',
+        count / 10,
+        (n) => {
+          for (let i = 0; i < n; i++) kept[i & 1023] = crypto.randomUUID()
+        },
+      ],
+      [
+        'nanoid',
+        count / 10,
+        (n) => {
+          for (let i = 0; i < n; i++) kept[i & 1023] = nanoid()
+        },
+      ],
+      [
+        'uuid v7',
+        count / 10,
+        (n) => {
+          for (let i = 0; i < n; i++) kept[i & 1023] = v7()
+        },
+      ],
+      [
+        'ulid',
+        count / 50,
+        (n) => {
+          for (let i = 0; i < n; i++) kept[i & 1023] = ulid()
+        },
+      ],
+      [
+        'one Comlink call per id',
+        few,
+        async (n) => {
+          for (let i = 0; i < n; i++) kept[i & 1023] = await remote.nextId()
+        },
+      ],
+      [
+        'one strict IndexedDB transaction per id',
+        few / 5,
+        async (n) => {
+          for (let i = 0; i < n; i++) kept[i & 1023] = await stored.next()
+        },
+      ],
+    ]
 
   const figures = new Map<string, number[]>(contenders.map(([name]) => [name, []]))
   for (let round = 0; round < ROUNDS; round++) {
@@ -127,5 +130,8 @@ export async function measureIssuing(hilo: Hilo, count: number): Promise<Figure[
   }
   worker.terminate()
   stored.close()
-  return [...figures].map(([name, all]) => ({ name, nanoseconds: all.sort((a, b) => a - b)[ROUNDS >> 1]! }))
+  return [...figures].map(([name, all]) => ({
+    name,
+    nanoseconds: all.sort((a, b) => a - b)[ROUNDS >> 1]!,
+  }))
 }

@@ -14,13 +14,25 @@ const PATIENCE = { timeout: 120_000 }
 
 const workbench = {
   open(name: string): void {
-    hilo = createHilo({ name, worker: () => new Worker(new URL('./counting-worker.ts', import.meta.url), { type: 'module' }) })
+    hilo = createHilo({
+      name,
+      worker: () =>
+        new Worker(new URL('./counting-worker.ts', import.meta.url), { type: 'module' }),
+    })
   },
 
   issuing: (count: number) => measureIssuing(hilo, count),
 
   /** Makes so many, one after another, all pages at the same time. @returns when it was done */
-  async issue({ collection, count, at }: { collection: string; count: number; at: number }): Promise<number> {
+  async issue({
+    collection,
+    count,
+    at,
+  }: {
+    collection: string
+    count: number
+    at: number
+  }): Promise<number> {
     await new Promise((resolve) => setTimeout(resolve, at - Date.now()))
     for (let i = 0; i < count; i++) await hilo.nextId(collection, PATIENCE)
     return Date.now()
@@ -39,7 +51,13 @@ const workbench = {
    * What it takes the main thread to compile and run a script that was loaded, beside an empty one.
    * @returns milliseconds of each
    */
-  async importing({ script, rounds }: { script: string; rounds: number }): Promise<{ script: number[]; empty: number[] }> {
+  async importing({
+    script,
+    rounds,
+  }: {
+    script: string
+    rounds: number
+  }): Promise<{ script: number[]; empty: number[] }> {
     const result = { script: [] as number[], empty: [] as number[] }
     const text = await (await fetch(script)).text()
     for (let round = 0; round < rounds; round++) {

@@ -12,20 +12,35 @@ export const bulk: Part = {
     const reserve = isQuick ? 1_000 : 100_000
     const site = await openSite()
     const rows: string[][] = []
-    const requests: { bulk: [string, string][]; reserve: [string, string][] } = { bulk: [], reserve: [] }
+    const requests: { bulk: [string, string][]; reserve: [string, string][] } = {
+      bulk: [],
+      reserve: [],
+    }
     await inEachEngine(async ({ title, newPage }) => {
       const page = await newPage()
       await page.goto(`${site.url}/workbench.html`)
       await page.evaluate(() => window.workbench.open('bulk'))
       const start = site.claims()
       const at = Date.now()
-      const end = await page.evaluate((order) => window.workbench.issue(order), { collection: title, count: ids, at })
+      const end = await page.evaluate((order) => window.workbench.issue(order), {
+        collection: title,
+        count: ids,
+        at,
+      })
       const transactions = await page.evaluate(() => window.workbench.transactions(1))
       const claims = site.claims() - start
-      rows.push([`${count(ids)} ids, ${title}`, String(claims), count(transactions), `${count(end - at)} ms`])
+      rows.push([
+        `${count(ids)} ids, ${title}`,
+        String(claims),
+        count(transactions),
+        `${count(end - at)} ms`,
+      ])
       requests.bulk.push([title, String(claims)])
       const collection = `reserved in ${title}`
-      const milliseconds = await page.evaluate((order) => window.workbench.reserve(order), { collection, count: reserve })
+      const milliseconds = await page.evaluate((order) => window.workbench.reserve(order), {
+        collection,
+        count: reserve,
+      })
       requests.reserve.push([title, String(site.claims(collection))])
       const after = await page.evaluate(() => window.workbench.transactions(1))
       rows.push([

@@ -7,7 +7,10 @@ import { figure, inEach, median, table, times } from '../text.js'
 
 /** Reloads of one page before it is the other's turn: what else the machine does hits both. */
 const TURN = 5
-/** After the first id a page claims and checks in. Nobody reloads within that moment, and without it the next page might find no stored range. */
+/**
+ * After the first id a page claims and checks in. Nobody reloads within that moment, and without it
+ * the next page might find no stored range.
+ */
 const REST_MS = 300
 
 type Milliseconds = Record<'first-id' | 'floor', number[]>
@@ -18,9 +21,18 @@ export const firstId: Part = {
   async run({ isQuick, print, goal }) {
     const site = await openSite()
     const rows: string[][] = []
-    const ratios: Record<'reload' | 'start' | 'import', [string, string][]> = { reload: [], start: [], import: [] }
+    const ratios: Record<'reload' | 'start' | 'import', [string, string][]> = {
+      reload: [],
+      start: [],
+      import: [],
+    }
     const row = (title: string, what: string, ours: readonly number[], floor: readonly number[]) =>
-      rows.push([`${what}, ${title}`, times(median(ours) / median(floor)), `${figure(median(ours))} ms`, `${figure(median(floor))} ms`])
+      rows.push([
+        `${what}, ${title}`,
+        times(median(ours) / median(floor)),
+        `${figure(median(ours))} ms`,
+        `${figure(median(floor))} ms`,
+      ])
     const ratio = ({ 'first-id': ours, floor }: Milliseconds) => times(median(ours) / median(floor))
     await inEachEngine(async (browser) => {
       const { title, engine } = browser
@@ -37,14 +49,23 @@ export const firstId: Part = {
       ratios.import.push([title, `${figure(median(imports.script) - median(imports.empty))} ms`])
     })
     await site.close()
-    goal('the first id after a reload, beside one strict transaction of a bare worker', '≤ 1.2 ×', inEach(ratios.reload))
+    goal(
+      'the first id after a reload, beside one strict transaction of a bare worker',
+      '≤ 1.2 ×',
+      inEach(ratios.reload),
+    )
     goal('the same after a cold start of the browser', '≤ 1.2 ×', inEach(ratios.start))
     goal('importing the package, beside an empty module', '< 1 ms more', inEach(ratios.import))
     print(table(['median', 'ratio', 'offline-hilo', 'floor'], rows))
   },
 }
 
-async function afterReloads(browser: BenchBrowser, site: Site, turns: number, rest: number): Promise<Milliseconds> {
+async function afterReloads(
+  browser: BenchBrowser,
+  site: Site,
+  turns: number,
+  rest: number,
+): Promise<Milliseconds> {
   const page = await browser.newPage()
   const all: Milliseconds = { 'first-id': [], floor: [] }
   for (let turn = 0; turn < turns; turn++) {
@@ -63,7 +84,12 @@ async function afterReloads(browser: BenchBrowser, site: Site, turns: number, re
   return all
 }
 
-async function afterStarts(browser: BenchBrowser, site: Site, starts: number, rest: number): Promise<Milliseconds> {
+async function afterStarts(
+  browser: BenchBrowser,
+  site: Site,
+  starts: number,
+  rest: number,
+): Promise<Milliseconds> {
   const all: Milliseconds = { 'first-id': [], floor: [] }
   for (let i = 0; i < starts; i++) {
     for (const name of ['first-id', 'floor'] as const) {
@@ -83,7 +109,10 @@ async function visit(page: TestPage, site: Site, name: keyof Milliseconds): Prom
 async function importing(browser: BenchBrowser, site: Site, rounds: number) {
   const page = await browser.newPage()
   await page.goto(`${site.url}/workbench.html`)
-  const result = await page.evaluate((arg) => window.workbench.importing(arg), { script: '/package.js', rounds })
+  const result = await page.evaluate((arg) => window.workbench.importing(arg), {
+    script: '/package.js',
+    rounds,
+  })
   await page.close()
   return result
 }

@@ -1,4 +1,7 @@
-/** How many numbers a fleet's day burns: with this package, and with the rules of RavenDB's own clients. */
+/**
+ * How many numbers a fleet's day burns: with this package, and with the rules of RavenDB's own
+ * clients.
+ */
 import { createRandom } from '../../test/simulation/random.js'
 import type { DayLog } from '../day-log.js'
 import { DAY_MS, fleetDay } from '../fleet-day.js'
@@ -46,7 +49,8 @@ export const gaps: Part = {
       points: hours.map((hour, i): [number, number] => [i + 1, burntPerId(hour)]),
     })
     goal(
-      `numbers burnt in a day of ${count(devices)} devices, fewer than with the rules of RavenDB's clients`,
+      `numbers burnt in a day of ${count(devices)} devices, fewer than with the rules of ` +
+        `RavenDB's clients`,
       '≥ 20 ×',
       times(burntPerId(raven) / burntPerId(own)),
     )
@@ -59,4 +63,5 @@ export const gaps: Part = {
   },
 }
 
-const burntPerId = ({ issued, burnt }: Pick<DayLog, 'issued' | 'burnt'>): number => (issued === 0 ? 0 : burnt / issued)
+const burntPerId = ({ issued, burnt }: Pick<DayLog, 'issued' | 'burnt'>): number =>
+  issued === 0 ? 0 : burnt / issued

@@ -18,19 +18,42 @@ export const issuing: Part = {
       const page = await newPage()
       await page.goto(`${site.url}/workbench.html`)
       await page.evaluate(() => window.workbench.open('issuing'))
-      engines.push({ title, figures: await page.evaluate((count) => window.workbench.issuing(count), isQuick ? 1_000 : 1_000_000) })
+      engines.push({
+        title,
+        figures: await page.evaluate(
+          (count) => window.workbench.issuing(count),
+          isQuick ? 1_000 : 1_000_000,
+        ),
+      })
     })
     await site.close()
-    const nanoseconds = (figures: Figure[], name: string) => figures.find((each) => each.name === name)!.nanoseconds
+    const nanoseconds = (figures: Figure[], name: string) =>
+      figures.find((each) => each.name === name)!.nanoseconds
     const beside = (name: string, floor: string) =>
-      inEach(engines.map(({ title, figures }) => [title, times(nanoseconds(figures, name) / nanoseconds(figures, floor))]))
-    goal('`nextIdSync`, beside a bare counter in a template', '≤ 1.5 ×', beside('nextIdSync', FLOOR))
-    goal('`await nextId`, beside the `await` of a resolved promise', '≤ 3 ×', beside('await nextId', AWAIT_FLOOR))
+      inEach(
+        engines.map(({ title, figures }) => [
+          title,
+          times(nanoseconds(figures, name) / nanoseconds(figures, floor)),
+        ]),
+      )
+    goal(
+      '`nextIdSync`, beside a bare counter in a template',
+      '≤ 1.5 ×',
+      beside('nextIdSync', FLOOR),
+    )
+    goal(
+      '`await nextId`, beside the `await` of a resolved promise',
+      '≤ 3 ×',
+      beside('await nextId', AWAIT_FLOOR),
+    )
     const rows = engines[0]!.figures.map(({ name }) => {
       const floor = AWAITING.includes(name) ? AWAIT_FLOOR : FLOOR
-      return [name, ...engines.map(({ figures }) => times(nanoseconds(figures, name) / nanoseconds(figures, floor)))].concat(
-        engines.map(({ figures }) => figure(nanoseconds(figures, name))),
-      )
+      return [
+        name,
+        ...engines.map(({ figures }) =>
+          times(nanoseconds(figures, name) / nanoseconds(figures, floor)),
+        ),
+      ].concat(engines.map(({ figures }) => figure(nanoseconds(figures, name))))
     })
     print(table(['', ...engines.map(({ title }) => title), ...engines.map(() => 'ns each')], rows))
   },

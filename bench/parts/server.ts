@@ -1,9 +1,17 @@
-/** What a claim costs on the server, beside an empty route and beside one UPDATE per claim; whether memory and a growing ledger change it. */
+/**
+ * What a claim costs on the server, beside an empty route and beside one UPDATE per claim; whether
+ * memory and a growing ledger change it.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { type Cluster, createDatabase, runSql, startCluster } from '../../test/server/postgres-cluster.js'
+import {
+  type Cluster,
+  createDatabase,
+  runSql,
+  startCluster,
+} from '../../server/test/postgres-cluster.js'
 import { fillLedger } from '../fill-ledger.js'
 import type { Context, Part } from '../part.js'
 import { claimer, type Limit, type Load, load, startServer } from '../server.js'
@@ -67,9 +75,15 @@ async function speed({ isQuick, print, goal }: Context, places: Places): Promise
     const empty = await served('empty', connections, collections, { warmUp, limit })
     const bare = await bareUpdates(places.cluster, connections, collections, { warmUp, limit })
     for (const system of SYSTEMS) {
-      const ours = await served(await places.setup(system), connections, collections, { warmUp, limit })
+      const ours = await served(await places.setup(system), connections, collections, {
+        warmUp,
+        limit,
+      })
       ours.forEach((load, i) => {
-        const [ofEmpty, ofBare] = [load.perSecond / empty[i]!.perSecond, load.perSecond / bare[i]!.perSecond]
+        const [ofEmpty, ofBare] = [
+          load.perSecond / empty[i]!.perSecond,
+          load.perSecond / bare[i]!.perSecond,
+        ]
         if (system === 'PostgreSQL' && collections === 1 && connections[i] === BUSY) {
           const what = `a hot collection on PostgreSQL at ${BUSY} connections`
           goal(`claims of ${what}, beside bare UPDATEs`, '≥ 3 ×', times(ofBare))
@@ -91,11 +105,29 @@ async function speed({ isQuick, print, goal }: Context, places: Places): Promise
     }
   }
   print(
-    table(['', 'connections', 'of an empty route', 'of bare UPDATEs', 'claims/s', 'p50', 'p99', 'empty route/s', 'bare UPDATEs/s'], rows),
+    table(
+      [
+        '',
+        'connections',
+        'of an empty route',
+        'of bare UPDATEs',
+        'claims/s',
+        'p50',
+        'p99',
+        'empty route/s',
+        'bare UPDATEs/s',
+      ],
+      rows,
+    ),
   )
 }
 
-async function served(setup: Setup, connections: number[], collections: number, { warmUp, limit }: Limits): Promise<Load[]> {
+async function served(
+  setup: Setup,
+  connections: number[],
+  collections: number,
+  { warmUp, limit }: Limits,
+): Promise<Load[]> {
   const server = await startServer(setup)
   const loads: Load[] = []
   for (const each of connections) {
@@ -109,10 +141,25 @@ async function served(setup: Setup, connections: number[], collections: number, 
   return loads
 }
 
-/** One `UPDATE … RETURNING` per claim, prepared, in a transaction of its own, on as many connections: what a counter table does without a server. */
-async function bareUpdates({ url }: Cluster, connections: number[], collections: number, { warmUp, limit }: Limits): Promise<Load[]> {
-  await runSql(url, 'CREATE TABLE IF NOT EXISTS counters (tag TEXT PRIMARY KEY, max BIGINT NOT NULL)')
-  await runSql(url, `INSERT INTO counters SELECT 'orders' || i, 0 FROM generate_series(0, ${MANY - 1}) i ON CONFLICT DO NOTHING`)
+/**
+ * One `UPDATE … RETURNING` per claim, prepared, in a transaction of its own, on as many
+ * connections: what a counter table does without a server.
+ */
+async function bareUpdates(
+  { url }: Cluster,
+  connections: number[],
+  collections: number,
+  { warmUp, limit }: Limits,
+): Promise<Load[]> {
+  await runSql(
+    url,
+    'CREATE TABLE IF NOT EXISTS counters (tag TEXT PRIMARY KEY, max BIGINT NOT NULL)',
+  )
+  await runSql(
+    url,
+    `INSERT INTO counters SELECT 'orders' || i, 0 FROM generate_series(0, ${MANY - 1}) i ON ` +
+      'CONFLICT DO NOTHING',
+  )
   const loads: Load[] = []
   for (const each of connections) {
     const clients = Array.from({ length: each }, () => new pg.Client({ connectionString: url }))
@@ -135,7 +182,10 @@ async function bareUpdates({ url }: Cluster, connections: number[], collections:
 }
 
 /** The cost of a claim against the number of grants that the ledger holds already. */
-async function growth({ isQuick, isFull, print, goal, draw }: Context, places: Places): Promise<void> {
+async function growth(
+  { isQuick, isFull, print, goal, draw }: Context,
+  places: Places,
+): Promise<void> {
   const sizes = isQuick ? [1e3, 1e4] : [1e3, 1e4, 1e5, 1e6, ...(isFull ? [1e7] : [])]
   const series: { name: System; points: [number, number][] }[] = []
   for (const system of SYSTEMS) {
@@ -168,8 +218,15 @@ async function growth({ isQuick, isFull, print, goal, draw }: Context, places: P
       ]),
     ),
   )
-  const ratio = ({ name, points }: (typeof series)[number]): [string, string] => [name, times(points.at(-1)![1] / points[0]![1])]
-  goal(`a claim in a ledger of ${count(sizes.at(-1)!)} grants, beside one of ${count(sizes[0]!)}`, 'flat', inEach(series.map(ratio)))
+  const ratio = ({ name, points }: (typeof series)[number]): [string, string] => [
+    name,
+    times(points.at(-1)![1] / points[0]![1]),
+  ]
+  goal(
+    `a claim in a ledger of ${count(sizes.at(-1)!)} grants, beside one of ${count(sizes[0]!)}`,
+    'flat',
+    inEach(series.map(ratio)),
+  )
   draw('bench-ledger', {
     title: `A claim, ${BUSY} connections, one hot collection`,
     x: { label: 'grants in the ledger', isLogarithmic: true },
@@ -200,10 +257,18 @@ async function memory({ isQuick, print, goal }: Context, places: Places): Promis
     if (step > 0) await load(BUSY, claim, { count: claims / steps })
     const { heapUsed, rss } = await server.memory()
     resident.push(rss)
-    rows.push([count(claims / 50 + (claims / steps) * step), `${figure(heapUsed / 1e6)} MB`, `${figure(rss / 1e6)} MB`])
+    rows.push([
+      count(claims / 50 + (claims / steps) * step),
+      `${figure(heapUsed / 1e6)} MB`,
+      `${figure(rss / 1e6)} MB`,
+    ])
   }
   await close()
   await server.stop()
   print(table(['claims so far', 'heap', 'resident'], rows))
-  goal(`the server's memory after ${count(claims)} claims more`, 'flat', times(resident.at(-1)! / resident[0]!))
+  goal(
+    `the server's memory after ${count(claims)} claims more`,
+    'flat',
+    times(resident.at(-1)! / resident[0]!),
+  )
 }

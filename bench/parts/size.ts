@@ -10,7 +10,8 @@ export const size: Part = {
   title: 'Size: what a browser downloads',
   async run({ print }) {
     const dist = mkdtempSync(join(tmpdir(), 'hilo-bench-dist-'))
-    const run = (script: string) => spawnSync(process.execPath, ['--import', 'tsx', script, dist], { encoding: 'utf8' })
+    const run = (script: string) =>
+      spawnSync(process.execPath, ['--import', 'tsx', script, dist], { encoding: 'utf8' })
     try {
       const built = run('scripts/build.ts')
       if (built.status !== 0) throw new Error(`The package could not be built:\n${built.stderr}`)

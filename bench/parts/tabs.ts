@@ -1,4 +1,7 @@
-/** Many pages of one device that make ids at the same time: what they cost each other, the storage and the server. */
+/**
+ * Many pages of one device that make ids at the same time: what they cost each other, the storage
+ * and the server.
+ */
 import type { TestPage } from '../../test/browser/browser.js'
 import { type BenchBrowser, inEachEngine } from '../browsers.js'
 import type { Part } from '../part.js'
@@ -36,11 +39,13 @@ export const tabs: Part = {
           together.push(await issueTogether(browser, site, pages, each))
           alone.push(await issueTogether(browser, site, 1, pages * each))
         }
-        const of = (figures: Figures[], key: keyof Figures) => median(figures.map((figure) => figure[key]))
+        const of = (figures: Figures[], key: keyof Figures) =>
+          median(figures.map((figure) => figure[key]))
         const ratio = of(together, 'milliseconds') / of(alone, 'milliseconds')
         const thousands = (pages * each) / 1_000
         points.push([pages, ratio])
-        if (pages === most) transactions.push([browser.title, figure(of(together, 'transactions') / thousands)])
+        if (pages === most)
+          transactions.push([browser.title, figure(of(together, 'transactions') / thousands)])
         rows.push([
           browser.title,
           String(pages),
@@ -55,20 +60,43 @@ export const tabs: Part = {
     })
     await site.close()
     print(`${count(each)} ids per page, each awaited before the next, from an empty device.`)
-    print(table(['', 'pages', 'of one page making all', 'transactions per 1,000', 'claims per 1,000', 'together', 'one page'], rows))
+    print(
+      table(
+        [
+          '',
+          'pages',
+          'of one page making all',
+          'transactions per 1,000',
+          'claims per 1,000',
+          'together',
+          'one page',
+        ],
+        rows,
+      ),
+    )
     goal(
       `${most} pages that make ids at once, beside one page that makes them all`,
       '≤ 1.5 ×',
       inEach(series.map(({ name, points }) => [name, times(points.at(-1)![1])])),
     )
     goal('transactions per 1,000 ids of theirs', '≤ 2', inEach(transactions))
-    draw('bench-tabs', { title: 'Time for the same number of ids, beside one page', x: { label: 'pages' }, y: { label: 'ratio' }, series })
+    draw('bench-tabs', {
+      title: 'Time for the same number of ids, beside one page',
+      x: { label: 'pages' },
+      y: { label: 'ratio' },
+      series,
+    })
   },
 }
 
 let devices = 0
 
-async function issueTogether(browser: BenchBrowser, site: Site, pageCount: number, each: number): Promise<Figures> {
+async function issueTogether(
+  browser: BenchBrowser,
+  site: Site,
+  pageCount: number,
+  each: number,
+): Promise<Figures> {
   const pages: TestPage[] = []
   const name = `tabs${devices++}`
   for (let i = 0; i < pageCount; i++) {
@@ -79,9 +107,18 @@ async function issueTogether(browser: BenchBrowser, site: Site, pageCount: numbe
   }
   const [claims, at] = [site.claims(), Date.now() + LEAD_MS]
   const ends = await Promise.all(
-    pages.map((page) => page.evaluate((order) => window.workbench.issue(order), { collection: name, count: each, at })),
+    pages.map((page) =>
+      page.evaluate((order) => window.workbench.issue(order), {
+        collection: name,
+        count: each,
+        at,
+      }),
+    ),
   )
-  const transactions = await pages[0]!.evaluate((count) => window.workbench.transactions(count), pageCount)
+  const transactions = await pages[0]!.evaluate(
+    (count) => window.workbench.transactions(count),
+    pageCount,
+  )
   for (const page of pages) await page.close()
   return { milliseconds: Math.max(...ends) - at, transactions, claims: site.claims() - claims }
 }

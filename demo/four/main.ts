@@ -8,12 +8,15 @@ const LOOK_EVERY_MS = 1_000
 
 const scoreboard = new Scoreboard()
 const desks = [...document.querySelectorAll('iframe')]
-const press = (desk: HTMLIFrameElement, id: string) => desk.contentDocument?.querySelector<HTMLButtonElement>(id)?.click()
+const press = (desk: HTMLIFrameElement, id: string) =>
+  desk.contentDocument?.querySelector<HTMLButtonElement>(id)?.click()
 
 must('#storm-all').addEventListener('click', () => {
   for (const desk of desks) press(desk, '#storm')
 })
-must('#kill-one').addEventListener('click', () => press(desks[Math.floor(Math.random() * desks.length)]!, '#kill'))
+must('#kill-one').addEventListener('click', () =>
+  press(desks[Math.floor(Math.random() * desks.length)]!, '#kill'),
+)
 
 async function look(): Promise<void> {
   scoreboard.render(await ask<Counts>('/api/counts'))

@@ -1,4 +1,7 @@
-/** Bundles the desk's pages and its service worker from the sources, as an app that uses the package would be. */
+/**
+ * Bundles the desk's pages and its service worker from the sources, as an app that uses the package
+ * would be.
+ */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,10 +24,15 @@ export async function buildDesk(outDir: string): Promise<void> {
     build: {
       outDir,
       target: 'es2022',
-      // Every script has a name of its own: none is in the page, for a strict content security policy.
+      // Every script has a name of its own: none is in the page, for a strict content security
+      // policy.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
-      rolldownOptions: { input: ['index.html', 'demo/four/index.html', 'demo/minimal/index.html'].map((page) => join(ROOT, page)) },
+      rolldownOptions: {
+        input: ['index.html', 'demo/four/index.html', 'demo/minimal/index.html'].map((page) =>
+          join(ROOT, page),
+        ),
+      },
     },
     plugins: [
       VitePWA({

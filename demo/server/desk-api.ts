@@ -1,6 +1,7 @@
 /**
- * The order desk's own small HTTP API: batches of records in, what became of each out, and what changed since.
- * A record that was stored before, sent again after a lost answer, is recognised; another with its id is refused.
+ * The order desk's own small HTTP API: batches of records in, what became of each out, and what
+ * changed since. A record that was stored before, sent again after a lost answer, is recognised;
+ * another with its id is refused.
  */
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
@@ -16,7 +17,13 @@ const MAX_CHANGES = 500
 
 const id = z.string().regex(/^[^\s|]{1,128}$/, 'an id has 1 to 128 characters without spaces')
 const version = z.int().min(0).max(1_000_000)
-const made = { id, key: z.uuid(), createdAt: z.iso.datetime(), tab: z.string().min(1).max(16), base: version }
+const made = {
+  id,
+  key: z.uuid(),
+  createdAt: z.iso.datetime(),
+  tab: z.string().min(1).max(16),
+  base: version,
+}
 const schemas = {
   customers: z.strictObject({ ...made, name: z.string().trim().min(1).max(80) }),
   orders: z.strictObject({
@@ -51,36 +58,51 @@ export function deskApi(tables: Tables): Hono {
   for (const collection of COLLECTIONS) {
     api.post(
       `/${collection}`,
-      bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => c.json({ error: 'The batch is too large.' }, 413) }),
+      bodyLimit({
+        maxSize: MAX_BODY_BYTES,
+        onError: (c) => c.json({ error: 'The batch is too large.' }, 413),
+      }),
       async (c) => {
         const body = batch.safeParse(await c.req.json().catch(() => undefined))
-        if (!body.success) return c.json({ error: `Send a JSON array of 1 to ${MAX_BATCH} ${collection}.` }, 400)
+        if (!body.success)
+          return c.json({ error: `Send a JSON array of 1 to ${MAX_BATCH} ${collection}.` }, 400)
         return c.json({ results: await storeValid(tables, collection, body.data) })
       },
     )
   }
   api.get('/changes', async (c) => {
     const query = changesQuery.safeParse(c.req.query())
-    if (!query.success) return c.json({ error: `since is a whole number, limit one from 1 to ${MAX_CHANGES}.` }, 400)
+    if (!query.success)
+      return c.json({ error: `since is a whole number, limit one from 1 to ${MAX_CHANGES}.` }, 400)
     return c.json(await tables.changes(query.data.since, query.data.limit))
   })
   api.get('/counts', async (c) => c.json(await tables.counts()))
   api.notFound((c) => c.json({ error: 'There is nothing here.' }, 404))
   api.onError((error, c) => {
-    if (error instanceof HTTPException) return c.json({ error: 'Only this site’s own pages may write here.' }, error.status)
+    if (error instanceof HTTPException)
+      return c.json({ error: 'Only this site’s own pages may write here.' }, error.status)
     console.error(error)
     return c.json({ error: 'The server failed; send the same batch again.' }, 500)
   })
   return api
 }
 
-async function storeValid(tables: Tables, collection: Collection, items: unknown[]): Promise<Result[]> {
+async function storeValid(
+  tables: Tables,
+  collection: Collection,
+  items: unknown[],
+): Promise<Result[]> {
   const valid: StoredRecord[] = []
   const invalid: Result[] = []
   for (const item of items) {
     const parsed = schemas[collection].safeParse(item)
     if (parsed.success) valid.push(parsed.data as StoredRecord)
-    else invalid.push({ key: String((item as { key?: unknown } | null)?.key), status: 422, reason: z.prettifyError(parsed.error) })
+    else
+      invalid.push({
+        key: String((item as { key?: unknown } | null)?.key),
+        status: 422,
+        reason: z.prettifyError(parsed.error),
+      })
   }
   return [...(valid.length > 0 ? await tables.store(collection, valid) : []), ...invalid]
 }

@@ -1,6 +1,7 @@
 /**
- * One Node process with everything in it: the desk's pages, the HiLo server, and the desk's orders API, all on one origin and in one database.
- * It can play dead for a while, so that the pages show what they do then.
+ * One Node process with everything in it: the desk's pages, the HiLo server, and the desk's orders
+ * API, all on one origin and in one database. It can play dead for a while, so that the pages show
+ * what they do then.
  */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +10,7 @@ import { serveStatic } from '@hono/node-server/serve-static'
 import { Hono } from 'hono'
 import { csrf } from 'hono/csrf'
 import { secureHeaders } from 'hono/secure-headers'
-import { createHiloHandler, openLedger } from '../../src/server/index.js'
+import { createHiloHandler, openLedger } from '../../server/src/index.js'
 import { deskApi } from './desk-api.js'
 import { openSql } from './sql.js'
 import { openTables } from './tables.js'
@@ -33,7 +34,12 @@ export interface Desk {
 const OUTAGE_PATH = '/outage'
 const LONGEST_OUTAGE_MS = 60_000
 
-export async function startDesk({ pages, database, host = '127.0.0.1', port = 0 }: DeskOptions): Promise<Desk> {
+export async function startDesk({
+  pages,
+  database,
+  host = '127.0.0.1',
+  port = 0,
+}: DeskOptions): Promise<Desk> {
   const ledger = await openLedger('data' in database ? { dataDir: database.data } : database)
   const sql = openSql(database)
   const close = async () => {
@@ -97,7 +103,11 @@ class Outage {
 
 const pageHeaders = () =>
   secureHeaders({
-    contentSecurityPolicy: { defaultSrc: ["'self'"], styleSrc: ["'self'", "'unsafe-inline'"], frameAncestors: ["'self'"] },
+    contentSecurityPolicy: {
+      defaultSrc: ["'self'"],
+      styleSrc: ["'self'", "'unsafe-inline'"],
+      frameAncestors: ["'self'"],
+    },
     crossOriginResourcePolicy: 'same-origin',
     xFrameOptions: 'SAMEORIGIN',
     strictTransportSecurity: false,

@@ -1,4 +1,7 @@
-/** `npm start`: the order desk on one address. The flags are also PORT, HOST, HILO_DATA and DATABASE_URL in the environment. */
+/**
+ * `npm start`: the order desk on one address. The flags are also PORT, HOST, HILO_DATA and
+ * DATABASE_URL in the environment.
+ */
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
 import { buildDesk } from './build.js'
@@ -8,10 +11,27 @@ const PAGES = fileURLToPath(new URL('../dist', import.meta.url))
 
 const { port, host, data, databaseUrl } = new Command('npm start --')
   .description('The order desk: pages, HiLo server and orders API in one process.')
-  .option('--port <number>', 'port to listen on, 0 for any free one', readPort, readPort(process.env.PORT ?? '5173'))
-  .option('--host <address>', 'address to listen on; 0.0.0.0 for every network', process.env.HOST ?? '127.0.0.1')
-  .option('--data <folder>', 'folder of the SQLite database', process.env.HILO_DATA ?? './hilo-data')
-  .option('--database-url <url>', 'a PostgreSQL to use instead: postgres://user:password@host/database', process.env.DATABASE_URL)
+  .option(
+    '--port <number>',
+    'port to listen on, 0 for any free one',
+    readPort,
+    readPort(process.env.PORT ?? '5173'),
+  )
+  .option(
+    '--host <address>',
+    'address to listen on; 0.0.0.0 for every network',
+    process.env.HOST ?? '127.0.0.1',
+  )
+  .option(
+    '--data <folder>',
+    'folder of the SQLite database',
+    process.env.HILO_DATA ?? './hilo-data',
+  )
+  .option(
+    '--database-url <url>',
+    'a PostgreSQL to use instead: postgres://user:password@host/database',
+    process.env.DATABASE_URL,
+  )
   .parse()
   .opts<{ port: number; host: string; data: string; databaseUrl?: string }>()
 
@@ -19,8 +39,11 @@ try {
   await buildDesk(PAGES)
   const database = databaseUrl ? { databaseUrl } : { data }
   const desk = await startDesk({ pages: PAGES, database, port, host })
-  console.log(`Order desk: ${desk.url}  (data in ${databaseUrl ? 'PostgreSQL' : data}; Ctrl+C stops it)`)
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => desk.close().then(() => process.exit(0)))
+  console.log(
+    `Order desk: ${desk.url}  (data in ${databaseUrl ? 'PostgreSQL' : data}; Ctrl+C stops it)`,
+  )
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => desk.close().then(() => process.exit(0)))
 } catch (error) {
   const { code, message } = error as NodeJS.ErrnoException
   const taken = `Port ${port} on ${host} is taken. Stop what runs there, or choose another: npm start -- --port 0`

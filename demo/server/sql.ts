@@ -1,6 +1,7 @@
 /**
- * SQL for the desk's tables, on the embedded SQLite file or on PostgreSQL, with `?` for parameters in both.
- * A transaction is alone on SQLite, and its commit is on disk before it resolves on either.
+ * SQL for the desk's tables, on the embedded SQLite file or on PostgreSQL, with `?` for parameters
+ * in both. A transaction is alone on SQLite, and its commit is on disk before it resolves on
+ * either.
  */
 import { join } from 'node:path'
 import Database from 'libsql'
@@ -22,7 +23,10 @@ export const openSql = (where: { databaseUrl: string } | { data: string }): Sql 
 
 function openSqlite(file: string): Sql {
   const db = new Database(file)
-  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA foreign_keys = ON`)
+  db.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = ' +
+      `${BUSY_TIMEOUT_MS}; PRAGMA foreign_keys = ON`,
+  )
   const query: Query = async <Row>(text: string, ...parameters: unknown[]) => {
     const statement = db.prepare(text)
     if (statement.reader) return statement.all(...parameters) as Row[]
@@ -57,8 +61,13 @@ function openSqlite(file: string): Sql {
 }
 
 function openPostgres(databaseUrl: string): Sql {
-  const pool = new pg.Pool({ connectionString: databaseUrl, application_name: 'order-desk', connectionTimeoutMillis: 5_000 })
-  // A connection that breaks while idle has left the pool already; of one in a transaction, the next query tells.
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    application_name: 'order-desk',
+    connectionTimeoutMillis: 5_000,
+  })
+  // A connection that breaks while idle has left the pool already; of one in a transaction, the
+  // next query tells.
   const ignore = () => {}
   pool.on('error', ignore)
   pool.on('connect', (client) => client.on('error', ignore))

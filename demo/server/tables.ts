@@ -1,8 +1,17 @@
 /**
- * The order desk's tables, beside the HiLo ledger in the same database. The primary key is what refuses a duplicate id:
- * nothing here compares ids. Every commit is on disk before it is answered.
+ * The order desk's tables, beside the HiLo ledger in the same database. The primary key is what
+ * refuses a duplicate id: nothing here compares ids. Every commit is on disk before it is answered.
  */
-import { type Changes, COLLECTIONS, type Collection, type Counts, type Order, type Result, type Sent, totalOf } from '../records.js'
+import {
+  type Changes,
+  COLLECTIONS,
+  type Collection,
+  type Counts,
+  type Order,
+  type Result,
+  type Sent,
+  totalOf,
+} from '../records.js'
 import type { Query, Sql } from './sql.js'
 
 const SCHEMA = [
@@ -15,14 +24,18 @@ const SCHEMA = [
     lines TEXT NOT NULL, total_cents BIGINT NOT NULL, version INTEGER NOT NULL, edit TEXT NOT NULL,
     key TEXT NOT NULL, created_at TEXT NOT NULL, tab TEXT NOT NULL, change BIGINT NOT NULL UNIQUE
   )`,
-  'CREATE TABLE IF NOT EXISTS refused (key TEXT PRIMARY KEY, collection TEXT NOT NULL, id TEXT NOT NULL, tab TEXT NOT NULL)',
+  'CREATE TABLE IF NOT EXISTS refused (key TEXT PRIMARY KEY, collection TEXT NOT NULL, id ' +
+    'TEXT NOT NULL, tab TEXT NOT NULL)',
   // Counts every change; its row lock puts the changes of several writers in one order.
-  'CREATE TABLE IF NOT EXISTS changes (single INTEGER PRIMARY KEY CHECK (single = 1), last BIGINT NOT NULL)',
+  'CREATE TABLE IF NOT EXISTS changes (single INTEGER PRIMARY KEY CHECK (single = 1), last ' +
+    'BIGINT NOT NULL)',
   'INSERT INTO changes (single, last) VALUES (1, 0) ON CONFLICT (single) DO NOTHING',
 ]
 
 export interface Tables {
-  /** Stores each record that can be stored, in one transaction, and says of each what became of it. */
+  /**
+   * Stores each record that can be stored, in one transaction, and says of each what became of it.
+   */
   store(collection: Collection, records: readonly StoredRecord[]): Promise<Result[]>
   /** What changed since the change with that number, at most `limit` of each table. */
   changes(since: number, limit: number): Promise<Changes>
@@ -30,7 +43,9 @@ export interface Tables {
 }
 
 /** What both collections' records have, and what only one has. */
-export type StoredRecord = Sent<Omit<Order, 'customer' | 'lines' | 'version' | 'edit'> & Partial<Order> & { name?: string }>
+export type StoredRecord = Sent<
+  Omit<Order, 'customer' | 'lines' | 'version' | 'edit'> & Partial<Order> & { name?: string }
+>
 
 export async function openTables(sql: Sql): Promise<Tables> {
   await sql.transaction(async (query) => {
@@ -63,7 +78,9 @@ interface ChangeCounter {
 
 /** Takes the lock that all writers need, first. */
 async function changeCounter(query: Query): Promise<ChangeCounter> {
-  const [row] = await query<{ last: number | string }>('UPDATE changes SET last = last RETURNING last')
+  const [row] = await query<{ last: number | string }>(
+    'UPDATE changes SET last = last RETURNING last',
+  )
   let last = Number(row!.last)
   const next = () => ++last
   return Object.assign(next, {
@@ -73,7 +90,11 @@ async function changeCounter(query: Query): Promise<ChangeCounter> {
   })
 }
 
-async function storeCustomer(query: Query, record: StoredRecord, nextChange: ChangeCounter): Promise<Result> {
+async function storeCustomer(
+  query: Query,
+  record: StoredRecord,
+  nextChange: ChangeCounter,
+): Promise<Result> {
   const { id, name = '', key, createdAt, tab } = record
   const inserted = await query(
     `INSERT INTO customers (id, number, name, key, created_at, tab, change) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -85,7 +106,11 @@ async function storeCustomer(query: Query, record: StoredRecord, nextChange: Cha
   return stored!.key === key && stored!.name === name ? { key, status: 200 } : taken(key, stored!)
 }
 
-async function storeOrder(query: Query, order: Sent<Order>, nextChange: ChangeCounter): Promise<Result> {
+async function storeOrder(
+  query: Query,
+  order: Sent<Order>,
+  nextChange: ChangeCounter,
+): Promise<Result> {
   const { id, customer, follows = null, lines, version, edit, key, createdAt, tab, base } = order
   const missing = await missingReference(query, order)
   if (missing) return { key, status: 424, reason: `There is no ${missing} yet.` }
@@ -105,13 +130,25 @@ async function storeOrder(query: Query, order: Sent<Order>, nextChange: ChangeCo
     ...[...content, nextChange(), id, base, version],
   )
   if (updated.length > 0) return { key, status: 201 }
-  return { key, status: 412, reason: `Somebody else edited ${id} first.`, current: toOrder(stored!) }
+  return {
+    key,
+    status: 412,
+    reason: `Somebody else edited ${id} first.`,
+    current: toOrder(stored!),
+  }
 }
 
 /** The id of a record that the order needs and the table does not have. */
-async function missingReference(query: Query, { customer, follows }: Order): Promise<string | undefined> {
+async function missingReference(
+  query: Query,
+  { customer, follows }: Order,
+): Promise<string | undefined> {
   if ((await query('SELECT 1 FROM customers WHERE id = ?', customer)).length === 0) return customer
-  if (follows !== undefined && (await query('SELECT 1 FROM orders WHERE id = ?', follows)).length === 0) return follows
+  if (
+    follows !== undefined &&
+    (await query('SELECT 1 FROM orders WHERE id = ?', follows)).length === 0
+  )
+    return follows
   return undefined
 }
 
@@ -121,18 +158,36 @@ const taken = (key: string, { id, tab }: Row): Result => ({
   reason: `The table has another record with the id ${id}, made by tab ${tab}.`,
 })
 
-async function noteRefusal(query: Query, collection: Collection, { key, id, tab }: StoredRecord): Promise<void> {
-  await query('INSERT INTO refused (key, collection, id, tab) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO NOTHING', key, collection, id, tab)
+async function noteRefusal(
+  query: Query,
+  collection: Collection,
+  { key, id, tab }: StoredRecord,
+): Promise<void> {
+  await query(
+    'INSERT INTO refused (key, collection, id, tab) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO ' +
+      'NOTHING',
+    key,
+    collection,
+    id,
+    tab,
+  )
 }
 
 async function readChanges(query: Query, since: number, limit: number): Promise<Changes> {
   // Everything up to there is committed: the counter is locked until its writer's changes are.
   const [counter] = await query<{ last: number | string }>('SELECT last FROM changes')
   const read = (collection: Collection) =>
-    query<Row>(`SELECT * FROM ${collection} WHERE change > ? AND change <= ? ORDER BY change LIMIT ?`, since, Number(counter!.last), limit)
+    query<Row>(
+      `SELECT * FROM ${collection} WHERE change > ? AND change <= ? ORDER BY change LIMIT ?`,
+      since,
+      Number(counter!.last),
+      limit,
+    )
   const [customers, orders] = [await read('customers'), await read('orders')]
   // A list that was cut short holds the other one back: an order never comes before its customer.
-  const cuts = [customers, orders].filter((rows) => rows.length === limit).map((rows) => Number(rows.at(-1)!.change))
+  const cuts = [customers, orders]
+    .filter((rows) => rows.length === limit)
+    .map((rows) => Number(rows.at(-1)!.change))
   const end = Math.min(Number(counter!.last), ...cuts)
   const upToEnd = (row: Row) => Number(row.change) <= end
   return {
@@ -152,12 +207,19 @@ async function readCounts(query: Query): Promise<Counts> {
        (SELECT count(*) FROM refused WHERE collection = ?) AS refused FROM ${collection}`,
       collection,
     )
-    counts[collection] = { stored: Number(row!.stored), refused: Number(row!.refused), highest: Number(row!.highest) }
+    counts[collection] = {
+      stored: Number(row!.stored),
+      refused: Number(row!.refused),
+      highest: Number(row!.highest),
+    }
   }
   return counts
 }
 
-type Row = Record<'id' | 'key' | 'created_at' | 'tab' | 'name' | 'customer' | 'lines' | 'edit', string> & {
+type Row = Record<
+  'id' | 'key' | 'created_at' | 'tab' | 'name' | 'customer' | 'lines' | 'edit',
+  string
+> & {
   follows: string | null
   version: number
   /** PostgreSQL sends numbers of 64 bits as text. */

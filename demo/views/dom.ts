@@ -1,7 +1,10 @@
 /** Small helpers for writing DOM by hand. */
 
 /** An element that the page has. */
-export function must<E extends Element = HTMLElement>(selector: string, within: ParentNode = document): E {
+export function must<E extends Element = HTMLElement>(
+  selector: string,
+  within: ParentNode = document,
+): E {
   const found = within.querySelector<E>(selector)
   if (!found) throw new Error(`The page has no ${selector}`)
   return found
@@ -34,7 +37,13 @@ export function icon(name: string): SVGSVGElement {
 /** An id with its number brought forward: `orders/` 33 `-A`. Its text stays the id. */
 export function idText(id: string): HTMLElement {
   const [, before = '', number = id, after = ''] = /^(.*\D)(\d+)(\D*)$/.exec(id) ?? []
-  return el('code', { class: 'id' }, el('span', {}, before), el('b', {}, number), el('span', {}, after))
+  return el(
+    'code',
+    { class: 'id' },
+    el('span', {}, before),
+    el('b', {}, number),
+    el('span', {}, after),
+  )
 }
 
 /** Writes text only when it differs, so that live regions speak only of changes. */
@@ -42,6 +51,8 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text
 }
 
-export const plural = (count: number, one: string, many = `${one}s`): string => `${count.toLocaleString('en')} ${count === 1 ? one : many}`
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 
-export const money = (cents: number): string => (cents / 100).toLocaleString('en', { style: 'currency', currency: 'EUR' })
+export const money = (cents: number): string =>
+  (cents / 100).toLocaleString('en', { style: 'currency', currency: 'EUR' })

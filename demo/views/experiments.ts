@@ -1,4 +1,7 @@
-/** The buttons that try to break the promise: many orders at once, more tabs, a killed tab, a lost server, a forged duplicate. */
+/**
+ * The buttons that try to break the promise: many orders at once, more tabs, a killed tab, a lost
+ * server, a forged duplicate.
+ */
 import { ask } from '../ask.js'
 import { pullThePlug } from '../plug.js'
 import { must, setText } from './dom.js'
@@ -19,7 +22,10 @@ export class Experiments {
     storming.disabled = false
     storming.addEventListener('click', storm)
     must('#kill').addEventListener('click', pullThePlug)
-    this.#forge.addEventListener('click', () => this.#forge.getAttribute('aria-disabled') !== 'true' && forge())
+    this.#forge.addEventListener(
+      'click',
+      () => this.#forge.getAttribute('aria-disabled') !== 'true' && forge(),
+    )
     this.#outage.addEventListener('click', async () => {
       const isOn = this.#outage.getAttribute('aria-pressed') === 'true'
       if (await turn(isOn ? 'DELETE' : 'POST')) this.#showOutage(!isOn)

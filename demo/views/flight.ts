@@ -1,4 +1,7 @@
-/** Shows where a new order's number came from: it travels from the ids on this device to the order. Nothing waits for it. */
+/**
+ * Shows where a new order's number came from: it travels from the ids on this device to the order.
+ * Nothing waits for it.
+ */
 import { must } from './dom.js'
 
 const MS = 450
@@ -18,5 +21,7 @@ export function flyNumber(to: Element): void {
     { opacity: 1, offset: 0.2 },
     { translate: `${target.left}px ${target.top}px`, opacity: 1 },
   ]
-  chip.animate(path, { duration: MS, easing: 'cubic-bezier(0.3, 0, 0.2, 1)' }).finished.finally(() => chip.remove())
+  chip
+    .animate(path, { duration: MS, easing: 'cubic-bezier(0.3, 0, 0.2, 1)' })
+    .finished.finally(() => chip.remove())
 }

@@ -1,4 +1,7 @@
-/** What this device holds, per collection: ids left offline against the reserve, the state, gaps, and the last error with its remedy. */
+/**
+ * What this device holds, per collection: ids left offline against the reserve, the state, gaps,
+ * and the last error with its remedy.
+ */
 import type { CollectionStatus, Hilo } from '../../src/index.js'
 import { HiloError } from '../../src/index.js'
 import type { Connection } from '../connection.js'
@@ -16,8 +19,11 @@ const STATES: Record<CollectionStatus['state'], string> = {
 
 const STORAGE = {
   persistent: 'Kept for good: the browser does not evict this site’s storage.',
-  'best-effort': 'Kept across reloads and tabs. The browser may evict it when space is short; ids then become gaps, never duplicates.',
-  memory: 'In memory only: this browser gives the page no storage. Ids left are lost with the page.',
+  'best-effort':
+    'Kept across reloads and tabs. The browser may evict it when space is short; ids then ' +
+    'become gaps, never duplicates.',
+  memory:
+    'In memory only: this browser gives the page no storage. Ids left are lost with the page.',
 }
 
 export class IdMeters {
@@ -32,7 +38,12 @@ export class IdMeters {
     this.#connection = connection
     const root = must('#meters')
     root.replaceChildren()
-    this.#meters = new Map(collections.map((collection) => [collection, drawMeter(root, collection, () => this.#keepMore(collection))]))
+    this.#meters = new Map(
+      collections.map((collection) => [
+        collection,
+        drawMeter(root, collection, () => this.#keepMore(collection)),
+      ]),
+    )
   }
 
   render(): void {
@@ -40,7 +51,10 @@ export class IdMeters {
     for (const [collection, meter] of this.#meters) {
       const status = collections[collection]
       if (status) meter.show(status)
-      meter.button.setAttribute('aria-disabled', String(this.#isAsking.has(collection) || !this.#connection.isOnline))
+      meter.button.setAttribute(
+        'aria-disabled',
+        String(this.#isAsking.has(collection) || !this.#connection.isOnline),
+      )
     }
     setText(this.#storage, STORAGE[storage])
   }
@@ -49,7 +63,10 @@ export class IdMeters {
   forked(collection: string): void {
     this.#meters
       .get(collection as Collection)
-      ?.problem('This browser’s storage is a copy of another’s, so its ids were dropped here and new ones are taken.')
+      ?.problem(
+        'This browser’s storage is a copy of another’s, so its ids were dropped here and new ' +
+          'ones are taken.',
+      )
   }
 
   async #keepMore(collection: Collection): Promise<void> {
@@ -101,7 +118,10 @@ function drawMeter(root: Element, collection: Collection, keepMore: () => void):
       problem,
     ),
   )
-  button.addEventListener('click', () => button.getAttribute('aria-disabled') !== 'true' && keepMore())
+  button.addEventListener(
+    'click',
+    () => button.getAttribute('aria-disabled') !== 'true' && keepMore(),
+  )
   return {
     button,
     problem(message) {
@@ -114,7 +134,10 @@ function drawMeter(root: Element, collection: Collection, keepMore: () => void):
       setText(state, STATES[current])
       setText(count, available.toLocaleString('en'))
       setText(unit, available === 1 ? 'id left offline' : 'ids left offline')
-      setText(facts, `Reserve ${reserve.toLocaleString('en')} · ${leased} in this tab · ${plural(gaps, 'gap')}`)
+      setText(
+        facts,
+        `Reserve ${reserve.toLocaleString('en')} · ${leased} in this tab · ${plural(gaps, 'gap')}`,
+      )
       failed = lastError?.message ?? ''
       setText(problem, asked || failed)
       bar.setAttribute('aria-valuemax', String(Math.max(full, available)))

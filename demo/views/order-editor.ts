@@ -5,7 +5,9 @@ import { el, idText, money, must } from './dom.js'
 
 export interface EditorActions {
   save(key: string, lines: Line[]): Promise<void>
-  /** Saved or not. The button that opened the dialog may be gone, its row having been drawn anew. */
+  /**
+   * Saved or not. The button that opened the dialog may be gone, its row having been drawn anew.
+   */
   closed(key: string): void
 }
 
@@ -46,13 +48,30 @@ export class OrderEditor {
 
   #addLine({ item, quantity, cents }: Line): HTMLElement {
     // What an order has and the catalogue has not keeps its price.
-    const products = CATALOGUE.some((product) => product.item === item) ? CATALOGUE : [{ item, cents }, ...CATALOGUE]
-    const options = products.map((product) => el('option', { value: product.item }, `${product.item} · ${money(product.cents)}`))
+    const products = CATALOGUE.some((product) => product.item === item)
+      ? CATALOGUE
+      : [{ item, cents }, ...CATALOGUE]
+    const options = products.map((product) =>
+      el('option', { value: product.item }, `${product.item} · ${money(product.cents)}`),
+    )
     const select = el('select', { 'aria-label': 'Item' }, ...options)
     select.value = item
-    const number = el('input', { type: 'number', min: '1', max: '999', step: '1', required: '', 'aria-label': 'Quantity' })
+    const number = el('input', {
+      type: 'number',
+      min: '1',
+      max: '999',
+      step: '1',
+      required: '',
+      'aria-label': 'Quantity',
+    })
     number.value = String(quantity)
-    const line = el('li', { class: 'line' }, select, number, el('button', { type: 'button', class: 'quiet' }, 'Remove'))
+    const line = el(
+      'li',
+      { class: 'line' },
+      select,
+      number,
+      el('button', { type: 'button', class: 'quiet' }, 'Remove'),
+    )
     this.#lines.append(line)
     return line
   }

@@ -1,4 +1,7 @@
-/** The form for a new order. Nothing typed is lost: it is cleared only when the order exists, and a reload brings a draft back. */
+/**
+ * The form for a new order. Nothing typed is lost: it is cleared only when the order exists, and a
+ * reload brings a draft back.
+ */
 import type { Hilo } from '../../src/index.js'
 import { CATALOGUE, SAMPLE_CUSTOMERS } from '../catalogue.js'
 import type { Connection } from '../connection.js'
@@ -31,7 +34,11 @@ export class OrderForm {
     this.#hilo = hilo
     this.#connection = connection
     this.#made = made
-    this.#item.replaceChildren(...CATALOGUE.map(({ item, cents }) => el('option', { value: item }, `${item} · ${money(cents)}`)))
+    this.#item.replaceChildren(
+      ...CATALOGUE.map(({ item, cents }) =>
+        el('option', { value: item }, `${item} · ${money(cents)}`),
+      ),
+    )
     this.#restore()
     this.#form.addEventListener('input', () => this.#saveDraft())
     this.#form.addEventListener('submit', (event) => {
@@ -46,7 +53,8 @@ export class OrderForm {
 
   /** Takes the message away that ids are lacking once there are enough. */
   recheck(): void {
-    if (!this.#lacked || this.#hilo.status(this.#lacked.collection).available < this.#lacked.wanted) return
+    if (!this.#lacked || this.#hilo.status(this.#lacked.collection).available < this.#lacked.wanted)
+      return
     this.#lacked = undefined
     this.#problem.hidden = true
     setText(this.#announce, 'There are ids again. Create the order now.')
@@ -55,14 +63,19 @@ export class OrderForm {
   suggest(names: Iterable<string>): void {
     const all = [...new Set([...names, ...SAMPLE_CUSTOMERS])].sort()
     const list = must('#customers')
-    if (list.children.length !== all.length) list.replaceChildren(...all.map((value) => el('option', { value })))
+    if (list.children.length !== all.length)
+      list.replaceChildren(...all.map((value) => el('option', { value })))
   }
 
   async #one(): Promise<string> {
     const customer = this.#customer.value.trim()
     const product = CATALOGUE.find(({ item }) => item === this.#item.value)!
     const quantity = this.#quantity.valueAsNumber
-    const id = await this.#desk.order({ customer, line: { ...product, quantity }, follows: this.#follows })
+    const id = await this.#desk.order({
+      customer,
+      line: { ...product, quantity },
+      follows: this.#follows,
+    })
     // Unless something else was typed meanwhile.
     if (this.#customer.value.trim() === customer) {
       this.#customer.value = ''
@@ -115,8 +128,14 @@ export class OrderForm {
   #explain(error: unknown): void {
     this.#lacked = error instanceof NoIds ? error : undefined
     const canSwitch = this.#lacked !== undefined && !this.#connection.isSwitchedOn
-    setText(must('#problem-title'), this.#lacked ? lack(this.#lacked, this.#hilo) : 'The order was not created')
-    setText(must('#problem-text'), this.#lacked ? remedy(canSwitch) : String((error as Error).message ?? error))
+    setText(
+      must('#problem-title'),
+      this.#lacked ? lack(this.#lacked, this.#hilo) : 'The order was not created',
+    )
+    setText(
+      must('#problem-text'),
+      this.#lacked ? remedy(canSwitch) : String((error as Error).message ?? error),
+    )
     must('#problem-online').hidden = !canSwitch
     this.#problem.hidden = false
   }
@@ -128,7 +147,12 @@ export class OrderForm {
   }
 
   #saveDraft(): void {
-    const draft = { customer: this.#customer.value, item: this.#item.value, quantity: this.#quantity.value, follows: this.#follows }
+    const draft = {
+      customer: this.#customer.value,
+      item: this.#item.value,
+      quantity: this.#quantity.value,
+      follows: this.#follows,
+    }
     sessionStorage.setItem(DRAFT_KEY, JSON.stringify(draft))
   }
 
@@ -148,10 +172,13 @@ function lack({ collection, wanted }: NoIds, hilo: Hilo): string {
   const { available } = hilo.status(collection)
   return available === 0
     ? `No ids for ${collection} are left on this device`
-    : `Only ${plural(available, 'id')} for ${collection} ${available === 1 ? 'is' : 'are'} left on this device, ${wanted} are needed`
+    : `Only ${plural(available, 'id')} for ${collection} ${available === 1 ? 'is' : 'are'} ` +
+        `left on this device, ${wanted} are needed`
 }
 
 function remedy(canSwitch: boolean): string {
-  const how = canSwitch ? 'Go online to get more' : 'More come by themselves as soon as the server answers'
+  const how = canSwitch
+    ? 'Go online to get more'
+    : 'More come by themselves as soon as the server answers'
   return `What you typed stays in the form. ${how}, then create the order again.`
 }

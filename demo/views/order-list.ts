@@ -1,4 +1,7 @@
-/** The list of orders, newest first. Rows stay where they are and only change their state; new ones come in at the top. */
+/**
+ * The list of orders, newest first. Rows stay where they are and only change their state; new ones
+ * come in at the top.
+ */
 import { type Line, type Order, totalOf } from '../records.js'
 import type { Kept, Snapshot, State } from '../store.js'
 import { el, icon, idText, money, must, plural, setText } from './dom.js'
@@ -61,9 +64,12 @@ export class OrderList {
       this.#rows.delete(key)
     }
     rows.forEach((row, i) => {
-      if (this.#list.children[i] !== row) this.#list.insertBefore(row, this.#list.children[i] ?? null)
+      if (this.#list.children[i] !== row)
+        this.#list.insertBefore(row, this.#list.children[i] ?? null)
     })
-    const fresh = rows.filter((row) => row.classList.contains('is-new') && !row.dataset.hasArrived).slice(0, FLIGHTS)
+    const fresh = rows
+      .filter((row) => row.classList.contains('is-new') && !row.dataset.hasArrived)
+      .slice(0, FLIGHTS)
     for (const row of rows) row.dataset.hasArrived = 'true'
     for (const row of fresh) flyNumber(must('.id', row))
     this.#list.setAttribute('aria-busy', 'false')
@@ -71,15 +77,23 @@ export class OrderList {
     this.#empty.hidden = total > 0
     this.#more.hidden = total <= orders.length
     setText(this.#more, `Show ${plural(Math.min(total - orders.length, 100), 'older order')}`)
-    const parts = [plural(total, 'order'), waiting > 0 && `${waiting} waiting`, stuck > 0 && `${stuck} to look at`]
+    const parts = [
+      plural(total, 'order'),
+      waiting > 0 && `${waiting} waiting`,
+      stuck > 0 && `${stuck} to look at`,
+    ]
     setText(this.#summary, total === 0 ? '' : parts.filter(Boolean).join(' · '))
     this.#isFirst = false
   }
 
-  /** Puts the focus on a button of this order, or on another one of its row when there is none of that name any more. */
+  /**
+   * Puts the focus on a button of this order, or on another one of its row when there is none of
+   * that name any more.
+   */
   focus(key: string, name: string): void {
     const row = this.#rows.get(key)?.row
-    const button = row?.querySelector<HTMLButtonElement>(`[name="${name}"]`) ?? row?.querySelector('button')
+    const button =
+      row?.querySelector<HTMLButtonElement>(`[name="${name}"]`) ?? row?.querySelector('button')
     button?.focus()
   }
 
@@ -91,7 +105,9 @@ export class OrderList {
     if (known) row.dataset.hasArrived = 'true'
     else if (!this.#isFirst) row.classList.add('is-new')
     // Whoever was on one of its buttons stays there.
-    const focused = known?.row.contains(document.activeElement) ? (document.activeElement as HTMLButtonElement).name : ''
+    const focused = known?.row.contains(document.activeElement)
+      ? (document.activeElement as HTMLButtonElement).name
+      : ''
     known?.row.replaceWith(row)
     this.#rows.set(order.key, { row, stamp })
     if (focused) this.focus(order.key, focused)
@@ -107,7 +123,12 @@ function draw(order: Kept<Order>, customer: string): HTMLLIElement {
     'li',
     { class: 'order', 'data-state': state, 'data-id': id },
     idText(id),
-    el('span', { class: 'order-customer' }, el('span', {}, customer), el('code', { class: 'ref' }, customerId)),
+    el(
+      'span',
+      { class: 'order-customer' },
+      el('span', {}, customer),
+      el('code', { class: 'ref' }, customerId),
+    ),
     el(
       'span',
       { class: 'order-lines' },
@@ -116,26 +137,53 @@ function draw(order: Kept<Order>, customer: string): HTMLLIElement {
     ),
     el('span', { class: 'order-total' }, money(totalOf(lines))),
     el('span', { class: 'state' }, icon(symbol), label),
-    el('span', { class: 'order-made' }, el('time', { datetime: createdAt }, time.format(new Date(createdAt))), made),
-    problem(order) ?? el('span', { class: 'order-actions' }, action(order, 'edit', 'Edit'), action(order, 'repeat', 'Order again')),
+    el(
+      'span',
+      { class: 'order-made' },
+      el('time', { datetime: createdAt }, time.format(new Date(createdAt))),
+      made,
+    ),
+    problem(order) ??
+      el(
+        'span',
+        { class: 'order-actions' },
+        action(order, 'edit', 'Edit'),
+        action(order, 'repeat', 'Order again'),
+      ),
   )
 }
 
 function problem(order: Kept<Order>): HTMLElement | undefined {
   const { state, reason, current } = order
   if (state === 'refused')
-    return el('div', { class: 'order-reason' }, el('p', {}, reason ?? ''), action(order, 'reissue', 'Give it a new id'))
+    return el(
+      'div',
+      { class: 'order-reason' },
+      el('p', {}, reason ?? ''),
+      action(order, 'reissue', 'Give it a new id'),
+    )
   if (state !== 'conflict' || !current) return undefined
   return el(
     'div',
     { class: 'order-reason' },
     el('p', {}, `Somebody else made it “${words(current.lines)}” meanwhile.`),
-    el('span', { class: 'order-choices' }, action(order, 'mine', 'Keep mine'), action(order, 'theirs', 'Take theirs')),
+    el(
+      'span',
+      { class: 'order-choices' },
+      action(order, 'mine', 'Keep mine'),
+      action(order, 'theirs', 'Take theirs'),
+    ),
   )
 }
 
-const words = (lines: readonly Line[]): string => lines.map(({ quantity, item }) => `${quantity} × ${item}`).join(', ')
+const words = (lines: readonly Line[]): string =>
+  lines.map(({ quantity, item }) => `${quantity} × ${item}`).join(', ')
 
 /** Each says which order it is about to who does not see the row. */
 const action = ({ key, id }: Order, name: string, label: string): HTMLButtonElement =>
-  el('button', { type: 'button', class: 'quiet', name, value: key }, label, el('span', { class: 'unseen' }, ` ${id}`))
+  el(
+    'button',
+    { type: 'button', class: 'quiet', name, value: key },
+    label,
+    el('span', { class: 'unseen' }, ` ${id}`),
+  )

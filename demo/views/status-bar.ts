@@ -39,22 +39,41 @@ export class StatusBar {
       setText(this.#line, text)
     }
     clearTimeout(this.#timer)
-    if (mood === 'sending' && !this.#line.textContent.startsWith('Sending')) this.#timer = setTimeout(show, SENDING_SHOWN_AFTER_MS)
+    if (mood === 'sending' && !this.#line.textContent.startsWith('Sending'))
+      this.#timer = setTimeout(show, SENDING_SHOWN_AFTER_MS)
     else show()
   }
 
-  #sentence({ waiting, stuck, total }: Snapshot): [mood: 'online' | 'sending' | 'offline' | 'trouble', text: string] {
+  #sentence({
+    waiting,
+    stuck,
+    total,
+  }: Snapshot): [mood: 'online' | 'sending' | 'offline' | 'trouble', text: string] {
     const { available } = this.#hilo.status('orders')
-    const kept = waiting > 0 ? `${plural(waiting, 'order waits', 'orders wait')} on this device.` : 'New orders wait on this device.'
+    const kept =
+      waiting > 0
+        ? `${plural(waiting, 'order waits', 'orders wait')} on this device.`
+        : 'New orders wait on this device.'
     const left = available > 0 || total > 0 ? `${plural(available, 'order id')} left.` : FIRST_VISIT
     if (!this.#connection.isSwitchedOn) return ['offline', `Working offline. ${kept} ${left}`]
     if (!this.#connection.isOnline) return ['offline', `No network. ${kept} ${left}`]
-    if (this.#sync.problem) return ['trouble', `${this.#sync.problem} ${kept} ${left} Trying again by itself.`]
+    if (this.#sync.problem)
+      return ['trouble', `${this.#sync.problem} ${kept} ${left} Trying again by itself.`]
     if (waiting > 0) return ['sending', `Sending ${plural(waiting, 'order')}…`]
     if (stuck > 0)
-      return ['online', `Online. ${plural(stuck, 'order needs', 'orders need')} a decision; every other one is in the server’s table.`]
-    return ['online', total > 0 ? 'Online. Every order is in the server’s table.' : 'Online. Orders reach the server as you make them.']
+      return [
+        'online',
+        `Online. ${plural(stuck, 'order needs', 'orders need')} a decision; every other one ` +
+          'is in the server’s table.',
+      ]
+    return [
+      'online',
+      total > 0
+        ? 'Online. Every order is in the server’s table.'
+        : 'Online. Orders reach the server as you make them.',
+    ]
   }
 }
 
-const FIRST_VISIT = 'This device has no ids yet: it has to reach the server once, then it works offline.'
+const FIRST_VISIT =
+  'This device has no ids yet: it has to reach the server once, then it works offline.'

@@ -6,8 +6,9 @@ import { Hilo } from './hilo.js'
  * Starts handing out ids. Returns at once; the worker starts in the background.
  *
  * @example
- * const hilo = createHilo({ url: 'https://api.example.com', database: 'Shop', collections: { orders: { reserve: 200 } } })
- * const id = await hilo.nextId('orders') // 'orders/33-A', also offline
+ * const hilo = createHilo({ url: 'https://api.example.com', database: 'Shop', collections: {
+ * orders: { reserve: 200 } } }) const id = await hilo.nextId('orders') // 'orders/33-A', also
+ * offline
  *
  * @throws HiloError `invalid-argument` when an option is wrong
  */

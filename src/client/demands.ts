@@ -1,12 +1,15 @@
 /**
- * Callers that wait for numbers. Guarantees that they are served in turn, that each gets all it asked for or nothing,
- * and that one who gave up (timeout, signal) is never served.
+ * Callers that wait for numbers. Guarantees that they are served in turn, that each gets all it
+ * asked for or nothing, and that one who gave up (timeout, signal) is never served.
  */
 import { HiloError } from '../core/errors.js'
 
 /** What one call may wait. */
 export interface CallOptions {
-  /** Milliseconds until the call rejects with `timeout`. Default: the `timeout` option. `Infinity` also waits while the device is exhausted and offline. */
+  /**
+   * Milliseconds until the call rejects with `timeout`. Default: the `timeout` option. `Infinity`
+   * also waits while the device is exhausted and offline.
+   */
   timeout?: number
   /** Aborting rejects the call with `aborted`; no number is burnt. */
   signal?: AbortSignal
@@ -41,7 +44,9 @@ export class Demands {
     return this.#waiting.some((demand) => !demand.isPatient)
   }
 
-  /** Resolves with what `take` returns, once `count` numbers are held and it is this caller's turn. */
+  /**
+   * Resolves with what `take` returns, once `count` numbers are held and it is this caller's turn.
+   */
   add<T>(count: number, take: () => T, { timeout, signal }: Patience): Promise<T> {
     return new Promise((resolve, reject) => {
       const isPatient = timeout === Number.POSITIVE_INFINITY
@@ -68,10 +73,15 @@ export class Demands {
         },
       }
       const abort = () =>
-        demand.refuse(new HiloError('aborted', 'The call was aborted by its signal; no id was burnt.', { cause: signal?.reason }))
+        demand.refuse(
+          new HiloError('aborted', 'The call was aborted by its signal; no id was burnt.', {
+            cause: signal?.reason,
+          }),
+        )
       if (signal?.aborted) return abort()
       signal?.addEventListener('abort', abort)
-      if (!isPatient) timer = setTimeout(() => demand.refuse(tooLate(timeout)), Math.min(timeout, MAX_TIMER_MS))
+      if (!isPatient)
+        timer = setTimeout(() => demand.refuse(tooLate(timeout)), Math.min(timeout, MAX_TIMER_MS))
       this.#waiting.push(demand)
     })
   }
@@ -82,7 +92,8 @@ export class Demands {
   }
 
   refuse(error: HiloError, who: 'all' | 'impatient'): void {
-    for (const demand of [...this.#waiting]) if (who === 'all' || !demand.isPatient) demand.refuse(error)
+    for (const demand of [...this.#waiting])
+      if (who === 'all' || !demand.isPatient) demand.refuse(error)
   }
 }
 
@@ -90,4 +101,7 @@ export class Demands {
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 const tooLate = (timeout: number): HiloError =>
-  new HiloError('timeout', `No id came within ${timeout} ms; none was burnt. Try again, or pass a longer \`timeout\`.`)
+  new HiloError(
+    'timeout',
+    `No id came within ${timeout} ms; none was burnt. Try again, or pass a longer \`timeout\`.`,
+  )

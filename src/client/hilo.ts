@@ -1,12 +1,19 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The façade: what an app calls. It starts the owner in the background, sends every call to its collection's issuer,
- * and turns what the owner reports into a status and events.
+ * The façade: what an app calls. It starts the owner in the background, sends every call to its
+ * collection's issuer, and turns what the owner reports into a status and events.
  */
 import type { OwnerConfig, Target } from '../core/contract.js'
 import { fromFailure, HiloError } from '../core/errors.js'
 import { type CollectionRef, checkTag, classOf } from '../core/names.js'
-import { type CheckedOptions, checkCount, checkDatabase, checkOptions, checkTimeout, type HiloOptions } from '../core/options.js'
+import {
+  type CheckedOptions,
+  checkCount,
+  checkDatabase,
+  checkOptions,
+  checkTimeout,
+  type HiloOptions,
+} from '../core/options.js'
 import { uuid } from '../core/uuid.js'
 import type { CallOptions, Patience } from './demands.js'
 import { Issuer } from './issuer.js'
@@ -25,8 +32,9 @@ export interface IdentityOptions {
   /** Another database than the `database` option's. */
   database?: string
   /**
-   * Names what the number is for, best the id of the invoice itself: a call that is repeated with the same key, after its answer was lost, a crash,
-   * or on another device, gets the same number; for 30 days. Up to 128 bytes of UTF-8. Default: a new one for each call.
+   * Names what the number is for, best the id of the invoice itself: a call that is repeated with
+   * the same key, after its answer was lost, a crash, or on another device, gets the same number;
+   * for 30 days. Up to 128 bytes of UTF-8. Default: a new one for each call.
    */
   key?: string
 }
@@ -48,8 +56,8 @@ export interface HiloEvents {
 /** Final, short, numeric ids, online and offline. Made by {@link createHilo}. */
 export class Hilo extends EventTarget implements AsyncDisposable {
   /**
-   * Resolves when the listed collections are leased; offline with an empty device it waits for the network.
-   * Rejects when the server refuses for good, or when closed before.
+   * Resolves when the listed collections are leased; offline with an empty device it waits for the
+   * network. Rejects when the server refuses for good, or when closed before.
    */
   readonly ready: Promise<void>
 
@@ -58,13 +66,19 @@ export class Hilo extends EventTarget implements AsyncDisposable {
   readonly #issuers = new Map<string, Map<string, Issuer>>()
   /** The `database` option's. */
   readonly #home: Map<string, Issuer>
-  readonly #reported = new Map<Issuer, { state: CollectionStatus['state']; error: string | undefined }>()
+  readonly #reported = new Map<
+    Issuer,
+    { state: CollectionStatus['state']; error: string | undefined }
+  >()
   readonly #page = newId()
   readonly #link: OwnerLink
   readonly #parting: Parting
   readonly #observers = new Set<Promise<Observer>>()
   readonly #unwatch: () => void
-  /** Asked for last. Bursts ask for the same again, and looking it up would double the cost of a number. */
+  /**
+   * Asked for last. Bursts ask for the same again, and looking it up would double the cost of a
+   * number.
+   */
   #recent: { name: string; issuer: Issuer } | undefined
   #isSwitchedOn = true
   #closing: Promise<void> | undefined
@@ -113,20 +127,27 @@ export class Hilo extends EventTarget implements AsyncDisposable {
       online: () => this.#link.hurry(),
       offline: () => this.#each((issuer) => issuer.keepSurplus()),
     })
-    const leased = listed.map((tag) => this.#issuerOf(tag, this.#options.database).when(1, () => {}, { timeout: Number.POSITIVE_INFINITY }))
+    const leased = listed.map((tag) =>
+      this.#issuerOf(tag, this.#options.database).when(1, () => {}, {
+        timeout: Number.POSITIVE_INFINITY,
+      }),
+    )
     this.ready = Promise.all(leased).then(() => {})
     this.ready.catch(() => {})
   }
 
   /**
    * The next id, final and unique: `'orders/33-A'`. Works offline while the device has some.
-   * @throws HiloError `exhausted`, `timeout`, `aborted`, `closed`, `invalid-collection`, `server-refused`, `storage-failed`
+   * @throws HiloError `exhausted`, `timeout`, `aborted`, `closed`, `invalid-collection`,
+   * `server-refused`, `storage-failed`
    */
   nextId(collection: CollectionRef, options: IdOptions = {}): Promise<string> {
     return this.#serve(collection, 1, (issuer) => issuer.nextIdSync(), options)
   }
 
-  /** The bare number of the next id: `34` (RavenDB's `generateNextIdFor`). Errors as {@link nextId}. */
+  /**
+   * The bare number of the next id: `34` (RavenDB's `generateNextIdFor`). Errors as {@link nextId}.
+   */
   nextNumber(collection: CollectionRef, options: IdOptions = {}): Promise<number> {
     return this.#serve(collection, 1, (issuer) => issuer.nextNumberSync(), options)
   }
@@ -145,12 +166,24 @@ export class Hilo extends EventTarget implements AsyncDisposable {
   }
 
   /** `count` ids, all or none. Errors as {@link nextId}. */
-  async nextIds(collection: CollectionRef, count: number, options: IdOptions = {}): Promise<string[]> {
+  async nextIds(
+    collection: CollectionRef,
+    count: number,
+    options: IdOptions = {},
+  ): Promise<string[]> {
     checkCount('count', count, 0)
-    return this.#serve(collection, count, (issuer) => Array.from({ length: count }, () => issuer.nextIdSync()), options)
+    return this.#serve(
+      collection,
+      count,
+      (issuer) => Array.from({ length: count }, () => issuer.nextIdSync()),
+      options,
+    )
   }
 
-  /** Leases until this page holds `count` ids for the …Sync calls, and keeps them until they are used or the page is hidden. */
+  /**
+   * Leases until this page holds `count` ids for the …Sync calls, and keeps them until they are
+   * used or the page is hidden.
+   */
   async warm(collection: CollectionRef, count: number, options: IdOptions = {}): Promise<void> {
     checkCount('count', count, 0)
     const issuer = this.#resolve(collection, options)
@@ -162,7 +195,11 @@ export class Hilo extends EventTarget implements AsyncDisposable {
    * Fills this device up to `count` ids for offline work, and keeps that as its target from now on.
    * @throws HiloError as {@link nextId}, and `server-unreachable` when the server cannot be asked
    */
-  async reserve(collection: CollectionRef, count: number, options: Pick<IdOptions, 'database'> = {}): Promise<void> {
+  async reserve(
+    collection: CollectionRef,
+    count: number,
+    options: Pick<IdOptions, 'database'> = {},
+  ): Promise<void> {
     checkCount('count', count, 0)
     const issuer = this.#resolve(collection, options)
     if (this.#closing) throw closed()
@@ -170,16 +207,22 @@ export class Hilo extends EventTarget implements AsyncDisposable {
   }
 
   /**
-   * The next number of RavenDB's identity of that name (`orders|`), online only: for numbers that may have no gap from allocation, such as a legal
-   * invoice's, taken when it is final. Each costs the server a commit; one that was handed out and not used is a gap.
-   * @throws HiloError `server-unreachable` (at once when offline), `server-refused`, `invalid-response`; try again with the same `key`
+   * The next number of RavenDB's identity of that name (`orders|`), online only: for numbers that
+   * may have no gap from allocation, such as a legal invoice's, taken when it is final. Each costs
+   * the server a commit; one that was handed out and not used is a gap.
+   * @throws HiloError `server-unreachable` (at once when offline), `server-refused`,
+   * `invalid-response`; try again with the same `key`
    */
   async nextIdentity(
     collection: CollectionRef,
     { database = this.#options.database, key = newId() }: IdentityOptions = {},
   ): Promise<number> {
     if (this.#closing) throw closed()
-    const answer = await this.#link.call('nextIdentity', [checkDatabase(database), this.#tagOf(collection), key], this.#options.timeout)
+    const answer = await this.#link.call(
+      'nextIdentity',
+      [checkDatabase(database), this.#tagOf(collection), key],
+      this.#options.timeout,
+    )
     if ('failure' in answer) throw fromFailure(answer.failure)
     return answer.number
   }
@@ -187,17 +230,25 @@ export class Hilo extends EventTarget implements AsyncDisposable {
   status(): HiloStatus
   /** @throws HiloError `invalid-collection` */
   status(collection: CollectionRef, options?: Pick<IdOptions, 'database'>): CollectionStatus
-  status(collection?: CollectionRef, options?: Pick<IdOptions, 'database'>): HiloStatus | CollectionStatus {
-    if (collection !== undefined) return statusOf(this.#resolve(collection, options), this.#isOnline())
+  status(
+    collection?: CollectionRef,
+    options?: Pick<IdOptions, 'database'>,
+  ): HiloStatus | CollectionStatus {
+    if (collection !== undefined)
+      return statusOf(this.#resolve(collection, options), this.#isOnline())
     return statusOfAll(this.#all(), this.#options.database, this.#isOnline())
   }
 
   /**
-   * What this device holds of a collection, number by number. One read of its storage: it changes nothing and holds nobody up.
-   * Numbers that other pages have issued from their leases show up when those pages say so, at their next exchange with the device.
+   * What this device holds of a collection, number by number. One read of its storage: it changes
+   * nothing and holds nobody up. Numbers that other pages have issued from their leases show up
+   * when those pages say so, at their next exchange with the device.
    * @throws HiloError `invalid-collection`, `storage-failed`, `outdated`, `closed`
    */
-  async inspect(collection: CollectionRef, options?: Pick<IdOptions, 'database'>): Promise<Inspection> {
+  async inspect(
+    collection: CollectionRef,
+    options?: Pick<IdOptions, 'database'>,
+  ): Promise<Inspection> {
     const { holdings } = this.#resolve(collection, options)
     if (this.#closing) throw closed()
     const { inspect } = await import('./observer.js')
@@ -205,9 +256,10 @@ export class Hilo extends EventTarget implements AsyncDisposable {
   }
 
   /**
-   * Tells what becomes of numbers, in every tab of this device, for all collections that this instance has used: claims, leases,
-   * give-backs and so on, as they reach the storage. It is made out from what is stored before and after, so that it costs
-   * nothing as long as nobody watches; ids are told of when their page settles them, not one by one.
+   * Tells what becomes of numbers, in every tab of this device, for all collections that this
+   * instance has used: claims, leases, give-backs and so on, as they reach the storage. It is made
+   * out from what is stored before and after, so that it costs nothing as long as nobody watches;
+   * ids are told of when their page settles them, not one by one.
    * @returns stops watching
    */
   watch(listener: (activity: Activity) => void): () => void {
@@ -221,7 +273,8 @@ export class Hilo extends EventTarget implements AsyncDisposable {
   }
 
   /**
-   * Asks the browser to keep this site's storage when space is short (`navigator.storage.persist()`); some browsers ask the user.
+   * Asks the browser to keep this site's storage when space is short
+   * (`navigator.storage.persist()`); some browsers ask the user.
    * @returns whether it will; `status().storage` then says `persistent`
    */
   async persist(): Promise<boolean> {
@@ -230,7 +283,10 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     return isGranted
   }
 
-  /** Sends nothing to the server until {@link goOnline}: an app's own offline switch. Ids go on while the device has some. */
+  /**
+   * Sends nothing to the server until {@link goOnline}: an app's own offline switch. Ids go on
+   * while the device has some.
+   */
   goOffline(): void {
     this.#isSwitchedOn = false
     this.#link.setOnline(false)
@@ -244,13 +300,18 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     this.#dispatch('status', this.status())
   }
 
-  /** Sign-out: gives everything back that this page and the device hold. What other pages hold stays theirs. */
+  /**
+   * Sign-out: gives everything back that this page and the device hold. What other pages hold stays
+   * theirs.
+   */
   async release(): Promise<void> {
     if (this.#closing) throw closed()
     await Promise.all(this.#all().map((issuer) => issuer.release()))
   }
 
-  /** Parks this page's leases on the device and stops. Calls that wait are rejected with `closed`. */
+  /**
+   * Parks this page's leases on the device and stops. Calls that wait are rejected with `closed`.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -262,7 +323,10 @@ export class Hilo extends EventTarget implements AsyncDisposable {
 
   override addEventListener<K extends keyof HiloEvents>(
     type: K,
-    listener: ((event: CustomEvent<HiloEvents[K]>) => void) | { handleEvent(event: CustomEvent<HiloEvents[K]>): void } | null,
+    listener:
+      | ((event: CustomEvent<HiloEvents[K]>) => void)
+      | { handleEvent(event: CustomEvent<HiloEvents[K]>): void }
+      | null,
     options?: AddEventListenerOptions | boolean,
   ): void {
     super.addEventListener(type, listener as EventListener, options)
@@ -270,7 +334,10 @@ export class Hilo extends EventTarget implements AsyncDisposable {
 
   override removeEventListener<K extends keyof HiloEvents>(
     type: K,
-    listener: ((event: CustomEvent<HiloEvents[K]>) => void) | { handleEvent(event: CustomEvent<HiloEvents[K]>): void } | null,
+    listener:
+      | ((event: CustomEvent<HiloEvents[K]>) => void)
+      | { handleEvent(event: CustomEvent<HiloEvents[K]>): void }
+      | null,
     options?: EventListenerOptions | boolean,
   ): void {
     super.removeEventListener(type, listener as EventListener, options)
@@ -283,8 +350,16 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     this.#parting.close()
   }
 
-  /** Serves a caller in turn. Rejects and never throws, without the second promise that an `async` function would add to every id. */
-  #serve<T>(collection: CollectionRef, count: number, take: (issuer: Issuer) => T, options: IdOptions): Promise<T> {
+  /**
+   * Serves a caller in turn. Rejects and never throws, without the second promise that an `async`
+   * function would add to every id.
+   */
+  #serve<T>(
+    collection: CollectionRef,
+    count: number,
+    take: (issuer: Issuer) => T,
+    options: IdOptions,
+  ): Promise<T> {
     try {
       return this.#resolve(collection, options).when(count, take, this.#patience(options))
     } catch (error) {
@@ -302,13 +377,19 @@ export class Hilo extends EventTarget implements AsyncDisposable {
         return issuer
       }
     }
-    return this.#issuerOf(this.#tagOf(collection), checkDatabase(options?.database ?? this.#options.database))
+    return this.#issuerOf(
+      this.#tagOf(collection),
+      checkDatabase(options?.database ?? this.#options.database),
+    )
   }
 
   #tagOf(collection: CollectionRef): string {
     const { findCollectionName, transformCollectionName, identityPartsSeparator } = this.#options
     const isName = typeof collection === 'string'
-    return checkTag(isName ? collection : transformCollectionName(findCollectionName(classOf(collection))), identityPartsSeparator)
+    return checkTag(
+      isName ? collection : transformCollectionName(findCollectionName(classOf(collection))),
+      identityPartsSeparator,
+    )
   }
 
   #issuersOf(database: string): Map<string, Issuer> {
@@ -322,7 +403,12 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     const issuers = this.#issuersOf(database)
     const known = issuers.get(tag)
     if (known) return known
-    const target: Target = { database, tag, separator: identityPartsSeparator, reserve: collections[tag]?.reserve ?? reserve }
+    const target: Target = {
+      database,
+      tag,
+      separator: identityPartsSeparator,
+      reserve: collections[tag]?.reserve ?? reserve,
+    }
     const issuer = new Issuer(target, {
       page: this.#page,
       link: this.#link,
@@ -333,7 +419,8 @@ export class Hilo extends EventTarget implements AsyncDisposable {
       isVisible: () => globalThis.document?.visibilityState !== 'hidden',
       changed: (changed) => this.#report(changed),
       forked: (of) => this.#dispatch('fork', { collection: of.holdings.target.tag }),
-      exhausted: (of, error) => this.#dispatch('exhausted', { collection: of.holdings.target.tag, error }),
+      exhausted: (of, error) =>
+        this.#dispatch('exhausted', { collection: of.holdings.target.tag, error }),
     })
     issuers.set(tag, issuer)
     return issuer
@@ -362,7 +449,8 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     this.#reported.set(issuer, { state, error: lastError?.message })
     const collection = issuer.holdings.target.tag
     if (state === 'low' && before?.state !== 'low') this.#dispatch('low', { collection, available })
-    if (lastError && before?.error !== lastError.message) this.#dispatch('error', { collection, error: lastError })
+    if (lastError && before?.error !== lastError.message)
+      this.#dispatch('error', { collection, error: lastError })
     this.#dispatch('status', this.status())
   }
 
@@ -373,4 +461,8 @@ export class Hilo extends EventTarget implements AsyncDisposable {
 
 const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)))
 
-const closed = (): HiloError => new HiloError('closed', 'This Hilo was closed with `close()`; it makes no more ids. Create another one.')
+const closed = (): HiloError =>
+  new HiloError(
+    'closed',
+    'This Hilo was closed with `close()`; it makes no more ids. Create another one.',
+  )

@@ -1,6 +1,7 @@
 /**
- * What this page holds of one collection, leases to issue from and offers to give back, and every way it gets them or gives them up.
- * Guarantees that nothing it has parked, sent or lost to a fork is ever issued: it is voided here first, synchronously (H6).
+ * What this page holds of one collection, leases to issue from and offers to give back, and every
+ * way it gets them or gives them up. Guarantees that nothing it has parked, sent or lost to a fork
+ * is ever issued: it is voided here first, synchronously (H6).
  */
 import type { Target, View } from '../core/contract.js'
 import { type Failure, fromFailure } from '../core/errors.js'
@@ -25,7 +26,10 @@ export interface HoldingsContext {
   forked(): void
 }
 
-/** Hiding a page gives its surplus back, because some engines let nothing out later; but not each time somebody switches tabs. */
+/**
+ * Hiding a page gives its surplus back, because some engines let nothing out later; but not each
+ * time somebody switches tabs.
+ */
 const GIVE_BACK_PAUSE_MS = 60_000
 
 export class Holdings {
@@ -35,7 +39,9 @@ export class Holdings {
   view: View | undefined
   /** The storage did not do what it was asked; gone with the next success. */
   failure: Failure | undefined
-  /** Surplus that this page will send back when it goes. Durably set aside before it is here (H8). */
+  /**
+   * Surplus that this page will send back when it goes. Durably set aside before it is here (H8).
+   */
   offers: Offer[] = []
   readonly #context: HoldingsContext
   #exchanges = 0
@@ -45,7 +51,10 @@ export class Holdings {
   /** Numbers that forks have cost this device; unknown before its first word. */
   #forked: number | undefined
   #isClosed = false
-  /** Notes that lie in `localStorage`: those of earlier pages, read at the first exchange, and this page's own, should it come back. Settled with the next exchange. */
+  /**
+   * Notes that lie in `localStorage`: those of earlier pages, read at the first exchange, and this
+   * page's own, should it come back. Settled with the next exchange.
+   */
   #left: Note[] | undefined
 
   constructor(target: Target, context: HoldingsContext) {
@@ -53,7 +62,10 @@ export class Holdings {
     this.#context = context
   }
 
-  /** One transaction on the device. Offers are disarmed before it starts; new ones come armed with its answer. */
+  /**
+   * One transaction on the device. Offers are disarmed before it starts; new ones come armed with
+   * its answer.
+   */
   async exchange(
     want: number,
     notes: readonly Note[] = [],
@@ -64,10 +76,16 @@ export class Holdings {
     this.#left ??= parting.read(this.target)
     const id = this.#nextId()
     const isFirst = this.#forked === undefined
-    const brought = { notes: [...this.#left, ...notes, ...this.queue.takeSpent()], takeBack: this.#disarm() }
+    const brought = {
+      notes: [...this.#left, ...notes, ...this.queue.takeSpent()],
+      takeBack: this.#disarm(),
+    }
     this.#left = []
     this.#unanswered.set(id, brought)
-    const answer = await link.call('exchange', [this.target, { page, id, want, cuts, offer, ...brought }])
+    const answer = await link.call('exchange', [
+      this.target,
+      { page, id, want, cuts, offer, ...brought },
+    ])
     const isDisowned = !this.#unanswered.delete(id)
     this.failure = 'failure' in answer ? answer.failure : undefined
     if ('failure' in answer) {
@@ -76,11 +94,14 @@ export class Holdings {
     }
     if (answer.view.storage !== 'memory') parting.prepare()
     parting.forget(this.target, brought.notes)
-    // What other pages caused may be told before the answer is here: it can be of before a fork that took these leases.
+    // What other pages caused may be told before the answer is here: it can be of before a fork
+    // that took these leases.
     const isOfBeforeFork = isFirst && answer.view.gaps.fork < (this.#forked ?? 0)
     if (isDisowned || isOfBeforeFork) {
       this.observe(answer.view)
-      return answer.leases.length + answer.offers.length > 0 ? this.exchange(0, [{ exchange: id, takeBack: [] }]) : undefined
+      return answer.leases.length + answer.offers.length > 0
+        ? this.exchange(0, [{ exchange: id, takeBack: [] }])
+        : undefined
     }
     this.queue.add(answer.leases)
     this.queue.renew(answer.outstanding)
@@ -110,7 +131,8 @@ export class Holdings {
   void(): Note[] {
     const notes: Note[] = this.queue.takeSpent()
     for (const { lease, next } of this.queue.void()) notes.push({ lease: lease.id, next })
-    for (const [exchange, brought] of this.#unanswered) notes.push(...brought.notes, { exchange, takeBack: brought.takeBack })
+    for (const [exchange, brought] of this.#unanswered)
+      notes.push(...brought.notes, { exchange, takeBack: brought.takeBack })
     this.#unanswered.clear()
     return notes
   }
@@ -121,7 +143,10 @@ export class Holdings {
     return this.exchange(0, notes, cuts, offer)
   }
 
-  /** Hidden: the lease goes back to the device while there is time, and is left as a note in case there is none (H4). */
+  /**
+   * Hidden: the lease goes back to the device while there is time, and is left as a note in case
+   * there is none (H4).
+   */
   async park(): Promise<void> {
     const before = this.#left?.length
     if ((this.offers.length > 0 || this.#keepsNothing()) && this.#mayGiveBack()) this.leave()
@@ -129,7 +154,10 @@ export class Holdings {
     if (this.#left?.length !== before || this.offers.length > 0) await this.exchange(0)
   }
 
-  /** In the background, at rest: what exceeds the reserve goes back, as nobody knows whether there will be a moment for it later. */
+  /**
+   * In the background, at rest: what exceeds the reserve goes back, as nobody knows whether there
+   * will be a moment for it later.
+   */
   async returnSurplus(): Promise<void> {
     if (!this.view?.surplus || !this.#mayGiveBack() || !this.#context.isOnline()) return
     await this.exchange(0, [], [], true)
@@ -138,25 +166,38 @@ export class Holdings {
 
   /** Goes: the lease becomes a note, and the surplus is sent back. All of it synchronous (H5). */
   leave(): void {
-    const mayGo = ({ range }: { range: Range }) => this.#context.isOnline() && isReturnable(range, this.view?.serverTag)
+    const mayGo = ({ range }: { range: Range }) =>
+      this.#context.isOnline() && isReturnable(range, this.view?.serverTag)
     // What must not be sent is disarmed, and the device keeps it.
     const kept = this.#disarm((offer) => !mayGo(offer))
     if (kept.length > 0) this.#unanswered.set(this.#nextId(), { notes: [], takeBack: kept })
     const left = this.#keepsNothing() ? this.queue.void() : []
     const returned = left.filter(({ lease }) => mayGo(lease))
-    const parked = left.filter(({ lease }) => !mayGo(lease)).map(({ lease, next }) => ({ lease: lease.id, next }))
+    const parked = left
+      .filter(({ lease }) => !mayGo(lease))
+      .map(({ lease, next }) => ({ lease: lease.id, next }))
     returned.push(...this.offers.map((offer) => ({ lease: offer, next: offer.range.from })))
     this.#disarm()
-    const sent = returned.map(({ lease, next }) => ({ lease: lease.id, next, givenBack: true as const }))
+    const sent = returned.map(({ lease, next }) => ({
+      lease: lease.id,
+      next,
+      givenBack: true as const,
+    }))
     this.#leaveNotes([...parked, ...this.void(), ...sent])
-    const rests = returned.map(({ lease, next }) => ({ ...lease.range, from: next })).filter((range) => size(range) > 0)
+    const rests = returned
+      .map(({ lease, next }) => ({ ...lease.range, from: next }))
+      .filter((range) => size(range) > 0)
     if (rests.length > 0) this.#giveBack(rests.reduce<Range[]>(insert, []))
   }
 
   /** Fills the device up to `count`, and keeps that as its target. @throws HiloError */
   async reserve(count: number): Promise<void> {
     const { link, page, requestTimeout } = this.#context
-    const answer = await link.call('reserve', [this.target, { page, takeBack: this.#disarm(), count }], 2 * requestTimeout)
+    const answer = await link.call(
+      'reserve',
+      [this.target, { page, takeBack: this.#disarm(), count }],
+      2 * requestTimeout,
+    )
     if ('view' in answer) this.observe(answer.view)
     if ('failure' in answer) throw fromFailure(answer.failure)
   }
@@ -169,10 +210,15 @@ export class Holdings {
     const takeBack = this.#disarm()
     // It may wait for a claim first: a page that goes meanwhile leaves what it brought as a note.
     this.#unanswered.set(id, { notes, takeBack })
-    const answer = await link.call('release', [this.target, { page, id, notes, takeBack }], requestTimeout)
+    const answer = await link.call(
+      'release',
+      [this.target, { page, id, notes, takeBack }],
+      requestTimeout,
+    )
     this.#unanswered.delete(id)
     if ('failure' in answer) {
-      // Given up here, and perhaps not yet there: the next exchange brings it, of this page or of another.
+      // Given up here, and perhaps not yet there: the next exchange brings it, of this page or of
+      // another.
       this.#leaveNotes([...notes, { exchange: id, takeBack }])
       throw fromFailure(answer.failure)
     }
@@ -201,7 +247,10 @@ export class Holdings {
   }
 
   #keepsNothing(): boolean {
-    return this.#context.parting.takesBack && (this.view?.reserve === 0 || this.view?.storage === 'memory')
+    return (
+      this.#context.parting.takesBack &&
+      (this.view?.reserve === 0 || this.view?.storage === 'memory')
+    )
   }
 
   #leaveNotes(notes: Note[]): void {

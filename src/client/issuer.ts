@@ -18,7 +18,10 @@ export interface IssuerContext extends Omit<HoldingsContext, 'changed' | 'forked
   forked(issuer: Issuer): void
 }
 
-/** How long a page may sit on more than {@link PAGE_AT_REST} ids, or on surplus that it could offer, before it parks them. */
+/**
+ * How long a page may sit on more than {@link PAGE_AT_REST} ids, or on surplus that it could offer,
+ * before it parks them.
+ */
 const REST_MS = 1_000
 
 /** At most this often a burst of issued ids is told to listeners. */
@@ -67,13 +70,19 @@ export class Issuer {
     const number = this.nextNumberSync()
     const { formatId } = this.#context
     const { prefix, suffix, serverTag } = this.#queue
-    return formatId ? formatId(number, { collection: this.holdings.target.tag, prefix, serverTag }) : prefix + number + suffix
+    return formatId
+      ? formatId(number, { collection: this.holdings.target.tag, prefix, serverTag })
+      : prefix + number + suffix
   }
 
-  /** Runs `take` at once when `count` numbers are held and nobody waits; otherwise as soon as it is this caller's turn. */
+  /**
+   * Runs `take` at once when `count` numbers are held and nobody waits; otherwise as soon as it is
+   * this caller's turn.
+   */
   when<T>(count: number, take: (issuer: this) => T, patience: Patience): Promise<T> {
     if (this.#closed) return Promise.reject(this.#closed)
-    if (this.#demands.isEmpty && this.#queue.held >= count && !patience.signal?.aborted) return Promise.resolve(take(this))
+    if (this.#demands.isEmpty && this.#queue.held >= count && !patience.signal?.aborted)
+      return Promise.resolve(take(this))
     const taken = this.#demands.add(count, () => take(this), patience)
     this.refill()
     return taken
@@ -84,7 +93,10 @@ export class Issuer {
     this.#warmed = { count, since: this.#queue.issued }
   }
 
-  /** Fetches leases until the page holds what it should and every demand is served, or no more can be had. One at a time. */
+  /**
+   * Fetches leases until the page holds what it should and every demand is served, or no more can
+   * be had. One at a time.
+   */
   refill(): void {
     if (this.#closed) return
     this.#isUsed = true
@@ -98,7 +110,9 @@ export class Issuer {
       })
   }
 
-  /** The page is seen again, perhaps after a stay in the back/forward cache: it leases anew (H6). */
+  /**
+   * The page is seen again, perhaps after a stay in the back/forward cache: it leases anew (H6).
+   */
   wake(): void {
     if (this.#isUsed) this.refill()
   }
@@ -108,7 +122,8 @@ export class Issuer {
     const isRenewed = view.checkedIn !== this.holdings.view?.checkedIn
     this.holdings.observe(view)
     if (!this.#demands.isEmpty && (view.free > 0 || !view.failure)) this.refill()
-    else if (!this.#pump && isRenewed && this.#queue.held > 0) this.holdings.exchange(0).catch(() => {})
+    else if (!this.#pump && isRenewed && this.#queue.held > 0)
+      this.holdings.exchange(0).catch(() => {})
     // Not at once: another page of this device may be about to lease it.
     else if (this.holdings.hasSurplus()) this.#watchRest()
   }
@@ -167,7 +182,11 @@ export class Issuer {
       if (failure || !this.#shouldClaim()) break
       // What this page was to give back comes with its next exchange.
       if (this.holdings.view!.free > 0 || this.holdings.offers.length > 0) continue
-      const answer = await link.call('claim', [this.holdings.target, this.#target() - this.#queue.held], requestTimeout)
+      const answer = await link.call(
+        'claim',
+        [this.holdings.target, this.#target() - this.#queue.held],
+        requestTimeout,
+      )
       if ('view' in answer) this.holdings.observe(answer.view)
       if (!('failure' in answer)) continue
       this.#refuse(answer.failure)
@@ -179,21 +198,31 @@ export class Issuer {
   }
 
   /**
-   * A caller that makes one id after another uses up what is held first: the next lease is as large as all before then, and not
-   * as the half of it. Timers of a hidden page may come a second late, so nobody waits for one there.
+   * A caller that makes one id after another uses up what is held first: the next lease is as large
+   * as all before then, and not as the half of it. Timers of a hidden page may come a second late,
+   * so nobody waits for one there.
    */
   async #callersHadTheirTurn(): Promise<void> {
-    if (this.#demands.isEmpty && this.#context.isVisible()) await new Promise((resolve) => setTimeout(resolve))
+    if (this.#demands.isEmpty && this.#context.isVisible())
+      await new Promise((resolve) => setTimeout(resolve))
   }
 
-  /** The device had too little: is it worth a request? A page that only looks ahead does not knock at a server that just failed. */
+  /**
+   * The device had too little: is it worth a request? A page that only looks ahead does not knock
+   * at a server that just failed.
+   */
   #shouldClaim(): boolean {
     // A caller just served may have taken some: one id less is no reason to ask again.
-    const isShort = this.#queue.held < (this.#demands.isEmpty ? this.#target() >> 1 : this.#target())
-    return isShort && (!this.#demands.isEmpty || this.#queue.held === 0 || !this.holdings.view?.failure)
+    const isShort =
+      this.#queue.held < (this.#demands.isEmpty ? this.#target() >> 1 : this.#target())
+    return (
+      isShort && (!this.#demands.isEmpty || this.#queue.held === 0 || !this.holdings.view?.failure)
+    )
   }
 
-  /** Nothing more can be had now. A patient caller waits on, unless the server will say no for ever. */
+  /**
+   * Nothing more can be had now. A patient caller waits on, unless the server will say no for ever.
+   */
   #refuse(failure: Failure): void {
     const cause = fromFailure(failure)
     if (isTemporary(failure)) {
@@ -228,7 +257,8 @@ export class Issuer {
 
   async #rest(): Promise<void> {
     const target = this.#target()
-    if (!this.#pump && (this.#queue.held > target || this.holdings.hasSurplus())) await this.holdings.parkDownTo(target)
+    if (!this.#pump && (this.#queue.held > target || this.holdings.hasSurplus()))
+      await this.holdings.parkDownTo(target)
     const isVisible = this.#context.isVisible()
     if (!isVisible) await this.holdings.returnSurplus()
     if (this.#queue.held > (isVisible ? PAGE_AT_REST : 0)) this.#watchRest()

@@ -1,6 +1,6 @@
 /**
- * The numbers this page may issue, in the order they were leased. Synchronous and free of I/O: the hot path.
- * Guarantees that a number is taken at most once, and none after {@link LeaseQueue.void}.
+ * The numbers this page may issue, in the order they were leased. Synchronous and free of I/O: the
+ * hot path. Guarantees that a number is taken at most once, and none after {@link LeaseQueue.void}.
  */
 
 import { idSuffix } from '../core/names.js'
@@ -55,7 +55,9 @@ export class LeaseQueue {
 
   /** What of the leases is used by now. Hands nothing out. */
   progress(): LeaseNote[] {
-    return this.#current ? [...this.#spent, { lease: this.#current.id, next: this.#next }] : this.#spent
+    return this.#current
+      ? [...this.#spent, { lease: this.#current.id, next: this.#next }]
+      : this.#spent
   }
 
   /** Gives every lease up, at once and for good, and says how far each was used. */
@@ -70,7 +72,10 @@ export class LeaseQueue {
     return left
   }
 
-  /** Gives the newest numbers up until only `count` are held: whole leases as notes, the tail of one as a cut. */
+  /**
+   * Gives the newest numbers up until only `count` are held: whole leases as notes, the tail of one
+   * as a cut.
+   */
   cutTo(count: number): { notes: LeaseNote[]; cuts: { lease: string; to: number }[] } {
     const notes: LeaseNote[] = []
     while (this.#waiting.length > 0 && this.held > count) {

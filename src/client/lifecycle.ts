@@ -1,4 +1,7 @@
-/** The page's comings and goings, as plain calls. Where there is no document (a worker, a service worker) only connectivity speaks. */
+/**
+ * The page's comings and goings, as plain calls. Where there is no document (a worker, a service
+ * worker) only connectivity speaks.
+ */
 
 export interface LifecycleCallbacks {
   /** The page cannot be seen any more and may be killed without another word (H4). */
@@ -13,7 +16,13 @@ export interface LifecycleCallbacks {
 }
 
 /** @returns stops listening */
-export function watchLifecycle({ hidden, leave, shown, online, offline }: LifecycleCallbacks): () => void {
+export function watchLifecycle({
+  hidden,
+  leave,
+  shown,
+  online,
+  offline,
+}: LifecycleCallbacks): () => void {
   const stop = new AbortController()
   const on = (target: Partial<EventTarget>, type: string, run: (event: Event) => void) =>
     target.addEventListener?.(type, run, { signal: stop.signal })
@@ -22,7 +31,9 @@ export function watchLifecycle({ hidden, leave, shown, online, offline }: Lifecy
   if (typeof document !== 'undefined') {
     on(document, 'freeze', hidden)
     on(document, 'resume', shown)
-    on(document, 'visibilitychange', () => (document.visibilityState === 'hidden' ? hidden() : shown()))
+    on(document, 'visibilitychange', () =>
+      document.visibilityState === 'hidden' ? hidden() : shown(),
+    )
     on(window, 'pagehide', leave)
     on(window, 'pageshow', (event) => (event as PageTransitionEvent).persisted && shown())
   }

@@ -1,4 +1,7 @@
-/** What a page shows to whoever looks on; loaded only when somebody does. Nothing in here changes anything. */
+/**
+ * What a page shows to whoever looks on; loaded only when somebody does. Nothing in here changes
+ * anything.
+ */
 import { type Step, stepsBetween } from '../core/activity.js'
 import type { OwnerCallbacks } from '../core/contract.js'
 import { fromFailure } from '../core/errors.js'
@@ -7,11 +10,17 @@ import type { DeviceState, Gaps } from '../core/state.js'
 import type { Holdings } from './holdings.js'
 import type { OwnerLink } from './owner-link.js'
 
-/** One collection of this device, number by number: what {@link Hilo.inspect} returns. Without secrets. */
+/**
+ * One collection of this device, number by number: what {@link Hilo.inspect} returns. Without
+ * secrets.
+ */
 export interface Inspection {
   collection: string
   database: string
-  /** Lowest first. No number is in two of them, but for numbers of different prefixes or server tags. */
+  /**
+   * Lowest first. No number is in two of them, but for numbers of different prefixes or server
+   * tags.
+   */
   segments: InspectedSegment[]
   /** How many ids this device keeps for offline work. */
   reserve: number
@@ -20,7 +29,10 @@ export interface Inspection {
   gaps: Gaps
   /** A claim was stored, and its answer is not here yet. */
   isClaiming: boolean
-  /** When the server last renewed the lease tokens: milliseconds since the epoch, by this device's clock. */
+  /**
+   * When the server last renewed the lease tokens: milliseconds since the epoch, by this device's
+   * clock.
+   */
   checkedIn?: number
 }
 
@@ -40,14 +52,21 @@ export interface Activity extends Step {
 export type Observer = OwnerCallbacks['stored']
 
 /** @throws HiloError `storage-failed`, `outdated` */
-export async function inspect(link: OwnerLink, thisPage: string, { target, queue }: Holdings): Promise<Inspection> {
+export async function inspect(
+  link: OwnerLink,
+  thisPage: string,
+  { target, queue }: Holdings,
+): Promise<Inspection> {
   const answer = await link.call('inspect', [target])
   if ('failure' in answer) throw fromFailure(answer.failure)
   const { reserve = target.reserve, issued, gaps, claim, checkedIn } = answer.state
   return {
     collection: target.tag,
     database: target.database,
-    segments: segmentsOf(answer.state, queue.progress()).map((segment) => ({ ...segment, isThisPage: segment.page === thisPage })),
+    segments: segmentsOf(answer.state, queue.progress()).map((segment) => ({
+      ...segment,
+      isThisPage: segment.page === thisPage,
+    })),
     reserve,
     issued,
     gaps,
@@ -64,7 +83,13 @@ export function observe(thisPage: string, listener: (activity: Activity) => void
     seen.set(key, after)
     for (const [i, state] of stages.slice(1).entries()) {
       for (const step of stepsBetween(stages[i]!, state, reserve))
-        listener({ ...step, collection: tag, database, time: Date.now(), isThisPage: step.page === thisPage })
+        listener({
+          ...step,
+          collection: tag,
+          database,
+          time: Date.now(),
+          isThisPage: step.page === thisPage,
+        })
     }
   }
 }

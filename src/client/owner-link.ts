@@ -1,7 +1,8 @@
 /**
- * The page's line to the owner of the ranges: a worker, or the same code in this page when no worker starts, dies or hangs (H16).
- * Comlink calls on a dead worker never settle, so each is raced with the worker's death and a deadline, then asked again of the next owner;
- * every method of the owner can be repeated.
+ * The page's line to the owner of the ranges: a worker, or the same code in this page when no
+ * worker starts, dies or hangs (H16). Comlink calls on a dead worker never settle, so each is raced
+ * with the worker's death and a deadline, then asked again of the next owner; every method of the
+ * owner can be repeated.
  */
 import { proxy, wrap } from 'comlink'
 import type { Owner, OwnerCallbacks, OwnerConfig } from '../core/contract.js'
@@ -10,12 +11,17 @@ import { whenLate } from '../core/when-late.js'
 
 type Method = 'exchange' | 'claim' | 'reserve' | 'release' | 'inspect' | 'nextIdentity'
 
-/** Longer than the storage's own deadlines: whoever has not answered by then does not run any more. */
+/**
+ * Longer than the storage's own deadlines: whoever has not answered by then does not run any more.
+ */
 const HANG_MS = 8_000
 
 interface Line {
   owner: Owner
-  /** Rejects when the worker is lost; undefined for the owner in this realm, which lives as long as the page. */
+  /**
+   * Rejects when the worker is lost; undefined for the owner in this realm, which lives as long as
+   * the page.
+   */
   lost?: Promise<never>
   end(): void
 }
@@ -42,14 +48,21 @@ export class OwnerLink {
   }
 
   /**
-   * @param patience milliseconds this call may take beyond the owner's own work, for what it waits for elsewhere
+   * @param patience milliseconds this call may take beyond the owner's own work, for what it waits
+   * for elsewhere
    * @throws HiloError `storage-failed` when the owner runs nowhere
    */
-  async call<M extends Method>(method: M, args: Parameters<Owner[M]>, patience = 0): Promise<Awaited<ReturnType<Owner[M]>>> {
+  async call<M extends Method>(
+    method: M,
+    args: Parameters<Owner[M]>,
+    patience = 0,
+  ): Promise<Awaited<ReturnType<Owner[M]>>> {
     for (;;) {
       const connecting = this.#connect()
       const { owner, lost, end } = await connecting
-      const answer = (owner[method] as (...all: unknown[]) => unknown)(...args) as ReturnType<Owner[M]>
+      const answer = (owner[method] as (...all: unknown[]) => unknown)(...args) as ReturnType<
+        Owner[M]
+      >
       if (!lost) return await answer
       const cancel = whenLate(HANG_MS + patience, end)
       try {
@@ -145,7 +158,8 @@ export class OwnerLink {
       throw new HiloError(
         'storage-failed',
         'No id can be made: the worker did not start, and its code could not be loaded into the page either. ' +
-          'Check the content security policy (worker-src, script-src) and that the files of offline-hilo are served.',
+          'Check the content security policy (worker-src, script-src) and that the files of ' +
+          'offline-hilo are served.',
         { cause },
       )
     }

@@ -1,4 +1,7 @@
-/** How many ids a page issued in the last second, from two counters and no history: enough to size its next lease (H3). */
+/**
+ * How many ids a page issued in the last second, from two counters and no history: enough to size
+ * its next lease (H3).
+ */
 export class Pace {
   #start = 0
   #countAtStart = 0

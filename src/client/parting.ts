@@ -1,6 +1,7 @@
 /**
- * What a page does when it goes and has no time: a note of what is left, in two places at once, and a request that gives the surplus back.
- * Everything is started synchronously inside the handler; nothing is read first, nothing is awaited: only that gets out in every engine.
+ * What a page does when it goes and has no time: a note of what is left, in two places at once, and
+ * a request that gives the surplus back. Everything is started synchronously inside the handler;
+ * nothing is read first, nothing is awaited: only that gets out in every engine.
  */
 import type { OwnerConfig, Target } from '../core/contract.js'
 import { isNote, NOTES_STORE, notesKeyPrefix, type SeriesKey } from '../core/parting.js'
@@ -25,7 +26,10 @@ export class Parting {
     if (config.headers !== 'ask') this.headers = config.headers
   }
 
-  /** Opens the connection that the last note is written through. To be called when the owner has created the database. */
+  /**
+   * Opens the connection that the last note is written through. To be called when the owner has
+   * created the database.
+   */
   prepare(): void {
     if (this.#isOpening || typeof indexedDB === 'undefined') return
     this.#isOpening = true
@@ -48,7 +52,10 @@ export class Parting {
     }
   }
 
-  /** Notes that earlier pages left in `localStorage` for this collection; {@link forget} them once they are settled. */
+  /**
+   * Notes that earlier pages left in `localStorage` for this collection; {@link forget} them once
+   * they are settled.
+   */
   read(target: Target): Note[] {
     const prefix = this.#storagePrefix(target)
     const notes: Note[] = []
@@ -82,14 +89,16 @@ export class Parting {
     attempt(() => {
       if (!this.#db || notes.length === 0) return
       const tx = this.#db.transaction(NOTES_STORE, 'readwrite')
-      for (const note of notes) tx.objectStore(NOTES_STORE).put(note, [...this.#key(target), idOf(note)])
+      for (const note of notes)
+        tx.objectStore(NOTES_STORE).put(note, [...this.#key(target), idOf(note)])
       tx.commit()
     })
   }
 
   /**
-   * Highest range first: the server's counter can only step back from its end. Each is sent once (H8), before this returns;
-   * its promise resolves when the answers are here, if the page still is.
+   * Highest range first: the server's counter can only step back from its end. Each is sent once
+   * (H8), before this returns; its promise resolves when the answers are here, if the page still
+   * is.
    */
   async giveBack(target: Target, ranges: readonly Range[]): Promise<void> {
     const sent = [...ranges]
@@ -122,7 +131,10 @@ export class Parting {
 
 const idOf = (note: Note): string => ('exchange' in note ? note.exchange : note.lease)
 
-/** A page on its way out can only try: storage may be full, closed or forbidden. What fails here costs a gap. */
+/**
+ * A page on its way out can only try: storage may be full, closed or forbidden. What fails here
+ * costs a gap.
+ */
 function attempt(act: () => void): void {
   try {
     act()

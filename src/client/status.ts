@@ -1,4 +1,7 @@
-/** What an app can show of its ids: a snapshot, made from what this page holds and what the device last said of itself. */
+/**
+ * What an app can show of its ids: a snapshot, made from what this page holds and what the device
+ * last said of itself.
+ */
 import type { StorageKind } from '../core/contract.js'
 import { fromFailure, type HiloError } from '../core/errors.js'
 import { total } from '../core/range.js'
@@ -7,13 +10,18 @@ import type { Gaps } from '../core/state.js'
 import type { Issuer } from './issuer.js'
 
 export interface CollectionStatus {
-  /** Ids this page can still make without the network: the device's free ones, and the page's own. */
+  /**
+   * Ids this page can still make without the network: the device's free ones, and the page's own.
+   */
   available: number
   /** Of these, the ones leased to this page: what the …Sync calls can use. */
   leased: number
   /** How many this device keeps for offline work. */
   reserve: number
-  /** `low`: less than half of the reserve is left. `claiming`: a request to the server is under way. `exhausted`: nothing left, and the server gave none. */
+  /**
+   * `low`: less than half of the reserve is left. `claiming`: a request to the server is under way.
+   * `exhausted`: nothing left, and the server gave none.
+   */
   state: 'ready' | 'low' | 'claiming' | 'exhausted'
   /** Numbers nobody will ever issue, as far as this device knows: an upper bound. */
   gaps: number
@@ -24,7 +32,10 @@ export interface CollectionStatus {
 export interface HiloStatus {
   /** Does the server answer, as far as is known? */
   online: boolean
-  /** `memory`: nothing survives this page. `best-effort`: the browser may evict it when space is short. */
+  /**
+   * `memory`: nothing survives this page. `best-effort`: the browser may evict it when space is
+   * short.
+   */
   storage: StorageKind
   /** Keyed by tag; those of another database than the `database` option's by `tag|database`. */
   collections: Record<string, CollectionStatus>
@@ -32,13 +43,19 @@ export interface HiloStatus {
   gaps: Gaps
 }
 
-export function statusOfAll(issuers: readonly Issuer[], home: string, isOnline: boolean): HiloStatus {
+export function statusOfAll(
+  issuers: readonly Issuer[],
+  home: string,
+  isOnline: boolean,
+): HiloStatus {
   const views = issuers.flatMap(({ holdings }) => holdings.view ?? [])
   const sum = (key: keyof Gaps) => views.reduce((all, view) => all + view.gaps[key], 0)
   return {
     online: isOnline && views.every((view) => view.isReachable !== false),
     storage: views[0]?.storage ?? 'best-effort',
-    collections: Object.fromEntries(issuers.map((issuer) => [nameOf(issuer, home), statusOf(issuer, isOnline)])),
+    collections: Object.fromEntries(
+      issuers.map((issuer) => [nameOf(issuer, home), statusOf(issuer, isOnline)]),
+    ),
     gaps: { crash: sum('crash'), giveBack: sum('giveBack'), fork: sum('fork') },
   }
 }
@@ -56,13 +73,23 @@ export function statusOf(
     available,
     leased: queue.held,
     reserve,
-    state: stateOf(available, isLow(available, reserve), isClaiming, failure !== undefined || !isOnline),
+    state: stateOf(
+      available,
+      isLow(available, reserve),
+      isClaiming,
+      failure !== undefined || !isOnline,
+    ),
     gaps: view ? view.gaps.crash + view.gaps.giveBack + view.gaps.fork : 0,
     ...(failure && { lastError: fromFailure(failure) }),
   }
 }
 
-function stateOf(available: number, isLow: boolean, isClaiming: boolean, hasFailed: boolean): CollectionStatus['state'] {
+function stateOf(
+  available: number,
+  isLow: boolean,
+  isClaiming: boolean,
+  hasFailed: boolean,
+): CollectionStatus['state'] {
   if (available > 0) return isLow ? (isClaiming ? 'claiming' : 'low') : 'ready'
   return hasFailed && !isClaiming ? 'exhausted' : 'claiming'
 }

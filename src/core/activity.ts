@@ -1,13 +1,27 @@
 /**
- * What became of numbers, made out from a device's state before and after. Pure.
- * Where several steps were taken between the two, each is told: a number that is leased and was not there before was claimed, then leased.
+ * What became of numbers, made out from a device's state before and after. Pure. Where several
+ * steps were taken between the two, each is told: a number that is leased and was not there before
+ * was claimed, then leased.
  */
 import { size, total } from './range.js'
 import { type HeldSegment, heldSegments, type Numbers } from './segments.js'
 import type { DeviceState } from './state.js'
 
-/** What can happen to numbers, in the words of the guide. `issue`: a page has said what the app used. `take-back`: an offer stays here after all. */
-export type ActivityKind = 'claim' | 'lease' | 'issue' | 'park' | 'offer' | 'take-back' | 'give-back' | 'check-in' | 'fork' | 'gap'
+/**
+ * What can happen to numbers, in the words of the guide. `issue`: a page has said what the app
+ * used. `take-back`: an offer stays here after all.
+ */
+export type ActivityKind =
+  | 'claim'
+  | 'lease'
+  | 'issue'
+  | 'park'
+  | 'offer'
+  | 'take-back'
+  | 'give-back'
+  | 'check-in'
+  | 'fork'
+  | 'gap'
 
 /** One step on the way of some numbers. */
 export interface Step {
@@ -23,11 +37,17 @@ export interface Step {
 /** @param reserve the target in force where the state has none of its own */
 export function stepsBetween(before: DeviceState, after: DeviceState, reserve: number): Step[] {
   const steps = new Map<string, Step>()
-  const add = (kind: ActivityKind, reason: string, { from, to, prefix, serverTag }: Numbers, page?: string) => {
+  const add = (
+    kind: ActivityKind,
+    reason: string,
+    { from, to, prefix, serverTag }: Numbers,
+    page?: string,
+  ) => {
     const key = [kind, page, reason].join()
     const step = steps.get(key) ?? { kind, numbers: [], ...(page && { page }), reason }
     const last = step.numbers.at(-1)
-    if (last && last.to + 1 === from && last.prefix === prefix && last.serverTag === serverTag) last.to = to
+    if (last && last.to + 1 === from && last.prefix === prefix && last.serverTag === serverTag)
+      last.to = to
     else step.numbers.push({ from, to, prefix, serverTag })
     steps.set(key, step)
   }
@@ -39,31 +59,49 @@ export function stepsBetween(before: DeviceState, after: DeviceState, reserve: n
   const leave = (numbers: Numbers, was: HeldSegment) => {
     const isIssued = was.kind === 'leased' || (was.kind === 'granted' && !isChecked)
     if (dead.has(keyOf(was))) add('gap', 'Their page was killed.', numbers, was.page)
-    else if (grown('fork') > 0) add('fork', 'This storage is a copy of one that went on elsewhere.', numbers)
+    else if (grown('fork') > 0)
+      add('fork', 'This storage is a copy of one that went on elsewhere.', numbers)
     else if (isIssued && numbers.to <= after.issued) {
       if (was.kind === 'granted') add('lease', WANTED, numbers)
       add('issue', 'The app has used them.', numbers, was.page)
-    } else if (!isIssued && grown('giveBack') > 0) add('gap', 'Nobody can tell whether the server got them.', numbers)
-    else if (was.kind === 'given-back' || isChecked) add('give-back', 'The server has confirmed it.', numbers)
+    } else if (!isIssued && grown('giveBack') > 0)
+      add('gap', 'Nobody can tell whether the server got them.', numbers)
+    else if (was.kind === 'given-back' || isChecked)
+      add('give-back', 'The server has confirmed it.', numbers)
     else add('give-back', SENT, numbers, was.page)
   }
   const depart = (numbers: Numbers, was: HeldSegment | undefined, is: HeldSegment) => {
-    if (!was || (was.kind === 'given-back' && !isChecked)) add('claim', reasonToClaim(total(before.ranges), target), numbers)
-    else if (was.kind === 'given-back') add('take-back', 'The server never got them, a check-in found.', numbers)
+    if (!was || (was.kind === 'given-back' && !isChecked))
+      add('claim', reasonToClaim(total(before.ranges), target), numbers)
+    else if (was.kind === 'given-back')
+      add('take-back', 'The server never got them, a check-in found.', numbers)
     else if (is.kind !== 'given-back') {
-      if (was.kind === 'leased') add('park', 'The page does not need them: it is at rest, hidden or gone.', numbers, was.page)
-      if (was.kind === 'offered') add('take-back', 'The page did not send them; they are free again.', numbers, was.page)
+      if (was.kind === 'leased')
+        add(
+          'park',
+          'The page does not need them: it is at rest, hidden or gone.',
+          numbers,
+          was.page,
+        )
+      if (was.kind === 'offered')
+        add('take-back', 'The page did not send them; they are free again.', numbers, was.page)
     }
   }
   const arrive = (numbers: Numbers, is: HeldSegment, page = is.page) => {
     if (is.kind === 'leased') add('lease', WANTED, numbers, page)
     if (is.kind === 'offered')
-      add('offer', `They exceed the reserve of ${target}; the page may give them back when it goes.`, numbers, page)
+      add(
+        'offer',
+        `They exceed the reserve of ${target}; the page may give them back when it goes.`,
+        numbers,
+        page,
+      )
     if (is.kind === 'given-back') add('give-back', SENT, numbers, page)
   }
 
   for (const { numbers, was, is } of moves(before, after)) {
-    if (was && is && isChecked && was.token !== is.token) add('check-in', 'Their lease tokens were swapped for new ones.', numbers)
+    if (was && is && isChecked && was.token !== is.token)
+      add('check-in', 'Their lease tokens were swapped for new ones.', numbers)
     if (was?.kind === is?.kind && was?.page === is?.page) continue
     if (is) {
       depart(numbers, was, is)
@@ -74,7 +112,18 @@ export function stepsBetween(before: DeviceState, after: DeviceState, reserve: n
 }
 
 /** The order in which one number goes through them. */
-const ORDER: ActivityKind[] = ['check-in', 'fork', 'claim', 'gap', 'park', 'take-back', 'lease', 'issue', 'offer', 'give-back']
+const ORDER: ActivityKind[] = [
+  'check-in',
+  'fork',
+  'claim',
+  'gap',
+  'park',
+  'take-back',
+  'lease',
+  'issue',
+  'offer',
+  'give-back',
+]
 const WANTED = 'The page ran low.'
 const SENT = 'Sent back to the server: the page went, or the app released them.'
 
@@ -87,11 +136,16 @@ function reasonToClaim(free: number, reserve: number): string {
 
 const keyOf = ({ from, prefix, serverTag }: Numbers): string => [from, prefix, serverTag].join()
 
-/** The leases that make up `count` crashed numbers: of those that are gone whole, first those of pages that have nothing any more. */
+/**
+ * The leases that make up `count` crashed numbers: of those that are gone whole, first those of
+ * pages that have nothing any more.
+ */
 function writtenOff(before: DeviceState, after: DeviceState, count: number): Set<string> {
   const now = heldSegments(after)
   const isAlive = ({ page }: HeldSegment) => now.some((each) => each.page === page)
-  const lost = heldSegments(before).filter((lease) => lease.kind === 'leased' && !now.some((each) => holds(each, lease)))
+  const lost = heldSegments(before).filter(
+    (lease) => lease.kind === 'leased' && !now.some((each) => holds(each, lease)),
+  )
   const dead = new Set<string>()
   for (const lease of lost.sort((a, b) => Number(isAlive(a)) - Number(isAlive(b)))) {
     if (size(lease) > count) continue
@@ -103,7 +157,10 @@ function writtenOff(before: DeviceState, after: DeviceState, count: number): Set
 
 /** Has `segment` the first number of `numbers`? */
 const holds = (segment: Numbers, { from, prefix, serverTag }: Numbers): boolean =>
-  segment.from <= from && from <= segment.to && segment.prefix === prefix && segment.serverTag === serverTag
+  segment.from <= from &&
+  from <= segment.to &&
+  segment.prefix === prefix &&
+  segment.serverTag === serverTag
 
 interface Move {
   numbers: Numbers
@@ -111,14 +168,25 @@ interface Move {
   is: HeldSegment | undefined
 }
 
-/** Every number of the two states, in pieces that have one holder before and one after; lowest first within a prefix and server tag. */
+/**
+ * Every number of the two states, in pieces that have one holder before and one after; lowest first
+ * within a prefix and server tag.
+ */
 function moves(before: DeviceState, after: DeviceState): Move[] {
   const [old, now] = [heldSegments(before), heldSegments(after)]
-  const series = new Map([...old, ...now].map(({ prefix, serverTag }) => [JSON.stringify([prefix, serverTag]), { prefix, serverTag }]))
+  const series = new Map(
+    [...old, ...now].map(({ prefix, serverTag }) => [
+      JSON.stringify([prefix, serverTag]),
+      { prefix, serverTag },
+    ]),
+  )
   return [...series.values()].flatMap((one) => {
-    const isOfSeries = (each: Numbers) => each.prefix === one.prefix && each.serverTag === one.serverTag
+    const isOfSeries = (each: Numbers) =>
+      each.prefix === one.prefix && each.serverTag === one.serverTag
     const all = [...old, ...now].filter(isOfSeries)
-    const cuts = [...new Set([after.issued + 1, ...all.flatMap(({ from, to }) => [from, to + 1])])].sort((a, b) => a - b)
+    const cuts = [
+      ...new Set([after.issued + 1, ...all.flatMap(({ from, to }) => [from, to + 1])]),
+    ].sort((a, b) => a - b)
     return cuts.slice(0, -1).flatMap((from, i): Move[] => {
       const numbers = { ...one, from, to: cuts[i + 1]! - 1 }
       const was = old.find((each) => holds(each, numbers))

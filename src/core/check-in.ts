@@ -1,18 +1,23 @@
 /**
- * Check-in: the device shows its lease tokens, the server swaps each for a new one. Pure transitions.
- * Guarantees that an offer whose fate was unknown comes back only when no request under its old token can take it away any more (H12),
- * and that a copy of this device's storage stops using what the other copy went on with (H13).
+ * Check-in: the device shows its lease tokens, the server swaps each for a new one. Pure
+ * transitions. Guarantees that an offer whose fate was unknown comes back only when no request
+ * under its old token can take it away any more (H12), and that a copy of this device's storage
+ * stops using what the other copy went on with (H13).
  */
 
 import { insert, type Range, size, total } from './range.js'
 import type { DeviceState, Lease, Offer } from './state.js'
 import type { CheckInAnswer, CheckInRequest } from './wire.js'
 
-/** Checking in more often than this, as when a page is reloaded again and again, would tell nothing new. */
+/**
+ * Checking in more often than this, as when a page is reloaded again and again, would tell nothing
+ * new.
+ */
 const REST_MS = 60_000
 
 /**
- * Is there something to ask: a request without an answer, a give-back of unknown fate, or tokens that have not been shown for a while?
+ * Is there something to ask: a request without an answer, a give-back of unknown fate, or tokens
+ * that have not been shown for a while?
  * @param date the device's clock; it paces, and decides nothing (H19)
  */
 export function isCheckInDue(state: DeviceState, date: number): boolean {
@@ -21,26 +26,44 @@ export function isCheckInDue(state: DeviceState, date: number): boolean {
   return state.checkIn !== undefined || isFateUnknown || (!isRecent && state.grants.length > 0)
 }
 
-/** The request to send, stored before it is sent: the pending one, or a new one. Undefined when nothing held has a token. */
-export function beginCheckIn(state: DeviceState, id: string): { state: DeviceState; request?: CheckInRequest } {
+/**
+ * The request to send, stored before it is sent: the pending one, or a new one. Undefined when
+ * nothing held has a token.
+ */
+export function beginCheckIn(
+  state: DeviceState,
+  id: string,
+): { state: DeviceState; request?: CheckInRequest } {
   if (state.checkIn) return { state, request: state.checkIn }
   const next = new Map<string, number>()
-  for (const { token, from } of everything(state)) if (token) next.set(token, Math.min(from, next.get(token) ?? from))
+  for (const { token, from } of everything(state))
+    if (token) next.set(token, Math.min(from, next.get(token) ?? from))
   const spent = state.grants.filter((token) => !next.has(token))
   if (next.size + spent.length === 0) return { state }
-  const request = { id, leases: [...next].slice(0, MAX_LEASES).map(([lease, lowest]) => ({ lease, next: lowest })), spent }
+  const request = {
+    id,
+    leases: [...next].slice(0, MAX_LEASES).map(([lease, lowest]) => ({ lease, next: lowest })),
+    spent,
+  }
   return { state: { ...state, grants: [...next.keys()], checkIn: request }, request }
 }
 
 /** Takes the answer over: once, however many tabs saw it. */
-export function applyCheckIn(state: DeviceState, id: string, answer: CheckInAnswer, date: number): DeviceState {
+export function applyCheckIn(
+  state: DeviceState,
+  id: string,
+  answer: CheckInAnswer,
+  date: number,
+): DeviceState {
   if (state.checkIn?.id !== id) return state
   const { checkIn, ...rest } = state
   return checkIn.leases.reduce<DeviceState>(
     (applied, { lease }, i) => {
       const fate = answer.leases[i]
       if (!fate || 'unknown' in fate) return applied
-      return 'superseded' in fate ? dropForked(applied, lease) : renew(applied, lease, fate.lease, fate.high)
+      return 'superseded' in fate
+        ? dropForked(applied, lease)
+        : renew(applied, lease, fate.lease, fate.high)
     },
     { ...rest, checkedIn: date },
   )
@@ -64,7 +87,11 @@ const everything = ({ ranges, leases, offers }: DeviceState): Range[] => [
 
 /** Up to `high` the numbers are still ours, offers included; above it a give-back has arrived. */
 function renew(state: DeviceState, token: string, newToken: string, high: number): DeviceState {
-  const renewed = (range: Range): Range => ({ ...range, token: newToken, to: Math.min(range.to, high) })
+  const renewed = (range: Range): Range => ({
+    ...range,
+    token: newToken,
+    to: Math.min(range.to, high),
+  })
   const isOurs = (range: Range) => range.token === token
   const back = state.offers.filter(({ range }) => isOurs(range)).map(({ range }) => renewed(range))
   const free = state.ranges.map((range) => (isOurs(range) ? renewed(range) : range))
@@ -83,7 +110,10 @@ function renew(state: DeviceState, token: string, newToken: string, high: number
 
 function dropForked(state: DeviceState, token: string): DeviceState {
   const isDropped = ({ range }: Lease | Offer) => range.token === token
-  const dropped = [...state.ranges.filter((range) => range.token === token), ...state.leases.filter(isDropped).map(({ range }) => range)]
+  const dropped = [
+    ...state.ranges.filter((range) => range.token === token),
+    ...state.leases.filter(isDropped).map(({ range }) => range),
+  ]
   return {
     ...state,
     ranges: state.ranges.filter((range) => range.token !== token),

@@ -1,6 +1,7 @@
 /**
- * What a page and the owner of this device's ranges say to each other. Plain data only, so that it crosses to a worker;
- * expected failures are values. Every method is safe to lose: an answer that never arrives costs a gap, not a duplicate.
+ * What a page and the owner of this device's ranges say to each other. Plain data only, so that it
+ * crosses to a worker; expected failures are values. Every method is safe to lose: an answer that
+ * never arrives costs a gap, not a duplicate.
  */
 
 import type { Failure } from './errors.js'
@@ -16,7 +17,10 @@ export interface Target {
 }
 
 export interface OwnerConfig {
-  /** Absolute URL of the HiLo server, without a slash at its end; or the key of the app's own source. */
+  /**
+   * Absolute URL of the HiLo server, without a slash at its end; or the key of the app's own
+   * source.
+   */
   url: string
   /** The app brought a source of its own: the page is asked for ranges, and nothing goes back. */
   isAsked?: true
@@ -32,8 +36,9 @@ export interface OwnerConfig {
 }
 
 /**
- * Another authority than a HiLo server: `nextHiSource` or `documentSource` of `offline-hilo/source`. It runs in the page, which may use any
- * function of the app's, and it takes nothing back.
+ * Another authority than a HiLo server: `nextHiSource` or `documentSource` of
+ * `offline-hilo/source`. It runs in the page, which may use any function of the app's, and it takes
+ * nothing back.
  */
 export interface HiloSource {
   /** Its ranges are kept under this name, as those of a server are under its URL. */
@@ -52,7 +57,10 @@ export interface OwnerCallbacks {
   claim?(target: Target, claim: Claim): Promise<Granted>
   /** Something changed that this page did not do itself. */
   changed(target: Target, view: View): void
-  /** While watched: what is stored was `before`, and is `after`. The same twice: how things stand when the watch begins. */
+  /**
+   * While watched: what is stored was `before`, and is `after`. The same twice: how things stand
+   * when the watch begins.
+   */
   stored(target: Target, before: DeviceState, after: DeviceState): void
   /** Another page of this device has no number left: parks what this page does not need. */
   spare(target: Target): Promise<void>
@@ -68,7 +76,10 @@ export interface View {
   gaps: Gaps
   /** When this device last checked in: its tokens are new since. */
   checkedIn?: number
-  /** The node that answered last; absent also where a page would not hear of it when another one answers. */
+  /**
+   * The node that answered last; absent also where a page would not hear of it when another one
+   * answers.
+   */
   serverTag?: string
   isClaiming: boolean
   /** The last claim's failure; gone with the next success. */
@@ -78,7 +89,9 @@ export interface View {
   isReachable?: boolean
 }
 
-/** `memory`: nothing survives the page. `best-effort`: the browser may evict it when space is short. */
+/**
+ * `memory`: nothing survives the page. `best-effort`: the browser may evict it when space is short.
+ */
 export type StorageKind = 'persistent' | 'best-effort' | 'memory'
 
 export type Reserve = Pick<Exchange, 'page' | 'takeBack'> & { count: number }
@@ -101,15 +114,27 @@ export interface Owner {
   reserve(target: Target, request: Reserve): Promise<Answer<object>>
   /** Settles what the page brings, then sends every free number back to the server. */
   release(target: Target, request: Release): Promise<Answer<object>>
-  /** What is stored, notes that wait to be settled included. One read: it changes nothing and holds nobody up. */
+  /**
+   * What is stored, notes that wait to be settled included. One read: it changes nothing and holds
+   * nobody up.
+   */
   inspect(target: Target): Promise<Answer<{ state: DeviceState }>>
   /** Whether the page is told of every change of what is stored, those of other tabs too. */
   watch(isWatched: boolean): void
-  /** A number of RavenDB's identity `name`: one request, never tried again by itself. The same `key` brings the same number, for 30 days. */
-  nextIdentity(database: string, name: string, key: string): Promise<{ number: number } | { failure: Failure }>
+  /**
+   * A number of RavenDB's identity `name`: one request, never tried again by itself. The same `key`
+   * brings the same number, for 30 days.
+   */
+  nextIdentity(
+    database: string,
+    name: string,
+    key: string,
+  ): Promise<{ number: number } | { failure: Failure }>
   /** `false`: no request until `true` again (an app's own offline switch). */
   setOnline(isOnline: boolean): void
-  /** Connectivity, or the kind of storage, may have changed: what waits for a retry is tried now. */
+  /**
+   * Connectivity, or the kind of storage, may have changed: what waits for a retry is tried now.
+   */
   hurry(): void
   /** Stops timers and closes the storage. */
   close(): void

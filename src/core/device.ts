@@ -1,20 +1,44 @@
 /**
- * How a device's state changes: pure `(state, event) → state` functions, each meant to run inside one storage transaction.
- * Guarantees: a number is in at most one of `ranges`, `leases` and `offers`, and leaves them only to be issued, to go back
- * to the server, or to become a gap.
+ * How a device's state changes: pure `(state, event) → state` functions, each meant to run inside
+ * one storage transaction. Guarantees: a number is in at most one of `ranges`, `leases` and
+ * `offers`, and leaves them only to be issued, to go back to the server, or to become a gap.
  */
 import { HiloError } from './errors.js'
 import { isNote } from './parting.js'
-import { insert, isReturnable, overlaps, type Range, takeHighest, takeLowest, total } from './range.js'
+import {
+  insert,
+  isReturnable,
+  overlaps,
+  type Range,
+  takeHighest,
+  takeLowest,
+  total,
+} from './range.js'
 import { claimSize } from './sizes.js'
-import type { Claim, DeviceState, Exchange, Exchanged, ExchangeNote, Grant, LeaseNote, Note, Offer } from './state.js'
+import type {
+  Claim,
+  DeviceState,
+  Exchange,
+  Exchanged,
+  ExchangeNote,
+  Grant,
+  LeaseNote,
+  Note,
+  Offer,
+} from './state.js'
 
 import { writeOffOldest } from './write-off.js'
 
-/** What of older grants was issued, the server is not told: they count as outstanding there until it forgets who holds them. */
+/**
+ * What of older grants was issued, the server is not told: they count as outstanding there until it
+ * forgets who holds them.
+ */
 const MAX_GRANTS = 32
 
-/** Settles every note whose lease is still outstanding; a lease is settled once, whichever copy of its note comes first (H5). */
+/**
+ * Settles every note whose lease is still outstanding; a lease is settled once, whichever copy of
+ * its note comes first (H5).
+ */
 export function settle(state: DeviceState, notes: readonly Note[]): DeviceState {
   return notes.filter(isNote).reduce((settled, note) => {
     if ('exchange' in note) return disown(settled, note)
@@ -25,8 +49,12 @@ export function settle(state: DeviceState, notes: readonly Note[]): DeviceState 
 
 function disown(state: DeviceState, { exchange, takeBack }: ExchangeNote): DeviceState {
   const isOfExchange = (id: string) => id.startsWith(`${exchange}.`)
-  const leases = state.leases.filter(({ id }) => isOfExchange(id)).map(({ id, range }) => ({ lease: id, next: range.from }))
-  const offers = state.offers.filter(({ id, isSent }) => !isSent && (isOfExchange(id) || takeBack.includes(id)))
+  const leases = state.leases
+    .filter(({ id }) => isOfExchange(id))
+    .map(({ id, range }) => ({ lease: id, next: range.from }))
+  const offers = state.offers.filter(
+    ({ id, isSent }) => !isSent && (isOfExchange(id) || takeBack.includes(id)),
+  )
   return leases.reduce(settleLease, returnOffers(state, offers))
 }
 
@@ -35,7 +63,9 @@ function settleLease(state: DeviceState, note: LeaseNote): DeviceState {
   if (!lease) return state
   const { from, to } = lease.range
   // A note is not trusted either: what it does not say clearly counts as burnt.
-  const next = Number.isSafeInteger(note.next) ? Math.min(Math.max(note.next, from), to + 1) : to + 1
+  const next = Number.isSafeInteger(note.next)
+    ? Math.min(Math.max(note.next, from), to + 1)
+    : to + 1
   const rest = { ...lease.range, from: next }
   const settled = {
     ...state,
@@ -43,23 +73,34 @@ function settleLease(state: DeviceState, note: LeaseNote): DeviceState {
     issued: next > from ? Math.max(state.issued, next - 1) : state.issued,
   }
   if (!note.givenBack) return { ...settled, ranges: insert(state.ranges, rest) }
-  return next > to ? settled : { ...settled, offers: [...state.offers, { id: lease.id, page: '', range: rest }] }
+  return next > to
+    ? settled
+    : { ...settled, offers: [...state.offers, { id: lease.id, page: '', range: rest }] }
 }
 
-/** An offer that was sent: with a token the server can still tell what became of it; without one nobody ever can, and it is forgotten (H12). */
+/**
+ * An offer that was sent: with a token the server can still tell what became of it; without one
+ * nobody ever can, and it is forgotten (H12).
+ */
 function settleOffer(state: DeviceState, id: string): DeviceState {
   return {
     ...state,
-    offers: state.offers.flatMap((offer) => (offer.id !== id ? offer : offer.range.token ? { ...offer, isSent: true as const } : [])),
+    offers: state.offers.flatMap((offer) =>
+      offer.id !== id ? offer : offer.range.token ? { ...offer, isSent: true as const } : [],
+    ),
   }
 }
 
 /**
- * Settles what a page brings, then carves what it wants, lowest numbers first, then offers it what exceeds `keep`,
- * highest first: those the server can take back. A request that comes again, after its answer was lost with a worker,
- * is answered the same way.
+ * Settles what a page brings, then carves what it wants, lowest numbers first, then offers it what
+ * exceeds `keep`, highest first: those the server can take back. A request that comes again, after
+ * its answer was lost with a worker, is answered the same way.
  */
-export function exchange(state: DeviceState, request: Exchange, keep: number): { state: DeviceState } & Exchanged {
+export function exchange(
+  state: DeviceState,
+  request: Exchange,
+  keep: number,
+): { state: DeviceState } & Exchanged {
   const isOfRequest = ({ id }: { id: string }) => id.startsWith(`${request.id}.`)
   const answer = (next: DeviceState) => ({
     state: next,
@@ -79,14 +120,25 @@ export function exchange(state: DeviceState, request: Exchange, keep: number): {
   return answer(request.offer ? setAside(next, request.page, request.id, keep).state : next)
 }
 
-/** Sets what exceeds `keep` aside for a page to give back, durably before any request can be sent (H8). */
-export function setAside(state: DeviceState, page: string, id: string, keep: number): { state: DeviceState; offers: Offer[] } {
+/**
+ * Sets what exceeds `keep` aside for a page to give back, durably before any request can be sent
+ * (H8).
+ */
+export function setAside(
+  state: DeviceState,
+  page: string,
+  id: string,
+  keep: number,
+): { state: DeviceState; offers: Offer[] } {
   const returnable = state.ranges.filter((range) => isReturnable(range, state.serverTag))
   const { taken, rest } = takeHighest(returnable, surplus(state, keep))
   if (taken.length === 0) return { state, offers: [] }
   const offers = taken.map((range, i) => ({ id: `${id}.offer${i}`, page, range }))
   const kept = state.ranges.filter((range) => !isReturnable(range, state.serverTag))
-  return { state: { ...state, ranges: rest.reduce(insert, kept), offers: [...state.offers, ...offers] }, offers }
+  return {
+    state: { ...state, ranges: rest.reduce(insert, kept), offers: [...state.offers, ...offers] },
+    offers,
+  }
 }
 
 /** How many free numbers exceed `keep` and can go back to the server. */
@@ -95,30 +147,45 @@ export function surplus(state: DeviceState, keep: number): number {
   return Math.max(0, Math.min(returnable, total(state.ranges) - keep))
 }
 
-/** The claim to send, stored before it is sent: the pending one, or a new one when fewer than `want` numbers are free. */
-export function beginClaim(state: DeviceState, id: string, want: number, reserve: number): { state: DeviceState; claim?: Claim } {
+/**
+ * The claim to send, stored before it is sent: the pending one, or a new one when fewer than `want`
+ * numbers are free.
+ */
+export function beginClaim(
+  state: DeviceState,
+  id: string,
+  want: number,
+  reserve: number,
+): { state: DeviceState; claim?: Claim } {
   if (state.claim) return { state, claim: state.claim }
   const free = total(state.ranges)
   if (free >= want) return { state }
-  const claim = { id, ...claimSize(free, state.reserve ?? reserve, want, state.last), lastMax: highest(state) }
+  const claim = {
+    id,
+    ...claimSize(free, state.reserve ?? reserve, want, state.last),
+    lastMax: highest(state),
+  }
   return { state: { ...state, claim }, claim }
 }
 
 /**
- * Adds what the server granted. A grant with a lease token answers one claim and is added once, however many tabs
- * saw the answer; without a token every answer is a grant of its own (RavenDB).
+ * Adds what the server granted. A grant with a lease token answers one claim and is added once,
+ * however many tabs saw the answer; without a token every answer is a grant of its own (RavenDB).
  * @throws HiloError `invalid-response` when the grant overlaps what this device already holds
  */
 export function addGrant(state: DeviceState, claimId: string, { range, last }: Grant): DeviceState {
   const isPending = state.claim?.id === claimId
   if (range.token && !isPending) return state
   const { claim, ...rest } = state
-  const clash = heldRanges(state).find((other) => overlaps(other, range) && !wasReturned(state, other))
+  const clash = heldRanges(state).find(
+    (other) => overlaps(other, range) && !wasReturned(state, other),
+  )
   if (clash)
     throw new HiloError(
       'invalid-response',
       `The server granted ${range.from}–${range.to}, but this device already holds ${clash.from}–${clash.to} of it. ` +
-        'The answer was dropped. Was the server restored from a backup? Raise its floor: `offline-hilo raise-floor`.',
+        'The answer was dropped. Was the server restored from a backup? Raise its floor: ' +
+        '`offline-hilo raise-floor`.',
     )
   return {
     ...rest,
@@ -139,7 +206,10 @@ export function dropClaim(state: DeviceState, claimId: string): DeviceState {
   return rest
 }
 
-/** What was offered under a token and is granted again did reach the server, though no note of it was left (H12). */
+/**
+ * What was offered under a token and is granted again did reach the server, though no note of it
+ * was left (H12).
+ */
 const wasReturned = ({ offers }: DeviceState, range: Range): boolean =>
   range.token !== undefined && offers.some((offer) => offer.range === range)
 
@@ -150,8 +220,11 @@ const heldRanges = ({ ranges, leases, offers }: DeviceState): Range[] => [
   ...offers.filter((offer) => !offer.isSent).map((offer) => offer.range),
 ]
 
-/** Highest number that was issued or still may be: the server must not grant at or below it (H20). */
-const highest = (state: DeviceState): number => Math.max(state.issued, ...heldRanges(state).map((range) => range.to))
+/**
+ * Highest number that was issued or still may be: the server must not grant at or below it (H20).
+ */
+const highest = (state: DeviceState): number =>
+  Math.max(state.issued, ...heldRanges(state).map((range) => range.to))
 
 function cutLease(state: DeviceState, id: string, to: number): DeviceState {
   const lease = state.leases.find((other) => other.id === id)
@@ -164,7 +237,10 @@ function cutLease(state: DeviceState, id: string, to: number): DeviceState {
   }
 }
 
-/** Only the page that an offer was made to may have it taken back: nobody else knows whether it was sent. */
+/**
+ * Only the page that an offer was made to may have it taken back: nobody else knows whether it was
+ * sent.
+ */
 export function takeBack(state: DeviceState, page: string, ids: readonly string[]): DeviceState {
   return returnOffers(
     state,

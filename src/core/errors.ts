@@ -1,7 +1,7 @@
 /**
- * The one error of this package, and its plain form.
- * Comlink keeps only `name`, `message` and `stack` of an error, so failures cross realms as {@link Failure} data
- * and become a {@link HiloError} again at the public edge.
+ * The one error of this package, and its plain form. Comlink keeps only `name`, `message` and
+ * `stack` of an error, so failures cross realms as {@link Failure} data and become a {@link
+ * HiloError} again at the public edge.
  */
 
 /** What happened, for code to act on. The message says what it means and what to do. */
@@ -54,7 +54,11 @@ export class HiloError extends Error {
   /** Milliseconds the server asked to wait (`Retry-After`). */
   readonly retryAfter: number | undefined
 
-  constructor(code: HiloErrorCode, message: string, details: { cause?: unknown; status?: number; retryAfter?: number } = {}) {
+  constructor(
+    code: HiloErrorCode,
+    message: string,
+    details: { cause?: unknown; status?: number; retryAfter?: number } = {},
+  ) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined)
     this.code = code
     this.status = details.status
@@ -62,16 +66,22 @@ export class HiloError extends Error {
   }
 }
 
-/** Plain data that {@link fromFailure} turns back into the same error. An error of another kind becomes `fallback`. */
+/**
+ * Plain data that {@link fromFailure} turns back into the same error. An error of another kind
+ * becomes `fallback`.
+ */
 export function toFailure(error: unknown, fallback: HiloErrorCode): Failure {
-  if (!(error instanceof HiloError)) return { code: fallback, message: String((error as Error)?.message ?? error) }
+  if (!(error instanceof HiloError))
+    return { code: fallback, message: String((error as Error)?.message ?? error) }
   const { code, message, status, retryAfter, cause } = error
   return {
     code,
     message,
     ...(status !== undefined && { status }),
     ...(retryAfter !== undefined && { retryAfter }),
-    ...(cause !== undefined && { cause: cause instanceof HiloError ? toFailure(cause, code) : String(cause) }),
+    ...(cause !== undefined && {
+      cause: cause instanceof HiloError ? toFailure(cause, code) : String(cause),
+    }),
   }
 }
 
@@ -85,5 +95,8 @@ export function fromFailure(failure: Failure): HiloError {
 
 /** Will asking again later help? A refusal that is not about load or timing needs a human. */
 export function isTemporary({ code, status }: Failure): boolean {
-  return code === 'server-unreachable' || (code === 'server-refused' && (status === 408 || status === 429 || status! >= 500))
+  return (
+    code === 'server-unreachable' ||
+    (code === 'server-refused' && (status === 408 || status === 429 || status! >= 500))
+  )
 }

@@ -1,6 +1,7 @@
 /**
- * From what an app passes (a name, a class, an entity) to the collection it means, and from a number to its id.
- * Guarantees that a name which the server would refuse or confuse never leaves the page.
+ * From what an app passes (a name, a class, an entity) to the collection it means, and from a
+ * number to its id. Guarantees that a name which the server would refuse or confuse never leaves
+ * the page.
  */
 import { HiloError } from './errors.js'
 import type { Range } from './range.js'
@@ -21,12 +22,15 @@ export interface IdParts {
   serverTag: string
 }
 
-/** RavenDB stores a counter in a document of this name; with it a tag may take 512 bytes of UTF-8. */
+/**
+ * RavenDB stores a counter in a document of this name; with it a tag may take 512 bytes of UTF-8.
+ */
 const DOCUMENT_PREFIX = 'Raven/Hilo/'
 const MAX_DOCUMENT_ID_BYTES = 512
 
 /** The default id: `prefix + number + '-' + serverTag`; without a tag, without the dash. */
-export const idSuffix = ({ serverTag }: Pick<Range, 'serverTag'>): string => (serverTag ? `-${serverTag}` : '')
+export const idSuffix = ({ serverTag }: Pick<Range, 'serverTag'>): string =>
+  serverTag ? `-${serverTag}` : ''
 
 /** The class of an entity, or the class itself. */
 export function classOf(ref: EntityClass | object): EntityClass {
@@ -38,12 +42,22 @@ export function classOf(ref: EntityClass | object): EntityClass {
 
 /** @throws HiloError `invalid-collection` */
 export function checkTag(tag: unknown, separator: string): string {
-  if (typeof tag !== 'string' || tag === '') throw invalid('a collection name is a non-empty string', tag)
-  if (tag.includes('|')) throw invalid("a collection name may not contain '|', which RavenDB keeps for identities", tag)
-  if (tag.endsWith(separator)) throw invalid(`a collection name may not end in the separator '${separator}', which is added to it`, tag)
+  if (typeof tag !== 'string' || tag === '')
+    throw invalid('a collection name is a non-empty string', tag)
+  if (tag.includes('|'))
+    throw invalid("a collection name may not contain '|', which RavenDB keeps for identities", tag)
+  if (tag.endsWith(separator))
+    throw invalid(
+      `a collection name may not end in the separator '${separator}', which is added to it`,
+      tag,
+    )
   if (!isEncodable(tag)) throw invalid('a collection name is well-formed Unicode', tag)
   if (new TextEncoder().encode(DOCUMENT_PREFIX + tag).length > MAX_DOCUMENT_ID_BYTES)
-    throw invalid(`a collection name has at most ${MAX_DOCUMENT_ID_BYTES - DOCUMENT_PREFIX.length} bytes of UTF-8`, `${tag.slice(0, 40)}…`)
+    throw invalid(
+      `a collection name has at most ${MAX_DOCUMENT_ID_BYTES - DOCUMENT_PREFIX.length} bytes ` +
+        'of UTF-8',
+      `${tag.slice(0, 40)}…`,
+    )
   return tag
 }
 
@@ -56,6 +70,11 @@ function isEncodable(text: string): boolean {
 }
 
 function invalid(rule: string, value: unknown): HiloError {
-  const shown = typeof value === 'string' ? JSON.stringify(value) : typeof value === 'function' ? 'an anonymous class' : typeof value
+  const shown =
+    typeof value === 'string'
+      ? JSON.stringify(value)
+      : typeof value === 'function'
+        ? 'an anonymous class'
+        : typeof value
   return new HiloError('invalid-collection', `No id was made: ${rule}; this is ${shown}.`)
 }

@@ -1,5 +1,6 @@
 /**
- * The options of `createHilo`, and their check: a wrong option is an error that names it, before anything starts.
+ * The options of `createHilo`, and their check: a wrong option is an error that names it, before
+ * anything starts.
  */
 import type { HiloSource } from './contract.js'
 import { HiloError } from './errors.js'
@@ -7,25 +8,42 @@ import type { EntityClass, IdParts } from './names.js'
 import { DEFAULT_RESERVE } from './sizes.js'
 
 export interface CollectionOptions {
-  /** Ids this device keeps for offline work. Default: the `reserve` option. `0` keeps nothing when the page closes. */
+  /**
+   * Ids this device keeps for offline work. Default: the `reserve` option. `0` keeps nothing when
+   * the page closes.
+   */
   reserve?: number
 }
 
 export interface HiloOptions {
-  /** The HiLo server's (or RavenDB's) URL. Default: the page's own origin. A relative URL is taken from the page's address. */
+  /**
+   * The HiLo server's (or RavenDB's) URL. Default: the page's own origin. A relative URL is taken
+   * from the page's address.
+   */
   url?: string
   /** The server's database. Default `'default'`; a call may name another. */
   database?: string
-  /** Collections to lease at once; {@link Hilo.ready} waits for them. Others are leased at first use. */
+  /**
+   * Collections to lease at once; {@link Hilo.ready} waits for them. Others are leased at first
+   * use.
+   */
   collections?: Record<string, CollectionOptions>
   /** Ids this device keeps per collection for offline work. Default 32. */
   reserve?: number
-  /** Name of the IndexedDB database. Default `'offline-hilo'`. Instances with the same name share their ranges, in all tabs. */
+  /**
+   * Name of the IndexedDB database. Default `'offline-hilo'`. Instances with the same name share
+   * their ranges, in all tabs.
+   */
   name?: string
-  /** Another authority than the HiLo server at `url`: `nextHiSource` or `documentSource` of `offline-hilo/source`. */
+  /**
+   * Another authority than the HiLo server at `url`: `nextHiSource` or `documentSource` of
+   * `offline-hilo/source`.
+   */
   source?: HiloSource
   /** Sent with every request: an object, or a function that is asked before each (tokens). */
-  headers?: Record<string, string> | (() => Record<string, string> | Promise<Record<string, string>>)
+  headers?:
+    | Record<string, string>
+    | (() => Record<string, string> | Promise<Record<string, string>>)
   /** As for `fetch`. Default `'same-origin'`. */
   credentials?: RequestCredentials
   /** Milliseconds one request, and one call of `nextId`, may take. Default 10 000. */
@@ -38,15 +56,24 @@ export interface HiloOptions {
   findCollectionName?: (entityClass: EntityClass) => string
   /** From a class's collection name to its tag. Default: as it is. */
   transformCollectionName?: (collectionName: string) => string
-  /** Replaces the id's form. Must give every number its own text. Default `prefix + number + '-' + serverTag`; without a tag, without the dash. */
+  /**
+   * Replaces the id's form. Must give every number its own text. Default `prefix + number + '-' +
+   * serverTag`; without a tag, without the dash.
+   */
   formatId?: (number: number, parts: IdParts) => string
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000
 
 type Check = [rule: string, isRight: (value: never) => boolean]
-const text: Check = ['a non-empty string', (value: unknown) => typeof value === 'string' && value !== '']
-const count: Check = ['a whole number ≥ 0', (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0]
+const text: Check = [
+  'a non-empty string',
+  (value: unknown) => typeof value === 'string' && value !== '',
+]
+const count: Check = [
+  'a whole number ≥ 0',
+  (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0,
+]
 /** Neither of the two would stay in the address. */
 const database: Check = [
   "a non-empty string other than '.' and '..'",
@@ -61,10 +88,23 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
   collections: object,
   reserve: count,
   name: text,
-  source: ['made by nextHiSource or documentSource', (value: Partial<HiloSource> | null) => !!value?.claim],
-  headers: ['an object or a function', (value: unknown) => typeof value === 'function' || (typeof value === 'object' && value !== null)],
-  credentials: ["'omit', 'same-origin' or 'include'", (value: string) => ['omit', 'same-origin', 'include'].includes(value)],
-  timeout: ['a number of milliseconds > 0, below 2^31', (value: unknown) => typeof value === 'number' && value > 0 && value < 2 ** 31],
+  source: [
+    'made by nextHiSource or documentSource',
+    (value: Partial<HiloSource> | null) => !!value?.claim,
+  ],
+  headers: [
+    'an object or a function',
+    (value: unknown) =>
+      typeof value === 'function' || (typeof value === 'object' && value !== null),
+  ],
+  credentials: [
+    "'omit', 'same-origin' or 'include'",
+    (value: string) => ['omit', 'same-origin', 'include'].includes(value),
+  ],
+  timeout: [
+    'a number of milliseconds > 0, below 2^31',
+    (value: unknown) => typeof value === 'number' && value > 0 && value < 2 ** 31,
+  ],
   worker: callback,
   identityPartsSeparator: [
     "one character other than '|'",
@@ -76,7 +116,9 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
 }
 
 export type CheckedOptions = HiloOptions &
-  Required<Omit<HiloOptions, 'source' | 'worker' | 'headers' | 'credentials' | 'formatId' | 'url'>> & { url: string }
+  Required<
+    Omit<HiloOptions, 'source' | 'worker' | 'headers' | 'credentials' | 'formatId' | 'url'>
+  > & { url: string }
 
 /**
  * @param base what a relative `url` is resolved against: the page's address
@@ -84,7 +126,8 @@ export type CheckedOptions = HiloOptions &
  */
 export function checkOptions(options: HiloOptions, base: string | undefined): CheckedOptions {
   check('options', options, CHECKS)
-  for (const [name, each] of Object.entries(options.collections ?? {})) check(`collections.${name}`, each, { reserve: count })
+  for (const [name, each] of Object.entries(options.collections ?? {}))
+    check(`collections.${name}`, each, { reserve: count })
   let url = options.url || '/'
   try {
     url = new URL(url, base).href
@@ -101,7 +144,9 @@ export function checkOptions(options: HiloOptions, base: string | undefined): Ch
     identityPartsSeparator: '/',
     findCollectionName: (entityClass) => entityClass.name,
     transformCollectionName: (collectionName) => collectionName,
-    ...(Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as HiloOptions),
+    ...(Object.fromEntries(
+      Object.entries(options).filter(([, value]) => value !== undefined),
+    ) as HiloOptions),
     url: url.replace(/[?#].*$/, '').replace(/\/+$/, ''),
   }
 }
@@ -114,12 +159,14 @@ export function checkDatabase(value: string): string {
 
 /** @throws HiloError `invalid-argument` */
 export function checkTimeout(value: number): void {
-  if (!(typeof value === 'number' && value > 0)) throw invalid('timeout', 'a number of milliseconds > 0, or Infinity', value)
+  if (!(typeof value === 'number' && value > 0))
+    throw invalid('timeout', 'a number of milliseconds > 0, or Infinity', value)
 }
 
 /** @throws HiloError `invalid-argument` */
 export function checkCount(name: string, value: number, least: number): void {
-  if (!Number.isSafeInteger(value) || value < least) throw invalid(name, `a whole number ≥ ${least}`, value)
+  if (!Number.isSafeInteger(value) || value < least)
+    throw invalid(name, `a whole number ≥ ${least}`, value)
 }
 
 function check(name: string, value: unknown, checks: Record<string, Check>): void {
@@ -127,11 +174,20 @@ function check(name: string, value: unknown, checks: Record<string, Check>): voi
   for (const [key, item] of Object.entries(value)) {
     const known = Object.hasOwn(checks, key) && checks[key]
     if (!known) throw invalid(`${name}.${key}`, `one of ${Object.keys(checks).join(', ')}`, key)
-    if (item !== undefined && !known[1](item as never)) throw invalid(`${name}.${key}`, known[0], item)
+    if (item !== undefined && !known[1](item as never))
+      throw invalid(`${name}.${key}`, known[0], item)
   }
 }
 
 function invalid(name: string, rule: string, value: unknown): HiloError {
-  const shown = typeof value === 'string' ? JSON.stringify(value) : typeof value === 'object' && value ? 'an object' : String(value)
-  return new HiloError('invalid-argument', `offline-hilo did nothing: \`${name}\` has to be ${rule}; this is ${shown}.`)
+  const shown =
+    typeof value === 'string'
+      ? JSON.stringify(value)
+      : typeof value === 'object' && value
+        ? 'an object'
+        : String(value)
+  return new HiloError(
+    'invalid-argument',
+    `offline-hilo did nothing: \`${name}\` has to be ${rule}; this is ${shown}.`,
+  )
 }

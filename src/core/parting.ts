@@ -1,6 +1,7 @@
 /**
- * What a page leaves behind when it goes: names that the page writes under and the next owner reads (H5).
- * It is left in two places at once, because no engine loses both; each note names its lease, so the second copy settles nothing.
+ * What a page leaves behind when it goes: names that the page writes under and the next owner reads
+ * (H5). It is left in two places at once, because no engine loses both; each note names its lease,
+ * so the second copy settles nothing.
  */
 import type { ExchangeNote, LeaseNote, Note } from './state.js'
 
@@ -11,8 +12,10 @@ export type SeriesKey = [url: string, database: string, prefix: string]
 export const NOTES_STORE = 'notes'
 
 /** `localStorage` keys of the second copies start with this; the id follows. */
-export const notesKeyPrefix = (name: string, key: SeriesKey): string => `${name}/note/${JSON.stringify(key)}/`
+export const notesKeyPrefix = (name: string, key: SeriesKey): string =>
+  `${name}/note/${JSON.stringify(key)}/`
 
 /** Notes come from storage, which is not trusted; one that cannot be read says nothing. */
 export const isNote = (note: Partial<LeaseNote & ExchangeNote> | null): note is Note =>
-  typeof note?.lease === 'string' || (typeof note?.exchange === 'string' && Array.isArray(note.takeBack))
+  typeof note?.lease === 'string' ||
+  (typeof note?.exchange === 'string' && Array.isArray(note.takeBack))

@@ -1,6 +1,6 @@
 /**
- * Ranges of whole numbers and the few operations on sorted lists of them.
- * Guarantees: no operation invents or loses a number, and numbers of different grants never merge (H10).
+ * Ranges of whole numbers and the few operations on sorted lists of them. Guarantees: no operation
+ * invents or loses a number, and numbers of different grants never merge (H10).
  */
 
 /** Numbers `from`…`to`, both included, with all that was granted with them. */
@@ -17,35 +17,45 @@ export interface Range {
 
 export const size = (range: Range): number => range.to - range.from + 1
 
-export const total = (ranges: readonly Range[]): number => ranges.reduce((sum, range) => sum + size(range), 0)
+export const total = (ranges: readonly Range[]): number =>
+  ranges.reduce((sum, range) => sum + size(range), 0)
 
 /** Would both ranges make the same ids? Different nodes may use the same numbers. */
 export const overlaps = (a: Range, b: Range): boolean =>
   a.from <= b.to && b.from <= a.to && a.serverTag === b.serverTag && a.prefix === b.prefix
 
 /**
- * A server without tokens takes every return for its own: only the node that granted a range may get it (H9).
+ * A server without tokens takes every return for its own: only the node that granted a range may
+ * get it (H9).
  * @param serverTag of the node that answered last
  */
 export const isReturnable = (range: Range, serverTag: string | undefined): boolean =>
   range.token !== undefined || range.serverTag === serverTag
 
-const isOneGrant = (a: Range, b: Range): boolean => a.token === b.token && a.serverTag === b.serverTag && a.prefix === b.prefix
+const isOneGrant = (a: Range, b: Range): boolean =>
+  a.token === b.token && a.serverTag === b.serverTag && a.prefix === b.prefix
 
-/** `ranges` with `added` in its place, joined with its neighbours of the same grant. An empty range adds nothing. */
+/**
+ * `ranges` with `added` in its place, joined with its neighbours of the same grant. An empty range
+ * adds nothing.
+ */
 export function insert(ranges: readonly Range[], added: Range): Range[] {
   if (size(added) <= 0) return [...ranges]
   const result: Range[] = []
   for (const range of [...ranges, added].sort((a, b) => a.from - b.from)) {
     const last = result.at(-1)
-    if (last && last.to + 1 === range.from && isOneGrant(last, range)) result[result.length - 1] = { ...last, to: range.to }
+    if (last && last.to + 1 === range.from && isOneGrant(last, range))
+      result[result.length - 1] = { ...last, to: range.to }
     else result.push(range)
   }
   return result
 }
 
 /** The lowest `count` numbers (or as many as there are), and the rest. */
-export function takeLowest(ranges: readonly Range[], count: number): { taken: Range[]; rest: Range[] } {
+export function takeLowest(
+  ranges: readonly Range[],
+  count: number,
+): { taken: Range[]; rest: Range[] } {
   const taken: Range[] = []
   const rest: Range[] = []
   for (const range of ranges) {
@@ -58,7 +68,10 @@ export function takeLowest(ranges: readonly Range[], count: number): { taken: Ra
 }
 
 /** The highest `count` numbers (or as many as there are), and the rest. */
-export function takeHighest(ranges: readonly Range[], count: number): { taken: Range[]; rest: Range[] } {
+export function takeHighest(
+  ranges: readonly Range[],
+  count: number,
+): { taken: Range[]; rest: Range[] } {
   const { taken, rest } = takeLowest(ranges, Math.max(0, total(ranges) - count))
   return { taken: rest, rest: taken }
 }

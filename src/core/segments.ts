@@ -1,4 +1,7 @@
-/** A device's state as segments of the number line: who has which numbers. Pure; what it says of a number is what the state says. */
+/**
+ * A device's state as segments of the number line: who has which numbers. Pure; what it says of a
+ * number is what the state says.
+ */
 import { overlaps, type Range } from './range.js'
 import type { DeviceState, LeaseNote } from './state.js'
 import { pageOf } from './write-off.js'
@@ -32,7 +35,8 @@ export function heldSegments({ ranges, leases, offers }: DeviceState): HeldSegme
     ...ranges.map((range): HeldSegment => ({ ...range, kind: 'granted' })),
     ...leases.map(({ id, range }): HeldSegment => ({ ...range, kind: 'leased', page: pageOf(id) })),
     ...offers.map(
-      ({ page, isSent, range }): HeldSegment => (isSent ? { ...range, kind: 'given-back' } : { ...range, kind: 'offered', page }),
+      ({ page, isSent, range }): HeldSegment =>
+        isSent ? { ...range, kind: 'given-back' } : { ...range, kind: 'offered', page },
     ),
   ].sort((a, b) => a.from - b.from)
 }
@@ -47,7 +51,8 @@ export function segmentsOf(state: DeviceState, progress: readonly LeaseNote[]): 
     return next > range.from ? { ...range, to: Math.min(next - 1, range.to) } : []
   })
   return heldSegments(state).flatMap(({ token: _, ...segment }): Segment[] => {
-    const issued = segment.kind === 'leased' ? used.find((each) => overlaps(each, segment)) : undefined
+    const issued =
+      segment.kind === 'leased' ? used.find((each) => overlaps(each, segment)) : undefined
     if (!issued) return [segment]
     const parts: Segment[] = [
       { ...segment, to: issued.to, kind: 'issued' },

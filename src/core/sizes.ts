@@ -1,5 +1,6 @@
 /**
- * How much to hold, lease and claim. Sizes only ever waste or save numbers; ownership never depends on them.
+ * How much to hold, lease and claim. Sizes only ever waste or save numbers; ownership never depends
+ * on them.
  */
 import { MAX_DOUBLED_CAPACITY, MIN_CAPACITY } from './wire.js'
 
@@ -9,22 +10,29 @@ export const DEFAULT_RESERVE = 32
 /** At rest a page holds at most this many unissued ids: what a crash may waste (H3). */
 export const PAGE_AT_REST = 16
 
-/** How many unissued ids a page may hold: as many as it issued in the last second, or what it was warmed to (H3). */
-export const pageTarget = (issuedLastSecond: number, warmed: number): number => Math.max(PAGE_AT_REST, issuedLastSecond, warmed)
+/**
+ * How many unissued ids a page may hold: as many as it issued in the last second, or what it was
+ * warmed to (H3).
+ */
+export const pageTarget = (issuedLastSecond: number, warmed: number): number =>
+  Math.max(PAGE_AT_REST, issuedLastSecond, warmed)
 
 /**
- * The same of a page that is hidden, and may be killed without a word: it keeps nothing at hand (H4). Only while it makes one id after
- * another it looks ahead as any page does: a transaction for each would hold everybody up.
+ * The same of a page that is hidden, and may be killed without a word: it keeps nothing at hand
+ * (H4). Only while it makes one id after another it looks ahead as any page does: a transaction for
+ * each would hold everybody up.
  */
-export const hiddenTarget = (issuedLastSecond: number): number => (issuedLastSecond > PAGE_AT_REST ? issuedLastSecond : 0)
+export const hiddenTarget = (issuedLastSecond: number): number =>
+  issuedLastSecond > PAGE_AT_REST ? issuedLastSecond : 0
 
 /** Is the device short of its reserve, so that it should claim while it can? */
 export const isLow = (free: number, reserve: number): boolean => free < reserve / 2
 
 /**
- * What to ask of the server so that the device ends up with `reserve` free numbers, or `want` if that is more.
- * The first claim, and one far above the last size, asks for exactly its shortage (no `lastRangeAt`); the others let
- * the server's capacity table grow and shrink the range with the pace of use. More than a server grants at once takes several claims.
+ * What to ask of the server so that the device ends up with `reserve` free numbers, or `want` if
+ * that is more. The first claim, and one far above the last size, asks for exactly its shortage (no
+ * `lastRangeAt`); the others let the server's capacity table grow and shrink the range with the
+ * pace of use. More than a server grants at once takes several claims.
  */
 export function claimSize(
   free: number,
@@ -32,7 +40,10 @@ export function claimSize(
   want: number,
   last: { size: number; at: string } | undefined,
 ): { lastBatchSize: number; lastRangeAt?: string } {
-  const shortage = Math.min(Math.max(MIN_CAPACITY, reserve - free, want - free), MAX_DOUBLED_CAPACITY)
+  const shortage = Math.min(
+    Math.max(MIN_CAPACITY, reserve - free, want - free),
+    MAX_DOUBLED_CAPACITY,
+  )
   if (!last || shortage > 2 * last.size) return { lastBatchSize: shortage }
   return { lastBatchSize: Math.max(last.size, shortage), lastRangeAt: last.at }
 }

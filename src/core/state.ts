@@ -1,4 +1,7 @@
-/** What this device durably knows of one collection, and the words pages and transitions use about it. Types and the empty state only. */
+/**
+ * What this device durably knows of one collection, and the words pages and transitions use about
+ * it. Types and the empty state only.
+ */
 import type { Range } from './range.js'
 import type { CheckInRequest } from './wire.js'
 
@@ -8,7 +11,10 @@ export interface Lease {
   range: Range
 }
 
-/** Surplus set aside so that one page may give it back at `pagehide`. Nobody uses it until its fate is known (H12). */
+/**
+ * Surplus set aside so that one page may give it back at `pagehide`. Nobody uses it until its fate
+ * is known (H12).
+ */
 export interface Offer {
   id: string
   page: string
@@ -17,7 +23,10 @@ export interface Offer {
   isSent?: true
 }
 
-/** A claim that was or will be sent. Kept until its answer is stored, so that a retry asks for the same grant (H11). */
+/**
+ * A claim that was or will be sent. Kept until its answer is stored, so that a retry asks for the
+ * same grant (H11).
+ */
 export interface Claim {
   id: string
   lastBatchSize: number
@@ -25,7 +34,9 @@ export interface Claim {
   lastMax: number
 }
 
-/** Where numbers went that nobody will ever issue; upper bounds, counted when they are written off. */
+/**
+ * Where numbers went that nobody will ever issue; upper bounds, counted when they are written off.
+ */
 export interface Gaps {
   /** Leased to a page that was killed. */
   crash: number
@@ -51,7 +62,9 @@ export interface DeviceState {
   /** Highest number a page may have issued. */
   issued: number
   gaps: Gaps
-  /** Tokens of the newest grants of which the server was not told yet that every number is issued. */
+  /**
+   * Tokens of the newest grants of which the server was not told yet that every number is issued.
+   */
   grants: string[]
   /** The check-in that was or will be sent, kept until its answer is stored. */
   checkIn?: CheckInRequest
@@ -62,7 +75,10 @@ export interface DeviceState {
 /** A page's last word on what it will never use again. */
 export type Note = LeaseNote | ExchangeNote
 
-/** Everything below `next` is burnt, the rest comes back; or, with `givenBack`, the page sent the rest to the server. */
+/**
+ * Everything below `next` is burnt, the rest comes back; or, with `givenBack`, the page sent the
+ * rest to the server.
+ */
 export interface LeaseNote {
   /** Id of the lease or offer. */
   lease: string
@@ -80,7 +96,10 @@ export interface ExchangeNote {
 /** One page's turn: what it settles and what it wants, in a single transaction. */
 export interface Exchange {
   page: string
-  /** Unique among all exchanges, and begins with `page`; the new leases and offers are named after it. */
+  /**
+   * Unique among all exchanges, and begins with `page`; the new leases and offers are named after
+   * it.
+   */
   id: string
   want: number
   notes: readonly Note[]

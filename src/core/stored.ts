@@ -1,6 +1,7 @@
 /**
- * Reading back what an earlier session stored. Storage is not trusted: a record that another version wrote, that was cut short,
- * or in which one number has two owners is refused whole, with the reason, so that the caller can set it aside and claim anew.
+ * Reading back what an earlier session stored. Storage is not trusted: a record that another
+ * version wrote, that was cut short, or in which one number has two owners is refused whole, with
+ * the reason, so that the caller can set it aside and claim anew.
  */
 
 import { overlaps, type Range } from './range.js'
@@ -10,13 +11,33 @@ import { type DeviceState, emptyState, STATE_VERSION } from './state.js'
 export function readState(stored: unknown): { state: DeviceState } | { refused: string } {
   if (stored === undefined) return { state: emptyState() }
   if (!isObject(stored)) return { refused: 'it is not an object' }
-  if (stored.version !== STATE_VERSION) return { refused: `its version is ${String(stored.version)}, this package knows ${STATE_VERSION}` }
-  const { ranges, leases, offers, claim, reserve, last, serverTag, issued, gaps, grants, checkIn, checkedIn } = stored
+  if (stored.version !== STATE_VERSION)
+    return {
+      refused: `its version is ${String(stored.version)}, this package knows ${STATE_VERSION}`,
+    }
+  const {
+    ranges,
+    leases,
+    offers,
+    claim,
+    reserve,
+    last,
+    serverTag,
+    issued,
+    gaps,
+    grants,
+    checkIn,
+    checkedIn,
+  } = stored
   const isSound =
     isListOf(ranges, isRange) &&
     isListOf(leases, hasIdAndRange) &&
     isListOf(offers, (offer) => hasIdAndRange(offer) && isText(offer.page)) &&
-    (claim === undefined || (isObject(claim) && isText(claim.id) && isCount(claim.lastBatchSize) && isCount(claim.lastMax))) &&
+    (claim === undefined ||
+      (isObject(claim) &&
+        isText(claim.id) &&
+        isCount(claim.lastBatchSize) &&
+        isCount(claim.lastMax))) &&
     (reserve === undefined || isCount(reserve)) &&
     (last === undefined || (isObject(last) && isCount(last.size) && isText(last.at))) &&
     (serverTag === undefined || isText(serverTag)) &&
@@ -24,14 +45,20 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     isObject(gaps) &&
     [gaps.crash, gaps.giveBack, gaps.fork].every(isCount) &&
     (checkIn === undefined ||
-      (isObject(checkIn) && isText(checkIn.id) && isListOf(checkIn.leases, (each) => isText(each.lease) && isCount(each.next)))) &&
+      (isObject(checkIn) &&
+        isText(checkIn.id) &&
+        isListOf(checkIn.leases, (each) => isText(each.lease) && isCount(each.next)))) &&
     Array.isArray(grants) &&
     grants.every(isText) &&
     (checkedIn === undefined || typeof checkedIn === 'number')
   if (!isSound) return { refused: 'fields are missing or have the wrong type' }
 
   const state = stored as unknown as DeviceState
-  const held = [...state.ranges, ...state.leases.map((lease) => lease.range), ...state.offers.map((offer) => offer.range)]
+  const held = [
+    ...state.ranges,
+    ...state.leases.map((lease) => lease.range),
+    ...state.offers.map((offer) => offer.range),
+  ]
   held.sort((a, b) => a.from - b.from)
   const twice = held.find((range, i) => held.slice(i + 1).some((other) => overlaps(range, other)))
   if (twice) return { refused: `${twice.from}–${twice.to} has two owners` }
@@ -42,10 +69,12 @@ type Fields = Record<string, unknown>
 
 const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null
 const isText = (value: unknown): value is string => typeof value === 'string'
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0
 const isListOf = (value: unknown, isItem: (item: Fields) => boolean): boolean =>
   Array.isArray(value) && value.every((item) => isObject(item) && isItem(item))
-const hasIdAndRange = (item: Fields): boolean => isText(item.id) && isObject(item.range) && isRange(item.range)
+const hasIdAndRange = (item: Fields): boolean =>
+  isText(item.id) && isObject(item.range) && isRange(item.range)
 const isRange = (range: Fields | Range): boolean =>
   isCount(range.from) &&
   isCount(range.to) &&

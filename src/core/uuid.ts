@@ -1,4 +1,7 @@
-/** 16 random bytes as a version 4 UUID. (`crypto.randomUUID` is missing on pages served over plain http, H18.) */
+/**
+ * 16 random bytes as a version 4 UUID. (`crypto.randomUUID` is missing on pages served over plain
+ * http, H18.)
+ */
 export function uuid(random: Uint8Array): string {
   const bytes = Uint8Array.from(random)
   bytes[6] = (bytes[6]! & 0x0f) | 0x40

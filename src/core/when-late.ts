@@ -1,9 +1,13 @@
 /**
- * A deadline for whoever should have answered. A page that lies frozen in the back/forward cache, or a computer that sleeps, hears no answer either:
- * that time counts as a fraction of the deadline at most, so that nobody is given up for it.
+ * A deadline for whoever should have answered. A page that lies frozen in the back/forward cache,
+ * or a computer that sleeps, hears no answer either: that time counts as a fraction of the deadline
+ * at most, so that nobody is given up for it.
  */
 
-/** The timer is set again so many times: what a freeze took is over with the first that goes off after it. */
+/**
+ * The timer is set again so many times: what a freeze took is over with the first that goes off
+ * after it.
+ */
 const PARTS = 4
 
 /** @returns cancels it */

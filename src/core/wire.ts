@@ -1,7 +1,7 @@
 /**
- * The HiLo wire: the JSON shapes, the capacity table and the time format that client and server share.
- * RavenDB's protocol exactly; the fields of our extension are marked. Pure: no clock, no I/O.
- * Source: https://docs.ravendb.net (HiLo algorithm), reproduced with the official clients.
+ * The HiLo wire: the JSON shapes, the capacity table and the time format that client and server
+ * share. RavenDB's protocol exactly; the fields of our extension are marked. Pure: no clock, no
+ * I/O. Source: https://docs.ravendb.net (HiLo algorithm), reproduced with the official clients.
  */
 
 /** Body of a successful `GET /databases/{db}/hilo/next`. */
@@ -20,7 +20,10 @@ export interface NextAnswer {
   Lease?: string
 }
 
-/** Body of `POST /databases/{db}/hilo/next` (extension): claims for several collections in one round trip. */
+/**
+ * Body of `POST /databases/{db}/hilo/next` (extension): claims for several collections in one round
+ * trip.
+ */
 export interface NextManyRequest {
   /** A UUID. Sent again with it, every collection is answered with the same grant. */
   claim: string
@@ -35,14 +38,17 @@ export interface NextManyRequest {
   }[]
 }
 
-/** Its answer, 201 or (nothing new) 200: one entry per collection of the request, in its order; a refusal of one does not keep back the others. */
+/**
+ * Its answer, 201 or (nothing new) 200: one entry per collection of the request, in its order; a
+ * refusal of one does not keep back the others.
+ */
 export interface NextManyAnswer {
   collections: (NextAnswer | ErrorAnswer)[]
 }
 
 /**
- * Body of `POST /databases/{db}/hilo/checkin` (extension): every lease this device holds numbers of.
- * Sent again with the same `id` it is answered the same way.
+ * Body of `POST /databases/{db}/hilo/checkin` (extension): every lease this device holds numbers
+ * of. Sent again with the same `id` it is answered the same way.
  */
 export interface CheckInRequest {
   /** A UUID. */
@@ -52,7 +58,10 @@ export interface CheckInRequest {
     /** The lowest number of the lease that is not known to be issued. */
     next: number
   }[]
-  /** Leases of which every number was issued. They are not answered; a server that limits what one may hold counts them no more. */
+  /**
+   * Leases of which every number was issued. They are not answered; a server that limits what one
+   * may hold counts them no more.
+   */
   spent?: string[]
 }
 
@@ -62,12 +71,20 @@ export interface CheckInAnswer {
     | {
         /** The new token. Returns under the old one are ignored from now on. */
         lease: string
-        /** Highest number that is still the device's; below the request's `next` when everything was given back. */
+        /**
+         * Highest number that is still the device's; below the request's `next` when everything was
+         * given back.
+         */
         high: number
       }
-    /** Checked in by another copy of this device before, or gone from the ledger (a server restored from an older backup). */
+    /**
+     * Checked in by another copy of this device before, or gone from the ledger (a server restored
+     * from an older backup).
+     */
     | { superseded: true }
-    /** Written by another server: whoever granted it may be behind the same address another time. */
+    /**
+     * Written by another server: whoever granted it may be behind the same address another time.
+     */
     | { unknown: true }
   )[]
 }
@@ -88,7 +105,8 @@ export const MAX_DOUBLED_CAPACITY = 1_048_576
 /**
  * How many numbers a claim is granted.
  * @param lastBatchSize the `LastSize` of the client's previous range, 0 when it has none
- * @param age milliseconds since the client's previous range, `undefined` when it sent none or it did not parse
+ * @param age milliseconds since the client's previous range, `undefined` when it sent none or it
+ * did not parse
  */
 export function capacity(lastBatchSize: number, age: number | undefined): number {
   if (age === undefined) return Math.max(MIN_CAPACITY, lastBatchSize)
@@ -97,12 +115,18 @@ export function capacity(lastBatchSize: number, age: number | undefined): number
   return Math.max(MIN_CAPACITY, Math.floor(lastBatchSize / 2))
 }
 
-/** A time as RavenDB writes it: `2026-11-21T07:09:21.4660000Z`. It parses only with exactly 7 fraction digits. */
+/**
+ * A time as RavenDB writes it: `2026-11-21T07:09:21.4660000Z`. It parses only with exactly 7
+ * fraction digits.
+ */
 export function formatServerTime(time: number): string {
   return new Date(time).toISOString().replace('Z', '0000Z')
 }
 
-/** Milliseconds since the epoch, or `undefined` for anything {@link formatServerTime} would not write. */
+/**
+ * Milliseconds since the epoch, or `undefined` for anything {@link formatServerTime} would not
+ * write.
+ */
 export function parseServerTime(text: string): number | undefined {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z?$/.test(text)) return undefined
   const time = Date.parse(`${text.slice(0, 23)}Z`)

@@ -1,25 +1,39 @@
 /**
- * Numbers that nobody will bring back, counted as gaps. Pure transitions.
- * Guarantees that a number written off is never free again, so that being wrong about a page's death costs a gap and nothing else.
+ * Numbers that nobody will bring back, counted as gaps. Pure transitions. Guarantees that a number
+ * written off is never free again, so that being wrong about a page's death costs a gap and nothing
+ * else.
  */
 
 import { total } from './range.js'
 import type { DeviceState, Lease, Offer } from './state.js'
 
-/** Leases, and offers, remembered as outstanding; a page that was killed never settles its own, and the oldest go first. */
+/**
+ * Leases, and offers, remembered as outstanding; a page that was killed never settles its own, and
+ * the oldest go first.
+ */
 const MAX_OUTSTANDING = 64
 
 export const writeOffOldest = (state: DeviceState): DeviceState =>
   state.leases.length > MAX_OUTSTANDING || state.offers.length > MAX_OUTSTANDING
-    ? writeOff(state, state.leases.slice(0, -MAX_OUTSTANDING), state.offers.slice(0, -MAX_OUTSTANDING))
+    ? writeOff(
+        state,
+        state.leases.slice(0, -MAX_OUTSTANDING),
+        state.offers.slice(0, -MAX_OUTSTANDING),
+      )
     : state
 
 /** The pages that hold leases of this device, or offers they may still send. */
 export function pagesOf({ leases, offers }: DeviceState): Set<string> {
-  return new Set([...leases.map(({ id }) => pageOf(id)), ...offers.filter((offer) => !offer.isSent).map(({ page }) => page)])
+  return new Set([
+    ...leases.map(({ id }) => pageOf(id)),
+    ...offers.filter((offer) => !offer.isSent).map(({ page }) => page),
+  ])
 }
 
-/** The pages that could send back, but need not, what makes up `want` free numbers; none when all of them together cannot. */
+/**
+ * The pages that could send back, but need not, what makes up `want` free numbers; none when all of
+ * them together cannot.
+ */
 export function offerersOf({ ranges, offers }: DeviceState, want: number): Set<string> {
   const unsent = offers.filter((offer) => !offer.isSent)
   const free = total(ranges)
@@ -27,12 +41,17 @@ export function offerersOf({ ranges, offers }: DeviceState, want: number): Set<s
   return new Set(isEnough ? unsent.map(({ page }) => page) : [])
 }
 
-/** These pages did not answer: what they hold is lost, but for offers with a token, of which the server knows what became. */
+/**
+ * These pages did not answer: what they hold is lost, but for offers with a token, of which the
+ * server knows what became.
+ */
 export function bury(state: DeviceState, pages: ReadonlySet<string>): DeviceState {
   const isDead = ({ page, isSent }: Offer) => !isSent && pages.has(page)
   const asked = {
     ...state,
-    offers: state.offers.map((offer) => (isDead(offer) && offer.range.token ? { ...offer, isSent: true as const } : offer)),
+    offers: state.offers.map((offer) =>
+      isDead(offer) && offer.range.token ? { ...offer, isSent: true as const } : offer,
+    ),
   }
   return writeOff(
     asked,
@@ -41,7 +60,11 @@ export function bury(state: DeviceState, pages: ReadonlySet<string>): DeviceStat
   )
 }
 
-function writeOff(state: DeviceState, leases: readonly Lease[], offers: readonly Offer[]): DeviceState {
+function writeOff(
+  state: DeviceState,
+  leases: readonly Lease[],
+  offers: readonly Offer[],
+): DeviceState {
   if (leases.length + offers.length === 0) return state
   const leased = leases.map(({ range }) => range)
   const offered = offers.map(({ range }) => range)
@@ -50,7 +73,11 @@ function writeOff(state: DeviceState, leases: readonly Lease[], offers: readonly
     leases: state.leases.filter((lease) => !leases.includes(lease)),
     offers: state.offers.filter((offer) => !offers.includes(offer)),
     issued: Math.max(state.issued, ...leased.map((range) => range.to)),
-    gaps: { ...state.gaps, crash: state.gaps.crash + total(leased), giveBack: state.gaps.giveBack + total(offered) },
+    gaps: {
+      ...state.gaps,
+      crash: state.gaps.crash + total(leased),
+      giveBack: state.gaps.giveBack + total(offered),
+    },
   }
 }
 

@@ -1,9 +1,13 @@
-/** Making elements without a library: {@link h} for any, {@link button}, and {@link update} and {@link say} to touch only what differs. */
+/**
+ * Making elements without a library: {@link h} for any, {@link button}, and {@link update} and
+ * {@link say} to touch only what differs.
+ */
 
 type Attributes = Record<string, string | boolean | ((event: Event) => void)>
 
 /**
- * An element: `h('p.hint', { hidden: true }, 'text')`. Attributes that are functions are listeners. Text never becomes markup.
+ * An element: `h('p.hint', { hidden: true }, 'text')`. Attributes that are functions are listeners.
+ * Text never becomes markup.
  * @param tag with a class after a dot, if it has one
  */
 export function h<K extends keyof HTMLElementTagNameMap>(
@@ -17,18 +21,24 @@ export function h<K extends keyof HTMLElementTagNameMap>(
     if (typeof part === 'string' || part instanceof Node) element.append(part)
     else
       for (const [key, value] of Object.entries(part))
-        typeof value === 'function' ? element.addEventListener(key, value) : set(element, key, value)
+        typeof value === 'function'
+          ? element.addEventListener(key, value)
+          : set(element, key, value)
   }
   return element
 }
 
-/** A button that does something when it is pressed; with a label where its text alone would not say what. */
+/**
+ * A button that does something when it is pressed; with a label where its text alone would not say
+ * what.
+ */
 export const button = (text: string, press: () => void, label?: string): HTMLButtonElement =>
   h('button', { type: 'button', click: press, ...(label && { 'aria-label': label }) }, text)
 
 /** Sets the attributes that differ: what has not changed is not told to screen readers again. */
 export function update(element: Element, attributes: Record<string, string | boolean>): void {
-  for (const [name, value] of Object.entries(attributes)) if (element.getAttribute(name) !== value) set(element, name, value)
+  for (const [name, value] of Object.entries(attributes))
+    if (element.getAttribute(name) !== value) set(element, name, value)
 }
 
 /** Sets the text, if it differs. */

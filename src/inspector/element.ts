@@ -1,4 +1,7 @@
-/** `<hilo-inspector>`: shows what a {@link Hilo} holds and does, and lets a developer try it. Reads public API only, and only while it is on the page. */
+/**
+ * `<hilo-inspector>`: shows what a {@link Hilo} holds and does, and lets a developer try it. Reads
+ * public API only, and only while it is on the page.
+ */
 import type { Activity, Hilo, HiloError, HiloStatus, Inspection } from '../index.js'
 import { button, h, say, update } from './dom.js'
 import { type Piece, pieces, remember } from './history.js'
@@ -12,7 +15,9 @@ import { KINDS, STORAGE } from './words.js'
 const DRAW_MS = 150
 const NO_LEASE = 'holds no lease'
 
-/** Where there are no elements, on a server, the import is harmless and the class cannot be used. */
+/**
+ * Where there are no elements, on a server, the import is harmless and the class cannot be used.
+ */
 const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
 
 /**
@@ -50,8 +55,17 @@ export class HiloInspector extends Base {
   readonly #title = h('h3')
   readonly #message = h('p')
   readonly #dismiss = button('Dismiss', () => this.#try(async () => {}))
-  readonly #alert = h('div.problem', { role: 'alert', hidden: true }, this.#title, this.#message, this.#dismiss)
-  readonly #none = h('p.hint', "No collection is used yet: the first call, as hilo.nextId('orders'), names one.")
+  readonly #alert = h(
+    'div.problem',
+    { role: 'alert', hidden: true },
+    this.#title,
+    this.#message,
+    this.#dismiss,
+  )
+  readonly #none = h(
+    'p.hint',
+    "No collection is used yet: the first call, as hilo.nextId('orders'), names one.",
+  )
   readonly #collections = h('div')
   readonly #empty = h(
     'div',
@@ -60,7 +74,12 @@ export class HiloInspector extends Base {
   )
   readonly #body = h(
     'div',
-    h('dl', fact('Network', this.#network), fact('Storage', this.#storage), fact('This page', this.#page)),
+    h(
+      'dl',
+      fact('Network', this.#network),
+      fact('Storage', this.#storage),
+      fact('This page', this.#page),
+    ),
     h(
       'div.actions',
       this.#switch,
@@ -81,11 +100,20 @@ export class HiloInspector extends Base {
           h('li', h(`i.swatch ${kind}`), h('span', h('b', name), `: ${meaning}`)),
         ),
       ),
-      h('p.hint', 'What was used, given back or lost before this inspector was opened is not on the line.'),
+      h(
+        'p.hint',
+        'What was used, given back or lost before this inspector was opened is not on the line.',
+      ),
     ),
     this.#log.element,
   )
-  readonly #root = h('section.inspector', { 'aria-label': 'HiLo inspector' }, h('h2', 'HiLo inspector'), this.#empty, this.#body)
+  readonly #root = h(
+    'section.inspector',
+    { 'aria-label': 'HiLo inspector' },
+    h('h2', 'HiLo inspector'),
+    this.#empty,
+    this.#body,
+  )
 
   constructor() {
     super()
@@ -115,7 +143,8 @@ export class HiloInspector extends Base {
 
   /** Called by the browser. */
   connectedCallback(): void {
-    // Set before the element was registered, by a page that loads the inspector late: it would hide the property for ever.
+    // Set before the element was registered, by a page that loads the inspector late: it would hide
+    // the property for ever.
     if (Object.hasOwn(this, 'hilo')) {
       const { hilo } = this
       delete (this as Partial<this>).hilo
@@ -189,7 +218,9 @@ export class HiloInspector extends Base {
           this.#inspections.set(name, inspection)
           const mine = inspection.segments.find(({ isThisPage }) => isThisPage)
           if (mine) say(this.#page, mine.page!.slice(0, 4))
-          this.#panels.get(name)?.line.show(pieces(inspection.segments, this.#past.get(keyOf(inspection)) ?? []))
+          this.#panels
+            .get(name)
+            ?.line.show(pieces(inspection.segments, this.#past.get(keyOf(inspection)) ?? []))
         },
         (error: HiloError) => {
           if (error.code !== 'closed') this.#fail(error, hilo)
@@ -217,7 +248,9 @@ export class HiloInspector extends Base {
     const known = this.#panels.get(name)
     if (known) return known
     const [collection, options] = refOf(name)
-    const panel = createPanel(name, (count) => this.#try(() => hilo.reserve(collection, count, options)))
+    const panel = createPanel(name, (count) =>
+      this.#try(() => hilo.reserve(collection, count, options)),
+    )
     this.#panels.set(name, panel)
     this.#collections.append(panel.element)
     return panel
@@ -269,12 +302,16 @@ export class HiloInspector extends Base {
   }
 }
 
-/** A collection of another database than the instance's own is listed as `tag|database`; only the database may have a `|` in it. */
+/**
+ * A collection of another database than the instance's own is listed as `tag|database`; only the
+ * database may have a `|` in it.
+ */
 function refOf(name: string): [collection: string, options: { database?: string }] {
   const [collection, ...database] = name.split('|') as [string, ...string[]]
   return [collection, database.length > 0 ? { database: database.join('|') } : {}]
 }
 
-const keyOf = ({ collection, database }: Activity | Inspection): string => `${collection}|${database}`
+const keyOf = ({ collection, database }: Activity | Inspection): string =>
+  `${collection}|${database}`
 
 const fact = (name: string, value: HTMLElement): HTMLElement => h('div', h('dt', name), value)

@@ -1,4 +1,6 @@
-/** `offline-hilo/inspector`: importing it registers `<hilo-inspector>`; on a server it does nothing. */
+/**
+ * `offline-hilo/inspector`: importing it registers `<hilo-inspector>`; on a server it does nothing.
+ */
 import { HiloInspector } from './element.js'
 
 export { HiloInspector }
@@ -9,4 +11,5 @@ declare global {
   }
 }
 
-if (globalThis.customElements && !customElements.get('hilo-inspector')) customElements.define('hilo-inspector', HiloInspector)
+if (globalThis.customElements && !customElements.get('hilo-inspector'))
+  customElements.define('hilo-inspector', HiloInspector)

@@ -1,4 +1,7 @@
-/** One collection's number line on the page: drawn to scale, zoomed and moved by wheel, pinch, drag, buttons and keys; every piece can be read and focused. */
+/**
+ * One collection's number line on the page: drawn to scale, zoomed and moved by wheel, pinch, drag,
+ * buttons and keys; every piece can be read and focused.
+ */
 import { button, h, say, update } from './dom.js'
 import { type Piece, seriesOf } from './history.js'
 import { closeUp, pan, place, reveal, ticks, type View, whole, zoom } from './number-line.js'
@@ -31,7 +34,10 @@ export function createLine(name: string): Line {
   const track = h('div.track', { role: 'group', 'aria-label': `Number line of ${name}. ${KEYS}` })
   const scale = h('div.scale', { 'aria-hidden': 'true' })
   const detail = h('p.detail')
-  const wider = [button('−', () => zoomBy(STEP), `Zoom out of ${name}`), button('All', () => look(undefined), `All of ${name}`)]
+  const wider = [
+    button('−', () => zoomBy(STEP), `Zoom out of ${name}`),
+    button('All', () => look(undefined), `All of ${name}`),
+  ]
 
   function look(at: View | undefined): void {
     view = at
@@ -42,7 +48,10 @@ export function createLine(name: string): Line {
     look(zoom(seen(), factor, at, all()))
   }
 
-  /** Where keys and buttons zoom: at the piece that has or had the focus, so that as much of it is seen as there is room for. */
+  /**
+   * Where keys and buttons zoom: at the piece that has or had the focus, so that as much of it is
+   * seen as there is room for.
+   */
   function middle(): number {
     const piece = pieces.find((each) => keyOf(each) === current)
     const at = piece && place(piece, seen())
@@ -52,7 +61,9 @@ export function createLine(name: string): Line {
   function render(): void {
     const now = seen()
     const series = [...new Set(pieces.map(seriesOf))]
-    const drawn = pieces.flatMap((piece) => ({ piece, at: place(piece, now), key: keyOf(piece) })).filter(({ at }) => at)
+    const drawn = pieces
+      .flatMap((piece) => ({ piece, at: place(piece, now), key: keyOf(piece) }))
+      .filter(({ at }) => at)
     if (!drawn.some(({ key }) => key === current)) current = drawn[0]?.key
     let isFocusLost = false
     for (const [key, gone] of shown) {
@@ -69,7 +80,11 @@ export function createLine(name: string): Line {
         'aria-label': describe(piece, series.length > 1),
         tabindex: key === current ? '0' : '-1',
       })
-      Object.assign(each.style, { left: `${at!.left}%`, width: `${at!.width}%`, top: `${series.indexOf(seriesOf(piece)) * LANE_PX}px` })
+      Object.assign(each.style, {
+        left: `${at!.left}%`,
+        width: `${at!.width}%`,
+        top: `${series.indexOf(seriesOf(piece)) * LANE_PX}px`,
+      })
       if (track.children[i] !== each) track.insertBefore(each, track.children[i] ?? null)
     }
     if (isFocusLost) shown.get(current!)?.focus()
@@ -95,7 +110,11 @@ export function createLine(name: string): Line {
     const piece = track.querySelector(':hover') ?? track.querySelector(':focus')
     const { start, end } = seen()
     const range = `${span({ from: Math.floor(start), to: Math.ceil(end) - 1 })} · Ctrl and wheel, or pinch, to zoom`
-    say(detail, piece?.ariaLabel ?? (pieces[0] ? range : 'No number yet: the first id asks the server for some.'))
+    say(
+      detail,
+      piece?.ariaLabel ??
+        (pieces[0] ? range : 'No number yet: the first id asks the server for some.'),
+    )
   }
 
   function focus(piece: Piece | undefined): void {
@@ -143,7 +162,11 @@ export function createLine(name: string): Line {
     track.setPointerCapture(pointerId)
     const [other] = [...pointers].find(([id]) => id !== pointerId)?.slice(1) ?? []
     if (other === undefined) look(pan(seen(), (before - clientX) / track.clientWidth, all()))
-    else zoomBy(Math.max(1, Math.abs(before - other)) / Math.max(1, Math.abs(clientX - other)), shareAt((clientX + other) / 2))
+    else
+      zoomBy(
+        Math.max(1, Math.abs(before - other)) / Math.max(1, Math.abs(clientX - other)),
+        shareAt((clientX + other) / 2),
+      )
   }
 
   function shareAt(clientX: number): number {
@@ -151,7 +174,10 @@ export function createLine(name: string): Line {
     return (clientX - left) / width
   }
 
-  const on = <K extends keyof HTMLElementEventMap>(types: K[], hear: (event: HTMLElementEventMap[K]) => void) => {
+  const on = <K extends keyof HTMLElementEventMap>(
+    types: K[],
+    hear: (event: HTMLElementEventMap[K]) => void,
+  ) => {
     for (const type of types) track.addEventListener(type, hear, { passive: false })
   }
   on(['pointerover', 'pointerleave', 'focusin', 'focusout'], tell)
@@ -197,11 +223,13 @@ export function createLine(name: string): Line {
 }
 
 /** The same piece still when ids are issued: it grows at one end only. */
-const keyOf = (piece: Piece): string => [piece.kind, seriesOf(piece), /^(iss|giv|gap)/.test(piece.kind) ? piece.from : piece.to].join(' ')
+const keyOf = (piece: Piece): string =>
+  [piece.kind, seriesOf(piece), /^(iss|giv|gap)/.test(piece.kind) ? piece.from : piece.to].join(' ')
 
 function describe(piece: Piece, isOneOfSeveral: boolean): string {
   const { kind, page, isThisPage, from, to } = piece
   const size = to - from + 1
-  const place = kind === 'leased' ? `leased to ${pageName(page, isThisPage)}` : KINDS[kind].name.toLowerCase()
+  const place =
+    kind === 'leased' ? `leased to ${pageName(page, isThisPage)}` : KINDS[kind].name.toLowerCase()
   return `${span(piece)}: ${count(size)} ${size === 1 ? 'number' : 'numbers'}, ${place}${isOneOfSeveral ? `, ${seriesOf(piece)}` : ''}`
 }

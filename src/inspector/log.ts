@@ -1,4 +1,7 @@
-/** What happened, newest first, for the eye; and for screen readers a summary now and then, because a burst of ids makes dozens of events. */
+/**
+ * What happened, newest first, for the eye; and for screen readers a summary now and then, because
+ * a burst of ids makes dozens of events.
+ */
 import type { Activity, ActivityKind, HiloError } from '../index.js'
 import { h, say } from './dom.js'
 import { PLACES } from './history.js'
@@ -28,7 +31,12 @@ export function createLog(): Log {
   const summary = h('p.unseen', { role: 'status' })
   const empty = h('p.hint', 'Nothing has happened since this inspector was opened.')
 
-  function write(time: number, kind: ActivityKind | 'error', numbers: string, reason: string): void {
+  function write(
+    time: number,
+    kind: ActivityKind | 'error',
+    numbers: string,
+    reason: string,
+  ): void {
     list.prepend(
       h(
         'li',
@@ -46,7 +54,12 @@ export function createLog(): Log {
     if (isSummaryDue) return
     isSummaryDue = true
     setTimeout(() => {
-      say(summary, unsaid.length > 1 ? `${unsaid.length} events, the last one: ${unsaid.at(-1)}` : unsaid.join())
+      say(
+        summary,
+        unsaid.length > 1
+          ? `${unsaid.length} events, the last one: ${unsaid.at(-1)}`
+          : unsaid.join(),
+      )
       unsaid = []
       isSummaryDue = false
     }, SUMMARY_MS)
@@ -59,8 +72,14 @@ export function createLog(): Log {
       const { time, kind, collection, numbers, page, isThisPage, reason } = activity
       activities = [...activities, activity].slice(-KEPT)
       const more = numbers.length - WRITTEN
-      const written = numbers.slice(0, WRITTEN).map(span).join(', ') + (more > 0 ? ` and ${more} more` : '')
-      write(time, kind, `${collection} ${written}`, page ? `${pageName(page, isThisPage)}: ${reason}` : reason)
+      const written =
+        numbers.slice(0, WRITTEN).map(span).join(', ') + (more > 0 ? ` and ${more} more` : '')
+      write(
+        time,
+        kind,
+        `${collection} ${written}`,
+        page ? `${pageName(page, isThisPage)}: ${reason}` : reason,
+      )
     },
     addError(error, collection = '') {
       write(Date.now(), 'error', `${collection} ${error.code}`, error.message)

@@ -1,4 +1,7 @@
-/** The geometry of a number line: what part of it is seen, and where on it numbers are, to scale. Pure. */
+/**
+ * The geometry of a number line: what part of it is seen, and where on it numbers are, to scale.
+ * Pure.
+ */
 
 /** The part that is seen. Number `n` fills the line from `n` to `n + 1`. */
 export interface View {
@@ -42,7 +45,11 @@ export function pan(view: View, share: number, all: View): View | undefined {
 /** The view as it is where something of the numbers is seen, otherwise with them in its middle. */
 export function reveal(view: View, numbers: Span, all: View): View | undefined {
   if (place(numbers, view)) return view
-  return pan(view, ((numbers.from + numbers.to + 1) / 2 - view.start) / (view.end - view.start) - 0.5, all)
+  return pan(
+    view,
+    ((numbers.from + numbers.to + 1) / 2 - view.start) / (view.end - view.start) - 0.5,
+    all,
+  )
 }
 
 /** The numbers, in the middle of twice as many. */
@@ -53,7 +60,10 @@ export function closeUp({ from, to }: Span, all: View): View | undefined {
 }
 
 /** Percent of the line; undefined where the numbers are not seen. */
-export function place({ from, to }: Span, { start, end }: View): { left: number; width: number } | undefined {
+export function place(
+  { from, to }: Span,
+  { start, end }: View,
+): { left: number; width: number } | undefined {
   const left = Math.max(from, start)
   const right = Math.min(to + 1, end)
   if (left >= right) return undefined
@@ -65,7 +75,10 @@ export function place({ from, to }: Span, { start, end }: View): { left: number;
 export function ticks({ start, end }: View, count: number): { number: number; at: number }[] {
   const rough = (end - start) / count
   const magnitude = 10 ** Math.floor(Math.log10(rough))
-  const step = Math.max(1, [1, 2, 5, 10].map((nice) => nice * magnitude).find((nice) => nice >= rough)!)
+  const step = Math.max(
+    1,
+    [1, 2, 5, 10].map((nice) => nice * magnitude).find((nice) => nice >= rough)!,
+  )
   const marks: { number: number; at: number }[] = []
   for (let number = Math.ceil(start / step) * step; number + 1 <= end; number += step)
     marks.push({ number, at: ((number + 0.5 - start) * 100) / (end - start) })

@@ -1,4 +1,7 @@
-/** One collection on the page: its state, what is left offline, its number line, and the buttons that act on it. */
+/**
+ * One collection on the page: its state, what is left offline, its number line, and the buttons
+ * that act on it.
+ */
 import type { CollectionStatus } from '../index.js'
 import { button, h, say, update } from './dom.js'
 import { createLine, type Line } from './line.js'
@@ -18,7 +21,12 @@ export function createPanel(name: string, reserve: (count: number) => void): Pan
   const bar = h('i')
   const meter = h('div', { role: 'meter', 'aria-label': `Ids of ${name} left offline` }, bar)
   const left = h('span')
-  const input = h('input', { type: 'number', min: '0', required: true, 'aria-label': `Ids of ${name} to keep on this device` })
+  const input = h('input', {
+    type: 'number',
+    min: '0',
+    required: true,
+    'aria-label': `Ids of ${name} to keep on this device`,
+  })
   const submit = (event: Event) => {
     event.preventDefault()
     reserve(input.valueAsNumber)
@@ -48,7 +56,12 @@ export function createPanel(name: string, reserve: (count: number) => void): Pan
       const text = `${count(available)} left offline, reserve ${count(wanted)} · ${count(leased)} in this page · ${count(gaps)} lost as gaps`
       update(chip, { class: `chip ${state}` })
       say(chip, STATES[state])
-      update(meter, { class: state, 'aria-valuemax': `${most}`, 'aria-valuenow': `${available}`, 'aria-valuetext': text })
+      update(meter, {
+        class: state,
+        'aria-valuemax': `${most}`,
+        'aria-valuenow': `${available}`,
+        'aria-valuetext': text,
+      })
       bar.style.inlineSize = `${(available * 100) / most}%`
       say(left, text)
       update(input, { placeholder: `${wanted}` })

@@ -17,7 +17,15 @@ export interface Facts {
 }
 
 /** As JSON text. */
-export function report({ status, inspections, activities, problem, page, browser, time }: Facts): string {
+export function report({
+  status,
+  inspections,
+  activities,
+  problem,
+  page,
+  browser,
+  time,
+}: Facts): string {
   const { origin, pathname } = new URL(page)
   const written = {
     package: `offline-hilo ${VERSION}`,
@@ -27,9 +35,16 @@ export function report({ status, inspections, activities, problem, page, browser
     status,
     ...(problem && { problem }),
     inspections,
-    activities: activities.map(({ time: at, ...activity }) => ({ time: new Date(at).toISOString(), ...activity })),
+    activities: activities.map(({ time: at, ...activity }) => ({
+      time: new Date(at).toISOString(),
+      ...activity,
+    })),
   }
-  return JSON.stringify(written, (_, value: unknown) => (value instanceof Error ? plain(value as HiloError) : value), 2)
+  return JSON.stringify(
+    written,
+    (_, value: unknown) => (value instanceof Error ? plain(value as HiloError) : value),
+    2,
+  )
 }
 
 const plain = ({ code, message, status, cause }: HiloError) => ({
@@ -39,5 +54,9 @@ const plain = ({ code, message, status, cause }: HiloError) => ({
   cause: cause === undefined || cause instanceof Error ? cause : redact(String(cause)),
 })
 
-/** Messages quote what servers answered: nothing in them that looks like a token, a password or a signed address is passed on. */
-const redact = (message: string): string => message.replace(/(?:Bearer|Basic)\s+\S+|\/\/[^/\s@]+@|\?\S+|[\w+=-]{24,}/gi, '…')
+/**
+ * Messages quote what servers answered: nothing in them that looks like a token, a password or a
+ * signed address is passed on.
+ */
+const redact = (message: string): string =>
+  message.replace(/(?:Bearer|Basic)\s+\S+|\/\/[^/\s@]+@|\?\S+|[\w+=-]{24,}/gi, '…')

@@ -1,4 +1,7 @@
-/** The inspector's looks: one type scale, a spacing step of 4 px, and colour only where it says something; each kind has a pattern, too. */
+/**
+ * The inspector's looks: one type scale, a spacing step of 4 px, and colour only where it says
+ * something; each kind has a pattern, too.
+ */
 export const STYLES = `
 :host{display:block;container-type:inline-size;min-inline-size:0}
 [hidden]{display:none !important}

@@ -29,7 +29,8 @@ export const STATES: Record<CollectionStatus['state'], string> = {
 
 export const count = (number: number): string => number.toLocaleString('en')
 
-export const span = ({ from, to }: Pick<Numbers, 'from' | 'to'>): string => (from === to ? count(from) : `${count(from)}–${count(to)}`)
+export const span = ({ from, to }: Pick<Numbers, 'from' | 'to'>): string =>
+  from === to ? count(from) : `${count(from)}–${count(to)}`
 
 export const clock = (time: number): string => new Date(time).toLocaleTimeString('en-GB')
 

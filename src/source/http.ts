@@ -1,4 +1,7 @@
-/** What the sources that speak HTTP share: how a request that went wrong becomes a `HiloError` that says what to do. */
+/**
+ * What the sources that speak HTTP share: how a request that went wrong becomes a `HiloError` that
+ * says what to do.
+ */
 import type { Granted } from '../core/contract.js'
 import { HiloError, toFailure } from '../core/errors.js'
 import type { Grant } from '../core/state.js'
@@ -8,7 +11,13 @@ export type GetHeaders = () => Promise<Record<string, string>> | Record<string, 
 const IDS_GO_ON = 'Ids go on while this device has some; the claim is tried again.'
 
 /** No answer came; if because `signal` ended the wait, after `timeout` milliseconds. */
-export function unreachable(url: string, timeout: number, signal: AbortSignal, cause: unknown, meaning = IDS_GO_ON): HiloError {
+export function unreachable(
+  url: string,
+  timeout: number,
+  signal: AbortSignal,
+  cause: unknown,
+  meaning = IDS_GO_ON,
+): HiloError {
   const what = signal.aborted ? `did not answer within ${timeout} ms` : 'could not be reached'
   return new HiloError('server-unreachable', `${url} ${what}. ${meaning}`, {
     cause,
@@ -17,11 +26,20 @@ export function unreachable(url: string, timeout: number, signal: AbortSignal, c
   })
 }
 
-/** What `work` comes to within `timeout` milliseconds; what comes later is dropped, which is a gap at most. */
-export function within<T>(timeout: number, what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/**
+ * What `work` comes to within `timeout` milliseconds; what comes later is dropped, which is a gap
+ * at most.
+ */
+export function within<T>(
+  timeout: number,
+  what: string,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const signal = AbortSignal.timeout(timeout)
   const tooLate = new Promise<never>((_, reject) =>
-    signal.addEventListener('abort', () => reject(unreachable(what, timeout, signal, signal.reason))),
+    signal.addEventListener('abort', () =>
+      reject(unreachable(what, timeout, signal, signal.reason)),
+    ),
   )
   return Promise.race([work(signal), tooLate])
 }

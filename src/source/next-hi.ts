@@ -1,6 +1,7 @@
 /**
- * Ranges by the textbook's HiLo: any counter of the app's hands out a `hi`, and `hi × maxLo … hi × maxLo + maxLo − 1` are this device's.
- * Guarantees that a `hi` which cannot be right (negative, no whole number, not above what this device has seen) never becomes an id.
+ * Ranges by the textbook's HiLo: any counter of the app's hands out a `hi`, and `hi × maxLo … hi ×
+ * maxLo + maxLo − 1` are this device's. Guarantees that a `hi` which cannot be right (negative, no
+ * whole number, not above what this device has seen) never becomes an id.
  */
 import type { HiloSource, Target } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
@@ -9,26 +10,35 @@ import { granted, within } from './http.js'
 
 export interface NextHiOptions {
   /**
-   * Takes the next hi of a collection, one nobody ever took before and none will again; whichever way it is kept. Throwing burns nothing here:
-   * it is asked again later.
+   * Takes the next hi of a collection, one nobody ever took before and none will again; whichever
+   * way it is kept. Throwing burns nothing here: it is asked again later.
    */
   nextHi: (collection: string, database: string) => Promise<number> | number
-  /** How many ids one hi stands for. The same for everybody who takes from this counter, for ever: another size would make ids again. */
+  /**
+   * How many ids one hi stands for. The same for everybody who takes from this counter, for ever:
+   * another size would make ids again.
+   */
   maxLo: number
-  /** No id below is made. Default 0, the textbook's first key where hi begins at 0; 1 leaves that one out. */
+  /**
+   * No id below is made. Default 0, the textbook's first key where hi begins at 0; 1 leaves that
+   * one out.
+   */
   firstId?: number
 }
 
 /**
  * @example
- * createHilo({ source: nextHiSource({ nextHi: (collection) => api.post(`/hi/${collection}`), maxLo: 100 }) })
+ * createHilo({ source: nextHiSource({ nextHi: (collection) => api.post(`/hi/${collection}`), maxLo:
+ * 100 }) })
  *
  * @throws HiloError `invalid-argument`
  */
 export function nextHiSource({ nextHi, maxLo, firstId = 0 }: NextHiOptions): HiloSource {
   if (typeof nextHi !== 'function') throw invalid('`nextHi` is no function')
-  if (!Number.isSafeInteger(maxLo) || maxLo < 1) throw invalid(`\`maxLo\` has to be a whole number ≥ 1; this is ${maxLo}`)
-  if (!Number.isSafeInteger(firstId) || firstId < 0) throw invalid(`\`firstId\` has to be a whole number ≥ 0; this is ${firstId}`)
+  if (!Number.isSafeInteger(maxLo) || maxLo < 1)
+    throw invalid(`\`maxLo\` has to be a whole number ≥ 1; this is ${maxLo}`)
+  if (!Number.isSafeInteger(firstId) || firstId < 0)
+    throw invalid(`\`firstId\` has to be a whole number ≥ 0; this is ${firstId}`)
   // The highest number seen, 0, would not tell whether id 0 was made.
   if (maxLo === 1 && firstId === 0) throw invalid('with `maxLo` 1, `firstId` has to be at least 1')
 
@@ -44,7 +54,11 @@ export function nextHiSource({ nextHi, maxLo, firstId = 0 }: NextHiOptions): Hil
   }
 
   /** Blocks of which every id is below `firstId` are passed over. */
-  async function nextRange({ tag, database, separator }: Target, lastMax: number, signal: AbortSignal): Promise<Range> {
+  async function nextRange(
+    { tag, database, separator }: Target,
+    lastMax: number,
+    signal: AbortSignal,
+  ): Promise<Range> {
     for (let last = -1; ; ) {
       const hi = await take(tag, database)
       signal.throwIfAborted()
@@ -52,9 +66,15 @@ export function nextHiSource({ nextHi, maxLo, firstId = 0 }: NextHiOptions): Hil
       const from = hi * maxLo
       const to = from + maxLo - 1
       if (!Number.isSafeInteger(to))
-        throw new HiloError('unsafe-range', `nextHi('${tag}') gave ${hi}, whose ids pass 2^53−1: none was made. Go on under a new name.`)
-      if (hi <= last || (lastMax > 0 && from <= lastMax)) throw refused(tag, hi, 'went backwards: this device has seen a higher one')
-      if (to >= firstId) return { from: Math.max(from, firstId), to, prefix: tag + separator, serverTag: '' }
+        throw new HiloError(
+          'unsafe-range',
+          `nextHi('${tag}') gave ${hi}, whose ids pass 2^53−1: none was made. Go on under a ` +
+            'new name.',
+        )
+      if (hi <= last || (lastMax > 0 && from <= lastMax))
+        throw refused(tag, hi, 'went backwards: this device has seen a higher one')
+      if (to >= firstId)
+        return { from: Math.max(from, firstId), to, prefix: tag + separator, serverTag: '' }
       last = hi
     }
   }
@@ -62,14 +82,20 @@ export function nextHiSource({ nextHi, maxLo, firstId = 0 }: NextHiOptions): Hil
   return {
     key: 'next-hi',
     claim: (target, { lastMax }, timeout) =>
-      granted(within(timeout, `nextHi('${target.tag}')`, async (signal) => ({ range: await nextRange(target, lastMax, signal) }))),
+      granted(
+        within(timeout, `nextHi('${target.tag}')`, async (signal) => ({
+          range: await nextRange(target, lastMax, signal),
+        })),
+      ),
   }
 }
 
-const invalid = (why: string): HiloError => new HiloError('invalid-argument', `nextHiSource did nothing: ${why}.`)
+const invalid = (why: string): HiloError =>
+  new HiloError('invalid-argument', `nextHiSource did nothing: ${why}.`)
 
 const refused = (tag: string, hi: unknown, why: string): HiloError =>
   new HiloError(
     'invalid-response',
-    `nextHi('${tag}') gave ${String(hi)}, which ${why}. No id was made of it. Check the counter behind it: nobody may ever get the same hi twice.`,
+    `nextHi('${tag}') gave ${String(hi)}, which ${why}. No id was made of it. Check the ` +
+      'counter behind it: nobody may ever get the same hi twice.',
   )

@@ -1,6 +1,7 @@
 /**
- * Ranges over RavenDB's HiLo protocol: from a RavenDB, or from this package's server, whose lease tokens it passes on.
- * Guarantees that only a sound answer becomes a range; everything else is a `HiloError` that says what to do.
+ * Ranges over RavenDB's HiLo protocol: from a RavenDB, or from this package's server, whose lease
+ * tokens it passes on. Guarantees that only a sound answer becomes a range; everything else is a
+ * `HiloError` that says what to do.
  */
 import type { OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
@@ -14,16 +15,26 @@ export function ravenSource(
   { url, timeout, credentials }: Pick<OwnerConfig, 'url' | 'timeout' | 'credentials'>,
   headers: GetHeaders,
 ): Required<Source> {
-  async function request(method: string, address: string, json?: unknown, meaning?: string): Promise<string> {
+  async function request(
+    method: string,
+    address: string,
+    json?: unknown,
+    meaning?: string,
+  ): Promise<string> {
     const signal = AbortSignal.timeout(timeout)
-    const expired = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    const expired = new Promise<never>((_, reject) =>
+      signal.addEventListener('abort', () => reject(signal.reason)),
+    )
     expired.catch(() => {})
     let response: Response
     let body: string
     try {
       response = await fetch(address, {
         method,
-        headers: { ...(await Promise.race([headers(), expired])), ...(json !== undefined && { 'Content-Type': 'application/json' }) },
+        headers: {
+          ...(await Promise.race([headers(), expired])),
+          ...(json !== undefined && { 'Content-Type': 'application/json' }),
+        },
         ...(json !== undefined && { body: JSON.stringify(json) }),
         credentials: credentials ?? 'same-origin',
         cache: 'no-store',
@@ -38,13 +49,18 @@ export function ravenSource(
   }
 
   return {
-    claim: async (target, claim) => readGrant(await request('GET', nextUrl(url, target, claim)), url),
+    claim: async (target, claim) =>
+      readGrant(await request('GET', nextUrl(url, target, claim)), url),
     giveBack: async (target, range) => {
       await request('PUT', returnUrl(url, target, range))
     },
     nextIdentity: async (database, name, key) =>
-      readIdentity(await request('POST', identityUrl(url, database, name, key), undefined, NUMBER_UNKNOWN), url),
-    checkIn: async (target, check) => readCheckIn(await request('POST', checkInUrl(url, target.database), check), url),
+      readIdentity(
+        await request('POST', identityUrl(url, database, name, key), undefined, NUMBER_UNKNOWN),
+        url,
+      ),
+    checkIn: async (target, check) =>
+      readCheckIn(await request('POST', checkInUrl(url, target.database), check), url),
   }
 }
 
@@ -52,7 +68,9 @@ const NUMBER_UNKNOWN = 'Whether a number was taken is unknown: ask again with th
 
 /** @throws HiloError `invalid-response`, `unsafe-range` */
 function readGrant(body: string, url: string): Grant {
-  const { Prefix, Low, High, LastSize, ServerTag, LastRangeAt, Lease } = readJson<Record<keyof NextAnswer, unknown>>(body, url)
+  const { Prefix, Low, High, LastSize, ServerTag, LastRangeAt, Lease } = readJson<
+    Record<keyof NextAnswer, unknown>
+  >(body, url)
   if (typeof Prefix !== 'string' || typeof Low !== 'number' || typeof High !== 'number')
     throw invalid(url, 'Prefix, Low or High is missing', body)
   if (High > Number.MAX_SAFE_INTEGER)
@@ -61,10 +79,18 @@ function readGrant(body: string, url: string): Grant {
       `${url} granted numbers up to ${High}, above 2^53−1: JavaScript would issue one of them several times, so none was taken. ` +
         'Continue this collection under a new name, or let the back end make its ids.',
     )
-  if (!Number.isInteger(Low) || !Number.isInteger(High) || Low < 0 || High < Low) throw invalid(url, 'Low and High are no range', body)
-  if (!isTextOrAbsent(ServerTag) || !isTextOrAbsent(Lease)) throw invalid(url, 'ServerTag or Lease is no text', body)
+  if (!Number.isInteger(Low) || !Number.isInteger(High) || Low < 0 || High < Low)
+    throw invalid(url, 'Low and High are no range', body)
+  if (!isTextOrAbsent(ServerTag) || !isTextOrAbsent(Lease))
+    throw invalid(url, 'ServerTag or Lease is no text', body)
   return {
-    range: { from: Low, to: High, prefix: Prefix, serverTag: ServerTag ?? '', ...(Lease && { token: Lease }) },
+    range: {
+      from: Low,
+      to: High,
+      prefix: Prefix,
+      serverTag: ServerTag ?? '',
+      ...(Lease && { token: Lease }),
+    },
     ...(Number.isSafeInteger(LastSize) &&
       (LastSize as number) > 0 &&
       typeof LastRangeAt === 'string' && { last: { size: LastSize as number, at: LastRangeAt } }),
@@ -74,7 +100,8 @@ function readGrant(body: string, url: string): Grant {
 /** @throws HiloError `invalid-response` */
 function readIdentity(body: string, url: string): number {
   const { NewIdentityValue: value } = readJson<{ NewIdentityValue: number }>(body, url)
-  if (!Number.isSafeInteger(value)) throw invalid(url, 'NewIdentityValue is no whole number below 2^53', body)
+  if (!Number.isSafeInteger(value))
+    throw invalid(url, 'NewIdentityValue is no whole number below 2^53', body)
   return value!
 }
 
@@ -82,8 +109,11 @@ function readIdentity(body: string, url: string): number {
 function readCheckIn(body: string, url: string): CheckInAnswer {
   const { leases } = readJson<CheckInAnswer>(body, url)
   const isFate = (fate: CheckInAnswer['leases'][number]) =>
-    'superseded' in fate || 'unknown' in fate || (typeof fate.lease === 'string' && Number.isSafeInteger(fate.high))
-  if (!Array.isArray(leases) || !leases.every((fate) => isFate(Object(fate)))) throw invalid(url, 'a lease has no fate', body)
+    'superseded' in fate ||
+    'unknown' in fate ||
+    (typeof fate.lease === 'string' && Number.isSafeInteger(fate.high))
+  if (!Array.isArray(leases) || !leases.every((fate) => isFate(Object(fate))))
+    throw invalid(url, 'a lease has no fate', body)
   return { leases }
 }
 
@@ -95,11 +125,14 @@ function readJson<T>(body: string, url: string): Partial<T> {
   }
 }
 
-const isTextOrAbsent = (value: unknown): value is string | undefined => value === undefined || value === null || typeof value === 'string'
+const isTextOrAbsent = (value: unknown): value is string | undefined =>
+  value === undefined || value === null || typeof value === 'string'
 
 function invalid(url: string, why: string, body: string): HiloError {
   return new HiloError(
     'invalid-response',
-    `${url} answered with something that is no HiLo answer: ${why}. It began: ${JSON.stringify(body.slice(0, 120))}. Nothing was taken; check that the URL is a HiLo server's.`,
+    `${url} answered with something that is no HiLo answer: ${why}. It began: ` +
+      `${JSON.stringify(body.slice(0, 120))}. Nothing was taken; check that the URL is a HiLo ` +
+      `server's.`,
   )
 }

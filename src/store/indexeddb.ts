@@ -1,8 +1,15 @@
 /**
- * Device state in IndexedDB: the one file that knows its schema and imports `idb`.
- * The transaction is the mutex between tabs: a `readwrite` transaction over the same store waits for the one before it, in every tab.
+ * Device state in IndexedDB: the one file that knows its schema and imports `idb`. The transaction
+ * is the mutex between tabs: a `readwrite` transaction over the same store waits for the one before
+ * it, in every tab.
  */
-import { type DBSchema, type IDBPDatabase, type IDBPTransaction, openDB, type StoreNames } from 'idb'
+import {
+  type DBSchema,
+  type IDBPDatabase,
+  type IDBPTransaction,
+  openDB,
+  type StoreNames,
+} from 'idb'
 import { HiloError } from '../core/errors.js'
 import { NOTES_STORE } from '../core/parting.js'
 import type { DeviceState, Note } from '../core/state.js'
@@ -22,8 +29,9 @@ const STORES: StoreNames<Schema>[] = ['collections', NOTES_STORE, 'set-aside']
 type Transaction<M extends IDBTransactionMode> = IDBPTransaction<Schema, StoreNames<Schema>[], M>
 
 /**
- * How long an open or a transaction may take before it counts as failed. Strict commits take 10–40 ms on real phones;
- * but a transaction can also wait for one that sits frozen in another tab's cached page, for ever (H18).
+ * How long an open or a transaction may take before it counts as failed. Strict commits take 10–40
+ * ms on real phones; but a transaction can also wait for one that sits frozen in another tab's
+ * cached page, for ever (H18).
  */
 const DEADLINE_MS = 5_000
 
@@ -42,7 +50,10 @@ export class IndexedDbStore implements DeviceStore {
     await this.#connect()
   }
 
-  async update<T>(key: StoreKey, change: (stored: unknown, notes: Note[]) => Change<T>): Promise<T> {
+  async update<T>(
+    key: StoreKey,
+    change: (stored: unknown, notes: Note[]) => Change<T>,
+  ): Promise<T> {
     const tx = await this.#begin('readwrite')
     return finish(tx, async () => {
       const { stored, notes } = await look(tx, key)
@@ -50,7 +61,8 @@ export class IndexedDbStore implements DeviceStore {
       const writes: Promise<unknown>[] = []
       if (state !== stored) writes.push(tx.objectStore('collections').put(state, key))
       if (notes.length > 0) writes.push(tx.objectStore(NOTES_STORE).delete(notesOf(key)))
-      if (setAside !== undefined) writes.push(tx.objectStore('set-aside').add({ key, record: setAside }))
+      if (setAside !== undefined)
+        writes.push(tx.objectStore('set-aside').add({ key, record: setAside }))
       tx.commit()
       await Promise.all(writes)
       return result
@@ -71,13 +83,17 @@ export class IndexedDbStore implements DeviceStore {
     this.#db = undefined
   }
 
-  /** A transaction whose commit reaches the disk before `complete`; a connection that was lost is opened again once. */
+  /**
+   * A transaction whose commit reaches the disk before `complete`; a connection that was lost is
+   * opened again once.
+   */
   async #begin<M extends 'readonly' | 'readwrite'>(mode: M): Promise<Transaction<M>> {
     for (let attempt = 1; ; attempt++) {
       const connecting = this.#connect()
       const db = await connecting
       try {
-        // strict: after a power cut a relaxed commit may be gone, and the same numbers would be carved again (H2).
+        // strict: after a power cut a relaxed commit may be gone, and the same numbers would be
+        // carved again (H2).
         return db.transaction(STORES, mode, { durability: 'strict' })
       } catch (error) {
         // Unless another call, which found it lost at the same time, has a new one already.
@@ -105,7 +121,8 @@ export class IndexedDbStore implements DeviceStore {
         db.createObjectStore(NOTES_STORE)
         db.createObjectStore('set-aside', { autoIncrement: true })
       },
-      // A newer version of this package wants to upgrade, or the app deletes the database: let go at once (H17).
+      // A newer version of this package wants to upgrade, or the app deletes the database: let go
+      // at once (H17).
       blocking: (_current, newVersion, event) => {
         this.#isOutdated = newVersion !== null
         this.#db = undefined
@@ -115,8 +132,8 @@ export class IndexedDbStore implements DeviceStore {
         this.#db = undefined
       },
     })
-    // WebKit may open it and then run no transaction ever again, because a page reloaded itself in the middle of one.
-    // One that fails is another matter: the next may succeed.
+    // WebKit may open it and then run no transaction ever again, because a page reloaded itself in
+    // the middle of one. One that fails is another matter: the next may succeed.
     const { store, done } = db.transaction('collections')
     await Promise.allSettled([store.count(), done])
     return db
@@ -125,12 +142,20 @@ export class IndexedDbStore implements DeviceStore {
 
 const notesOf = (key: StoreKey): IDBKeyRange => IDBKeyRange.bound(key, [...key, []])
 
-async function look(tx: Transaction<'readonly' | 'readwrite'>, key: StoreKey): Promise<{ stored: unknown; notes: Note[] }> {
-  const [stored, notes] = await Promise.all([tx.objectStore('collections').get(key), tx.objectStore(NOTES_STORE).getAll(notesOf(key))])
+async function look(
+  tx: Transaction<'readonly' | 'readwrite'>,
+  key: StoreKey,
+): Promise<{ stored: unknown; notes: Note[] }> {
+  const [stored, notes] = await Promise.all([
+    tx.objectStore('collections').get(key),
+    tx.objectStore(NOTES_STORE).getAll(notesOf(key)),
+  ])
   return { stored, notes }
 }
 
-/** What `work` returns, once the transaction is complete; on any failure the transaction is aborted. */
+/**
+ * What `work` returns, once the transaction is complete; on any failure the transaction is aborted.
+ */
 async function finish<T>(tx: Transaction<IDBTransactionMode>, work: () => Promise<T>): Promise<T> {
   const done = tx.done.catch((error: unknown) => {
     throw storageFailed('a transaction was aborted', error)
@@ -142,7 +167,8 @@ async function finish<T>(tx: Transaction<IDBTransactionMode>, work: () => Promis
     try {
       tx.abort()
     } catch {
-      // It was over already, or is committing: then its outcome is unknown, which callers treat as a gap.
+      // It was over already, or is committing: then its outcome is unknown, which callers treat as
+      // a gap.
     }
     throw error instanceof DOMException ? storageFailed('a request failed', error) : error
   }
@@ -150,7 +176,9 @@ async function finish<T>(tx: Transaction<IDBTransactionMode>, work: () => Promis
 
 function withDeadline<T>(work: Promise<T>, what: string): Promise<T> {
   return new Promise((resolve, reject) => {
-    const cancel = whenLate(DEADLINE_MS, () => reject(storageFailed(`${what} within ${DEADLINE_MS} ms`)))
+    const cancel = whenLate(DEADLINE_MS, () =>
+      reject(storageFailed(`${what} within ${DEADLINE_MS} ms`)),
+    )
     work.then(resolve, reject).finally(cancel)
   })
 }
@@ -158,7 +186,8 @@ function withDeadline<T>(work: Promise<T>, what: string): Promise<T> {
 function storageFailed(what: string, cause?: unknown): HiloError {
   return new HiloError(
     'storage-failed',
-    `IndexedDB failed: ${what}. No id was handed out. Try again; if it persists, close this site's other tabs or free some disk space.`,
+    `IndexedDB failed: ${what}. No id was handed out. Try again; if it persists, close this ` +
+      `site's other tabs or free some disk space.`,
     { cause },
   )
 }
@@ -166,6 +195,7 @@ function storageFailed(what: string, cause?: unknown): HiloError {
 function outdated(): HiloError {
   return new HiloError(
     'outdated',
-    'Another tab runs a newer version of offline-hilo and has upgraded the storage. This page issues no more ids; reload it.',
+    'Another tab runs a newer version of offline-hilo and has upgraded the storage. This ' +
+      'page issues no more ids; reload it.',
   )
 }

@@ -1,6 +1,6 @@
 /**
- * Device state that lives as long as its realm: where IndexedDB is missing or refuses to open, and in tests.
- * Atomic like every {@link DeviceStore}; durable it is not, and says so.
+ * Device state that lives as long as its realm: where IndexedDB is missing or refuses to open, and
+ * in tests. Atomic like every {@link DeviceStore}; durable it is not, and says so.
  */
 import type { Change, DeviceStore, StoreKey } from './store.js'
 
@@ -8,7 +8,10 @@ export class MemoryStore implements DeviceStore {
   readonly isDurable = false
   readonly #records = new Map<string, unknown>()
 
-  async update<T>(key: StoreKey, change: (stored: unknown, notes: never[]) => Change<T>): Promise<T> {
+  async update<T>(
+    key: StoreKey,
+    change: (stored: unknown, notes: never[]) => Change<T>,
+  ): Promise<T> {
     const id = JSON.stringify(key)
     const { state, result } = change(structuredClone(this.#records.get(id)), [])
     this.#records.set(id, structuredClone(state))

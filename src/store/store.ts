@@ -1,12 +1,18 @@
 /**
  * The port to durable device state. Contract, which one suite checks for every implementation:
  *
- * - `update` is ONE atomic step per key: between its read and its write no other `update` of that key runs, in any tab (H1).
- * - When its promise resolves, the change has reached the disk as surely as the platform can promise (H2).
- * - When it rejects, nothing was applied; only after `storage-failed` for a passed deadline is the outcome unknown. Callers treat unknown as a gap.
- * - `change` is called once, synchronously, and may throw: then nothing is applied and `update` rejects with what it threw.
- * - `read` is one look at what the next `update` of that key would be handed. It changes nothing, not even the notes.
- * - Notes that pages left for the key are handed to `change` and removed in the same step, so each settles once (H5).
+ * - `update` is ONE atomic step per key: between its read and its write no other `update` of that
+ *   key runs, in any tab (H1).
+ * - When its promise resolves, the change has reached the disk as surely as the platform can
+ *   promise (H2).
+ * - When it rejects, nothing was applied; only after `storage-failed` for a passed deadline is
+ *   the outcome unknown. Callers treat unknown as a gap.
+ * - `change` is called once, synchronously, and may throw: then nothing is applied and `update`
+ *   rejects with what it threw.
+ * - `read` is one look at what the next `update` of that key would be handed. It changes nothing,
+ *   not even the notes.
+ * - Notes that pages left for the key are handed to `change` and removed in the same step, so
+ *   each settles once (H5).
  */
 
 import type { SeriesKey } from '../core/parting.js'

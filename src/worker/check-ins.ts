@@ -1,6 +1,7 @@
 /**
- * When this device checks in for one collection: at the start and every few hours, in the background, one tab at a time.
- * Guarantees that the first id never waits for it, and that an answer is taken over once.
+ * When this device checks in for one collection: at the start and every few hours, in the
+ * background, one tab at a time. Guarantees that the first id never waits for it, and that an
+ * answer is taken over once.
  */
 
 import { applyCheckIn, beginCheckIn, dropCheckIn, isCheckInDue } from '../core/check-in.js'
@@ -10,7 +11,10 @@ import type { CheckInAnswer } from '../core/wire.js'
 import type { Session, Update } from './session.js'
 import type { World } from './world.js'
 
-/** A copy of this device's storage goes unnoticed for as long; a server sees this many requests less. */
+/**
+ * A copy of this device's storage goes unnoticed for as long; a server sees this many requests
+ * less.
+ */
 const INTERVAL_MS = 3 * 60 * 60 * 1000
 /** After a failure. */
 const RETRY_MS = 60_000
@@ -29,7 +33,14 @@ export class CheckIns {
   #isStarted = false
   #isStopped = false
 
-  constructor(world: World, session: Session, target: Target, lockName: string, update: Update, changed: () => void) {
+  constructor(
+    world: World,
+    session: Session,
+    target: Target,
+    lockName: string,
+    update: Update,
+    changed: () => void,
+  ) {
     this.#world = world
     this.#session = session
     this.#target = target
@@ -38,7 +49,10 @@ export class CheckIns {
     this.#changed = changed
   }
 
-  /** @param isDue is there something to ask? A device that holds nothing yet has new tokens soon, and shows them hours from now. */
+  /**
+   * @param isDue is there something to ask? A device that holds nothing yet has new tokens soon,
+   * and shows them hours from now.
+   */
   start(isDue: boolean): void {
     if (this.#isStarted) return
     this.#isStarted = true
@@ -54,7 +68,10 @@ export class CheckIns {
     })
   }
 
-  /** Does something that a check-in must not overlap: a give-back under a token that is being swapped would be ignored. */
+  /**
+   * Does something that a check-in must not overlap: a give-back under a token that is being
+   * swapped would be ignored.
+   */
   async apart<T>(work: () => Promise<T>): Promise<T> {
     await this.idle()
     const done = work()
@@ -109,14 +126,19 @@ export class CheckIns {
       answer = await this.#session.source.checkIn!(this.#target, request)
     } catch (error) {
       const failure = toFailure(error, 'storage-failed')
-      // Only a refusal says that no token was swapped; in any other case the same request has to bring the same answer again.
+      // Only a refusal says that no token was swapped; in any other case the same request has to
+      // bring the same answer again.
       if (failure.code === 'server-refused' && !isTemporary(failure))
         await this.#update((state) => [dropCheckIn(state, request.id), undefined])
       throw error
     }
-    await this.#update((state) => [applyCheckIn(state, request.id, answer, this.#world.date()), undefined])
+    await this.#update((state) => [
+      applyCheckIn(state, request.id, answer, this.#world.date()),
+      undefined,
+    ])
     this.#changed()
-    // Begun by an earlier session: a copy of this storage may send the same, and is answered the same. A new one tells them apart (H13).
+    // Begun by an earlier session: a copy of this storage may send the same, and is answered the
+    // same. A new one tells them apart (H13).
     if (request.id !== this.#begun) await this.#checkIn(true)
   }
 }

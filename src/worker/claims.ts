@@ -1,6 +1,6 @@
 /**
- * The claims of one collection: one at a time, retried with jittered back-off, and safe to lose at any point,
- * because a claim's id is stored before it is first sent (H11).
+ * The claims of one collection: one at a time, retried with jittered back-off, and safe to lose at
+ * any point, because a claim's id is stored before it is first sent (H11).
  */
 import type { Target } from '../core/contract.js'
 import { addGrant, beginClaim, dropClaim } from '../core/device.js'
@@ -10,7 +10,10 @@ import { offerersOf } from '../core/write-off.js'
 import type { Session, Update } from './session.js'
 import type { World } from './world.js'
 
-/** Retries start here and double up to a minute, each shortened at random by up to a half so that a fleet does not knock at once. */
+/**
+ * Retries start here and double up to a minute, each shortened at random by up to a half so that a
+ * fleet does not knock at once.
+ */
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 60_000
 
@@ -28,12 +31,21 @@ export class Claims {
   readonly #changed: () => void
   #flight: Promise<Failure | undefined> | undefined
   #failures = 0
-  /** Until then a claim fails at once: the server asked for a pause, or its last answer never came. */
+  /**
+   * Until then a claim fails at once: the server asked for a pause, or its last answer never came.
+   */
   #notBefore = 0
   #cancelRetry: (() => void) | undefined
   #isStopped = false
 
-  constructor(world: World, session: Session, target: Target, name: string, update: Update, changed: () => void) {
+  constructor(
+    world: World,
+    session: Session,
+    target: Target,
+    name: string,
+    update: Update,
+    changed: () => void,
+  ) {
     this.#world = world
     this.#session = session
     this.#target = target
@@ -50,7 +62,10 @@ export class Claims {
     return this.failure !== undefined && this.#world.now() < this.#notBefore
   }
 
-  /** Asks until `want` numbers are free. Whoever asks while a claim is under way gets that one's outcome. */
+  /**
+   * Asks until `want` numbers are free. Whoever asks while a claim is under way gets that one's
+   * outcome.
+   */
   ask(want: number): Promise<Failure | undefined> {
     if (!this.#session.isOnline()) return Promise.resolve(SWITCHED_OFF)
     if (this.isPaused) return Promise.resolve(this.failure)
@@ -107,16 +122,23 @@ export class Claims {
       const { code, status } = toFailure(error, 'storage-failed')
       if (code === 'server-unreachable') this.isReachable = false
       // The same claim would be answered the same way for ever.
-      const isUseless = code === 'unsafe-range' || code === 'invalid-response' || status === CLAIM_SPENT
+      const isUseless =
+        code === 'unsafe-range' || code === 'invalid-response' || status === CLAIM_SPENT
       if (isUseless) await this.#update((state) => [dropClaim(state, claim.id), undefined])
       if (status !== CLAIM_SPENT) throw error
       await this.#claim(want)
     }
   }
 
-  /** @param mayAsk may this device's other pages be asked for what they hold to give back? It is nearer than the server. */
+  /**
+   * @param mayAsk may this device's other pages be asked for what they hold to give back? It is
+   * nearer than the server.
+   */
   async #begin(newId: string, want: number, mayAsk = true): Promise<Claim | undefined> {
-    const { offerers, claim } = await this.#update<{ offerers?: Set<string>; claim?: Claim | undefined }>((state, reserve) => {
+    const { offerers, claim } = await this.#update<{
+      offerers?: Set<string>
+      claim?: Claim | undefined
+    }>((state, reserve) => {
       const offerers = offerersOf(state, want)
       if (mayAsk && offerers.size > 0) return [state, { offerers }]
       const { state: next, claim } = beginClaim(state, newId, want, reserve)
@@ -131,15 +153,24 @@ export class Claims {
     const now = this.#world.now()
     this.#notBefore = failure.retryAfter === undefined ? 0 : now + failure.retryAfter
     if (!isTemporary(failure) || this.#isStopped) return
-    const backOff = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LAST_RETRY_MS) * (1 - this.#world.random() / 2)
-    this.#cancelRetry = this.#world.after(Math.max(backOff, this.#notBefore - now), () => this.askInBackground(want))
+    const backOff =
+      Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LAST_RETRY_MS) *
+      (1 - this.#world.random() / 2)
+    this.#cancelRetry = this.#world.after(Math.max(backOff, this.#notBefore - now), () =>
+      this.askInBackground(want),
+    )
   }
 }
 
-/** HTTP 410: the claim's numbers have been used since; whoever asks again is a copy of the device that did (H13). */
+/**
+ * HTTP 410: the claim's numbers have been used since; whoever asks again is a copy of the device
+ * that did (H13).
+ */
 const CLAIM_SPENT = 410
 
 export const SWITCHED_OFF: Failure = {
   code: 'server-unreachable',
-  message: 'The app has switched the network off for offline-hilo. Switch it on again with `hilo.goOnline()`.',
+  message:
+    'The app has switched the network off for offline-hilo. Switch it on again with ' +
+    '`hilo.goOnline()`.',
 }

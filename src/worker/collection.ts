@@ -1,9 +1,17 @@
 /**
- * The owner's work on one collection. It keeps no number in memory: whatever it answers was durable before (order law),
- * and whatever it forgets costs a gap at most.
+ * The owner's work on one collection. It keeps no number in memory: whatever it answers was durable
+ * before (order law), and whatever it forgets costs a gap at most.
  */
 import { isCheckInDue } from '../core/check-in.js'
-import type { Answer, OwnerCallbacks, Release, Reserve, Seen, Target, View } from '../core/contract.js'
+import type {
+  Answer,
+  OwnerCallbacks,
+  Release,
+  Reserve,
+  Seen,
+  Target,
+  View,
+} from '../core/contract.js'
 import { exchange, setAside, settle, surplus, takeBack } from '../core/device.js'
 import { type Failure, toFailure } from '../core/errors.js'
 import { total } from '../core/range.js'
@@ -36,13 +44,23 @@ export class OwnedCollection {
   #rollCall: Promise<void> | undefined
   /** What a status shows of the last state seen. Never used to decide who owns a number. */
   #seen: Seen
-  /** Offered numbers of a storage that nobody else can see: all that is free is offered there, and is no less at hand. */
+  /**
+   * Offered numbers of a storage that nobody else can see: all that is free is offered there, and
+   * is no less at hand.
+   */
   #inMemory = 0
   #looking: Promise<void> = Promise.resolve()
   /** What happened to the stored state in this session. */
   #notice: Failure | undefined
 
-  constructor(world: World, session: Session, key: StoreKey, name: string, target: Target, callbacks: OwnerCallbacks) {
+  constructor(
+    world: World,
+    session: Session,
+    key: StoreKey,
+    name: string,
+    target: Target,
+    callbacks: OwnerCallbacks,
+  ) {
     this.#world = world
     this.#session = session
     this.#key = key
@@ -57,18 +75,33 @@ export class OwnedCollection {
       if (!this.#claims.failure) this.#topUp()
       tell()
     })
-    this.#checkIns = new CheckIns(world, session, target, `offline-hilo ${name} check-in`, update, tell)
+    this.#checkIns = new CheckIns(
+      world,
+      session,
+      target,
+      `offline-hilo ${name} check-in`,
+      update,
+      tell,
+    )
   }
 
   exchange(request: Exchange): Promise<Answer<Exchanged>> {
     return this.#answer(async () => {
       const { store: opened, tabs } = this.#session
       const store = await opened
-      // What a busy page sets aside its busy neighbours would have to ask it for. When it rests it comes again.
+      // What a busy page sets aside its busy neighbours would have to ask it for. When it rests it
+      // comes again.
       const offer = request.offer && (request.want === 0 || !tabs || tabs.isAlone())
       const { pages, isDue, ...given } = await this.#update((state, reserve) => {
-        const { state: next, ...answer } = exchange(state, { ...request, offer }, this.#keep(store, state, reserve))
-        return [next, { ...answer, pages: pagesOf(next), isDue: isCheckInDue(next, this.#world.date()) }]
+        const { state: next, ...answer } = exchange(
+          state,
+          { ...request, offer },
+          this.#keep(store, state, reserve),
+        )
+        return [
+          next,
+          { ...answer, pages: pagesOf(next), isDue: isCheckInDue(next, this.#world.date()) },
+        ]
       })
       if (request.want > 0) this.#isReleased = false
       const unmet = request.want - total(given.leases.map(({ range }) => range))
@@ -113,11 +146,17 @@ export class OwnedCollection {
           const { reserve: _, ...settled } = takeBack(settle(state, notes), page, ids)
           const aside = setAside(settled, page, id, source.giveBack ? 0 : Number.POSITIVE_INFINITY)
           // Sent from here on, as far as anyone can know (H8).
-          const sent = aside.offers.map((offer) => ({ lease: offer.id, next: offer.range.from, givenBack: true as const }))
+          const sent = aside.offers.map((offer) => ({
+            lease: offer.id,
+            next: offer.range.from,
+            givenBack: true as const,
+          }))
           return [settle(aside.state, sent), aside.offers]
         })
-        // Highest first: the server's counter can only step back from its end. One that fails is not sent again.
-        for (const { range } of offers.reverse()) await source.giveBack!(this.#target, range).catch(() => {})
+        // Highest first: the server's counter can only step back from its end. One that fails is
+        // not sent again.
+        for (const { range } of offers.reverse())
+          await source.giveBack!(this.#target, range).catch(() => {})
       })
       this.#checkIns.hurry()
       return {}
@@ -140,7 +179,10 @@ export class OwnedCollection {
     })
   }
 
-  /** Tells how things stand, if that is watched; one look after the other, so that an older state never comes after a newer one. */
+  /**
+   * Tells how things stand, if that is watched; one look after the other, so that an older state
+   * never comes after a newer one.
+   */
   look(): void {
     if (!this.#session.isWatched()) return
     this.#looking = this.#looking.then(async () => {
@@ -182,7 +224,10 @@ export class OwnedCollection {
     return store.isDurable ? reserve : 0
   }
 
-  /** Will this page hear that another node has answered another page? If not, it gives nothing back without a token: it could be the wrong node's (H9). */
+  /**
+   * Will this page hear that another node has answered another page? If not, it gives nothing back
+   * without a token: it could be the wrong node's (H9).
+   */
   #isHeard({ isDurable }: DeviceStore): boolean {
     return this.#session.tabs !== undefined || !isDurable
   }
@@ -196,7 +241,10 @@ export class OwnedCollection {
     }
   }
 
-  /** Claims in the background when the reserve runs low, or a page got `unmet` numbers too few. Failing, it tries again later by itself. */
+  /**
+   * Claims in the background when the reserve runs low, or a page got `unmet` numbers too few.
+   * Failing, it tries again later by itself.
+   */
   #topUp(unmet = 0): void {
     const { free, reserve } = this.#seen
     if (!this.#isReleased && isLow(free + this.#inMemory, reserve) && !this.#claims.isPaused)
@@ -210,7 +258,10 @@ export class OwnedCollection {
     this.#topUp()
   }
 
-  /** Has the device's other pages park what they can spare. @returns whether there is something to lease now */
+  /**
+   * Has the device's other pages park what they can spare. @returns whether there is something to
+   * lease now
+   */
   async #gather(): Promise<boolean> {
     const holders = await this.#update((state) => [state, pagesOf(state)])
     const wasAnyoneAsked = await this.#session.tabs?.askToSpare(this.#name, holders)
@@ -221,7 +272,10 @@ export class OwnedCollection {
     this.#callbacks.changed(this.#target, this.view())
   }
 
-  /** Once: pages that this device thinks live, but that do not answer when they are called, were killed. */
+  /**
+   * Once: pages that this device thinks live, but that do not answer when they are called, were
+   * killed.
+   */
   #missPages(pages: Set<string>, own: string): void {
     const { tabs } = this.#session
     if (this.#hasCalled || !tabs) return
@@ -231,7 +285,9 @@ export class OwnedCollection {
     const called = new Promise<void>((resolve) => {
       this.#cancelBurial = this.#world.after(ROLL_CALL_MS, resolve)
     })
-    this.#rollCall = called.then(() => this.#bury(new Set([...pages].filter((each) => !tabs.isAlive(each))))).catch(() => {})
+    this.#rollCall = called
+      .then(() => this.#bury(new Set([...pages].filter((each) => !tabs.isAlive(each)))))
+      .catch(() => {})
   }
 
   async #bury(dead: Set<string>): Promise<void> {
@@ -241,7 +297,10 @@ export class OwnedCollection {
     this.#checkIns.hurry()
   }
 
-  /** Notes that pages left are settled first; a record that cannot be used is set aside and replaced. */
+  /**
+   * Notes that pages left are settled first; a record that cannot be used is set aside and
+   * replaced.
+   */
   async #update<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T> {
     const store = await this.#session.store
     const { result, seen, inMemory, stages } = await store.update(this.#key, (stored, notes) => {
@@ -261,7 +320,11 @@ export class OwnedCollection {
       }
       const inMemory = store.isDurable ? 0 : total(state.offers.map(({ range }) => range))
       const stages = this.#session.isWatched() ? ([before, state] as const) : undefined
-      return { state, result: { result, seen, inMemory, stages }, ...('refused' in read && { setAside: stored }) }
+      return {
+        state,
+        result: { result, seen, inMemory, stages },
+        ...('refused' in read && { setAside: stored }),
+      }
     })
     this.#seen = seen
     this.#inMemory = inMemory
@@ -271,11 +334,14 @@ export class OwnedCollection {
   }
 }
 
-const usable = (read: ReturnType<typeof readState>): DeviceState => ('refused' in read ? emptyState() : read.state)
+const usable = (read: ReturnType<typeof readState>): DeviceState =>
+  'refused' in read ? emptyState() : read.state
 
 const unusable = (why: string): Failure => ({
   code: 'storage-failed',
-  message: `The stored ranges could not be used: ${why}. They were set aside in the object store "set-aside" and new ones are claimed; their numbers are a gap.`,
+  message:
+    `The stored ranges could not be used: ${why}. They were set aside in the object store ` +
+    '"set-aside" and new ones are claimed; their numbers are a gap.',
 })
 
 const FORKED: Failure = {

@@ -1,5 +1,6 @@
 /**
- * The worker: builds the owner and exposes it, synchronously at the top, because a worker that registers late loses messages.
+ * The worker: builds the owner and exposes it, synchronously at the top, because a worker that
+ * registers late loses messages.
  */
 import { expose } from 'comlink'
 import { ownerHere } from './here.js'

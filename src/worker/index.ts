@@ -6,12 +6,18 @@ import { Hilo } from '../client/hilo.js'
 import type { HiloOptions } from '../core/options.js'
 import { ownerHere } from './here.js'
 
-/** As `createHilo` of the main entry, for a worker or a service worker: the owner runs in the same realm. */
+/**
+ * As `createHilo` of the main entry, for a worker or a service worker: the owner runs in the same
+ * realm.
+ */
 export function createHilo(options: Omit<HiloOptions, 'worker'> = {}): Hilo {
   return new Hilo(options, { spawn: undefined, ownerHere: async () => ownerHere() })
 }
 
-/** Makes this dedicated worker the owner for the page that passed it as its `worker` option. Call it synchronously, at the file's top. */
+/**
+ * Makes this dedicated worker the owner for the page that passed it as its `worker` option. Call it
+ * synchronously, at the file's top.
+ */
 export function startWorker(): void {
   expose(ownerHere())
 }

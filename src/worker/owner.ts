@@ -1,6 +1,7 @@
 /**
- * The owner of this device's ranges, for one page: the body that a worker runs, or the page itself when no worker starts.
- * It has no globals; everything it touches comes in as its {@link World}, so that a simulation runs the same code.
+ * The owner of this device's ranges, for one page: the body that a worker runs, or the page itself
+ * when no worker starts. It has no globals; everything it touches comes in as its {@link World}, so
+ * that a simulation runs the same code.
  */
 import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '../core/contract.js'
 import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
@@ -35,11 +36,17 @@ export function createOwner(world: World): Owner {
       store,
       source: config.isAsked
         ? pageSource(callbacks)
-        : world.createSource(config, config.headers === 'ask' ? () => callbacks.headers() : () => config.headers as Record<string, string>),
+        : world.createSource(
+            config,
+            config.headers === 'ask'
+              ? () => callbacks.headers()
+              : () => config.headers as Record<string, string>,
+          ),
       storageKind: () => storage,
       isOnline: () => isOnline,
       isWatched: () => isWatched,
-      // Ranges in memory are this tab's alone: there is nothing to tell, and what others hold is not here.
+      // Ranges in memory are this tab's alone: there is nothing to tell, and what others hold is
+      // not here.
       tabs: world.openTabs?.(config.name, config.page, {
         seen(collection, seen) {
           if (storage !== 'memory') collections.get(collection)?.seeElsewhere(seen)
@@ -51,7 +58,11 @@ export function createOwner(world: World): Owner {
   }
 
   function collection(target: Target): OwnedCollection {
-    if (!opened) throw new HiloError('storage-failed', 'The worker was asked before it was opened. This is a bug in offline-hilo.')
+    if (!opened)
+      throw new HiloError(
+        'storage-failed',
+        'The worker was asked before it was opened. This is a bug in offline-hilo.',
+      )
     const { config, callbacks, session } = opened
     const key: StoreKey = [config.url, target.database, target.tag + target.separator]
     const name = JSON.stringify(key)
@@ -85,7 +96,9 @@ export function createOwner(world: World): Owner {
       if (!isOnline) return { failure: SWITCHED_OFF }
       const { source } = opened!.session
       try {
-        return source.nextIdentity ? { number: await source.nextIdentity(database, name, key) } : { failure: NO_IDENTITIES }
+        return source.nextIdentity
+          ? { number: await source.nextIdentity(database, name, key) }
+          : { failure: NO_IDENTITIES }
       } catch (error) {
         return { failure: toFailure(error, 'invalid-response') }
       }

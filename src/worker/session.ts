@@ -1,4 +1,7 @@
-/** What the parts of an owner share: the storage, the authority, and the one way to change a collection's state. */
+/**
+ * What the parts of an owner share: the storage, the authority, and the one way to change a
+ * collection's state.
+ */
 import type { StorageKind } from '../core/contract.js'
 import type { DeviceState } from '../core/state.js'
 import type { Source } from '../source/source.js'
@@ -16,4 +19,6 @@ export interface Session {
 }
 
 /** One transaction on a collection's state; `reserve` is the target in force. */
-export type Update = <T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]) => Promise<T>
+export type Update = <T>(
+  change: (state: DeviceState, reserve: number) => [DeviceState, T],
+) => Promise<T>

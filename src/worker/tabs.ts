@@ -1,6 +1,7 @@
 /**
- * What the pages of one device tell each other: what they have seen of the device, who lives, and what they can spare.
- * Decides nothing about numbers: whoever hears nothing shows an old status, and loses the chance to get or bring back a lease.
+ * What the pages of one device tell each other: what they have seen of the device, who lives, and
+ * what they can spare. Decides nothing about numbers: whoever hears nothing shows an old status,
+ * and loses the chance to get or bring back a lease.
  */
 import type { Seen } from '../core/contract.js'
 
@@ -11,8 +12,8 @@ export interface Tabs {
   /** Was no other page heard yet? */
   isAlone(): boolean
   /**
-   * Has the other living ones of these pages park what they do not need of a collection.
-   * Resolves when each has, or counts as dead for not answering; with whether there was anyone to ask.
+   * Has the other living ones of these pages park what they do not need of a collection. Resolves
+   * when each has, or counts as dead for not answering; with whether there was anyone to ask.
    */
   askToSpare(collection: string, pages: ReadonlySet<string>): Promise<boolean>
   close(): void
@@ -46,7 +47,9 @@ export function openTabs(name: string, page: string, { seen: hear, spare }: Tabs
   const channel = new BroadcastChannel(name)
   const say = (says: Message['says'], collection = '', seen?: Seen) =>
     channel.postMessage({ page, says, collection, seen } satisfies Message)
-  channel.onmessage = ({ data: { page: other, says, collection, seen } }: MessageEvent<Message>) => {
+  channel.onmessage = ({
+    data: { page: other, says, collection, seen },
+  }: MessageEvent<Message>) => {
     alive.add(other)
     if (says === 'who?') say('here')
     if (seen) hear(collection, seen)

@@ -1,5 +1,6 @@
 /**
- * Everything the owner touches outside itself, and the browser's version of it: the only place in the owner's code that uses globals.
+ * Everything the owner touches outside itself, and the browser's version of it: the only place in
+ * the owner's code that uses globals.
  */
 import type { OwnerConfig, StorageKind } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
@@ -25,13 +26,19 @@ export interface World {
   /** 0 ≤ x < 1 */
   random(): number
   newId(): string
-  /** Runs alone among this device's tabs if that can be had soon; otherwise runs all the same, which is safe (H18). */
+  /**
+   * Runs alone among this device's tabs if that can be had soon; otherwise runs all the same, which
+   * is safe (H18).
+   */
   lock<T>(name: string, run: () => Promise<T>): Promise<T>
   /** This site's other tabs that use the same storage. Absent where tabs cannot hear each other. */
   openTabs?: typeof openTabs | undefined
 }
 
-/** A lock may sit in another tab's frozen page for ever; going on without it costs a claim too many at worst. */
+/**
+ * A lock may sit in another tab's frozen page for ever; going on without it costs a claim too many
+ * at worst.
+ */
 const LOCK_DEADLINE_MS = 2_000
 
 export function browserWorld(): World {
@@ -47,7 +54,8 @@ export function browserWorld(): World {
         return new MemoryStore()
       }
     },
-    storageKind: async () => ((await globalThis.navigator?.storage?.persisted?.()) ? 'persistent' : 'best-effort'),
+    storageKind: async () =>
+      (await globalThis.navigator?.storage?.persisted?.()) ? 'persistent' : 'best-effort',
     createSource: ravenSource,
     now: () => performance.now(),
     date: () => Date.now(),

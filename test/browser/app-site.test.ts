@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { newFolder } from '../server/folders.js'
+import { newFolder } from '../../server/test/folders.js'
 import { openAppSite } from './app-site.js'
 
 test('a file that cannot be read fails its request, and not the site', async () => {

@@ -1,4 +1,7 @@
-/** Serves an app's files under a content security policy, with a HiLo server behind them on the same origin. */
+/**
+ * Serves an app's files under a content security policy, with a HiLo server behind them on the same
+ * origin.
+ */
 import { createReadStream, existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -31,7 +34,12 @@ export interface AppSiteOptions {
 }
 
 /** To be called inside a test; gone when the test ends. */
-export async function openAppSite({ folder, backend, csp, post }: AppSiteOptions): Promise<AppSite> {
+export async function openAppSite({
+  folder,
+  backend,
+  csp,
+  post,
+}: AppSiteOptions): Promise<AppSite> {
   const workers: string[] = []
   const claimants: string[] = []
   const server = createServer((asked, answer) => {

@@ -10,16 +10,24 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PATIENCE = 300_000
 
 async function bench(...names: string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', 'bench/main.ts', '--quick', ...names], { cwd: ROOT })
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--import', 'tsx', 'bench/main.ts', '--quick', ...names],
+    { cwd: ROOT },
+  )
   return stdout
 }
 
 // Side by side, which no real run may be.
 describe.concurrent('the bench', { timeout: PATIENCE }, () => {
-  test.each(['issuing', 'first-id', 'tabs', 'bulk'])('%s prints figures of every engine', async (name) => {
-    const printed = await bench(name)
-    for (const { title } of testedEngines()) expect(printed).toMatch(new RegExp(`^\\|.*${title} \\d`, 'm'))
-  })
+  test.each(['issuing', 'first-id', 'tabs', 'bulk'])(
+    '%s prints figures of every engine',
+    async (name) => {
+      const printed = await bench(name)
+      for (const { title } of testedEngines())
+        expect(printed).toMatch(new RegExp(`^\\|.*${title} \\d`, 'm'))
+    },
+  )
 
   test.each([
     ['gaps', 'numbers burnt per id issued'],

@@ -1,4 +1,7 @@
-/** The test page as an app's bundler makes it: Vite, with the library's sources in the place of the package. */
+/**
+ * The test page as an app's bundler makes it: Vite, with the library's sources in the place of the
+ * package.
+ */
 import { fileURLToPath } from 'node:url'
 import { build, type Rolldown } from 'vite'
 
@@ -22,9 +25,18 @@ async function bundle(): Promise<Files> {
       write: false,
       minify: false,
       modulePreload: false,
-      rolldownOptions: { input: ['index.html', 'inspector.html'].map((page) => fileURLToPath(new URL(`site/${page}`, import.meta.url))) },
+      rolldownOptions: {
+        input: ['index.html', 'inspector.html'].map((page) =>
+          fileURLToPath(new URL(`site/${page}`, import.meta.url)),
+        ),
+      },
     },
     worker: { format: 'es' },
   })) as Rolldown.RolldownOutput
-  return new Map(output.output.map((file) => [`/${file.fileName}`, file.type === 'chunk' ? file.code : file.source]))
+  return new Map(
+    output.output.map((file) => [
+      `/${file.fileName}`,
+      file.type === 'chunk' ? file.code : file.source,
+    ]),
+  )
 }

@@ -1,4 +1,7 @@
-/** Chromium, started as a program of its own and driven over its debugging protocol: the default context is the profile on disk. */
+/**
+ * Chromium, started as a program of its own and driven over its debugging protocol: the default
+ * context is the profile on disk.
+ */
 import { chromium } from 'playwright-core'
 import type { LaunchedBrowser } from './browser.js'
 import { enginePath } from './engines.js'
@@ -18,9 +21,14 @@ const FLAGS = [
 ]
 
 export async function launchChromium(profile: string): Promise<LaunchedBrowser> {
-  const program = await start(enginePath('chromium'), [...FLAGS, `--user-data-dir=${profile}`], /DevTools listening on (ws:\S+)/, {
-    TMPDIR: profile,
-  })
+  const program = await start(
+    enginePath('chromium'),
+    [...FLAGS, `--user-data-dir=${profile}`],
+    /DevTools listening on (ws:\S+)/,
+    {
+      TMPDIR: profile,
+    },
+  )
   const browser = await orKill(program.kill, chromium.connectOverCDP(program.ready![1]!))
   return {
     async newPage() {
@@ -31,7 +39,8 @@ export async function launchChromium(profile: string): Promise<LaunchedBrowser> 
         evaluate: (run, arg) => page.evaluate(run as (arg: unknown) => never, arg),
         async command(method, parameters) {
           const session = await page.context().newCDPSession(page)
-          if (method === 'ServiceWorker.dispatchSyncEvent') await session.send('ServiceWorker.enable')
+          if (method === 'ServiceWorker.dispatchSyncEvent')
+            await session.send('ServiceWorker.enable')
           await session.send(method, parameters as never)
           // A quota holds for as long as the session that set it.
         },

@@ -1,4 +1,7 @@
-/** The whole browser is killed at random moments while its pages make ids: none is made twice, and no more is lost than pages may hold. */
+/**
+ * The whole browser is killed at random moments while its pages make ids: none is made twice, and
+ * no more is lost than pages may hold.
+ */
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../simulation/random.js'
 import { openLastingBrowser, type TestBrowser } from './browser.js'
@@ -13,7 +16,10 @@ const BATCH = 5
 const AT_REST = 16
 /** An environment variable may ask for more. */
 const CRASHES = Number(process.env.HILO_CRASHES ?? 20)
-/** So many ids have reached the log, at most, when a crash comes: from a page that only just starts to the pages' second lease and claim. */
+/**
+ * So many ids have reached the log, at most, when a crash comes: from a page that only just starts
+ * to the pages' second lease and claim.
+ */
 const MOST_IDS = 200
 
 /** Runs in a page. */
@@ -29,7 +35,9 @@ function makeIdsOnAndOn(): void {
 /** Runs in a page: how many numbers this device can still issue or give back. */
 async function atHand(): Promise<number> {
   const { segments } = await window.hilo.inspect('orders')
-  const left = segments.filter(({ kind, isThisPage }) => kind !== 'issued' && (kind !== 'leased' || isThisPage))
+  const left = segments.filter(
+    ({ kind, isThisPage }) => kind !== 'issued' && (kind !== 'leased' || isThisPage),
+  )
   return left.reduce((sum, { from, to }) => sum + to - from + 1, 0)
 }
 
@@ -42,13 +50,16 @@ async function crash(site: Site, browser: TestBrowser, afterIds: number): Promis
   })
   // Some never hear of the crash that they were caught in, so nobody waits for them.
   void Promise.allSettled(opening)
-  await expect.poll(() => site.log.length, { interval: 5, timeout: 30_000 }).toBeGreaterThanOrEqual(enough)
+  await expect
+    .poll(() => site.log.length, { interval: 5, timeout: 30_000 })
+    .toBeGreaterThanOrEqual(enough)
   await browser.kill()
 }
 
 describe.each(testedEngines())('in $title', ({ name, title }) => {
   test(
-    `${CRASHES} crashes on one profile while ${PAGES} pages make ids: all distinct, and the gaps are known`,
+    `${CRASHES} crashes on one profile while ${PAGES} pages make ids: all distinct, and the ` +
+      'gaps are known',
     async () => {
       const seed = Number(process.env.HILO_SEED ?? Math.floor(Math.random() * 2 ** 31))
       console.log(`${title}: HILO_SEED=${seed}`)
@@ -68,11 +79,19 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
 
       // Of what is gone, the last batch of each page was made, but not heard of.
       const unheard = CRASHES * PAGES * BATCH
-      const gaps = async () => (await site.server.outstanding('orders')) - made.length - (await page.evaluate(atHand))
-      const known = async () => Object.values((await page.evaluate(status)).gaps).reduce((sum, count) => sum + count)
-      await expect.poll(async () => (await gaps()) - (await known()), { timeout: 20_000 }).toBeLessThanOrEqual(unheard)
-      console.log(`${title}, ${CRASHES} crashes: ${made.length} ids, ${await gaps()} gaps, of which the status knows ${await known()}`)
-      // A page that is busy may also hold as many as it made in its last second: not more than all that crashed pages made.
+      const gaps = async () =>
+        (await site.server.outstanding('orders')) - made.length - (await page.evaluate(atHand))
+      const known = async () =>
+        Object.values((await page.evaluate(status)).gaps).reduce((sum, count) => sum + count)
+      await expect
+        .poll(async () => (await gaps()) - (await known()), { timeout: 20_000 })
+        .toBeLessThanOrEqual(unheard)
+      console.log(
+        `${title}, ${CRASHES} crashes: ${made.length} ids, ${await gaps()} gaps, of which ` +
+          `the status knows ${await known()}`,
+      )
+      // A page that is busy may also hold as many as it made in its last second: not more than all
+      // that crashed pages made.
       expect(await gaps()).toBeLessThanOrEqual(CRASHES * PAGES * AT_REST + unheard + made.length)
     },
     CRASHES * 15_000,
@@ -98,7 +117,8 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     // It cannot know that each page had issued one of them.
     expect(await crashed()).toBeLessThanOrEqual(PAGES * (AT_REST + 1))
     await page.evaluate(askAgain)
-    const gaps = async () => (await site.server.outstanding('orders')) - made.length - (await page.evaluate(atHand))
+    const gaps = async () =>
+      (await site.server.outstanding('orders')) - made.length - (await page.evaluate(atHand))
     await expect.poll(gaps, { timeout: 20_000 }).toBeLessThanOrEqual(PAGES * AT_REST)
   })
 })

@@ -1,4 +1,7 @@
-/** Storage that is missing, hangs, is full, is cleared, or holds nonsense: a page goes on or says why not, and no id comes twice. */
+/**
+ * Storage that is missing, hangs, is full, is cleared, or holds nonsense: a page goes on or says
+ * why not, and no id comes twice.
+ */
 import { describe, expect, test } from 'vitest'
 import { leave, openBrowser } from './browser.js'
 import { testedEngines } from './engines.js'
@@ -14,7 +17,8 @@ function withoutIndexedDb(): void {
 }
 
 /** Runs in a page. The ids, or the code with which the call failed. */
-const idsOrCode = (count: number) => window.hilo.nextIds('orders', count).catch((error: { code: string }) => error.code)
+const idsOrCode = (count: number) =>
+  window.hilo.nextIds('orders', count).catch((error: { code: string }) => error.code)
 
 describe.each(testedEngines())('in $title', ({ name }) => {
   test('without IndexedDB ids live in memory, the status says so, and everything goes back when the page goes', async () => {
@@ -36,8 +40,12 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     await holder.goto(site.url({ name: 'other' }))
     // Whoever opens it waits until this is over, and it never is: a connection to it stays open.
     await holder.evaluate(async () => {
-      await new Promise((resolve) => Object.assign(indexedDB.open('offline-hilo'), { onsuccess: resolve }))
-      await new Promise((resolve) => Object.assign(indexedDB.deleteDatabase('offline-hilo'), { onblocked: resolve }))
+      await new Promise((resolve) =>
+        Object.assign(indexedDB.open('offline-hilo'), { onsuccess: resolve }),
+      )
+      await new Promise((resolve) =>
+        Object.assign(indexedDB.deleteDatabase('offline-hilo'), { onblocked: resolve }),
+      )
     })
     await page.goto(site.url(PATIENT))
     expectDistinct(await page.evaluate(nextIds, 40))
@@ -54,10 +62,16 @@ describe.each(testedEngines())('in $title', ({ name }) => {
       made.push(...(await page.evaluate(nextIds, 20)))
     }
     const { command, evaluate } = pages[0]!
-    if (command) await command('Storage.clearDataForOrigin', { origin: new URL(site.url()).origin, storageTypes: 'all' })
+    if (command)
+      await command('Storage.clearDataForOrigin', {
+        origin: new URL(site.url()).origin,
+        storageTypes: 'all',
+      })
     else
       await evaluate(async () => {
-        await new Promise((resolve) => Object.assign(indexedDB.deleteDatabase('offline-hilo'), { onsuccess: resolve }))
+        await new Promise((resolve) =>
+          Object.assign(indexedDB.deleteDatabase('offline-hilo'), { onsuccess: resolve }),
+        )
       })
     for (const page of [...pages, ...pages]) made.push(...(await page.evaluate(nextIds, 60)))
     for (const page of pages) await page.reload()
@@ -74,7 +88,9 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     await old.evaluate(nextIds, 5)
     await newer.goto(site.url({ name: 'other' }))
     await newer.evaluate(async () => {
-      await new Promise((resolve) => Object.assign(indexedDB.open('offline-hilo', 2), { onsuccess: resolve }))
+      await new Promise((resolve) =>
+        Object.assign(indexedDB.open('offline-hilo', 2), { onsuccess: resolve }),
+      )
     })
     expect(await old.evaluate(idsOrCode, 100)).toBe('outdated')
     expect(await old.evaluate(idsOrCode, 100)).toBe('outdated')
@@ -89,7 +105,9 @@ describe.each(testedEngines())('in $title', ({ name }) => {
       const made = await page.evaluate(nextIds, 5)
       await page.evaluate(spoil, flaw)
       made.push(...(await page.evaluate(nextIds, 100)))
-      expect(await page.evaluate(() => window.hilo.status('orders').lastError?.code)).toBe('storage-failed')
+      expect(await page.evaluate(() => window.hilo.status('orders').lastError?.code)).toBe(
+        'storage-failed',
+      )
       expect(await page.evaluate(countSetAside)).toBe(1)
       await page.reload()
       made.push(...(await page.evaluate(nextIds, 100)))
@@ -125,7 +143,8 @@ test('in Chromium, a full disk is said to be one, costs no duplicate, and is for
 async function fillStorage(): Promise<void> {
   const db: IDBDatabase = await new Promise((resolve) => {
     const request = indexedDB.open('filler')
-    request.onupgradeneeded = () => request.result.createObjectStore('fill', { autoIncrement: true })
+    request.onupgradeneeded = () =>
+      request.result.createObjectStore('fill', { autoIncrement: true })
     request.onsuccess = () => resolve(request.result)
   })
   const isStored = (bytes: number) =>
@@ -135,13 +154,16 @@ async function fillStorage(): Promise<void> {
       tx.oncomplete = () => resolve(true)
       tx.onabort = () => resolve(false)
     })
-  for (const bytes of [50_000, 5_000, 500]) for (let tries = 0; tries < 500 && (await isStored(bytes)); tries++);
+  for (const bytes of [50_000, 5_000, 500])
+    for (let tries = 0; tries < 500 && (await isStored(bytes)); tries++);
 }
 
 /** Runs in a page: edits the stored record. */
 async function spoil(flaw: string): Promise<void> {
   const of = <T>(request: IDBRequest<T>) =>
-    new Promise<T>((resolve) => Object.assign(request, { onsuccess: () => resolve(request.result) }))
+    new Promise<T>((resolve) =>
+      Object.assign(request, { onsuccess: () => resolve(request.result) }),
+    )
   const db = await of(indexedDB.open('offline-hilo'))
   const store = db.transaction('collections', 'readwrite').objectStore('collections')
   const [key] = await of(store.getAllKeys())
@@ -156,7 +178,9 @@ async function spoil(flaw: string): Promise<void> {
 /** Runs in a page. */
 async function countSetAside(): Promise<number> {
   const of = <T>(request: IDBRequest<T>) =>
-    new Promise<T>((resolve) => Object.assign(request, { onsuccess: () => resolve(request.result) }))
+    new Promise<T>((resolve) =>
+      Object.assign(request, { onsuccess: () => resolve(request.result) }),
+    )
   const db = await of(indexedDB.open('offline-hilo'))
   const count = await of(db.transaction('set-aside').objectStore('set-aside').count())
   db.close()

@@ -1,4 +1,7 @@
-/** Without its worker, or without what lets tabs talk to each other, a page goes on making ids, and none twice. */
+/**
+ * Without its worker, or without what lets tabs talk to each other, a page goes on making ids, and
+ * none twice.
+ */
 import { describe, expect, test } from 'vitest'
 import { openBrowser } from './browser.js'
 import { testedEngines } from './engines.js'
@@ -23,7 +26,8 @@ function keepWorker(): void {
 
 /** Runs in a page or a worker. */
 function isolateTab(): void {
-  for (const prototype of [globalThis.Navigator?.prototype, Object.getPrototypeOf(navigator)]) delete prototype?.locks
+  for (const prototype of [globalThis.Navigator?.prototype, Object.getPrototypeOf(navigator)])
+    delete prototype?.locks
   delete (globalThis as { BroadcastChannel?: unknown }).BroadcastChannel
 }
 
@@ -32,19 +36,22 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     ['a content security policy forbids workers', { csp: "worker-src 'none'" }, HASTY],
     ["the worker's file is not there", { worker: '/missing.js' }, HASTY],
     ['the worker never answers', { worker: '/silent.js' }, PATIENT],
-  ])('%s: ids are made in the page, stored as ever, and a page with a worker goes on', async (_, surroundings, options) => {
-    const site = await openSite()
-    const page = await (await openBrowser(name)).newPage()
-    await page.goto(site.url(options, surroundings))
-    const made = await page.evaluate(nextIds, 40)
-    expect(await page.evaluate(status)).toMatchObject({ online: true, storage: 'best-effort' })
-    // The owner's code for pages whose worker does not start.
-    expect([...site.files].join('\n')).toMatch(/\/here-/)
-    await page.goto(site.url(PATIENT))
-    made.push(...(await page.evaluate(nextIds, 40)))
-    expect(made).toHaveLength(80)
-    expectDistinct(made)
-  })
+  ])(
+    '%s: ids are made in the page, stored as ever, and a page with a worker goes on',
+    async (_, surroundings, options) => {
+      const site = await openSite()
+      const page = await (await openBrowser(name)).newPage()
+      await page.goto(site.url(options, surroundings))
+      const made = await page.evaluate(nextIds, 40)
+      expect(await page.evaluate(status)).toMatchObject({ online: true, storage: 'best-effort' })
+      // The owner's code for pages whose worker does not start.
+      expect([...site.files].join('\n')).toMatch(/\/here-/)
+      await page.goto(site.url(PATIENT))
+      made.push(...(await page.evaluate(nextIds, 40)))
+      expect(made).toHaveLength(80)
+      expectDistinct(made)
+    },
+  )
 
   test('a worker that is killed in the middle of a call is replaced, and no id comes twice', async () => {
     const site = await openSite()
@@ -74,9 +81,14 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     const pages = [await browser.newPage(), await browser.newPage()]
     const url = site.url({}, { beforePage: isolateTab, beforeWorker: isolateTab })
     await Promise.all(pages.map((page) => page.goto(url)))
-    expect(await pages[0]!.evaluate(() => navigator.locks === undefined && !('BroadcastChannel' in window))).toBe(true)
+    expect(
+      await pages[0]!.evaluate(
+        () => navigator.locks === undefined && !('BroadcastChannel' in window),
+      ),
+    ).toBe(true)
     const made: string[] = []
-    for (let turn = 0; turn < 5; turn++) made.push(...(await Promise.all(pages.map((page) => page.evaluate(nextIds, 100)))).flat())
+    for (let turn = 0; turn < 5; turn++)
+      made.push(...(await Promise.all(pages.map((page) => page.evaluate(nextIds, 100)))).flat())
     expect(made).toHaveLength(1_000)
     expectDistinct(made)
   })

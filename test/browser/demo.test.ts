@@ -1,4 +1,7 @@
-/** The order desk in Chromium, as a user with a keyboard, a mouse, a screen reader, a small screen, or a bad network meets it. */
+/**
+ * The order desk in Chromium, as a user with a keyboard, a mouse, a screen reader, a small screen,
+ * or a bad network meets it.
+ */
 import { appendFileSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -12,7 +15,13 @@ let browser: Browser
 beforeAll(async () => {
   browser = await chromium.launch({
     executablePath: enginePath('chromium'),
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update'],
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--disable-background-networking',
+      '--disable-component-update',
+    ],
   })
 })
 afterAll(() => browser?.close())
@@ -37,10 +46,13 @@ async function openTab(context: BrowserContext, url: string): Promise<Page> {
 async function create(page: Page, customer: string): Promise<void> {
   await page.fill('#customer', customer)
   await page.press('#customer', 'Enter')
-  await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#customer')!.value === '')
+  await page.waitForFunction(
+    () => document.querySelector<HTMLInputElement>('#customer')!.value === '',
+  )
 }
 
-const seen = (page: Page, id: string, state: string) => page.waitForSelector(`.order[data-id="${id}"][data-state="${state}"]`)
+const seen = (page: Page, id: string, state: string) =>
+  page.waitForSelector(`.order[data-id="${id}"][data-state="${state}"]`)
 const status = (page: Page, text: string) => page.waitForSelector(`#status:text("${text}")`)
 const idsIn = (page: Page) => page.locator('.order .id').allTextContents()
 
@@ -54,7 +66,10 @@ test('online, an order gets its final id at once and reaches the table, with its
     ['orders/1-A', 'customers/1-A'],
     ['orders/2-A', 'customers/1-A'],
   ])
-  expect(await counts()).toEqual({ orders: { stored: 2, refused: 0, highest: 2 }, customers: { stored: 1, refused: 0, highest: 1 } })
+  expect(await counts()).toEqual({
+    orders: { stored: 2, refused: 0, highest: 2 },
+    customers: { stored: 1, refused: 0, highest: 1 },
+  })
   await page.waitForSelector('[data-figure="distinct"] dd:text("2")')
 })
 
@@ -136,7 +151,10 @@ test('two tabs show each other’s orders and share the switch', async () => {
   const second = await openTab(context, url)
   await first.click('#ten')
   await second.click('#ten')
-  for (const page of [first, second]) await page.waitForFunction(() => document.querySelectorAll('.order[data-state="sent"]').length === 20)
+  for (const page of [first, second])
+    await page.waitForFunction(
+      () => document.querySelectorAll('.order[data-state="sent"]').length === 20,
+    )
   expect(new Set(await idsIn(first)).size).toBe(20)
   expect((await idsIn(first)).sort()).toEqual((await idsIn(second)).sort())
 
@@ -145,7 +163,10 @@ test('two tabs show each other’s orders and share the switch', async () => {
   await create(second, 'Harbour Café')
   await status(first, '1 order waits')
   await second.click('#switch')
-  for (const page of [first, second]) await page.waitForFunction(() => document.querySelectorAll('.order[data-state="sent"]').length === 21)
+  for (const page of [first, second])
+    await page.waitForFunction(
+      () => document.querySelectorAll('.order[data-state="sent"]').length === 21,
+    )
   expect(new Set((await table()).map(({ id }) => id)).size).toBe(21)
 })
 
@@ -199,7 +220,12 @@ test('an id that somebody else used is refused by the table, and the desk says s
   await page.click('.order[data-id="orders/2-A"] button[name="reissue"]')
   await seen(page, 'orders/3-A', 'sent')
   await status(page, '1 order needs a decision')
-  expect((await idsIn(page)).sort()).toEqual(['orders/1-A', 'orders/1-A', 'orders/2-A', 'orders/3-A'])
+  expect((await idsIn(page)).sort()).toEqual([
+    'orders/1-A',
+    'orders/1-A',
+    'orders/2-A',
+    'orders/3-A',
+  ])
 })
 
 test('with no ids left the form says so, keeps what was typed, and goes on once online', async () => {
@@ -211,7 +237,9 @@ test('with no ids left the form says so, keeps what was typed, and goes on once 
   for (let before = await left(); before >= 10; before = await left()) {
     await page.click('#ten')
     await page.waitForFunction(
-      (count) => Number(document.querySelector('[data-collection="orders"] .meter-count')!.textContent) < count,
+      (count) =>
+        Number(document.querySelector('[data-collection="orders"] .meter-count')!.textContent) <
+        count,
       before,
     )
   }
@@ -231,7 +259,9 @@ test('with no ids left the form says so, keeps what was typed, and goes on once 
   expect(await page.inputValue('#customer')).toBe('Garden Bistro')
   await page.press('#customer', 'Enter')
   await status(page, 'Every order is in the server’s table')
-  await page.waitForFunction(() => document.querySelector('.order-customer')!.textContent!.startsWith('Garden Bistro'))
+  await page.waitForFunction(() =>
+    document.querySelector('.order-customer')!.textContent!.startsWith('Garden Bistro'),
+  )
   await page.waitForFunction(() => !document.querySelector('.order[data-state="waiting"]'))
   const ids = (await table()).map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)
@@ -285,7 +315,12 @@ test('what waits is sent by the service worker once every tab is closed', async 
   const registrationId = await registered
   await page.close()
   await start()
-  await devtools.send('ServiceWorker.dispatchSyncEvent', { origin: url, registrationId, tag: 'orders', lastChance: false })
+  await devtools.send('ServiceWorker.dispatchSyncEvent', {
+    origin: url,
+    registrationId,
+    tag: 'orders',
+    lastChance: false,
+  })
   await expect.poll(async () => (await table()).length, { timeout: 30_000 }).toBe(2)
 })
 
@@ -314,8 +349,12 @@ test.each([
     // Not as a script of the page, which its content security policy would refuse.
     await page.evaluate(axe)
     const run = 'axe.run(document, { resultTypes: ["violations"] })'
-    const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }>(run)
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
+    const { violations } = await page.evaluate<{
+      violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[]
+    }>(run)
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+    )
   }
   expect(await complaints()).toEqual([])
   await page.click('#ten')
@@ -338,7 +377,11 @@ test.each([
 
 /** Of the order whose button has the focus. */
 const focused = (page: Page) =>
-  page.evaluate(() => `${document.activeElement?.getAttribute('name')} of ${document.activeElement?.closest('li')?.dataset.id}`)
+  page.evaluate(
+    () =>
+      `${document.activeElement?.getAttribute('name')} of ` +
+      `${document.activeElement?.closest('li')?.dataset.id}`,
+  )
 
 /** Resolves once another row stands for this order. */
 async function drawnAnew(page: Page, id: string, cause: () => Promise<unknown>): Promise<void> {

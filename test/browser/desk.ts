@@ -1,4 +1,7 @@
-/** The order desk's own server for tests, which can be stopped and started again at the same address and on the same data. */
+/**
+ * The order desk's own server for tests, which can be stopped and started again at the same address
+ * and on the same data.
+ */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,7 +50,13 @@ export async function openDeskServer(): Promise<DeskServer> {
     },
     async orders() {
       const orders: Order[] = []
-      let changes: Changes = { orders: [], customers: [], since: 0, isAll: false, counts: {} as Counts }
+      let changes: Changes = {
+        orders: [],
+        customers: [],
+        since: 0,
+        isAll: false,
+        counts: {} as Counts,
+      }
       while (!changes.isAll) {
         changes = await get(`/api/changes?since=${changes.since}`)
         orders.push(...changes.orders)

@@ -1,4 +1,7 @@
-/** Devices that share a document: the page's own source, asked by its worker, in real browsers on different profiles. */
+/**
+ * Devices that share a document: the page's own source, asked by its worker, in real browsers on
+ * different profiles.
+ */
 import { expect, test } from 'vitest'
 import { openBrowser } from './browser.js'
 import { expectDistinct, nextIds, numberOf } from './ids.js'
@@ -14,13 +17,16 @@ test('two browsers that take from one document at once never make the same id, a
   const pages = await Promise.all([1, 2].map(async () => (await openBrowser('chromium')).newPage()))
   await Promise.all(pages.map((page) => page.goto(url)))
   const made: string[] = []
-  for (let round = 0; round < 10; round++) made.push(...(await Promise.all(pages.map((page) => page.evaluate(nextIds, 100)))).flat())
+  for (let round = 0; round < 10; round++)
+    made.push(...(await Promise.all(pages.map((page) => page.evaluate(nextIds, 100)))).flat())
   await pages[0]!.reload()
   made.push(...(await Promise.all(pages.map((page) => page.evaluate(nextIds, 100)))).flat())
   expectDistinct(withNode(made))
   expect(made).toHaveLength(2200)
   expect(Math.min(...withNode(made).map(numberOf))).toBe(1)
-  expect(await site.server.max('orders')).toBeGreaterThanOrEqual(Math.max(...withNode(made).map(numberOf)))
+  expect(await site.server.max('orders')).toBeGreaterThanOrEqual(
+    Math.max(...withNode(made).map(numberOf)),
+  )
   expect(site.requests.filter(({ path }) => path.includes('/hilo/'))).toEqual([])
 })
 

@@ -1,4 +1,7 @@
-/** The browsers the tests can run in, and where each is on this machine. Chromium is needed; the others are used where they are installed. */
+/**
+ * The browsers the tests can run in, and where each is on this machine. Chromium is needed; the
+ * others are used where they are installed.
+ */
 import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { chromium } from 'playwright-core'
@@ -59,13 +62,17 @@ export const ENGINES: Engine[] = [
 ]
 
 /** Chromium always; without it the tests fail. The others where they are installed. */
-export const testedEngines = (): Engine[] => ENGINES.filter((engine) => engine.isRequired || engine.find())
+export const testedEngines = (): Engine[] =>
+  ENGINES.filter((engine) => engine.isRequired || engine.find())
 
 /** @throws Error when the engine is not there */
 export function enginePath(name: EngineName): string {
   const engine = ENGINES.find((each) => each.name === name)!
   const path = engine.find()
-  if (!path) throw new Error(`${engine.title} was not found. \`npx tsx scripts/prepare-tests.ts\` gets it or says how.`)
+  if (!path)
+    throw new Error(
+      `${engine.title} was not found. \`npx tsx scripts/prepare-tests.ts\` gets it or says how.`,
+    )
   return path
 }
 

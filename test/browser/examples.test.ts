@@ -27,7 +27,10 @@ beforeAll(async () => {
       outDir: folder,
       emptyOutDir: true,
       rolldownOptions: {
-        input: { index: path('examples/index.html'), 'service-worker': path('../../examples/service-worker.ts') },
+        input: {
+          index: path('examples/index.html'),
+          'service-worker': path('../../examples/service-worker.ts'),
+        },
         output: { entryFileNames: '[name].js' },
       },
     },
@@ -38,7 +41,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 async function openExamples(answerOrder: (order: string) => number = () => 201) {
   const server = await openHiloServer()
-  const site = await openAppSite({ folder, backend: server.url, csp: STRICT_CSP, post: answerOrder })
+  const site = await openAppSite({
+    folder,
+    backend: server.url,
+    csp: STRICT_CSP,
+    post: answerOrder,
+  })
   const page = await (await openBrowser('chromium')).newPage()
   await page.goto(site.url)
   return { page, server, site }
@@ -81,12 +89,15 @@ test('React: the component is rendered anew when an id is made', async () => {
   await expect.poll(left, { timeout: 20_000 }).toBe(199)
 })
 
-test.each(['vue', 'svelte'] as const)('%s: the status follows the ids that are made, until nobody looks any more', async (name) => {
-  const { page } = await openExamples()
-  const { available, afterTheEnd } = await page.evaluate((name) => examples[name](), name)
-  expect(available.at(-1)).toBe(available[0]! - 1)
-  expect(afterTheEnd).toBe(0)
-})
+test.each(['vue', 'svelte'] as const)(
+  '%s: the status follows the ids that are made, until nobody looks any more',
+  async (name) => {
+    const { page } = await openExamples()
+    const { available, afterTheEnd } = await page.evaluate((name) => examples[name](), name)
+    expect(available.at(-1)).toBe(available[0]! - 1)
+    expect(afterTheEnd).toBe(0)
+  },
+)
 
 test('Background Sync: a draft gets its id in the service worker, and has the same one when it is sent again', async () => {
   const answers = [500, 201, 201]
@@ -95,8 +106,11 @@ test('Background Sync: a draft gets its id in the service worker, and has the sa
     orders.push(order)
     return answers[orders.length - 1] ?? 201
   })
-  const addDraft = (customer: string) => page.evaluate(async (customer) => (await examples.serviceWorker()).addOrder(customer), customer)
-  await page.evaluate(() => navigator.serviceWorker.register('service-worker.js', { type: 'module' }))
+  const addDraft = (customer: string) =>
+    page.evaluate(async (customer) => (await examples.serviceWorker()).addOrder(customer), customer)
+  await page.evaluate(() =>
+    navigator.serviceWorker.register('service-worker.js', { type: 'module' }),
+  )
   await addDraft('Ada')
   await expect.poll(() => orders.length, { timeout: 30_000 }).toBe(1)
   await addDraft('Grace')

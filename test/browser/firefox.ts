@@ -1,4 +1,7 @@
-/** A stock Firefox, started as a program of its own with a quiet profile and driven over WebDriver BiDi. */
+/**
+ * A stock Firefox, started as a program of its own with a quiet profile and driven over WebDriver
+ * BiDi.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import puppeteer from 'puppeteer-core'
@@ -6,13 +9,17 @@ import type { LaunchedBrowser } from './browser.js'
 import { enginePath } from './engines.js'
 import { orKill, start } from './process.js'
 
-/** No first-run pages, updates, telemetry or look-ups, and pages may open pages; after a kill it starts as usual. Web pages behave as in any Firefox. */
+/**
+ * No first-run pages, updates, telemetry or look-ups, and pages may open pages; after a kill it
+ * starts as usual. Web pages behave as in any Firefox.
+ */
 const PREFS: Record<string, boolean | number | string> = {
   'remote.prefs.recommended': false,
   'app.update.disabledForTesting': true,
   'app.normandy.enabled': false,
   'browser.aboutwelcome.enabled': false,
-  // It would load pages once more, unseen and in a container of their own, for pictures of them: as another device of theirs.
+  // It would load pages once more, unseen and in a container of their own, for pictures of them: as
+  // another device of theirs.
   'browser.pagethumbnails.capturing_disabled': true,
   'browser.safebrowsing.malware.enabled': false,
   'browser.safebrowsing.phishing.enabled': false,
@@ -31,10 +38,14 @@ const PREFS: Record<string, boolean | number | string> = {
 }
 
 export async function launchFirefox(profile: string): Promise<LaunchedBrowser> {
-  const lines = Object.entries(PREFS).map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`)
+  const lines = Object.entries(PREFS).map(
+    ([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`,
+  )
   writeFileSync(join(profile, 'user.js'), lines.join(''))
   const args = ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port=0']
-  const program = await start(enginePath('firefox'), args, /WebDriver BiDi listening on (ws:\S+)/, { TMPDIR: profile })
+  const program = await start(enginePath('firefox'), args, /WebDriver BiDi listening on (ws:\S+)/, {
+    TMPDIR: profile,
+  })
   const connecting = puppeteer.connect({
     browserWSEndpoint: `${program.ready![1]}/session`,
     protocol: 'webDriverBiDi',

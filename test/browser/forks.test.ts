@@ -1,4 +1,7 @@
-/** A profile is copied, and both copies go on: the second to check in learns of it, drops what it holds, and from then on nothing comes twice. */
+/**
+ * A profile is copied, and both copies go on: the second to check in learns of it, drops what it
+ * holds, and from then on nothing comes twice.
+ */
 import { describe, expect, test } from 'vitest'
 import { openLastingBrowser, type TestPage } from './browser.js'
 import { testedEngines } from './engines.js'
@@ -14,13 +17,16 @@ function anHourLater(): void {
 /** Runs in a page. */
 function hearOfForks(): void {
   addEventListener('DOMContentLoaded', () => {
-    window.hilo.addEventListener('fork', ({ detail }) => document.documentElement.setAttribute('data-fork', detail.collection))
+    window.hilo.addEventListener('fork', ({ detail }) =>
+      document.documentElement.setAttribute('data-fork', detail.collection),
+    )
   })
 }
 
 const fork = () => document.documentElement.getAttribute('data-fork')
 
-const checkIns = ({ requests }: Site) => requests.filter(({ path, status }) => path.endsWith('/checkin') && status === 200).length
+const checkIns = ({ requests }: Site) =>
+  requests.filter(({ path, status }) => path.endsWith('/checkin') && status === 200).length
 
 async function openLater(site: Site, page: TestPage): Promise<void> {
   await page.goto(site.url({}, { beforePage: hearOfForks, beforeWorker: anHourLater }))
@@ -53,7 +59,9 @@ describe.each(testedEngines())('in $title', ({ name }) => {
 
     const made = [...before]
     for (let turn = 0; turn < 3; turn++)
-      made.push(...(await Promise.all([first, second].map((each) => each.evaluate(nextIds, 150)))).flat())
+      made.push(
+        ...(await Promise.all([first, second].map((each) => each.evaluate(nextIds, 150)))).flat(),
+      )
     expect(made).toHaveLength(910)
     expectDistinct(made)
     expect(await first.evaluate(fork)).toBe(null)

@@ -1,14 +1,26 @@
-/** Passes a request on to another server, and its answer back; where none comes the connection is cut, as without a network. */
+/**
+ * Passes a request on to another server, and its answer back; where none comes the connection is
+ * cut, as without a network.
+ */
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 
 /** @param answered is told the status */
-export function forward(asked: IncomingMessage, answer: ServerResponse, server: string, answered = (_: number) => {}): void {
-  const passed = request(new URL(asked.url!, server), { method: asked.method!, headers: asked.headers }, (response) => {
-    answered(response.statusCode!)
-    answer.writeHead(response.statusCode!, response.headers)
-    pipeline(response, answer, cut)
-  })
+export function forward(
+  asked: IncomingMessage,
+  answer: ServerResponse,
+  server: string,
+  answered = (_: number) => {},
+): void {
+  const passed = request(
+    new URL(asked.url!, server),
+    { method: asked.method!, headers: asked.headers },
+    (response) => {
+      answered(response.statusCode!)
+      answer.writeHead(response.statusCode!, response.headers)
+      pipeline(response, answer, cut)
+    },
+  )
   // Either side may go away in the middle of anything.
   const cut = (error: unknown) => error && answer.destroy()
   passed.once('error', cut)

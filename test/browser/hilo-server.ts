@@ -1,10 +1,13 @@
-/** The real HiLo server on SQLite, which a test can stop and start again at the same address and on the same data. */
+/**
+ * The real HiLo server on SQLite, which a test can stop and start again at the same address and on
+ * the same data.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { openLedger, serve } from '../../src/server/index.js'
-import type { Ledger } from '../../src/server/ledger.js'
+import { openLedger, serve } from '../../server/src/index.js'
+import type { Ledger } from '../../server/src/ledger/ledger.js'
 
 export interface HiloServer {
   url: string
@@ -13,7 +16,10 @@ export interface HiloServer {
   start(): Promise<void>
   /** The highest number granted of a collection, as the ledger has it; 0 before the first. */
   max(tag: string): Promise<number>
-  /** Numbers of a collection that devices have been granted and have not given back, the issued ones included. */
+  /**
+   * Numbers of a collection that devices have been granted and have not given back, the issued ones
+   * included.
+   */
   outstanding(tag: string): Promise<number>
 }
 
@@ -41,7 +47,12 @@ export async function openHiloServer(): Promise<HiloServer> {
     async start() {
       running = await serve({ port: Number(new URL(url).port), dataDir })
     },
-    max: (tag) => onLedger(async (ledger) => (await ledger.read({ database: 'default', tag }))?.max ?? 0),
-    outstanding: (tag) => onLedger(async (ledger) => (await ledger.status()).find((each) => each.tag === tag)?.outstanding ?? 0),
+    max: (tag) =>
+      onLedger(async (ledger) => (await ledger.read({ database: 'default', tag }))?.max ?? 0),
+    outstanding: (tag) =>
+      onLedger(
+        async (ledger) =>
+          (await ledger.status()).find((each) => each.tag === tag)?.outstanding ?? 0,
+      ),
   }
 }

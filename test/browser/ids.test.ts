@@ -1,4 +1,7 @@
-/** The promise of the package, in real browsers against the real server: final ids online and offline, and none of them twice. */
+/**
+ * The promise of the package, in real browsers against the real server: final ids online and
+ * offline, and none of them twice.
+ */
 import { describe, expect, test } from 'vitest'
 import { leave, openBrowser, openLastingBrowser } from './browser.js'
 import { testedEngines } from './engines.js'
@@ -6,7 +9,8 @@ import { openSite } from './site.js'
 
 const numberOf = (id: string) => Number(/^orders\/(\d+)-A$/.exec(id)?.[1])
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i)
-const ids = (from: number, count: number) => numbers(from, count).map((number) => `orders/${number}-A`)
+const ids = (from: number, count: number) =>
+  numbers(from, count).map((number) => `orders/${number}-A`)
 
 /** A busy machine may take its time. */
 const PATIENCE = { timeout: 30_000 }
@@ -21,7 +25,11 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     const site = await openSite()
     const page = await (await openBrowser(name)).newPage()
     await page.goto(site.url())
-    expect([await page.evaluate(nextId), await page.evaluate(nextId), await page.evaluate(nextId)]).toEqual(ids(1, 3))
+    expect([
+      await page.evaluate(nextId),
+      await page.evaluate(nextId),
+      await page.evaluate(nextId),
+    ]).toEqual(ids(1, 3))
   })
 
   test('a reload goes on where the page stopped', async () => {
@@ -80,7 +88,11 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     }
     await site.server.stop()
     const made = await Promise.all(
-      pages.map((page) => page.evaluate(() => Promise.all(Array.from({ length: 500 }, () => window.hilo.nextId('orders'))))),
+      pages.map((page) =>
+        page.evaluate(() =>
+          Promise.all(Array.from({ length: 500 }, () => window.hilo.nextId('orders'))),
+        ),
+      ),
     )
     expect(made.flat().every((id) => numberOf(id) >= 1)).toBe(true)
     expect(new Set(made.flat()).size).toBe(1_000)
@@ -92,12 +104,18 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     const [page, other] = [await browser.newPage(), await browser.newPage()]
     await page.goto(site.url())
     const made = await page.evaluate(nextIds, 5)
-    await page.evaluate(() => addEventListener('pageshow', (event) => Object.assign(window, { isFromCache: event.persisted })))
+    await page.evaluate(() =>
+      addEventListener('pageshow', (event) =>
+        Object.assign(window, { isFromCache: event.persisted }),
+      ),
+    )
     await page.goto(site.url({ name: 'elsewhere' }))
     await other.goto(site.url())
     made.push(...(await other.evaluate(nextIds, 40)))
     await page.evaluate(() => history.back())
-    await expect.poll(() => page.evaluate(() => 'isFromCache' in window && window.isFromCache), PATIENCE).toBe(true)
+    await expect
+      .poll(() => page.evaluate(() => 'isFromCache' in window && window.isFromCache), PATIENCE)
+      .toBe(true)
     made.push(...(await page.evaluate(nextIds, 40)), ...(await other.evaluate(nextIds, 5)))
     expect(made.every((id) => numberOf(id) >= 1)).toBe(true)
     expect(new Set(made).size).toBe(90)
@@ -109,7 +127,12 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     const page = await browser.newPage()
     await page.goto(site.url({ collections: { orders: { reserve: 0 } } }))
     expect(await page.evaluate(nextIds, 5)).toEqual(ids(1, 5))
-    await expect.poll(async () => (await page.evaluate(available)) === (await site.server.max('orders')) - 5, PATIENCE).toBe(true)
+    await expect
+      .poll(
+        async () => (await page.evaluate(available)) === (await site.server.max('orders')) - 5,
+        PATIENCE,
+      )
+      .toBe(true)
     await page.evaluate(() => window.hilo.warm('orders', 20))
     expect(await site.server.max('orders')).toBeGreaterThan(20)
     // Resolves when everything is set aside, and the page knows.
@@ -134,7 +157,9 @@ describe.each(testedEngines())('in $title', ({ name }) => {
         for (;;) heard.push(...(await page.evaluate(nextIds, 7)))
       })()
       const isOver = expect(hearing).rejects.toThrow(/closed|crashed|detached|disconnected/i)
-      await expect.poll(() => heard.length, { ...PATIENCE, interval: 5 }).toBeGreaterThanOrEqual(round * 100)
+      await expect
+        .poll(() => heard.length, { ...PATIENCE, interval: 5 })
+        .toBeGreaterThanOrEqual(round * 100)
       await browser.kill()
       await isOver
     }

@@ -19,16 +19,22 @@ export const nextIds = (count: number) => window.hilo.nextIds('orders', count)
 export const status = () => window.hilo.status()
 export const available = () => window.hilo.status('orders').available
 
-/** A claim whose answer no page was there to hear is answered when somebody asks again; until then its range is at the server only. */
-export const askAgain = () => window.hilo.reserve('orders', window.hilo.status('orders').available + 1)
+/**
+ * A claim whose answer no page was there to hear is answered when somebody asks again; until then
+ * its range is at the server only.
+ */
+export const askAgain = () =>
+  window.hilo.reserve('orders', window.hilo.status('orders').available + 1)
 
 /**
- * Runs in a page with `reserve: 0`. Is no request under way, and everything that no page holds set aside for one to give back?
- * A page that goes before that leaves the rest to the next one.
+ * Runs in a page with `reserve: 0`. Is no request under way, and everything that no page holds set
+ * aside for one to give back? A page that goes before that leaves the rest to the next one.
  */
 export async function isAllOffered(): Promise<boolean> {
   const of = <T>(request: IDBRequest<T>) =>
-    new Promise<T>((resolve) => Object.assign(request, { onsuccess: () => resolve(request.result) }))
+    new Promise<T>((resolve) =>
+      Object.assign(request, { onsuccess: () => resolve(request.result) }),
+    )
   const db = await of(indexedDB.open('offline-hilo'))
   const [record] = await of(db.transaction('collections').objectStore('collections').getAll())
   db.close()

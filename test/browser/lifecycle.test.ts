@@ -1,4 +1,7 @@
-/** Pages that are hidden, left, come back, are duplicated or closed: what they held goes on elsewhere, once. */
+/**
+ * Pages that are hidden, left, come back, are duplicated or closed: what they held goes on
+ * elsewhere, once.
+ */
 import { describe, expect, test } from 'vitest'
 import { leave, openBrowser } from './browser.js'
 import { testedEngines } from './engines.js'
@@ -7,10 +10,16 @@ import { openSite, type Site } from './site.js'
 
 /** `reserve: 0`: what a page does not use goes back with it. */
 const KEEP_NOTHING = { collections: { orders: { reserve: 0 } } }
-/** A page of the same site with a storage of its own: Firefox sends little for the last tab of a site. */
+/**
+ * A page of the same site with a storage of its own: Firefox sends little for the last tab of a
+ * site.
+ */
 const ELSEWHERE = { name: 'elsewhere' }
 
-/** Runs in a page. Engines disagree on how a test can cover a window; what the page sees is the same. How much does it hold then? */
+/**
+ * Runs in a page. Engines disagree on how a test can cover a window; what the page sees is the
+ * same. How much does it hold then?
+ */
 function show(visibility: 'hidden' | 'visible'): number {
   Object.defineProperty(document, 'visibilityState', { value: visibility, configurable: true })
   document.dispatchEvent(new Event('visibilitychange'))
@@ -19,11 +28,13 @@ function show(visibility: 'hidden' | 'visible'): number {
 
 /** Runs in a page. */
 const leased = () => window.hilo.status('orders').leased
-const listenForReturn = () => addEventListener('pageshow', (event) => Object.assign(window, { isFromCache: event.persisted }))
+const listenForReturn = () =>
+  addEventListener('pageshow', (event) => Object.assign(window, { isFromCache: event.persisted }))
 const hasNothingToKeep = () => window.hilo.status('orders').reserve === 0
 const isFromCache = () => (window as { isFromCache?: boolean }).isFromCache ?? false
 
-const returns = ({ requests }: Site, since = 0) => requests.slice(since).filter(({ path }) => path.includes('/return')).length
+const returns = ({ requests }: Site, since = 0) =>
+  requests.slice(since).filter(({ path }) => path.includes('/return')).length
 
 /** Runs in a page, which makes ids and opens a second one with a copy of its session storage. */
 function openTwice(): void {
@@ -73,8 +84,10 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expect(numberOf(made[5]!)).toBe(6)
     await page.evaluate(() => history.back())
     await expect.poll(() => page.evaluate(hasNothingToKeep), { timeout: 20_000 }).toBe(true)
-    // Firefox caches no page whose worker waits for a server or holds a lock just then: it is loaded anew.
-    if (name !== 'firefox') await expect.poll(() => page.evaluate(isFromCache), { timeout: 20_000 }).toBe(true)
+    // Firefox caches no page whose worker waits for a server or holds a lock just then: it is
+    // loaded anew.
+    if (name !== 'firefox')
+      await expect.poll(() => page.evaluate(isFromCache), { timeout: 20_000 }).toBe(true)
     made.push(...(await page.evaluate(nextIds, 20)), ...(await other.evaluate(nextIds, 20)))
     expectDistinct(made)
   })
@@ -115,7 +128,8 @@ describe.each(testedEngines())('in $title', ({ name }) => {
       const before = site.requests.length
       await page.close()
       // Firefox does not always send what a closing page gives it.
-      if (name !== 'firefox') await expect.poll(() => returns(site, before), { timeout: 20_000 }).toBeGreaterThan(0)
+      if (name !== 'firefox')
+        await expect.poll(() => returns(site, before), { timeout: 20_000 }).toBeGreaterThan(0)
       // Whoever asks now is granted what came back.
       made.push(...(await elsewhere.evaluate(nextIds, 60)), ...(await last.evaluate(nextIds, 9)))
     }
@@ -156,7 +170,8 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     }
     await pages[0]!.evaluate(() => window.hilo.release())
     expect(await pages[0]!.evaluate(leased)).toBe(0)
-    for (const page of [pages[1]!, pages[0]!, pages[1]!]) made.push(...(await page.evaluate(nextIds, 80)))
+    for (const page of [pages[1]!, pages[0]!, pages[1]!])
+      made.push(...(await page.evaluate(nextIds, 80)))
     expect(made).toHaveLength(250)
     expectDistinct(made)
   })

@@ -1,4 +1,7 @@
-/** Starts a browser, or a program that drives one, in a process group of its own, so that killing it leaves nothing running. */
+/**
+ * Starts a browser, or a program that drives one, in a process group of its own, so that killing it
+ * leaves nothing running.
+ */
 import { spawn } from 'node:child_process'
 
 export interface Running {
@@ -13,9 +16,21 @@ export interface Running {
 /** Who is not there by then will never be. */
 const START_MS = 60_000
 
-/** @param ready what the program prints, on either output, when it can be used; undefined when it says nothing */
-export async function start(command: string, args: string[], ready: RegExp | undefined, env: NodeJS.ProcessEnv = {}): Promise<Running> {
-  const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } })
+/**
+ * @param ready what the program prints, on either output, when it can be used; undefined when it
+ * says nothing
+ */
+export async function start(
+  command: string,
+  args: string[],
+  ready: RegExp | undefined,
+  env: NodeJS.ProcessEnv = {},
+): Promise<Running> {
+  const child = spawn(command, args, {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  })
   // Children inherit the pipes: `close` comes when the last of them is dead.
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const killGroup = () => {
@@ -50,11 +65,17 @@ export async function start(command: string, args: string[], ready: RegExp | und
   }
 }
 
-/** What `work` comes to; when it fails, or never ends, nobody can use what was started for it, which is killed then. */
+/**
+ * What `work` comes to; when it fails, or never ends, nobody can use what was started for it, which
+ * is killed then.
+ */
 export async function orKill<T>(kill: () => Promise<void>, work: Promise<T>): Promise<T> {
   let late: NodeJS.Timeout | undefined
   const deadline = new Promise<never>((_, reject) => {
-    late = setTimeout(() => reject(new Error(`What was started does not answer within ${START_MS} ms.`)), START_MS)
+    late = setTimeout(
+      () => reject(new Error(`What was started does not answer within ${START_MS} ms.`)),
+      START_MS,
+    )
   })
   try {
     return await Promise.race([work, deadline])

@@ -1,6 +1,6 @@
 /**
- * A web site with the test page, and a HiLo server behind it on the same origin. While that server is down the site stays up,
- * but requests to it fail as without a network.
+ * A web site with the test page, and a HiLo server behind it on the same origin. While that server
+ * is down the site stays up, but requests to it fail as without a network.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -35,7 +35,10 @@ export interface Site {
   log: string[]
   /** With so many lines in it the log takes no more: it answers 409 then. */
   stopLogAt(count: number): void
-  /** What pages asked the HiLo server, oldest first, and what came of it: an HTTP status, or 0 for no answer. */
+  /**
+   * What pages asked the HiLo server, oldest first, and what came of it: an HTTP status, or 0 for
+   * no answer.
+   */
   requests: { method: string; path: string; status: number }[]
   /** Paths of the site's own files that were asked for. */
   files: Set<string>
@@ -65,14 +68,16 @@ export async function openSite(): Promise<Site> {
     if (path === '/index.html') sendPage(String(file), searchParams, answer)
     else if (path === '/silent.js') sendScript('')
     else if (path === '/run.js') sendScript(`(${searchParams.get('code')})()`)
-    else if (path === '/worker.js') sendScript(`import '/run.js${new URL(asked.url!, 'http://site').search}'\nimport '${entry}'`)
+    else if (path === '/worker.js')
+      sendScript(`import '/run.js${new URL(asked.url!, 'http://site').search}'\nimport '${entry}'`)
     else if (path === '/log')
       text(asked).then(
         (lines) => answer.writeHead(addToLog(lines)).end(),
         // Cut off when the browser was killed.
         () => {},
       )
-    else if (file !== undefined) answer.setHeader('content-type', TYPES[extname(path)] ?? 'application/octet-stream').end(file)
+    else if (file !== undefined)
+      answer.setHeader('content-type', TYPES[extname(path)] ?? 'application/octet-stream').end(file)
     else if (/^\/(databases|topology)/.test(path)) ask(asked, answer)
     else answer.writeHead(404).end()
   })
@@ -92,7 +97,13 @@ export async function openSite(): Promise<Site> {
   return {
     url(
       options = {},
-      { beforePage, beforeWorker, worker = beforeWorker && `/worker.js?code=${encodeURIComponent(`${beforeWorker}`)}`, document, csp } = {},
+      {
+        beforePage,
+        beforeWorker,
+        worker = beforeWorker && `/worker.js?code=${encodeURIComponent(`${beforeWorker}`)}`,
+        document,
+        csp,
+      } = {},
     ) {
       const query = new URLSearchParams({
         options: JSON.stringify(options),

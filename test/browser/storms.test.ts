@@ -1,4 +1,7 @@
-/** Many pages, many reloads and several devices at once: every id is another one, and what is lost on the way is counted. */
+/**
+ * Many pages, many reloads and several devices at once: every id is another one, and what is lost
+ * on the way is counted.
+ */
 import { describe, expect, test } from 'vitest'
 import { leave, openBrowser, openLastingBrowser, type TestPage } from './browser.js'
 import { testedEngines } from './engines.js'
@@ -10,7 +13,8 @@ const IDS_PER_PAGE = 2_000
 /** How often a page reloads. An environment variable may ask for as many as there is time for. */
 const RELOADS = Number(process.env.HILO_RELOADS ?? 200)
 
-const makeAtOnce = (count: number) => Promise.all(Array.from({ length: count }, () => window.hilo.nextId('orders')))
+const makeAtOnce = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => window.hilo.nextId('orders')))
 
 async function reloadByItself(site: Site, page: TestPage): Promise<string[]> {
   site.stopLogAt(RELOADS)
@@ -20,8 +24,9 @@ async function reloadByItself(site: Site, page: TestPage): Promise<string[]> {
 }
 
 /**
- * As a user does. WebKit leaves a transaction open for ever when its page reloads itself in the middle of it, if it is a worker's:
- * from then on nobody can write there before the browser is started again.
+ * As a user does. WebKit leaves a transaction open for ever when its page reloads itself in the
+ * middle of it, if it is a worker's: from then on nobody can write there before the browser is
+ * started again.
  */
 async function reload(site: Site, page: TestPage): Promise<string[]> {
   const made: string[] = []
@@ -43,15 +48,23 @@ function reloadOnAndOn(): void {
 }
 
 /** Numbers that devices have, but that were neither made nor are at hand for a page. */
-async function gapsOf({ server }: Site, made: readonly string[], pages: TestPage[]): Promise<number> {
+async function gapsOf(
+  { server }: Site,
+  made: readonly string[],
+  pages: TestPage[],
+): Promise<number> {
   const left = await Promise.all(pages.map((page) => page.evaluate(available)))
-  return left.reduce((gaps, count) => gaps - count, (await server.outstanding('orders')) - made.length)
+  return left.reduce(
+    (gaps, count) => gaps - count,
+    (await server.outstanding('orders')) - made.length,
+  )
 }
 
 /** What a page may hold when nothing happens, and may lose. */
 const AT_REST = 16
 
-const report = (what: string, gaps: number) => console.log(`${what}: ${gaps} ${gaps === 1 ? 'gap' : 'gaps'}`)
+const report = (what: string, gaps: number) =>
+  console.log(`${what}: ${gaps} ${gaps === 1 ? 'gap' : 'gaps'}`)
 
 describe.each(testedEngines())('in $title', ({ name, title }) => {
   test(`${PAGES} pages that make ${IDS_PER_PAGE} ids each, all at once, make different ones`, async () => {
@@ -60,7 +73,9 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     const pages: TestPage[] = []
     for (let i = 0; i < PAGES; i++) pages.push(await browser.newPage())
     await Promise.all(pages.map((page) => page.goto(site.url())))
-    const made = (await Promise.all(pages.map((page) => page.evaluate(makeAtOnce, IDS_PER_PAGE)))).flat()
+    const made = (
+      await Promise.all(pages.map((page) => page.evaluate(makeAtOnce, IDS_PER_PAGE)))
+    ).flat()
     expect(made).toHaveLength(PAGES * IDS_PER_PAGE)
     expectDistinct(made)
 

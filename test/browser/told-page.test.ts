@@ -7,14 +7,23 @@ import { openToldPage } from './told-page.js'
 test('what a page is told waits for its next question, when the one before was cut off', async () => {
   const page = await openToldPage()
   onTestFinished(() => page.end())
-  const report = (body: object) => fetch(`${page.blank}/report`, { method: 'POST', body: JSON.stringify({ document: 'first', ...body }) })
+  const report = (body: object) =>
+    fetch(`${page.blank}/report`, {
+      method: 'POST',
+      body: JSON.stringify({ document: 'first', ...body }),
+    })
   const question = '/next?document=first'
-  const cut = connect(Number(new URL(page.blank).port), '127.0.0.1').end(`GET ${question} HTTP/1.1\r\nHost: page\r\n\r\n`)
+  const cut = connect(Number(new URL(page.blank).port), '127.0.0.1').end(
+    `GET ${question} HTTP/1.1\r\nHost: page\r\n\r\n`,
+  )
   await once(cut.resume(), 'close')
   await report({})
   await page.opened
   const told = page.evaluate(() => 1)
-  const { order, run } = (await (await fetch(page.blank + question)).json()) as { order: number; run: string }
+  const { order, run } = (await (await fetch(page.blank + question)).json()) as {
+    order: number
+    run: string
+  }
   expect(run).toBe(String(() => 1))
   await report({ order, value: 1 })
   expect(await told).toBe(1)

@@ -1,6 +1,7 @@
 /**
- * A page that does what a test tells it, in a browser that nothing else drives: it asks a small server of its own what to run,
- * and reports what came of it. A site has such pages run {@link obey} first, with that server's address.
+ * A page that does what a test tells it, in a browser that nothing else drives: it asks a small
+ * server of its own what to run, and reports what came of it. A site has such pages run {@link
+ * obey} first, with that server's address.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,7 +16,10 @@ export interface ToldPage extends TestPage {
   blank: string
   /** Resolves when it has loaded. */
   opened: Promise<void>
-  /** The browser is gone: what the page was told and has not done fails, and all that it is told from now on. */
+  /**
+   * The browser is gone: what the page was told and has not done fails, and all that it is told
+   * from now on.
+   */
   end(): void
 }
 
@@ -27,7 +31,9 @@ interface Report {
   error?: string
 }
 
-/** A page of another document may have said its last word a little before this one says its first. */
+/**
+ * A page of another document may have said its last word a little before this one says its first.
+ */
 const LAST_WORD_MS = 1_000
 
 export async function openToldPage(): Promise<ToldPage> {
@@ -82,7 +88,8 @@ export async function openToldPage(): Promise<ToldPage> {
   }
   const giveUp = () => {
     for (const { document, end } of told.values())
-      if (document !== undefined && document !== current) end({ document, error: 'The page went away before the script ended.' })
+      if (document !== undefined && document !== current)
+        end({ document, error: 'The page went away before the script ended.' })
   }
   const tell = <R, A>(run: (arg: A) => R | Promise<R>, arg?: A): Promise<R> =>
     new Promise((resolve, reject) => {
@@ -102,7 +109,8 @@ export async function openToldPage(): Promise<ToldPage> {
   })
   ended.catch(() => {})
   const nextLoad = () => Promise.race([new Promise<void>((resolve) => (loaded = resolve)), ended])
-  const load = async (how: (url: string) => void, url: string) => void (await Promise.all([nextLoad(), evaluate(how, url)]))
+  const load = async (how: (url: string) => void, url: string) =>
+    void (await Promise.all([nextLoad(), evaluate(how, url)]))
   const opened = nextLoad()
   opened.catch(() => {})
   return {
@@ -130,7 +138,8 @@ export function obey(master: string): void {
   const report = (more: object) => {
     const body = JSON.stringify({ document, ...more })
     // What the page says as it goes gets out, unless it is too much.
-    if (!navigator.sendBeacon(`${master}/report`, body)) fetch(`${master}/report`, { method: 'POST', body })
+    if (!navigator.sendBeacon(`${master}/report`, body))
+      fetch(`${master}/report`, { method: 'POST', body })
   }
   const act = async ({ order, run, arg }: { order: number; run: string; arg: unknown }) => {
     try {

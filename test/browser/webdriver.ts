@@ -1,4 +1,7 @@
-/** The little of classic WebDriver that the tests need. A session does one thing at a time; scripts of several windows run side by side all the same. */
+/**
+ * The little of classic WebDriver that the tests need. A session does one thing at a time; scripts
+ * of several windows run side by side all the same.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 
 export interface Session {
@@ -22,19 +25,26 @@ const START = `
   return window.__outcomes.length - 1`
 
 /** @param ended aborted when the driver, which may still be starting, has ended */
-export async function openSession(driver: string, capabilities: object, ended: AbortSignal): Promise<Session> {
+export async function openSession(
+  driver: string,
+  capabilities: object,
+  ended: AbortSignal,
+): Promise<Session> {
   while (!(await fetch(`${driver}/status`).catch(() => undefined))) {
     ended.throwIfAborted()
     await pause(LOOK_AGAIN_MS)
   }
-  const { sessionId } = await request<{ sessionId: string }>('POST', `${driver}/session`, { capabilities: { alwaysMatch: capabilities } })
+  const { sessionId } = await request<{ sessionId: string }>('POST', `${driver}/session`, {
+    capabilities: { alwaysMatch: capabilities },
+  })
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(run: () => Promise<T>): Promise<T> => {
     const turn = last.then(run)
     last = turn.catch(() => {})
     return turn
   }
-  const send = <T>(method: string, path: string, body?: object) => request<T>(method, `${driver}/session/${sessionId}/${path}`, body)
+  const send = <T>(method: string, path: string, body?: object) =>
+    request<T>(method, `${driver}/session/${sessionId}/${path}`, body)
   const inWindow = <T>(handle: string, method: string, path: string, body?: object) =>
     inTurn(async () => {
       await send('POST', 'window', { handle })
@@ -44,15 +54,17 @@ export async function openSession(driver: string, capabilities: object, ended: A
     command: (method, path, body) => inTurn(() => send(method, path, body)),
     inWindow,
     async evaluate<T>(handle: string, run: string, arg: unknown) {
-      const script = <R>(text: string, args: unknown[]) => inWindow<R>(handle, 'POST', 'execute/sync', { script: text, args })
+      const script = <R>(text: string, args: unknown[]) =>
+        inWindow<R>(handle, 'POST', 'execute/sync', { script: text, args })
       const index = await script<number>(
         START.replace('RUN', () => run),
         [arg ?? null],
       )
       for (;;) {
-        const outcome = await script<{ isDone?: true; value: T; error?: string } | null>('return window.__outcomes?.[arguments[0]]', [
-          index,
-        ])
+        const outcome = await script<{ isDone?: true; value: T; error?: string } | null>(
+          'return window.__outcomes?.[arguments[0]]',
+          [index],
+        )
         if (!outcome) throw new Error('The page went away before the script ended.')
         if (outcome.error) throw new Error(outcome.error)
         if (outcome.isDone) return outcome.value

@@ -1,4 +1,7 @@
-/** WebKitGTK, in a display of its own: driven over WebDriver, or on a lasting profile, where its pages do what they are told. */
+/**
+ * WebKitGTK, in a display of its own: driven over WebDriver, or on a lasting profile, where its
+ * pages do what they are told.
+ */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from '../support/free-port.js'
@@ -12,7 +15,12 @@ export async function launchWebKit(profile: string): Promise<LaunchedBrowser> {
   const display = await openDisplay()
   const port = await freePort()
   const environment = { ...quietDesktop(profile), DISPLAY: `:${display.ready![1]}` }
-  const driver = await start(enginePath('webkit'), [`--port=${port}`, '--host=127.0.0.1'], undefined, environment)
+  const driver = await start(
+    enginePath('webkit'),
+    [`--port=${port}`, '--host=127.0.0.1'],
+    undefined,
+    environment,
+  )
   const kill = async () => {
     await driver.kill()
     await display.kill()
@@ -21,21 +29,30 @@ export async function launchWebKit(profile: string): Promise<LaunchedBrowser> {
   driver.closed.then(() => ended.abort(new Error('WebKitWebDriver ended.')))
   const browser = {
     browserName: 'MiniBrowser',
-    'webkitgtk:browserOptions': { binary: miniBrowser(), args: ['--automation', '--javascript-can-open-windows-automatically=true'] },
+    'webkitgtk:browserOptions': {
+      binary: miniBrowser(),
+      args: ['--automation', '--javascript-can-open-windows-automatically=true'],
+    },
   }
   const session = await orKill(kill, openSession(`http://127.0.0.1:${port}`, browser, ended.signal))
   const first = await orKill(kill, session.command<string>('GET', 'window'))
   return {
     async newPage() {
-      // A window, because a tab opened this way stays behind the others and is hidden. Asked of one that no test closes.
-      const { handle } = await session.inWindow<{ handle: string }>(first, 'POST', 'window/new', { type: 'window' })
+      // A window, because a tab opened this way stays behind the others and is hidden. Asked of one
+      // that no test closes.
+      const { handle } = await session.inWindow<{ handle: string }>(first, 'POST', 'window/new', {
+        type: 'window',
+      })
       return pageOf(session, handle)
     },
     kill,
   }
 }
 
-/** As for a user: what its pages store stays in the profile. No program can drive it, so its pages have to do what they are told. */
+/**
+ * As for a user: what its pages store stays in the profile. No program can drive it, so its pages
+ * have to do what they are told.
+ */
 export async function launchLastingWebKit(profile: string): Promise<LaunchedBrowser> {
   const display = await openDisplay()
   const environment = { ...quietDesktop(profile), DISPLAY: `:${display.ready![1]}` }
@@ -68,16 +85,23 @@ export async function launchLastingWebKit(profile: string): Promise<LaunchedBrow
 const LOOK_AGAIN_MS = 10
 const LOAD_MS = 60_000
 
-const openDisplay = () => start('Xvfb', ['-displayfd', '1', '-screen', '0', '1280x1024x24', '-nolisten', 'tcp'], /^(\d+)\n/m)
+const openDisplay = () =>
+  start(
+    'Xvfb',
+    ['-displayfd', '1', '-screen', '0', '1280x1024x24', '-nolisten', 'tcp'],
+    /^(\d+)\n/m,
+  )
 
 function pageOf(session: Session, handle: string): TestPage {
   /** On a busy machine the driver answers now and then before the old page is gone. */
   const load = async (path: string, body: object) => {
-    const run = <T>(script: string) => session.inWindow<T>(handle, 'POST', 'execute/sync', { script, args: [] })
+    const run = <T>(script: string) =>
+      session.inWindow<T>(handle, 'POST', 'execute/sync', { script, args: [] })
     await run('window.isLeft = true')
     await session.inWindow(handle, 'POST', path, body)
     const end = Date.now() + LOAD_MS
-    const isLoaded = () => run<boolean>('return !window.isLeft && document.readyState === "complete"').catch(() => false)
+    const isLoaded = () =>
+      run<boolean>('return !window.isLeft && document.readyState === "complete"').catch(() => false)
     while (!(await isLoaded())) {
       if (Date.now() > end) throw new Error(`WebKit did not load the page within ${LOAD_MS} ms.`)
       await pause(LOOK_AGAIN_MS)

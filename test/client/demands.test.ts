@@ -21,7 +21,11 @@ describe('callers that wait', () => {
       held -= count
       served.push(name)
     }
-    const all = [demands.add(2, take('a', 2), patient), demands.add(5, take('b', 5), patient), demands.add(1, take('c', 1), patient)]
+    const all = [
+      demands.add(2, take('a', 2), patient),
+      demands.add(5, take('b', 5), patient),
+      demands.add(1, take('c', 1), patient),
+    ]
     expect(demands.total).toBe(8)
     held = 4
     demands.serve(() => held)
@@ -59,13 +63,17 @@ describe('callers that wait', () => {
   test('may be called off by their signal, with its reason, before or while they wait', async () => {
     const demands = new Demands()
     const off = new AbortController()
-    const waiting = expect(demands.add(1, () => {}, { ...patient, signal: off.signal })).rejects.toMatchObject({
+    const waiting = expect(
+      demands.add(1, () => {}, { ...patient, signal: off.signal }),
+    ).rejects.toMatchObject({
       code: 'aborted',
       cause: 'enough',
     })
     off.abort('enough')
     await waiting
-    await expect(demands.add(1, () => {}, { ...patient, signal: off.signal })).rejects.toMatchObject({ code: 'aborted' })
+    await expect(
+      demands.add(1, () => {}, { ...patient, signal: off.signal }),
+    ).rejects.toMatchObject({ code: 'aborted' })
     expect(demands.isEmpty).toBe(true)
   })
 

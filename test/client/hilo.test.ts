@@ -1,4 +1,7 @@
-/** The façade over a real owner, storage and server in one process: ids, arguments, reserves, closing. */
+/**
+ * The façade over a real owner, storage and server in one process: ids, arguments, reserves,
+ * closing.
+ */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
 import { HiloError } from '../../src/core/errors.js'
@@ -13,7 +16,8 @@ beforeEach(async () => {
 })
 afterEach(() => shop.close())
 
-const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => `orders/${from + i}-A`)
+const numbers = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, i) => `orders/${from + i}-A`)
 const codeOf = (work: Promise<unknown>): Promise<string | undefined> =>
   work.then(
     () => undefined,
@@ -62,14 +66,18 @@ describe('ids', () => {
   test('of two instances on one device never meet', async () => {
     const first = shop.open().hilo
     const second = shop.open().hilo
-    const ids = (await Promise.all([first, second, first, second].map((hilo) => hilo.nextIds('orders', 250)))).flat()
+    const ids = (
+      await Promise.all([first, second, first, second].map((hilo) => hilo.nextIds('orders', 250)))
+    ).flat()
     expect(new Set(ids).size).toBe(1000)
   })
 
   test('of two devices never meet', async () => {
     const first = shop.open().hilo
     const second = shop.open({ name: 'another device' }).hilo
-    const ids = (await Promise.all([first, second].map((hilo) => hilo.nextIds('orders', 100)))).flat()
+    const ids = (
+      await Promise.all([first, second].map((hilo) => hilo.nextIds('orders', 100)))
+    ).flat()
     expect(new Set(ids).size).toBe(200)
   })
 })
@@ -86,7 +94,10 @@ describe('a collection', () => {
   })
 
   test('follows the conventions of the app', async () => {
-    const { hilo } = shop.open({ findCollectionName: ({ name }) => `${name}s`, transformCollectionName: (name) => name.toUpperCase() })
+    const { hilo } = shop.open({
+      findCollectionName: ({ name }) => `${name}s`,
+      transformCollectionName: (name) => name.toUpperCase(),
+    })
     expect(await hilo.nextId(Order)).toBe('ORDERS/1-A')
   })
 
@@ -101,7 +112,8 @@ describe('a collection', () => {
     expect(await hilo.nextId('orders')).toBe('orders-1-A')
     const other = shop.open({
       name: 'other',
-      formatId: (number, { collection, prefix, serverTag }) => `${collection}:${prefix}:${number}:${serverTag}`,
+      formatId: (number, { collection, prefix, serverTag }) =>
+        `${collection}:${prefix}:${number}:${serverTag}`,
     }).hilo
     expect(await other.nextId('orders')).toMatch(/^orders:orders\/:\d+:A$/)
     expect(await other.nextIds('orders', 2)).toHaveLength(2)
@@ -119,7 +131,13 @@ describe('a collection', () => {
   ])('that is %s is refused by every call, and nothing is sent', async (_, bad) => {
     const { hilo } = shop.open()
     const ref = bad as string
-    for (const call of [hilo.nextId(ref), hilo.nextNumber(ref), hilo.nextIds(ref, 2), hilo.warm(ref, 2), hilo.reserve(ref, 2)])
+    for (const call of [
+      hilo.nextId(ref),
+      hilo.nextNumber(ref),
+      hilo.nextIds(ref, 2),
+      hilo.warm(ref, 2),
+      hilo.reserve(ref, 2),
+    ])
       expect(await codeOf(call)).toBe('invalid-collection')
     expect(() => hilo.nextIdSync(ref)).toThrow(HiloError)
     if (bad !== undefined) expect(() => hilo.status(ref)).toThrow(HiloError)
@@ -143,18 +161,24 @@ describe('a wrong option', () => {
     const page = new FakePage().enter()
     const listen = vi.spyOn(page.document, 'addEventListener')
     const ownerHere = vi.fn()
-    expect(() => new Hilo({ url: 'https://x', collections: { 'a|b': {} } }, { spawn: ownerHere, ownerHere })).toThrow(
-      expect.objectContaining({ code: 'invalid-collection' }),
-    )
+    expect(
+      () =>
+        new Hilo({ url: 'https://x', collections: { 'a|b': {} } }, { spawn: ownerHere, ownerHere }),
+    ).toThrow(expect.objectContaining({ code: 'invalid-collection' }))
     expect(listen).not.toHaveBeenCalled()
     expect(ownerHere).not.toHaveBeenCalled()
   })
 
-  test.each([0, -1, Number.NaN, '5', null])('of a call (timeout: %s) is refused, and no id is burnt', async (timeout) => {
-    const { hilo } = shop.open()
-    expect(await codeOf(hilo.nextId('orders', { timeout: timeout as number }))).toBe('invalid-argument')
-    expect(await hilo.nextId('orders')).toBe('orders/1-A')
-  })
+  test.each([0, -1, Number.NaN, '5', null])(
+    'of a call (timeout: %s) is refused, and no id is burnt',
+    async (timeout) => {
+      const { hilo } = shop.open()
+      expect(await codeOf(hilo.nextId('orders', { timeout: timeout as number }))).toBe(
+        'invalid-argument',
+      )
+      expect(await hilo.nextId('orders')).toBe('orders/1-A')
+    },
+  )
 
   test('that is undefined in a call counts as left out', async () => {
     const { hilo } = shop.open()
@@ -163,7 +187,9 @@ describe('a wrong option', () => {
 
   test.each(['', '..', 7])('database %j of a call is refused', async (database) => {
     const { hilo } = shop.open()
-    expect(await codeOf(hilo.nextId('orders', { database: database as string }))).toBe('invalid-argument')
+    expect(await codeOf(hilo.nextId('orders', { database: database as string }))).toBe(
+      'invalid-argument',
+    )
     expect(shop.requests).toEqual([])
   })
 })
@@ -172,7 +198,10 @@ describe('the sync calls', () => {
   test('throw when the page holds nothing yet, say what to do, and have something soon', async () => {
     const { hilo } = shop.open()
     expect(() => hilo.nextIdSync('orders')).toThrow(
-      expect.objectContaining({ code: 'not-leased', message: expect.stringContaining("hilo.warm('orders', n)") }),
+      expect.objectContaining({
+        code: 'not-leased',
+        message: expect.stringContaining("hilo.warm('orders', n)"),
+      }),
     )
     await hilo.warm('orders', 1)
     expect(hilo.nextIdSync('orders')).toBe('orders/1-A')
@@ -202,7 +231,9 @@ describe('ready', () => {
 
   test('rejects when the server refuses for good', async () => {
     shop.answer = () => new Response('', { status: 403 })
-    expect(await codeOf(shop.open({ collections: { orders: {} } }).hilo.ready)).toBe('server-refused')
+    expect(await codeOf(shop.open({ collections: { orders: {} } }).hilo.ready)).toBe(
+      'server-refused',
+    )
   })
 
   test('rejects when it was closed before', async () => {
@@ -284,7 +315,8 @@ describe('close', () => {
     const closing = hilo.close()
     expect(await codeOf(waiting)).toBe('closed')
     await closing
-    for (const call of [hilo.nextId('orders'), hilo.nextIds('orders', 2), hilo.warm('orders', 1)]) expect(await codeOf(call)).toBe('closed')
+    for (const call of [hilo.nextId('orders'), hilo.nextIds('orders', 2), hilo.warm('orders', 1)])
+      expect(await codeOf(call)).toBe('closed')
     expect(() => hilo.nextIdSync('orders')).toThrow(expect.objectContaining({ code: 'closed' }))
   })
 

@@ -68,7 +68,10 @@ describe('a page that goes before it heard an answer', () => {
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
     expect(holdings.queue.held).toBe(0)
     expect(holdings.offers).toEqual([])
-    expect(requests[1]!.request).toMatchObject({ want: 0, notes: [{ exchange: 'page:0' }, { exchange: 'page:0' }] })
+    expect(requests[1]!.request).toMatchObject({
+      want: 0,
+      notes: [{ exchange: 'page:0' }, { exchange: 'page:0' }],
+    })
   })
 
   test('leaves what it had brought with a release, which may wait for a claim', async () => {
@@ -126,7 +129,9 @@ describe('without a token, what another node granted stays here when the page go
 
   test('offers are disarmed, and the device has them back', async () => {
     holdings.exchange(16)
-    await requests[0]!.answer({ offers: [offer, { ...offer, id: 'page:0.offer1', range: range(60, 70, elsewhere) }] })
+    await requests[0]!.answer({
+      offers: [offer, { ...offer, id: 'page:0.offer1', range: range(60, 70, elsewhere) }],
+    })
     holdings.leave()
     expect(giveBack).toHaveBeenCalledExactlyOnceWith(target, [range(40, 50)])
     expect(left).toContainEqual({ exchange: 'page:1', takeBack: ['page:0.offer1'] })
@@ -134,7 +139,10 @@ describe('without a token, what another node granted stays here when the page go
 
   test('leases are parked, though nothing is kept', async () => {
     holdings.exchange(16)
-    await requests[0]!.answer({ view: { ...view, reserve: 0 }, leases: [{ id: 'page:0.0', range: range(1, 16, elsewhere) }] })
+    await requests[0]!.answer({
+      view: { ...view, reserve: 0 },
+      leases: [{ id: 'page:0.0', range: range(1, 16, elsewhere) }],
+    })
     holdings.queue.take()
     holdings.leave()
     expect(giveBack).not.toHaveBeenCalled()

@@ -10,7 +10,8 @@ beforeEach(async () => {
 afterEach(() => shop.close())
 
 const json = (body: unknown) => new Response(JSON.stringify(body), { status: 201 })
-const identities = () => shop.requests.filter(({ action, query }) => action === 'next' && query.name !== undefined)
+const identities = () =>
+  shop.requests.filter(({ action, query }) => action === 'next' && query.name !== undefined)
 
 test('identities count one by one, per collection and per database, and leave the ranges alone', async () => {
   const { hilo } = shop.open()
@@ -21,7 +22,12 @@ test('identities count one by one, per collection and per database, and leave th
     await hilo.nextIdentity('invoices', { database: 'Other' }),
   ]
   expect(numbers).toEqual([1, 2, 1, 1])
-  expect(identities().map(({ query }) => query.name)).toEqual(['invoices|', 'invoices|', 'orders|', 'invoices|'])
+  expect(identities().map(({ query }) => query.name)).toEqual([
+    'invoices|',
+    'invoices|',
+    'orders|',
+    'invoices|',
+  ])
   expect(await hilo.nextId('invoices')).toBe('invoices/1-A')
 })
 
@@ -47,7 +53,9 @@ test('a number whose answer was lost is got with the same key: no gap', async ()
     if (isLost) throw new TypeError('connection reset')
     return answer
   }
-  await expect(hilo.nextIdentity('invoices', { key: 'draft' })).rejects.toMatchObject({ code: 'server-unreachable' })
+  await expect(hilo.nextIdentity('invoices', { key: 'draft' })).rejects.toMatchObject({
+    code: 'server-unreachable',
+  })
   isLost = false
   expect(await hilo.nextIdentity('invoices', { key: 'draft' })).toBe(1)
   expect(await hilo.nextIdentity('invoices')).toBe(2)
@@ -68,16 +76,22 @@ test('offline it rejects at once, asks once, and says that the same key is safe'
   expect(await hilo.nextIdentity('invoices')).toBe(1)
 })
 
-test.each([[{ NewIdentityValue: '7' }], [{}], [{ NewIdentityValue: 2 ** 53 }], [null]])('an answer of %j is none', async (body) => {
-  const { hilo } = shop.open()
-  shop.answer = () => json(body)
-  await expect(hilo.nextIdentity('invoices')).rejects.toMatchObject({ code: 'invalid-response' })
-})
+test.each([[{ NewIdentityValue: '7' }], [{}], [{ NewIdentityValue: 2 ** 53 }], [null]])(
+  'an answer of %j is none',
+  async (body) => {
+    const { hilo } = shop.open()
+    shop.answer = () => json(body)
+    await expect(hilo.nextIdentity('invoices')).rejects.toMatchObject({ code: 'invalid-response' })
+  },
+)
 
 test('what the server refuses is told with its status', async () => {
   const { hilo } = shop.open()
   shop.answer = () => new Response('', { status: 403 })
-  await expect(hilo.nextIdentity('invoices')).rejects.toMatchObject({ code: 'server-refused', status: 403 })
+  await expect(hilo.nextIdentity('invoices')).rejects.toMatchObject({
+    code: 'server-refused',
+    status: 403,
+  })
 })
 
 test('a name that cannot be one is refused, and so is a closed Hilo', async () => {

@@ -1,4 +1,6 @@
-/** What a page asks for when it is short, and what it gives up when it is asked to spare numbers. */
+/**
+ * What a page asks for when it is short, and what it gives up when it is asked to spare numbers.
+ */
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { Issuer } from '../../src/client/issuer.js'
 import type { OwnerLink } from '../../src/client/owner-link.js'
@@ -9,11 +11,21 @@ import { range } from '../support/ranges.js'
 import { flush } from '../support/world.js'
 
 const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
-const view = { free: 0, reserve: 32, surplus: 0, gaps: { crash: 0, giveBack: 0, fork: 0 }, isClaiming: false, storage: 'best-effort' }
+const view = {
+  free: 0,
+  reserve: 32,
+  surplus: 0,
+  gaps: { crash: 0, giveBack: 0, fork: 0 },
+  isClaiming: false,
+  storage: 'best-effort',
+}
 
 /** An issuer whose exchanges wait for the test to answer them. */
 function newIssuer() {
-  const exchanges: { request: Exchange; answer: (answer?: Partial<Exchanged>, free?: number) => Promise<void> }[] = []
+  const exchanges: {
+    request: Exchange
+    answer: (answer?: Partial<Exchanged>, free?: number) => Promise<void>
+  }[] = []
   const call = (_: string, [, request]: [Target, Exchange]) =>
     new Promise((resolve) => {
       const answer = async (more = {}, free = 0) => {
@@ -83,14 +95,18 @@ test('for a caller that makes one id after another each lease is as large as all
   onTestFinished(() => now.mockRestore())
   const { issuer, exchanges } = newIssuer()
   const issued = (async () => {
-    for (let i = 0; i < 500; i++) await issuer.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
+    for (let i = 0; i < 500; i++)
+      await issuer.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
   })()
   const wants: number[] = []
   for (let from = 1; from <= 500; ) {
     await vi.waitFor(() => expect(exchanges.length).toBeGreaterThan(wants.length))
     const { request, answer } = exchanges[wants.length]!
     wants.push(request.want)
-    await answer({ leases: [{ id: `${request.id}.0`, range: range(from, from + request.want - 1) }] }, 1_000)
+    await answer(
+      { leases: [{ id: `${request.id}.0`, range: range(from, from + request.want - 1) }] },
+      1_000,
+    )
     from += request.want
   }
   await issued

@@ -1,11 +1,16 @@
-/** The queue of a page’s leases: every number goes exactly one way, and none after it was voided. */
+/**
+ * The queue of a page’s leases: every number goes exactly one way, and none after it was voided.
+ */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LeaseQueue } from '../../src/client/lease-queue.js'
 import type { Lease } from '../../src/core/state.js'
 import { range } from '../support/ranges.js'
 
-const leaseOf = (id: string, from: number, to: number, more = {}): Lease => ({ id, range: range(from, to, more) })
+const leaseOf = (id: string, from: number, to: number, more = {}): Lease => ({
+  id,
+  range: range(from, to, more),
+})
 
 const takeAll = (queue: LeaseQueue): number[] => {
   const taken: number[] = []
@@ -24,7 +29,10 @@ describe('LeaseQueue', () => {
 
   test('says with each number the prefix and node that it was granted with', () => {
     const queue = new LeaseQueue()
-    queue.add([leaseOf('a', 1, 1, { serverTag: 'A' }), leaseOf('b', 1, 1, { serverTag: 'B', prefix: 'Orders/' })])
+    queue.add([
+      leaseOf('a', 1, 1, { serverTag: 'A' }),
+      leaseOf('b', 1, 1, { serverTag: 'B', prefix: 'Orders/' }),
+    ])
     queue.take()
     expect(queue).toMatchObject({ prefix: 'orders/', serverTag: 'A', suffix: '-A' })
     queue.take()
@@ -75,7 +83,10 @@ describe('LeaseQueue', () => {
   test('gives the newest numbers up first when it is cut', () => {
     const queue = new LeaseQueue()
     queue.add([leaseOf('a', 1, 4), leaseOf('b', 9, 12), leaseOf('c', 20, 29)])
-    expect(queue.cutTo(6)).toEqual({ notes: [{ lease: 'c', next: 20 }], cuts: [{ lease: 'b', to: 10 }] })
+    expect(queue.cutTo(6)).toEqual({
+      notes: [{ lease: 'c', next: 20 }],
+      cuts: [{ lease: 'b', to: 10 }],
+    })
     expect(takeAll(queue)).toEqual([1, 2, 3, 4, 9, 10])
   })
 })
@@ -123,7 +134,8 @@ test('whatever is leased, taken, cut and voided in any order, every number goes 
             cut.to = to
           }
           expect(queue.held).toBe(Math.min(before, count))
-        } else if (act === 'void') for (const { lease, next: from } of queue.void()) settle(lease.id, from)
+        } else if (act === 'void')
+          for (const { lease, next: from } of queue.void()) settle(lease.id, from)
         else for (const { lease, next: from } of queue.takeSpent()) settle(lease, from)
       }
       for (const { lease, next: from } of [
@@ -132,7 +144,9 @@ test('whatever is leased, taken, cut and voided in any order, every number goes 
       ])
         settle(lease.id, from)
       expect(open.size).toBe(0)
-      expect([...issued, ...back].sort((a, b) => a - b)).toEqual(Array.from({ length: next - 1 }, (_, i) => i + 1))
+      expect([...issued, ...back].sort((a, b) => a - b)).toEqual(
+        Array.from({ length: next - 1 }, (_, i) => i + 1),
+      )
       expect(queue.issued).toBe(issued.length)
     }),
     { numRuns: 300 },

@@ -1,4 +1,7 @@
-/** What a page hears of its own life: hidden, frozen, gone, back from the cache, on and off the network. */
+/**
+ * What a page hears of its own life: hidden, frozen, gone, back from the cache, on and off the
+ * network.
+ */
 import { afterEach, expect, test, vi } from 'vitest'
 import { watchLifecycle } from '../../src/client/lifecycle.js'
 import { FakePage } from '../support/page.js'
@@ -68,12 +71,17 @@ test('nothing is heard any more after it stopped', () => {
 })
 
 test('without a document, as in a service worker, it hears what there is to hear', () => {
-  expect(watchLifecycle({ hidden() {}, leave() {}, shown() {}, online() {}, offline() {} })).not.toThrow()
+  expect(
+    watchLifecycle({ hidden() {}, leave() {}, shown() {}, online() {}, offline() {} }),
+  ).not.toThrow()
 })
 
 test('no listener is added that would keep a page out of the back/forward cache', () => {
   const page = new FakePage().enter()
-  const heard = [vi.spyOn(page.window, 'addEventListener'), vi.spyOn(page.document, 'addEventListener')]
+  const heard = [
+    vi.spyOn(page.window, 'addEventListener'),
+    vi.spyOn(page.document, 'addEventListener'),
+  ]
   watchLifecycle({ hidden() {}, leave() {}, shown() {}, online() {}, offline() {} })
   const types = heard.flatMap(({ mock }) => mock.calls.map(([type]) => type))
   expect(types).not.toContain('unload')

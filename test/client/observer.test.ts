@@ -14,7 +14,8 @@ afterEach(() => shop.close())
 const quiet = async () => {
   for (let i = 0; i < 20; i++) await flush()
 }
-const kindsAndNumbers = ({ kind, numbers }: Activity) => [kind, ...numbers.map(({ from, to }) => `${from}–${to}`)].join(' ')
+const kindsAndNumbers = ({ kind, numbers }: Activity) =>
+  [kind, ...numbers.map(({ from, to }) => `${from}–${to}`)].join(' ')
 
 describe('inspect', () => {
   test('shows who has which numbers, and what this page has issued of its own', async () => {
@@ -27,9 +28,20 @@ describe('inspect', () => {
       expect(inspected.isClaiming).toBe(false)
       return inspected
     })
-    expect(rest).toMatchObject({ collection: 'orders', database: 'default', reserve: 64, issued: 0, gaps: { crash: 0 } })
-    const shown = segments.map(({ kind, from, to, isThisPage }) => `${kind} ${from}–${to}${isThisPage ? ' here' : ''}`)
-    const [mine, others] = [segments[1]!, segments.find(({ kind, isThisPage }) => kind === 'leased' && !isThisPage)!]
+    expect(rest).toMatchObject({
+      collection: 'orders',
+      database: 'default',
+      reserve: 64,
+      issued: 0,
+      gaps: { crash: 0 },
+    })
+    const shown = segments.map(
+      ({ kind, from, to, isThisPage }) => `${kind} ${from}–${to}${isThisPage ? ' here' : ''}`,
+    )
+    const [mine, others] = [
+      segments[1]!,
+      segments.find(({ kind, isThisPage }) => kind === 'leased' && !isThisPage)!,
+    ]
     expect(shown.slice(0, 2)).toEqual(['issued 1–3 here', `leased 4–${mine.to} here`])
     expect(shown).toContainEqual(expect.stringMatching(/^granted /))
     expect(mine).toMatchObject({ prefix: 'orders/', serverTag: 'A', page: segments[0]!.page })
@@ -52,7 +64,10 @@ describe('inspect', () => {
     const { hilo } = shop.open()
     await hilo.nextId('orders')
     expect((await hilo.inspect('invoices')).segments).toEqual([])
-    expect(await hilo.inspect('orders', { database: 'Other' })).toMatchObject({ database: 'Other', segments: [] })
+    expect(await hilo.inspect('orders', { database: 'Other' })).toMatchObject({
+      database: 'Other',
+      segments: [],
+    })
   })
 
   test('counts in what a page left behind that nobody has settled yet', async () => {
@@ -74,7 +89,9 @@ describe('inspect', () => {
   })
 
   test('refuses a name that is none', async () => {
-    await expect(shop.open().hilo.inspect('a|b')).rejects.toMatchObject({ code: 'invalid-collection' })
+    await expect(shop.open().hilo.inspect('a|b')).rejects.toMatchObject({
+      code: 'invalid-collection',
+    })
   })
 })
 
@@ -89,14 +106,19 @@ describe('watch', () => {
     await hilo.close()
     await quiet()
     expect(told.map(kindsAndNumbers).slice(0, 2)).toEqual(['claim 1–32', 'lease 1–16'])
-    expect(told.map(kindsAndNumbers)).toEqual(expect.arrayContaining(['issue 1–3', expect.stringMatching(/^park 4–/)]))
+    expect(told.map(kindsAndNumbers)).toEqual(
+      expect.arrayContaining(['issue 1–3', expect.stringMatching(/^park 4–/)]),
+    )
     expect(told[0]).toMatchObject({
       collection: 'orders',
       database: 'default',
       isThisPage: false,
       reason: 'No free number was left on this device.',
     })
-    expect(told[1]).toMatchObject({ isThisPage: true, page: expect.stringMatching(/^[0-9a-f-]{36}$/) })
+    expect(told[1]).toMatchObject({
+      isThisPage: true,
+      page: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    })
     for (const { time } of told) {
       expect(time).toBeGreaterThanOrEqual(from)
       expect(time).toBeLessThanOrEqual(Date.now())
@@ -114,7 +136,11 @@ describe('watch', () => {
     const { hilo: other } = shop.open({ reserve: 100 })
     await other.nextId('orders')
     const { page } = (await other.inspect('orders')).segments.find(({ isThisPage }) => isThisPage)!
-    await vi.waitFor(() => expect(told).toContainEqual(expect.objectContaining({ kind: 'lease', page, isThisPage: false })))
+    await vi.waitFor(() =>
+      expect(told).toContainEqual(
+        expect.objectContaining({ kind: 'lease', page, isThisPage: false }),
+      ),
+    )
   })
 
   test('ends when it is told to, for that listener only', async () => {

@@ -1,4 +1,7 @@
-/** Without the network, or with a server that refuses: ids go on while there are some, then callers are told why not. */
+/**
+ * Without the network, or with a server that refuses: ids go on while there are some, then callers
+ * are told why not.
+ */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HiloError } from '../../src/core/errors.js'
 import { newShop, type Shop } from '../support/shop.js'
@@ -75,7 +78,9 @@ describe('without the network', () => {
   test('a caller with endless patience is refused all the same when the server says no for good', async () => {
     shop.answer = () => new Response('', { status: 403 })
     const { hilo } = shop.open()
-    expect(await failureOf(hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY }))).toMatchObject({
+    expect(
+      await failureOf(hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })),
+    ).toMatchObject({
       code: 'server-refused',
       status: 403,
     })
@@ -126,7 +131,8 @@ describe('a call that waits', () => {
   const hang = () => {
     vi.stubGlobal(
       'fetch',
-      (_: string, { signal }: RequestInit) => new Promise((_, reject) => signal!.addEventListener('abort', () => reject(signal!.reason))),
+      (_: string, { signal }: RequestInit) =>
+        new Promise((_, reject) => signal!.addEventListener('abort', () => reject(signal!.reason))),
     )
   }
 
@@ -155,7 +161,9 @@ describe('a call that waits', () => {
   test('with a signal that is aborted already takes nothing, even when there is plenty', async () => {
     const { hilo } = shop.open()
     await hilo.nextId('orders')
-    expect((await failureOf(hilo.nextId('orders', { signal: AbortSignal.abort() }))).code).toBe('aborted')
+    expect((await failureOf(hilo.nextId('orders', { signal: AbortSignal.abort() }))).code).toBe(
+      'aborted',
+    )
     expect(await hilo.nextId('orders')).toBe('orders/2-A')
   })
 })
@@ -170,27 +178,42 @@ describe('a server that is not well', () => {
     ['500', 'exhausted', () => new Response('', { status: 500 })],
     ['503', 'exhausted', () => new Response('', { status: 503 })],
     ['a page of HTML', 'invalid-response', () => new Response('<!doctype html>')],
-    ['High below Low', 'invalid-response', () => Response.json({ Prefix: 'orders/', Low: 5, High: 4, LastSize: 32, ServerTag: 'A' })],
+    [
+      'High below Low',
+      'invalid-response',
+      () => Response.json({ Prefix: 'orders/', Low: 5, High: 4, LastSize: 32, ServerTag: 'A' }),
+    ],
     [
       'numbers beyond 2^53',
       'unsafe-range',
-      () => Response.json({ Prefix: 'orders/', Low: 2 ** 53, High: 2 ** 53 + 32, LastSize: 32, ServerTag: 'A' }),
+      () =>
+        Response.json({
+          Prefix: 'orders/',
+          Low: 2 ** 53,
+          High: 2 ** 53 + 32,
+          LastSize: 32,
+          ServerTag: 'A',
+        }),
     ],
-  ])('and answers with %s makes the call fail with %s, and leaves the device unharmed', async (_, code, answer) => {
-    shop.answer = answer
-    const { hilo } = shop.open()
-    const error = await failureOf(hilo.nextId('orders'))
-    expect(error.code).toBe(code)
-    expect(error.message.length).toBeGreaterThan(40)
-    shop.answer = undefined
-    await hilo.close()
-    expect(await shop.open().hilo.nextId('orders')).toBe('orders/1-A')
-  })
+  ])(
+    'and answers with %s makes the call fail with %s, and leaves the device unharmed',
+    async (_, code, answer) => {
+      shop.answer = answer
+      const { hilo } = shop.open()
+      const error = await failureOf(hilo.nextId('orders'))
+      expect(error.code).toBe(code)
+      expect(error.message.length).toBeGreaterThan(40)
+      shop.answer = undefined
+      await hilo.close()
+      expect(await shop.open().hilo.nextId('orders')).toBe('orders/1-A')
+    },
+  )
 
   test('and grants what this device holds already is not believed', async () => {
     const { hilo } = shop.open()
     const ids = await hilo.nextIds('orders', 16)
-    shop.answer = () => Response.json({ Prefix: 'orders/', Low: 17, High: 48, LastSize: 32, ServerTag: 'A' })
+    shop.answer = () =>
+      Response.json({ Prefix: 'orders/', Low: 17, High: 48, LastSize: 32, ServerTag: 'A' })
     ids.push(...(await drain(hilo)))
     expect(new Set(ids).size).toBe(ids.length)
   })

@@ -1,4 +1,7 @@
-/** The line to the owner: a worker that does not start, dies or hangs is replaced by the owner in the page. */
+/**
+ * The line to the owner: a worker that does not start, dies or hangs is replaced by the owner in
+ * the page.
+ */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { OwnerLink } from '../../src/client/owner-link.js'
 import type { Owner } from '../../src/core/contract.js'
@@ -110,7 +113,11 @@ describe('the line to the owner', () => {
 
   test('sends all calls that hung to one owner in the page, and those that follow', async () => {
     const { link, ownerHere, world } = linkTo(() => new FakeWorker())
-    const calls = [claim(link), claim(link), link.call('exchange', [target, exchangeOf({ want: 1 })]).then(must)]
+    const calls = [
+      claim(link),
+      claim(link),
+      link.call('exchange', [target, exchangeOf({ want: 1 })]).then(must),
+    ]
     await Promise.resolve()
     workers[0]!.fail()
     await Promise.all(calls)
@@ -144,7 +151,9 @@ describe('the line to the owner', () => {
     const claiming = link.call('claim', [target, 1])
     await Promise.resolve()
     workers[0]!.fail()
-    expect(await claiming).toMatchObject({ failure: { message: expect.stringContaining('goOnline') } })
+    expect(await claiming).toMatchObject({
+      failure: { message: expect.stringContaining('goOnline') },
+    })
     expect(world.source.claims).toEqual([])
   })
 
@@ -161,7 +170,10 @@ describe('the line to the owner', () => {
   test('fails when the owner runs nowhere, and is tried again by the next call', async () => {
     const { link, ownerHere } = linkTo(undefined)
     ownerHere.mockRejectedValueOnce(new TypeError('Failed to fetch dynamically imported module'))
-    await expect(claim(link)).rejects.toMatchObject({ code: 'storage-failed', message: expect.stringContaining('content security policy') })
+    await expect(claim(link)).rejects.toMatchObject({
+      code: 'storage-failed',
+      message: expect.stringContaining('content security policy'),
+    })
     expect((await claim(link)).view.free).toBe(32)
   })
 

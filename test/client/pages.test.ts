@@ -18,7 +18,10 @@ afterEach(async () => {
 })
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
-/** Long enough for what a page still does by itself after a call: its connection, its offers, a check-in. */
+/**
+ * Long enough for what a page still does by itself after a call: its connection, its offers, a
+ * check-in.
+ */
 const quiet = async () => {
   for (let i = 0; i < 20; i++) await flush()
 }
@@ -40,7 +43,10 @@ describe('a page that goes', () => {
         await quiet()
         if (!keepsIndexedDb) {
           const begin = IDBDatabase.prototype.transaction
-          vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(function (this: IDBDatabase, ...args) {
+          vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(function (
+            this: IDBDatabase,
+            ...args
+          ) {
             if (args[0] === 'notes') throw new DOMException('Too late', 'InvalidStateError')
             return begin.apply(this, args)
           })
@@ -75,7 +81,9 @@ describe('a page that goes', () => {
     expect(await shop.max()).toBe(32)
     page.leave()
     await vi.waitFor(async () => expect(await shop.max()).toBeLessThan(32))
-    const returned = shop.requests.filter(({ action }) => action === 'return').map(({ query }) => query.end)
+    const returned = shop.requests
+      .filter(({ action }) => action === 'return')
+      .map(({ query }) => query.end)
     expect(returned).toHaveLength(new Set(returned).size)
   })
 
@@ -111,7 +119,10 @@ describe('a page that is hidden', () => {
     for (let i = 0; i < 1_000; i++) issued.push(numberOf(await hilo.nextId('orders')))
     expect(begun.mock.calls.filter(([, mode]) => mode === 'readwrite').length).toBeLessThan(500)
     expect(new Set(issued).size).toBe(1_000)
-    await vi.waitFor(() => expect(hilo.status('orders').leased).toBe(0), { timeout: 20_000, interval: 50 })
+    await vi.waitFor(() => expect(hilo.status('orders').leased).toBe(0), {
+      timeout: 20_000,
+      interval: 50,
+    })
   })
 
   test('parks its numbers for others, while it still can', async () => {
@@ -166,7 +177,20 @@ describe('a page that comes out of the back/forward cache', () => {
 })
 
 test('whatever pages do, in any order, no id is made twice', async () => {
-  const act = fc.tuple(fc.constantFrom('issue', 'issue', 'many', 'hide', 'show', 'leave', 'freeze', 'comeBack', 'reload'), fc.nat(2))
+  const act = fc.tuple(
+    fc.constantFrom(
+      'issue',
+      'issue',
+      'many',
+      'hide',
+      'show',
+      'leave',
+      'freeze',
+      'comeBack',
+      'reload',
+    ),
+    fc.nat(2),
+  )
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 5, maxLength: 25 }), async (acts) => {
       await shop.close()
@@ -195,14 +219,16 @@ test('whatever pages do, in any order, no id is made twice', async () => {
 })
 
 describe('without the network, a page that has no id left', () => {
-  const idOrCode = ({ hilo }: ReturnType<Shop['open']>) => hilo.nextId('orders').catch((error: HiloError) => error.code)
+  const idOrCode = ({ hilo }: ReturnType<Shop['open']>) =>
+    hilo.nextId('orders').catch((error: HiloError) => error.code)
 
   test('gets what another one only looks ahead with: two that make 500 ids each of 1,020 make them all', async () => {
     const pages = [shop.open({ reserve: 1_020 }), shop.open({ reserve: 1_020 })]
     for (const { hilo } of pages) await hilo.reserve('orders', 1_020)
     shop.isDown = true
     const made: string[] = []
-    for (const { hilo } of pages) made.push(...(await Promise.all(Array.from({ length: 500 }, () => hilo.nextId('orders')))))
+    for (const { hilo } of pages)
+      made.push(...(await Promise.all(Array.from({ length: 500 }, () => hilo.nextId('orders')))))
     expect(new Set(made).size).toBe(1_000)
   })
 
@@ -242,7 +268,10 @@ test('what one page only holds to give back is leased to another one before the 
   await first.hilo.reserve('orders', 8)
   const offered = async () => {
     const { segments } = await first.hilo.inspect('orders')
-    return segments.reduce((sum, { kind, from, to }) => (kind === 'offered' ? sum + to - from + 1 : sum), 0)
+    return segments.reduce(
+      (sum, { kind, from, to }) => (kind === 'offered' ? sum + to - from + 1 : sum),
+      0,
+    )
   }
   await vi.waitFor(async () => expect(await offered()).toBeGreaterThan(500), { timeout: 10_000 })
   const second = shop.open({ reserve: 8 })
@@ -255,7 +284,13 @@ test('what one page only holds to give back is leased to another one before the 
 describe('no identity outlives a page', () => {
   test('session storage, which a duplicated tab copies, is never touched', async () => {
     const touched: string[] = []
-    vi.stubGlobal('sessionStorage', new Proxy({}, { get: (_, key) => touched.push(String(key)), set: () => touched.push('set') > 0 }))
+    vi.stubGlobal(
+      'sessionStorage',
+      new Proxy(
+        {},
+        { get: (_, key) => touched.push(String(key)), set: () => touched.push('set') > 0 },
+      ),
+    )
     const { hilo, page } = shop.open()
     await hilo.nextId('orders')
     page.leave()
@@ -266,7 +301,9 @@ describe('no identity outlives a page', () => {
   test('two instances in one page are two pages to the device', async () => {
     const { hilo, page } = shop.open()
     const twin = shop.openIn(page)
-    const ids = await Promise.all([hilo, twin, hilo, twin].map((each) => each.nextIds('orders', 20)))
+    const ids = await Promise.all(
+      [hilo, twin, hilo, twin].map((each) => each.nextIds('orders', 20)),
+    )
     expect(new Set(ids.flat()).size).toBe(80)
   })
 })

@@ -1,4 +1,7 @@
-/** What a page leaves as it goes: each note in two places, each give-back sent once, all inside one call. */
+/**
+ * What a page leaves as it goes: each note in two places, each give-back sent once, all inside one
+ * call.
+ */
 import { IDBDatabase, IDBFactory, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Parting } from '../../src/client/parting.js'
@@ -26,7 +29,13 @@ async function preparedPage(name = newName()) {
   const store = new IndexedDbStore(name)
   await store.open()
   store.close()
-  const config: OwnerConfig = { url: 'https://api.example.com', name, page: 'page', headers: {}, timeout: 1000 }
+  const config: OwnerConfig = {
+    url: 'https://api.example.com',
+    name,
+    page: 'page',
+    headers: {},
+    timeout: 1000,
+  }
   const parting = new Parting(config)
   const opened = vi.spyOn(IDBFactory.prototype, 'open')
   parting.prepare()
@@ -109,7 +118,8 @@ describe('the next page', () => {
     const { parting, config } = await preparedPage()
     parting.leave(target, [note])
     expect(new Parting(config).read(target)).toEqual([note])
-    for (const other of [invoices, { ...target, database: 'Other' }, { ...target, separator: '-' }]) expect(parting.read(other)).toEqual([])
+    for (const other of [invoices, { ...target, database: 'Other' }, { ...target, separator: '-' }])
+      expect(parting.read(other)).toEqual([])
     expect(new Parting({ ...config, url: 'https://other.example.com' }).read(target)).toEqual([])
     expect(new Parting({ ...config, name: `${config.name}-2` }).read(target)).toEqual([])
   })
@@ -127,7 +137,15 @@ describe('the next page', () => {
   test('takes no notice of what others keep there, or have broken', async () => {
     const { parting, config } = await preparedPage()
     localStorage.setItem('cart', '{"notes":[1]}')
-    for (const [i, text] of ['', '{', 'null', '7', '[]', '{"notes":1}', '{"key":1,"notes":[1]}'].entries())
+    for (const [i, text] of [
+      '',
+      '{',
+      'null',
+      '7',
+      '[]',
+      '{"notes":1}',
+      '{"key":1,"notes":[1]}',
+    ].entries())
       localStorage.setItem(`${config.name}/note/${i}`, text)
     parting.leave(target, [note])
     expect(parting.read(target)).toEqual([note])
@@ -172,7 +190,9 @@ describe('giving back', () => {
   test('sends each range once, highest first, inside the call, so that it outlives the page', async () => {
     const { parting } = await preparedPage()
     const giving = parting.giveBack(target, [range(1, 5, { token: 't' }), range(9, 12)])
-    expect(sent().map(([url, { method, keepalive }]) => [new URL(url).search, method, keepalive])).toEqual([
+    expect(
+      sent().map(([url, { method, keepalive }]) => [new URL(url).search, method, keepalive]),
+    ).toEqual([
       ['?tag=orders&end=12&last=8', 'PUT', true],
       ['?tag=orders&end=5&last=0&lease=t', 'POST', true],
     ])
@@ -182,9 +202,16 @@ describe('giving back', () => {
 
   test('carries the headers that were last used, for there is no time to ask for new ones', async () => {
     const { config } = await preparedPage()
-    const parting = new Parting({ ...config, headers: { Authorization: 'Bearer 1' }, credentials: 'include' })
+    const parting = new Parting({
+      ...config,
+      headers: { Authorization: 'Bearer 1' },
+      credentials: 'include',
+    })
     await parting.giveBack(target, [range(1, 5)])
-    expect(sent()[0]![1]).toMatchObject({ headers: { Authorization: 'Bearer 1' }, credentials: 'include' })
+    expect(sent()[0]![1]).toMatchObject({
+      headers: { Authorization: 'Bearer 1' },
+      credentials: 'include',
+    })
     parting.headers = { Authorization: 'Bearer 2' }
     await parting.giveBack(target, [range(1, 5)])
     expect(sent()[1]![1]).toMatchObject({ headers: { Authorization: 'Bearer 2' } })

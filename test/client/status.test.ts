@@ -16,13 +16,25 @@ afterEach(() => shop.close())
 
 /** The next event of this kind. */
 const next = <K extends keyof HiloEvents>(hilo: Hilo, type: K): Promise<HiloEvents[K]> =>
-  new Promise((resolve) => hilo.addEventListener(type, ({ detail }) => resolve(detail), { once: true }))
+  new Promise((resolve) =>
+    hilo.addEventListener(type, ({ detail }) => resolve(detail), { once: true }),
+  )
 
 describe('status', () => {
   test('is known before anything was asked for', () => {
     const { hilo } = shop.open({ collections: { orders: { reserve: 100 } } })
-    expect(hilo.status()).toMatchObject({ online: true, storage: 'best-effort', gaps: { crash: 0, giveBack: 0, fork: 0 } })
-    expect(hilo.status('orders')).toMatchObject({ available: 0, leased: 0, reserve: 100, state: 'claiming', gaps: 0 })
+    expect(hilo.status()).toMatchObject({
+      online: true,
+      storage: 'best-effort',
+      gaps: { crash: 0, giveBack: 0, fork: 0 },
+    })
+    expect(hilo.status('orders')).toMatchObject({
+      available: 0,
+      leased: 0,
+      reserve: 100,
+      state: 'claiming',
+      gaps: 0,
+    })
   })
 
   test('counts what is left for offline work, in the page and on the device', async () => {
@@ -32,7 +44,10 @@ describe('status', () => {
     const before = hilo.status('orders')
     expect(before.state).toBe('ready')
     hilo.nextIdSync('orders')
-    expect(hilo.status('orders')).toMatchObject({ available: before.available - 1, leased: before.leased - 1 })
+    expect(hilo.status('orders')).toMatchObject({
+      available: before.available - 1,
+      leased: before.leased - 1,
+    })
     expect(hilo.status().collections.orders).toEqual(hilo.status('orders'))
   })
 
@@ -49,7 +64,11 @@ describe('status', () => {
     shop.isDown = true
     const { hilo } = shop.open()
     await hilo.nextId('orders').catch(() => {})
-    expect(hilo.status('orders')).toMatchObject({ state: 'exhausted', available: 0, lastError: { code: 'server-unreachable' } })
+    expect(hilo.status('orders')).toMatchObject({
+      state: 'exhausted',
+      available: 0,
+      lastError: { code: 'server-unreachable' },
+    })
     expect(hilo.status().online).toBe(false)
     shop.isDown = false
     await hilo.nextId('orders')
@@ -98,7 +117,10 @@ describe('events', () => {
     hilo.addEventListener('low', low)
     await hilo.warm('orders', 70)
     await next(hilo, 'status')
-    expect(hilo.status('orders')).toMatchObject({ state: 'ready', available: expect.toSatisfy((count) => count >= 100) })
+    expect(hilo.status('orders')).toMatchObject({
+      state: 'ready',
+      available: expect.toSatisfy((count) => count >= 100),
+    })
     expect(low).not.toHaveBeenCalled()
   })
 
@@ -108,7 +130,10 @@ describe('events', () => {
     shop.answer = () => new Response('', { status: 403 })
     const error = next(hilo, 'error')
     await hilo.nextIds('orders', 30)
-    expect(await error).toMatchObject({ collection: 'orders', error: { code: 'server-refused', status: 403 } })
+    expect(await error).toMatchObject({
+      collection: 'orders',
+      error: { code: 'server-refused', status: 403 },
+    })
   })
 
   test('are not heard any more by a listener that was removed', async () => {
@@ -127,10 +152,14 @@ describe('events', () => {
     const first = shop.open({ name, reserve: 100 })
     await first.hilo.nextId('orders')
     await first.hilo.close()
-    const stored = await new IndexedDbStore(name).update(key, (state) => ({ state: state as DeviceState, result: state as DeviceState }))
+    const stored = await new IndexedDbStore(name).update(key, (state) => ({
+      state: state as DeviceState,
+      result: state as DeviceState,
+    }))
     // As of long ago, so that both copies check in.
     const state = { ...stored, checkedIn: 0 }
-    for (const each of [name, copy]) await new IndexedDbStore(each).update(key, () => ({ state, result: undefined }))
+    for (const each of [name, copy])
+      await new IndexedDbStore(each).update(key, () => ({ state, result: undefined }))
 
     const original = shop.open({ name, reserve: 100 }).hilo
     await original.nextId('orders')
@@ -149,7 +178,9 @@ describe('events', () => {
 test('asking to keep the storage says what the browser said', async () => {
   const { hilo } = shop.open()
   expect(await hilo.persist()).toBe(false)
-  vi.stubGlobal('navigator', { storage: { persist: async () => true, persisted: async () => true } })
+  vi.stubGlobal('navigator', {
+    storage: { persist: async () => true, persisted: async () => true },
+  })
   expect(await hilo.persist()).toBe(true)
   await hilo.nextId('orders')
   await vi.waitUntil(() => hilo.status().storage === 'persistent')

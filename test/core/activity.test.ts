@@ -9,7 +9,10 @@ import { ACTS, scripts } from '../support/device-scripts.js'
 import { range } from '../support/ranges.js'
 
 const state = (more: Partial<DeviceState>): DeviceState => ({ ...emptyState(), ...more })
-const lease = (page: string, from: number, to: number): Lease => ({ id: `${page}:0.0`, range: range(from, to) })
+const lease = (page: string, from: number, to: number): Lease => ({
+  id: `${page}:0.0`,
+  range: range(from, to),
+})
 const offer = (from: number, to: number, more: Partial<Offer> = {}): Offer => ({
   id: 'page1:0.offer0',
   page: 'page1',
@@ -23,14 +26,30 @@ const told = (before: Partial<DeviceState>, after: Partial<DeviceState>) =>
   stepsBetween(state(before), state(after), 32).map(({ kind, page, numbers }) =>
     [kind, ...(page ? [page] : []), ...numbers.map(({ from, to }) => `${from}–${to}`)].join(' '),
   )
-const reason = (before: Partial<DeviceState>, after: Partial<DeviceState>) => stepsBetween(state(before), state(after), 32)[0]!.reason
+const reason = (before: Partial<DeviceState>, after: Partial<DeviceState>) =>
+  stepsBetween(state(before), state(after), 32)[0]!.reason
 
 describe('the steps between two states', () => {
   test.each<[string, Partial<DeviceState>, Partial<DeviceState>, string[]]>([
     ['nothing happened', { ranges: [range(1, 8)] }, { ranges: [range(1, 8)] }, []],
-    ['a claim', { ranges: [range(1, 8)] }, { ranges: [range(1, 8), range(40, 71)] }, ['claim 40–71']],
-    ['a lease', { ranges: [range(1, 32)] }, { ranges: [range(17, 32)], leases: [lease('page1', 1, 16)] }, ['lease page1 1–16']],
-    ['a lease that was used up', { leases: [lease('page1', 1, 16)] }, { issued: 16 }, ['issue page1 1–16']],
+    [
+      'a claim',
+      { ranges: [range(1, 8)] },
+      { ranges: [range(1, 8), range(40, 71)] },
+      ['claim 40–71'],
+    ],
+    [
+      'a lease',
+      { ranges: [range(1, 32)] },
+      { ranges: [range(17, 32)], leases: [lease('page1', 1, 16)] },
+      ['lease page1 1–16'],
+    ],
+    [
+      'a lease that was used up',
+      { leases: [lease('page1', 1, 16)] },
+      { issued: 16 },
+      ['issue page1 1–16'],
+    ],
     [
       'a lease of which the rest is parked',
       { leases: [lease('page1', 1, 16)] },
@@ -49,28 +68,69 @@ describe('the steps between two states', () => {
       { leases: [lease('page2', 1, 16)] },
       ['park page1 1–16', 'lease page2 1–16'],
     ],
-    ['an offer', { ranges: [range(1, 64)] }, { ranges: [range(1, 32)], offers: [offer(33, 64)] }, ['offer page1 33–64']],
-    ['an offer that is not sent', { offers: [offer(33, 64)] }, { ranges: [range(33, 64)] }, ['take-back page1 33–64']],
-    ['an offer that is sent', { offers: [offer(33, 64)] }, { offers: [offer(33, 64, { isSent: true })] }, ['give-back page1 33–64']],
-    ['an offer that is sent without a token, and forgotten', { offers: [offer(33, 64)] }, {}, ['give-back page1 33–64']],
-    ['an offer that is written off', { offers: [offer(33, 64)] }, { gaps: gaps({ giveBack: 32 }) }, ['gap 33–64']],
-    ['a release without tokens', { ranges: [range(33, 64)], issued: 32 }, { issued: 32 }, ['give-back 33–64']],
+    [
+      'an offer',
+      { ranges: [range(1, 64)] },
+      { ranges: [range(1, 32)], offers: [offer(33, 64)] },
+      ['offer page1 33–64'],
+    ],
+    [
+      'an offer that is not sent',
+      { offers: [offer(33, 64)] },
+      { ranges: [range(33, 64)] },
+      ['take-back page1 33–64'],
+    ],
+    [
+      'an offer that is sent',
+      { offers: [offer(33, 64)] },
+      { offers: [offer(33, 64, { isSent: true })] },
+      ['give-back page1 33–64'],
+    ],
+    [
+      'an offer that is sent without a token, and forgotten',
+      { offers: [offer(33, 64)] },
+      {},
+      ['give-back page1 33–64'],
+    ],
+    [
+      'an offer that is written off',
+      { offers: [offer(33, 64)] },
+      { gaps: gaps({ giveBack: 32 }) },
+      ['gap 33–64'],
+    ],
+    [
+      'a release without tokens',
+      { ranges: [range(33, 64)], issued: 32 },
+      { issued: 32 },
+      ['give-back 33–64'],
+    ],
     [
       'a page that was killed, beside one that used its lease up',
       { leases: [lease('page1', 1, 16), lease('page2', 17, 32)] },
       { issued: 32, gaps: gaps({ crash: 16 }), leases: [lease('page2', 33, 48)] },
       ['claim 33–48', 'gap page1 1–16', 'lease page2 33–48', 'issue page2 17–32'],
     ],
-    ['a fork', { ranges: [range(17, 32)], leases: [lease('page1', 1, 16)] }, { issued: 32, gaps: gaps({ fork: 32 }) }, ['fork 1–32']],
+    [
+      'a fork',
+      { ranges: [range(17, 32)], leases: [lease('page1', 1, 16)] },
+      { issued: 32, gaps: gaps({ fork: 32 }) },
+      ['fork 1–32'],
+    ],
     [
       'a check-in that finds a give-back not delivered',
-      { ranges: [range(1, 8, { token: 'a' })], offers: [offer(33, 64, { isSent: true, range: range(33, 64, { token: 'a' }) })] },
+      {
+        ranges: [range(1, 8, { token: 'a' })],
+        offers: [offer(33, 64, { isSent: true, range: range(33, 64, { token: 'a' }) })],
+      },
       { ranges: [range(1, 8, { token: 'b' }), range(33, 64, { token: 'b' })], checkedIn: 1 },
       ['check-in 1–8 33–64', 'take-back 33–64'],
     ],
     [
       'a check-in that finds a give-back delivered',
-      { ranges: [range(1, 8, { token: 'a' })], offers: [offer(33, 64, { isSent: true, range: range(33, 64, { token: 'a' }) })] },
+      {
+        ranges: [range(1, 8, { token: 'a' })],
+        offers: [offer(33, 64, { isSent: true, range: range(33, 64, { token: 'a' }) })],
+      },
       { ranges: [range(1, 8, { token: 'b' })], checkedIn: 1 },
       ['check-in 1–8', 'give-back 33–64'],
     ],
@@ -105,8 +165,12 @@ describe('the steps between two states', () => {
   test('say why there was a claim', () => {
     const after = { ranges: [range(1, 8), range(40, 71)] }
     expect(reason({}, after)).toBe('No free number was left on this device.')
-    expect(reason({ ranges: [range(1, 8)] }, after)).toBe('Only 8 free numbers were left, less than half of the reserve of 32.')
-    expect(reason({ ranges: [range(1, 8)] }, { ...after, reserve: 10 })).toContain('The app asked for more')
+    expect(reason({ ranges: [range(1, 8)] }, after)).toBe(
+      'Only 8 free numbers were left, less than half of the reserve of 32.',
+    )
+    expect(reason({ ranges: [range(1, 8)] }, { ...after, reserve: 10 })).toContain(
+      'The app asked for more',
+    )
   })
 })
 
@@ -118,13 +182,20 @@ const RULES: Record<Exclude<Step['kind'], 'check-in'>, { from: string[]; to: str
   park: { from: ['leased'], to: ['granted'] },
   offer: { from: ['granted'], to: ['offered'] },
   'take-back': { from: ['offered', 'given-back'], to: ['granted'] },
-  'give-back': { from: ['granted', 'leased', 'offered', 'given-back'], to: ['given-back', 'nobody'] },
+  'give-back': {
+    from: ['granted', 'leased', 'offered', 'given-back'],
+    to: ['given-back', 'nobody'],
+  },
   fork: { from: ['granted', 'leased', 'offered', 'given-back'], to: ['nobody'] },
   gap: { from: ['leased', 'offered', 'given-back'], to: ['nobody'] },
 }
 
 const holders = (device: DeviceState): Map<number, string> =>
-  new Map(heldSegments(device).flatMap(({ from, to, kind }) => Array.from({ length: to - from + 1 }, (_, i) => [from + i, kind] as const)))
+  new Map(
+    heldSegments(device).flatMap(({ from, to, kind }) =>
+      Array.from({ length: to - from + 1 }, (_, i) => [from + i, kind] as const),
+    ),
+  )
 
 describe.each([
   ['with lease tokens', true],
@@ -152,8 +223,10 @@ describe.each([
               }
           }
           const after = holders(device.state)
-          for (const [number, holder] of now) expect(after.get(number) ?? 'nobody', `${number}`).toBe(holder)
-          for (const number of after.keys()) expect(now.has(number), `${number} came from nowhere`).toBe(true)
+          for (const [number, holder] of now)
+            expect(after.get(number) ?? 'nobody', `${number}`).toBe(holder)
+          for (const number of after.keys())
+            expect(now.has(number), `${number} came from nowhere`).toBe(true)
           before = device.state
         }
       }),

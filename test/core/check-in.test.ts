@@ -1,4 +1,7 @@
-/** Check-in: what comes back comes under a new token, and a copy drops what the other one went on with. */
+/**
+ * Check-in: what comes back comes under a new token, and a copy drops what the other one went on
+ * with.
+ */
 import { describe, expect, test } from 'vitest'
 import { applyCheckIn, beginCheckIn, dropCheckIn, isCheckInDue } from '../../src/core/check-in.js'
 import { addGrant, exchange, settle } from '../../src/core/device.js'
@@ -24,7 +27,10 @@ const checkedIn = (state: DeviceState, ...fates: Parameters<typeof applyCheckIn>
 
 describe('a check-in', () => {
   test('shows every token once, with the lowest number held under it', () => {
-    const { request } = beginCheckIn({ ...device, ranges: [range(9, 16, t1), range(40, 50, t2)] }, 'k1')
+    const { request } = beginCheckIn(
+      { ...device, ranges: [range(9, 16, t1), range(40, 50, t2)] },
+      'k1',
+    )
     expect(request).toEqual({
       id: 'k1',
       leases: [
@@ -45,14 +51,26 @@ describe('a check-in', () => {
   })
 
   test('shows at most 100 tokens at a time', () => {
-    const ranges = Array.from({ length: 120 }, (_, i) => range(10 * i, 10 * i + 4, { token: `t${i}` }))
+    const ranges = Array.from({ length: 120 }, (_, i) =>
+      range(10 * i, 10 * i + 4, { token: `t${i}` }),
+    )
     expect(beginCheckIn({ ...emptyState(), ranges }, 'k1').request!.leases).toHaveLength(100)
   })
 
   describe('tells which grants are spent', () => {
     const grant = (state: DeviceState, token: string, from: number) =>
-      addGrant({ ...state, claim: { id: token, lastBatchSize: 32, lastMax: 0 } }, token, { range: range(from, from + 7, { token }) })
-    const used: Exchange = { page: 'page1', id: 'page1:0', want: 8, notes: [], cuts: [], takeBack: [], offer: false }
+      addGrant({ ...state, claim: { id: token, lastBatchSize: 32, lastMax: 0 } }, token, {
+        range: range(from, from + 7, { token }),
+      })
+    const used: Exchange = {
+      page: 'page1',
+      id: 'page1:0',
+      want: 8,
+      notes: [],
+      cuts: [],
+      takeBack: [],
+      offer: false,
+    }
     const issuedWhole = { lease: 'page1:0.0', next: 9 }
 
     test('when nothing of them is held any more, once', () => {
@@ -62,10 +80,16 @@ describe('a check-in', () => {
       const { state, request } = beginCheckIn(settle(leased, [issuedWhole]), 'k1')
       expect(request).toEqual({ id: 'k1', leases: [{ lease: 't2', next: 9 }], spent: ['t1'] })
       const told = applyCheckIn(state, 'k1', { leases: [{ lease: 't3', high: 16 }] }, 5000)
-      expect(beginCheckIn(told, 'k2').request).toEqual({ id: 'k2', leases: [{ lease: 't3', next: 9 }], spent: [] })
+      expect(beginCheckIn(told, 'k2').request).toEqual({
+        id: 'k2',
+        leases: [{ lease: 't3', next: 9 }],
+        spent: [],
+      })
       const end = beginCheckIn({ ...told, ranges: [] }, 'k3')
       expect(end.request).toEqual({ id: 'k3', leases: [], spent: ['t3'] })
-      expect(beginCheckIn(applyCheckIn(end.state, 'k3', { leases: [] }, 6000), 'k4').request).toBeUndefined()
+      expect(
+        beginCheckIn(applyCheckIn(end.state, 'k3', { leases: [] }, 6000), 'k4').request,
+      ).toBeUndefined()
     })
 
     test('is due when there is nothing else to tell', () => {
@@ -77,7 +101,10 @@ describe('a check-in', () => {
 
     test('of the newest grants only: the list stays short', () => {
       const tokens = Array.from({ length: 40 }, (_, i) => `t${i}`)
-      const state = tokens.reduce((before, token, i) => grant(before, token, 8 * i + 1), emptyState())
+      const state = tokens.reduce(
+        (before, token, i) => grant(before, token, 8 * i + 1),
+        emptyState(),
+      )
       expect(beginCheckIn({ ...state, ranges: [] }, 'k1').request!.spent).toEqual(tokens.slice(8))
       expect(beginCheckIn(state, 'k1').state.grants).toEqual(tokens)
     })
@@ -94,7 +121,10 @@ describe('a check-in', () => {
   })
 
   test('lets go of a give-back that had arrived', () => {
-    expect(checkedIn(device, { lease: 'new', high: 16 })).toMatchObject({ ranges: [range(9, 16, { token: 'new' })], offers: [] })
+    expect(checkedIn(device, { lease: 'new', high: 16 })).toMatchObject({
+      ranges: [range(9, 16, { token: 'new' })],
+      offers: [],
+    })
   })
 
   test('frees nothing above what the server says is still ours, and keeps no empty lease', () => {
@@ -109,7 +139,10 @@ describe('a check-in', () => {
 
   test('leaves alone what another server granted', () => {
     const { checkIn: _, ...before } = beginCheckIn(device, 'k1').state
-    expect(checkedIn(device, { unknown: true })).toEqual({ ...before, checkedIn: expect.any(Number) })
+    expect(checkedIn(device, { unknown: true })).toEqual({
+      ...before,
+      checkedIn: expect.any(Number),
+    })
   })
 
   test('takes no answer to another check-in for its own', () => {
@@ -121,8 +154,17 @@ describe('a check-in', () => {
 
   test('of a copy drops everything under the superseded token, counts it, and never lets a claim go below it', () => {
     const other = range(40, 50, t2)
-    const state = checkedIn({ ...device, ranges: [...device.ranges, other] }, { superseded: true }, { lease: 'new', high: 50 })
-    expect(state).toMatchObject({ ranges: [{ ...other, token: 'new' }], leases: [], offers: [], issued: 16 })
+    const state = checkedIn(
+      { ...device, ranges: [...device.ranges, other] },
+      { superseded: true },
+      { lease: 'new', high: 50 },
+    )
+    expect(state).toMatchObject({
+      ranges: [{ ...other, token: 'new' }],
+      leases: [],
+      offers: [],
+      issued: 16,
+    })
     expect(state.gaps.fork).toBeGreaterThanOrEqual(16)
   })
 })
@@ -142,6 +184,11 @@ describe('a check-in is due', () => {
   })
 
   test('never without a token', () => {
-    expect(isCheckInDue({ ...emptyState(), ranges: [range(1, 9)], offers: [{ ...sent, range: range(10, 12) }] }, 1e9)).toBe(false)
+    expect(
+      isCheckInDue(
+        { ...emptyState(), ranges: [range(1, 9)], offers: [{ ...sent, range: range(10, 12) }] },
+        1e9,
+      ),
+    ).toBe(false)
   })
 })

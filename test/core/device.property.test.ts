@@ -1,18 +1,25 @@
-/** The device’s state in random sequences of everything that can happen to it: a number is in one place only. */
+/**
+ * The device’s state in random sequences of everything that can happen to it: a number is in one
+ * place only.
+ */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readState } from '../../src/core/stored.js'
 import { DeviceModel } from '../support/device-model.js'
 import { ACTS, scripts } from '../support/device-scripts.js'
 
-function play(hasTokens: boolean, script: readonly [string, number, number, boolean, boolean][]): DeviceModel {
+function play(
+  hasTokens: boolean,
+  script: readonly [string, number, number, boolean, boolean][],
+): DeviceModel {
   const device = new DeviceModel(hasTokens)
   for (const [name, pick, count, a, b] of script) {
     ACTS[name]!(device, pick, count, a, b)
     const { state } = device
     expect(readState(structuredClone(state))).toHaveProperty('state')
     for (const { from, to } of state.ranges)
-      for (let number = from; number <= to; number++) expect(device.issued.get(number), `${number} is free, but was issued`).toBeUndefined()
+      for (let number = from; number <= to; number++)
+        expect(device.issued.get(number), `${number} is free, but was issued`).toBeUndefined()
   }
   return device
 }
@@ -42,5 +49,6 @@ test('the random sequences do reach every corner: numbers are issued here and el
     seen.tokens += state.checkedIn === undefined ? 0 : 1
   }
   expect(seen.here).toBeGreaterThan(100)
-  for (const count of [seen.elsewhere, seen.freed, seen.offers, seen.tokens]) expect(count).toBeGreaterThan(0)
+  for (const count of [seen.elsewhere, seen.freed, seen.offers, seen.tokens])
+    expect(count).toBeGreaterThan(0)
 })

@@ -1,10 +1,21 @@
 /** The device’s state, step by step: notes, leases, claims, offers and give-backs. */
 import { describe, expect, test } from 'vitest'
-import { addGrant, beginClaim, dropClaim, exchange, setAside, settle } from '../../src/core/device.js'
+import {
+  addGrant,
+  beginClaim,
+  dropClaim,
+  exchange,
+  setAside,
+  settle,
+} from '../../src/core/device.js'
 import { type DeviceState, type Exchange, emptyState } from '../../src/core/state.js'
 import { range } from '../support/ranges.js'
 
-const holding = (...ranges: DeviceState['ranges']): DeviceState => ({ ...emptyState(), ranges, serverTag: 'A' })
+const holding = (...ranges: DeviceState['ranges']): DeviceState => ({
+  ...emptyState(),
+  ranges,
+  serverTag: 'A',
+})
 
 const request = (more: Partial<Exchange> = {}): Exchange => ({
   page: 'page1',
@@ -38,14 +49,24 @@ describe('settling a note', () => {
       expect(settle(first, [copy])).toEqual(first)
   })
 
-  test.each([0, -5, 1])('that claims to start at %i frees no number outside the lease, and burns none', (next) => {
-    expect(settle(leased(1, 16), [{ lease: 'L', next }])).toMatchObject({ ranges: [range(1, 16)], issued: 0 })
-  })
+  test.each([0, -5, 1])(
+    'that claims to start at %i frees no number outside the lease, and burns none',
+    (next) => {
+      expect(settle(leased(1, 16), [{ lease: 'L', next }])).toMatchObject({
+        ranges: [range(1, 16)],
+        issued: 0,
+      })
+    },
+  )
 
   test.each([17, 1000, Number.NaN, 3.5, Number.POSITIVE_INFINITY, undefined, 'x', 2 ** 53])(
     'that says %s burns the whole lease: what is not said clearly may have been issued',
     (next) => {
-      expect(settle(leased(), [{ lease: 'L', next: next as number }])).toMatchObject({ ranges: [], leases: [], issued: 16 })
+      expect(settle(leased(), [{ lease: 'L', next: next as number }])).toMatchObject({
+        ranges: [],
+        leases: [],
+        issued: 16,
+      })
     },
   )
 
@@ -55,9 +76,10 @@ describe('settling a note', () => {
   })
 
   test('of a lease whose rest was sent back under a token waits for the server to tell what became of it', () => {
-    const state = settle({ ...holding(), leases: [{ id: 'L', range: range(1, 16, { token: 't' }) }] }, [
-      { lease: 'L', next: 6, givenBack: true },
-    ])
+    const state = settle(
+      { ...holding(), leases: [{ id: 'L', range: range(1, 16, { token: 't' }) }] },
+      [{ lease: 'L', next: 6, givenBack: true }],
+    )
     expect(state).toMatchObject({
       ranges: [],
       leases: [],
@@ -68,7 +90,10 @@ describe('settling a note', () => {
 
   test('of an offer that was sent without a token forgets it for ever', () => {
     const offered = { ...holding(), offers: [{ id: 'O', page: 'page1', range: range(17, 32) }] }
-    expect(settle(offered, [{ lease: 'O', next: 17, givenBack: true }])).toMatchObject({ offers: [], ranges: [] })
+    expect(settle(offered, [{ lease: 'O', next: 17, givenBack: true }])).toMatchObject({
+      offers: [],
+      ranges: [],
+    })
   })
 
   test('of somebody unknown changes nothing', () => {
@@ -84,7 +109,9 @@ describe('an exchange', () => {
   })
 
   test('leases what there is when that is less than wanted', () => {
-    expect(exchange(holding(range(1, 4)), request({ want: 16 }), 32).leases.map((lease) => lease.range)).toEqual([range(1, 4)])
+    expect(
+      exchange(holding(range(1, 4)), request({ want: 16 }), 32).leases.map((lease) => lease.range),
+    ).toEqual([range(1, 4)])
   })
 
   test('that comes again after its answer was lost is answered the same way and takes nothing more', () => {
@@ -97,11 +124,17 @@ describe('an exchange', () => {
 
   test('is not mistaken for another whose number begins alike', () => {
     const first = exchange(holding(range(1, 64)), request({ id: 'page1:orders:10', want: 4 }), 32)
-    expect(exchange(first.state, request({ id: 'page1:orders:1', want: 4 }), 32).leases[0]!.range).toEqual(range(5, 8))
+    expect(
+      exchange(first.state, request({ id: 'page1:orders:1', want: 4 }), 32).leases[0]!.range,
+    ).toEqual(range(5, 8))
   })
 
   test('settles the notes it brings before it carves', () => {
-    const { leases, state } = exchange(leased(), request({ notes: [{ lease: 'L', next: 6 }], want: 3 }), 32)
+    const { leases, state } = exchange(
+      leased(),
+      request({ notes: [{ lease: 'L', next: 6 }], want: 3 }),
+      32,
+    )
     expect(leases[0]!.range).toEqual(range(6, 8))
     expect(state.ranges).toEqual([range(9, 16)])
   })
@@ -119,45 +152,69 @@ describe('an exchange', () => {
 
   test('tells a page which leases are its own', () => {
     const { state } = exchange(holding(range(1, 64)), request({ want: 4 }), 32)
-    expect(exchange(state, request({ id: 'page1:orders:1', want: 4 }), 32).outstanding).toHaveLength(2)
-    expect(exchange(state, request({ page: 'page2', id: 'page2:orders:0', want: 4 }), 32).outstanding).toHaveLength(1)
+    expect(
+      exchange(state, request({ id: 'page1:orders:1', want: 4 }), 32).outstanding,
+    ).toHaveLength(2)
+    expect(
+      exchange(state, request({ page: 'page2', id: 'page2:orders:0', want: 4 }), 32).outstanding,
+    ).toHaveLength(1)
   })
 })
 
 describe('surplus', () => {
   test('above the reserve is set aside for the page that asks, highest numbers first', () => {
-    const { state, offers } = exchange(holding(range(1, 64)), request({ want: 16, offer: true }), 32)
+    const { state, offers } = exchange(
+      holding(range(1, 64)),
+      request({ want: 16, offer: true }),
+      32,
+    )
     expect(offers).toMatchObject([{ page: 'page1', range: range(49, 64) }])
     expect(state.ranges).toEqual([range(17, 48)])
   })
 
   test('is leased to nobody while it is set aside', () => {
     const { state } = exchange(holding(range(1, 64)), request({ offer: true }), 32)
-    expect(exchange(state, request({ page: 'page2', id: 'page2:orders:0', want: 100 }), 32).leases.map((lease) => lease.range)).toEqual([
-      range(1, 32),
-    ])
+    expect(
+      exchange(state, request({ page: 'page2', id: 'page2:orders:0', want: 100 }), 32).leases.map(
+        (lease) => lease.range,
+      ),
+    ).toEqual([range(1, 32)])
   })
 
   test('comes back to the page it was offered to, and to no other', () => {
     const { state, offers } = exchange(holding(range(1, 64)), request({ offer: true }), 32)
     const ids = offers.map(({ id }) => id)
-    expect(exchange(state, request({ page: 'page2', id: 'page2:orders:0', takeBack: ids }), 32).state).toEqual(state)
-    expect(exchange(state, request({ id: 'page1:orders:1', takeBack: ids }), 32).state).toMatchObject({
+    expect(
+      exchange(state, request({ page: 'page2', id: 'page2:orders:0', takeBack: ids }), 32).state,
+    ).toEqual(state)
+    expect(
+      exchange(state, request({ id: 'page1:orders:1', takeBack: ids }), 32).state,
+    ).toMatchObject({
       offers: [],
       ranges: [range(1, 64)],
     })
   })
 
   test('that was sent does not come back to anybody', () => {
-    const { state, offers } = exchange(holding(range(1, 64, { token: 't' })), request({ offer: true }), 32)
+    const { state, offers } = exchange(
+      holding(range(1, 64, { token: 't' })),
+      request({ offer: true }),
+      32,
+    )
     const sent = settle(state, [{ lease: offers[0]!.id, next: 33, givenBack: true }])
-    expect(exchange(sent, request({ id: 'page1:orders:1', takeBack: [offers[0]!.id] }), 32).state).toEqual(sent)
+    expect(
+      exchange(sent, request({ id: 'page1:orders:1', takeBack: [offers[0]!.id] }), 32).state,
+    ).toEqual(sent)
   })
 
   test('is only what the answering node granted itself: without a token no other node may get it', () => {
     const state = holding(range(1, 32, { serverTag: 'B' }), range(33, 64))
-    expect(setAside(state, 'page1', 'x', 0).offers.map((offer) => offer.range)).toEqual([range(33, 64)])
-    expect(setAside(state, 'page1', 'x', 0).state.ranges).toEqual([range(1, 32, { serverTag: 'B' })])
+    expect(setAside(state, 'page1', 'x', 0).offers.map((offer) => offer.range)).toEqual([
+      range(33, 64),
+    ])
+    expect(setAside(state, 'page1', 'x', 0).state.ranges).toEqual([
+      range(1, 32, { serverTag: 'B' }),
+    ])
   })
 
   test('with a token may be of any node: the token names its grant', () => {
@@ -167,7 +224,9 @@ describe('surplus', () => {
 
   test('counts what must stay, too: the reserve is kept even when it can never be returned', () => {
     const state = holding(range(1, 32, { serverTag: 'B' }), range(33, 64))
-    expect(setAside(state, 'page1', 'x', 32).offers.map((offer) => offer.range)).toEqual([range(33, 64)])
+    expect(setAside(state, 'page1', 'x', 32).offers.map((offer) => offer.range)).toEqual([
+      range(33, 64),
+    ])
     expect(setAside(state, 'page1', 'x', 64)).toEqual({ state, offers: [] })
   })
 })
@@ -184,7 +243,8 @@ describe('a claim', () => {
   })
 
   test('names the highest number that was issued or may still be, wherever it is', () => {
-    const lastMax = (state: Partial<DeviceState>) => beginClaim({ ...emptyState(), ...state }, 'c1', 1000, 32).claim!.lastMax
+    const lastMax = (state: Partial<DeviceState>) =>
+      beginClaim({ ...emptyState(), ...state }, 'c1', 1000, 32).claim!.lastMax
     expect(lastMax({ issued: 7 })).toBe(7)
     expect(lastMax({ ranges: [range(1, 9)], issued: 7 })).toBe(9)
     expect(lastMax({ leases: [{ id: 'L', range: range(20, 30) }] })).toBe(30)
@@ -192,7 +252,9 @@ describe('a claim', () => {
   })
 
   test('asks for the target that was set on this device, not for the option', () => {
-    expect(beginClaim({ ...emptyState(), reserve: 500 }, 'c1', 1, 32).claim!.lastBatchSize).toBe(500)
+    expect(beginClaim({ ...emptyState(), reserve: 500 }, 'c1', 1, 32).claim!.lastBatchSize).toBe(
+      500,
+    )
   })
 
   test('that is dropped makes room for a new one; another one stays', () => {
@@ -231,29 +293,46 @@ describe('a grant', () => {
   ])('that overlaps a %s number is refused with what to do', (_, held) => {
     const state = { ...claimed, ...held }
     expect(() => addGrant(state, 'c1', granted)).toThrow(
-      expect.objectContaining({ code: 'invalid-response', message: expect.stringContaining('raise-floor') }),
+      expect.objectContaining({
+        code: 'invalid-response',
+        message: expect.stringContaining('raise-floor'),
+      }),
     )
   })
 
   test('of numbers that were sent back shows that they arrived', () => {
-    const state: DeviceState = { ...claimed, offers: [{ id: 'O', page: 'p', range: range(17, 32, { token: 'old' }), isSent: true }] }
+    const state: DeviceState = {
+      ...claimed,
+      offers: [{ id: 'O', page: 'p', range: range(17, 32, { token: 'old' }), isSent: true }],
+    }
     expect(addGrant(state, 'c1', granted)).toMatchObject({ offers: [], ranges: [granted.range] })
   })
 
   test('of numbers that were offered under a token shows that they arrived, though the page left no note', () => {
-    const state: DeviceState = { ...claimed, offers: [{ id: 'O', page: 'p', range: range(17, 32, { token: 'old' }) }] }
+    const state: DeviceState = {
+      ...claimed,
+      offers: [{ id: 'O', page: 'p', range: range(17, 32, { token: 'old' }) }],
+    }
     expect(addGrant(state, 'c1', granted)).toMatchObject({ offers: [], ranges: [granted.range] })
   })
 
   test('of numbers that were offered without a token is refused: whether they were sent is not known', () => {
-    const state: DeviceState = { ...claimed, offers: [{ id: 'O', page: 'p', range: range(17, 32) }] }
+    const state: DeviceState = {
+      ...claimed,
+      offers: [{ id: 'O', page: 'p', range: range(17, 32) }],
+    }
     expect(() => addGrant(state, 'c1', granted)).toThrow('already holds')
   })
 })
 
 test('what killed pages never settled is written off in time: counted as a gap, never free again', () => {
   let state = holding(range(1, 1000))
-  for (let i = 0; i < 70; i++) state = exchange(state, request({ page: `page${i}`, id: `page${i}:orders:0`, want: 4 }), 2000).state
+  for (let i = 0; i < 70; i++)
+    state = exchange(
+      state,
+      request({ page: `page${i}`, id: `page${i}:orders:0`, want: 4 }),
+      2000,
+    ).state
   expect(state.leases).toHaveLength(64)
   expect(state.gaps).toEqual({ crash: 24, giveBack: 0, fork: 0 })
   expect(state.issued).toBe(24)
@@ -263,7 +342,11 @@ test('what killed pages never settled is written off in time: counted as a gap, 
 test('offers that nobody sent or took back are written off in time, too', () => {
   let state = holding(range(1, 1000))
   for (let i = 0; i < 70; i++)
-    state = exchange(state, request({ page: `page${i}`, id: `page${i}:orders:0`, offer: true }), 1000 - 2 * (i + 1)).state
+    state = exchange(
+      state,
+      request({ page: `page${i}`, id: `page${i}:orders:0`, offer: true }),
+      1000 - 2 * (i + 1),
+    ).state
   state = exchange(state, request({ id: 'page1:orders:9' }), 2000).state
   expect(state.offers).toHaveLength(64)
   expect(state.gaps.giveBack).toBe(12)

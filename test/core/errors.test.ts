@@ -1,21 +1,45 @@
-/** Errors that cross from the worker: nothing of them is lost, and what may succeed later is told from what will not. */
+/**
+ * Errors that cross from the worker: nothing of them is lost, and what may succeed later is told
+ * from what will not.
+ */
 import { describe, expect, test } from 'vitest'
-import { type Failure, fromFailure, HiloError, isTemporary, toFailure } from '../../src/core/errors.js'
+import {
+  type Failure,
+  fromFailure,
+  HiloError,
+  isTemporary,
+  toFailure,
+} from '../../src/core/errors.js'
 
-const cross = (error: HiloError): HiloError => fromFailure(structuredClone(toFailure(error, 'storage-failed')))
+const cross = (error: HiloError): HiloError =>
+  fromFailure(structuredClone(toFailure(error, 'storage-failed')))
 
 describe('an error that crosses from the worker to the page', () => {
   test('keeps code, message, status and retryAfter', () => {
-    const error = cross(new HiloError('server-refused', 'It said no.', { status: 429, retryAfter: 3000 }))
+    const error = cross(
+      new HiloError('server-refused', 'It said no.', { status: 429, retryAfter: 3000 }),
+    )
     expect(error).toBeInstanceOf(HiloError)
-    expect(error).toMatchObject({ name: 'HiloError', code: 'server-refused', message: 'It said no.', status: 429, retryAfter: 3000 })
+    expect(error).toMatchObject({
+      name: 'HiloError',
+      code: 'server-refused',
+      message: 'It said no.',
+      status: 429,
+      retryAfter: 3000,
+    })
   })
 
   test('keeps its causes, each with its code', () => {
-    const root = new HiloError('server-unreachable', 'No network.', { cause: new TypeError('fetch failed') })
+    const root = new HiloError('server-unreachable', 'No network.', {
+      cause: new TypeError('fetch failed'),
+    })
     const error = cross(new HiloError('exhausted', 'No id is left.', { cause: root }))
     expect(error.cause).toBeInstanceOf(HiloError)
-    expect(error.cause).toMatchObject({ code: 'server-unreachable', message: 'No network.', cause: 'TypeError: fetch failed' })
+    expect(error.cause).toMatchObject({
+      code: 'server-unreachable',
+      message: 'No network.',
+      cause: 'TypeError: fetch failed',
+    })
   })
 
   test('has no cause, status or retryAfter that it did not have', () => {
@@ -25,7 +49,10 @@ describe('an error that crosses from the worker to the page', () => {
   })
 
   test('is cloned without loss of anything', () => {
-    const failure = toFailure(new HiloError('timeout', 'Late.', { cause: Symbol('why') }), 'storage-failed')
+    const failure = toFailure(
+      new HiloError('timeout', 'Late.', { cause: Symbol('why') }),
+      'storage-failed',
+    )
     expect(structuredClone(failure)).toEqual(failure)
   })
 })
@@ -41,7 +68,11 @@ test.each([
 })
 
 describe('isTemporary', () => {
-  const failure = (code: Failure['code'], status?: number): Failure => ({ code, message: '', ...(status && { status }) })
+  const failure = (code: Failure['code'], status?: number): Failure => ({
+    code,
+    message: '',
+    ...(status && { status }),
+  })
 
   test.each([408, 429, 500, 502, 503])('%i may be gone next time', (status) => {
     expect(isTemporary(failure('server-refused', status))).toBe(true)
@@ -53,7 +84,13 @@ describe('isTemporary', () => {
 
   test('a server that cannot be reached may be back; a wrong answer or a broken storage is not about time', () => {
     expect(isTemporary(failure('server-unreachable'))).toBe(true)
-    for (const code of ['invalid-response', 'unsafe-range', 'storage-failed', 'outdated', 'closed'] as const)
+    for (const code of [
+      'invalid-response',
+      'unsafe-range',
+      'storage-failed',
+      'outdated',
+      'closed',
+    ] as const)
       expect(isTemporary(failure(code))).toBe(false)
   })
 })

@@ -16,7 +16,18 @@ const refusal = (act: () => unknown): HiloError => {
 }
 
 describe('checkTag', () => {
-  test.each(['orders', 'Orders', 'order lines', 'Aufträge', '注文', '🧾', 'a/b', '..', '?&=#%', '__proto__'])('accepts %j', (tag) => {
+  test.each([
+    'orders',
+    'Orders',
+    'order lines',
+    'Aufträge',
+    '注文',
+    '🧾',
+    'a/b',
+    '..',
+    '?&=#%',
+    '__proto__',
+  ])('accepts %j', (tag) => {
     expect(checkTag(tag, '/')).toBe(tag)
   })
 
@@ -42,7 +53,8 @@ describe('checkTag', () => {
   })
 
   test('counts bytes of UTF-8, up to the very last', () => {
-    for (const tag of ['x'.repeat(501), `${'ä'.repeat(250)}x`, `${'🧾'.repeat(125)}x`]) expect(checkTag(tag, '/')).toBe(tag)
+    for (const tag of ['x'.repeat(501), `${'ä'.repeat(250)}x`, `${'🧾'.repeat(125)}x`])
+      expect(checkTag(tag, '/')).toBe(tag)
   })
 
   test('knows separators of more than one character', () => {

@@ -29,7 +29,10 @@ test('without options there are defaults for everything, from the page it runs i
 })
 
 test('an option that is undefined counts as left out', () => {
-  expect(check({ url, reserve: undefined, database: undefined })).toMatchObject({ reserve: 32, database: 'default' })
+  expect(check({ url, reserve: undefined, database: undefined })).toMatchObject({
+    reserve: 32,
+    database: 'default',
+  })
 })
 
 describe('url', () => {
@@ -44,9 +47,12 @@ describe('url', () => {
     expect(check({ url: given }, 'https://shop.example.com/desk/').url).toBe(result)
   })
 
-  test.each(['ftp://x', 'data:text/plain,x', 'javascript:alert(1)', 'http://', 'https://a b'])('%j is refused', (bad) => {
-    expect(refusal({ url: bad }).message).toContain('`url`')
-  })
+  test.each(['ftp://x', 'data:text/plain,x', 'javascript:alert(1)', 'http://', 'https://a b'])(
+    '%j is refused',
+    (bad) => {
+      expect(refusal({ url: bad }).message).toContain('`url`')
+    },
+  )
 
   test('a path without a page to resolve it against is refused, and so is nothing at all', () => {
     expect(refusal({ url: '/hilo' }).code).toBe('invalid-argument')
@@ -118,7 +124,10 @@ test('any options object is accepted whole or refused with a HiloError', () => {
       url: fc.oneof(fc.webUrl(), fc.string()),
       reserve: fc.oneof(fc.nat(), fc.double()),
       timeout: fc.oneof(fc.nat(), fc.double()),
-      collections: fc.dictionary(fc.string(), fc.record({ reserve: fc.oneof(fc.nat(), fc.double()) })),
+      collections: fc.dictionary(
+        fc.string(),
+        fc.record({ reserve: fc.oneof(fc.nat(), fc.double()) }),
+      ),
       identityPartsSeparator: fc.string(),
     },
     { requiredKeys: [] },
@@ -136,6 +145,11 @@ test('any options object is accepted whole or refused with a HiloError', () => {
   )
 })
 
-test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, '3', null])('a count of %j is refused', (count) => {
-  expect(() => checkCount('count', count as number, 0)).toThrow(/`count` has to be a whole number ≥ 0/)
-})
+test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, '3', null])(
+  'a count of %j is refused',
+  (count) => {
+    expect(() => checkCount('count', count as number, 0)).toThrow(
+      /`count` has to be a whole number ≥ 0/,
+    )
+  },
+)

@@ -1,7 +1,15 @@
 /** Ranges of numbers: no operation invents or loses one, and grants never merge. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { insert, overlaps, type Range, size, takeHighest, takeLowest, total } from '../../src/core/range.js'
+import {
+  insert,
+  overlaps,
+  type Range,
+  size,
+  takeHighest,
+  takeLowest,
+  total,
+} from '../../src/core/range.js'
 import { disjointRanges, numbersOf, range } from '../support/ranges.js'
 
 const sorted = (ranges: Range[]): Range[] => ranges.reduce<Range[]>(insert, [])
@@ -30,7 +38,9 @@ describe('insert', () => {
         const before = structuredClone(ranges)
         const result = sorted(ranges)
         expect(numbersOf(result)).toEqual(numbersOf(ranges))
-        expect(result.map(({ from }) => from)).toEqual(result.map(({ from }) => from).toSorted((a, b) => a - b))
+        expect(result.map(({ from }) => from)).toEqual(
+          result.map(({ from }) => from).toSorted((a, b) => a - b),
+        )
         expect(ranges).toEqual(before)
       }),
     )
@@ -55,17 +65,25 @@ describe('takeLowest and takeHighest', () => {
     fc.assert(
       fc.property(disjointRanges(), fc.nat(100), (ranges, count) => {
         const low = takeLowest(sorted(ranges), count)
-        for (const { to } of low.taken) for (const { from } of low.rest) expect(to).toBeLessThan(from)
+        for (const { to } of low.taken)
+          for (const { from } of low.rest) expect(to).toBeLessThan(from)
         const high = takeHighest(sorted(ranges), count)
-        for (const { from } of high.taken) for (const { to } of high.rest) expect(from).toBeGreaterThan(to)
+        for (const { from } of high.taken)
+          for (const { to } of high.rest) expect(from).toBeGreaterThan(to)
       }),
     )
   })
 
   test('what is taken keeps the grant it came from', () => {
     const ranges = [range(1, 4, { token: 'a' }), range(5, 8, { token: 'b', serverTag: 'B' })]
-    expect(takeLowest(ranges, 5).taken).toEqual([range(1, 4, { token: 'a' }), range(5, 5, { token: 'b', serverTag: 'B' })])
-    expect(takeHighest(ranges, 5).taken).toEqual([range(4, 4, { token: 'a' }), range(5, 8, { token: 'b', serverTag: 'B' })])
+    expect(takeLowest(ranges, 5).taken).toEqual([
+      range(1, 4, { token: 'a' }),
+      range(5, 5, { token: 'b', serverTag: 'B' }),
+    ])
+    expect(takeHighest(ranges, 5).taken).toEqual([
+      range(4, 4, { token: 'a' }),
+      range(5, 8, { token: 'b', serverTag: 'B' }),
+    ])
   })
 })
 

@@ -6,7 +6,12 @@ import { checkInUrl, nextUrl, returnUrl } from '../../src/core/requests.js'
 import { range } from '../support/ranges.js'
 
 const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
-const claim = { id: 'c1', lastBatchSize: 64, lastRangeAt: '2026-11-21T07:09:21.4660000Z', lastMax: 96 }
+const claim = {
+  id: 'c1',
+  lastBatchSize: 64,
+  lastRangeAt: '2026-11-21T07:09:21.4660000Z',
+  lastMax: 96,
+}
 
 test('a claim carries all that the protocol knows, and the claim id', () => {
   const url = new URL(nextUrl('https://api.example.com/hilo', target, claim))
@@ -34,11 +39,17 @@ test('a return names the end of the range and the number before its first', () =
 })
 
 test('a return under a lease shows its token', () => {
-  expect(new URL(returnUrl('https://x', target, range(17, 32, { token: 'a+/=' }))).searchParams.get('lease')).toBe('a+/=')
+  expect(
+    new URL(returnUrl('https://x', target, range(17, 32, { token: 'a+/=' }))).searchParams.get(
+      'lease',
+    ),
+  ).toBe('a+/=')
 })
 
 test('hostile names reach the server as they are, and nothing else of the address changes', () => {
-  const name = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => text !== '.' && text !== '..')
+  const name = fc
+    .string({ unit: 'grapheme', minLength: 1 })
+    .filter((text) => text !== '.' && text !== '..')
   fc.assert(
     fc.property(name, name, name, (database, tag, separator) => {
       const hostile = { ...target, database, tag, separator }
@@ -49,10 +60,19 @@ test('hostile names reach the server as they are, and nothing else of the addres
         const url = new URL(address)
         expect(url.host).toBe('x')
         expect(url.hash).toBe('')
-        expect(url.pathname.split('/').map(decodeURIComponent)).toEqual(['', 'base', 'databases', database, 'hilo', action])
+        expect(url.pathname.split('/').map(decodeURIComponent)).toEqual([
+          '',
+          'base',
+          'databases',
+          database,
+          'hilo',
+          action,
+        ])
         expect(url.searchParams.getAll('tag')).toEqual([tag])
       }
-      expect(decodeURIComponent(new URL(checkInUrl('https://x', database)).pathname.split('/')[2]!)).toBe(database)
+      expect(
+        decodeURIComponent(new URL(checkInUrl('https://x', database)).pathname.split('/')[2]!),
+      ).toBe(database)
     }),
   )
 })

@@ -55,11 +55,22 @@ describe('claimSize', () => {
 
   test('a claim granted at once by the capacity table fills the device up, however much is missing', () => {
     fc.assert(
-      fc.property(fc.nat(5000), fc.nat(5000), fc.nat(5000), fc.option(fc.integer({ min: 1, max: 5000 })), (free, reserve, want, size) => {
-        const { lastBatchSize, lastRangeAt } = claimSize(free, reserve, want, size === null ? undefined : last(size))
-        const granted = capacity(lastBatchSize, lastRangeAt === undefined ? undefined : 1_000)
-        expect(free + granted).toBeGreaterThanOrEqual(Math.max(reserve, want))
-      }),
+      fc.property(
+        fc.nat(5000),
+        fc.nat(5000),
+        fc.nat(5000),
+        fc.option(fc.integer({ min: 1, max: 5000 })),
+        (free, reserve, want, size) => {
+          const { lastBatchSize, lastRangeAt } = claimSize(
+            free,
+            reserve,
+            want,
+            size === null ? undefined : last(size),
+          )
+          const granted = capacity(lastBatchSize, lastRangeAt === undefined ? undefined : 1_000)
+          expect(free + granted).toBeGreaterThanOrEqual(Math.max(reserve, want))
+        },
+      ),
     )
   })
 })

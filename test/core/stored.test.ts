@@ -39,23 +39,37 @@ describe('a stored record', () => {
 
   test('of the real transitions is always sound', () => {
     const { state } = beginClaim(emptyState(), 'c', 1, 32)
-    const granted = addGrant(state, 'c', { range: range(1, 64, { token: 't' }), last: { size: 64, at: 'then' } })
-    const exchanged = exchange(granted, { page: 'p', id: 'p:0', want: 16, notes: [], cuts: [], takeBack: [], offer: true }, 32).state
-    for (const each of [state, granted, exchanged]) expect(readState(structuredClone(each))).toEqual({ state: each })
+    const granted = addGrant(state, 'c', {
+      range: range(1, 64, { token: 't' }),
+      last: { size: 64, at: 'then' },
+    })
+    const exchanged = exchange(
+      granted,
+      { page: 'p', id: 'p:0', want: 16, notes: [], cuts: [], takeBack: [], offer: true },
+      32,
+    ).state
+    for (const each of [state, granted, exchanged])
+      expect(readState(structuredClone(each))).toEqual({ state: each })
   })
 
-  test.each([2, 0, '1', undefined, null])('of version %j is refused by name, so that nothing newer is misread', (version) => {
-    expect(refused({ ...sound, version })).toBe(`its version is ${version}, this package knows 1`)
-  })
+  test.each([2, 0, '1', undefined, null])(
+    'of version %j is refused by name, so that nothing newer is misread',
+    (version) => {
+      expect(refused({ ...sound, version })).toBe(`its version is ${version}, this package knows 1`)
+    },
+  )
 
   test.each([null, 7, 'state', true])('that is %j is refused', (stored) => {
     expect(refused(stored)).toBe('it is not an object')
   })
 
-  test.each(['ranges', 'leases', 'offers', 'issued', 'gaps'])('that was cut short before its %s is refused', (field) => {
-    const { [field as keyof DeviceState]: _, ...rest } = sound
-    expect(refused(rest)).toContain('missing')
-  })
+  test.each(['ranges', 'leases', 'offers', 'issued', 'gaps'])(
+    'that was cut short before its %s is refused',
+    (field) => {
+      const { [field as keyof DeviceState]: _, ...rest } = sound
+      expect(refused(rest)).toContain('missing')
+    },
+  )
 
   test.each<[string, unknown]>([
     ['ranges', [{ from: 1, to: 5 }]],
@@ -96,20 +110,30 @@ describe('a stored record', () => {
     ['a lease and an offer', { offers: [{ id: 'O', page: 'p', range: range(3, 4) }] }],
     [
       'two leases, far apart in the list',
-      { leases: [1, 20, 40, 60, 1].map((from, i) => ({ id: `${i}`, range: range(from, from) })), ranges: [] },
+      {
+        leases: [1, 20, 40, 60, 1].map((from, i) => ({ id: `${i}`, range: range(from, from) })),
+        ranges: [],
+      },
     ],
   ])('in which %s share a number is refused', (_, edit) => {
     expect(refused({ ...sound, offers: [], ...edit })).toMatch(/^\d+–\d+ has two owners$/)
   })
 
   test('may hold the same numbers of two nodes: those are different ids', () => {
-    expect(readState({ ...sound, ranges: [range(1, 5, { serverTag: 'B' })] })).toHaveProperty('state')
+    expect(readState({ ...sound, ranges: [range(1, 5, { serverTag: 'B' })] })).toHaveProperty(
+      'state',
+    )
   })
 })
 
 test('whatever is stored is answered with a sound state or a reason, and a sound state has one owner per number', () => {
   const anyRange = fc.oneof(
-    { weight: 9, arbitrary: fc.tuple(fc.nat(60), fc.nat(5)).map(([from, length]) => range(from, from + length)) },
+    {
+      weight: 9,
+      arbitrary: fc
+        .tuple(fc.nat(60), fc.nat(5))
+        .map(([from, length]) => range(from, from + length)),
+    },
     { weight: 1, arbitrary: fc.anything() },
   )
   const anyState = fc.record(
@@ -117,7 +141,9 @@ test('whatever is stored is answered with a sound state or a reason, and a sound
       version: fc.constantFrom<unknown>(1, 1, 1, 2),
       ranges: fc.oneof(fc.array(anyRange, { maxLength: 4 }), fc.anything()),
       leases: fc.array(fc.record({ id: fc.string(), range: anyRange }), { maxLength: 3 }),
-      offers: fc.array(fc.record({ id: fc.string(), page: fc.string(), range: anyRange }), { maxLength: 3 }),
+      offers: fc.array(fc.record({ id: fc.string(), page: fc.string(), range: anyRange }), {
+        maxLength: 3,
+      }),
       issued: fc.nat(),
       gaps: fc.record({ crash: fc.nat(), giveBack: fc.nat(), fork: fc.nat() }),
       claim: fc.anything(),
@@ -133,7 +159,11 @@ test('whatever is stored is answered with a sound state or a reason, and a sound
         return
       }
       const { ranges, leases, offers } = read.state
-      const all = [...ranges, ...leases.map((lease) => lease.range), ...offers.map((offer) => offer.range)]
+      const all = [
+        ...ranges,
+        ...leases.map((lease) => lease.range),
+        ...offers.map((offer) => offer.range),
+      ]
       all.forEach((one, i) => {
         for (const other of all.slice(i + 1)) expect(overlaps(one, other)).toBe(false)
       })

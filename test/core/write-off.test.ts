@@ -1,4 +1,6 @@
-/** Pages that are dead: what they held is written off, and who is asked to spare something before. */
+/**
+ * Pages that are dead: what they held is written off, and who is asked to spare something before.
+ */
 import { describe, expect, test } from 'vitest'
 import { settle } from '../../src/core/device.js'
 import { type DeviceState, emptyState } from '../../src/core/state.js'

@@ -1,4 +1,7 @@
-/** What the desk asks its server now and then: an answer, or none, and never an error that nobody hears. */
+/**
+ * What the desk asks its server now and then: an answer, or none, and never an error that nobody
+ * hears.
+ */
 import { afterEach, expect, test, vi } from 'vitest'
 import { ask } from '../../demo/ask.js'
 

@@ -1,4 +1,7 @@
-/** The desk’s orders API on both databases: an id is stored once, an edit only on top of what it was made from. */
+/**
+ * The desk’s orders API on both databases: an id is stored once, an edit only on top of what it was
+ * made from.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +10,7 @@ import type { Changes, Customer, Order, Sent } from '../../demo/records.js'
 import { deskApi } from '../../demo/server/desk-api.js'
 import { openSql } from '../../demo/server/sql.js'
 import { openTables } from '../../demo/server/tables.js'
-import { newDatabase } from '../server/postgres.js'
+import { newDatabase } from '../../server/test/postgres.js'
 
 const key = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 const customer: Sent<Customer> = {
@@ -87,13 +90,27 @@ describe.each([
     const api = await openApi()
     await api.send('/api/customers', [customer])
     await api.send('/api/orders', [order])
-    const edited = { ...order, lines: [{ ...order.lines[0]!, quantity: 3 }], version: 2, edit: key(4), base: 1 }
+    const edited = {
+      ...order,
+      lines: [{ ...order.lines[0]!, quantity: 3 }],
+      version: 2,
+      edit: key(4),
+      base: 1,
+    }
     expect(await api.statuses('/api/orders', [edited, edited])).toEqual([201, 200])
-    const late = { ...order, lines: [{ ...order.lines[0]!, quantity: 9 }], version: 2, edit: key(5), base: 1 }
+    const late = {
+      ...order,
+      lines: [{ ...order.lines[0]!, quantity: 9 }],
+      version: 2,
+      edit: key(5),
+      base: 1,
+    }
     const { results } = await (await api.send('/api/orders', [late])).json()
     expect(results).toMatchObject([{ status: 412, current: asStored(edited) }])
     expect(await api.statuses('/api/orders', [{ ...late, version: 3, base: 2 }])).toEqual([201])
-    expect((await api.get('/api/changes')).orders).toMatchObject([{ lines: late.lines, version: 3 }])
+    expect((await api.get('/api/changes')).orders).toMatchObject([
+      { lines: late.lines, version: 3 },
+    ])
   })
 
   test('an order may repeat another one, which has to be there', async () => {
@@ -106,7 +123,12 @@ describe.each([
   test('changes come in order, none twice and none missing, however small the portions', async () => {
     const api = await openApi()
     await api.send('/api/customers', [customer])
-    const orders = [1, 2, 3, 4].map((n) => ({ ...order, id: `orders/${n}-A`, key: key(n), edit: key(n) }))
+    const orders = [1, 2, 3, 4].map((n) => ({
+      ...order,
+      id: `orders/${n}-A`,
+      key: key(n),
+      edit: key(n),
+    }))
     await api.send('/api/orders', orders)
     const seen: string[] = []
     let since = 0
@@ -131,9 +153,17 @@ describe.each([
   test('one invalid record does not hold up the others', async () => {
     const api = await openApi()
     await api.send('/api/customers', [customer])
-    const bad = [{ ...order, lines: [] }, { ...order, id: 'a b' }, { ...order, extra: 1 }, null, 'text']
+    const bad = [
+      { ...order, lines: [] },
+      { ...order, id: 'a b' },
+      { ...order, extra: 1 },
+      null,
+      'text',
+    ]
     const { results } = await (await api.send('/api/orders', [...bad, order])).json()
-    expect(results.map(({ status }: { status: number }) => status)).toEqual([201, 422, 422, 422, 422, 422])
+    expect(results.map(({ status }: { status: number }) => status)).toEqual([
+      201, 422, 422, 422, 422, 422,
+    ])
     expect(results[1].reason).toContain('lines')
   })
 
@@ -152,7 +182,15 @@ describe.each([
   test('another site’s page cannot write', async () => {
     const { api } = await openApi()
     const headers = { 'Content-Type': 'text/plain', Origin: 'https://elsewhere.example' }
-    expect((await api.request('/api/customers', { method: 'POST', headers, body: JSON.stringify([customer]) })).status).toBe(403)
+    expect(
+      (
+        await api.request('/api/customers', {
+          method: 'POST',
+          headers,
+          body: JSON.stringify([customer]),
+        })
+      ).status,
+    ).toBe(403)
   })
 })
 

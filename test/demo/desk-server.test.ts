@@ -32,8 +32,14 @@ test('one address serves the page, the library, the ids and the orders API', asy
   expect(page).toContain('<h1>')
   expect((await get('/demo/minimal/'))[1]).toContain('New ticket')
   expect((await get('/service-worker.js'))[1]).toContain('/index.html')
-  expect(JSON.parse((await get('/manifest.webmanifest'))[1])).toMatchObject({ start_url: '/', display: 'standalone' })
-  expect(JSON.parse((await get('/databases/default/hilo/next?tag=orders'))[1])).toMatchObject({ Low: 1, High: 32 })
+  expect(JSON.parse((await get('/manifest.webmanifest'))[1])).toMatchObject({
+    start_url: '/',
+    display: 'standalone',
+  })
+  expect(JSON.parse((await get('/databases/default/hilo/next?tag=orders'))[1])).toMatchObject({
+    Low: 1,
+    High: 32,
+  })
   expect(JSON.parse((await get('/api/counts'))[1])).toHaveProperty('orders')
   expect((await get('/nothing'))[0]).toBe(404)
   expect((await get('/../../package.json'))[0]).toBe(404)
@@ -42,7 +48,8 @@ test('one address serves the page, the library, the ids and the orders API', asy
 test('it starts again on its folder and port, and goes on counting', async () => {
   const folder = newFolder()
   const first = await start(folder)
-  const next = async (url: string) => (await (await fetch(`${url}/databases/default/hilo/next?tag=orders`)).json()).Low
+  const next = async (url: string) =>
+    (await (await fetch(`${url}/databases/default/hilo/next?tag=orders`)).json()).Low
   expect(await next(first.url)).toBe(1)
   await first.close()
   const second = await start(folder, Number(new URL(first.url).port))
@@ -52,14 +59,17 @@ test('it starts again on its folder and port, and goes on counting', async () =>
 
 test('a taken port is refused', async () => {
   const { url } = await start(newFolder())
-  await expect(startDesk({ pages, database: { data: newFolder() }, port: Number(new URL(url).port) })).rejects.toMatchObject({
+  await expect(
+    startDesk({ pages, database: { data: newFolder() }, port: Number(new URL(url).port) }),
+  ).rejects.toMatchObject({
     code: 'EADDRINUSE',
   })
 })
 
 test('it plays dead on demand: every request fails but the one that ends it', async () => {
   const { url } = await start(newFolder())
-  const turn = async (method: string) => (await fetch(`${url}/outage`, { method, headers: { Origin: url } })).json()
+  const turn = async (method: string) =>
+    (await fetch(`${url}/outage`, { method, headers: { Origin: url } })).json()
   expect(await turn('POST')).toEqual({ isOn: true })
   await expect(fetch(`${url}/api/counts`)).rejects.toThrow()
   await expect(fetch(`${url}/databases/default/hilo/next?tag=orders`)).rejects.toThrow()

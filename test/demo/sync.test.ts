@@ -6,12 +6,27 @@ import type { Changes, Customer, Order, Result, Sent } from '../../demo/records.
 import { DeskStore } from '../../demo/store.js'
 import { Sync } from '../../demo/sync.js'
 
-const made = (id: string) => ({ id, key: `key of ${id}`, createdAt: '2026-01-01T10:00:00.000Z', tab: 'abc' })
+const made = (id: string) => ({
+  id,
+  key: `key of ${id}`,
+  createdAt: '2026-01-01T10:00:00.000Z',
+  tab: 'abc',
+})
 const customer: Customer = { ...made('customers/1-A'), name: 'Harbour Café' }
 const lines = [{ item: 'Decaf, 500 g', quantity: 2, cents: 1120 }]
-const order: Order = { ...made('orders/1-A'), customer: 'customers/1-A', lines, version: 1, edit: 'first' }
+const order: Order = {
+  ...made('orders/1-A'),
+  customer: 'customers/1-A',
+  lines,
+  version: 1,
+  edit: 'first',
+}
 
-type Answer = (collection: string, keys: string[], records: readonly Sent<Order>[]) => Result[] | Response
+type Answer = (
+  collection: string,
+  keys: string[],
+  records: readonly Sent<Order>[],
+) => Result[] | Response
 
 let requests: string[]
 /** What others did, for the next who asks. */
@@ -33,7 +48,15 @@ afterEach(() => {
 function answer(respond: Answer) {
   vi.stubGlobal('fetch', async (path: string, init: RequestInit = {}) => {
     init.signal?.throwIfAborted()
-    if (path.startsWith('/api/changes')) return Response.json({ customers: [], orders: [], since: 0, isAll: true, counts: {}, ...changes })
+    if (path.startsWith('/api/changes'))
+      return Response.json({
+        customers: [],
+        orders: [],
+        since: 0,
+        isAll: true,
+        counts: {},
+        ...changes,
+      })
     const collection = path.replace('/api/', '')
     requests.push(collection)
     const records: Sent<Order>[] = JSON.parse(String(init.body))
@@ -74,7 +97,11 @@ test('customers go before the orders that refer to them', async () => {
 })
 
 test('what is refused stays, with the reason, and is not sent again', async () => {
-  answer((collection, keys) => keys.map((key) => (collection === 'orders' ? { key, status: 409, reason: 'taken' } : { key, status: 201 })))
+  answer((collection, keys) =>
+    keys.map((key) =>
+      collection === 'orders' ? { key, status: 409, reason: 'taken' } : { key, status: 201 },
+    ),
+  )
   const { sync, store, states } = await openSync()
   sync.hurry()
   await vi.waitFor(async () => expect(await states()).toEqual(['refused']))
@@ -100,9 +127,13 @@ test('an answer that never came: the batch is sent again by itself', async () =>
 test('a browser that stores nothing more is not said to be a server that does not answer', async () => {
   answer(all(201))
   const { sync, store } = await openSync()
-  vi.spyOn(store, 'settle').mockRejectedValueOnce(new DOMException('The disk is full.', 'QuotaExceededError'))
+  vi.spyOn(store, 'settle').mockRejectedValueOnce(
+    new DOMException('The disk is full.', 'QuotaExceededError'),
+  )
   sync.hurry()
-  await vi.waitFor(() => expect(sync.problem).toBe('This browser did not store it: The disk is full.'))
+  await vi.waitFor(() =>
+    expect(sync.problem).toBe('This browser did not store it: The disk is full.'),
+  )
 })
 
 test('a server in trouble is asked less and less often', async () => {
@@ -114,7 +145,9 @@ test('a server in trouble is asked less and less often', async () => {
     await vi.advanceTimersByTimeAsync(30_000)
     expect(pauses.mock.calls.length).toBeGreaterThanOrEqual(7)
   })
-  expect(pauses.mock.calls.slice(0, 7).map(([, ms]) => ms)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
+  expect(pauses.mock.calls.slice(0, 7).map(([, ms]) => ms)).toEqual([
+    1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000,
+  ])
 })
 
 test('offline nothing is sent, and a pause cancels what is planned', async () => {
@@ -207,7 +240,8 @@ test('an edit made while the order is on its way is sent after it', async () => 
   const answerNow = globalThis.fetch
   vi.stubGlobal('fetch', async (path: string, init?: RequestInit) => {
     const response = await answerNow(path, init)
-    if (path === '/api/orders' && versions.length === 1) await store.edit((await order()).key, edited)
+    if (path === '/api/orders' && versions.length === 1)
+      await store.edit((await order()).key, edited)
     return response
   })
   sync.hurry()
@@ -238,40 +272,62 @@ test('an edit whose answer was lost is no conflict with the next one', async () 
   expect(stored?.lines).toEqual([...edited, ...lines])
 })
 
-test.each(['mine', 'theirs'] as const)('an edit that met another one is a conflict; %s wins when somebody says so', async (whose) => {
-  const theirs: Order = { ...order, lines: [{ item: 'Grinder service', quantity: 1, cents: 7500 }], version: 2, edit: 'theirs' }
-  let stored = order
-  answer((collection, keys, records) => {
-    if (collection === 'customers') return all(201)(collection, keys, records)
-    const [{ base, ...record }] = records as [Sent<Order>]
-    if (base !== 0 && base !== stored.version) return [{ key: record.key, status: 412, reason: 'edited', current: stored }]
-    stored = record
-    return [{ key: record.key, status: 201 }]
-  })
-  const opened = await openSync()
-  opened.sync.hurry()
-  await vi.waitFor(async () => expect(await opened.states()).toEqual(['sent']))
-  stored = theirs
-  await opened.store.edit(order.key, edited)
-  opened.sync.hurry()
-  await vi.waitFor(async () => expect(await opened.states()).toEqual(['conflict']))
-  expect((await opened.order()).current).toEqual(theirs)
-  await opened.store.resolve(order.key, whose)
-  opened.sync.hurry()
-  await vi.waitFor(async () => expect(await opened.states()).toEqual(['sent']))
-  expect((await opened.order()).lines).toEqual(whose === 'mine' ? edited : theirs.lines)
-  expect(stored.lines).toEqual(whose === 'mine' ? edited : theirs.lines)
-})
+test.each(['mine', 'theirs'] as const)(
+  'an edit that met another one is a conflict; %s wins when somebody says so',
+  async (whose) => {
+    const theirs: Order = {
+      ...order,
+      lines: [{ item: 'Grinder service', quantity: 1, cents: 7500 }],
+      version: 2,
+      edit: 'theirs',
+    }
+    let stored = order
+    answer((collection, keys, records) => {
+      if (collection === 'customers') return all(201)(collection, keys, records)
+      const [{ base, ...record }] = records as [Sent<Order>]
+      if (base !== 0 && base !== stored.version)
+        return [{ key: record.key, status: 412, reason: 'edited', current: stored }]
+      stored = record
+      return [{ key: record.key, status: 201 }]
+    })
+    const opened = await openSync()
+    opened.sync.hurry()
+    await vi.waitFor(async () => expect(await opened.states()).toEqual(['sent']))
+    stored = theirs
+    await opened.store.edit(order.key, edited)
+    opened.sync.hurry()
+    await vi.waitFor(async () => expect(await opened.states()).toEqual(['conflict']))
+    expect((await opened.order()).current).toEqual(theirs)
+    await opened.store.resolve(order.key, whose)
+    opened.sync.hurry()
+    await vi.waitFor(async () => expect(await opened.states()).toEqual(['sent']))
+    expect((await opened.order()).lines).toEqual(whose === 'mine' ? edited : theirs.lines)
+    expect(stored.lines).toEqual(whose === 'mine' ? edited : theirs.lines)
+  },
+)
 
 test('what others changed comes here, but not over what waits', async () => {
   answer(all(201))
   const { sync, store, states } = await openSync()
   sync.hurry()
   await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
-  const other: Order = { ...order, id: 'orders/9-A', key: 'of another', edit: 'elsewhere', createdAt: '2026-01-01T09:00:00.000Z' }
+  const other: Order = {
+    ...order,
+    id: 'orders/9-A',
+    key: 'of another',
+    edit: 'elsewhere',
+    createdAt: '2026-01-01T09:00:00.000Z',
+  }
   await store.edit(order.key, edited)
   changes = { orders: [other, { ...order, version: 2, edit: 'theirs' }], since: 7 }
-  await store.merge({ customers: [], counts: {} as never, isAll: true, since: 0, orders: [], ...changes })
+  await store.merge({
+    customers: [],
+    counts: {} as never,
+    isAll: true,
+    since: 0,
+    orders: [],
+    ...changes,
+  })
   expect((await store.snapshot(10)).orders.map(({ id, state }) => [id, state])).toEqual([
     ['orders/1-A', 'waiting'],
     ['orders/9-A', 'sent'],
@@ -283,15 +339,28 @@ test('what others changed comes here, but not over what waits', async () => {
 test.each<[string, (store: DeskStore) => Promise<unknown>]>([
   ['an edit', (store) => store.edit(order.key, edited)],
   ['what is to be sent', (store) => store.takeWaiting('orders', 10)],
-  ['what the server made of it', (store) => store.settle('orders', [{ ...order, base: 0 }], [{ key: order.key, status: 201 }])],
+  [
+    'what the server made of it',
+    (store) => store.settle('orders', [{ ...order, base: 0 }], [{ key: order.key, status: 201 }]),
+  ],
   [
     'what others changed',
-    (store) => store.merge({ customers: [], orders: [{ ...order, key: 'other' }], since: 1, isAll: true, counts: {} as never }),
+    (store) =>
+      store.merge({
+        customers: [],
+        orders: [{ ...order, key: 'other' }],
+        since: 1,
+        isAll: true,
+        counts: {} as never,
+      }),
   ],
 ])('%s that the browser does not store fails, and nothing else does', async (_, change) => {
   const { store, states } = await openSync()
   const put = IDBObjectStore.prototype.put
-  const full = vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(function (this: IDBObjectStore, ...args) {
+  const full = vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(function (
+    this: IDBObjectStore,
+    ...args
+  ) {
     const request = put.apply(this, args)
     this.transaction.abort()
     return request

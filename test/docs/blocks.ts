@@ -1,9 +1,12 @@
 /**
- * The code blocks of a Markdown page, and the module that its TypeScript makes. How a block is checked stands in its first line:
+ * The code blocks of a Markdown page, and the module that its TypeScript makes. How a block is
+ * checked stands in its first line:
  *
- * - ```` ```ts ```` (or `tsx`, `js`): part of the page's module. All of them together are compiled, and run from top to bottom.
+ * - ```` ```ts ```` (or `tsx`, `js`): part of the page's module. All of them together are
+ *   compiled, and run from top to bottom.
  * - ```` ```ts own ````: a module of its own, because it says again what another block says.
- * - ```` ```ts compile ````: a module of its own that is compiled and not run, because it needs what a test has not.
+ * - ```` ```ts compile ````: a module of its own that is compiled and not run, because it needs
+ *   what a test has not.
  * - ```` ```any file=path ````: an excerpt of that file, which is tested elsewhere.
  *
  * What a block needs and no reader wants to see stands before it in a comment, `<!-- setup … -->`.
@@ -32,8 +35,15 @@ export function blocksOf(markdown: string): Block[] {
     if (!isSetup && !FENCE.test(lines[i]!)) continue
     const end = lines.indexOf(isSetup ? '-->' : `${indent}\`\`\``, i + 1)
     if (end < 0) throw new Error(`Line ${i + 1} begins a block that does not end.`)
-    const text = lines.slice(i + 1, end).map((each) => (each.startsWith(indent) ? each.slice(indent.length) : each))
-    blocks.push({ line: i + 2, language, text: text.join('\n'), ...(isSetup ? { kind: 'setup' } : kindOf(note, i + 1)) })
+    const text = lines
+      .slice(i + 1, end)
+      .map((each) => (each.startsWith(indent) ? each.slice(indent.length) : each))
+    blocks.push({
+      line: i + 2,
+      language,
+      text: text.join('\n'),
+      ...(isSetup ? { kind: 'setup' } : kindOf(note, i + 1)),
+    })
     i = end
   }
   return blocks
@@ -43,7 +53,9 @@ function kindOf(note: string, line: number): Pick<Block, 'kind' | 'file'> {
   if (note.startsWith('file=')) return { kind: 'excerpt', file: note.slice('file='.length) }
   if (note === '') return { kind: 'page' }
   if (note === 'own' || note === 'compile') return { kind: note }
-  throw new Error(`Line ${line}: "${note}" says not how the block is checked: own, compile, file=…, or nothing.`)
+  throw new Error(
+    `Line ${line}: "${note}" says not how the block is checked: own, compile, file=…, or nothing.`,
+  )
 }
 
 export interface PageModule {
@@ -56,7 +68,8 @@ export interface PageModule {
 
 export function modulesOf(page: string, markdown: string): PageModule[] {
   const blocks = blocksOf(markdown).filter(
-    ({ kind, language }) => kind === 'setup' || (kind !== 'excerpt' && MODULE_LANGUAGES.includes(language)),
+    ({ kind, language }) =>
+      kind === 'setup' || (kind !== 'excerpt' && MODULE_LANGUAGES.includes(language)),
   )
   const modules: PageModule[] = []
   let setup: Block[] = []
@@ -67,7 +80,12 @@ export function modulesOf(page: string, markdown: string): PageModule[] {
       const parts = [...setup, block]
       setup = []
       if (block.kind === 'page') shared.push(...parts)
-      else modules.push({ name: `${page}.${block.line}`, isRun: block.kind === 'own', text: inPlace(parts) })
+      else
+        modules.push({
+          name: `${page}.${block.line}`,
+          isRun: block.kind === 'own',
+          text: inPlace(parts),
+        })
     }
   }
   if (shared.length > 0) modules.push({ name: page, isRun: true, text: inPlace(shared) })

@@ -1,4 +1,7 @@
-/** What a page's code finds in a browser, for code blocks that run in Node: storage, an address, and a network with one server in it. */
+/**
+ * What a page's code finds in a browser, for code blocks that run in Node: storage, an address, and
+ * a network with one server in it.
+ */
 import 'fake-indexeddb/auto'
 
 const server = process.env.HILO_SERVER!

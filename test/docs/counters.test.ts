@@ -1,17 +1,20 @@
-/** docs/counters.md as written: its configurations, commands and SQL, on a real PostgreSQL with the counters as each ORM's schema tool makes them. */
+/**
+ * docs/counters.md as written: its configurations, commands and SQL, on a real PostgreSQL with the
+ * counters as each ORM's schema tool makes them.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { readConfig } from '../../src/server/config.js'
-import { adopt, check } from '../../src/server/counter-commands.js'
-import { type HiloServer, type ServeOptions, serve } from '../../src/server/index.js'
-import { counterSettings } from '../../src/server/strategies/binding.js'
-import { REFUSED_STRATEGIES, STRATEGIES } from '../../src/server/strategies/strategies.js'
-import { newFolder } from '../server/folders.js'
-import { newDatabase } from '../server/postgres.js'
-import { runSql } from '../server/postgres-cluster.js'
-import { runCli, startProcess } from '../server/processes.js'
-import { startRaven } from '../server/raven-cluster.js'
+import { counterSettings } from '../../server/src/bound/orm/binding.js'
+import { REFUSED_STRATEGIES, STRATEGIES } from '../../server/src/bound/orm/strategies.js'
+import { adopt, check } from '../../server/src/cli/counters.js'
+import { type HiloServer, type ServeOptions, serve } from '../../server/src/index.js'
+import { readConfig } from '../../server/src/settings.js'
+import { newFolder } from '../../server/test/folders.js'
+import { newDatabase } from '../../server/test/postgres.js'
+import { runSql } from '../../server/test/postgres-cluster.js'
+import { runCli, startProcess } from '../../server/test/processes.js'
+import { startRaven } from '../../server/test/raven-cluster.js'
 import { blocksOf } from './blocks.js'
 
 type Collections = Record<string, Record<string, { strategy: string }>>
@@ -23,9 +26,13 @@ const SECTIONS = new Map(
     .slice(1)
     .map((text): [string, string] => [text.slice(0, text.indexOf('\n')), text]),
 )
-const blocksIn = (text: string, language: string) => blocksOf(text).flatMap((block) => (block.language === language ? [block.text] : []))
+const blocksIn = (text: string, language: string) =>
+  blocksOf(text).flatMap((block) => (block.language === language ? [block.text] : []))
 const CONFIGURATIONS = [...SECTIONS].flatMap(([section, text]) =>
-  blocksIn(text, 'json').map((json): [string, { collections: Collections }] => [section, JSON.parse(json)]),
+  blocksIn(text, 'json').map((json): [string, { collections: Collections }] => [
+    section,
+    JSON.parse(json),
+  ]),
 )
 const OF_ORMS = CONFIGURATIONS.filter(([section]) => section !== 'RavenDB')
 
@@ -33,14 +40,22 @@ const OF_ORMS = CONFIGURATIONS.filter(([section]) => section !== 'RavenDB')
 const SCHEMAS: Record<string, string> = {
   efcore: 'CREATE SEQUENCE "EntityFrameworkHiLoSequence" START WITH 1 INCREMENT BY 10',
   'hibernate-pooled': 'CREATE SEQUENCE order_seq START WITH 1 INCREMENT BY 50',
-  'hibernate-pooled-lo': 'CREATE TABLE order_seq (next_val bigint); INSERT INTO order_seq VALUES (1)',
-  'hibernate-table': 'CREATE TABLE hibernate_sequences (sequence_name varchar(255) NOT NULL PRIMARY KEY, next_val bigint)',
-  'hibernate-hilo-table': 'CREATE TABLE hibernate_unique_key (next_hi integer); INSERT INTO hibernate_unique_key VALUES (0)',
+  'hibernate-pooled-lo':
+    'CREATE TABLE order_seq (next_val bigint); INSERT INTO order_seq VALUES (1)',
+  'hibernate-table':
+    'CREATE TABLE hibernate_sequences (sequence_name varchar(255) NOT NULL PRIMARY KEY, ' +
+    'next_val bigint)',
+  'hibernate-hilo-table':
+    'CREATE TABLE hibernate_unique_key (next_hi integer); INSERT INTO hibernate_unique_key ' +
+    'VALUES (0)',
   'hibernate-multi-hilo-table':
-    'CREATE TABLE hibernate_sequences (sequence_name varchar(255) NOT NULL PRIMARY KEY, sequence_next_hi_value integer)',
+    'CREATE TABLE hibernate_sequences (sequence_name varchar(255) NOT NULL PRIMARY KEY, ' +
+    'sequence_next_hi_value integer)',
   'nhibernate-hilo-table': `CREATE TABLE hibernate_unique_key (TableKey varchar(255), next_hi integer);
     INSERT INTO hibernate_unique_key VALUES ('Order', 1), ('Line', 1)`,
-  marten: 'CREATE TABLE mt_hilo (entity_name varchar CONSTRAINT pk_mt_hilo PRIMARY KEY, hi_value bigint DEFAULT 0)',
+  marten:
+    'CREATE TABLE mt_hilo (entity_name varchar CONSTRAINT pk_mt_hilo PRIMARY KEY, hi_value ' +
+    'bigint DEFAULT 0)',
   doctrine: 'CREATE SEQUENCE orders_id_seq INCREMENT BY 10 MINVALUE 1 START 1',
   'doctrine-table': `CREATE TABLE sequences (sequence_name varchar(255) PRIMARY KEY, sequence_value int DEFAULT 1 NOT NULL,
     sequence_increment_by int DEFAULT 1 NOT NULL)`,
@@ -51,7 +66,11 @@ const SCHEMAS: Record<string, string> = {
 async function newShop(collections: Collections): Promise<string> {
   const databaseUrl = await newDatabase()
   for (const [tag, { strategy }] of Object.entries(collections.Shop!))
-    await runSql(databaseUrl, `CREATE TABLE ${tag} (id bigint PRIMARY KEY); INSERT INTO ${tag} VALUES (1), (1234); ${SCHEMAS[strategy]!}`)
+    await runSql(
+      databaseUrl,
+      `CREATE TABLE ${tag} (id bigint PRIMARY KEY); INSERT INTO ${tag} VALUES (1), (1234); ` +
+        `${SCHEMAS[strategy]!}`,
+    )
   return databaseUrl
 }
 
@@ -67,7 +86,10 @@ async function start(options: ServeOptions): Promise<HiloServer> {
   return server
 }
 
-async function claim({ url }: { url: string }, tag: string): Promise<{ Low: number; High: number }> {
+async function claim(
+  { url }: { url: string },
+  tag: string,
+): Promise<{ Low: number; High: number }> {
   const response = await fetch(`${url}/databases/Shop/hilo/next?tag=${tag}`)
   expect(response.status).toBe(201)
   return response.json()
@@ -79,13 +101,19 @@ describe.each(OF_ORMS)('%s: %j', (section, configuration) => {
     const options = readConfig({ config: fileOf(configuration), databaseUrl })
     const tags = Object.keys(configuration.collections.Shop!)
     const before = await check(options)
-    expect(before.trim().split('\n')).toEqual(tags.map((tag) => expect.stringMatching(`^shop/${tag}  .*: the next ids are \\d+`)))
+    expect(before.trim().split('\n')).toEqual(
+      tags.map((tag) => expect.stringMatching(`^shop/${tag}  .*: the next ids are \\d+`)),
+    )
     const adoptAll = (isApplied: boolean) =>
-      Promise.all(tags.map((tag) => adopt(options, { database: 'Shop', tag, from: `${tag}.id`, isApplied })))
+      Promise.all(
+        tags.map((tag) => adopt(options, { database: 'Shop', tag, from: `${tag}.id`, isApplied })),
+      )
     for (const text of await adoptAll(false)) expect(text).toContain('.id is 1234')
     expect(await check(options)).toBe(before)
     for (const text of await adoptAll(true)) expect(text).toContain('Done: the next ids are')
-    const nextIds = [...(await check(options)).matchAll(/the next ids are (\d+)/g)].map(([, id]) => Number(id))
+    const nextIds = [...(await check(options)).matchAll(/the next ids are (\d+)/g)].map(([, id]) =>
+      Number(id),
+    )
     expect(nextIds).toHaveLength(tags.length)
     expect(Math.min(...nextIds)).toBeGreaterThan(1234)
     const server = await start(options)
@@ -99,7 +127,11 @@ describe.each(OF_ORMS)('%s: %j', (section, configuration) => {
 })
 
 /** The back end's own statement, as the page has it, and the server in turns. */
-async function takeBeside(server: HiloServer, databaseUrl: string, { collections }: { collections: Collections }): Promise<void> {
+async function takeBeside(
+  server: HiloServer,
+  databaseUrl: string,
+  { collections }: { collections: Collections },
+): Promise<void> {
   const [statement] = blocksIn(SECTIONS.get('The textbook')!, 'sql')
   const { blockSize } = collections.Shop!.orders as unknown as { blockSize: number }
   const spans: [number, number][] = []
@@ -121,7 +153,9 @@ test('the commands, as they are typed', { timeout: 60_000 }, async () => {
     [...text.matchAll(/^npx offline-hilo ([^#\n]*)/gm)].map(([, command]) => command!),
   )
   const said: string[] = []
-  for (const command of commands.toSorted((a, b) => Number(a.startsWith('serve')) - Number(b.startsWith('serve')))) {
+  for (const command of commands.toSorted(
+    (a, b) => Number(a.startsWith('serve')) - Number(b.startsWith('serve')),
+  )) {
     const args = command
       .trim()
       .split(/ +/)
@@ -148,7 +182,9 @@ test('the commands, as they are typed', { timeout: 60_000 }, async () => {
 test('RavenDB: its settings, with the address and the certificate of one that is here', async () => {
   const { nodes } = await startRaven(['B'])
   const [, { collections }] = CONFIGURATIONS.find(([section]) => section === 'RavenDB')!
-  const { upstream } = collections.Shop!.orders as unknown as { upstream: { url: string; certificate: Record<string, string> } }
+  const { upstream } = collections.Shop!.orders as unknown as {
+    upstream: { url: string; certificate: Record<string, string> }
+  }
   const folder = newFolder()
   for (const [name, file] of Object.entries(upstream.certificate)) {
     upstream.certificate[name] = join(folder, file)
@@ -156,15 +192,25 @@ test('RavenDB: its settings, with the address and the certificate of one that is
   }
   upstream.url = nodes[0]!.url
   const options = readConfig({ config: fileOf({ collections }), data: newFolder() })
-  expect(await check(options)).toBe('shop/orders  the ranges of orders in RavenDB database Shop: it answers\n')
+  expect(await check(options)).toBe(
+    'shop/orders  the ranges of orders in RavenDB database Shop: it answers\n',
+  )
   const server = await start(options)
   expect(await claim(server, 'orders')).toMatchObject({ Low: 1, ServerTag: 'B' })
 })
 
 test('every strategy is told, and every setting', () => {
-  const told = new Set([...PAGE.matchAll(/`([\w.-]+)`|"strategy": "([\w-]+)"/g)].map(([, code, value]) => code ?? value))
+  const told = new Set(
+    [...PAGE.matchAll(/`([\w.-]+)`|"strategy": "([\w-]+)"/g)].map(
+      ([, code, value]) => code ?? value,
+    ),
+  )
   expect(Object.keys(STRATEGIES).filter((name) => !told.has(name))).toEqual([])
-  const rows = [...PAGE.slice(0, PAGE.indexOf('\n## ')).matchAll(/^\| ([^|]*) \|/gm)].flatMap(([, cell]) => [...cell!.matchAll(/`(\w+)`/g)])
-  expect(rows.map(([, name]) => name).toSorted()).toEqual(Object.keys(counterSettings.shape).toSorted())
+  const rows = [...PAGE.slice(0, PAGE.indexOf('\n## ')).matchAll(/^\| ([^|]*) \|/gm)].flatMap(
+    ([, cell]) => [...cell!.matchAll(/`(\w+)`/g)],
+  )
+  expect(rows.map(([, name]) => name).toSorted()).toEqual(
+    Object.keys(counterSettings.shape).toSorted(),
+  )
   expect(Object.keys(REFUSED_STRATEGIES).filter((name) => told.has(name))).toEqual([])
 })

@@ -1,13 +1,24 @@
-/** Every code block of the documentation: TypeScript is compiled and run against a real server, commands and excerpts exist, links lead somewhere. */
+/**
+ * Every code block of the documentation: TypeScript is compiled and run against a real server,
+ * commands and excerpts exist, links lead somewhere.
+ */
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type HiloServer, serve } from '../../src/server/index.js'
+import { type HiloServer, serve } from '../../server/src/index.js'
 import { blocksOf, modulesOf } from './blocks.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -16,10 +27,14 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 const PAGES = [
   ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'],
-  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((path) => `docs/${path}`),
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map(
+    (path) => `docs/${path}`,
+  ),
 ].filter((path) => path.endsWith('.md'))
 
-const MODULES = PAGES.flatMap((page) => modulesOf(page.replace(/\.md$/, '').replaceAll('/', '.'), read(page)))
+const MODULES = PAGES.flatMap((page) =>
+  modulesOf(page.replace(/\.md$/, '').replaceAll('/', '.'), read(page)),
+)
 
 /** Among the sources, so that modules find what they import. */
 const written = join(ROOT, 'test-results/docs')
@@ -31,13 +46,16 @@ beforeAll(async () => {
   mkdirSync(written, { recursive: true })
   for (const { name, text } of MODULES) writeFileSync(join(written, `${name}.tsx`), text)
   const extended = relative(written, join(ROOT, 'tsconfig.json'))
-  writeFileSync(join(written, 'tsconfig.json'), JSON.stringify({ extends: extended, include: ['*.tsx'], exclude: [] }))
+  writeFileSync(
+    join(written, 'tsconfig.json'),
+    JSON.stringify({ extends: extended, include: ['*.tsx'], exclude: [] }),
+  )
   await build({
     input: {
       ...Object.fromEntries(MODULES.map(({ name }) => [name, join(written, `${name}.tsx`)])),
       browser: join(ROOT, 'test/docs/browser.ts'),
       run: join(ROOT, 'test/docs/run.ts'),
-      cli: join(ROOT, 'src/server/cli.ts'),
+      cli: join(ROOT, 'server/src/cli/main.ts'),
     },
     platform: 'node',
     tsconfig: join(ROOT, 'tsconfig.json'),
@@ -59,7 +77,12 @@ test('all blocks compile', async () => {
 
 describe.concurrent('blocks run', () => {
   test.each(MODULES.filter(({ isRun }) => isRun).map(({ name }) => name))('%s', async (name) => {
-    await node('--import', pathToFileURL(join(written, 'browser.mjs')).href, join(written, 'run.mjs'), join(written, `${name}.mjs`))
+    await node(
+      '--import',
+      pathToFileURL(join(written, 'browser.mjs')).href,
+      join(written, 'run.mjs'),
+      join(written, `${name}.mjs`),
+    )
   })
 })
 
@@ -89,19 +112,26 @@ describe.each(PAGES)('%s', (page) => {
   })
 
   test('JSON is JSON', () => {
-    for (const { text } of blocks.filter(({ language, kind }) => language === 'json' && kind !== 'excerpt')) JSON.parse(text)
+    for (const { text } of blocks.filter(
+      ({ language, kind }) => language === 'json' && kind !== 'excerpt',
+    ))
+      JSON.parse(text)
   })
 
   test('commands exist, and their flags', async () => {
     const { scripts } = JSON.parse(read('package.json'))
-    const commands = blocks.filter(({ language }) => language === 'sh').flatMap(({ text }) => text.split(/\n|&&/))
+    const commands = blocks
+      .filter(({ language }) => language === 'sh')
+      .flatMap(({ text }) => text.split(/\n|&&/))
     for (const command of commands.map((each) => each.replace(/(^|\s)#.*/, '').trim())) {
       const [, script] = /^npm (?:run )?([\w:]+)/.exec(command) ?? []
-      if (script && !NPM_COMMANDS.includes(script)) expect(Object.keys(scripts), command).toContain(script)
+      if (script && !NPM_COMMANDS.includes(script))
+        expect(Object.keys(scripts), command).toContain(script)
       const [, subcommand] = /^(?:npx )?offline-hilo ([\w-]+)/.exec(command) ?? []
       if (subcommand) {
         const help = await helpOf(subcommand)
-        for (const [flag] of command.matchAll(/(?<=\s)--[\w-]+/g)) expect(help, command).toContain(flag)
+        for (const [flag] of command.matchAll(/(?<=\s)--[\w-]+/g))
+          expect(help, command).toContain(flag)
       }
     }
   })

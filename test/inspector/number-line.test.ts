@@ -1,7 +1,16 @@
 /** The arithmetic of the number line: to scale, zoomed, and never beyond its ends. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { closeUp, pan, place, reveal, ticks, type View, whole, zoom } from '../../src/inspector/number-line.js'
+import {
+  closeUp,
+  pan,
+  place,
+  reveal,
+  ticks,
+  type View,
+  whole,
+  zoom,
+} from '../../src/inspector/number-line.js'
 
 const all: View = { start: 1, end: 1_001 }
 

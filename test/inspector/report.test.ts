@@ -55,7 +55,11 @@ describe('a bug report', () => {
       gaps: status().gaps,
       isClaiming: false,
     }
-    expect(JSON.parse(report(facts({ activities: [{ ...activity, numbers: [] }], inspections: [inspection] })))).toMatchObject({
+    expect(
+      JSON.parse(
+        report(facts({ activities: [{ ...activity, numbers: [] }], inspections: [inspection] })),
+      ),
+    ).toMatchObject({
       time: '1970-01-01T00:00:00.000Z',
       status: { collections: { orders: { available: 5, state: 'low' } } },
       inspections: [inspection],
@@ -64,10 +68,20 @@ describe('a bug report', () => {
   })
 
   test('has errors with their codes, causes and statuses', () => {
-    const problem = new HiloError('exhausted', 'Nothing left.', { cause: new HiloError('server-refused', 'No.', { status: 403 }) })
+    const problem = new HiloError('exhausted', 'Nothing left.', {
+      cause: new HiloError('server-refused', 'No.', { status: 403 }),
+    })
     expect(JSON.parse(report(facts({ problem, status: status('It said no.') })))).toMatchObject({
-      problem: { code: 'exhausted', message: 'Nothing left.', cause: { code: 'server-refused', status: 403 } },
-      status: { collections: { orders: { lastError: { code: 'server-refused', message: 'It said no.', status: 401 } } } },
+      problem: {
+        code: 'exhausted',
+        message: 'Nothing left.',
+        cause: { code: 'server-refused', status: 403 },
+      },
+      status: {
+        collections: {
+          orders: { lastError: { code: 'server-refused', message: 'It said no.', status: 401 } },
+        },
+      },
     })
   })
 
@@ -88,16 +102,29 @@ describe('a bug report', () => {
       'eyJ',
     ],
     ['what follows Bearer', facts({ status: status('401: Bearer abc was refused') }), 'abc'],
-    ['a password in an address', facts({ status: status('https://ada:pa55@ids.example.com could not be reached') }), 'pa55'],
-    ['a query in an address', facts({ status: status('https://ids.example.com/next?sig=pa55 could not be reached') }), 'pa55'],
-    ['a cause’s', facts({ problem: new HiloError('exhausted', 'No.', { cause: 'TypeError: Bearer abc' }) }), 'abc'],
+    [
+      'a password in an address',
+      facts({ status: status('https://ada:pa55@ids.example.com could not be reached') }),
+      'pa55',
+    ],
+    [
+      'a query in an address',
+      facts({ status: status('https://ids.example.com/next?sig=pa55 could not be reached') }),
+      'pa55',
+    ],
+    [
+      'a cause’s',
+      facts({ problem: new HiloError('exhausted', 'No.', { cause: 'TypeError: Bearer abc' }) }),
+      'abc',
+    ],
   ])('does not pass on %s', (_, given, secret) => {
     expect(report(given)).not.toContain(secret)
   })
 
   test('leaves words and numbers as they are', () => {
     const message =
-      'https://ids.example.com answered 429: too many claims of orders. It is asked again later; ids go on while this device has some.'
+      'https://ids.example.com answered 429: too many claims of orders. It is asked again ' +
+      'later; ids go on while this device has some.'
     expect(report(facts({ status: status(message) }))).toContain(message)
   })
 })

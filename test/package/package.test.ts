@@ -1,4 +1,7 @@
-/** The package as it is published: packed, installed into fresh apps, built by each bundler, and run in a browser under a strict policy. */
+/**
+ * The package as it is published: packed, installed into fresh apps, built by each bundler, and run
+ * in a browser under a strict policy.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -34,7 +37,15 @@ const APPS: App[] = [
   {
     title: 'esbuild, with a worker file of the app’s own',
     folder: 'esbuild',
-    build: ['esbuild', 'main.js', 'hilo-worker.js', '--bundle', '--splitting', '--format=esm', '--outdir=dist'],
+    build: [
+      'esbuild',
+      'main.js',
+      'hilo-worker.js',
+      '--bundle',
+      '--splitting',
+      '--format=esm',
+      '--outdir=dist',
+    ],
     output: '.',
   },
   // Parcel writes an import map into the page, which is an inline script.
@@ -45,22 +56,42 @@ const APPS: App[] = [
     output: 'dist',
     csp: "worker-src 'self'",
   },
-  { title: 'no bundler, with an import map', folder: 'no-bundler', output: '..', path: '/no-bundler/', csp: "worker-src 'self'" },
-  { title: 'no bundler, under a strict policy', folder: 'no-bundler', output: '..', path: '/no-bundler/strict.html' },
+  {
+    title: 'no bundler, with an import map',
+    folder: 'no-bundler',
+    output: '..',
+    path: '/no-bundler/',
+    csp: "worker-src 'self'",
+  },
+  {
+    title: 'no bundler, under a strict policy',
+    folder: 'no-bundler',
+    output: '..',
+    path: '/no-bundler/strict.html',
+  },
 ]
 
 test.each(APPS)('$title', async ({ folder, build, output, path = '/', csp = STRICT_CSP }) => {
   if (build) await apps.run(folder, ...build)
-  const site = await openAppSite({ folder: join(apps.folder, folder, output), backend: await startServer(), csp })
+  const site = await openAppSite({
+    folder: join(apps.folder, folder, output),
+    backend: await startServer(),
+    csp,
+  })
   expect(await idsMadeAt(site.url + path)).toEqual(['orders/1-A', 'orders/2-A', 'orders/3-A'])
   expect(new Set(site.claimants)).toEqual(new Set([site.workers[0]]))
 })
 
 test('Next: a client component makes ids, and a server component may import the package', async () => {
   await apps.run('next', 'next', 'build')
-  const next = await startProgram('next', ['start', join(apps.folder, 'next'), '--port', '0'], /http:\/\/localhost:\d+/, {
-    HILO_DATA: join(apps.folder, 'next-data'),
-  })
+  const next = await startProgram(
+    'next',
+    ['start', join(apps.folder, 'next'), '--port', '0'],
+    /http:\/\/localhost:\d+/,
+    {
+      HILO_DATA: join(apps.folder, 'next-data'),
+    },
+  )
   const site = await openAppSite({ backend: next, csp: "worker-src 'self'" })
   expect(await (await fetch(site.url)).text()).toContain('HiloError')
   expect(await idsMadeAt(site.url)).toEqual(['orders/1-A', 'orders/2-A', 'orders/3-A'])
@@ -76,10 +107,22 @@ async function idsMadeAt(url: string): Promise<string[]> {
 }
 
 /** The server that the package brings along, as `npx offline-hilo serve` starts it. */
-const startServer = () => startProgram('offline-hilo', ['serve', '--port', '0', '--data', join(apps.folder, `data-${crypto.randomUUID()}`)])
+const startServer = () =>
+  startProgram('offline-hilo', [
+    'serve',
+    '--port',
+    '0',
+    '--data',
+    join(apps.folder, `data-${crypto.randomUUID()}`),
+  ])
 
 /** Resolves with the address it prints. */
-async function startProgram(program: string, args: string[], ready = /http:\S+/, env: NodeJS.ProcessEnv = {}): Promise<string> {
+async function startProgram(
+  program: string,
+  args: string[],
+  ready = /http:\S+/,
+  env: NodeJS.ProcessEnv = {},
+): Promise<string> {
   const running = await start(apps.bin(program), args, ready, env)
   onTestFinished(() => running.kill())
   return running.ready![0]
@@ -96,7 +139,9 @@ describe.each(COMPILERS)('the types, by %s', (compiler) => {
   test.each(RESOLUTIONS)('with moduleResolution %s', async (_, ...flags) => {
     const tsc = join(apps.folder, 'node_modules', compiler, 'bin/tsc')
     const projects = ['tsconfig.json', 'tsconfig.server.json']
-    await Promise.all(projects.map((project) => apps.run('types', process.execPath, tsc, '-p', project, ...flags)))
+    await Promise.all(
+      projects.map((project) => apps.run('types', process.execPath, tsc, '-p', project, ...flags)),
+    )
   })
 })
 
@@ -106,7 +151,11 @@ test('the API reference has no broken reference and nothing that is not exported
 })
 
 test('the API reference has every entry of the package', () => {
-  const { exports } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  const { entryPoints } = JSON.parse(readFileSync(new URL('../../typedoc.json', import.meta.url), 'utf8'))
+  const { exports } = JSON.parse(
+    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+  )
+  const { entryPoints } = JSON.parse(
+    readFileSync(new URL('../../typedoc.json', import.meta.url), 'utf8'),
+  )
   expect(entryPoints).toHaveLength(Object.keys(exports).length - ['./package.json'].length)
 })

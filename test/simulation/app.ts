@@ -42,20 +42,30 @@ export function callApp(simulation: Simulation, page: Page): void {
     return wish
   }
 
-  async function call(what: string, count: number, act: () => Promise<string[] | undefined>): Promise<void> {
+  async function call(
+    what: string,
+    count: number,
+    act: () => Promise<string[] | undefined>,
+  ): Promise<void> {
     const wished = wish(count)
     page.busyAt = scheduler.now
     try {
       const ids = await act()
-      if (ids && ids.length !== count) checker.complain(`${name}: ${what} gave ${ids.length} ids instead of ${count}`)
+      if (ids && ids.length !== count)
+        checker.complain(`${name}: ${what} gave ${ids.length} ids instead of ${count}`)
       if (ids && ids.length > 0) issued(ids)
     } catch (error) {
       const { code, message } = error as HiloError
       scheduler.note(page.actor, `${what} fails: ${code}`)
       const isExpected =
         error instanceof HiloError &&
-        (EXPECTED.has(code) || (code === 'invalid-response' && (profile.hasRestore || profile.hasClones || device.isLossy)))
-      if (!isExpected) checker.complain(`${name}: ${what} failed with ${code ?? ''} ${message}\n${(error as Error).stack}`)
+        (EXPECTED.has(code) ||
+          (code === 'invalid-response' &&
+            (profile.hasRestore || profile.hasClones || device.isLossy)))
+      if (!isExpected)
+        checker.complain(
+          `${name}: ${what} failed with ${code ?? ''} ${message}\n${(error as Error).stack}`,
+        )
     }
     wished.until = scheduler.now
     page.busyAt = scheduler.now
@@ -82,12 +92,18 @@ export function callApp(simulation: Simulation, page: Page): void {
   })
   const count = random.chance(0.1) ? random.between(20, 300) : random.between(1, 20)
   const actions: Record<typeof action, () => void> = {
-    nextId: () => run('nextId', () => void call('nextId', 1, async () => [await page.hilo.nextId(tag)])),
+    nextId: () =>
+      run('nextId', () => void call('nextId', 1, async () => [await page.hilo.nextId(tag)])),
     burst: () =>
       run(`${count} × nextId`, () => {
-        for (let i = 0; i < count; i++) void call('nextId', 1, async () => [await page.hilo.nextId(tag)])
+        for (let i = 0; i < count; i++)
+          void call('nextId', 1, async () => [await page.hilo.nextId(tag)])
       }),
-    nextIds: () => run(`nextIds ${count}`, () => void call('nextIds', count, () => page.hilo.nextIds(tag, count))),
+    nextIds: () =>
+      run(
+        `nextIds ${count}`,
+        () => void call('nextIds', count, () => page.hilo.nextIds(tag, count)),
+      ),
     sync: () =>
       run(`${count} × nextIdSync`, () => {
         const ids: string[] = []
@@ -95,7 +111,8 @@ export function callApp(simulation: Simulation, page: Page): void {
           while (ids.length < count) ids.push(page.hilo.nextIdSync(tag))
         } catch (error) {
           const { code } = error as HiloError
-          if (code !== 'not-leased' && code !== 'closed') checker.complain(`${name}: nextIdSync failed: ${(error as Error).stack}`)
+          if (code !== 'not-leased' && code !== 'closed')
+            checker.complain(`${name}: nextIdSync failed: ${(error as Error).stack}`)
         }
         if (ids.length > 0) issued(ids)
         page.busyAt = scheduler.now
@@ -106,26 +123,40 @@ export function callApp(simulation: Simulation, page: Page): void {
         wish(count)
         void call('warm', count, async () => void (await page.hilo.warm(tag, count)))
       }),
-    reserve: () => run(`reserve ${count}`, () => void call('reserve', 0, async () => void (await page.hilo.reserve(tag, count)))),
+    reserve: () =>
+      run(
+        `reserve ${count}`,
+        () => void call('reserve', 0, async () => void (await page.hilo.reserve(tag, count))),
+      ),
     release: () =>
       run('release', () => {
         device.releases++
         const released = call('release', 0, async () => void (await page.hilo.release()))
         released.then(() => device.releases--)
       }),
-    close: () => run('close', () => void call('close', 0, async () => void (await page.hilo.close()))),
+    close: () =>
+      run('close', () => void call('close', 0, async () => void (await page.hilo.close()))),
     abort() {
       const controller = new AbortController()
       run(`nextIds ${count}, aborted`, () => {
-        void call('nextIds', count, () => page.hilo.nextIds(tag, count, { signal: controller.signal }))
+        void call('nextIds', count, () =>
+          page.hilo.nextIds(tag, count, { signal: controller.signal }),
+        )
         scheduler.post(page.actor, random.between(0, 50), 'aborts', () => controller.abort())
       })
     },
-    hasty: () => run(`nextIds ${count}, hasty`, () => void call('nextIds', count, () => page.hilo.nextIds(tag, count, { timeout: 5 }))),
+    hasty: () =>
+      run(
+        `nextIds ${count}, hasty`,
+        () => void call('nextIds', count, () => page.hilo.nextIds(tag, count, { timeout: 5 })),
+      ),
     patient: () =>
       run(
         'nextId, patient',
-        () => void call('nextId', 1, async () => [await page.hilo.nextId(tag, { timeout: Number.POSITIVE_INFINITY })]),
+        () =>
+          void call('nextId', 1, async () => [
+            await page.hilo.nextId(tag, { timeout: Number.POSITIVE_INFINITY }),
+          ]),
       ),
     offline: () => run('goOffline', () => page.hilo.goOffline()),
     online: () => run('goOnline', () => page.hilo.goOnline()),

@@ -1,11 +1,15 @@
-/** What the checker lets pass after a restore, and what not: a tolerance that is too wide would hide a duplicate. */
+/**
+ * What the checker lets pass after a restore, and what not: a tolerance that is too wide would hide
+ * a duplicate.
+ */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Checker } from './checker.js'
 
 const SERIES = 'orders-A'
 let checker: Checker
 
-const granted = (device: string, low: number, high = low) => checker.granted(SERIES, device, low, high)
+const granted = (device: string, low: number, high = low) =>
+  checker.granted(SERIES, device, low, high)
 const issued = (device: string, n: number) => checker.issued(SERIES, device, n)
 const tolerated = () => Object.fromEntries(checker.tolerated)
 
@@ -81,14 +85,18 @@ describe('a server that was restored', () => {
     checker.showed(SERIES, 64)
     granted('c', 64)
     granted('c', 65)
-    expect(checker.violations).toEqual(['orders-A 64 was granted to c, after a higher one had been shown to an older copy'])
+    expect(checker.violations).toEqual([
+      'orders-A 64 was granted to c, after a higher one had been shown to an older copy',
+    ])
   })
 
   test('grants nothing of that either when it comes back', () => {
     checker.showed(SERIES, 64)
     checker.returned(SERIES, 'a', 11, 32)
     granted('c', 11)
-    expect(checker.violations).toEqual(['orders-A 11 was granted to c, after a higher one had been shown to an older copy'])
+    expect(checker.violations).toEqual([
+      'orders-A 11 was granted to c, after a higher one had been shown to an older copy',
+    ])
   })
 
   test('grants it again to a device of which a page holds it and whose storage was evicted: both may issue it, once each', () => {

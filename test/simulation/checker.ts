@@ -1,6 +1,7 @@
 /**
- * The truth about every number, kept beside the system under test: who may issue it, who did, whether the server has it back.
- * Complains at the first step that breaks a promise, and knows exactly which limits are documented.
+ * The truth about every number, kept beside the system under test: who may issue it, who did,
+ * whether the server has it back. Complains at the first step that breaks a promise, and knows
+ * exactly which limits are documented.
  */
 import { isIn, LIMITS, type Limit, Numbers, type Snapshot } from './numbers.js'
 
@@ -31,7 +32,10 @@ export class Checker {
     let isDropped = false
     for (let n = low; n <= high; n++) {
       if (numbers.isBelowFloor(n))
-        this.complain(`${series} ${n} was granted to ${device}, after a higher one had been shown to an older copy`)
+        this.complain(
+          `${series} ${n} was granted to ${device}, after a higher one had been shown to an ` +
+            'older copy',
+        )
       else if (numbers.known(n) !== 0) {
         const isForgotten = numbers.mayBeGrantedAgain(n)
         isDropped ||= isForgotten
@@ -40,8 +44,12 @@ export class Checker {
           numbers.grantTwice(n, bit)
         } else if (numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
           this.#tolerate('granted again after a copied profile gave them back')
-        else if (numbers.has(n, LIMITS.astray)) this.#tolerate('granted again after a give-back at another node')
-        else this.complain(`${series} ${n} was granted to ${device}, but ${this.#describe(numbers, n)}`)
+        else if (numbers.has(n, LIMITS.astray))
+          this.#tolerate('granted again after a give-back at another node')
+        else
+          this.complain(
+            `${series} ${n} was granted to ${device}, but ${this.#describe(numbers, n)}`,
+          )
       }
       numbers.grant(n, bit)
     }
@@ -51,18 +59,30 @@ export class Checker {
 
   /**
    * The server took `low` to `high` back from `device`.
-   * @param isLate of a number: was it granted since, to the device itself or another one, or its token swapped?
+   * @param isLate of a number: was it granted since, to the device itself or another one, or its
+   * token swapped?
    */
-  returned(series: Series, device: string, low: number, high: number, isLate: (n: number) => boolean = () => false): void {
+  returned(
+    series: Series,
+    device: string,
+    low: number,
+    high: number,
+    isLate: (n: number) => boolean = () => false,
+  ): void {
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)
     numbers.reach(high)
     for (let n = low; n <= high; n++) {
       const isItsOwn = isIn(numbers.holders[n]!, bit) && isIn(numbers.owners[n]!, bit) && !isLate(n)
       if (!isItsOwn) {
-        if (numbers.has(n, LIMITS.rolledBack)) this.#tolerate('given back late, after a restore made their token valid again')
-        else if (numbers.has(n, LIMITS.astray)) this.#tolerate('given back at another node, before its first answer')
-        else this.complain(`${series} ${n} was given back by ${device}, but ${this.#describe(numbers, n)}`)
+        if (numbers.has(n, LIMITS.rolledBack))
+          this.#tolerate('given back late, after a restore made their token valid again')
+        else if (numbers.has(n, LIMITS.astray))
+          this.#tolerate('given back at another node, before its first answer')
+        else
+          this.complain(
+            `${series} ${n} was given back by ${device}, but ${this.#describe(numbers, n)}`,
+          )
       }
       numbers.giveBack(n, isItsOwn ? bit : 0)
     }
@@ -84,21 +104,30 @@ export class Checker {
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)
     numbers.reach(n)
-    if (isIn(numbers.hearing[n]!, bit)) this.#tolerate('issued by a copy before all of its pages had heard of it')
-    else if (!isIn(numbers.holders[n]!, bit)) this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
+    if (isIn(numbers.hearing[n]!, bit))
+      this.#tolerate('issued by a copy before all of its pages had heard of it')
+    else if (!isIn(numbers.holders[n]!, bit))
+      this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     else if (numbers.issuers[n]) {
       if (numbers.has(n, LIMITS.copied)) this.#tolerate('issued twice after a profile was copied')
-      else if (numbers.has(n, LIMITS.astray)) this.#tolerate('issued twice after a give-back at another node')
-      else if (numbers.isOneStranger(n, bit)) this.#tolerate('issued twice after a restored server granted them again')
-      else this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
+      else if (numbers.has(n, LIMITS.astray))
+        this.#tolerate('issued twice after a give-back at another node')
+      else if (numbers.isOneStranger(n, bit))
+        this.#tolerate('issued twice after a restored server granted them again')
+      else
+        this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     }
     numbers.issue(n, bit)
   }
 
-  /** A page of it holds these, and its storage was evicted: a server that forgot them may grant them to it once more. */
+  /**
+   * A page of it holds these, and its storage was evicted: a server that forgot them may grant them
+   * to it once more.
+   */
   outlived(series: Series, device: string, low: number, high: number): void {
     const numbers = this.#numbers(series)
-    for (let n = low; n <= Math.min(high, numbers.highest); n++) numbers.outlived[n]! |= this.#bit(device)
+    for (let n = low; n <= Math.min(high, numbers.highest); n++)
+      numbers.outlived[n]! |= this.#bit(device)
   }
 
   /** Of what one of these devices may issue here, all may now: their storage is the same. */
@@ -113,7 +142,10 @@ export class Checker {
     }
   }
 
-  /** A copy dropped these. @returns must be called when every page of it has heard so: until then some may still issue */
+  /**
+   * A copy dropped these. @returns must be called when every page of it has heard so: until then
+   * some may still issue
+   */
   dropped(series: Series, device: string, dropped: readonly number[]): () => void {
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)
@@ -133,13 +165,18 @@ export class Checker {
     for (const n of dropped) numbers.holders[n]! &= ~this.#bit(device)
   }
 
-  /** The server has found out that a grant was copied: whatever of it comes back is granted to nobody (H13). */
+  /**
+   * The server has found out that a grant was copied: whatever of it comes back is granted to
+   * nobody (H13).
+   */
   retired(series: Series, retired: readonly number[]): void {
     const numbers = this.#numbers(series)
     for (const n of retired) numbers.set(n, LIMITS.retired)
   }
 
-  /** What a node's database knows: every number that it ever granted, with its holder if it has one. */
+  /**
+   * What a node's database knows: every number that it ever granted, with its holder if it has one.
+   */
   knownAt(node: string): Known {
     return new Map(this.#of(node).map(([series, numbers]) => [series, numbers.snapshot()]))
   }
@@ -174,7 +211,10 @@ export class Checker {
    * @param isStored does a device still have it?
    * @param lossy devices that may lose numbers without a recorded cause
    */
-  gaps(isStored: (series: Series, n: number) => boolean, lossy: readonly string[]): { count: number; unexplained: string[] } {
+  gaps(
+    isStored: (series: Series, n: number) => boolean,
+    lossy: readonly string[],
+  ): { count: number; unexplained: string[] } {
     const lossyBits = lossy.reduce((all, device) => all | this.#bit(device), 0)
     const unexplained: string[] = []
     let count = 0
@@ -183,7 +223,9 @@ export class Checker {
         if (!numbers.owners[n] || numbers.issuers[n] || isStored(series, n)) continue
         count++
         if (numbers.excuses[n] === 0 && (numbers.owners[n]! & ~lossyBits) !== 0)
-          unexplained.push(`${series} ${n} (granted to ${this.#names(numbers.owners[n]!).join(' and ')})`)
+          unexplained.push(
+            `${series} ${n} (granted to ${this.#names(numbers.owners[n]!).join(' and ')})`,
+          )
       }
     }
     return { count, unexplained }
@@ -197,7 +239,9 @@ export class Checker {
     const names = (bits: number) => this.#names(bits).join(' and ')
     if (numbers.issuers[n]) return `${names(numbers.issuers[n]!)} had issued it`
     if (numbers.holders[n]) return `${names(numbers.holders[n]!)} holds it`
-    return numbers.has(n, LIMITS.granted) ? `${names(numbers.owners[n]!)} had given it back` : 'the server never granted it'
+    return numbers.has(n, LIMITS.granted)
+      ? `${names(numbers.owners[n]!)} had given it back`
+      : 'the server never granted it'
   }
 
   #names(bits: number): string[] {

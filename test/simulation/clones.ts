@@ -13,7 +13,11 @@ export function copyProfile(simulation: Simulation, original: Device): void {
   const { devices, checker, sharedClaims, grants } = simulation
   if (devices.length >= MOST_DEVICES) return
   simulation.hit('profile cloned')
-  const copy = simulation.addDevice(`${original.name}-copy${devices.length}`, original.traits, original.disk)
+  const copy = simulation.addDevice(
+    `${original.name}-copy${devices.length}`,
+    original.traits,
+    original.disk,
+  )
   copy.node = original.node
   for (const [series, state] of original.lastStates) copy.lastStates.set(series, state)
   const both = [original.name, copy.name]
@@ -23,7 +27,8 @@ export function copyProfile(simulation: Simulation, original: Device): void {
     if (!claim) continue
     const sharers = [...(sharedClaims.get(claim.id) ?? []), ...both]
     sharedClaims.set(claim.id, sharers)
-    for (const { series, low, high } of grants.get(claim.id) ?? []) checker.shared(series, low, high, sharers)
+    for (const { series, low, high } of grants.get(claim.id) ?? [])
+      checker.shared(series, low, high, sharers)
   }
   // Each of their numbers may be lost with one of the two.
   original.isLossy = true
@@ -31,7 +36,12 @@ export function copyProfile(simulation: Simulation, original: Device): void {
 }
 
 /** A check-in said so. From now on this device has to keep its hands off what it dropped. */
-export function foundOut(simulation: Simulation, device: Device, before: DeviceState | undefined, after: DeviceState): void {
+export function foundOut(
+  simulation: Simulation,
+  device: Device,
+  before: DeviceState | undefined,
+  after: DeviceState,
+): void {
   const { checker, scheduler, driver, profile, servers } = simulation
   if (!profile.hasClones && !profile.hasRestore) {
     mistaken(simulation, device)
@@ -39,13 +49,19 @@ export function foundOut(simulation: Simulation, device: Device, before: DeviceS
   }
   simulation.hit('clone found out')
   const kept = [...after.ranges, ...[...after.leases, ...after.offers].map(({ range }) => range)]
-  const held = before ? [...before.ranges, ...[...before.leases, ...before.offers].map(({ range }) => range)] : []
+  const held = before
+    ? [...before.ranges, ...[...before.leases, ...before.offers].map(({ range }) => range)]
+    : []
   const heard = held.map((range) => {
     const series = seriesOf(range)
-    const isKept = (n: number) => kept.some((other) => other.from <= n && n <= other.to && seriesOf(other) === series)
+    const isKept = (n: number) =>
+      kept.some((other) => other.from <= n && n <= other.to && seriesOf(other) === series)
     const server = servers.get(range.serverTag)
     // What came back and was granted to it again may be on its way.
-    const isComing = server instanceof OwnServer && range.token ? server.wasGrantedSince(range.token, device.name) : () => false
+    const isComing =
+      server instanceof OwnServer && range.token
+        ? server.wasGrantedSince(range.token, device.name)
+        : () => false
     const numbers = Array.from({ length: size(range) }, (_, i) => range.from + i)
     return checker.dropped(
       series,
@@ -54,14 +70,20 @@ export function foundOut(simulation: Simulation, device: Device, before: DeviceS
     )
   })
   const canEveryPageHear =
-    device.traits.hasBroadcasts && device.traits.hasIndexedDb && !profile.faults.has('workers') && !profile.faults.has('storage')
+    device.traits.hasBroadcasts &&
+    device.traits.hasIndexedDb &&
+    !profile.faults.has('workers') &&
+    !profile.faults.has('storage')
   if (!canEveryPageHear) return
   scheduler.post(driver, HEARD_MS, `${device.name} must know that it is a copy`, () => {
     for (const hear of heard) hear()
   })
 }
 
-/** A node that never wrote a token takes it for superseded: what it covers is lost. Nothing else may have this effect. */
+/**
+ * A node that never wrote a token takes it for superseded: what it covers is lost. Nothing else may
+ * have this effect.
+ */
 function mistaken(simulation: Simulation, device: Device): void {
   const { profile, checker } = simulation
   if (profile.nodes.length > 1) simulation.hit('taken for a copy by another node')

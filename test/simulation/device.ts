@@ -43,7 +43,10 @@ export class Device {
   isLossy = false
   /** What it stored last of each collection. */
   readonly lastStates = new Map<string, DeviceState>()
-  /** Calls of `release()` that have not ended: what is let go without a token may never be sent, if the page or its worker ends meanwhile. */
+  /**
+   * Calls of `release()` that have not ended: what is let go without a token may never be sent, if
+   * the page or its worker ends meanwhile.
+   */
   releases = 0
   isOnline = true
   /** Milliseconds its clock is ahead. */
@@ -59,7 +62,12 @@ export class Device {
     this.traits = traits
     this.scheduler = scheduler
     this.disk = new Disk(() => scheduler.now)
-    this.databases = new DatabaseHost(this.disk, scheduler, new Actor(`${name}.disk`), this.storageFaults)
+    this.databases = new DatabaseHost(
+      this.disk,
+      scheduler,
+      new Actor(`${name}.disk`),
+      this.storageFaults,
+    )
     this.surroundings = {
       name,
       databases: this.databases,
@@ -80,7 +88,10 @@ export class Device {
     return page
   }
 
-  /** Every process of the browser is gone at once. @returns how many `localStorage` writes went with them */
+  /**
+   * Every process of the browser is gone at once. @returns how many `localStorage` writes went with
+   * them
+   */
   killBrowser(): number {
     for (const page of this.pages) page.die()
     this.databases.dropAll()
@@ -123,7 +134,10 @@ export class Page {
     this.run('opens', () => {
       this.busyAt = this.#scheduler.now
       this.id = nextUuid(this.actor, this.#scheduler.random)
-      this.hilo = new Hilo(options, { spawn: () => this.#spawn(), ownerHere: async () => ownerHere() })
+      this.hilo = new Hilo(options, {
+        spawn: () => this.#spawn(),
+        ownerHere: async () => ownerHere(),
+      })
     })
   }
 
@@ -147,7 +161,9 @@ export class Page {
     this.window.setVisibility('visible')
   }
 
-  /** Navigation, reload or close: the page hears of it, and nothing that it starts is waited for. */
+  /**
+   * Navigation, reload or close: the page hears of it, and nothing that it starts is waited for.
+   */
   leave(): void {
     this.#sayGoodbye(false)
     this.device.scheduler.note(this.actor, 'is gone')
@@ -155,7 +171,9 @@ export class Page {
     // Workers may outlive their page for a moment; the browser ends them, also one that hangs.
     for (const { actor } of this.workers) {
       const delay = this.#scheduler.random.between(0, 20)
-      this.#scheduler.post(this.device.databases.actor, delay, 'worker ends', () => this.#scheduler.kill(actor))
+      this.#scheduler.post(this.device.databases.actor, delay, 'worker ends', () =>
+        this.#scheduler.kill(actor),
+      )
     }
   }
 
@@ -192,7 +210,12 @@ export class Page {
   #sayGoodbye(persisted: boolean): void {
     const { engine } = this.device.traits
     const isLast = this.device.pages.filter((page) => page.isAlive).length === 1
-    const losing = engine === 'webkit' ? 'indexedDB' : engine === 'firefox' && isLast && !persisted ? 'localStorage' : undefined
+    const losing =
+      engine === 'webkit'
+        ? 'indexedDB'
+        : engine === 'firefox' && isLast && !persisted
+          ? 'localStorage'
+          : undefined
     this.window.isLosing = losing
     if (losing === 'indexedDB') this.device.databases.deafTo.add(this.actor)
     this.window.emit('pagehide', { persisted })
@@ -213,7 +236,8 @@ export class Page {
   }
 
   #spawn(): Worker {
-    if (this.device.traits.workers === 'blocked') throw new DOMException('Refused to create a worker.', 'SecurityError')
+    if (this.device.traits.workers === 'blocked')
+      throw new DOMException('Refused to create a worker.', 'SecurityError')
     const actor = new Actor(`${this.name}.w${this.workers.length + 1}`)
     actor.realm = workerRealm(this.#scheduler, actor, this.device.surroundings)
     const { port1, port2 } = createChannel(this.#scheduler, this.actor)
@@ -221,7 +245,13 @@ export class Page {
     const handle = new SimWorker(port1, () => this.#scheduler.kill(actor))
     this.workers.push({ actor, handle })
     // Ahead of all messages to it: a worker's script runs first.
-    this.#scheduler.post(actor, this.#scheduler.random.between(1, 20), 'worker starts', () => expose(ownerHere(), port2 as never), port2)
+    this.#scheduler.post(
+      actor,
+      this.#scheduler.random.between(1, 20),
+      'worker starts',
+      () => expose(ownerHere(), port2 as never),
+      port2,
+    )
     return handle as unknown as Worker
   }
 }

@@ -1,12 +1,15 @@
 /**
  * What one device keeps: IndexedDB's records and `localStorage`, and what a crash takes of each.
- * Guarantees that a strict commit, and all that was committed before it, survives everything; a relaxed one survives all but a power cut;
- * a `localStorage` write survives a dying tab, and for a few seconds not a dying browser.
+ * Guarantees that a strict commit, and all that was committed before it, survives everything; a
+ * relaxed one survives all but a power cut; a `localStorage` write survives a dying tab, and for a
+ * few seconds not a dying browser.
  */
 import { LocalStorage } from './local-storage.js'
 import type { Random } from './random.js'
 
-/** Object stores, each a map from a key's JSON to its record. Records are never changed in place. */
+/**
+ * Object stores, each a map from a key's JSON to its record. Records are never changed in place.
+ */
 export type Stores = Map<string, Map<string, { key: unknown; value: unknown }>>
 
 /** `value` undefined: the record is deleted. */
@@ -57,7 +60,9 @@ export class Disk {
     return isLost
   }
 
-  /** All processes of the browser die at once. @returns how many writes to `localStorage` were lost */
+  /**
+   * All processes of the browser die at once. @returns how many writes to `localStorage` were lost
+   */
   killBrowser(random: Random): number {
     return this.localStorage.lose(random.chance(0.8) ? LOCAL_STORAGE_DELAY_MS : 0)
   }
@@ -77,4 +82,5 @@ export class Disk {
   }
 }
 
-const copy = (stores: Stores): Stores => new Map([...stores].map(([name, records]) => [name, new Map(records)]))
+const copy = (stores: Stores): Stores =>
+  new Map([...stores].map(([name, records]) => [name, new Map(records)]))

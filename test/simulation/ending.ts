@@ -1,6 +1,7 @@
 /**
- * How every schedule ends: everything is healed, old pages go, late messages arrive, each device comes back once more.
- * Then all is given back, or all is used up, which shows a number with two owners; and every number is accounted for.
+ * How every schedule ends: everything is healed, old pages go, late messages arrive, each device
+ * comes back once more. Then all is given back, or all is used up, which shows a number with two
+ * owners; and every number is accounted for.
  */
 import type { Range } from '../../src/core/range.js'
 import { ID } from './app.js'
@@ -30,7 +31,8 @@ export async function end(simulation: Simulation): Promise<void> {
   const pages = devices.map((device) => simulation.openPage(device))
   await wait(simulation, 100_000)
   for (const { device, hilo, name } of pages)
-    if (device.traits.hasIndexedDb && hilo.status().storage === 'memory') checker.complain(`${name} does without a storage that works`)
+    if (device.traits.hasIndexedDb && hilo.status().storage === 'memory')
+      checker.complain(`${name} does without a storage that works`)
   if (profile.ending === 'account') await giveAllBack(simulation, pages)
   else await useAllUp(simulation, devices, pages)
   account(simulation)
@@ -44,13 +46,16 @@ function account(simulation: Simulation): void {
     for (const { ranges, leases, offers } of simulation.statesOf(device))
       for (const range of [...ranges, ...[...leases, ...offers].map((each) => each.range)])
         stored.set(seriesOf(range), [...(stored.get(seriesOf(range)) ?? []), range])
-  const isStored = (series: string, n: number) => stored.get(series)?.some(({ from, to }) => from <= n && n <= to) ?? false
+  const isStored = (series: string, n: number) =>
+    stored.get(series)?.some(({ from, to }) => from <= n && n <= to) ?? false
   const lossy = devices.filter(({ isLossy }) => isLossy).map(({ name }) => name)
   const { count, unexplained } = checker.gaps(isStored, lossy)
   simulation.gaps = count
   // Of an app's own authority, an answer that went astray is lost.
   if (unexplained.length === 0 || isOfTheApp(profile.authority)) return
-  checker.complain(`${unexplained.length} gaps without a cause: ${unexplained.slice(0, 40).join(', ')}`)
+  checker.complain(
+    `${unexplained.length} gaps without a cause: ${unexplained.slice(0, 40).join(', ')}`,
+  )
 }
 
 async function giveAllBack(simulation: Simulation, pages: readonly Page[]): Promise<void> {
@@ -59,7 +64,9 @@ async function giveAllBack(simulation: Simulation, pages: readonly Page[]): Prom
     // A claim whose answer was lost is asked again before another one is made.
     page.run('asks for more', () => {
       for (const tag of profile.collections)
-        page.hilo.reserve(tag, page.hilo.status(tag).available + 1).catch(complain(simulation, 'reserve'))
+        page.hilo
+          .reserve(tag, page.hilo.status(tag).available + 1)
+          .catch(complain(simulation, 'reserve'))
     })
     await wait(simulation, 20_000)
     page.run('releases', () => void page.hilo.release().catch(complain(simulation, 'release')))
@@ -69,7 +76,11 @@ async function giveAllBack(simulation: Simulation, pages: readonly Page[]): Prom
   }
 }
 
-async function useAllUp(simulation: Simulation, devices: readonly Device[], pages: readonly Page[]): Promise<void> {
+async function useAllUp(
+  simulation: Simulation,
+  devices: readonly Device[],
+  pages: readonly Page[],
+): Promise<void> {
   const { profile, scheduler, checker } = simulation
   async function issue(page: Page, tag: string, count: number): Promise<void> {
     const ids = await page.hilo.nextIds(tag, count)
@@ -89,7 +100,8 @@ async function useAllUp(simulation: Simulation, devices: readonly Device[], page
   }
   for (const device of devices) device.isOnline = false
   for (const page of pages) {
-    for (const tag of profile.collections) page.run(`uses up ${tag}`, () => void issueAll(page, tag))
+    for (const tag of profile.collections)
+      page.run(`uses up ${tag}`, () => void issueAll(page, tag))
   }
   await wait(simulation, 120_000)
   for (const device of devices) device.isOnline = true
@@ -97,12 +109,18 @@ async function useAllUp(simulation: Simulation, devices: readonly Device[], page
   for (const node of profile.nodes) {
     fresh.node = node
     for (const tag of profile.collections)
-      fresh.pages[0]!.run(`takes what the server has of ${tag}`, () => void issue(fresh.pages[0]!, tag, 200).catch(() => {}))
+      fresh.pages[0]!.run(
+        `takes what the server has of ${tag}`,
+        () => void issue(fresh.pages[0]!, tag, 200).catch(() => {}),
+      )
     await wait(simulation, 60_000)
   }
 }
 
-/** A copy, or a device of a restored server, may be granted what it holds; it drops that answer, and says so. */
+/**
+ * A copy, or a device of a restored server, may be granted what it holds; it drops that answer, and
+ * says so.
+ */
 const complain = (simulation: Simulation, what: string) => (error: Error) =>
   simulation.profile.hasClones ||
   simulation.profile.hasRestore ||

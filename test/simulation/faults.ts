@@ -28,7 +28,11 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
   },
 
   lostMessages: ({ network, random }) => {
-    network.faults = { ...network.faults, loseRequest: random.pick([0, 0.1, 0.5]), loseAnswer: random.pick([0, 0.1, 0.5]) }
+    network.faults = {
+      ...network.faults,
+      loseRequest: random.pick([0, 0.1, 0.5]),
+      loseAnswer: random.pick([0, 0.1, 0.5]),
+    }
   },
 
   lateMessages: ({ network, random }) => {
@@ -69,7 +73,8 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
   offline(simulation, device) {
     device.isOnline = !device.isOnline
     if (!device.isOnline) return simulation.hit('device offline')
-    for (const page of device.pages) if (page.isAlive) page.run('is online again', () => page.window.emit('online'))
+    for (const page of device.pages)
+      if (page.isAlive) page.run('is online again', () => page.window.emit('online'))
   },
 
   storage(simulation, device) {
@@ -112,14 +117,21 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
         worker.actor.state = 'frozen'
         // It may come back when nobody waits any more.
         if (random.chance(0.5)) {
-          scheduler.post(simulation.driver, random.between(100, 60_000), 'a hung worker goes on', () => {
-            if (worker.actor.state === 'frozen') worker.actor.state = 'alive'
-          })
+          scheduler.post(
+            simulation.driver,
+            random.between(100, 60_000),
+            'a hung worker goes on',
+            () => {
+              if (worker.actor.state === 'frozen') worker.actor.state = 'alive'
+            },
+          )
         }
         break
       case 'fails':
         simulation.hit('worker failed')
-        page.run('hears of a failed worker', () => worker.handle.fail('The simulated worker failed.'))
+        page.run('hears of a failed worker', () =>
+          worker.handle.fail('The simulated worker failed.'),
+        )
     }
   },
 
@@ -138,7 +150,10 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
   eviction(simulation, device) {
     simulation.hit('storage evicted')
     for (const state of simulation.statesOf(device)) {
-      for (const range of [...state.ranges, ...[...state.leases, ...state.offers].map((each) => each.range)])
+      for (const range of [
+        ...state.ranges,
+        ...[...state.leases, ...state.offers].map((each) => each.range),
+      ])
         simulation.excuse(range, 'storage evicted')
       for (const { range } of [...state.leases, ...state.offers])
         simulation.checker.outlived(seriesOf(range), device.name, range.from, range.to)
@@ -161,28 +176,44 @@ function excuseAll(simulation: Simulation, device: Device, why: string): void {
   for (const page of device.allPages) simulation.excusePage(page, why)
 }
 
-/** H3: what a page that dies takes with it. One whose worker died or hangs waits for it before it can park anything. */
+/**
+ * H3: what a page that dies takes with it. One whose worker died or hangs waits for it before it
+ * can park anything.
+ */
 function checkWaste({ checker, profile, scheduler }: Simulation, page: Page): void {
   if (page.workers.some(({ actor }) => actor.state !== 'alive')) return
   for (const tag of page.hilo ? profile.collections : []) {
     const { leased } = page.hilo.status(tag)
     const since = scheduler.now - RECENT_MS
-    const recent = (page.issues.get(tag) ?? []).reduce((sum, { at, count }) => (at >= since ? sum + count : sum), 0)
-    const wished = (page.wishes.get(tag) ?? []).reduce((sum, { until, count }) => (until >= since ? sum + count : sum), 0)
+    const recent = (page.issues.get(tag) ?? []).reduce(
+      (sum, { at, count }) => (at >= since ? sum + count : sum),
+      0,
+    )
+    const wished = (page.wishes.get(tag) ?? []).reduce(
+      (sum, { until, count }) => (until >= since ? sum + count : sum),
+      0,
+    )
     if (leased > Math.max(16, recent, wished)) {
-      checker.complain(`${page.name} held ${leased} unissued ${tag} when it crashed; it had issued ${recent} and wanted ${wished}`)
+      checker.complain(
+        `${page.name} held ${leased} unissued ${tag} when it crashed; it had issued ` +
+          `${recent} and wanted ${wished}`,
+      )
     }
   }
 }
 
-/** A page's pace is what it issued in up to two seconds; it looks again a second later, and an exchange takes its time. */
+/**
+ * A page's pace is what it issued in up to two seconds; it looks again a second later, and an
+ * exchange takes its time.
+ */
 const RECENT_MS = 3_500
 
 export function heal(simulation: Simulation): void {
   const { network, devices, servers, down } = simulation
   network.faults = { ...PERFECT_NETWORK }
   down.clear()
-  for (const server of servers.values()) if (server instanceof OwnServer) Object.assign(server.faults, { killed: 0, unavailable: 0 })
+  for (const server of servers.values())
+    if (server instanceof OwnServer) Object.assign(server.faults, { killed: 0, unavailable: 0 })
   for (const device of devices) {
     device.isOnline = true
     Object.assign(device.storageFaults, { open: 'works', commitFails: 0 })

@@ -1,4 +1,7 @@
-/** The browser process that runs one device's IndexedDB: it outlives pages, and decides which transaction runs when. */
+/**
+ * The browser process that runs one device's IndexedDB: it outlives pages, and decides which
+ * transaction runs when.
+ */
 import type { Disk, Write } from './disk.js'
 import type { Actor, Scheduler } from './scheduler.js'
 
@@ -29,7 +32,10 @@ export class DatabaseHost {
   readonly actor: Actor
   readonly faults: StorageFaults
   readonly connections = new Set<Connection>()
-  /** What these pages write right now never arrives: some engines let nothing out of a page that goes. */
+  /**
+   * What these pages write right now never arrives: some engines let nothing out of a page that
+   * goes.
+   */
   readonly deafTo = new Set<Actor>()
   /** Told after each commit that changed something. */
   committed: (writes: readonly Write[], isStrict: boolean) => void = () => {}
@@ -74,7 +80,8 @@ export class DatabaseHost {
   /** Starts whatever nothing earlier stands in the way of. */
   #run(): void {
     this.#transactions.forEach((transaction, i) => {
-      if (!this.#transactions.slice(0, i).some((earlier) => earlier.blocks(transaction))) transaction.start()
+      if (!this.#transactions.slice(0, i).some((earlier) => earlier.blocks(transaction)))
+        transaction.start()
     })
   }
 }

@@ -22,7 +22,8 @@ export class SimKeyRange {
 export function compareKeys(a: unknown, b: unknown): number {
   const rank = (key: unknown) => (typeof key === 'number' ? 0 : typeof key === 'string' ? 1 : 2)
   if (rank(a) !== rank(b)) return rank(a) - rank(b)
-  if (!Array.isArray(a) || !Array.isArray(b)) return (a as string) < (b as string) ? -1 : (a as string) > (b as string) ? 1 : 0
+  if (!Array.isArray(a) || !Array.isArray(b))
+    return (a as string) < (b as string) ? -1 : (a as string) > (b as string) ? 1 : 0
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
     const order = compareKeys(a[i], b[i])
     if (order !== 0) return order

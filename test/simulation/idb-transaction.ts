@@ -1,6 +1,7 @@
 /**
- * Transactions of the simulated IndexedDB, with its real rules: one without `commit()` ends by itself when nothing is asked any more,
- * and dies with its page; one with it goes on without the page; one in a frozen page keeps the others waiting.
+ * Transactions of the simulated IndexedDB, with its real rules: one without `commit()` ends by
+ * itself when nothing is asked any more, and dies with its page; one with it goes on without the
+ * page; one in a frozen page keeps the others waiting.
  */
 
 import { copyData } from './copy-data.js'
@@ -23,7 +24,9 @@ export class SimTarget {
 
   emit(type: string, detail: object = {}): void {
     const event = { type, target: this, ...detail }
-    ;(this as unknown as Record<string, ((event: object) => void) | undefined>)[`on${type}`]?.(event)
+    ;(this as unknown as Record<string, ((event: object) => void) | undefined>)[`on${type}`]?.(
+      event,
+    )
     for (const listener of [...(this.#listeners.get(type) ?? [])]) listener(event)
   }
 }
@@ -49,7 +52,13 @@ export class SimTransaction extends SimTarget implements Waiting {
   #undelivered = 0
   #state: 'queued' | 'idle' | 'busy' | 'over' = 'queued'
 
-  constructor(host: DatabaseHost, owner: Actor, stores: readonly string[], mode: string, isStrict: boolean) {
+  constructor(
+    host: DatabaseHost,
+    owner: Actor,
+    stores: readonly string[],
+    mode: string,
+    isStrict: boolean,
+  ) {
     super()
     this.#host = host
     this.owner = owner
@@ -125,10 +134,14 @@ export class SimTransaction extends SimTarget implements Waiting {
   }
 
   #requireLive(): void {
-    if (this.isCommitted || this.#state === 'over') throw new DOMException('The transaction is not active.', 'InvalidStateError')
+    if (this.isCommitted || this.#state === 'over')
+      throw new DOMException('The transaction is not active.', 'InvalidStateError')
   }
 
-  /** All that is asked so far, and the end if the page said so. The work is an event of the database process, its answer one of the page. */
+  /**
+   * All that is asked so far, and the end if the page said so. The work is an event of the database
+   * process, its answer one of the page.
+   */
   #proceed(): void {
     if (this.#state !== 'idle' || (this.#asked.length === 0 && !this.isCommitted)) return
     this.#state = 'busy'
@@ -159,7 +172,13 @@ export class SimTransaction extends SimTarget implements Waiting {
     for (const request of requests) request.emit('success')
     // Once nothing is asked any more, a transaction commits by itself.
     this.#host.scheduler.afterThis(() => {
-      if (this.#state === 'idle' && this.#undelivered === 0 && this.#asked.length === 0 && !this.isCommitted) this.commit()
+      if (
+        this.#state === 'idle' &&
+        this.#undelivered === 0 &&
+        this.#asked.length === 0 &&
+        !this.isCommitted
+      )
+        this.commit()
     })
   }
 
@@ -202,7 +221,9 @@ export class SimObjectStore {
   }
 
   get(key: unknown): SimRequest {
-    return this.#transaction.request(() => copyData(this.#transaction.read(this.#name).get(JSON.stringify(key))?.value))
+    return this.#transaction.request(() =>
+      copyData(this.#transaction.read(this.#name).get(JSON.stringify(key))?.value),
+    )
   }
 
   count(): SimRequest {
@@ -225,19 +246,26 @@ export class SimObjectStore {
   add(value: unknown): SimRequest {
     const stored = copyData(value)
     return this.#transaction.request(() =>
-      this.#transaction.write({ store: this.#name, key: this.#transaction.read(this.#name).size + 1, value: stored }),
+      this.#transaction.write({
+        store: this.#name,
+        key: this.#transaction.read(this.#name).size + 1,
+        value: stored,
+      }),
     )
   }
 
   delete(query: unknown): SimRequest {
     const range = query instanceof SimKeyRange ? query : SimKeyRange.bound(query, query)
     return this.#transaction.request(() => {
-      for (const { key } of this.#within(range)) this.#transaction.write({ store: this.#name, key, value: undefined })
+      for (const { key } of this.#within(range))
+        this.#transaction.write({ store: this.#name, key, value: undefined })
     })
   }
 
   #within(range: SimKeyRange | undefined): { key: unknown; value: unknown }[] {
-    const records = [...this.#transaction.read(this.#name).values()].filter(({ key }) => !range || range.includes(key))
+    const records = [...this.#transaction.read(this.#name).values()].filter(
+      ({ key }) => !range || range.includes(key),
+    )
     return records.sort((a, b) => compareKeys(a.key, b.key))
   }
 }

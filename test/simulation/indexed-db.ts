@@ -23,10 +23,16 @@ export class SimDatabase extends SimTarget implements Connection {
     this.#host.disk.stores.set(name, new Map())
   }
 
-  transaction(stores: string | string[], mode = 'readonly', options: { durability?: string } = {}): SimTransaction {
-    if (!this.#isOpen) throw new DOMException('The database connection is closing.', 'InvalidStateError')
+  transaction(
+    stores: string | string[],
+    mode = 'readonly',
+    options: { durability?: string } = {},
+  ): SimTransaction {
+    if (!this.#isOpen)
+      throw new DOMException('The database connection is closing.', 'InvalidStateError')
     const names = typeof stores === 'string' ? [stores] : stores
-    if (names.some((name) => !this.#host.disk.stores.has(name))) throw new DOMException('No such object store.', 'NotFoundError')
+    if (names.some((name) => !this.#host.disk.stores.has(name)))
+      throw new DOMException('No such object store.', 'NotFoundError')
     return new SimTransaction(this.#host, this.#actor, names, mode, options.durability === 'strict')
   }
 
@@ -43,7 +49,10 @@ export class SimDatabase extends SimTarget implements Connection {
   }
 }
 
-export function createIndexedDb(host: DatabaseHost, actor: Actor): { open(name: string, version?: number): SimRequest } {
+export function createIndexedDb(
+  host: DatabaseHost,
+  actor: Actor,
+): { open(name: string, version?: number): SimRequest } {
   function open(request: SimRequest, version: number): void {
     const failure = host.faults.open === 'fails' ? 'UnknownError' : connect(request, version)
     if (failure) request.error = new DOMException('The simulated storage does not open.', failure)
@@ -74,7 +83,8 @@ export function createIndexedDb(host: DatabaseHost, actor: Actor): { open(name: 
   return {
     open(_name, version = 1) {
       const request = new SimRequest()
-      if (host.faults.open !== 'hangs') host.scheduler.post(actor, host.delay() + 1, 'database opens', () => open(request, version))
+      if (host.faults.open !== 'hangs')
+        host.scheduler.post(actor, host.delay() + 1, 'database opens', () => open(request, version))
       return request
     },
   }

@@ -1,4 +1,7 @@
-/** One device's `localStorage`, shared by its pages; what was written last can be lost with the whole browser. */
+/**
+ * One device's `localStorage`, shared by its pages; what was written last can be lost with the
+ * whole browser.
+ */
 
 export interface StorageApi {
   getItem(key: string): string | null
@@ -37,7 +40,11 @@ export class LocalStorage {
   }
 
   #write(key: string, value: string | undefined): void {
-    this.#journal.push({ at: this.#now(), key, before: Object.hasOwn(this.#items, key) ? this.#items[key] : undefined })
+    this.#journal.push({
+      at: this.#now(),
+      key,
+      before: Object.hasOwn(this.#items, key) ? this.#items[key] : undefined,
+    })
     this.#set(key, value)
   }
 

@@ -1,4 +1,6 @@
-/** What may happen next in a world: an app uses its ids, a page comes or goes, or something breaks. */
+/**
+ * What may happen next in a world: an app uses its ids, a page comes or goes, or something breaks.
+ */
 import { callApp } from './app.js'
 import { copyProfile } from './clones.js'
 import type { Device, Page } from './device.js'
@@ -12,7 +14,8 @@ export function move(simulation: Simulation): void {
   const page = device.pages.length > 0 ? random.pick(device.pages) : undefined
   const moves = {
     app: () => (page?.isAlive ? callApp(simulation, page) : comeBack(simulation, device, page)),
-    page: () => (page?.isAlive ? movePage(simulation, device, page) : comeBack(simulation, device, page)),
+    page: () =>
+      page?.isAlive ? movePage(simulation, device, page) : comeBack(simulation, device, page),
     fault: () => breakSomething(simulation, device),
     clone: () => copyProfile(simulation, device),
     restore: () => backUpOrRestore(simulation, device.node),
@@ -65,7 +68,8 @@ function movePage(simulation: Simulation, device: Device, page: Page): void {
         if (isReplaced) simulation.openPage(device)
       })
     },
-    // A new page instance is all that a duplicated tab is to this package: it keeps nothing in session storage (H7).
+    // A new page instance is all that a duplicated tab is to this package: it keeps nothing in
+    // session storage (H7).
     tab() {
       if (device.pages.length < 3) simulation.openPage(device)
     },
@@ -77,6 +81,7 @@ function movePage(simulation: Simulation, device: Device, page: Page): void {
 function goodbye(simulation: Simulation, page: Page): void {
   if (simulation.scheduler.now - page.busyAt < 5_000) simulation.excusePage(page, 'gone while busy')
   const { traits, pages } = page.device
-  // Its only note lies in `localStorage`, where pages that are there already do not look: until one is opened, a grant may clash with it.
+  // Its only note lies in `localStorage`, where pages that are there already do not look: until one
+  // is opened, a grant may clash with it.
   if (traits.engine === 'webkit' && pages.length > 1) page.device.isLossy = true
 }

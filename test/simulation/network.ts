@@ -1,6 +1,6 @@
 /**
- * The network between devices and servers: every request and every answer is a message that may be lost, late, or there twice.
- * Guarantees nothing; what it did is counted by name.
+ * The network between devices and servers: every request and every answer is a message that may be
+ * lost, late, or there twice. Guarantees nothing; what it did is counted by name.
  */
 import type { Actor, Scheduler } from './scheduler.js'
 
@@ -25,7 +25,10 @@ export interface Reply {
 
 export interface Server {
   sent?(request: Request): void
-  /** Runs the servers' side of one request as one step. Undefined: the connection is refused, or dies before the answer. */
+  /**
+   * Runs the servers' side of one request as one step. Undefined: the connection is refused, or
+   * dies before the answer.
+   */
   handle(request: Request): Promise<Reply | undefined>
 }
 
@@ -41,7 +44,13 @@ export interface NetworkFaults {
   busy: number
 }
 
-export const PERFECT_NETWORK: NetworkFaults = { loseRequest: 0, loseAnswer: 0, duplicate: 0, late: 0, busy: 0 }
+export const PERFECT_NETWORK: NetworkFaults = {
+  loseRequest: 0,
+  loseAnswer: 0,
+  duplicate: 0,
+  late: 0,
+  busy: 0,
+}
 
 export class Network {
   faults: NetworkFaults = { ...PERFECT_NETWORK }
@@ -63,7 +72,10 @@ export class Network {
   fetchFor(
     sender: Actor,
     { name, isOnline, node }: { name: string; isOnline(): boolean; node(): string },
-  ): (url: string, init?: RequestInit) => Promise<Pick<Response, 'ok' | 'status' | 'text' | 'headers'>> {
+  ): (
+    url: string,
+    init?: RequestInit,
+  ) => Promise<Pick<Response, 'ok' | 'status' | 'text' | 'headers'>> {
     return (address, init = {}) =>
       new Promise((resolve, reject) => {
         const { signal } = init
@@ -80,7 +92,10 @@ export class Network {
         }
         if (signal?.aborted) return reject(signal.reason)
         signal?.addEventListener('abort', () => reject(signal.reason))
-        const fail = () => this.#scheduler.post(sender, 1, 'request fails', () => reject(new TypeError('Failed to fetch')))
+        const fail = () =>
+          this.#scheduler.post(sender, 1, 'request fails', () =>
+            reject(new TypeError('Failed to fetch')),
+          )
         this.#server.sent?.(request)
         if (!isOnline()) return void fail()
         const hear = (reply: Reply) => {
@@ -89,13 +104,17 @@ export class Network {
           resolve(toResponse(reply))
         }
         this.#send(request, {
-          answer: (reply, delay) => this.#scheduler.post(sender, delay, `hears ${reply.status}`, () => hear(reply)),
+          answer: (reply, delay) =>
+            this.#scheduler.post(sender, delay, `hears ${reply.status}`, () => hear(reply)),
           fail,
         })
       })
   }
 
-  #send(request: Request, sender: { answer(reply: Reply, delay: number): void; fail(): void }): void {
+  #send(
+    request: Request,
+    sender: { answer(reply: Reply, delay: number): void; fail(): void },
+  ): void {
     const { random } = this.#scheduler
     const { faults } = this
     const isIdempotent =
@@ -130,7 +149,11 @@ export class Network {
     this.#scheduler.post(this.#actor, delay, what, async () => {
       if (this.#scheduler.random.chance(this.faults.busy)) {
         this.#hit('server busy')
-        return answered({ status: 503, headers: { 'Retry-After': String(this.#scheduler.random.between(1, 20)) }, body: '{}' })
+        return answered({
+          status: 503,
+          headers: { 'Retry-After': String(this.#scheduler.random.between(1, 20)) },
+          body: '{}',
+        })
       }
       answered(await this.#server.handle(request))
     })
@@ -147,7 +170,9 @@ export class Network {
 /** What matters of a request, for a schedule. */
 const describe = ({ url: { searchParams } }: Request): string =>
   ['tag', 'lastBatchSize', 'lastMax', 'end', 'last', 'claim', 'lease']
-    .flatMap((name) => (searchParams.has(name) ? `${name}=${searchParams.get(name)!.slice(0, 24)}` : []))
+    .flatMap((name) =>
+      searchParams.has(name) ? `${name}=${searchParams.get(name)!.slice(0, 24)}` : [],
+    )
     .join(' ')
 
 function toResponse({ status, headers = {}, body }: Reply) {

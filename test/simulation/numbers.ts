@@ -1,6 +1,6 @@
 /**
- * What is known of each number of one series, in arrays by number: a grant can have a million of them.
- * Devices are bits of a mask.
+ * What is known of each number of one series, in arrays by number: a grant can have a million of
+ * them. Devices are bits of a mask.
  */
 
 /** What can be the matter with a number. */
@@ -11,9 +11,15 @@ export const LIMITS = {
   copied: 2,
   /** The server knows that, and must not grant it any more. */
   retired: 4,
-  /** The server was restored from a copy in which it is free, or not granted yet: it may grant it to somebody else. */
+  /**
+   * The server was restored from a copy in which it is free, or not granted yet: it may grant it to
+   * somebody else.
+   */
   forgotten: 8,
-  /** Its lease token is as old as the database that was restored: a give-back that was late may find it valid again. */
+  /**
+   * Its lease token is as old as the database that was restored: a give-back that was late may find
+   * it valid again.
+   */
   rolledBack: 16,
   /** A node took it back from a device that another node had granted its range. */
   astray: 32,
@@ -62,7 +68,10 @@ export class Numbers {
   #marks = new Uint8Array(64)
   /** The highest number that the server has granted, or was shown. */
   #peak = 0
-  /** Nothing up to here is granted any more: somebody has shown a higher number than the server knew (H20). */
+  /**
+   * Nothing up to here is granted any more: somebody has shown a higher number than the server knew
+   * (H20).
+   */
   #floor = 0
 
   /** Makes room. */
@@ -94,7 +103,10 @@ export class Numbers {
     return this.holders[n]! | this.issuers[n]!
   }
 
-  /** May a server that was restored grant it, though somebody has it: does nobody know better, who has shown it so? */
+  /**
+   * May a server that was restored grant it, though somebody has it: does nobody know better, who
+   * has shown it so?
+   */
   mayBeGrantedAgain(n: number): boolean {
     return this.has(n, LIMITS.forgotten) && (this.known(n) & ~this.strangers[n]!) === 0
   }
@@ -124,7 +136,10 @@ export class Numbers {
     this.twice[n]! |= this.holders[n]! & this.outlived[n]! & bit
   }
 
-  /** @param bit of its owner; 0 when it was not the owner's to give back: the server, once restored, thinks it free all the same */
+  /**
+   * @param bit of its owner; 0 when it was not the owner's to give back: the server, once restored,
+   * thinks it free all the same
+   */
   giveBack(n: number, bit: number): void {
     this.#letGo(n, bit)
     this.owners[n] = 0
@@ -170,7 +185,10 @@ export class Numbers {
     if (isIn(this.owners[n]!, bit) && !isIn(this.issuers[n]!, bit)) this.holders[n]! |= bit
   }
 
-  /** The server has heard of a number so high: if it did not know that there is one, it is an older copy of itself, and grants nothing below (H20). */
+  /**
+   * The server has heard of a number so high: if it did not know that there is one, it is an older
+   * copy of itself, and grants nothing below (H20).
+   */
   show(lastMax: number): void {
     if (lastMax <= this.#peak) return
     this.#peak = lastMax

@@ -1,12 +1,17 @@
 /**
- * This package's own server, the real one: its handler over its SQLite ledger, two processes on each database, one database per node.
- * Everything the ledger does is written down for the checker.
+ * This package's own server, the real one: its handler over its SQLite ledger, two processes on
+ * each database, one database per node. Everything the ledger does is written down for the checker.
  */
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
-import { createHiloHandler, type Ledger, LedgerUnavailable, openLedger } from '../../src/server/index.js'
+import {
+  createHiloHandler,
+  type Ledger,
+  LedgerUnavailable,
+  openLedger,
+} from '../../server/src/index.js'
 import type { Checker } from './checker.js'
 import type { Request as NetworkRequest, Reply } from './network.js'
 import type { Random } from './random.js'
@@ -24,7 +29,10 @@ const SOUND: ServerFaults = { killed: 0, unavailable: 0 }
 /** What a server logs of simulated trouble is no news. */
 const SILENT = { info() {}, error() {} }
 
-/** Servers that run on from schedule to schedule, each schedule with databases of its own name; starting one costs more than many claims. */
+/**
+ * Servers that run on from schedule to schedule, each schedule with databases of its own name;
+ * starting one costs more than many claims.
+ */
 export class OwnServers {
   readonly #byNode = new Map<string, OwnServer>()
 
@@ -51,9 +59,19 @@ interface GrantedRange {
 /** What happened at the ledger, as far as others care. */
 export interface Witness {
   checker: Checker
-  /** A device showed an old token of a grant; its numbers, without those that were granted anew since. */
+  /**
+   * A device showed an old token of a grant; its numbers, without those that were granted anew
+   * since.
+   */
   copyFound(device: string, series: string, numbers: readonly number[]): void
-  claimed(claim: string | undefined, device: string, series: string, lastMax: number, low: number, high: number): void
+  claimed(
+    claim: string | undefined,
+    device: string,
+    series: string,
+    lastMax: number,
+    low: number,
+    high: number,
+  ): void
 }
 
 /** The world that a server plays its part in. */
@@ -107,7 +125,10 @@ export class OwnServer {
 
   /** A consistent copy of the database, as a backup makes it. */
   backUp(): string {
-    const copy = join(this.#folder, `backup-${Date.now()}-${Math.floor(this.#stage.random.next() * 1e9)}.db`)
+    const copy = join(
+      this.#folder,
+      `backup-${Date.now()}-${Math.floor(this.#stage.random.next() * 1e9)}.db`,
+    )
     const db = new Database(join(this.#folder, 'hilo.db'))
     db.exec(`VACUUM INTO '${copy}'`)
     db.close()
@@ -116,7 +137,8 @@ export class OwnServer {
 
   async restore(copy: string): Promise<void> {
     await this.#close()
-    for (const end of ['', '-wal', '-shm']) rmSync(join(this.#folder, `hilo.db${end}`), { force: true })
+    for (const end of ['', '-wal', '-shm'])
+      rmSync(join(this.#folder, `hilo.db${end}`), { force: true })
     copyFileSync(copy, join(this.#folder, 'hilo.db'))
     await this.#open()
   }
@@ -133,7 +155,9 @@ export class OwnServer {
     for (let i = 0; i < PROCESSES; i++) {
       const ledger = await openLedger({ dataDir: this.#folder })
       this.#ledgers.push(ledger)
-      this.#processes.push(createHiloHandler({ ledger: this.#watched(ledger), nodeTag: this.#node, log: SILENT }))
+      this.#processes.push(
+        createHiloHandler({ ledger: this.#watched(ledger), nodeTag: this.#node, log: SILENT }),
+      )
     }
   }
 
@@ -146,7 +170,11 @@ export class OwnServer {
     const response = await this.#stage.random.pick(this.#processes)(
       new Request(url, { method, headers, ...(body !== undefined && { body }) }),
     )
-    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: await response.text(),
+    }
   }
 
   /**
@@ -158,11 +186,18 @@ export class OwnServer {
     const at = all.findIndex(([id]) => id === grantId(lease))
     const since = all
       .slice(at + 1)
-      .flatMap(([, grant]) => (grant.series === all[at]?.[1].series && (to === undefined || grant.devices.includes(to)) ? grant : []))
+      .flatMap(([, grant]) =>
+        grant.series === all[at]?.[1].series && (to === undefined || grant.devices.includes(to))
+          ? grant
+          : [],
+      )
     return (n) => since.some(({ low, high }) => low <= n && n <= high)
   }
 
-  /** Had the token that a give-back names been swapped by a check-in, or its number been granted once more? */
+  /**
+   * Had the token that a give-back names been swapped by a check-in, or its number been granted
+   * once more?
+   */
   #isLate(lease: string): (n: number) => boolean {
     const wasSwapped = rotationOf(lease) < (this.#rotations.get(grantId(lease)) ?? 0)
     const wasGrantedSince = this.wasGrantedSince(lease)
@@ -182,7 +217,8 @@ export class OwnServer {
             const { low, high, lease } = outcome.grant
             const devices = [...(this.#grants.get(grantId(lease))?.devices ?? []), this.#sender]
             this.#grants.set(grantId(lease), { devices, series: seriesOf(tag), low, high })
-            if (!outcome.isRepeat) this.#stage.witness.claimed(id, this.#sender, seriesOf(tag), lastMax, low, high)
+            if (!outcome.isRepeat)
+              this.#stage.witness.claimed(id, this.#sender, seriesOf(tag), lastMax, low, high)
           })
           return outcomes
         }),
@@ -190,19 +226,30 @@ export class OwnServer {
         this.#shaky(async () => {
           const count = await ledger.giveBack(request)
           const { tag, last, end, lease } = request
-          if (count > 0) this.#stage.witness.checker.returned(seriesOf(tag), this.#sender, last + 1, end, this.#isLate(lease!))
+          if (count > 0)
+            this.#stage.witness.checker.returned(
+              seriesOf(tag),
+              this.#sender,
+              last + 1,
+              end,
+              this.#isLate(lease!),
+            )
           return count
         }),
       checkIn: (request) =>
         this.#shaky(async () => {
           const fates = await ledger.checkIn(request)
           fates.forEach((fate, i) => {
-            if (typeof fate === 'object') this.#rotations.set(grantId(fate.lease), rotationOf(fate.lease))
+            if (typeof fate === 'object')
+              this.#rotations.set(grantId(fate.lease), rotationOf(fate.lease))
             const { lease } = request.leases[i]!
             const grant = this.#grants.get(grantId(lease))
             if (fate !== 'superseded' || !grant) return
             const isNewer = this.wasGrantedSince(lease)
-            const numbers = Array.from({ length: grant.high - grant.low + 1 }, (_, n) => grant.low + n)
+            const numbers = Array.from(
+              { length: grant.high - grant.low + 1 },
+              (_, n) => grant.low + n,
+            )
             this.#stage.witness.copyFound(
               this.#sender,
               grant.series,

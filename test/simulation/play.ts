@@ -1,4 +1,7 @@
-/** Plays many schedules, on every core: seeds follow each other, each process takes the next batch of them. */
+/**
+ * Plays many schedules, on every core: seeds follow each other, each process takes the next batch
+ * of them.
+ */
 import { fork } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -28,7 +31,9 @@ const PLAYER = fileURLToPath(new URL('./player.ts', import.meta.url))
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
 /** They load code or native parts by themselves. */
 const EXTERNAL = ['libsql', 'pg', 'pino', 'prom-client']
-/** Most of what a schedule allocates is dead soon; with more room for it the collector runs less. */
+/**
+ * Most of what a schedule allocates is dead soon; with more room for it the collector runs less.
+ */
 const NODE_OPTIONS = ['--max-semi-space-size=32']
 
 export async function play({
@@ -44,7 +49,8 @@ export async function play({
   const end = from + schedules
   let next = from
   const takeBatch = (): Batch | undefined => {
-    if (next >= end || tally.failed.length >= mostFailures || performance.now() - started > time) return undefined
+    if (next >= end || tally.failed.length >= mostFailures || performance.now() - started > time)
+      return undefined
     const batch = { from: next, count: Math.min(BATCH, end - next) }
     next += batch.count
     return batch
@@ -65,7 +71,10 @@ export async function play({
   return tally
 }
 
-/** One file starts sooner, and runs a fifth faster, than modules that are translated as they are loaded. */
+/**
+ * One file starts sooner, and runs a fifth faster, than modules that are translated as they are
+ * loaded.
+ */
 async function bundle(file: string): Promise<void> {
   await build({
     input: PLAYER,
@@ -77,7 +86,11 @@ async function bundle(file: string): Promise<void> {
 }
 
 /** One process, from batch to batch. */
-function work(player: string, takeBatch: () => Batch | undefined, done: (part: Tally) => void): Promise<void> {
+function work(
+  player: string,
+  takeBatch: () => Batch | undefined,
+  done: (part: Tally) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = fork(player, { execArgv: NODE_OPTIONS })
     const feed = () => {
@@ -85,12 +98,22 @@ function work(player: string, takeBatch: () => Batch | undefined, done: (part: T
       if (batch) child.send(batch)
       else child.disconnect()
     }
-    child.on('message', (part: Omit<Tally, 'hits' | 'tolerated'> & { hits: [string, number][]; tolerated: [string, number][] }) => {
-      done({ ...part, hits: new Map(part.hits), tolerated: new Map(part.tolerated) })
-      feed()
-    })
+    child.on(
+      'message',
+      (
+        part: Omit<Tally, 'hits' | 'tolerated'> & {
+          hits: [string, number][]
+          tolerated: [string, number][]
+        },
+      ) => {
+        done({ ...part, hits: new Map(part.hits), tolerated: new Map(part.tolerated) })
+        feed()
+      },
+    )
     child.on('error', reject)
-    child.on('exit', (code, signal) => (code === 0 ? resolve() : reject(new Error(`A simulating process ended: ${signal ?? code}`))))
+    child.on('exit', (code, signal) =>
+      code === 0 ? resolve() : reject(new Error(`A simulating process ended: ${signal ?? code}`)),
+    )
     feed()
   })
 }

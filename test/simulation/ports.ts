@@ -1,14 +1,19 @@
 /**
- * Messages between a page and its worker: ports, a `MessageChannel`, and a `Worker` whose every message is an event of its receiver.
- * Guarantees the order of one port's messages, and that what crosses is a copy.
+ * Messages between a page and its worker: ports, a `MessageChannel`, and a `Worker` whose every
+ * message is an event of its receiver. Guarantees the order of one port's messages, and that what
+ * crosses is a copy.
  */
 import { copyData } from './copy-data.js'
 import type { Actor, Scheduler } from './scheduler.js'
 
 type Listener = (event: { data: unknown; origin: string }) => void
 
-/** Comlink says so when the garbage collector found a proxy: no simulation may depend on when that is. */
-const isRelease = (message: unknown): boolean => (message as { type?: string } | null)?.type === 'RELEASE'
+/**
+ * Comlink says so when the garbage collector found a proxy: no simulation may depend on when that
+ * is.
+ */
+const isRelease = (message: unknown): boolean =>
+  (message as { type?: string } | null)?.type === 'RELEASE'
 
 export class Port {
   peer!: Port
@@ -26,7 +31,8 @@ export class Port {
     if (isRelease(message)) return
     const { peer } = this
     const data = copyData(message, (port) => {
-      if (!(port instanceof Port)) throw new DOMException('It could not be cloned.', 'DataCloneError')
+      if (!(port instanceof Port))
+        throw new DOMException('It could not be cloned.', 'DataCloneError')
       port.actor = peer.actor
       return port
     })
@@ -69,7 +75,10 @@ export class SimWorker {
     this.#terminate = terminate
   }
 
-  addEventListener(type: string, listener: Listener & ((event: { message: string }) => void)): void {
+  addEventListener(
+    type: string,
+    listener: Listener & ((event: { message: string }) => void),
+  ): void {
     if (type === 'message') this.#port.addEventListener(type, listener)
     else if (type === 'error') this.#errorListeners.push(listener)
   }

@@ -1,6 +1,7 @@
 /**
- * What kind of world one seed makes: who the authority is, how many devices, and which faults may happen at all.
- * Most worlds have a few kinds of faults, not all: a rare meeting of two is found more often when the others are silent.
+ * What kind of world one seed makes: who the authority is, how many devices, and which faults may
+ * happen at all. Most worlds have a few kinds of faults, not all: a rare meeting of two is found
+ * more often when the others are silent.
  */
 import type { DeviceTraits } from './device.js'
 import type { Random } from './random.js'
@@ -23,7 +24,9 @@ const FAULT_KINDS = [
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export interface Profile {
-  /** `own`: this package's server. `raven`: no tokens, no claim ids. The others: the app brings it. */
+  /**
+   * `own`: this package's server. `raven`: no tokens, no claim ids. The others: the app brings it.
+   */
   authority: 'own' | 'raven' | 'document' | 'nextHi'
   nodes: readonly string[]
   devices: number
@@ -50,7 +53,13 @@ export function chooseProfile(random: Random): Profile {
     collections: random.chance(0.3) ? ['orders', 'lines'] : ['orders'],
     reserve: random.pick([0, 0, 4, 32, 32, 100]),
     moves: random.between(4, random.chance(0.1) ? 100 : 35),
-    faults: new Set(isClean ? [] : FAULT_KINDS.filter((kind) => random.chance(0.4) && (kind !== 'nodes' || nodes.length > 1))),
+    faults: new Set(
+      isClean
+        ? []
+        : FAULT_KINDS.filter(
+            (kind) => random.chance(0.4) && (kind !== 'nodes' || nodes.length > 1),
+          ),
+    ),
     hasClones: !isClean && authority === 'own' && random.chance(0.1),
     hasRestore: !isClean && authority === 'own' && random.chance(0.08),
     ending: random.chance(0.5) ? 'account' : 'drain',

@@ -24,7 +24,8 @@ export function createRandom(seed: number): Random {
   }
   for (let i = 0; i < 12; i++) next()
 
-  const between = (least: number, most: number): number => least + Math.floor(next() * (most - least + 1))
+  const between = (least: number, most: number): number =>
+    least + Math.floor(next() * (most - least + 1))
   return {
     next,
     between,

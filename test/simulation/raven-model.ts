@@ -1,8 +1,13 @@
 /**
- * RavenDB's HiLo as it really behaves: one `Max` per tag and node, no tokens, no memory of who was granted what, and its dangerous return.
- * Each node is a database of its own.
+ * RavenDB's HiLo as it really behaves: one `Max` per tag and node, no tokens, no memory of who was
+ * granted what, and its dangerous return. Each node is a database of its own.
  */
-import { capacity, formatServerTime, type NextAnswer, parseServerTime } from '../../src/core/wire.js'
+import {
+  capacity,
+  formatServerTime,
+  type NextAnswer,
+  parseServerTime,
+} from '../../src/core/wire.js'
 import type { Checker } from './checker.js'
 import type { Reply, Request } from './network.js'
 
@@ -30,7 +35,8 @@ export class RavenModel {
     const action = url.pathname.split('/').at(-1)
     const query = url.searchParams
     const tag = query.get('tag') ?? ''
-    if (method === 'GET' && action === 'next') return { status: 201, body: JSON.stringify(this.#next(tag, query, from)) }
+    if (method === 'GET' && action === 'next')
+      return { status: 201, body: JSON.stringify(this.#next(tag, query, from)) }
     if (method === 'PUT' && action === 'return') {
       this.#return(tag, Number(query.get('end')), Number(query.get('last')), from, answeredBy)
       return { status: 204, body: '' }
@@ -40,7 +46,10 @@ export class RavenModel {
 
   #next(tag: string, query: URLSearchParams, from: string): NextAnswer {
     const lastRangeAt = parseServerTime(query.get('lastRangeAt') ?? '')
-    const count = capacity(Number(query.get('lastBatchSize')), lastRangeAt === undefined ? undefined : this.#now() - lastRangeAt)
+    const count = capacity(
+      Number(query.get('lastBatchSize')),
+      lastRangeAt === undefined ? undefined : this.#now() - lastRangeAt,
+    )
     const low = Math.max(this.#maxOf(tag), Number(query.get('lastMax') ?? 0)) + 1
     const high = low + count - 1
     this.#max.set(tag.toLowerCase(), high)
@@ -58,15 +67,27 @@ export class RavenModel {
   }
 
   /** Whoever names the right end may set the counter back, as often as he likes. */
-  #return(tag: string, end: number, last: number, from: string, answeredBy: string | undefined): void {
+  #return(
+    tag: string,
+    end: number,
+    last: number,
+    from: string,
+    answeredBy: string | undefined,
+  ): void {
     if (this.#maxOf(tag) !== end || last > end) {
-      this.#checker.excuse(`${tag}-${this.#node}`, last + 1, end, 'given back to a server without tokens, which did not take it')
+      this.#checker.excuse(
+        `${tag}-${this.#node}`,
+        last + 1,
+        end,
+        'given back to a server without tokens, which did not take it',
+      )
       return
     }
     this.#max.set(tag.toLowerCase(), last)
     if (last === end) return
     // Its device could not know that its requests reach another node by now.
-    if (answeredBy === this.#node) this.#checker.returned(`${tag}-${this.#node}`, from, last + 1, end)
+    if (answeredBy === this.#node)
+      this.#checker.returned(`${tag}-${this.#node}`, from, last + 1, end)
     else this.#checker.returnedAstray(`${tag}-${this.#node}`, last + 1, end)
   }
 

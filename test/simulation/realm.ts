@@ -1,6 +1,7 @@
 /**
- * The globals of pages, workers and servers. While a simulation runs, `globalThis` answers each with those of the actor whose event is
- * being run; everybody else, and everything not named here, gets the real ones.
+ * The globals of pages, workers and servers. While a simulation runs, `globalThis` answers each
+ * with those of the actor whose event is being run; everybody else, and everything not named here,
+ * gets the real ones.
  */
 import { uuid } from '../../src/core/uuid.js'
 import type { DatabaseHost } from './idb-host.js'
@@ -97,7 +98,10 @@ export function workerRealm(scheduler: Scheduler, actor: Actor, around: Surround
         timers.delete(timer!)
       },
       performance: { now: () => scheduler.now - born },
-      crypto: { getRandomValues: (bytes: Uint8Array) => bytes.set(randomBytes.shift() ?? sixteenBytes(random)) ?? bytes },
+      crypto: {
+        getRandomValues: (bytes: Uint8Array) =>
+          bytes.set(randomBytes.shift() ?? sixteenBytes(random)) ?? bytes,
+      },
       document: undefined,
       window: undefined,
       addEventListener: undefined,
@@ -128,7 +132,9 @@ export class PageWindow {
   /** Which of the parting notes gets lost while the page says goodbye. */
   isLosing: 'indexedDB' | 'localStorage' | undefined
   readonly window = new EventTarget()
-  readonly document = Object.assign(new EventTarget(), { visibilityState: 'visible' as 'visible' | 'hidden' })
+  readonly document = Object.assign(new EventTarget(), {
+    visibilityState: 'visible' as 'visible' | 'hidden',
+  })
 
   setVisibility(state: 'visible' | 'hidden'): void {
     this.document.visibilityState = state
@@ -140,7 +146,12 @@ export class PageWindow {
   }
 }
 
-export function pageRealm(scheduler: Scheduler, actor: Actor, around: Surroundings, page: PageWindow): Realm {
+export function pageRealm(
+  scheduler: Scheduler,
+  actor: Actor,
+  around: Surroundings,
+  page: PageWindow,
+): Realm {
   const { globals, ...realm } = workerRealm(scheduler, actor, around)
   const { window, document } = page
   return {
@@ -151,7 +162,9 @@ export function pageRealm(scheduler: Scheduler, actor: Actor, around: Surroundin
       window,
       addEventListener: window.addEventListener.bind(window),
       get localStorage() {
-        return page.isLosing === 'localStorage' ? DEAF_STORAGE : around.databases.disk.localStorage.api
+        return page.isLosing === 'localStorage'
+          ? DEAF_STORAGE
+          : around.databases.disk.localStorage.api
       },
     },
   }
@@ -168,25 +181,36 @@ export const serverRealm = (scheduler: Scheduler, clockError: () => number): Rea
 
 /**
  * Replaces the globals for as long as a simulation runs.
- * @param stackFrames of an error: refusals are many, and nobody reads where they were made, but in a schedule that is told
+ * @param stackFrames of an error: refusals are many, and nobody reads where they were made, but in
+ * a schedule that is told
  * @returns puts them back
  */
-export function installGlobals(scheduler: Pick<Scheduler, 'current' | 'random'>, stackFrames = 0): () => void {
+export function installGlobals(
+  scheduler: Pick<Scheduler, 'current' | 'random'>,
+  stackFrames = 0,
+): () => void {
   const realm = () => scheduler.current?.realm as Realm | undefined
   const undo: (() => void)[] = []
   function replace(target: object, name: string, descriptor: PropertyDescriptor): void {
     const before = Object.getOwnPropertyDescriptor(target, name)
     Object.defineProperty(target, name, { ...descriptor, configurable: true })
-    undo.push(() => (before ? Object.defineProperty(target, name, before) : Reflect.deleteProperty(target, name)))
+    undo.push(() =>
+      before ? Object.defineProperty(target, name, before) : Reflect.deleteProperty(target, name),
+    )
   }
 
   for (const name of NAMES) {
     const real = Object.getOwnPropertyDescriptor(globalThis, name)
     const answer = () => {
       const globals = realm()?.globals
-      return globals && name in globals ? globals[name] : real?.get ? real.get.call(globalThis) : real?.value
+      return globals && name in globals
+        ? globals[name]
+        : real?.get
+          ? real.get.call(globalThis)
+          : real?.value
     }
-    // A test runner puts its own timers there while it talks to its parent, and what it found there back.
+    // A test runner puts its own timers there while it talks to its parent, and what it found there
+    // back.
     let override: { value: unknown } | undefined
     const get = () => (override ? override.value : answer())
     const set = (value: unknown) => {
@@ -194,7 +218,8 @@ export function installGlobals(scheduler: Pick<Scheduler, 'current' | 'random'>,
     }
     replace(globalThis, name, { get, set })
   }
-  for (const [name, value] of Object.entries(IDB_CLASSES)) replace(globalThis, name, { value, writable: true })
+  for (const [name, value] of Object.entries(IDB_CLASSES))
+    replace(globalThis, name, { value, writable: true })
 
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = stackFrames
@@ -204,10 +229,14 @@ export function installGlobals(scheduler: Pick<Scheduler, 'current' | 'random'>,
   const { now } = Date
   replace(Date, 'now', { value: () => realm()?.date() ?? now(), writable: true })
   const random = Math.random
-  replace(Math, 'random', { value: () => (realm() ? scheduler.random.next() : random()), writable: true })
+  replace(Math, 'random', {
+    value: () => (realm() ? scheduler.random.next() : random()),
+    writable: true,
+  })
   const timeout = AbortSignal.timeout
   replace(AbortSignal, 'timeout', {
-    value: (ms: number) => (realm()?.globals.setTimeout ? abortAfter(ms) : timeout.call(AbortSignal, ms)),
+    value: (ms: number) =>
+      realm()?.globals.setTimeout ? abortAfter(ms) : timeout.call(AbortSignal, ms),
     writable: true,
   })
   return () => {
@@ -215,7 +244,8 @@ export function installGlobals(scheduler: Pick<Scheduler, 'current' | 'random'>,
   }
 }
 
-const sixteenBytes = (random: Random): Uint8Array => Uint8Array.from({ length: 16 }, () => random.between(0, 255))
+const sixteenBytes = (random: Random): Uint8Array =>
+  Uint8Array.from({ length: 16 }, () => random.between(0, 255))
 
 /** The id that this realm will make next. */
 export function nextUuid(actor: Actor, random: Random): string {
@@ -226,6 +256,9 @@ export function nextUuid(actor: Actor, random: Random): string {
 
 function abortAfter(ms: number): AbortSignal {
   const controller = new AbortController()
-  setTimeout(() => controller.abort(new DOMException('The operation timed out.', 'TimeoutError')), ms)
+  setTimeout(
+    () => controller.abort(new DOMException('The operation timed out.', 'TimeoutError')),
+    ms,
+  )
   return controller.signal
 }

@@ -1,4 +1,6 @@
-/** What is said of simulated schedules: the whole of one that failed, and a table of what many hit. */
+/**
+ * What is said of simulated schedules: the whole of one that failed, and a table of what many hit.
+ */
 import type { Outcome } from './simulation.js'
 
 export interface Tally {
@@ -11,7 +13,10 @@ export interface Tally {
   failed: { seed: number; violation: string }[]
 }
 
-/** Faults and events that have to happen in a large enough run: one that never does is a defect of the simulation. */
+/**
+ * Faults and events that have to happen in a large enough run: one that never does is a defect of
+ * the simulation.
+ */
 const EXPECTED_HITS = [
   'page hidden',
   'page reload',
@@ -65,7 +70,10 @@ export const emptyTally = (): Tally => ({
   failed: [],
 })
 
-export function add(tally: Tally, { seed, violations, hits, tolerated, steps, issued, gaps }: Outcome): void {
+export function add(
+  tally: Tally,
+  { seed, violations, hits, tolerated, steps, issued, gaps }: Outcome,
+): void {
   tally.schedules++
   tally.steps += steps
   tally.issued += issued
@@ -82,7 +90,8 @@ export function merge(tally: Tally, other: Tally): void {
   tally.failed.push(...other.failed)
 }
 
-export const neverHit = ({ hits }: Tally): string[] => EXPECTED_HITS.filter((name) => !hits.has(name))
+export const neverHit = ({ hits }: Tally): string[] =>
+  EXPECTED_HITS.filter((name) => !hits.has(name))
 
 /** Everything about one schedule, and how to see it again. */
 export function story({ seed, profile, violations, trace }: Outcome): string {
@@ -98,10 +107,15 @@ export function story({ seed, profile, violations, trace }: Outcome): string {
 
 export function table({ schedules, steps, issued, gaps, hits, tolerated }: Tally): string {
   const number = (count: number) => count.toLocaleString('en')
-  const rows = [...hits].sort(([, a], [, b]) => b - a).map(([name, count]) => `  ${number(count).padStart(12)}  ${name}`)
-  const limits = [...tolerated].map(([name, count]) => `  ${number(count).padStart(12)}  numbers ${name}`)
+  const rows = [...hits]
+    .sort(([, a], [, b]) => b - a)
+    .map(([name, count]) => `  ${number(count).padStart(12)}  ${name}`)
+  const limits = [...tolerated].map(
+    ([name, count]) => `  ${number(count).padStart(12)}  numbers ${name}`,
+  )
   return [
-    `${number(schedules)} schedules, ${number(steps)} events, ${number(issued)} ids issued, ${number(gaps)} gaps`,
+    `${number(schedules)} schedules, ${number(steps)} events, ${number(issued)} ids issued, ` +
+      `${number(gaps)} gaps`,
     'What was hit:',
     ...rows,
     ...(limits.length > 0 ? ['Documented limits that were reached:', ...limits] : []),

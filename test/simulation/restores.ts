@@ -1,4 +1,7 @@
-/** A node's database is replaced by an older copy of itself: what it forgets by that, and until when it may. */
+/**
+ * A node's database is replaced by an older copy of itself: what it forgets by that, and until when
+ * it may.
+ */
 import { OwnServer } from './own-servers.js'
 import { type Simulation, seriesOf } from './simulation.js'
 

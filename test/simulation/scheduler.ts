@@ -1,6 +1,7 @@
 /**
- * The one loop that everything in a simulation runs in: events, each owned by an actor, on a virtual clock.
- * Guarantees that one event at a time runs, with all promises that it settles, and that which one is next depends on the seed alone.
+ * The one loop that everything in a simulation runs in: events, each owned by an actor, on a
+ * virtual clock. Guarantees that one event at a time runs, with all promises that it settles, and
+ * that which one is next depends on the seed alone.
  */
 import type { Random } from './random.js'
 
@@ -32,7 +33,10 @@ const realSetImmediate = setImmediate
 /** So often the event loop turns, which is when Node tells of a rejection that nobody handled. */
 const STEPS_PER_TURN = 32
 
-/** All microtasks run before Node takes the next tick; a turn of the event loop would cost as much as an event. */
+/**
+ * All microtasks run before Node takes the next tick; a turn of the event loop would cost as much
+ * as an event.
+ */
 const drain = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
 
 /** All microtasks, and all that Node has to tell. */
@@ -71,7 +75,10 @@ export class Scheduler {
     this.#afterThis.push(run)
   }
 
-  /** Runs one event, and everything that follows from it without further events. False: nothing is left to run. */
+  /**
+   * Runs one event, and everything that follows from it without further events. False: nothing is
+   * left to run.
+   */
   async step(): Promise<boolean> {
     const next = this.#take()
     if (!next) return false
@@ -108,7 +115,8 @@ export class Scheduler {
 
   #watchForStorm(): void {
     if (this.now - this.#calm.at > 1_000) this.#calm = { at: this.now, steps: this.steps }
-    if (this.steps - this.#calm.steps > STORM) throw new Error(`A storm: more than ${STORM} events within a second`)
+    if (this.steps - this.#calm.steps > STORM)
+      throw new Error(`A storm: more than ${STORM} events within a second`)
   }
 
   /** One of the events that are due; when none is, the clock moves to the first that will be. */
@@ -138,4 +146,5 @@ export class Scheduler {
   }
 }
 
-const first = (pending: readonly Pending[]): number => pending.reduce((least, { at }) => Math.min(least, at), Number.POSITIVE_INFINITY)
+const first = (pending: readonly Pending[]): number =>
+  pending.reduce((least, { at }) => Math.min(least, at), Number.POSITIVE_INFINITY)

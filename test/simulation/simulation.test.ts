@@ -1,11 +1,17 @@
-/** Thousands of small worlds in which everything that can go wrong does, and no id is ever handed out twice. */
+/**
+ * Thousands of small worlds in which everything that can go wrong does, and no id is ever handed
+ * out twice.
+ */
 import { afterAll, describe, expect, it } from 'vitest'
 import { OwnServers } from './own-servers.js'
 import { play } from './play.js'
 import { ENOUGH_FOR_ALL_HITS, neverHit, story, table } from './report.js'
 import { simulate } from './simulation.js'
 
-/** The same seeds in every run, so that red means a change; `npm run simulate` looks for new ones, and what it finds gets a named test. */
+/**
+ * The same seeds in every run, so that red means a change; `npm run simulate` looks for new ones,
+ * and what it finds gets a named test.
+ */
 const FROM = 1
 const SCHEDULES = 3_000
 /** However slow the machine. */
@@ -32,4 +38,5 @@ describe('simulation', () => {
 })
 
 /** The server makes lease tokens of real randomness. */
-const withoutTokens = (trace: readonly string[]): string[] => trace.map((line) => line.replace(/lease=\S+/, ''))
+const withoutTokens = (trace: readonly string[]): string[] =>
+  trace.map((line) => line.replace(/lease=\S+/, ''))

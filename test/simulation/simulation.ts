@@ -1,6 +1,7 @@
 /**
- * One schedule: a world made from a seed, moves and faults until the profile's count is reached, everything healed, everything accounted for.
- * The code under test is the package's own, from the façade down to the server's ledger.
+ * One schedule: a world made from a seed, moves and faults until the profile's count is reached,
+ * everything healed, everything accounted for. The code under test is the package's own, from the
+ * façade down to the server's ledger.
  */
 import './comlink.js'
 import type { HiloOptions } from '../../src/core/options.js'
@@ -77,8 +78,13 @@ export class Simulation {
     this.database = database
     this.profile = chooseProfile(this.random)
     this.networkActor.realm = serverRealm(this.scheduler, () => this.serverClockError)
-    const server = { handle: (request: Request) => this.#serve(request), sent: (request: Request) => this.#sent(request) }
-    this.network = new Network(this.scheduler, this.networkActor, server, (fault) => this.hit(fault))
+    const server = {
+      handle: (request: Request) => this.#serve(request),
+      sent: (request: Request) => this.#sent(request),
+    }
+    this.network = new Network(this.scheduler, this.networkActor, server, (fault) =>
+      this.hit(fault),
+    )
   }
 
   get isClean(): boolean {
@@ -91,24 +97,41 @@ export class Simulation {
   }
 
   async run(ownServers: OwnServers): Promise<void> {
-    for (const node of this.profile.nodes) this.servers.set(node, await this.#startServer(node, ownServers))
+    for (const node of this.profile.nodes)
+      this.servers.set(node, await this.#startServer(node, ownServers))
     for (let i = 0; i < this.profile.devices; i++) this.addDevice(`d${i + 1}`)
     let left = this.profile.moves
     const next = () => {
       if (left-- === 0) return
       move(this)
-      const pause = this.isClean ? 3_000 : this.random.weighted({ '0': 3, '20': 4, '300': 4, '3000': 3, '70000': 1, '20000000': 0.03 })
-      this.scheduler.post(this.driver, Math.floor(Number(pause) * (this.isClean ? 1 : this.random.next() * 2)), 'moves', next)
+      const pause = this.isClean
+        ? 3_000
+        : this.random.weighted({
+            '0': 3,
+            '20': 4,
+            '300': 4,
+            '3000': 3,
+            '70000': 1,
+            '20000000': 0.03,
+          })
+      this.scheduler.post(
+        this.driver,
+        Math.floor(Number(pause) * (this.isClean ? 1 : this.random.next() * 2)),
+        'moves',
+        next,
+      )
     }
     this.scheduler.post(this.driver, 0, 'moves', next)
-    while (left >= 0 && this.checker.violations.length === 0) if (!(await this.scheduler.step())) break
+    while (left >= 0 && this.checker.violations.length === 0)
+      if (!(await this.scheduler.step())) break
     if (this.checker.violations.length === 0) await end(this)
   }
 
   /** What a restore has touched serves nobody else. */
   async stop(): Promise<void> {
     if (!this.profile.hasRestore) return
-    for (const server of this.servers.values()) if (server instanceof OwnServer) await server.remove()
+    for (const server of this.servers.values())
+      if (server instanceof OwnServer) await server.remove()
   }
 
   /** @param disk to begin with a copy of */
@@ -143,21 +166,33 @@ export class Simulation {
 
   /** What a device has stored of each collection. */
   statesOf(device: Device): DeviceState[] {
-    return [...(device.disk.stores.get('collections')?.values() ?? [])].map(({ value }) => value as DeviceState)
+    return [...(device.disk.stores.get('collections')?.values() ?? [])].map(
+      ({ value }) => value as DeviceState,
+    )
   }
 
   excuse(range: Range, why: string): void {
     if (!this.isClean) this.checker.excuse(seriesOf(range), range.from, range.to, why)
   }
 
-  /** A page or a worker does without IndexedDB, perhaps with nobody to tell: what it has goes when it goes. */
+  /**
+   * A page or a worker does without IndexedDB, perhaps with nobody to tell: what it has goes when
+   * it goes.
+   */
   keepsInMemory(actor: Actor | undefined): void {
     for (const device of this.devices)
-      if (device.allPages.some((page) => page.actor === actor || page.workers.some((worker) => worker.actor === actor)))
+      if (
+        device.allPages.some(
+          (page) => page.actor === actor || page.workers.some((worker) => worker.actor === actor),
+        )
+      )
         device.isLossy = true
   }
 
-  /** The page did not say goodbye, or could not be heard: what is leased or offered to it may be lost. */
+  /**
+   * The page did not say goodbye, or could not be heard: what is leased or offered to it may be
+   * lost.
+   */
   excusePage(page: Page, why: string): void {
     page.excuse = why
     for (const state of this.statesOf(page.device)) this.#excuseLeases(state, page.device)
@@ -165,7 +200,9 @@ export class Simulation {
 
   #excuseLeases(state: DeviceState, device: Device): void {
     for (const { id, range } of [...state.leases, ...state.offers]) {
-      const why = device.isLossy ? 'storage failed' : device.allPages.find((page) => id.startsWith(page.id))?.excuse
+      const why = device.isLossy
+        ? 'storage failed'
+        : device.allPages.find((page) => id.startsWith(page.id))?.excuse
       if (why) this.excuse(range, why)
     }
   }
@@ -174,36 +211,52 @@ export class Simulation {
     for (const { store, key, value } of writes) {
       if (store !== 'collections' || value === undefined) continue
       const read = readState(value)
-      if ('refused' in read) this.checker.complain(`${device.name} stored a state that cannot be used: ${read.refused}`)
+      if ('refused' in read)
+        this.checker.complain(`${device.name} stored a state that cannot be used: ${read.refused}`)
       else {
         const { fork } = read.state.gaps
         const series = JSON.stringify(key)
         const before = device.lastStates.get(series)
         if (before && device.releases > 0)
-          for (const range of [...before.ranges, ...[...before.leases, ...before.offers].map((each) => each.range)])
+          for (const range of [
+            ...before.ranges,
+            ...[...before.leases, ...before.offers].map((each) => each.range),
+          ])
             if (!range.token) this.excuse(range, 'released without a token')
         if (fork > (before?.gaps.fork ?? 0)) foundOut(this, device, before, read.state)
         device.lastStates.set(series, read.state)
         const { claim } = read.state
-        if (claim && !this.seenBefore.has(claim.id)) this.seenBefore.set(claim.id, highestOf(read.state))
+        if (claim && !this.seenBefore.has(claim.id))
+          this.seenBefore.set(claim.id, highestOf(read.state))
         this.#excuseLeases(read.state, device)
-        if (this.scheduler.trace) this.scheduler.note(device.databases.actor, `has ${describe(read.state, device)}`)
+        if (this.scheduler.trace)
+          this.scheduler.note(device.databases.actor, `has ${describe(read.state, device)}`)
       }
     }
   }
 
-  /** Asked again of another node, or of a server without claim ids, a claim is granted twice; the device takes one of the answers, as a rule. */
+  /**
+   * Asked again of another node, or of a server without claim ids, a claim is granted twice; the
+   * device takes one of the answers, as a rule.
+   */
   #answered(claim: string, series: string, low: number, high: number): void {
     const all = [...(this.grants.get(claim) ?? []), { series, low, high }]
     this.grants.set(claim, all)
-    if (all.length > 1) for (const each of all) this.checker.excuse(each.series, each.low, each.high, 'a claim granted twice')
+    if (all.length > 1)
+      for (const each of all)
+        this.checker.excuse(each.series, each.low, each.high, 'a claim granted twice')
   }
 
   /** Nobody will ever know whether a give-back without a token has arrived. */
   #sent({ url, node, answeredBy = node }: Request): void {
     if (!url.pathname.endsWith('/return') || url.searchParams.has('lease')) return
     const [tag, end, last] = ['tag', 'end', 'last'].map((name) => url.searchParams.get(name))
-    this.checker.excuse(`${tag}-${answeredBy}`, Number(last) + 1, Number(end), 'given back without a token')
+    this.checker.excuse(
+      `${tag}-${answeredBy}`,
+      Number(last) + 1,
+      Number(end),
+      'given back without a token',
+    )
   }
 
   async #serve(request: Request): Promise<Reply | undefined> {
@@ -212,8 +265,10 @@ export class Simulation {
   }
 
   async #startServer(node: string, ownServers: OwnServers): Promise<OwnServer | Model> {
-    if (this.profile.authority === 'document') return new DocumentModel(this.checker, (what) => this.hit(what))
-    if (this.profile.authority === 'nextHi') return new CounterModel(this.checker, (what) => this.hit(what))
+    if (this.profile.authority === 'document')
+      return new DocumentModel(this.checker, (what) => this.hit(what))
+    if (this.profile.authority === 'nextHi')
+      return new CounterModel(this.checker, (what) => this.hit(what))
     if (this.profile.authority === 'raven')
       return new RavenModel(
         node,
@@ -243,20 +298,34 @@ export class Simulation {
   }
 }
 
-export const seriesOf = ({ prefix, serverTag }: Range): string => `${prefix.slice(0, -1).toLowerCase()}-${serverTag}`
+export const seriesOf = ({ prefix, serverTag }: Range): string =>
+  `${prefix.slice(0, -1).toLowerCase()}-${serverTag}`
 
 /** The highest number that a device knows to be granted, as its state has it. */
 const highestOf = ({ ranges, leases, offers, issued }: DeviceState): number =>
-  Math.max(issued, ...[...ranges, ...[...leases, ...offers.filter(({ isSent }) => !isSent)].map(({ range }) => range)].map(({ to }) => to))
+  Math.max(
+    issued,
+    ...[
+      ...ranges,
+      ...[...leases, ...offers.filter(({ isSent }) => !isSent)].map(({ range }) => range),
+    ].map(({ to }) => to),
+  )
 
 /** A state as a schedule prints it. */
-function describe({ ranges, leases, offers, claim, checkIn, gaps }: DeviceState, { allPages }: Device): string {
+function describe(
+  { ranges, leases, offers, claim, checkIn, gaps }: DeviceState,
+  { allPages }: Device,
+): string {
   const text = ({ prefix, from, to, serverTag }: Range) => `${prefix}${from}–${to}-${serverTag}`
-  const owner = (id: string) => allPages.find((page) => page.id && id.startsWith(page.id))?.name ?? 'nobody'
+  const owner = (id: string) =>
+    allPages.find((page) => page.id && id.startsWith(page.id))?.name ?? 'nobody'
   return [
     `free ${ranges.map(text).join(' ') || 'none'}`,
     ...leases.map(({ id, range }) => `leased to ${owner(id)} ${text(range)}`),
-    ...offers.map(({ id, page, range, isSent }) => `offered to ${owner(page || id)} ${text(range)}${isSent ? ' sent' : ''}`),
+    ...offers.map(
+      ({ id, page, range, isSent }) =>
+        `offered to ${owner(page || id)} ${text(range)}${isSent ? ' sent' : ''}`,
+    ),
     ...(claim ? ['a claim'] : []),
     ...(checkIn ? ['a check-in'] : []),
     ...(gaps.crash + gaps.giveBack + gaps.fork > 0 ? [`gaps ${JSON.stringify(gaps)}`] : []),
@@ -277,13 +346,18 @@ function watchMemory(isUsed: () => void): () => void {
 
 let schedules = 0
 
-export async function simulate(seed: number, ownServers: OwnServers, wantsTrace = false): Promise<Outcome> {
+export async function simulate(
+  seed: number,
+  ownServers: OwnServers,
+  wantsTrace = false,
+): Promise<Outcome> {
   const trace: string[] | undefined = wantsTrace ? [] : undefined
   const simulation = new Simulation(seed, `s${++schedules}`, trace)
   const { checker, hits, profile, scheduler } = simulation
   const restore = installGlobals(scheduler, wantsTrace ? 8 : 0)
   const unwatch = watchMemory(() => simulation.keepsInMemory(scheduler.current))
-  const unhandled = (error: unknown) => checker.complain(`unhandled rejection: ${(error as Error)?.stack ?? error}`)
+  const unhandled = (error: unknown) =>
+    checker.complain(`unhandled rejection: ${(error as Error)?.stack ?? error}`)
   const listeners = process.listeners('unhandledRejection')
   process.removeAllListeners('unhandledRejection')
   process.on('unhandledRejection', unhandled)

@@ -1,6 +1,7 @@
 /**
- * The authorities that an app brings itself: a store of documents with conditional writes, whose ETag is the content's, and a textbook counter.
- * Each remembers only its number, and never who has what.
+ * The authorities that an app brings itself: a store of documents with conditional writes, whose
+ * ETag is the content's, and a textbook counter. Each remembers only its number, and never who has
+ * what.
  */
 import { documentSource, nextHiSource } from '../../src/source/index.js'
 import type { Checker } from './checker.js'
@@ -12,9 +13,17 @@ const NO_VERSION = '"offline-hilo-probe"'
 
 /** As an app would make them. `fetch` is that of the page which runs. */
 export const SOURCES = {
-  document: () => documentSource({ url: 'https://store.test/{collection}', fetch: (url, init) => fetch(url, init) }),
+  document: () =>
+    documentSource({
+      url: 'https://store.test/{collection}',
+      fetch: (url, init) => fetch(url, init),
+    }),
   nextHi: () =>
-    nextHiSource({ nextHi: async (collection) => Number(await ask(`https://counter.test/${collection}`)), maxLo: MAX_LO, firstId: 1 }),
+    nextHiSource({
+      nextHi: async (collection) => Number(await ask(`https://counter.test/${collection}`)),
+      maxLo: MAX_LO,
+      firstId: 1,
+    }),
 }
 
 async function ask(url: string): Promise<string> {
@@ -37,10 +46,17 @@ export class DocumentModel {
     const tag = url.pathname.slice(1)
     const max = this.#max.get(tag)
     const etag = max === undefined ? undefined : `"${max}"`
-    if (method === 'GET') return etag ? { status: 200, headers: { ETag: etag }, body: `{"Max":${max}}` } : { status: 404, body: '' }
-    const isMet = 'If-Match' in headers ? headers['If-Match'] === etag : headers['If-None-Match'] === '*' && max === undefined
+    if (method === 'GET')
+      return etag
+        ? { status: 200, headers: { ETag: etag }, body: `{"Max":${max}}` }
+        : { status: 404, body: '' }
+    const isMet =
+      'If-Match' in headers
+        ? headers['If-Match'] === etag
+        : headers['If-None-Match'] === '*' && max === undefined
     if (!isMet) {
-      if ('If-Match' in headers && headers['If-Match'] !== NO_VERSION) this.#hit('lost a race for a document')
+      if ('If-Match' in headers && headers['If-Match'] !== NO_VERSION)
+        this.#hit('lost a race for a document')
       return { status: 412, body: '' }
     }
     this.#hit('moved a document')

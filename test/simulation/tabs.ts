@@ -17,7 +17,13 @@ export class LockHost {
   }
 
   /** The API for one page or worker. */
-  forActor(actor: Actor): { request: <T>(name: string, options: { signal?: AbortSignal }, run: () => Promise<T>) => Promise<T> } {
+  forActor(actor: Actor): {
+    request: <T>(
+      name: string,
+      options: { signal?: AbortSignal },
+      run: () => Promise<T>,
+    ) => Promise<T>
+  } {
     return {
       request: (name, { signal }, run) =>
         new Promise((resolve, reject) => {
@@ -51,7 +57,13 @@ export class LockHost {
 
   #grantFirst(queue: LockRequest[]): void {
     const first = queue[0]
-    if (first) this.#scheduler.post(first.actor, 0, 'lock granted', () => queue[0] === first && first.grant())
+    if (first)
+      this.#scheduler.post(
+        first.actor,
+        0,
+        'lock granted',
+        () => queue[0] === first && first.grant(),
+      )
   }
 }
 
@@ -82,7 +94,9 @@ export class BroadcastHost {
         for (const other of channels) {
           if (other === this.#entry || other.name !== this.#entry.name) continue
           const copy = copyData(data)
-          scheduler.post(other.actor, scheduler.random.between(0, 5), 'broadcast', () => other.hear(copy))
+          scheduler.post(other.actor, scheduler.random.between(0, 5), 'broadcast', () =>
+            other.hear(copy),
+          )
         }
       }
 

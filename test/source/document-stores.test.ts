@@ -1,12 +1,15 @@
-/** documentSource against real stores: this package's server, and a web server whose WebDAV honours conditional writes. */
+/**
+ * documentSource against real stores: this package's server, and a web server whose WebDAV honours
+ * conditional writes.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { type ServeOptions, serve } from '../../server/src/index.js'
+import { newFolder } from '../../server/test/folders.js'
 import type { Target } from '../../src/core/contract.js'
 import type { Range } from '../../src/core/range.js'
-import { type ServeOptions, serve } from '../../src/server/index.js'
 import { documentSource } from '../../src/source/index.js'
-import { newFolder } from '../server/folders.js'
 import { lighttpd, unless } from '../support/programs.js'
 import { runProgram } from '../support/run-program.js'
 
@@ -17,13 +20,17 @@ interface Store {
   max(): Promise<number>
 }
 
-async function openServer(options: Partial<ServeOptions> = {}): Promise<Store & { origin: string }> {
+async function openServer(
+  options: Partial<ServeOptions> = {},
+): Promise<Store & { origin: string }> {
   const server = await serve({ port: 0, dataDir: newFolder(), ...options })
   onTestFinished(() => server.close())
   return {
     origin: server.url,
     url: `${server.url}/databases/{database}/docs?id=Raven/Hilo/{collection}`,
-    max: async () => (await (await fetch(`${server.url}/databases/Shop/docs?id=Raven/Hilo/orders`)).json()).Results[0].Max,
+    max: async () =>
+      (await (await fetch(`${server.url}/databases/Shop/docs?id=Raven/Hilo/orders`)).json())
+        .Results[0].Max,
   }
 }
 
@@ -43,7 +50,10 @@ async function openWebDav(): Promise<Store> {
     writeFileSync(join(folder, 'lighttpd.conf'), lines.join('\n'))
     return ['-D', '-f', join(folder, 'lighttpd.conf')]
   })
-  return { url: `${origin}/{collection}.json`, max: async () => JSON.parse(readFileSync(join(root, 'orders.json'), 'utf8')).Max }
+  return {
+    url: `${origin}/{collection}.json`,
+    max: async () => JSON.parse(readFileSync(join(root, 'orders.json'), 'utf8')).Max,
+  }
 }
 
 async function rangeOf(source: ReturnType<typeof documentSource>, lastMax = 0): Promise<Range> {
@@ -65,23 +75,27 @@ describe.each<[string, boolean, () => Promise<Store>]>([
     expect(await max()).toBe(96)
   })
 
-  test.skipIf(isAbsent)('gives every number to one device, however many come at once, from the first on', async () => {
-    const { url, max } = await open()
-    const ranges = (
-      await Promise.all(
-        Array.from({ length: 6 }, async () => {
-          const source = documentSource({ url })
-          const taken: Range[] = []
-          for (let i = 0; i < 10; i++) taken.push(await rangeOf(source, taken.at(-1)?.to))
-          return taken
-        }),
+  test.skipIf(isAbsent)(
+    'gives every number to one device, however many come at once, from the first on',
+    async () => {
+      const { url, max } = await open()
+      const ranges = (
+        await Promise.all(
+          Array.from({ length: 6 }, async () => {
+            const source = documentSource({ url })
+            const taken: Range[] = []
+            for (let i = 0; i < 10; i++) taken.push(await rangeOf(source, taken.at(-1)?.to))
+            return taken
+          }),
+        )
       )
-    )
-      .flat()
-      .sort((a, b) => a.from - b.from)
-    for (const [i, range] of ranges.entries()) expect(range.from).toBe(i === 0 ? 1 : ranges[i - 1]!.to + 1)
-    expect(await max()).toBe(ranges.at(-1)!.to)
-  })
+        .flat()
+        .sort((a, b) => a.from - b.from)
+      for (const [i, range] of ranges.entries())
+        expect(range.from).toBe(i === 0 ? 1 : ranges[i - 1]!.to + 1)
+      expect(await max()).toBe(ranges.at(-1)!.to)
+    },
+  )
 })
 
 describe('this package’s server', () => {
@@ -96,13 +110,21 @@ describe('this package’s server', () => {
       },
     })
     expect((await rangeOf(source)).prefix).toBe('orders/NorthServer/')
-    expect(asked.filter((each) => each.startsWith('GET'))).toEqual(['GET ?id=Raven/Hilo/orders&id=Raven/ServerPrefixForHilo'])
+    expect(asked.filter((each) => each.startsWith('GET'))).toEqual([
+      'GET ?id=Raven/Hilo/orders&id=Raven/ServerPrefixForHilo',
+    ])
   })
 
   test('keeps claims and documents apart on one counter', async () => {
     const { url, origin } = await openServer()
     const source = documentSource({ url })
-    const next = async () => (await (await fetch(`${origin}/databases/Shop/hilo/next?tag=orders`)).json()).Low
-    expect([(await rangeOf(source)).from, await next(), (await rangeOf(source)).from, await next()]).toEqual([1, 33, 65, 97])
+    const next = async () =>
+      (await (await fetch(`${origin}/databases/Shop/hilo/next?tag=orders`)).json()).Low
+    expect([
+      (await rangeOf(source)).from,
+      await next(),
+      (await rangeOf(source)).from,
+      await next(),
+    ]).toEqual([1, 33, 65, 97])
   })
 })

@@ -1,4 +1,7 @@
-/** documentSource against stores that do as they are told. Real stores are in document-stores.test.ts. */
+/**
+ * documentSource against stores that do as they are told. Real stores are in
+ * document-stores.test.ts.
+ */
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Target } from '../../src/core/contract.js'
@@ -21,7 +24,8 @@ class Store {
   requests: { method: string; url: string; headers: Headers; body: string }[] = []
   honours = { 'If-Match': true, 'If-None-Match': true }
   /** Asked first: answers in the store's place, or does something in between. */
-  before: (method: string, url: string) => Response | undefined | Promise<Response | undefined> = () => undefined
+  before: (method: string, url: string) => Response | undefined | Promise<Response | undefined> =
+    () => undefined
   /** Asked when the store has done what it was asked to do. */
   after: (method: string, url: string) => void = () => {}
 
@@ -29,16 +33,22 @@ class Store {
   max = () => JSON.parse(this.documents.get(ADDRESS)!).Max
   puts = () => this.requests.filter(({ method }) => method === 'PUT')
 
-  fetch = async (address: string, { method = 'GET', headers, body }: RequestInit): Promise<Response> => {
+  fetch = async (
+    address: string,
+    { method = 'GET', headers, body }: RequestInit,
+  ): Promise<Response> => {
     const given = new Headers(headers)
     this.requests.push({ method, url: address, headers: given, body: String(body ?? '') })
     const answered = await this.before(method, address)
     if (answered) return answered
     const stored = this.documents.get(address)
     if (method === 'GET')
-      return stored === undefined ? new Response('', { status: 404 }) : new Response(stored, { headers: { ETag: this.etag(stored) } })
+      return stored === undefined
+        ? new Response('', { status: 404 })
+        : new Response(stored, { headers: { ETag: this.etag(stored) } })
     const match = this.honours['If-Match'] && given.get('If-Match')
-    if (match && (stored === undefined || match !== this.etag(stored))) return new Response('', { status: 412 })
+    if (match && (stored === undefined || match !== this.etag(stored)))
+      return new Response('', { status: 412 })
     if (this.honours['If-None-Match'] && given.get('If-None-Match') === '*' && stored !== undefined)
       return new Response('', { status: 412 })
     this.documents.set(address, String(body))
@@ -55,7 +65,11 @@ async function outcomeOf(
   options: Partial<DocumentOptions> = {},
   timeout = LONG,
 ): Promise<Grant | Failure> {
-  const answer = await documentSource({ url, fetch: store.fetch, ...options }).claim(target, claimOf(more), timeout)
+  const answer = await documentSource({ url, fetch: store.fetch, ...options }).claim(
+    target,
+    claimOf(more),
+    timeout,
+  )
   return 'grant' in answer ? answer.grant : answer.failure
 }
 const rangeOf = async (...args: Parameters<typeof outcomeOf>) => {
@@ -79,7 +93,11 @@ describe('a claim', () => {
     const first = await source.claim(target, claimOf(), LONG)
     expect(first).toMatchObject({ grant: { range: { from: 501, to: 600 }, last: { size: 100 } } })
     const { last } = (first as { grant: Grant }).grant
-    const again = await source.claim(target, claimOf({ lastBatchSize: last!.size, lastRangeAt: last!.at }), LONG)
+    const again = await source.claim(
+      target,
+      claimOf({ lastBatchSize: last!.size, lastRangeAt: last!.at }),
+      LONG,
+    )
     expect(again).toMatchObject({ grant: { range: { from: 601, to: 800 } } })
   })
 
@@ -92,8 +110,17 @@ describe('a claim', () => {
   test('leaves what else is in the document, and takes the server prefix from it', async () => {
     const store = new Store()
     store.documents.set(ADDRESS, '{"Max":64,"note":"do not delete","ServerPrefix":"NorthServer/"}')
-    expect(await rangeOf(store)).toEqual({ from: 65, to: 96, prefix: 'orders/NorthServer/', serverTag: '' })
-    expect(JSON.parse(store.documents.get(ADDRESS)!)).toEqual({ Max: 96, note: 'do not delete', ServerPrefix: 'NorthServer/' })
+    expect(await rangeOf(store)).toEqual({
+      from: 65,
+      to: 96,
+      prefix: 'orders/NorthServer/',
+      serverTag: '',
+    })
+    expect(JSON.parse(store.documents.get(ADDRESS)!)).toEqual({
+      Max: 96,
+      note: 'do not delete',
+      ServerPrefix: 'NorthServer/',
+    })
   })
 
   test('that loses a race reads again and takes more: numbers go to the first only', async () => {
@@ -102,7 +129,8 @@ describe('a claim', () => {
     let races = 2
     const source = documentSource({ url, fetch: store.fetch })
     store.before = (method) => {
-      if (method === 'PUT' && store.puts().length > 4 && races-- > 0) store.documents.set(ADDRESS, `{"Max":${store.max() + 10}}`)
+      if (method === 'PUT' && store.puts().length > 4 && races-- > 0)
+        store.documents.set(ADDRESS, `{"Max":${store.max() + 10}}`)
       return undefined
     }
     // Past the probe of this source.
@@ -120,15 +148,24 @@ describe('a claim', () => {
       if (method !== 'PUT' || !store.documents.delete(ADDRESS)) return undefined
       return new Response('', { status: 404 })
     }
-    expect(await source.claim(target, claimOf({ lastMax: 64 }), LONG)).toMatchObject({ grant: { range: { from: 65 } } })
+    expect(await source.claim(target, claimOf({ lastMax: 64 }), LONG)).toMatchObject({
+      grant: { range: { from: 65 } },
+    })
   })
 
   test('of many devices at once: every number goes to one of them', async () => {
     const store = new Store()
     const sources = Array.from({ length: 8 }, () => documentSource({ url, fetch: store.fetch }))
-    const answers = await Promise.all(sources.flatMap((source) => Array.from({ length: 5 }, () => source.claim(target, claimOf(), LONG))))
-    const ranges = answers.map((answer) => (answer as { grant: Grant }).grant.range).sort((a, b) => a.from - b.from)
-    for (const [i, range] of ranges.entries()) expect(range.from).toBe(i === 0 ? 1 : ranges[i - 1]!.to + 1)
+    const answers = await Promise.all(
+      sources.flatMap((source) =>
+        Array.from({ length: 5 }, () => source.claim(target, claimOf(), LONG)),
+      ),
+    )
+    const ranges = answers
+      .map((answer) => (answer as { grant: Grant }).grant.range)
+      .sort((a, b) => a.from - b.from)
+    for (const [i, range] of ranges.entries())
+      expect(range.from).toBe(i === 0 ? 1 : ranges[i - 1]!.to + 1)
     expect(store.max()).toBe(ranges.at(-1)!.to)
   })
 
@@ -139,7 +176,10 @@ describe('a claim', () => {
     store.after = () => {
       if (isLost) throw new TypeError('connection reset')
     }
-    expect(await outcomeOf(store)).toMatchObject({ code: 'server-unreachable', message: expect.stringContaining('could not be reached') })
+    expect(await outcomeOf(store)).toMatchObject({
+      code: 'server-unreachable',
+      message: expect.stringContaining('could not be reached'),
+    })
     isLost = false
     expect(await rangeOf(store)).toMatchObject({ from: 65, to: 96 })
   })
@@ -151,7 +191,10 @@ describe('a claim', () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     const outcome = outcomeOf(store)
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(await outcome).toMatchObject({ code: 'server-unreachable', message: expect.stringContaining('409') })
+    expect(await outcome).toMatchObject({
+      code: 'server-unreachable',
+      message: expect.stringContaining('409'),
+    })
     expect(store.max()).toBe(0)
   })
 
@@ -170,7 +213,10 @@ describe('a store', () => {
     const store = new Store()
     store.honours['If-Match'] = false
     store.documents.set(ADDRESS, '{"Max":64}')
-    expect(await outcomeOf(store)).toMatchObject({ code: 'server-refused', message: expect.stringContaining('If-Match does not hold') })
+    expect(await outcomeOf(store)).toMatchObject({
+      code: 'server-refused',
+      message: expect.stringContaining('If-Match does not hold'),
+    })
     expect(store.max()).toBeGreaterThan(64)
   })
 
@@ -192,26 +238,65 @@ describe('a store', () => {
   })
 
   test.each<[string, Response, string, string]>([
-    ['without an ETag', new Response('{"Max":1}'), 'invalid-response', 'Access-Control-Expose-Headers'],
-    ['with a weak ETag', new Response('{"Max":1}', { headers: { ETag: 'W/"1"' } }), 'invalid-response', 'weak'],
-    ['with something else there', new Response('<html>', { headers: { ETag: '"1"' } }), 'invalid-response', 'not JSON'],
-    ['with a document of another kind', new Response('{"Count":1}', { headers: { ETag: '"1"' } }), 'invalid-response', 'no document'],
-    ['with a negative Max', new Response('{"Max":-1}', { headers: { ETag: '"1"' } }), 'invalid-response', 'no document'],
-    ['with a Max that is no whole number', new Response('{"Max":1.5}', { headers: { ETag: '"1"' } }), 'invalid-response', 'no document'],
-    ['that is at the end of the numbers', new Response(`{"Max":${2 ** 53 - 2}}`, { headers: { ETag: '"1"' } }), 'unsafe-range', '2^53'],
+    [
+      'without an ETag',
+      new Response('{"Max":1}'),
+      'invalid-response',
+      'Access-Control-Expose-Headers',
+    ],
+    [
+      'with a weak ETag',
+      new Response('{"Max":1}', { headers: { ETag: 'W/"1"' } }),
+      'invalid-response',
+      'weak',
+    ],
+    [
+      'with something else there',
+      new Response('<html>', { headers: { ETag: '"1"' } }),
+      'invalid-response',
+      'not JSON',
+    ],
+    [
+      'with a document of another kind',
+      new Response('{"Count":1}', { headers: { ETag: '"1"' } }),
+      'invalid-response',
+      'no document',
+    ],
+    [
+      'with a negative Max',
+      new Response('{"Max":-1}', { headers: { ETag: '"1"' } }),
+      'invalid-response',
+      'no document',
+    ],
+    [
+      'with a Max that is no whole number',
+      new Response('{"Max":1.5}', { headers: { ETag: '"1"' } }),
+      'invalid-response',
+      'no document',
+    ],
+    [
+      'that is at the end of the numbers',
+      new Response(`{"Max":${2 ** 53 - 2}}`, { headers: { ETag: '"1"' } }),
+      'unsafe-range',
+      '2^53',
+    ],
     ['that refuses', new Response('', { status: 403 }), 'server-refused', '403'],
     ['that has trouble', new Response('', { status: 503 }), 'server-refused', '503'],
   ])('%s is not written to', async (_, response, code, message) => {
     const store = new Store()
     store.before = () => response.clone()
-    expect(await outcomeOf(store)).toMatchObject({ code, message: expect.stringContaining(message) })
+    expect(await outcomeOf(store)).toMatchObject({
+      code,
+      message: expect.stringContaining(message),
+    })
     expect(store.puts()).toEqual([])
   })
 })
 
 /**
- * RavenDB 2 and 3, as they answer: each document at its own address, and one header or the other with the GUID that the document must have,
- * of which only zeros mean that there is none. Anything else in them is an error.
+ * RavenDB 2 and 3, as they answer: each document at its own address, and one header or the other
+ * with the GUID that the document must have, of which only zeros mean that there is none. Anything
+ * else in them is an error.
  */
 class OldRaven {
   readonly origin = 'https://raven.example.com'
@@ -228,22 +313,39 @@ class OldRaven {
   }
   max = () => JSON.parse(this.documents.get('Raven/Hilo/orders')!.content).Max
   source = (options: Partial<DocumentOptions> = {}) =>
-    documentSource({ url: `${this.origin}/databases/{database}/docs/Raven/Hilo/{collection}`, fetch: this.fetch, ...options })
+    documentSource({
+      url: `${this.origin}/databases/{database}/docs/Raven/Hilo/{collection}`,
+      fetch: this.fetch,
+      ...options,
+    })
 
-  fetch = async (address: string, { method = 'GET', headers, body }: RequestInit): Promise<Response> => {
+  fetch = async (
+    address: string,
+    { method = 'GET', headers, body }: RequestInit,
+  ): Promise<Response> => {
     const [, id] = /^\/databases\/Shop\/docs\/(.*)$/.exec(new URL(address).pathname) ?? []
     if (id === undefined) throw new Error(`Nobody asks for ${address}.`)
     if (id === this.refuses) return new Response('', { status: 503 })
     const stored = this.documents.get(id)
     if (method === 'GET') {
       const quote = this.isQuoting ? '"' : ''
-      return stored ? new Response(stored.content, { headers: { ETag: quote + stored.etag + quote } }) : new Response('', { status: 404 })
+      return stored
+        ? new Response(stored.content, { headers: { ETag: quote + stored.etag + quote } })
+        : new Response('', { status: 404 })
     }
     const given = new Headers(headers)
-    const condition = (given.get('If-None-Match') ?? given.get('If-Match'))?.replace(this.isQuoting ? /^"(.*)"$/ : /^$/, '$1')
-    if (condition === undefined || !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(condition)) return new Response('', { status: 400 })
+    const condition = (given.get('If-None-Match') ?? given.get('If-Match'))?.replace(
+      this.isQuoting ? /^"(.*)"$/ : /^$/,
+      '$1',
+    )
+    if (condition === undefined || !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(condition))
+      return new Response('', { status: 400 })
     const actual = stored?.etag ?? '00000000-0000-0000-0000-000000000000'
-    if (condition !== actual) return Response.json({ ActualETag: actual, ExpectedETag: condition, Error: 'PUT attempted' }, { status: 409 })
+    if (condition !== actual)
+      return Response.json(
+        { ActualETag: actual, ExpectedETag: condition, Error: 'PUT attempted' },
+        { status: 409 },
+      )
     this.store(id, JSON.parse(String(body)))
     return Response.json({ Key: id, ETag: this.documents.get(id)!.etag }, { status: 201 })
   }
@@ -262,10 +364,18 @@ describe.each([
 
   test('its document is made, moved, and never moved by two at once', async () => {
     const raven = newRaven()
-    expect(await rangeFrom(raven.source())).toEqual({ from: 1, to: 32, prefix: 'orders/', serverTag: '' })
+    expect(await rangeFrom(raven.source())).toEqual({
+      from: 1,
+      to: 32,
+      prefix: 'orders/',
+      serverTag: '',
+    })
     const sources = Array.from({ length: 4 }, () => raven.source())
-    const ranges = (await Promise.all(sources.flatMap((source) => [1, 2, 3].map(() => rangeFrom(source))))).sort((a, b) => a.from - b.from)
-    for (const [i, { from }] of ranges.entries()) expect(from).toBe(i === 0 ? 33 : ranges[i - 1]!.to + 1)
+    const ranges = (
+      await Promise.all(sources.flatMap((source) => [1, 2, 3].map(() => rangeFrom(source))))
+    ).sort((a, b) => a.from - b.from)
+    for (const [i, { from }] of ranges.entries())
+      expect(from).toBe(i === 0 ? 33 : ranges[i - 1]!.to + 1)
     expect(raven.max()).toBe(ranges.at(-1)!.to)
   })
 
@@ -286,14 +396,22 @@ describe.each([
   test('its server prefix is read in the same breath: orders/NorthServer/1', async () => {
     const raven = newRaven()
     raven.store('Raven/ServerPrefixForHilo', { ServerPrefix: 'NorthServer/' })
-    expect(await rangeFrom(raven.source())).toMatchObject({ from: 1, prefix: 'orders/NorthServer/' })
-    expect(await rangeFrom(raven.source())).toMatchObject({ from: 33, prefix: 'orders/NorthServer/' })
+    expect(await rangeFrom(raven.source())).toMatchObject({
+      from: 1,
+      prefix: 'orders/NorthServer/',
+    })
+    expect(await rangeFrom(raven.source())).toMatchObject({
+      from: 33,
+      prefix: 'orders/NorthServer/',
+    })
   })
 
   test('a prefix that cannot be read is not taken for none: the ids would be the other servers’', async () => {
     const raven = newRaven()
     raven.refuses = 'Raven/ServerPrefixForHilo'
-    expect(await raven.source().claim(target, claimOf(), LONG)).toMatchObject({ failure: { code: 'server-refused', status: 503 } })
+    expect(await raven.source().claim(target, claimOf(), LONG)).toMatchObject({
+      failure: { code: 'server-refused', status: 503 },
+    })
     expect(raven.documents.size).toBe(0)
   })
 })
@@ -302,10 +420,18 @@ test('addresses are filled in, and every request carries the headers', async () 
   const store = new Store()
   let token = 0
   const headers = async () => ({ Authorization: `Bearer ${++token}` })
-  const source = documentSource({ url: 'https://store.example.com/{database}/{collection}', fetch: store.fetch, headers })
+  const source = documentSource({
+    url: 'https://store.example.com/{database}/{collection}',
+    fetch: store.fetch,
+    headers,
+  })
   await source.claim({ ...target, tag: 'a b/c' }, claimOf(), LONG)
-  expect(new Set(store.requests.map((request) => request.url))).toEqual(new Set(['https://store.example.com/Shop/a%20b%2Fc']))
-  expect(store.requests.map((request) => request.headers.get('Authorization'))).toEqual(store.requests.map((_, i) => `Bearer ${i + 1}`))
+  expect(new Set(store.requests.map((request) => request.url))).toEqual(
+    new Set(['https://store.example.com/Shop/a%20b%2Fc']),
+  )
+  expect(store.requests.map((request) => request.headers.get('Authorization'))).toEqual(
+    store.requests.map((_, i) => `Bearer ${i + 1}`),
+  )
 })
 
 test.each<[string, object]>([
@@ -315,5 +441,7 @@ test.each<[string, object]>([
   ['a capacity of 0', { capacity: 0 }],
   ['a capacity that is no whole number', { capacity: 1.5 }],
 ])('%s is refused', (_, wrong) => {
-  expect(() => documentSource({ url, ...wrong } as DocumentOptions)).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
+  expect(() => documentSource({ url, ...wrong } as DocumentOptions)).toThrow(
+    expect.objectContaining({ code: 'invalid-argument' }),
+  )
 })

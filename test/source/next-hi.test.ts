@@ -9,7 +9,8 @@ const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserv
 const claimOf = (lastMax = 0) => ({ id: 'c1', lastBatchSize: 32, lastMax })
 const LONG = 60_000
 
-const answerTo = (options: NextHiOptions, lastMax = 0, timeout = LONG) => nextHiSource(options).claim(target, claimOf(lastMax), timeout)
+const answerTo = (options: NextHiOptions, lastMax = 0, timeout = LONG) =>
+  nextHiSource(options).claim(target, claimOf(lastMax), timeout)
 const spanOf = async (options: NextHiOptions, lastMax = 0) => {
   const answer = await answerTo(options, lastMax)
   if ('failure' in answer) throw new Error(answer.failure.message)
@@ -55,30 +56,44 @@ describe('a hi', () => {
     expect(await answerTo({ nextHi: () => 2, maxLo: 10 }, 29)).toMatchObject({
       failure: { code: 'invalid-response', message: expect.stringContaining('went backwards') },
     })
-    expect(await answerTo({ nextHi: () => 2, maxLo: 10 }, 21)).toMatchObject({ failure: { code: 'invalid-response' } })
+    expect(await answerTo({ nextHi: () => 2, maxLo: 10 }, 21)).toMatchObject({
+      failure: { code: 'invalid-response' },
+    })
     expect(await spanOf({ nextHi: () => 3, maxLo: 10 }, 29)).toEqual([30, 39])
   })
 
   test('whose ids pass 2^53−1 is refused', async () => {
-    expect(await answerTo({ nextHi: () => 2 ** 52, maxLo: 10 })).toMatchObject({ failure: { code: 'unsafe-range' } })
+    expect(await answerTo({ nextHi: () => 2 ** 52, maxLo: 10 })).toMatchObject({
+      failure: { code: 'unsafe-range' },
+    })
   })
 })
 
 describe('a nextHi', () => {
   test('that throws is asked again later', async () => {
-    const answer = await answerTo({ nextHi: () => Promise.reject(new Error('no network')), maxLo: 10 })
-    expect(answer).toMatchObject({ failure: { code: 'server-unreachable', message: expect.stringContaining('no network') } })
+    const answer = await answerTo({
+      nextHi: () => Promise.reject(new Error('no network')),
+      maxLo: 10,
+    })
+    expect(answer).toMatchObject({
+      failure: { code: 'server-unreachable', message: expect.stringContaining('no network') },
+    })
   })
 
   test('may say itself what went wrong', async () => {
-    const nextHi = () => Promise.reject(new HiloError('server-refused', 'Sign in first.', { status: 401 }))
-    expect(await answerTo({ nextHi, maxLo: 10 })).toEqual({ failure: { code: 'server-refused', message: 'Sign in first.', status: 401 } })
+    const nextHi = () =>
+      Promise.reject(new HiloError('server-refused', 'Sign in first.', { status: 401 }))
+    expect(await answerTo({ nextHi, maxLo: 10 })).toEqual({
+      failure: { code: 'server-refused', message: 'Sign in first.', status: 401 },
+    })
   })
 
   test('that comes too late is dropped, and no other is taken in its place', async () => {
     let answer: (hi: number) => void = () => {}
     const nextHi = vi.fn(() => new Promise<number>((resolve) => (answer = resolve)))
-    expect(await answerTo({ nextHi, maxLo: 10, firstId: 25 }, 0, 20)).toMatchObject({ failure: { code: 'server-unreachable' } })
+    expect(await answerTo({ nextHi, maxLo: 10, firstId: 25 }, 0, 20)).toMatchObject({
+      failure: { code: 'server-unreachable' },
+    })
     answer(0)
     await new Promise((resolve) => setImmediate(resolve))
     expect(nextHi).toHaveBeenCalledTimes(1)
@@ -86,7 +101,9 @@ describe('a nextHi', () => {
 
   test('that never answers is given up on', async () => {
     const answer = await answerTo({ nextHi: () => new Promise<number>(() => {}), maxLo: 10 }, 0, 20)
-    expect(answer).toMatchObject({ failure: { code: 'server-unreachable', message: expect.stringContaining('within 20 ms') } })
+    expect(answer).toMatchObject({
+      failure: { code: 'server-unreachable', message: expect.stringContaining('within 20 ms') },
+    })
   })
 })
 
@@ -100,7 +117,9 @@ test.each<[string, object]>([
   ['maxLo 1 without a firstId: nobody could tell whether id 0 was made', { maxLo: 1 }],
   ['no function', { nextHi: 7 }],
 ])('%s is refused', (_, wrong) => {
-  expect(() => nextHiSource({ nextHi: () => 0, maxLo: 10, ...wrong })).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
+  expect(() => nextHiSource({ nextHi: () => 0, maxLo: 10, ...wrong })).toThrow(
+    expect.objectContaining({ code: 'invalid-argument' }),
+  )
 })
 
 describe('as the source of a page', () => {
@@ -124,14 +143,18 @@ describe('as the source of a page', () => {
 
   test('collections are counted apart where nextHi does', async () => {
     const his: Record<string, number> = { orders: 7, lines: 3 }
-    const { hilo } = shop.open({ source: nextHiSource({ nextHi: (collection) => his[collection]!++, maxLo: 10 }) })
+    const { hilo } = shop.open({
+      source: nextHiSource({ nextHi: (collection) => his[collection]!++, maxLo: 10 }),
+    })
     expect([await hilo.nextNumber('orders'), await hilo.nextNumber('lines')]).toEqual([70, 30])
   })
 
   test('a burst takes as many hi as it needs, and no id twice', async () => {
     const nextHi = counter()
     const { hilo } = shop.open({ source: nextHiSource({ nextHi, maxLo: 10 }) })
-    const numbers = (await Promise.all(Array.from({ length: 300 }, () => hilo.nextNumber('orders')))).sort((a, b) => a - b)
+    const numbers = (
+      await Promise.all(Array.from({ length: 300 }, () => hilo.nextNumber('orders')))
+    ).sort((a, b) => a - b)
     expect(numbers).toEqual(Array.from({ length: 300 }, (_, i) => i))
   })
 
@@ -163,7 +186,10 @@ describe('as the source of a page', () => {
     const nextHi = counter()
     const { hilo } = shop.open({ source: nextHiSource({ nextHi, maxLo: 10 }) })
     nextHi.mockRejectedValueOnce(new Error('no network'))
-    await expect(hilo.nextId('orders')).rejects.toMatchObject({ code: 'exhausted', message: expect.stringContaining('no network') })
+    await expect(hilo.nextId('orders')).rejects.toMatchObject({
+      code: 'exhausted',
+      message: expect.stringContaining('no network'),
+    })
     expect(await hilo.nextId('orders')).toBe('orders/0')
   })
 
@@ -178,7 +204,11 @@ describe('as the source of a page', () => {
 
   test('ranges of a server are not mixed with those of a source', async () => {
     expect(await shop.open().hilo.nextId('orders')).toBe('orders/1-A')
-    expect(await shop.open({ source: nextHiSource({ nextHi: () => 3, maxLo: 10 }) }).hilo.nextId('orders')).toBe('orders/30')
+    expect(
+      await shop
+        .open({ source: nextHiSource({ nextHi: () => 3, maxLo: 10 }) })
+        .hilo.nextId('orders'),
+    ).toBe('orders/30')
   })
 
   test('identities are refused: they are a HiLo server’s', async () => {

@@ -27,7 +27,8 @@ afterEach(() => {
 /** Answers every request with this, and remembers what was asked. */
 function serve(body: unknown, init: ResponseInit = { status: 201 }) {
   const fetch = vi.fn(
-    async (_url: string, _init: RequestInit) => new Response(typeof body === 'string' ? body : JSON.stringify(body), init),
+    async (_url: string, _init: RequestInit) =>
+      new Response(typeof body === 'string' ? body : JSON.stringify(body), init),
   )
   vi.stubGlobal('fetch', fetch)
   return fetch
@@ -58,10 +59,18 @@ describe('a claim', () => {
     expect((await source().claim(target, claim)).last).toEqual({ size: 32, at: 'half past nine' })
   })
 
-  test.each([null, undefined])('has no token and no tag when the answer says %s', async (absent) => {
-    serve({ ...answer, Lease: absent, ServerTag: absent })
-    expect((await source().claim(target, claim)).range).toEqual({ from: 33, to: 64, prefix: 'orders/', serverTag: '' })
-  })
+  test.each([null, undefined])(
+    'has no token and no tag when the answer says %s',
+    async (absent) => {
+      serve({ ...answer, Lease: absent, ServerTag: absent })
+      expect((await source().claim(target, claim)).range).toEqual({
+        from: 33,
+        to: 64,
+        prefix: 'orders/',
+        serverTag: '',
+      })
+    },
+  )
 
   test.each([{ LastSize: 0 }, { LastSize: '32' }, { LastRangeAt: undefined }, { LastRangeAt: 7 }])(
     'with nothing sound to echo echoes nothing: %j',
@@ -79,7 +88,9 @@ describe('a claim', () => {
 
 test('requests are never answered from a cache, and carry headers and credentials', async () => {
   const fetch = serve(answer)
-  await ravenSource({ url: URL_, timeout: 1000, credentials: 'include' }, async () => ({ Authorization: 'Bearer 1' })).claim(target, claim)
+  await ravenSource({ url: URL_, timeout: 1000, credentials: 'include' }, async () => ({
+    Authorization: 'Bearer 1',
+  })).claim(target, claim)
   expect(fetch.mock.calls[0]![1]).toMatchObject({
     method: 'GET',
     cache: 'no-store',
@@ -94,19 +105,28 @@ test('headers are asked for before each request, so that tokens may change', asy
   const asking = ravenSource({ url: URL_, timeout: 1000 }, () => ({ 'X-Token': `${++asked}` }))
   await asking.claim(target, claim)
   await asking.giveBack(target, range(1, 5))
-  expect(fetch.mock.calls.map(([, init]) => init.headers)).toEqual([{ 'X-Token': '1' }, { 'X-Token': '2' }])
+  expect(fetch.mock.calls.map(([, init]) => init.headers)).toEqual([
+    { 'X-Token': '1' },
+    { 'X-Token': '2' },
+  ])
 })
 
 test('headers that never come are given up after the timeout', async () => {
   serve(answer)
-  const waiting = ravenSource({ url: URL_, timeout: 30 }, () => new Promise(() => {})).claim(target, claim)
+  const waiting = ravenSource({ url: URL_, timeout: 30 }, () => new Promise(() => {})).claim(
+    target,
+    claim,
+  )
   expect((await refusal(waiting)).code).toBe('server-unreachable')
 })
 
 test('headers that the app fails to make are no request, and the cause says why', async () => {
   const fetch = serve(answer)
   const signedOut = new Error('signed out')
-  const asking = ravenSource({ url: URL_, timeout: 1000 }, () => Promise.reject(signedOut)).claim(target, claim)
+  const asking = ravenSource({ url: URL_, timeout: 1000 }, () => Promise.reject(signedOut)).claim(
+    target,
+    claim,
+  )
   expect(await refusal(asking)).toMatchObject({ code: 'server-unreachable', cause: signedOut })
   expect(fetch).not.toHaveBeenCalled()
 })
@@ -137,7 +157,8 @@ describe('an answer that is no range', () => {
   })
 
   test.each([2 ** 53, 1e300])(
-    'because it reaches %s, where JavaScript would issue a number several times, is refused by name',
+    'because it reaches %s, where JavaScript would issue a number several times, is refused ' +
+      'by name',
     async (High) => {
       serve({ ...answer, High })
       const error = await refusal(source().claim(target, claim))
@@ -175,8 +196,13 @@ describe('a refusal', () => {
   })
 
   test('passes on what the server itself said', async () => {
-    serve({ Url: '/', Type: 'System.ArgumentException', Message: 'tag is required', Error: 'at …' }, { status: 500 })
-    expect((await refusal(source().claim(target, claim))).message).toContain('answered 500: tag is required')
+    serve(
+      { Url: '/', Type: 'System.ArgumentException', Message: 'tag is required', Error: 'at …' },
+      { status: 500 },
+    )
+    expect((await refusal(source().claim(target, claim))).message).toContain(
+      'answered 500: tag is required',
+    )
   })
 
   test.each<[string, number | undefined]>([
@@ -200,7 +226,9 @@ describe('a refusal', () => {
 test('a give-back is one PUT that names the range', async () => {
   const fetch = serve('', { status: 200 })
   await source().giveBack(target, range(17, 32))
-  expect(fetch.mock.calls).toMatchObject([[`${URL_}/databases/Shop/hilo/return?tag=orders&end=32&last=16`, { method: 'PUT' }]])
+  expect(fetch.mock.calls).toMatchObject([
+    [`${URL_}/databases/Shop/hilo/return?tag=orders&end=32&last=16`, { method: 'PUT' }],
+  ])
 })
 
 describe('a check-in', () => {
@@ -208,22 +236,32 @@ describe('a check-in', () => {
 
   test('posts its tokens as JSON', async () => {
     const fetch = serve({ leases: [{ lease: 'new', high: 32 }] }, { status: 200 })
-    expect(await source().checkIn(target, request)).toEqual({ leases: [{ lease: 'new', high: 32 }] })
+    expect(await source().checkIn(target, request)).toEqual({
+      leases: [{ lease: 'new', high: 32 }],
+    })
     expect(fetch.mock.calls).toMatchObject([
       [
         `${URL_}/databases/Shop/hilo/checkin`,
-        { method: 'POST', body: JSON.stringify(request), headers: { 'Content-Type': 'application/json' } },
+        {
+          method: 'POST',
+          body: JSON.stringify(request),
+          headers: { 'Content-Type': 'application/json' },
+        },
       ],
     ])
   })
 
-  test.each<[unknown]>([['no'], [{}], [{ leases: {} }], [{ leases: [null] }], [{ leases: [{ lease: 't' }] }], [{ leases: [{ high: 5 }] }]])(
-    'takes no answer that leaves a lease without a fate: %j',
-    async (body) => {
-      serve(body, { status: 200 })
-      expect((await refusal(source().checkIn(target, request))).code).toBe('invalid-response')
-    },
-  )
+  test.each<[unknown]>([
+    ['no'],
+    [{}],
+    [{ leases: {} }],
+    [{ leases: [null] }],
+    [{ leases: [{ lease: 't' }] }],
+    [{ leases: [{ high: 5 }] }],
+  ])('takes no answer that leaves a lease without a fate: %j', async (body) => {
+    serve(body, { status: 200 })
+    expect((await refusal(source().checkIn(target, request))).code).toBe('invalid-response')
+  })
 })
 
 describe('a server that cannot be reached', () => {
@@ -250,13 +288,19 @@ describe('a server that cannot be reached', () => {
   })
 
   test('because its answer stops half way is given up after the timeout', async () => {
-    const url = await misbehave((socket) => socket.write('HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n{"Prefix":'))
-    expect((await refusal(ravenSource({ url, timeout: 30 }, () => ({})).claim(target, claim))).code).toBe('server-unreachable')
+    const url = await misbehave((socket) =>
+      socket.write('HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n{"Prefix":'),
+    )
+    expect(
+      (await refusal(ravenSource({ url, timeout: 30 }, () => ({})).claim(target, claim))).code,
+    ).toBe('server-unreachable')
   })
 
   test('because the connection is reset says so, with the cause', async () => {
     const url = await misbehave((socket) => socket.resetAndDestroy())
-    const error = await refusal(ravenSource({ url, timeout: 5000 }, () => ({})).claim(target, claim))
+    const error = await refusal(
+      ravenSource({ url, timeout: 5000 }, () => ({})).claim(target, claim),
+    )
     expect(error.code).toBe('server-unreachable')
     expect(error.message).toContain('could not be reached')
     expect(error.cause).toBeInstanceOf(TypeError)
@@ -266,6 +310,8 @@ describe('a server that cannot be reached', () => {
     const url = await misbehave(() => {})
     await new Promise((done) => server!.close(done))
     server = undefined
-    expect((await refusal(ravenSource({ url, timeout: 5000 }, () => ({})).claim(target, claim))).code).toBe('server-unreachable')
+    expect(
+      (await refusal(ravenSource({ url, timeout: 5000 }, () => ({})).claim(target, claim))).code,
+    ).toBe('server-unreachable')
   })
 })

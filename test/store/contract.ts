@@ -1,4 +1,7 @@
-/** The contract of `DeviceStore` (its doc comment), as one suite that every implementation has to pass. */
+/**
+ * The contract of `DeviceStore` (its doc comment), as one suite that every implementation has to
+ * pass.
+ */
 import { expect, test } from 'vitest'
 import { type DeviceState, emptyState, type LeaseNote, type Note } from '../../src/core/state.js'
 import type { DeviceStore, StoreKey } from '../../src/store/store.js'
@@ -42,7 +45,9 @@ export function runStoreContract(makeBench: () => Bench): void {
   test('runs updates one at a time: 100 at once, through several instances, count to 100', async () => {
     const bench = makeBench()
     const stores = Array.from({ length: 4 }, () => bench.open())
-    const results = await Promise.all(Array.from({ length: 100 }, (_, i) => stores[i % 4]!.update(KEY, count)))
+    const results = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => stores[i % 4]!.update(KEY, count)),
+    )
     expect(new Set(results).size).toBe(100)
     expect(await peek(stores[0]!)).toMatchObject({ issued: 100 })
   })
@@ -114,7 +119,8 @@ export function runNotesContract(makeBench: () => NotesBench): void {
   test('hands a note out once, to its own key, in the step that removes it', async () => {
     const bench = makeBench()
     const store = bench.open()
-    const take = (key: StoreKey) => store.update<Note[]>(key, (stored, notes) => ({ state: count(stored).state, result: notes }))
+    const take = (key: StoreKey) =>
+      store.update<Note[]>(key, (stored, notes) => ({ state: count(stored).state, result: notes }))
     await store.update(KEY, count)
     const note = { lease: 'page1:orders:0.0', next: 17 }
     await bench.leaveNote(KEY, note)
@@ -132,7 +138,12 @@ export function runNotesContract(makeBench: () => NotesBench): void {
     const note = { lease: 'page1:orders:0.0', next: 17 }
     await bench.leaveNote(KEY, note)
     expect((await store.read(KEY)).notes).toEqual([note])
-    expect(await store.update<Note[]>(KEY, (stored, notes) => ({ state: count(stored).state, result: notes }))).toEqual([note])
+    expect(
+      await store.update<Note[]>(KEY, (stored, notes) => ({
+        state: count(stored).state,
+        result: notes,
+      })),
+    ).toEqual([note])
   })
 
   test('keeps a note when the change that was to settle it throws', async () => {
@@ -145,6 +156,8 @@ export function runNotesContract(makeBench: () => NotesBench): void {
         throw new Error('bang')
       })
       .catch(() => {})
-    expect(await store.update(KEY, (stored, notes) => ({ ...count(stored), result: notes }))).toHaveLength(1)
+    expect(
+      await store.update(KEY, (stored, notes) => ({ ...count(stored), result: notes })),
+    ).toHaveLength(1)
   })
 }

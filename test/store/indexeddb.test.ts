@@ -1,10 +1,27 @@
-/** The store in IndexedDB: each method one strict, committed transaction, whatever the browser does to the connection. */
+/**
+ * The store in IndexedDB: each method one strict, committed transaction, whatever the browser does
+ * to the connection.
+ */
 import { forceCloseDatabase, IDBDatabase, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { emptyState } from '../../src/core/state.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
-import { freezeTransaction, leaveNote, newName, openRaw, recordsOf, requested } from '../support/idb.js'
-import { count, KEY, type NotesBench, peek, runNotesContract, runStoreContract } from './contract.js'
+import {
+  freezeTransaction,
+  leaveNote,
+  newName,
+  openRaw,
+  recordsOf,
+  requested,
+} from '../support/idb.js'
+import {
+  count,
+  KEY,
+  type NotesBench,
+  peek,
+  runNotesContract,
+  runStoreContract,
+} from './contract.js'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -12,10 +29,16 @@ afterEach(() => {
 })
 
 /** Every transaction that the code under test begins, and the connection it is on. */
-function watchTransactions(begun?: (transaction: IDBTransaction) => void): { transactions: IDBTransaction[]; connections: IDBDatabase[] } {
+function watchTransactions(begun?: (transaction: IDBTransaction) => void): {
+  transactions: IDBTransaction[]
+  connections: IDBDatabase[]
+} {
   const seen = { transactions: [] as IDBTransaction[], connections: [] as IDBDatabase[] }
   const begin = IDBDatabase.prototype.transaction
-  vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(function (this: IDBDatabase, ...args) {
+  vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(function (
+    this: IDBDatabase,
+    ...args
+  ) {
     const transaction = begin.apply(this, args)
     seen.transactions.push(transaction as unknown as IDBTransaction)
     seen.connections.push(this)
@@ -33,12 +56,19 @@ async function expectNoConnection(name: string): Promise<void> {
 }
 
 const storageFailed = expect.objectContaining({ name: 'HiloError', code: 'storage-failed' })
-const outdated = expect.objectContaining({ name: 'HiloError', code: 'outdated', message: expect.stringContaining('reload') })
+const outdated = expect.objectContaining({
+  name: 'HiloError',
+  code: 'outdated',
+  message: expect.stringContaining('reload'),
+})
 
 describe('IndexedDbStore', () => {
   const makeBench = (): NotesBench => {
     const name = newName()
-    return { open: () => new IndexedDbStore(name), leaveNote: (key, note) => leaveNote(name, key, note) }
+    return {
+      open: () => new IndexedDbStore(name),
+      leaveNote: (key, note) => leaveNote(name, key, note),
+    }
   }
   runStoreContract(makeBench)
   runNotesContract(makeBench)
@@ -58,7 +88,9 @@ describe('IndexedDbStore', () => {
     await store.open()
     const { transactions } = watchTransactions()
     await store.update(KEY, count)
-    expect(transactions.map(({ mode, durability }) => ({ mode, durability }))).toEqual([{ mode: 'readwrite', durability: 'strict' }])
+    expect(transactions.map(({ mode, durability }) => ({ mode, durability }))).toEqual([
+      { mode: 'readwrite', durability: 'strict' },
+    ])
   })
 
   test('reads in a transaction of its own that writes nothing and ends by itself', async () => {
@@ -75,7 +107,9 @@ describe('IndexedDbStore', () => {
     const store = new IndexedDbStore(newName())
     await store.open()
     const order: string[] = []
-    watchTransactions((transaction) => transaction.addEventListener('complete', () => order.push('complete')))
+    watchTransactions((transaction) =>
+      transaction.addEventListener('complete', () => order.push('complete')),
+    )
     await store.update(KEY, count).then(() => order.push('resolved'))
     expect(order).toEqual(['complete', 'resolved'])
   })
@@ -201,7 +235,8 @@ describe('IndexedDbStore never waits for ever', () => {
   test('an open that is not answered fails after its deadline, and the next one may succeed', async () => {
     const name = newName()
     const other = await openRaw(name, 1)
-    // This connection ignores `versionchange`: the deletion waits for it, and every open waits for the deletion.
+    // This connection ignores `versionchange`: the deletion waits for it, and every open waits for
+    // the deletion.
     const deletion = requested(indexedDB.deleteDatabase(name))
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const store = new IndexedDbStore(name)

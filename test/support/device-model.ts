@@ -1,6 +1,7 @@
 /**
- * One device, its pages and a server, as a model that plays the real transitions of `src/core` against every kind of loss:
- * killed pages, lost and repeated answers, give-backs that arrive late, twice or never. It throws as soon as a number has two owners.
+ * One device, its pages and a server, as a model that plays the real transitions of `src/core`
+ * against every kind of loss: killed pages, lost and repeated answers, give-backs that arrive late,
+ * twice or never. It throws as soon as a number has two owners.
  */
 import { applyCheckIn, beginCheckIn } from '../../src/core/check-in.js'
 import { addGrant, beginClaim, exchange, settle } from '../../src/core/device.js'
@@ -35,7 +36,10 @@ export class DeviceModel {
   /** Every number that an app, here or anywhere else, has used. */
   readonly issued = new Map<number, string>()
   readonly #pages: Page[] = []
-  /** Notes as pages leave them, in two copies each; read in any order, at any time, and sometimes again. */
+  /**
+   * Notes as pages leave them, in two copies each; read in any order, at any time, and sometimes
+   * again.
+   */
   readonly #copies: Note[] = []
   readonly #onTheWay: { range: Range; note: LeaseNote }[] = []
   readonly #answers: { claim: string; grant: Grant }[] = []
@@ -53,8 +57,11 @@ export class DeviceModel {
     const { state, claim } = beginClaim(this.state, `claim${this.#ids++}`, want, 8)
     this.state = state
     if (!claim) return
-    const issuedHere = [...this.issued].flatMap(([number, by]) => (by === 'elsewhere' ? [] : number))
-    if (isNew && claim.lastMax < Math.max(0, ...issuedHere)) throw new Error('lastMax is below a number that was issued')
+    const issuedHere = [...this.issued].flatMap(([number, by]) =>
+      by === 'elsewhere' ? [] : number,
+    )
+    if (isNew && claim.lastMax < Math.max(0, ...issuedHere))
+      throw new Error('lastMax is below a number that was issued')
     this.#answers.push({ claim: claim.id, grant: this.server.grant(claim, count) })
   }
 
@@ -93,15 +100,29 @@ export class DeviceModel {
       this.kill(pick)
       return
     }
-    for (const lease of answer.leases) page.held.push({ lease, next: lease.range.from, to: lease.range.to })
+    for (const lease of answer.leases)
+      page.held.push({ lease, next: lease.range.from, to: lease.range.to })
     page.offers = answer.offers
   }
 
-  /** The page goes while an exchange is under way: it disowns the answer, which the device makes before or after it reads that. */
+  /**
+   * The page goes while an exchange is under way: it disowns the answer, which the device makes
+   * before or after it reads that.
+   */
   exchangeUnheard(pick: number, want: number, offer: boolean, isLate: boolean): void {
     const page = this.#page(pick)
-    const brought = { notes: page.spent.splice(0), takeBack: page.offers.splice(0).map(({ id }) => id) }
-    const request: Exchange = { page: page.id, id: `${page.id}:orders:${page.exchanges++}`, want, cuts: [], offer, ...brought }
+    const brought = {
+      notes: page.spent.splice(0),
+      takeBack: page.offers.splice(0).map(({ id }) => id),
+    }
+    const request: Exchange = {
+      page: page.id,
+      id: `${page.id}:orders:${page.exchanges++}`,
+      want,
+      cuts: [],
+      offer,
+      ...brought,
+    }
     if (isLate) this.#late.push(request)
     else this.state = exchange(this.state, request, 8).state
     this.#leaveNotes([...brought.notes, { exchange: request.id, takeBack: brought.takeBack }])
@@ -127,13 +148,19 @@ export class DeviceModel {
 
   /** Somebody else's app takes numbers from the same server and uses them at once. */
   issueElsewhere(count: number): void {
-    const { from, to } = this.server.grant({ id: `elsewhere${this.#ids++}`, lastBatchSize: count, lastMax: 0 }, count).range
+    const { from, to } = this.server.grant(
+      { id: `elsewhere${this.#ids++}`, lastBatchSize: count, lastMax: 0 },
+      count,
+    ).range
     for (let number = from; number <= to; number++) this.#use(number, 'elsewhere')
   }
 
   park(pick: number): void {
     const page = this.#page(pick)
-    const notes = [...page.spent, ...page.held.map(({ lease, next }) => ({ lease: lease.id, next }))]
+    const notes = [
+      ...page.spent,
+      ...page.held.map(({ lease, next }) => ({ lease: lease.id, next })),
+    ]
     page.spent = []
     page.held = []
     this.#leaveNotes(notes)
@@ -142,15 +169,24 @@ export class DeviceModel {
   /** Parks, and sends the surplus back; `keepsNothing`: what is left of its leases, too. */
   leave(pick: number, keepsNothing: boolean): void {
     const page = this.#page(pick)
-    const sent = page.offers.map(({ id, range }) => ({ note: { lease: id, next: range.from, givenBack: true as const }, range }))
+    const sent = page.offers.map(({ id, range }) => ({
+      note: { lease: id, next: range.from, givenBack: true as const },
+      range,
+    }))
     if (keepsNothing)
       for (const { lease, next, to } of page.held.splice(0))
-        sent.push({ note: { lease: lease.id, next, givenBack: true }, range: { ...lease.range, from: next, to } })
+        sent.push({
+          note: { lease: lease.id, next, givenBack: true },
+          range: { ...lease.range, from: next, to },
+        })
     page.offers = []
     this.park(pick)
     this.#leaveNotes(sent.map(({ note }) => note))
-    this.#onTheWay.push(...sent.filter(({ range }) => size(range) > 0).sort((a, b) => b.range.from - a.range.from))
-    // RavenDB's return is only safe at once or never: nobody can tell it from somebody else's later.
+    this.#onTheWay.push(
+      ...sent.filter(({ range }) => size(range) > 0).sort((a, b) => b.range.from - a.range.from),
+    )
+    // RavenDB's return is only safe at once or never: nobody can tell it from somebody else's
+    // later.
     if (!this.server.hasTokens) this.#arriveAll()
   }
 
@@ -224,8 +260,12 @@ export class DeviceModel {
   #repeat(request: Exchange, first: Exchanged): void {
     const { state, leases, offers } = exchange(this.state, request, 8)
     if (first.leases.length + first.offers.length === 0) return
-    if (JSON.stringify({ leases, offers }) !== JSON.stringify({ leases: first.leases, offers: first.offers }))
+    if (
+      JSON.stringify({ leases, offers }) !==
+      JSON.stringify({ leases: first.leases, offers: first.offers })
+    )
       throw new Error('a repeated exchange was answered in another way')
-    if (JSON.stringify(state) !== JSON.stringify(this.state)) throw new Error('a repeated exchange changed the state')
+    if (JSON.stringify(state) !== JSON.stringify(this.state))
+      throw new Error('a repeated exchange changed the state')
   }
 }

@@ -25,7 +25,15 @@ export const ACTS: Record<string, Act> = {
 
 export const scripts = fc.array(
   fc.tuple(
-    fc.constantFrom(...Object.keys(ACTS), 'issue', 'exchange', 'exchange', 'claim', 'takeAnswer', 'settle'),
+    fc.constantFrom(
+      ...Object.keys(ACTS),
+      'issue',
+      'exchange',
+      'exchange',
+      'claim',
+      'takeAnswer',
+      'settle',
+    ),
     fc.nat(99),
     fc.nat(20),
     fc.boolean(),

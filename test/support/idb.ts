@@ -1,4 +1,7 @@
-/** IndexedDB for tests: a fake one in Node, under names that no other test uses. Importing this installs it. */
+/**
+ * IndexedDB for tests: a fake one in Node, under names that no other test uses. Importing this
+ * installs it.
+ */
 import 'fake-indexeddb/auto'
 import { NOTES_STORE } from '../../src/core/parting.js'
 import type { LeaseNote } from '../../src/core/state.js'
@@ -14,7 +17,8 @@ export const requested = <T>(request: IDBRequest<T>): Promise<T> =>
   })
 
 /** A connection of somebody else's, as another tab has one. */
-export const openRaw = (name: string, version?: number): Promise<IDBDatabase> => requested(indexedDB.open(name, version))
+export const openRaw = (name: string, version?: number): Promise<IDBDatabase> =>
+  requested(indexedDB.open(name, version))
 
 /** All records of an object store, by somebody who only looks. */
 export async function recordsOf(name: string, store: string): Promise<unknown[]> {
@@ -37,7 +41,10 @@ export async function leaveNote(name: string, key: StoreKey, note: LeaseNote): P
   db.close()
 }
 
-/** Holds the stores of a database in a transaction that does not end, like a page frozen in the middle of one. */
+/**
+ * Holds the stores of a database in a transaction that does not end, like a page frozen in the
+ * middle of one.
+ */
 export async function freezeTransaction(name: string): Promise<() => void> {
   const db = await openRaw(name)
   const tx = db.transaction([...db.objectStoreNames], 'readwrite')

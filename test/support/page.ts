@@ -1,9 +1,14 @@
-/** A browser's pages in Node: document, window and localStorage of whichever page is in front, over one fake IndexedDB. */
+/**
+ * A browser's pages in Node: document, window and localStorage of whichever page is in front, over
+ * one fake IndexedDB.
+ */
 import { vi } from 'vitest'
 import './idb.js'
 
 export class FakePage {
-  readonly document = Object.assign(new EventTarget(), { visibilityState: 'visible' as DocumentVisibilityState })
+  readonly document = Object.assign(new EventTarget(), {
+    visibilityState: 'visible' as DocumentVisibilityState,
+  })
   readonly window = new EventTarget()
   #thaw: () => void = () => {}
   #running = Promise.resolve()
@@ -29,7 +34,10 @@ export class FakePage {
     this.enter().#become('visible')
   }
 
-  /** Goes: navigated away, reloaded or closed. What it began inside the event is all that it does, until it comes back. */
+  /**
+   * Goes: navigated away, reloaded or closed. What it began inside the event is all that it does,
+   * until it comes back.
+   */
   leave(): void {
     this.enter()
     this.window.dispatchEvent(new Event('pagehide'))

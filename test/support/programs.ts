@@ -1,4 +1,7 @@
-/** Real servers that some tests run in front of ours, or in its place: used where they are installed, got by scripts/prepare-tests.ts. */
+/**
+ * Real servers that some tests run in front of ours, or in its place: used where they are
+ * installed, got by scripts/prepare-tests.ts.
+ */
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
@@ -15,7 +18,12 @@ export interface Program {
 /** Debian keeps servers where only root looks. */
 const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
 
-const program = (name: string, title: string, debianPackages: string[], probe: string): Program => ({
+const program = (
+  name: string,
+  title: string,
+  debianPackages: string[],
+  probe: string,
+): Program => ({
   name,
   title,
   debianPackages,
@@ -33,7 +41,8 @@ export const pgbouncer = program('pgbouncer', 'PgBouncer', ['pgbouncer'], '--ver
 export const PROGRAMS = [nginx, caddy, lighttpd, pgbouncer]
 
 /** A test's title says what it is left out for. */
-export const unless = ({ title, find }: Program): string => (find() ? '' : ` (left out: ${title} is not installed)`)
+export const unless = ({ title, find }: Program): string =>
+  find() ? '' : ` (left out: ${title} is not installed)`
 
 export function isExecutable(path: string): boolean {
   try {

@@ -1,4 +1,7 @@
-/** Ranges and states for tests: short to write, and arbitraries that only make what a device can really hold. */
+/**
+ * Ranges and states for tests: short to write, and arbitraries that only make what a device can
+ * really hold.
+ */
 import fc from 'fast-check'
 import type { Range } from '../../src/core/range.js'
 
@@ -10,11 +13,17 @@ export const range = (from: number, to: number, more: Partial<Range> = {}): Rang
   ...more,
 })
 
-/** Every number of `ranges` with the grant it belongs to, sorted: what no operation may change as a whole. */
+/**
+ * Every number of `ranges` with the grant it belongs to, sorted: what no operation may change as a
+ * whole.
+ */
 export const numbersOf = (ranges: readonly Range[]): string[] =>
   ranges
     .flatMap(({ from, to, prefix, serverTag, token }) =>
-      Array.from({ length: to - from + 1 }, (_, i) => `${prefix}${from + i}-${serverTag} of ${token}`),
+      Array.from(
+        { length: to - from + 1 },
+        (_, i) => `${prefix}${from + i}-${serverTag} of ${token}`,
+      ),
     )
     .sort()
 

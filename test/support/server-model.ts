@@ -29,7 +29,9 @@ export class ServerModel {
     if (before && this.hasTokens) return before
     const range = this.#free.pop() ?? this.#advance(claim.lastMax, count)
     const token = this.hasTokens ? this.#newToken({ ...range, next: range.from }) : undefined
-    const grant = { range: { ...range, prefix: 'orders/', serverTag: 'A', ...(token && { token }) } }
+    const grant = {
+      range: { ...range, prefix: 'orders/', serverTag: 'A', ...(token && { token }) },
+    }
     this.#claims.set(claim.id, grant)
     return grant
   }
@@ -51,7 +53,9 @@ export class ServerModel {
   checkIn({ id, leases, spent = [] }: CheckInRequest): CheckInAnswer {
     for (const token of spent) this.#tell(token, Number.POSITIVE_INFINITY)
     for (const { lease, next } of leases) this.#tell(lease, next)
-    const answer = this.#checkIns.get(id) ?? { leases: leases.map(({ lease }) => this.#rotate(lease)) }
+    const answer = this.#checkIns.get(id) ?? {
+      leases: leases.map(({ lease }) => this.#rotate(lease)),
+    }
     this.#checkIns.set(id, answer)
     return answer
   }

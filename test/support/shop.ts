@@ -1,12 +1,15 @@
-/** The whole of it in Node: pages with the owner in their own realm, a fake IndexedDB, and the real server on SQLite. */
+/**
+ * The whole of it in Node: pages with the owner in their own realm, a fake IndexedDB, and the real
+ * server on SQLite.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
+import { createHiloHandler, openLedger } from '../../server/src/index.js'
 import { Hilo } from '../../src/client/hilo.js'
 import type { Owner } from '../../src/core/contract.js'
 import type { HiloOptions } from '../../src/core/options.js'
-import { createHiloHandler, openLedger } from '../../src/server/index.js'
 import type { DeviceStore } from '../../src/store/store.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { browserWorld } from '../../src/worker/world.js'
@@ -71,7 +74,11 @@ export async function newShop(): Promise<Shop> {
     if (shop.isDown) throw new TypeError('fetch failed')
     const request = new Request(input, init)
     const { pathname, searchParams } = new URL(input)
-    shop.requests.push({ method: request.method, action: pathname.split('/').at(-1)!, query: Object.fromEntries(searchParams) })
+    shop.requests.push({
+      method: request.method,
+      action: pathname.split('/').at(-1)!,
+      query: Object.fromEntries(searchParams),
+    })
     return shop.answer?.(request) ?? (await handle(request))
   })
   return shop
@@ -86,7 +93,10 @@ function ownerOf(page: FakePage): Owner {
     read: (key) => page.running().then(() => store.read(key)),
     close: () => store.close(),
   })
-  const owner = createOwner({ ...world, openStore: async (name) => standing(await world.openStore(name)) })
+  const owner = createOwner({
+    ...world,
+    openStore: async (name) => standing(await world.openStore(name)),
+  })
   const inPage =
     <A extends unknown[], T>(call: (...args: A) => Promise<T>) =>
     async (...args: A): Promise<T> => {

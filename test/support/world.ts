@@ -1,4 +1,7 @@
-/** The owner's world in a test: a clock that only moves when told, a server that does as it is told, and every request on record. */
+/**
+ * The owner's world in a test: a clock that only moves when told, a server that does as it is told,
+ * and every request on record.
+ */
 import type { Answer, Owner, OwnerConfig, Target, View } from '../../src/core/contract.js'
 import type { Failure } from '../../src/core/errors.js'
 import type { Range } from '../../src/core/range.js'
@@ -14,7 +17,13 @@ import { ServerModel } from './server-model.js'
 export const flush = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 export const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
-export const config: OwnerConfig = { url: 'https://api.example.com', name: 'offline-hilo', page: 'page1', headers: {}, timeout: 1000 }
+export const config: OwnerConfig = {
+  url: 'https://api.example.com',
+  name: 'offline-hilo',
+  page: 'page1',
+  headers: {},
+  timeout: 1000,
+}
 export const KEY: StoreKey = [config.url, 'Shop', 'orders/']
 
 /** A memory store that says it is durable: a disk that never fails. */
@@ -139,7 +148,10 @@ export class FakeWorld implements World {
   }
 
   stored(): Promise<DeviceState> {
-    return this.store.update(KEY, (stored) => ({ state: stored as DeviceState, result: structuredClone(stored) as DeviceState }))
+    return this.store.update(KEY, (stored) => ({
+      state: stored as DeviceState,
+      result: structuredClone(stored) as DeviceState,
+    }))
   }
 
   async put(state: Partial<DeviceState>): Promise<void> {
@@ -149,8 +161,15 @@ export class FakeWorld implements World {
 
 let worlds = 0
 
-/** An owner that was opened in this world, and what it told its page; what was stored before and after each change, if that is watched. */
-export function ownerIn(world: World): { owner: Owner; told: View[]; changes: [before: DeviceState, after: DeviceState][] } {
+/**
+ * An owner that was opened in this world, and what it told its page; what was stored before and
+ * after each change, if that is watched.
+ */
+export function ownerIn(world: World): {
+  owner: Owner
+  told: View[]
+  changes: [before: DeviceState, after: DeviceState][]
+} {
   const owner = createOwner(world)
   const told: View[] = []
   const changes: [DeviceState, DeviceState][] = []
@@ -175,7 +194,11 @@ export const exchangeOf = (more: Partial<Exchange> = {}): Exchange => ({
   ...more,
 })
 
-export const lease = async (owner: Owner, want: number, more: Partial<Exchange> = {}): Promise<Exchanged & { view: View }> =>
+export const lease = async (
+  owner: Owner,
+  want: number,
+  more: Partial<Exchange> = {},
+): Promise<Exchanged & { view: View }> =>
   must(await owner.exchange(target, exchangeOf({ want, ...more })))
 
 /** The answer of a call that succeeded. */

@@ -1,4 +1,7 @@
-/** The public types of `offline-hilo`, as an app sees them. Compiled by `npm run types`; a wrong type is an error there. */
+/**
+ * The public types of `offline-hilo`, as an app sees them. Compiled by `npm run types`; a wrong
+ * type is an error there.
+ */
 import { expectTypeOf } from 'vitest'
 import {
   type Activity,
@@ -51,7 +54,11 @@ export async function everyCall(): Promise<void> {
   expectTypeOf(await hilo.close()).toEqualTypeOf<void>()
   expectTypeOf(hilo.ready).toEqualTypeOf<Promise<void>>()
 
-  await hilo.nextId('orders', { database: 'Shop', timeout: Number.POSITIVE_INFINITY, signal: AbortSignal.timeout(5) })
+  await hilo.nextId('orders', {
+    database: 'Shop',
+    timeout: Number.POSITIVE_INFINITY,
+    signal: AbortSignal.timeout(5),
+  })
   // @ts-expect-error a misspelt option
   await hilo.nextId('orders', { timeOut: 5 })
   // @ts-expect-error a synchronous call waits for nothing
@@ -68,13 +75,17 @@ expectTypeOf<HiloStatus['storage']>().toEqualTypeOf<StorageKind>()
 expectTypeOf<StorageKind>().toEqualTypeOf<'persistent' | 'best-effort' | 'memory'>()
 expectTypeOf<HiloStatus['collections']>().toEqualTypeOf<Record<string, CollectionStatus>>()
 expectTypeOf<HiloStatus['gaps']>().toEqualTypeOf<Gaps>()
-expectTypeOf<CollectionStatus['state']>().toEqualTypeOf<'ready' | 'low' | 'claiming' | 'exhausted'>()
+expectTypeOf<CollectionStatus['state']>().toEqualTypeOf<
+  'ready' | 'low' | 'claiming' | 'exhausted'
+>()
 expectTypeOf<CollectionStatus>().toHaveProperty('available').toEqualTypeOf<number>()
 expectTypeOf<Required<CollectionStatus>['lastError']>().toEqualTypeOf<HiloError>()
 
 expectTypeOf<Inspection['segments']>().toEqualTypeOf<InspectedSegment[]>()
 expectTypeOf<Inspection['gaps']>().toEqualTypeOf<Gaps>()
-expectTypeOf<InspectedSegment['kind']>().toEqualTypeOf<'granted' | 'leased' | 'issued' | 'offered' | 'given-back'>()
+expectTypeOf<InspectedSegment['kind']>().toEqualTypeOf<
+  'granted' | 'leased' | 'issued' | 'offered' | 'given-back'
+>()
 expectTypeOf<InspectedSegment>().toExtend<Numbers>()
 expectTypeOf(hilo.watch).returns.toEqualTypeOf<() => void>()
 hilo.watch((activity) => expectTypeOf(activity).toEqualTypeOf<Activity>())
@@ -85,10 +96,20 @@ hilo.watch()
 
 export function everyEvent(): void {
   hilo.addEventListener('status', ({ detail }) => expectTypeOf(detail).toEqualTypeOf<HiloStatus>())
-  hilo.addEventListener('low', ({ detail }) => expectTypeOf(detail).toEqualTypeOf<{ collection: string; available: number }>())
-  hilo.addEventListener('exhausted', ({ detail }) => expectTypeOf(detail.error).toEqualTypeOf<HiloError>())
-  hilo.addEventListener('fork', ({ detail }) => expectTypeOf(detail.collection).toEqualTypeOf<string>())
-  hilo.addEventListener('error', ({ detail }) => expectTypeOf(detail.error).toEqualTypeOf<HiloError>(), { once: true })
+  hilo.addEventListener('low', ({ detail }) =>
+    expectTypeOf(detail).toEqualTypeOf<{ collection: string; available: number }>(),
+  )
+  hilo.addEventListener('exhausted', ({ detail }) =>
+    expectTypeOf(detail.error).toEqualTypeOf<HiloError>(),
+  )
+  hilo.addEventListener('fork', ({ detail }) =>
+    expectTypeOf(detail.collection).toEqualTypeOf<string>(),
+  )
+  hilo.addEventListener(
+    'error',
+    ({ detail }) => expectTypeOf(detail.error).toEqualTypeOf<HiloError>(),
+    { once: true },
+  )
   // @ts-expect-error there is no such event
   hilo.addEventListener('empty', () => {})
 }
@@ -104,7 +125,9 @@ export const wrong = () => [
   // @ts-expect-error what a collection can be told
   createHilo({ collections: { orders: { size: 5 } } }),
 ]
-expectTypeOf<HiloOptions['formatId']>().toEqualTypeOf<((number: number, parts: IdParts) => string) | undefined>()
+expectTypeOf<HiloOptions['formatId']>().toEqualTypeOf<
+  ((number: number, parts: IdParts) => string) | undefined
+>()
 expectTypeOf<HiloOptions['worker']>().toEqualTypeOf<(() => Worker) | undefined>()
 expectTypeOf<IdOptions>().toExtend<CallOptions>()
 expectTypeOf<IdParts>().toEqualTypeOf<{ collection: string; prefix: string; serverTag: string }>()

@@ -1,7 +1,18 @@
 /** The public types of `offline-hilo/source` and `offline-hilo/textbook`. */
 import { expectTypeOf } from 'vitest'
-import { createHilo, type Hilo, type HiloOptions, type HiloSource, type IdentityOptions } from '../../src/index.js'
-import { type DocumentOptions, documentSource, type NextHiOptions, nextHiSource } from '../../src/source/index.js'
+import {
+  createHilo,
+  type Hilo,
+  type HiloOptions,
+  type HiloSource,
+  type IdentityOptions,
+} from '../../src/index.js'
+import {
+  type DocumentOptions,
+  documentSource,
+  type NextHiOptions,
+  nextHiSource,
+} from '../../src/source/index.js'
 import { type HiLoGeneratorOptions, hiLoGenerator } from '../../src/textbook.js'
 
 expectTypeOf(nextHiSource).parameter(0).toEqualTypeOf<NextHiOptions>()
@@ -12,8 +23,21 @@ expectTypeOf<HiloOptions['source']>().toEqualTypeOf<HiloSource | undefined>()
 
 export const sources = () => [
   createHilo({ source: nextHiSource({ nextHi: async () => 1, maxLo: 10 }) }),
-  createHilo({ source: nextHiSource({ nextHi: (collection, database) => collection.length + database.length, maxLo: 10, firstId: 1 }) }),
-  createHilo({ source: documentSource({ url: '/{collection}.json', capacity: 64, headers: async () => ({}), fetch }) }),
+  createHilo({
+    source: nextHiSource({
+      nextHi: (collection, database) => collection.length + database.length,
+      maxLo: 10,
+      firstId: 1,
+    }),
+  }),
+  createHilo({
+    source: documentSource({
+      url: '/{collection}.json',
+      capacity: 64,
+      headers: async () => ({}),
+      fetch,
+    }),
+  }),
   // @ts-expect-error how many ids a hi stands for has to be said
   nextHiSource({ nextHi: async () => 1 }),
   // @ts-expect-error a hi is a number
@@ -23,7 +47,9 @@ export const sources = () => [
 ]
 
 export async function identities(hilo: Hilo) {
-  expectTypeOf(await hilo.nextIdentity('invoices', { key: 'a', database: 'Shop' })).toEqualTypeOf<number>()
+  expectTypeOf(
+    await hilo.nextIdentity('invoices', { key: 'a', database: 'Shop' }),
+  ).toEqualTypeOf<number>()
   expectTypeOf<IdentityOptions>().toEqualTypeOf<{ database?: string; key?: string }>()
 }
 

@@ -200,11 +200,24 @@ test.each([404, 403])('a check-in refused with %i is not sent again as it was', 
 test('a give-back of unknown fate is asked for at once, and what had not arrived comes back', async () => {
   const world = await yesterday()
   const stored = await world.stored()
-  const sent = { id: 'O', page: 'page0', range: { ...stored.ranges[0]!, from: 25 }, isSent: true as const }
-  await world.put({ ...stored, ranges: [{ ...stored.ranges[0]!, to: 24 }], offers: [sent], checkedIn: world.date() })
+  const sent = {
+    id: 'O',
+    page: 'page0',
+    range: { ...stored.ranges[0]!, from: 25 },
+    isSent: true as const,
+  }
+  await world.put({
+    ...stored,
+    ranges: [{ ...stored.ranges[0]!, to: 24 }],
+    offers: [sent],
+    checkedIn: world.date(),
+  })
   await lease(ownerIn(world).owner, 0)
   await flush()
-  expect(await world.stored()).toMatchObject({ ranges: [{ from: 1, to: 32, token: 'token1' }], offers: [] })
+  expect(await world.stored()).toMatchObject({
+    ranges: [{ from: 1, to: 32, token: 'token1' }],
+    offers: [],
+  })
 })
 
 test('a copy of this device that comes second loses what the other went on with, says so, and claims anew', async () => {

@@ -1,11 +1,24 @@
 /** The owner’s claims: stored before they are sent, repeated as they were, added once. */
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
-import { DiskStore, FakeSource, FakeWorld, failureOf, flush, lease, must, ownerIn, target } from '../support/world.js'
+import {
+  DiskStore,
+  FakeSource,
+  FakeWorld,
+  failureOf,
+  flush,
+  lease,
+  must,
+  ownerIn,
+  target,
+} from '../support/world.js'
 
 const unreachable = () => new HiloError('server-unreachable', 'No network.')
 const refused = (status: number, retryAfter?: number) =>
-  new HiloError('server-refused', `It answered ${status}.`, { status, ...(retryAfter && { retryAfter }) })
+  new HiloError('server-refused', `It answered ${status}.`, {
+    status,
+    ...(retryAfter && { retryAfter }),
+  })
 const fail = (error: HiloError) => () => {
   throw error
 }
@@ -81,7 +94,11 @@ describe('a claim', () => {
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
     must(await owner.claim(target, 33))
-    expect(world.source.claims[1]).toMatchObject({ lastBatchSize: 32, lastRangeAt: 'then', lastMax: 32 })
+    expect(world.source.claims[1]).toMatchObject({
+      lastBatchSize: 32,
+      lastRangeAt: 'then',
+      lastMax: 32,
+    })
   })
 
   test('runs under a lock of its own collection', async () => {
@@ -102,21 +119,26 @@ describe('a claim', () => {
     expect(world.source.claims[1]!.id).not.toBe(world.source.claims[0]!.id)
   })
 
-  test.each(['unsafe-range', 'invalid-response'] as const)('whose answer is useless (%s) is not repeated', async (code) => {
-    const world = new FakeWorld()
-    world.source.onClaim = fail(new HiloError(code, 'Odd.'))
-    const { owner } = ownerIn(world)
-    expect(failureOf(await owner.claim(target, 1)).code).toBe(code)
-    expect((await world.stored()).claim).toBeUndefined()
-    expect(world.waits).toEqual([])
-  })
+  test.each(['unsafe-range', 'invalid-response'] as const)(
+    'whose answer is useless (%s) is not repeated',
+    async (code) => {
+      const world = new FakeWorld()
+      world.source.onClaim = fail(new HiloError(code, 'Odd.'))
+      const { owner } = ownerIn(world)
+      expect(failureOf(await owner.claim(target, 1)).code).toBe(code)
+      expect((await world.stored()).claim).toBeUndefined()
+      expect(world.waits).toEqual([])
+    },
+  )
 
   test('whose grant overlaps what is held adds nothing', async () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
     const before = await world.stored()
-    world.source.claim = async () => ({ range: { from: 32, to: 63, prefix: 'orders/', serverTag: 'A', token: 'another' } })
+    world.source.claim = async () => ({
+      range: { from: 32, to: 63, prefix: 'orders/', serverTag: 'A', token: 'another' },
+    })
     expect(failureOf(await owner.claim(target, 100)).code).toBe('invalid-response')
     expect((await world.stored()).ranges).toEqual(before.ranges)
   })
@@ -183,15 +205,21 @@ describe('a claim that failed', () => {
     expect(world.source.claims).toHaveLength(2)
   })
 
-  test.each([401, 403, 404, 409])('with %i is not tried again by itself, but by whoever asks', async (status) => {
-    const world = new FakeWorld()
-    world.source.onClaim = fail(refused(status))
-    const { owner } = ownerIn(world)
-    expect(failureOf(await owner.claim(target, 1))).toMatchObject({ code: 'server-refused', status })
-    expect(world.waits).toEqual([])
-    world.source.onClaim = () => {}
-    expect(must(await owner.claim(target, 1)).view.free).toBe(32)
-  })
+  test.each([401, 403, 404, 409])(
+    'with %i is not tried again by itself, but by whoever asks',
+    async (status) => {
+      const world = new FakeWorld()
+      world.source.onClaim = fail(refused(status))
+      const { owner } = ownerIn(world)
+      expect(failureOf(await owner.claim(target, 1))).toMatchObject({
+        code: 'server-refused',
+        status,
+      })
+      expect(world.waits).toEqual([])
+      world.source.onClaim = () => {}
+      expect(must(await owner.claim(target, 1)).view.free).toBe(32)
+    },
+  )
 
   test('after the page was closed is not tried again', async () => {
     const world = new FakeWorld()
@@ -226,6 +254,9 @@ describe('a claim that failed', () => {
     world.source.onClaim = fail(unreachable())
     const { owner } = ownerIn(world)
     await owner.claim(target, 1)
-    expect((await lease(owner, 1)).view).toMatchObject({ failure: { code: 'server-unreachable' }, isReachable: false })
+    expect((await lease(owner, 1)).view).toMatchObject({
+      failure: { code: 'server-unreachable' },
+      isReachable: false,
+    })
   })
 })

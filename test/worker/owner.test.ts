@@ -1,4 +1,7 @@
-/** The owner: what it gives back, what it finds stored, what it does when the storage fails, and whom it tells. */
+/**
+ * The owner: what it gives back, what it finds stored, what it does when the storage fails, and
+ * whom it tells.
+ */
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
 import { emptyState } from '../../src/core/state.js'
@@ -41,7 +44,9 @@ describe('where pages cannot hear each other, one may not know that another node
 
   test('with tokens the surplus goes back as ever', async () => {
     const { owner } = ownerIn(deaf(await holding(new FakeSource(), range(1, 100, { token: 't' }))))
-    expect((await lease(owner, 16, { offer: true })).offers).toMatchObject([{ range: { from: 49, to: 100 } }])
+    expect((await lease(owner, 16, { offer: true })).offers).toMatchObject([
+      { range: { from: 49, to: 100 } },
+    ])
   })
 
   test('where they can, it is set aside, and the page knows the node that answered last', async () => {
@@ -54,12 +59,16 @@ describe('where pages cannot hear each other, one may not know that another node
 
 describe('beside other pages', () => {
   test('a busy page sets nothing aside: what it does not lease is theirs at once, and goes to nobody before it rests', async () => {
-    const world = Object.assign(await holding(new FakeSource(), range(1, 100, { token: 't' })), { isAlone: false })
+    const world = Object.assign(await holding(new FakeSource(), range(1, 100, { token: 't' })), {
+      isAlone: false,
+    })
     const { owner } = ownerIn(world)
     const { offers, view } = await lease(owner, 16, { offer: true })
     expect(offers).toEqual([])
     expect(view).toMatchObject({ free: 84, surplus: 52 })
-    expect((await lease(owner, 0, { offer: true })).offers).toMatchObject([{ range: { from: 49, to: 100 } }])
+    expect((await lease(owner, 0, { offer: true })).offers).toMatchObject([
+      { range: { from: 49, to: 100 } },
+    ])
   })
 })
 
@@ -90,7 +99,11 @@ describe('release', () => {
   })
 
   test('keeps what another node granted, for only that node may have it back', async () => {
-    const world = await holding(new FakeSource(false), range(1, 10, { serverTag: 'B' }), range(20, 30))
+    const world = await holding(
+      new FakeSource(false),
+      range(1, 10, { serverTag: 'B' }),
+      range(20, 30),
+    )
     must(await ownerIn(world).owner.release(target, release()))
     expect(world.source.returns).toEqual([range(20, 30)])
     expect((await world.stored()).ranges).toEqual([range(1, 10, { serverTag: 'B' })])
@@ -177,7 +190,12 @@ describe('release', () => {
     must(await owner.reserve(target, { page: 'page1', takeBack: [], count: 100 }))
     const mine = await lease(owner, 16)
     await lease(owner, 16, { page: 'page2', id: 'page2:orders:0' })
-    must(await owner.release(target, { ...release(), notes: [{ lease: mine.leases[0]!.id, next: 5 }] }))
+    must(
+      await owner.release(target, {
+        ...release(),
+        notes: [{ lease: mine.leases[0]!.id, next: 5 }],
+      }),
+    )
     const stored = await world.stored()
     expect(stored.leases.map(({ range: { from, to } }) => [from, to])).toEqual([[17, 32]])
     expect(stored.reserve).toBeUndefined()
@@ -196,7 +214,10 @@ describe('the state it finds', () => {
   ])('%s is set aside, and new numbers are claimed', async (_, record) => {
     const asides: unknown[] = []
     class Watching extends DiskStore {
-      override update<T>(key: StoreKey, change: (stored: unknown, notes: never[]) => Change<T>): Promise<T> {
+      override update<T>(
+        key: StoreKey,
+        change: (stored: unknown, notes: never[]) => Change<T>,
+      ): Promise<T> {
         return super.update(key, (stored, notes) => {
           const changed = change(stored, notes)
           if (changed.setAside !== undefined) asides.push(changed.setAside)
@@ -209,7 +230,10 @@ describe('the state it finds', () => {
     const { owner } = ownerIn(world)
     const { view } = await lease(owner, 1)
     expect(asides).toEqual([record])
-    expect(view.failure).toMatchObject({ code: 'storage-failed', message: expect.stringContaining('set aside') })
+    expect(view.failure).toMatchObject({
+      code: 'storage-failed',
+      message: expect.stringContaining('set aside'),
+    })
     await flush()
     expect((await lease(owner, 1)).leases).toHaveLength(1)
     expect(asides).toHaveLength(1)
@@ -243,7 +267,11 @@ describe('storage', () => {
     const world = new FakeWorld()
     world.openStore = () => Promise.reject(new HiloError('outdated', 'Reload.'))
     const { owner } = ownerIn(world)
-    for (const answer of [owner.exchange(target, exchangeOf()), owner.claim(target, 1), owner.release(target, release())])
+    for (const answer of [
+      owner.exchange(target, exchangeOf()),
+      owner.claim(target, 1),
+      owner.release(target, release()),
+    ])
       expect(failureOf(await answer).code).toBe('outdated')
     expect(world.source.claims).toEqual([])
   })
@@ -251,13 +279,19 @@ describe('storage', () => {
   test('that fails once fails that call, and not the next', async () => {
     let isBroken = true
     class Failing extends DiskStore {
-      override async update<T>(key: StoreKey, change: (stored: unknown, notes: never[]) => Change<T>): Promise<T> {
+      override async update<T>(
+        key: StoreKey,
+        change: (stored: unknown, notes: never[]) => Change<T>,
+      ): Promise<T> {
         if (isBroken) throw new HiloError('storage-failed', 'No space.')
         return super.update(key, change)
       }
     }
     const { owner } = ownerIn(new FakeWorld({ store: new Failing() }))
-    expect(failureOf(await owner.exchange(target, exchangeOf({ want: 1 })))).toMatchObject({ code: 'storage-failed', message: 'No space.' })
+    expect(failureOf(await owner.exchange(target, exchangeOf({ want: 1 })))).toMatchObject({
+      code: 'storage-failed',
+      message: 'No space.',
+    })
     isBroken = false
     must(await owner.claim(target, 1))
     expect((await lease(owner, 1)).leases).toHaveLength(1)
@@ -302,7 +336,12 @@ test('tabs whose ranges are in memory keep them to themselves: one tells nothing
   const { owner, told } = ownerIn(world)
   must(await owner.claim(target, 1))
   const before = told.length
-  world.hear(KEY, { free: 5, reserve: 32, surplus: 0, gaps: { ...emptyState().gaps, fork: 9 } } as never)
+  world.hear(KEY, {
+    free: 5,
+    reserve: 32,
+    surplus: 0,
+    gaps: { ...emptyState().gaps, fork: 9 },
+  } as never)
   expect(told).toHaveLength(before)
   expect(world.announced).toEqual([])
 })
@@ -349,7 +388,10 @@ describe('whoever looks on', () => {
       override async read(key: StoreKey) {
         return { ...(await super.read(key)), notes: this.#notes }
       }
-      override update<T>(key: StoreKey, change: (stored: unknown, notes: never[]) => Change<T>): Promise<T> {
+      override update<T>(
+        key: StoreKey,
+        change: (stored: unknown, notes: never[]) => Change<T>,
+      ): Promise<T> {
         return super.update(key, (stored) => change(stored, this.#notes))
       }
     }
@@ -360,12 +402,17 @@ describe('whoever looks on', () => {
     await world.put({ ...emptyState(), leases: [{ id: 'page9:0.0', range: range(1, 16) }] })
     owner.watch(true)
     await flush()
-    expect(changes.at(-1)![1]).toMatchObject({ leases: [], ranges: expect.arrayContaining([range(3, 16)]) })
+    expect(changes.at(-1)![1]).toMatchObject({
+      leases: [],
+      ranges: expect.arrayContaining([range(3, 16)]),
+    })
     const count = changes.length
     await lease(owner, 4)
     const after = changes.slice(count)
     expect(after.length).toBeGreaterThan(0)
-    expect(after.flat().flatMap(({ leases }) => leases.filter(({ id }) => id.startsWith('page9')))).toEqual([])
+    expect(
+      after.flat().flatMap(({ leases }) => leases.filter(({ id }) => id.startsWith('page9'))),
+    ).toEqual([])
   })
 
   test('reads what is stored, with notes that nobody has settled, and changes nothing', async () => {
@@ -377,7 +424,9 @@ describe('whoever looks on', () => {
     const world = new FakeWorld({ store: new WithNote() })
     const stored = { ...emptyState(), leases: [{ id: 'page1:0.0', range: range(1, 16) }] }
     await world.put(stored)
-    const { state } = must(await ownerIn(world).owner.inspect(target)) as unknown as { state: typeof stored }
+    const { state } = must(await ownerIn(world).owner.inspect(target)) as unknown as {
+      state: typeof stored
+    }
     expect(state).toMatchObject({ leases: [], ranges: [range(3, 16)], issued: 2 })
     expect(await world.stored()).toEqual(stored)
     expect(world.announced).toEqual([])

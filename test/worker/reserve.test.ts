@@ -1,7 +1,16 @@
 /** The reserve: topped up in the background, filled on demand, and the app’s own offline switch. */
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
-import { exchangeOf, FakeWorld, failureOf, flush, lease, must, ownerIn, target } from '../support/world.js'
+import {
+  exchangeOf,
+  FakeWorld,
+  failureOf,
+  flush,
+  lease,
+  must,
+  ownerIn,
+  target,
+} from '../support/world.js'
 
 const fail = (error: HiloError) => () => {
   throw error
@@ -54,7 +63,9 @@ describe('switched off', () => {
       code: 'server-unreachable',
       message: expect.stringContaining('goOnline'),
     })
-    expect(failureOf(await owner.reserve(target, { page: 'page1', takeBack: [], count: 500 })).code).toBe('server-unreachable')
+    expect(
+      failureOf(await owner.reserve(target, { page: 'page1', takeBack: [], count: 500 })).code,
+    ).toBe('server-unreachable')
     expect(world.source.claims).toHaveLength(1)
     expect(world.source.checkIns).toHaveLength(0)
   })
@@ -77,7 +88,10 @@ describe('reserve', () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
-    expect(must(await owner.reserve(target, reserve(500))).view).toMatchObject({ free: 500, reserve: 500 })
+    expect(must(await owner.reserve(target, reserve(500))).view).toMatchObject({
+      free: 500,
+      reserve: 500,
+    })
     expect(world.source.claims).toHaveLength(2)
     expect(world.source.claims[1]).toMatchObject({ lastBatchSize: 468 })
     const later = ownerIn(new FakeWorld({ store: world.store, source: world.source })).owner

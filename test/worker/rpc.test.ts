@@ -47,34 +47,55 @@ describe('across a message channel', () => {
     const { owner } = ownerAcross(world)
     must(await owner.claim(target, 1))
     const first = must(await owner.exchange(target, exchangeOf({ want: 4 })))
-    expect(first.leases).toMatchObject([{ range: { from: 1, to: 4, prefix: 'orders/', serverTag: 'A', token: 'token0' } }])
-    const second = must(await owner.exchange(target, exchangeOf({ want: 4, notes: [{ lease: first.leases[0]!.id, next: 3 }] })))
+    expect(first.leases).toMatchObject([
+      { range: { from: 1, to: 4, prefix: 'orders/', serverTag: 'A', token: 'token0' } },
+    ])
+    const second = must(
+      await owner.exchange(
+        target,
+        exchangeOf({ want: 4, notes: [{ lease: first.leases[0]!.id, next: 3 }] }),
+      ),
+    )
     expect(second.leases).toMatchObject([{ range: { from: 3, to: 6 } }])
   })
 
   test('the first call needs not wait until the owner is open', async () => {
     const { owner } = ownerAcross(new FakeWorld())
-    expect(must(await owner.exchange(target, exchangeOf({ want: 1 }))).view.storage).toBe('best-effort')
+    expect(must(await owner.exchange(target, exchangeOf({ want: 1 }))).view.storage).toBe(
+      'best-effort',
+    )
   })
 
   test('a page looks on', async () => {
     const { owner, changes } = ownerAcross(new FakeWorld())
     await owner.watch(true)
     must(await owner.claim(target, 1))
-    expect(must(await owner.inspect(target))).toMatchObject({ state: { ranges: [{ from: 1, to: 32 }] } })
+    expect(must(await owner.inspect(target))).toMatchObject({
+      state: { ranges: [{ from: 1, to: 32 }] },
+    })
     expect(changes.at(-1)).toMatchObject([{ ranges: [] }, { ranges: [{ from: 1, to: 32 }] }])
   })
 
   test('a failure arrives with its code, status, pause and causes', async () => {
     const world = new FakeWorld()
     world.source.onClaim = () => {
-      const cause = new HiloError('server-unreachable', 'No network.', { cause: new TypeError('fetch failed') })
+      const cause = new HiloError('server-unreachable', 'No network.', {
+        cause: new TypeError('fetch failed'),
+      })
       throw new HiloError('server-refused', 'Busy.', { status: 429, retryAfter: 7000, cause })
     }
     const { owner } = ownerAcross(world)
     const error = fromFailure(failureOf(await owner.claim(target, 1)))
-    expect(error).toMatchObject({ code: 'server-refused', message: 'Busy.', status: 429, retryAfter: 7000 })
-    expect(error.cause).toMatchObject({ code: 'server-unreachable', cause: 'TypeError: fetch failed' })
+    expect(error).toMatchObject({
+      code: 'server-refused',
+      message: 'Busy.',
+      status: 429,
+      retryAfter: 7000,
+    })
+    expect(error.cause).toMatchObject({
+      code: 'server-unreachable',
+      cause: 'TypeError: fetch failed',
+    })
   })
 
   test('the page is told of changes that it did not make', async () => {
@@ -104,7 +125,10 @@ describe('across a message channel', () => {
       if (token === '') throw new Error('signed out')
       return { Authorization: token }
     }
-    owner.open({ ...config, headers: 'ask' }, proxy({ headers, changed() {}, stored() {}, spare: async () => {} }))
+    owner.open(
+      { ...config, headers: 'ask' },
+      proxy({ headers, changed() {}, stored() {}, spare: async () => {} }),
+    )
     must(await owner.claim(target, 1))
     expect(seen).toEqual([{ Authorization: 'first' }])
     token = ''

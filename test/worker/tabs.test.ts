@@ -1,4 +1,7 @@
-/** Tabs that talk to each other: who is alive, who can spare something, and who need not be waited for. */
+/**
+ * Tabs that talk to each other: who is alive, who can spare something, and who need not be waited
+ * for.
+ */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { emptyState } from '../../src/core/state.js'
 import { openTabs, type Tabs, type TabsCallbacks } from '../../src/worker/tabs.js'
@@ -13,7 +16,12 @@ afterEach(() => {
   for (const tabs of all.splice(0)) tabs.close()
 })
 
-function open(name: string, page: string, spare: () => Promise<void> = async () => {}, seen: TabsCallbacks['seen'] = () => {}): Tabs {
+function open(
+  name: string,
+  page: string,
+  spare: () => Promise<void> = async () => {},
+  seen: TabsCallbacks['seen'] = () => {},
+): Tabs {
   const tabs = openTabs(name, page, { seen, spare })
   all.push(tabs)
   return tabs
@@ -125,7 +133,11 @@ describe('a page that starts', () => {
     expect((await world.stored()).leases).toHaveLength(2)
     await world.pass(1)
     await flush()
-    expect(await world.stored()).toMatchObject({ leases: [{ id: 'alive:0.0' }], gaps: { crash: 10 }, ranges: [{ from: 41 }] })
+    expect(await world.stored()).toMatchObject({
+      leases: [{ id: 'alive:0.0' }],
+      gaps: { crash: 10 },
+      ranges: [{ from: 41 }],
+    })
     expect(told.at(-1)?.gaps.crash).toBe(10)
   })
 

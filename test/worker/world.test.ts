@@ -68,13 +68,19 @@ describe('a lock', () => {
     #queue: Promise<unknown> = Promise.resolve()
     readonly names: string[] = []
 
-    request(name: string, { signal }: { signal: AbortSignal }, run: () => Promise<unknown>): Promise<unknown> {
+    request(
+      name: string,
+      { signal }: { signal: AbortSignal },
+      run: () => Promise<unknown>,
+    ): Promise<unknown> {
       this.names.push(name)
       const mine = this.#queue.then(() => {
         signal.throwIfAborted()
         return run()
       })
-      const given = new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      const given = new Promise((_, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason)),
+      )
       this.#queue = mine.catch(() => {})
       return Promise.race([mine, given])
     }
@@ -129,7 +135,9 @@ describe('a lock', () => {
   })
 
   test('that the browser refuses or does not know is done without', async () => {
-    vi.stubGlobal('navigator', { locks: { request: () => Promise.reject(new DOMException('no', 'SecurityError')) } })
+    vi.stubGlobal('navigator', {
+      locks: { request: () => Promise.reject(new DOMException('no', 'SecurityError')) },
+    })
     expect(await browserWorld().lock('x', async () => 'done')).toBe('done')
     vi.stubGlobal('navigator', {})
     expect(await browserWorld().lock('x', async () => 'done')).toBe('done')

@@ -1,4 +1,7 @@
-/** Puts the examples where the tests can call them. Each is loaded when it is asked for, so that a page has one `Hilo`. */
+/**
+ * Puts the examples where the tests can call them. Each is loaded when it is asked for, so that a
+ * page has one `Hilo`.
+ */
 import { createHilo, type Hilo } from 'offline-hilo'
 import { createElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
@@ -6,7 +9,10 @@ import { effectScope, watch } from 'vue'
 import { hiloStatus } from '../../../examples/svelte.js'
 import { useHiloStatus } from '../../../examples/vue.js'
 
-/** How many ids were left each time a status came, and how often one came after nobody looked any more. */
+/**
+ * How many ids were left each time a status came, and how often one came after nobody looked any
+ * more.
+ */
 interface Seen {
   available: number[]
   afterTheEnd: number
@@ -16,15 +22,22 @@ const vue = (): Promise<Seen> =>
   look((hilo, seen) => {
     const scope = effectScope()
     scope.run(() =>
-      watch(useHiloStatus(hilo), ({ collections }) => seen(collections.orders!.available), { immediate: true, flush: 'sync' }),
+      watch(useHiloStatus(hilo), ({ collections }) => seen(collections.orders!.available), {
+        immediate: true,
+        flush: 'sync',
+      }),
     )
     return () => scope.stop()
   })
 
 const svelte = (): Promise<Seen> =>
-  look((hilo, seen) => hiloStatus(hilo).subscribe(({ collections }) => seen(collections.orders!.available)))
+  look((hilo, seen) =>
+    hiloStatus(hilo).subscribe(({ collections }) => seen(collections.orders!.available)),
+  )
 
-async function look(start: (hilo: Hilo, seen: (available: number) => void) => () => void): Promise<Seen> {
+async function look(
+  start: (hilo: Hilo, seen: (available: number) => void) => () => void,
+): Promise<Seen> {
   const hilo = createHilo({ collections: { orders: {} } })
   await hilo.ready
   const available: number[] = []
@@ -52,11 +65,15 @@ async function heard(hilo: Hilo, act: () => Promise<unknown>): Promise<void> {
 
 async function react(): Promise<void> {
   const { Orders } = await import('../../../examples/react.js')
-  createRoot(document.querySelector('#react')!).render(createElement(StrictMode, null, createElement(Orders)))
+  createRoot(document.querySelector('#react')!).render(
+    createElement(StrictMode, null, createElement(Orders)),
+  )
 }
 
 function webWorker(values: number[]): Promise<unknown> {
-  const worker = new Worker(new URL('../../../examples/web-worker.ts', import.meta.url), { type: 'module' })
+  const worker = new Worker(new URL('../../../examples/web-worker.ts', import.meta.url), {
+    type: 'module',
+  })
   return new Promise((resolve) => {
     worker.onmessage = ({ data }) => resolve(data)
     worker.postMessage(values)

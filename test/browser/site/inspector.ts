@@ -1,18 +1,27 @@
-/** A page with the inspector on it, `hilo` made from the options in its address, and what tests ask of the inspector; a test hands the one to the other. */
+/**
+ * A page with the inspector on it, `hilo` made from the options in its address, and what tests ask
+ * of the inspector; a test hands the one to the other.
+ */
 import { createHilo, type HiloOptions } from '../../../src/index.js'
 import '../../../src/inspector/index.js'
 
 const element = () => document.querySelector('hilo-inspector')!
 
 const inspected = {
-  all: <E extends Element = HTMLElement>(selector: string) => [...element().shadowRoot!.querySelectorAll<E>(selector)],
+  all: <E extends Element = HTMLElement>(selector: string) => [
+    ...element().shadowRoot!.querySelectorAll<E>(selector),
+  ],
   texts: (selector: string) => inspected.all(selector).map((each) => each.textContent),
   /** What each piece of a number line is called. */
-  pieces: (collection = 'orders') => inspected.all(`[aria-label="${collection}"] .piece`).map((piece) => piece.ariaLabel!),
-  button: (name: string) => inspected.all('button').find((each) => (each.ariaLabel ?? each.textContent)!.startsWith(name))!,
+  pieces: (collection = 'orders') =>
+    inspected.all(`[aria-label="${collection}"] .piece`).map((piece) => piece.ariaLabel!),
+  button: (name: string) =>
+    inspected.all('button').find((each) => (each.ariaLabel ?? each.textContent)!.startsWith(name))!,
   /** Keys go where the focus is. */
   press: (key: string) =>
-    element().shadowRoot!.activeElement!.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true })),
+    element().shadowRoot!.activeElement!.dispatchEvent(
+      new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }),
+    ),
   focused: () => element().shadowRoot!.activeElement?.ariaLabel,
 }
 

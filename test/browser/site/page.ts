@@ -1,4 +1,7 @@
-/** The page under test: an app with `hilo` made from the options in its address, and `createHilo` for more. */
+/**
+ * The page under test: an app with `hilo` made from the options in its address, and `createHilo`
+ * for more.
+ */
 import { createHilo, type Hilo, type HiloOptions } from '../../../src/index.js'
 import { documentSource } from '../../../src/source/index.js'
 

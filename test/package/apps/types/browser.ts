@@ -1,4 +1,7 @@
-/** A browser app's use of every browser entry, without Node's types and with the libraries of ES2022 only. */
+/**
+ * A browser app's use of every browser entry, without Node's types and with the libraries of ES2022
+ * only.
+ */
 import { createHilo, type Hilo, HiloError, type HiloStatus } from 'offline-hilo'
 import { damm, ean13, idForm, keyedPermutation } from 'offline-hilo/format'
 import type { HiloInspector } from 'offline-hilo/inspector'
@@ -17,16 +20,21 @@ hilo.addEventListener('low', ({ detail }) => detail.available satisfies number)
 
 export const id: string = await hilo.nextId(Order)
 export const status: HiloStatus = hilo.status()
-export const exhausted = (error: unknown): boolean => error instanceof HiloError && error.code === 'exhausted'
+export const exhausted = (error: unknown): boolean =>
+  error instanceof HiloError && error.code === 'exhausted'
 export const inWorker: Hilo = createHiloInWorker({ url: '/ids' })
 export const close: Promise<void> = hilo[Symbol.asyncDispose]()
-export const tickets: Hilo = createHilo({ formatId: idForm({ prefix: 'K7-', checkDigit: damm }).formatId })
+export const tickets: Hilo = createHilo({
+  formatId: idForm({ prefix: 'K7-', checkDigit: damm }).formatId,
+})
 export const parcels: Hilo = createHilo({
   formatId: ean13({ prefix: '20', permutation: keyedPermutation(new Uint8Array(16)) }).formatId,
 })
 export const useOrders = (): number | undefined => useHiloStatus(hilo, 'orders')?.available
 export const textbook: Promise<number> = hiLoGenerator({ nextHi: async () => 1, maxLo: 100 })()
-export const fromTextbook: Hilo = createHilo({ source: nextHiSource({ nextHi: async () => 1, maxLo: 100 }) })
+export const fromTextbook: Hilo = createHilo({
+  source: nextHiSource({ nextHi: async () => 1, maxLo: 100 }),
+})
 export const inspect = (inspector: HiloInspector): void => {
   inspector.hilo = hilo
 }

@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { createHiloHandler, openLedger } from 'offline-hilo/server'
+import { createHiloHandler, openLedger } from 'offline-hilo-server'
 
 const ledger = await openLedger({ dataDir: process.env.HILO_DATA })
 const { fetch } = new Hono().mount('/ids', createHiloHandler({ ledger }))

@@ -1,0 +1,243 @@
+/**
+ * A collection's binding: the counter of a back end's ORM that its numbers come from, and what the
+ * counter's values mean. Guarantees that what passes is complete and makes sense for its strategy;
+ * whether the database agrees is for the checks.
+ */
+import { z } from 'zod'
+import { MAX_NUMBER } from '../../ledger/number-line.js'
+import type { Blocks } from './blocks.js'
+import {
+  OPTIMIZERS,
+  REFUSED_STRATEGIES,
+  STRATEGIES,
+  type Strategy,
+  type StrategyName,
+} from './strategies.js'
+
+/** The counter that a collection's numbers come from, and how the ORM that shares it counts. */
+export interface CounterOptions {
+  /** How the ORM counts. */
+  strategy: StrategyName
+  /** A sequence, as PostgreSQL spells it: `EntityFrameworkHiLoSequence`, `sales.order_seq`. */
+  sequence?: string | undefined
+  /** The table of a table counter. Default: the ORM's, where it has one. */
+  table?: string | undefined
+  /** Its column with the counter. Default: the ORM's, where it has one. */
+  column?: string | undefined
+  /**
+   * Of a table with several rows, the one that counts: column and value. The configuration is
+   * trusted; the values are parameters.
+   */
+  where?: Readonly<Record<string, string | number>> | undefined
+  /** The row's key in a table with one row per key. */
+  segment?: string | undefined
+  /** Marten's name of the document type, as in `mt_hilo.entity_name`. */
+  entity?: string | undefined
+  /** The column with those keys. Default: the ORM's. */
+  keyColumn?: string | undefined
+  /** Ids per block: `incrementBy`, `allocationSize`, `increment_size`. */
+  blockSize?: number | undefined
+  /** The ORM's `max_lo`, or Marten's `MaxLo`. */
+  maxLo?: number | undefined
+  /** What the counter starts with. Default 1. */
+  initialValue?: number | undefined
+  /** Of `hibernate-table`. Default `pooled`. */
+  optimizer?:
+    | 'pooled'
+    | 'pooled-lo'
+    | 'hilo'
+    | 'pooled-before-5.6.8'
+    | 'pooled-before-4.3.11'
+    | undefined
+  /**
+   * The highest id that the id column takes: its type, or a number up to 2^53−1. Beyond, claims are
+   * refused.
+   */
+  maxId: 'int2' | 'int4' | 'int8' | number
+}
+
+export interface SequencePlace {
+  sequence: string
+}
+
+export interface TablePlace {
+  table: string
+  column: string
+  /** Which row: column and value. */
+  where: Readonly<Record<string, string | number>>
+  /** The next value is what is stored, plus this. */
+  ahead: bigint
+  /**
+   * What a row stores that is added because it was missing. Undefined: a missing row is an error.
+   */
+  start: bigint | undefined
+  fixed: Readonly<Record<string, bigint>>
+}
+
+export interface Binding {
+  strategy: StrategyName
+  system: string
+  place: SequencePlace | TablePlace
+  blocks: Blocks
+  /** As configured, for messages: `blockSize 10`. */
+  size: string
+  maxId: bigint
+  /** What the counter starts with, where the strategy counts on it. */
+  first: bigint | undefined
+  fetchesTwice: boolean
+  yields: boolean
+}
+
+export const isSequence = (place: Binding['place']): place is SequencePlace => 'sequence' in place
+
+const MAX_IDS = { int2: 32_767, int4: 2_147_483_647, int8: MAX_NUMBER } as const
+
+const NAME = '[^\\p{Cc}."]{1,63}'
+const identifier = z
+  .string()
+  .regex(new RegExp(`^${NAME}$`, 'u'), 'is one name, spelled as PostgreSQL has it, without quotes')
+const sqlName = z
+  .string()
+  .regex(
+    new RegExp(`^${NAME}(\\.${NAME})?$`, 'u'),
+    'is a name like order_seq or sales.order_seq, spelled as PostgreSQL has it, without quotes',
+  )
+const key = z.string().min(1, 'is empty')
+const number = z
+  .int('is a whole number')
+  .min(1, 'is 1 at least')
+  .max(MAX_NUMBER, 'is at most 2^53-1')
+
+export const counterSettings = z.strictObject({
+  strategy: z.string().refine((name) => Object.hasOwn(STRATEGIES, name), {
+    error: ({ input }) =>
+      REFUSED_STRATEGIES[String(input)] ?? `is one of ${Object.keys(STRATEGIES).join(', ')}`,
+  }),
+  sequence: sqlName.optional(),
+  table: sqlName.optional(),
+  column: identifier.optional(),
+  where: z
+    .record(
+      identifier,
+      z.union([z.string(), z.int()]),
+      'is an object of columns and values, like {"tablename": "orders"}; SQL is not taken',
+    )
+    .optional(),
+  segment: key.optional(),
+  entity: key.optional(),
+  keyColumn: identifier.optional(),
+  blockSize: number.optional(),
+  maxLo: number.optional(),
+  initialValue: number.optional(),
+  optimizer: z
+    .enum(Object.keys(OPTIMIZERS), `is one of ${Object.keys(OPTIMIZERS).join(', ')}`)
+    .optional(),
+  maxId: z.custom<CounterOptions['maxId']>(
+    (value) =>
+      Object.hasOwn(MAX_IDS, value as string) ||
+      (Number.isSafeInteger(value) && (value as number) >= 1),
+    'is the highest id that the id column takes: "int2", "int4", "int8", or a number from 1 ' +
+      'to 2^53-1',
+  ),
+})
+
+type Settings = z.output<typeof counterSettings>
+/** A setting, and what is wrong with it. */
+export type Problem = [setting: string, message: string]
+
+/** @returns the binding, or what is wrong with the settings */
+export function toBinding(settings: Settings): Binding | Problem[] {
+  const strategy: Strategy = withOptimizer(STRATEGIES[settings.strategy as StrategyName], settings)
+  const problems = [...misplaced(strategy, settings), ...missing(strategy, settings)]
+  if (problems.length > 0) return problems
+  const first = BigInt(settings.initialValue ?? 1)
+  const size = strategy.size && settings[strategy.size]!
+  return {
+    strategy: settings.strategy as StrategyName,
+    system: strategy.system,
+    place: placeOf(strategy, settings, first),
+    blocks: strategy.blocks(BigInt(size ?? 1), first),
+    size: size === undefined ? 'one id at a time' : `${strategy.size} ${size}`,
+    maxId: BigInt(typeof settings.maxId === 'string' ? MAX_IDS[settings.maxId] : settings.maxId),
+    first: strategy.hasFirst ? first : undefined,
+    fetchesTwice: strategy.fetchesTwice ?? false,
+    yields: strategy.yields ?? false,
+  }
+}
+
+function withOptimizer(strategy: Strategy, { optimizer }: Settings): Strategy {
+  return strategy.hasOptimizer
+    ? { ...strategy, ...OPTIMIZERS[optimizer ?? 'pooled'], hasFirst: true }
+    : strategy
+}
+
+function placeOf(
+  { kinds, segments }: Strategy,
+  settings: Settings,
+  first: bigint,
+): Binding['place'] {
+  if (settings.sequence !== undefined) return { sequence: settings.sequence }
+  if (!segments || !kinds.includes('segment'))
+    return {
+      table: settings.table!,
+      column: settings.column!,
+      where: settings.where ?? {},
+      ahead: 0n,
+      start: undefined,
+      fixed: {},
+    }
+  return {
+    table: settings.table ?? segments.table,
+    column: settings.column ?? segments.column,
+    where: { [settings.keyColumn ?? segments.keyColumn]: settings[segments.setting]! },
+    ahead: segments.ahead,
+    start: segments.start(first),
+    fixed: segments.fixed ?? {},
+  }
+}
+
+/** Settings that the strategy has no use for: whoever wrote them meant something else. */
+function misplaced(strategy: Strategy, settings: Settings): Problem[] {
+  const { kinds, segments, size } = strategy
+  const used = new Set<string>(['strategy', 'maxId'])
+  if (kinds.includes('sequence')) used.add('sequence')
+  if (kinds.includes('row')) for (const name of ['table', 'column', 'where']) used.add(name)
+  if (segments)
+    for (const name of ['table', 'column', 'keyColumn', segments.setting]) used.add(name)
+  if (size) used.add(size)
+  if (strategy.hasFirst) used.add('initialValue')
+  if (strategy.hasOptimizer) used.add('optimizer')
+  return Object.entries(settings)
+    .filter(([name, value]) => value !== undefined && !used.has(name))
+    .map(([name]) => [
+      name,
+      `is no setting of ${settings.strategy}, which has: ${[...used].join(', ')}`,
+    ])
+}
+
+function missing({ kinds, segments, size }: Strategy, settings: Settings): Problem[] {
+  const problems: Problem[] = []
+  const needs = (name: keyof Settings, what: string) => {
+    if (settings[name] === undefined) problems.push([name, `is missing: ${what}`])
+  }
+  if (size)
+    needs(
+      size,
+      `how many ids ${settings.strategy} makes of one value, exactly as the back end has it`,
+    )
+  if (segments) needs(segments.setting, `which row of ${settings.table ?? segments.table} counts`)
+  else if (settings.sequence !== undefined && settings.table !== undefined)
+    problems.push(['table', 'is given beside sequence: there is one counter'])
+  else if (settings.table === undefined && kinds.includes('sequence'))
+    needs(
+      'sequence',
+      kinds.includes('row')
+        ? 'name it, or a table and its column'
+        : 'name the sequence that the back end takes from',
+    )
+  else if (settings.sequence === undefined) {
+    needs('table', 'name the table of the counter')
+    needs('column', 'name the column of the counter')
+  }
+  return problems
+}

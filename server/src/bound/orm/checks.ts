@@ -1,0 +1,254 @@
+/**
+ * What speaks against using a counter as it is configured, asked of the database itself. Guarantees
+ * that a problem found is refused before anything is taken; each message names what the
+ * configuration says, what the database says, and the fix.
+ */
+import type { Query } from '../../postgres/pool.js'
+import { type Binding, isSequence, type SequencePlace, type TablePlace } from './binding.js'
+import { idsOf, lastValue } from './blocks.js'
+import { conditionOf, nameOf, nextValue, quoted } from './sql-counter.js'
+
+interface SequenceFacts {
+  kind: string
+  persistence: string
+  increment: string
+  maximum: string
+  start: string
+  cache: string
+  cycle: boolean
+  takes: boolean
+  reads: boolean
+  role: string
+}
+
+interface ColumnFacts {
+  kind: string
+  persistence: string
+  /** Null: there is no such column. */
+  type: string | null
+  reads: boolean
+  writes: boolean
+  inserts: boolean
+  role: string
+}
+
+/** The highest number that a column can store. Others can store any. */
+const TYPE_MAX: Readonly<Record<string, bigint>> = {
+  smallint: 32_767n,
+  integer: 2_147_483_647n,
+  bigint: 2n ** 63n - 1n,
+}
+const EXACT_TYPES = [...Object.keys(TYPE_MAX), 'numeric']
+
+/**
+ * Empty: all is well.
+ * @param peak up to here the ledger's numbers may be in use
+ */
+export async function problemsOf(query: Query, binding: Binding, peak: number): Promise<string[]> {
+  const problems = await shapeProblems(query, binding)
+  return problems.length > 0
+    ? problems
+    : positionProblems(binding, await nextValue(query, binding), peak)
+}
+
+/** What speaks against the counter wherever it stands. */
+export async function shapeProblems(query: Query, binding: Binding): Promise<string[]> {
+  const { place } = binding
+  return isSequence(place)
+    ? sequenceProblems(query, binding, place)
+    : tableProblems(query, binding, place)
+}
+
+async function sequenceProblems(
+  query: Query,
+  binding: Binding,
+  place: SequencePlace,
+): Promise<string[]> {
+  const [found] = await query<SequenceFacts>(
+    `SELECT c.relkind AS kind, c.relpersistence AS persistence, seqincrement::text AS increment, seqmax::text AS maximum,
+       seqstart::text AS start, seqcache::text AS cache, seqcycle AS cycle, current_user AS role,
+       has_sequence_privilege(seqrelid, 'USAGE, UPDATE') AS takes, has_sequence_privilege(seqrelid, 'SELECT') AS reads
+     FROM pg_class c LEFT JOIN pg_sequence ON seqrelid = c.oid WHERE c.oid = to_regclass($1)`,
+    [quoted(place.sequence)],
+  )
+  if (found?.kind !== 'S')
+    return [await missingText(query, 'sequence', place.sequence, found !== undefined)]
+  const { blocks, strategy, size, first, system } = binding
+  const name = place.sequence
+  const problems: string[] = []
+  if (!found.takes || !found.reads)
+    problems.push(
+      `Role ${found.role} may not take from sequence ${name}. As its owner: GRANT USAGE, ` +
+        `SELECT ON SEQUENCE ${quoted(name)} TO ${quoted(found.role)}.`,
+    )
+  if (BigInt(found.increment) !== blocks.step)
+    problems.push(
+      `Sequence ${name} moves by ${found.increment}, but ${strategy} with ${size} needs it to move by ${blocks.step}: blocks would overlap or leave gaps. ` +
+        `Find out what ${system} is configured with; then correct ${size.split(' ')[0]}, or ` +
+        `ALTER SEQUENCE ${quoted(name)} INCREMENT BY ${blocks.step}.`,
+    )
+  if (found.cycle)
+    problems.push(
+      `Sequence ${name} is CYCLE: at its end it would begin again with ids that are in use. ` +
+        `ALTER SEQUENCE ${quoted(name)} NO CYCLE.`,
+    )
+  if (found.cache !== '1')
+    problems.push(
+      `Sequence ${name} has CACHE ${found.cache}: each connection keeps values of its own, so nobody can see that the counter went backwards. ` +
+        `ALTER SEQUENCE ${quoted(name)} CACHE 1.`,
+    )
+  if (found.persistence === 'u')
+    problems.push(
+      `Sequence ${name} is UNLOGGED: a crash sets it back. ALTER SEQUENCE ${quoted(name)} ` +
+        'SET LOGGED.',
+    )
+  if (BigInt(found.maximum) < lastValue(blocks, binding.maxId) - blocks.step)
+    problems.push(
+      `Sequence ${name} ends at ${found.maximum}, before the ids reach maxId ${binding.maxId}. ` +
+        `Lower maxId, or ALTER SEQUENCE ${quoted(name)} AS bigint MAXVALUE ` +
+        `${lastValue(blocks, binding.maxId)}.`,
+    )
+  if (first !== undefined && BigInt(found.start) !== first)
+    problems.push(
+      `Sequence ${name} starts with ${found.start}, initialValue is ${first}, and ` +
+        `${strategy} counts on it. Correct initialValue.`,
+    )
+  return problems
+}
+
+async function tableProblems(query: Query, binding: Binding, place: TablePlace): Promise<string[]> {
+  const { table, column, where, start, fixed } = place
+  const names = [column, ...Object.keys(where), ...Object.keys(fixed)]
+  const found = await query<ColumnFacts>(
+    `SELECT c.relkind AS kind, c.relpersistence AS persistence, format_type(a.atttypid, NULL) AS type, current_user AS role,
+       has_column_privilege(c.oid, a.attnum, 'SELECT') AS reads, has_column_privilege(c.oid, a.attnum, 'UPDATE') AS writes,
+       has_column_privilege(c.oid, a.attnum, 'INSERT') AS inserts
+     FROM pg_class c CROSS JOIN unnest($2::text[]) WITH ORDINALITY AS n(name, i)
+       LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = n.name AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE c.oid = to_regclass($1) ORDER BY n.i`,
+    [quoted(table), names],
+  )
+  const [counter] = found
+  if (!counter || !['r', 'p'].includes(counter.kind))
+    return [await missingText(query, 'table', table, counter !== undefined)]
+  const absent = names.filter((_, i) => found[i]!.type === null)
+  if (absent.length > 0)
+    return [
+      `Table ${table} has no column ${absent.join(', ')}. Correct the configuration: names ` +
+        'are spelled as PostgreSQL has them.',
+    ]
+  const rights = [...(start === undefined ? [] : ['INSERT']), 'SELECT', 'UPDATE']
+  if (
+    !counter.writes ||
+    found.some(({ reads, inserts }) => !reads || (start !== undefined && !inserts))
+  )
+    return [
+      `Role ${counter.role} may not move ${nameOf(binding)}. As the table's owner: GRANT ` +
+        `${rights.join(', ')} ON ${quoted(table)} TO ${quoted(counter.role)}.`,
+    ]
+  const problems: string[] = []
+  if (!EXACT_TYPES.includes(counter.type!))
+    problems.push(
+      `${table}.${column} is ${counter.type}, which does not count exactly. Name the column ` +
+        'of the counter.',
+    )
+  const end = lastValue(binding.blocks, binding.maxId) - place.ahead
+  const typeMax = TYPE_MAX[counter.type!]
+  if (typeMax !== undefined && typeMax < end - binding.blocks.step)
+    problems.push(
+      `${table}.${column} is ${counter.type} and ends at ${typeMax}, before the ids reach ` +
+        `maxId ${binding.maxId}. Lower maxId, or make the column a bigint.`,
+    )
+  if (counter.persistence === 'u')
+    problems.push(
+      `Table ${table} is UNLOGGED: a crash empties it. ALTER TABLE ${quoted(table)} SET LOGGED.`,
+    )
+  if (start !== undefined && !(await isUnique(query, place)))
+    problems.push(
+      `Table ${table} may have several rows per ${Object.keys(where).join(', ')}: it has no primary key or unique index on exactly that. ` +
+        'Two that start at once would both begin at the start. Add the primary key.',
+    )
+  return [...problems, ...(await rowProblems(query, binding, place))]
+}
+
+async function rowProblems(query: Query, binding: Binding, place: TablePlace): Promise<string[]> {
+  const { text, parameters } = conditionOf(place, 1)
+  const columns = [place.column, ...Object.keys(place.fixed)]
+    .map((name) => `${quoted(name)}::text AS ${quoted(name)}`)
+    .join(', ')
+  const rows = await query<Record<string, string | null>>(
+    `SELECT ${columns} FROM ${quoted(place.table)} WHERE ${text} LIMIT 2`,
+    parameters,
+  )
+  const name = nameOf(binding)
+  const [row] = rows
+  if (!row)
+    return place.start !== undefined
+      ? []
+      : [
+          `There is no row for ${name}. Correct \`where\`, or let ${binding.system} create its row first (its schema tool does).`,
+        ]
+  if (rows.length > 1)
+    return [
+      `There are several rows for ${name}: nobody can tell which one counts. Give a \`where\` that matches one, or delete the others.`,
+    ]
+  if (row[place.column] === null) return [`${name} is NULL. Set it above every id in use.`]
+  return Object.entries(place.fixed)
+    .filter(([column, wanted]) => row[column] !== String(wanted))
+    .map(
+      ([column, wanted]) =>
+        `${name} has ${column} ${row[column]}, and ${binding.system} then makes the first id of each block twice. ` +
+        `Set ${column} to ${wanted}, in the row and where the back end configures it.`,
+    )
+}
+
+function positionProblems(binding: Binding, next: bigint, peak: number): string[] {
+  const { blocks, first, system, fetchesTwice } = binding
+  if (fetchesTwice && next < first! + 2n * blocks.step)
+    return [
+      `${nameOf(binding)} gives ${next} next, so ${system} has not made its first ids yet. It fetches two values for them, ` +
+        'and would take what we are given in between for its own. Let the back end make one ' +
+        'id, then start again.',
+    ]
+  if (peak > 0 && (idsOf(blocks, next)?.low ?? 0n) <= peak)
+    return [
+      `${nameOf(binding)} gives ${next} next, whose ids are not above ${peak}, and up to there ids were granted here. ` +
+        'Stop who set it back, or, when the collection counted by itself before, raise the ' +
+        'counter: offline-hilo adopt.',
+    ]
+  return []
+}
+
+/** Is there a unique index on exactly these columns, for all rows? */
+async function isUnique(query: Query, { table, where }: TablePlace): Promise<boolean> {
+  const rows = await query<{ columns: string[] }>(
+    `SELECT array_agg(a.attname::text) AS columns FROM pg_index i
+       JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey[0:i.indnkeyatts - 1])
+     WHERE i.indrelid = $1::regclass AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL GROUP BY i.indexrelid`,
+    [quoted(table)],
+  )
+  return rows.some(
+    ({ columns }) => columns.toSorted().join() === Object.keys(where).toSorted().join(),
+  )
+}
+
+async function missingText(
+  query: Query,
+  kind: 'sequence' | 'table',
+  name: string,
+  isThere: boolean,
+): Promise<string> {
+  if (isThere) return `${name} is no ${kind}. Correct the configuration.`
+  const folded = name.toLowerCase()
+  const [other] =
+    folded === name
+      ? []
+      : await query<{ found: string | null }>('SELECT to_regclass($1)::text AS found', [
+          quoted(folded),
+        ])
+  const hint = other?.found
+    ? `There is ${folded}: PostgreSQL folds names that were created without quotes. Write it so.`
+    : 'Correct the name (schema.name, where it is not in the search path), or let the back end ' +
+      'create it first.'
+  return `There is no ${kind} ${name} in this database. ${hint}`
+}

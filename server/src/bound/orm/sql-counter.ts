@@ -1,0 +1,262 @@
+/**
+ * Takes blocks from an ORM's counter, inside the transaction that grants them. Guarantees that the
+ * counter only moves up, by whole blocks, never past the id column's maximum, and that each value
+ * which moved it is somebody's alone. A sequence does not roll back: a transaction that fails
+ * leaves a gap there.
+ */
+
+import { CounterUnusable } from '../../ledger/ledger.js'
+import { type Span, sizeOf } from '../../ledger/number-line.js'
+import { toSpans } from '../../ledger/stock.js'
+import type { Query } from '../../postgres/pool.js'
+import { type Binding, isSequence, type SequencePlace, type TablePlace } from './binding.js'
+import { idsOf, lastValue, valueAbove } from './blocks.js'
+
+/**
+ * A sequence can be moved value by value without a lock; further than so many, that takes too long.
+ */
+const MAX_STEPS = 1_000_000n
+
+/**
+ * Ids of up to `blocks` blocks, fewer where the id column ends, none at its end.
+ * @param floor nothing may come at or below
+ * @throws CounterUnusable
+ */
+export async function takeBlocks(
+  query: Query,
+  binding: Binding,
+  blocks: number,
+  floor: number,
+): Promise<Span[]> {
+  const values = isSequence(binding.place)
+    ? await takeFromSequence(query, binding, binding.place, BigInt(blocks))
+    : await takeFromTable(query, binding, binding.place, BigInt(blocks))
+  const spans = toSpans(values.flatMap((value) => idsOf(binding.blocks, value) ?? []))
+  if (spans.some(([low]) => low <= floor))
+    throw new CounterUnusable(
+      `${nameOf(binding)} gave ids from ${spans[0]![0]}, but up to ${floor} may be in use: it went backwards. Nothing was granted. ` +
+        'Find out who set it back, then raise it: offline-hilo adopt.',
+    )
+  // The value that a counter starts with may stand for no id.
+  return values.length > 0 && sizeOf(spans) === 0
+    ? takeBlocks(query, binding, blocks, floor)
+    : spans
+}
+
+/** What the next taker gets. */
+export async function nextValue(
+  query: Query,
+  { place, blocks: { step } }: Binding,
+): Promise<bigint> {
+  if (isSequence(place)) {
+    const [row] = await query<{ next: string }>(
+      `SELECT (${nextOf(step)})::text AS next FROM ${quoted(place.sequence)}`,
+    )
+    return BigInt(row!.next)
+  }
+  const rows = await readRows(query, place, '')
+  return (rows.length > 0 ? storedIn(place, rows) : place.start!) + place.ahead
+}
+
+/**
+ * Moves the counter so that its next ids are above `floor`. Only up.
+ * @throws CounterUnusable when this role may not
+ */
+export async function raiseCounter(query: Query, binding: Binding, floor: number): Promise<void> {
+  const { place, blocks } = binding
+  const target = valueAbove(blocks, BigInt(floor))
+  if (!isSequence(place)) {
+    await addMissing(query, place)
+    const { text, parameters } = conditionOf(place, 2)
+    await query(
+      `UPDATE ${quoted(place.table)} SET ${quoted(place.column)} = $1 WHERE ` +
+        `${quoted(place.column)} < $1 AND ${text}`,
+      [String(target - place.ahead), ...parameters],
+    )
+    return
+  }
+  const steps = (target - (await nextValue(query, binding)) + blocks.step - 1n) / blocks.step
+  if (steps <= MAX_STEPS)
+    await query(`SELECT count(nextval($1)) FROM generate_series(1, $2::bigint)`, [
+      quoted(place.sequence),
+      String(steps),
+    ])
+  else await setSequence(query, place, blocks.step, target)
+}
+
+/** The one statement that puts the counter to `value` at least, for people to read. */
+export function raiseStatement({ place, blocks: { step } }: Binding, value: bigint): string {
+  if (isSequence(place))
+    return (
+      `SELECT setval('${quoted(place.sequence).replaceAll("'", "''")}', greatest(${value}, ` +
+      `${nextOf(step)}), false) FROM ${quoted(place.sequence)}`
+    )
+  const [table, column] = [quoted(place.table), quoted(place.column)]
+  const stored = value - place.ahead
+  const conditions = Object.entries(place.where).map(
+    ([name, wanted]) => `${quoted(name)} = ${literal(wanted)}`,
+  )
+  if (place.start === undefined)
+    return `UPDATE ${table} SET ${column} = greatest(${column}, ${stored})${conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : ''}`
+  const columns = [...Object.keys(place.where), place.column, ...Object.keys(place.fixed)]
+  const values = [...Object.values(place.where).map(literal), stored, ...Object.values(place.fixed)]
+  return (
+    `INSERT INTO ${table} AS t (${columns.map(quoted).join(', ')}) VALUES (${values.join(', ')}) ` +
+    `ON CONFLICT (${Object.keys(place.where).map(quoted).join(', ')}) DO UPDATE SET ` +
+    `${column} = greatest(t.${column}, excluded.${column})`
+  )
+}
+
+/** Keeps everybody else from the sequence until the transaction ends. Only its owner may. */
+export async function lockSequence(query: Query, { sequence }: SequencePlace): Promise<void> {
+  // Sets what the checks ask for anyway, and holds off nextval, which no other lock on a sequence
+  // does.
+  await query(`ALTER SEQUENCE ${quoted(sequence)} NO CYCLE`)
+}
+
+/** As messages name it. */
+export function nameOf({ place }: Binding): string {
+  if (isSequence(place)) return `sequence ${place.sequence}`
+  const conditions = Object.entries(place.where).map(
+    ([column, value]) => `${column} = ${literal(value)}`,
+  )
+  return `${place.table}.${place.column}${conditions.length > 0 ? ` where ${conditions.join(' and ')}` : ''}`
+}
+
+/** @param name `table` or `schema.table` */
+export const quoted = (name: string): string =>
+  name
+    .split('.')
+    .map((part) => `"${part}"`)
+    .join('.')
+
+export function conditionOf(
+  { where }: TablePlace,
+  firstParameter: number,
+): { text: string; parameters: (string | number)[] } {
+  const columns = Object.keys(where).map((name, i) => `${quoted(name)} = $${firstParameter + i}`)
+  return {
+    text: columns.length > 0 ? columns.join(' AND ') : 'true',
+    parameters: Object.values(where),
+  }
+}
+
+async function takeFromSequence(
+  query: Query,
+  { blocks, maxId }: Binding,
+  place: SequencePlace,
+  count: bigint,
+): Promise<bigint[]> {
+  const end = lastValue(blocks, maxId)
+  const rows = await query<{ value: string; increment: string }>(
+    `WITH counter AS (SELECT ${nextOf(blocks.step)} AS next FROM ${quoted(place.sequence)})
+     SELECT nextval($1)::text AS value, seqincrement::text AS increment
+     FROM counter, pg_sequence, generate_series(1, least($2::bigint, ($3::bigint - next) / ${blocks.step} + 1))
+     WHERE next <= $3::bigint AND seqrelid = $1::regclass`,
+    [quoted(place.sequence), String(count), String(end)],
+  )
+  if (rows.some(({ increment }) => BigInt(increment) !== blocks.step))
+    throw new CounterUnusable(
+      `Sequence ${place.sequence} moves by ${rows[0]!.increment} now, it did by ` +
+        `${blocks.step}. Nothing was granted.`,
+    )
+  return rows.map(({ value }) => BigInt(value)).filter((value) => value <= end)
+}
+
+async function takeFromTable(
+  query: Query,
+  { blocks, maxId }: Binding,
+  place: TablePlace,
+  count: bigint,
+): Promise<bigint[]> {
+  const lockRows = () => readRows(query, place, 'FOR UPDATE')
+  let rows = await lockRows()
+  if (rows.length === 0 && place.start !== undefined) {
+    await addMissing(query, place)
+    rows = await lockRows()
+  }
+  const next = storedIn(place, rows) + place.ahead
+  const end = lastValue(blocks, maxId)
+  const values: bigint[] = []
+  for (let value = next; values.length < count && value <= end; value += blocks.step)
+    values.push(value)
+  if (values.length === 0) return []
+  const { text, parameters } = conditionOf(place, 2)
+  const moved = next - place.ahead + BigInt(values.length) * blocks.step
+  await query(`UPDATE ${quoted(place.table)} SET ${quoted(place.column)} = $1 WHERE ${text}`, [
+    String(moved),
+    ...parameters,
+  ])
+  return values
+}
+
+async function setSequence(
+  query: Query,
+  place: SequencePlace,
+  step: bigint,
+  value: bigint,
+): Promise<void> {
+  const [role] = await query<{ owns: boolean; name: string }>(
+    "SELECT pg_has_role(relowner, 'USAGE') AS owns, current_user AS name FROM pg_class WHERE oid = $1::regclass",
+    [quoted(place.sequence)],
+  )
+  if (!role!.owns)
+    throw new CounterUnusable(
+      `sequence ${place.sequence} is more than ${MAX_STEPS} takes below ${value}, and only its owner can set it safely; role ${role!.name} is not. ` +
+        'Run the command with a --database-url of the owner.',
+    )
+  await lockSequence(query, place)
+  await query(
+    `SELECT setval($1, greatest($2::bigint, ${nextOf(step)}), false) FROM ` +
+      `${quoted(place.sequence)}`,
+    [quoted(place.sequence), String(value)],
+  )
+}
+
+/** In SQL, over the sequence's own row. */
+const nextOf = (step: bigint): string =>
+  `CASE WHEN is_called THEN last_value + ${step} ELSE last_value END`
+
+const readRows = (
+  query: Query,
+  place: TablePlace,
+  lock: string,
+): Promise<{ stored: string | null }[]> => {
+  const { text, parameters } = conditionOf(place, 1)
+  return query(
+    `SELECT ${quoted(place.column)}::text AS stored FROM ${quoted(place.table)} WHERE ` +
+      `${text} LIMIT 2 ${lock}`,
+    parameters,
+  )
+}
+
+function storedIn(place: TablePlace, rows: readonly { stored: string | null }[]): bigint {
+  const [row] = rows
+  if (rows.length !== 1 || !row?.stored) {
+    const found = rows.length === 0 ? 'no row' : rows.length > 1 ? 'several rows' : 'no value'
+    throw new CounterUnusable(
+      `${place.table} has ${found} where the counter ${place.column} should be.`,
+    )
+  }
+  return BigInt(row.stored)
+}
+
+async function addMissing(
+  query: Query,
+  { table, column, where, start, fixed }: TablePlace,
+): Promise<void> {
+  if (start === undefined) return
+  const values = {
+    ...where,
+    [column]: String(start),
+    ...Object.fromEntries(Object.entries(fixed).map(([name, value]) => [name, String(value)])),
+  }
+  const names = Object.keys(values)
+  await query(
+    `INSERT INTO ${quoted(table)} (${names.map(quoted).join(', ')}) VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')}) ON CONFLICT DO NOTHING`,
+    Object.values(values),
+  )
+}
+
+const literal = (value: string | number): string =>
+  typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`

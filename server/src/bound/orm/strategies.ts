@@ -1,0 +1,194 @@
+/**
+ * The strategies by which ORMs count blocks of ids, as one table: where the counter may be, what
+ * tells a block's size, which ids a value stands for. A counter has one meaning for everybody who
+ * takes from it; these are the ORMs' own.
+ */
+import { additive, type Blocks, multiplicative } from './blocks.js'
+
+/**
+ * Where a counter is: a sequence; the one row of a table, or of a `where`; the row that a key
+ * names, added when it is missing.
+ */
+type CounterKind = 'sequence' | 'row' | 'segment'
+
+/** A table with one row per key. */
+export interface SegmentTable {
+  /** The setting that holds the key. */
+  setting: 'segment' | 'entity'
+  table: string
+  keyColumn: string
+  column: string
+  /** The next value is what is stored, plus this. */
+  ahead: bigint
+  /** What is stored before the first value, and stands for a missing row. */
+  start(first: bigint): bigint
+  /** More columns, each with the one value that the strategy can count with. */
+  fixed?: Readonly<Record<string, bigint>>
+}
+
+interface Optimizer {
+  /** The setting that tells a block's size. Undefined: one id. */
+  size?: 'blockSize' | 'maxLo'
+  /**
+   * @param size that setting
+   * @param first what the counter starts with
+   */
+  blocks(size: bigint, first: bigint): Blocks
+  /** `first` matters: `initialValue` is a setting. */
+  hasFirst?: true
+  /**
+   * Its first use fetches two values, and takes all between them for its own: others are safe only
+   * when that is over.
+   */
+  fetchesTwice?: true
+}
+
+export interface Strategy extends Optimizer {
+  /** Whose it is, as messages name it. */
+  system: string
+  kinds: readonly CounterKind[]
+  segments?: SegmentTable
+  /** The setting `optimizer` tells the arithmetic. */
+  hasOptimizer?: true
+  /** Another taker gives up when it lost too many races, so takes are to be few and large. */
+  yields?: true
+}
+
+const pooledLo: Optimizer = { size: 'blockSize', blocks: (size) => additive(size, 0n) }
+const pooled: Optimizer = {
+  size: 'blockSize',
+  hasFirst: true,
+  blocks: (size, first) => additive(size, 1n - size, first),
+}
+const oldPooled: Optimizer = {
+  ...pooled,
+  fetchesTwice: true,
+  blocks: (size, first) => additive(size, -size, first),
+}
+const hilo: Optimizer = { size: 'blockSize', blocks: (size) => multiplicative(size, 1n - size, 1n) }
+const legacyHilo: Optimizer = {
+  size: 'maxLo',
+  blocks: (maxLo) => multiplicative(maxLo + 1n, 0n, 1n),
+}
+
+/** What Hibernate's enhanced generators count with, wherever the counter is. */
+export const OPTIMIZERS: Readonly<Record<string, Optimizer>> = {
+  pooled,
+  'pooled-lo': pooledLo,
+  hilo,
+  'pooled-before-5.6.8': { ...pooled, fetchesTwice: true },
+  'pooled-before-4.3.11': oldPooled,
+}
+
+const onSequence = { kinds: ['sequence'] } as const
+const onRow = { kinds: ['row'] } as const
+const onBoth = { kinds: ['sequence', 'row'] } as const
+const onSegment = (segments: SegmentTable) => ({ kinds: ['segment'], segments }) as const
+
+const hibernateTable = {
+  setting: 'segment',
+  table: 'hibernate_sequences',
+  keyColumn: 'sequence_name',
+  column: 'next_val',
+  ahead: 1n,
+  start: (first) => first - 1n,
+} as const satisfies SegmentTable
+
+export const STRATEGIES = {
+  efcore: { system: 'EF Core', ...onSequence, ...pooledLo },
+  doctrine: { system: 'Doctrine', ...onSequence, ...pooledLo },
+  'hibernate-pooled': { system: 'Hibernate 5.6.8 and later', ...onBoth, ...pooled },
+  'hibernate-pooled-before-5.6.8': {
+    system: 'Hibernate 4.3.11 to 5.6.7',
+    ...onBoth,
+    ...pooled,
+    fetchesTwice: true,
+  },
+  'hibernate-pooled-before-4.3.11': { system: 'Hibernate before 4.3.11', ...onBoth, ...oldPooled },
+  'hibernate-pooled-lo': { system: 'Hibernate', ...onBoth, ...pooledLo },
+  'hibernate-hilo': { system: 'Hibernate 5.2.10 and later', ...onBoth, ...hilo },
+  'hibernate-seqhilo': { system: 'Hibernate', ...onSequence, ...legacyHilo },
+  'hibernate-hilo-table': { system: 'Hibernate', ...onRow, ...legacyHilo },
+  'hibernate-multi-hilo-table': {
+    system: 'Hibernate',
+    ...onSegment({
+      ...hibernateTable,
+      column: 'sequence_next_hi_value',
+      ahead: 0n,
+      start: () => 0n,
+    }),
+    ...legacyHilo,
+  },
+  'hibernate-table': {
+    system: 'Hibernate 5.3 and later',
+    ...onSegment(hibernateTable),
+    ...pooled,
+    hasOptimizer: true,
+  },
+  'hibernate-table-before-5.3': {
+    system: 'Hibernate before 5.3',
+    ...onSegment({ ...hibernateTable, ahead: 0n, start: (first) => first }),
+    ...pooled,
+    hasOptimizer: true,
+  },
+  'nhibernate-pooled': { system: 'NHibernate', ...onBoth, ...oldPooled },
+  'nhibernate-pooled-lo': { system: 'NHibernate', ...onBoth, ...pooledLo },
+  'nhibernate-seqhilo': { system: 'NHibernate', ...onSequence, ...legacyHilo },
+  'nhibernate-hilo-table': { system: 'NHibernate', ...onRow, ...legacyHilo },
+  marten: {
+    system: 'Marten',
+    size: 'maxLo',
+    blocks: (maxLo) => multiplicative(maxLo, 1n),
+    yields: true,
+    ...onSegment({
+      setting: 'entity',
+      table: 'mt_hilo',
+      keyColumn: 'entity_name',
+      column: 'hi_value',
+      ahead: 1n,
+      start: () => -1n,
+    }),
+  },
+  'doctrine-table': {
+    system: "Doctrine DBAL's TableGenerator",
+    blocks: () => additive(1n, 0n),
+    ...onSegment({
+      setting: 'segment',
+      table: 'sequences',
+      keyColumn: 'sequence_name',
+      column: 'sequence_value',
+      ahead: 1n,
+      start: () => 0n,
+      fixed: { sequence_increment_by: 1n },
+    }),
+  },
+  textbook: {
+    system: 'the textbook',
+    size: 'blockSize',
+    blocks: (size) => multiplicative(size, 0n),
+    ...onSegment({
+      setting: 'segment',
+      table: 'hilo_next_hi',
+      keyColumn: 'name',
+      column: 'next_hi',
+      ahead: 1n,
+      start: () => -1n,
+    }),
+  },
+} as const satisfies Record<string, Strategy>
+
+export type StrategyName = keyof typeof STRATEGIES
+
+/**
+ * What looks like a strategy and is none, because it duplicates as soon as somebody else takes from
+ * its counter.
+ */
+export const REFUSED_STRATEGIES: Readonly<Record<string, string>> = {
+  'nhibernate-hilo':
+    "NHibernate's enhanced hilo takes every number between two values for its own, so it duplicates as soon as anybody else takes one. " +
+    'Switch NHibernate to pooled-lo. (Its older generators are fine: nhibernate-hilo-table, ' +
+    'nhibernate-seqhilo.)',
+  'hibernate-hilo-before-5.2.10':
+    'before 5.2.10, hilo takes every number between two values for its own, so it duplicates as soon as anybody else takes one. ' +
+    'Upgrade Hibernate, or switch it to pooled-lo.',
+}

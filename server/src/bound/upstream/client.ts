@@ -1,0 +1,226 @@
+/**
+ * A RavenDB that this server claims ranges from, by RavenDB's protocol: any node may grant, and a
+ * range goes back only to the node that did. Guarantees that only a sound answer becomes a range,
+ * and that a return is sent once (RavenDB's is not idempotent).
+ */
+import { readFileSync } from 'node:fs'
+import { request as httpRequest } from 'node:http'
+import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { z } from 'zod'
+import { claimSize } from '../../../../src/core/sizes.js'
+import { publicUrl } from '../../http/options.js'
+import { CounterUnusable, LedgerUnavailable, reasonOf } from '../../ledger/ledger.js'
+import type { Upstream } from './options.js'
+
+interface Range {
+  low: number
+  high: number
+  /** The tag of the node that granted it. */
+  node: string
+}
+
+export interface UpstreamClient {
+  /**
+   * Claims `count` numbers or more, all above `lastMax`. An answer that is lost leaves a gap there.
+   * @throws LedgerUnavailable when no node answers; CounterUnusable when it answers something else
+   */
+  claim(count: number, lastMax: number): Promise<Range>
+  /** Can a range of this node go back to it? */
+  knows(node: string): Promise<boolean>
+  /** To be called once per range, when nobody can use it any more. */
+  giveBack(node: string, end: number, last: number): Promise<void>
+  /** @throws as `claim` */
+  check(): Promise<void>
+}
+
+interface Node {
+  url: string
+  tag: string
+}
+
+interface Answer {
+  status: number
+  body: string
+}
+
+const TIMEOUT_MS = 5_000
+const MAX_ANSWER_BYTES = 1_048_576
+
+const topology = z.object({
+  Nodes: z.array(z.object({ Url: publicUrl, ClusterTag: z.string() })).min(1),
+})
+/** Whole numbers up to 2^53−1: beyond, JavaScript cannot count. */
+const grant = z
+  .object({
+    Low: z.int().min(1),
+    High: z.int(),
+    ServerTag: z.string().nullish(),
+    LastSize: z.int().nullish(),
+    LastRangeAt: z.string().nullish(),
+  })
+  .refine(({ Low, High }) => Low <= High)
+
+/** @throws Error when a file of the certificate cannot be read */
+export function openUpstream({
+  url,
+  database,
+  tag,
+  certificate,
+  ca,
+}: Upstream & { tag: string }): UpstreamClient {
+  const tls: RequestOptions = {
+    ...(certificate && { cert: read(certificate.cert), key: read(certificate.key) }),
+    ...(ca && { ca: read(ca) }),
+  }
+  /** Where to ask for the nodes: any of them may be away. */
+  let urls = [url]
+  let nodes: Node[] | undefined
+  let last: { size: number; at: string } | undefined
+
+  const hilo = (node: string, action: string, query: Record<string, string | number>) =>
+    `${node}/databases/${encodeURIComponent(database)}/hilo/${action}?${new URLSearchParams(Object.entries(query).map(([key, value]) => [key, String(value)]))}`
+
+  async function askForNodes(url: string): Promise<Node[]> {
+    const { status, body } = await send(
+      'GET',
+      `${url}/topology?name=${encodeURIComponent(database)}`,
+      tls,
+    )
+    if (status !== 200) throw refused(url, status, body)
+    const { data } = topology.safeParse(parse(body))
+    if (!data)
+      throw new CounterUnusable(
+        `${url} is no RavenDB: its topology cannot be read. It began: ` +
+          `${JSON.stringify(body.slice(0, 100))}.`,
+      )
+    return data.Nodes.map((node) => ({ url: node.Url, tag: node.ClusterTag }))
+  }
+
+  /** The node that told of them comes first: it answers. */
+  async function findNodes(): Promise<Node[]> {
+    if (nodes) return nodes
+    let failure: unknown
+    for (const known of urls) {
+      try {
+        const found = await askForNodes(known)
+        urls = [...new Set([url, ...found.map((node) => node.url)])]
+        nodes = found.toSorted((a, b) => Number(b.url === known) - Number(a.url === known))
+        return nodes
+      } catch (error) {
+        if (!(error instanceof LedgerUnavailable)) throw error
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  return {
+    async claim(count, lastMax) {
+      const size = claimSize(0, 0, count, last)
+      let failure: unknown
+      for (const node of await findNodes()) {
+        try {
+          const { status, body } = await send(
+            'GET',
+            hilo(node.url, 'next', { tag, ...size, identityPartsSeparator: '/', lastMax }),
+            tls,
+          )
+          if (status !== 201 && status !== 200) throw refused(node.url, status, body)
+          const { data } = grant.safeParse(parse(body))
+          if (!data)
+            throw new CounterUnusable(
+              `${node.url} granted no range that can be counted: ` +
+                `${JSON.stringify(body.slice(0, 200))}.`,
+            )
+          if (data.Low <= lastMax)
+            throw new CounterUnusable(
+              `${node.url} granted ${data.Low} to ${data.High}, but up to ${lastMax} may be ` +
+                'in use: it went backwards, or does not know lastMax. Nothing was taken.',
+            )
+          last =
+            data.LastSize && data.LastRangeAt
+              ? { size: data.LastSize, at: data.LastRangeAt }
+              : undefined
+          return { low: data.Low, high: data.High, node: data.ServerTag || node.tag }
+        } catch (error) {
+          // Another node counts for itself, so it can go on; the cluster may have changed
+          // meanwhile.
+          if (!(error instanceof LedgerUnavailable)) throw error
+          failure = error
+          nodes = undefined
+        }
+      }
+      throw failure
+    },
+
+    knows: async (node) => (await findNodes()).some((other) => other.tag === node),
+
+    async giveBack(node, end, last) {
+      const found = (await findNodes()).find((other) => other.tag === node)
+      if (found) await send('PUT', hilo(found.url, 'return', { tag, end, last }), tls)
+    },
+
+    async check() {
+      nodes = undefined
+      await findNodes()
+    },
+  }
+}
+
+/** One request on a connection of its own, which nothing repeats. */
+function send(method: string, url: string, tls: RequestOptions): Promise<Answer> {
+  const unavailable = (why: string) =>
+    new LedgerUnavailable(`The upstream ${new URL(url).origin} ${why}.`)
+  return new Promise((resolve, reject) => {
+    const request = (url.startsWith('https:') ? httpsRequest : httpRequest)(
+      url,
+      { ...tls, method, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) },
+      (response) => {
+        let body = ''
+        response.setEncoding('utf8')
+        response.on('data', (chunk) => {
+          body += chunk
+          if (body.length > MAX_ANSWER_BYTES) request.destroy(new Error('it sent too much'))
+        })
+        response.on('error', (error) => reject(unavailable(`broke off: ${error.message}`)))
+        response.on('end', () => resolve({ status: response.statusCode!, body }))
+      },
+    )
+    request.on('error', (error) => reject(unavailable(`does not answer: ${reasonOf(error)}`)))
+    request.end()
+  })
+}
+
+function refused(url: string, status: number, body: string): Error {
+  const { Message } = Object(parse(body)) as { Message?: unknown }
+  const said = typeof Message === 'string' ? `: ${Message.slice(0, 300)}` : ''
+  if (status === 403 || status === 401)
+    return new CounterUnusable(
+      `The upstream ${url} answered ${status}${said}. Give \`certificate\` a client certificate that may use the database.`,
+    )
+  if (/DatabaseDoesNotExist/.test(body))
+    return new CounterUnusable(
+      `The upstream ${url} has no such database${said}. Correct \`database\`.`,
+    )
+  if (status >= 500) return new LedgerUnavailable(`The upstream ${url} answered ${status}${said}.`)
+  return new CounterUnusable(`The upstream ${url} answered ${status}${said}.`)
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+function read(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new Error(
+      `upstream: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}). Correct ` +
+        'the path of the certificate.',
+    )
+  }
+}

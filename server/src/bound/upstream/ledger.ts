@@ -1,0 +1,88 @@
+/**
+ * A ledger some of whose collections get their ranges from an upstream. Guarantees that a range is
+ * in the ledger before anything of it is granted, and out of it for good before it is given back
+ * (H8), to nobody but the node that granted it (H9).
+ */
+
+import {
+  type Claim,
+  type ClaimOutcome,
+  type CollectionKey,
+  type Ledger,
+  LedgerUnavailable,
+  type UpstreamRange,
+} from '../../ledger/ledger.js'
+import { type Bindings, bindingKey } from '../bindings.js'
+import { openUpstream, type UpstreamClient } from './client.js'
+
+interface Opened extends CollectionKey {
+  client: UpstreamClient
+  /** Where the newest range of each node ends: only that can be given back. */
+  ends: Map<string, number>
+}
+
+/** @throws Error when an upstream will not have us; one that does not answer may do so later */
+export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise<Ledger> {
+  const upstreams = new Map<string, Opened>()
+  for (const [key, bound] of bindings) {
+    if (!('upstream' in bound)) continue
+    const { database, tag, upstream } = bound
+    const client = openUpstream({ ...upstream, tag: upstream.tag ?? tag })
+    upstreams.set(key, { database, tag, client, ends: new Map() })
+    await client.check().catch((error) => {
+      if (!(error instanceof LedgerUnavailable)) throw error
+    })
+  }
+  if (upstreams.size === 0) return ledger
+
+  async function refill(key: string, short: readonly Claim[]): Promise<UpstreamRange> {
+    const { database, tag, client, ends } = upstreams.get(key)!
+    const { max } = await ledger.read({ database, tag })
+    const range = await client.claim(
+      short.reduce((sum, { count }) => sum + count, 0),
+      Math.max(max, ...short.map(({ lastMax }) => lastMax)),
+    )
+    ends.set(range.node, range.high)
+    return { database, tag, ...range }
+  }
+
+  async function claim(claims: readonly Claim[]): Promise<ClaimOutcome[]> {
+    const outcomes = await ledger.claim(claims)
+    const short = claims.filter((_, i) => isShort(outcomes[i]!))
+    if (short.length === 0) return outcomes
+    const keys = [...new Set(short.map(bindingKey))]
+    const ranges = await Promise.all(
+      keys.map((key) =>
+        refill(
+          key,
+          short.filter((one) => bindingKey(one) === key),
+        ),
+      ),
+    )
+    const filled = await ledger.claim(short, ranges)
+    return outcomes.map((outcome) => (isShort(outcome) ? filled.shift()! : outcome))
+  }
+
+  /** What is left of the newest ranges; it would be a gap until the next start. */
+  async function giveBack({ database, tag, client, ends }: Opened): Promise<void> {
+    for (const [node, end] of ends) {
+      if (!(await client.knows(node))) continue
+      const low = await ledger.withdraw({ database, tag, node, end })
+      if (low !== undefined) await client.giveBack(node, end, low - 1)
+    }
+  }
+
+  return {
+    ...ledger,
+    claim,
+    async close() {
+      // An upstream that is gone keeps nobody from closing: what is in the ledger is granted after
+      // the next start.
+      await Promise.allSettled([...upstreams.values()].map(giveBack))
+      await ledger.close()
+    },
+  }
+}
+
+const isShort = (outcome: ClaimOutcome): boolean =>
+  'refused' in outcome && outcome.refused === 'short'

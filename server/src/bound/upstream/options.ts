@@ -1,0 +1,40 @@
+/** How to reach the RavenDB that a collection's ranges come from, checked. */
+import { z } from 'zod'
+import { databaseName, publicUrl } from '../../http/options.js'
+
+/** The collection's ranges are claimed from a RavenDB, and sub-granted here. */
+export interface UpstreamOptions {
+  upstream: {
+    /**
+     * Any node of the cluster: `https://a.shop.ravendb.example`. The others are found by its
+     * topology.
+     */
+    url: string
+    database: string
+    /** The collection's name there. Default: as here. */
+    tag?: string | undefined
+    /** The client certificate, as files in PEM, which RavenDB hands out as `.crt` and `.key`. */
+    certificate?: { cert: string; key: string } | undefined
+    /** Who signed the server's certificate, a file in PEM. Default: whom Node trusts. */
+    ca?: string | undefined
+  }
+}
+
+const file = z.string().min(1, 'is empty: name a file in PEM')
+
+export const upstreamSettings = z.strictObject({
+  upstream: z.strictObject({
+    url: publicUrl,
+    database: databaseName,
+    tag: z.string().min(1, 'is empty: leave it out').optional(),
+    certificate: z
+      .strictObject(
+        { cert: file, key: file },
+        'has two files: {"cert": "client.crt", "key": "client.key"}',
+      )
+      .optional(),
+    ca: file.optional(),
+  }),
+})
+
+export type Upstream = z.output<typeof upstreamSettings>['upstream']

@@ -1,0 +1,155 @@
+/**
+ * What the commands `check` and `adopt` say and do about collections whose numbers come from
+ * another counter.
+ */
+import {
+  type Bindings,
+  type Bound,
+  bindingKey,
+  collectionsSetting,
+  descriptionOf,
+  refuseWithoutPostgres,
+} from '../bound/bindings.js'
+import { type Binding, isSequence } from '../bound/orm/binding.js'
+import { idsOf, lastValue, valueAbove } from '../bound/orm/blocks.js'
+import { shapeProblems } from '../bound/orm/checks.js'
+import { bindingProblems, explained, peakOf, rememberBinding } from '../bound/orm/orm-counters.js'
+import {
+  lockSequence,
+  nameOf,
+  nextValue,
+  quoted,
+  raiseStatement,
+} from '../bound/orm/sql-counter.js'
+import { openUpstream } from '../bound/upstream/client.js'
+import { checked } from '../http/options.js'
+import { CounterUnusable } from '../ledger/ledger.js'
+import { toSpans } from '../ledger/stock.js'
+import { migratePostgres } from '../postgres/migrations.js'
+import { openPool, type PostgresPool, type Query } from '../postgres/pool.js'
+import type { ServeOptions } from '../serve.js'
+
+/**
+ * A line per bound collection.
+ * @throws Error with every problem
+ */
+export async function check(options: ServeOptions): Promise<string> {
+  const bindings = boundCollections(options)
+  refuseWithoutPostgres(bindings, options.databaseUrl)
+  if (bindings.size === 0)
+    return 'No collection is bound to another counter: there is nothing to check.\n'
+  const problems: string[] = []
+  const lines: string[] = []
+  for (const [name, bound] of bindings) {
+    if (!('upstream' in bound)) continue
+    try {
+      await openUpstream({ ...bound.upstream, tag: bound.tag }).check()
+      lines.push(`${name}  ${descriptionOf(bound)}: it answers`)
+    } catch (error) {
+      problems.push(`${name}: ${(error as Error).message}`)
+    }
+  }
+  if (options.databaseUrl !== undefined)
+    await withPool(options.databaseUrl, async (pool) => {
+      problems.push(...(await bindingProblems(pool, bindings)))
+      for (const [name, bound] of bindings)
+        if ('counter' in bound && !problems.some((problem) => problem.startsWith(`${name}:`)))
+          lines.push(
+            `${name}  ${descriptionOf(bound)}: ` +
+              `${nextIds(bound.counter, await nextValue(pool.query, bound.counter))}`,
+          )
+    })
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  return `${lines.join('\n')}\n`
+}
+
+export interface Adoption {
+  database: string
+  tag: string
+  /** `table.column` with the ids that are in use. */
+  from: string
+  /** Run the statement, and begin to use the binding as it is now. */
+  isApplied: boolean
+}
+
+/** The statement that puts the counter above every id in use, and what it did. */
+export async function adopt(
+  options: ServeOptions,
+  { database, tag, from, isApplied }: Adoption,
+): Promise<string> {
+  const bound = boundCollections(options).get(bindingKey({ database, tag }))
+  if (!bound || !('counter' in bound) || options.databaseUrl === undefined)
+    throw new Error(
+      `${database}/${tag} is not bound to a counter in PostgreSQL. Bind it under \`collections\` of the configuration file, and give --config and --database-url.`,
+    )
+  const [table, column] = [
+    from.slice(0, from.lastIndexOf('.')),
+    from.slice(from.lastIndexOf('.') + 1),
+  ]
+  if (!/^[^"]+\.[^".]+$/.test(from))
+    throw new Error(
+      `--from ${from}: name the table and its id column, like orders.id or sales.orders.id.`,
+    )
+  return withPool(options.databaseUrl, (pool) =>
+    pool.transaction((query) =>
+      explained(bound.counter, async () => {
+        const problems = await shapeProblems(query, bound.counter)
+        if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
+        if (isApplied && isSequence(bound.counter.place))
+          await lockSequence(query, bound.counter.place)
+        const [used] = await query<{ max: string | null }>(
+          `SELECT max(${quoted(column)})::text AS max FROM ${quoted(table)}`,
+        )
+        return raised(query, bound, { highest: BigInt(used!.max ?? 0), from, isApplied })
+      }),
+    ),
+  )
+}
+
+async function raised(
+  query: Query,
+  bound: Bound & { counter: Binding },
+  { highest, from, isApplied }: { highest: bigint; from: string; isApplied: boolean },
+): Promise<string> {
+  const { counter } = bound
+  const peak = BigInt(await peakOf(query, bound))
+  const floor = highest > peak ? highest : peak
+  const value = valueAbove(counter.blocks, floor)
+  if (value > lastValue(counter.blocks, counter.maxId))
+    throw new CounterUnusable(
+      `No block is left above ${floor}: the id column ends at ${counter.maxId} (maxId).`,
+    )
+  const next = await nextValue(query, counter)
+  const statement = raiseStatement(counter, value)
+  const why = `The highest id in ${from} is ${highest}, the highest granted here ${peak}; ${nameOf(counter)} gives ${next} next`
+  const effect =
+    next >= value
+      ? 'which is above: the statement changes nothing'
+      : `and has to give ${value} at least`
+  if (isApplied) {
+    await query(statement)
+    await rememberBinding(query, bound)
+  }
+  return `-- ${why}, ${effect}.\n${statement};\n${isApplied ? `-- Done: ${nextIds(counter, await nextValue(query, counter))}.` : '-- Nothing was run. With --apply it is.'}\n`
+}
+
+function nextIds(binding: Binding, value: bigint): string {
+  const [span] = toSpans([idsOf(binding.blocks, value) ?? []].flat())
+  return span ? `the next ids are ${span.slice(0, 2).join(' to ')}` : `the next value is ${value}`
+}
+
+const boundCollections = ({ collections = {} }: ServeOptions): Bindings =>
+  checked(collectionsSetting, collections, 'collections')
+
+async function withPool<T>(
+  databaseUrl: string,
+  step: (pool: PostgresPool) => Promise<T>,
+): Promise<T> {
+  const pool = openPool(databaseUrl)
+  try {
+    await migratePostgres(pool)
+    return await step(pool)
+  } finally {
+    await pool.close()
+  }
+}

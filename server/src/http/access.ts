@@ -1,0 +1,50 @@
+/** Who may ask for what: the databases there are, and the application's own say. */
+import type { Context } from 'hono'
+import type { Holder } from '../ledger/ledger.js'
+import { bearerOf } from './bearer.js'
+import { type CheckedOptions, databaseName, type Wanted } from './options.js'
+import { badParameter, databaseMissing, forbidden } from './refusals.js'
+
+/** The database that the path names. */
+export const databaseOf = (c: Context, { databases }: CheckedOptions): string =>
+  checkDatabase(c.req.param('database')!, databases, 500)
+
+/**
+ * @param databases undefined: any
+ * @param missingStatus RavenDB answers 503 on `/topology` and 500 elsewhere
+ */
+export function checkDatabase(
+  name: string,
+  databases: readonly string[] | undefined,
+  missingStatus: 500 | 503,
+): string {
+  const { success, error } = databaseName.safeParse(name)
+  if (!success)
+    throw badParameter(`The name of the database cannot be: ${error.issues[0]!.message}.`)
+  const isThere = (other: string) => other.toLowerCase() === name.toLowerCase()
+  if (databases && !databases.some(isThere)) throw databaseMissing(name, missingStatus)
+  return name
+}
+
+/** Who will hold what is granted. Undefined: any number may be held. */
+export function holderOf(
+  { env }: Context,
+  { limits, holderOf, tokens, clientOf }: CheckedOptions,
+): Holder | undefined {
+  if (limits.outstandingPerHolder === undefined) return undefined
+  const nameOf = holderOf ?? (tokens ? bearerOfRequest : clientOf!)
+  return { name: nameOf(env.request), most: limits.outstandingPerHolder }
+}
+
+const bearerOfRequest = ({ headers }: Request): string => bearerOf(headers)!
+
+export async function authorize(
+  c: Context,
+  { authorize }: CheckedOptions,
+  wanted: Wanted,
+): Promise<void> {
+  if (authorize && (await authorize(c.env.request, wanted)) !== true)
+    throw forbidden(
+      `Forbidden: this user may not use ${wanted.tag === undefined ? 'this database' : `'${wanted.tag}'`} here.`,
+    )
+}

@@ -1,0 +1,64 @@
+/**
+ * What a claim's outcome looks like on the wire: RavenDB's answer with our lease beside, or why
+ * not.
+ */
+import { formatServerTime, type NextAnswer } from '../../../src/core/wire.js'
+import type { Claim, ClaimRefusal, Grant } from '../ledger/ledger.js'
+import {
+  noRoom,
+  RETRY_SECONDS,
+  Refusal,
+  refused,
+  tooManyOutstanding,
+  tryLater,
+} from './refusals.js'
+
+/** @param prefix what stands before the number */
+export const claimAnswer = (
+  { low, high, count, serverTag, at, lease }: Grant,
+  prefix: string,
+): NextAnswer => ({
+  Prefix: prefix,
+  Low: low,
+  High: high,
+  LastSize: count,
+  ServerTag: serverTag,
+  LastRangeAt: formatServerTime(at),
+  Lease: lease,
+})
+
+export function claimRefused(
+  { refused: why, max }: ClaimRefusal,
+  { tag, lastMax, holder }: Claim,
+): Refusal {
+  switch (why) {
+    case 'jump':
+      return refused(
+        `The client saw number ${lastMax} of '${tag}', this server has granted only up to ${max}: too far apart to be believed. ` +
+          'If the server was restored from an old backup, run: offline-hilo raise-floor ' +
+          `(then nothing up to ${lastMax} is granted again).`,
+      )
+    case 'overflow':
+      return refused(
+        `The numbers of '${tag}' are used up: the next would pass 2^53-1, which JavaScript cannot count, or what its id column can hold. ` +
+          'Go on under a new name, or make the column larger and raise maxId.',
+      )
+    case 'full':
+      return noRoom('collections')
+    case 'short':
+      return tryLater(
+        `'${tag}' has no numbers here just now: they come from another server. Send the same ` +
+          'request again later.',
+        RETRY_SECONDS,
+      )
+    case 'holder':
+      return tooManyOutstanding(tag, holder!.most)
+    case 'spent':
+      return new Refusal(
+        410,
+        'System.InvalidOperationException',
+        'This claim was answered before, and its numbers have been in use since: a copy of ' +
+          'the device is asking. Claim anew, with a new id.',
+      )
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * The HiLo server as a function from Request to Response: RavenDB's routes and our extension, for
+ * Hono, Node, Vite or anything that speaks fetch. Guarantees that no other site's page is served
+ * unless it is on the list, that nothing is cached, and that one place turns errors into answers.
+ */
+import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { cors } from 'hono/cors'
+import { bearerGuard } from './bearer.js'
+import { documentRoutes } from './document-routes.js'
+import { hiloRoutes } from './hilo-routes.js'
+import { identityRoutes } from './identity-routes.js'
+import { requestLog } from './log.js'
+import { createMetrics } from './metrics.js'
+import { healthRoutes, metricsRoutes } from './operation-routes.js'
+import { checkHandlerOptions, type HandlerOptions } from './options.js'
+import { rateLimit } from './rate-limit.js'
+import {
+  badRequest,
+  forbidden,
+  notFound,
+  pathOf,
+  Refusal,
+  refusalBody,
+  tooLarge,
+  toRefusal,
+} from './refusals.js'
+import { topologyRoutes } from './topology-routes.js'
+
+const PREFLIGHT_SECONDS = 600
+
+/**
+ * @example
+ * const ledger = await openLedger({ dataDir: './hilo-data' })
+ * app.mount('/', createHiloHandler({ ledger }))
+ */
+export function createHiloHandler(
+  options: HandlerOptions,
+): (request: Request) => Promise<Response> {
+  const checked = checkHandlerOptions(options)
+  const { limits } = checked
+  const origins = checked.cors?.origins ?? []
+  const metrics = createMetrics(checked.ledger)
+  const app = new Hono()
+
+  if (checked.logRequests) app.use(requestLog(checked.log))
+  app.use((c, next) => {
+    c.header('Cache-Control', 'no-store')
+    c.header('X-Content-Type-Options', 'nosniff')
+    return next()
+  })
+  const withCors = cors({
+    origin: origins,
+    allowMethods: ['GET', 'PUT', 'POST', 'DELETE'],
+    allowHeaders: ['Content-Type', 'Authorization', 'If-Match', 'If-None-Match'],
+    exposeHeaders: ['Retry-After'],
+    credentials: true,
+    maxAge: PREFLIGHT_SECONDS,
+  })
+  app.use((c, next) => (c.req.header('Origin') === undefined ? next() : withCors(c, next)))
+  app.use(async (c, next) => {
+    // Hono answers HEAD with the GET route, which would burn a range.
+    if (c.req.method === 'HEAD') throw notFound('There is no handler for HEAD.')
+    if (c.req.url.length > limits.url)
+      throw tooLarge(414, `The URL has more than ${limits.url} characters.`)
+    refuseOtherSites(c.req.raw.headers, origins)
+    await next()
+  })
+  const withLimit = bodyLimit({
+    maxSize: limits.body,
+    onError: () => {
+      throw tooLarge(413, `The body has more than ${limits.body} bytes.`)
+    },
+  })
+  // A GET has no body; looking for one would cost as much as all the rest of the way to the ledger.
+  app.use((c, next) => (c.req.method === 'GET' ? next() : withLimit(c, next).catch(refuseCutOff)))
+  app.route('/', healthRoutes(checked.ledger))
+  if (limits.requestsPerSecond !== undefined)
+    app.use(rateLimit(limits.requestsPerSecond, checked.clientOf!))
+  if (checked.tokens) app.use(bearerGuard(checked.tokens))
+  app.route('/', metricsRoutes(metrics))
+  app.route('/', topologyRoutes(checked))
+  app.route('/databases/:database', hiloRoutes(checked, metrics))
+  app.route('/databases/:database', identityRoutes(checked, metrics))
+  app.route('/databases/:database', documentRoutes(checked))
+
+  app.notFound((c) => {
+    throw notFound(`There is no handler for ${c.req.method} ${pathOf(c.req.url)}.`)
+  })
+  app.onError((error, c) => {
+    const refusal = toRefusal(error, checked.log)
+    metrics.refused(refusal.status)
+    return c.json(refusalBody(refusal, pathOf(c.req.url)), refusal.status, { ...refusal.headers })
+  })
+  // The application is asked about the request that came: where a body has no length, the
+  // middleware that reads it goes on with a copy.
+  return async (request) => app.fetch(request, { request })
+}
+
+/** A client that goes away while it sends is no failure of the server, and would fill its log. */
+function refuseCutOff(error: unknown): never {
+  throw error instanceof Refusal
+    ? error
+    : badRequest('The request ended before its body did. Nothing was done; send it again.')
+}
+
+/**
+ * A browser tells where a request comes from, even one whose answer the page may not read; what it
+ * asks for would be lost.
+ */
+function refuseOtherSites(headers: Headers, origins: readonly string[]): void {
+  const site = headers.get('Sec-Fetch-Site')
+  if (site !== 'cross-site' && site !== 'same-site') return
+  const origin = headers.get('Origin')
+  if (!origin || !origins.includes(origin))
+    throw forbidden(
+      "This page's origin may not ask here. Add it to cors.origins of the server, or serve the page from the server's own origin.",
+    )
+}

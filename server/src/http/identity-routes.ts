@@ -1,0 +1,65 @@
+/**
+ * `/databases/{db}/identity/…`: RavenDB's identities, numbers without gaps from allocation that cost a commit each.
+ * A request that is repeated with its `raft-request-id`, as RavenDB's clients do, gets the same
+ * number.
+ */
+import { type Context, Hono } from 'hono'
+import type { IdentityClaim, IdentityKey, IdentityOutcome } from '../ledger/ledger.js'
+import { authorize, databaseOf } from './access.js'
+import { combineClaims } from './claim-queue.js'
+import type { Metrics } from './metrics.js'
+import type { CheckedOptions } from './options.js'
+import { readIdentityQuery, readSeedQuery } from './query.js'
+import { noRoom, type Refusal, refused } from './refusals.js'
+
+export function identityRoutes(options: CheckedOptions, metrics: Metrics): Hono {
+  const { ledger, limits } = options
+  const combined = combineClaims(
+    (claims: readonly IdentityClaim[]) => ledger.nextIdentities(claims),
+    limits.waiting,
+    metrics.committed,
+  )
+
+  async function keyOf(c: Context, name: string, count: number): Promise<IdentityKey> {
+    const database = databaseOf(c, options)
+    await authorize(c, options, { database, tag: name, count })
+    return { database, name }
+  }
+
+  return new Hono()
+    .post('/identity/next', async (c) => {
+      const { name, id } = readIdentityQuery(new URL(c.req.url).searchParams)
+      const [outcome] = await combined([{ ...(await keyOf(c, name, 1)), id, at: Date.now() }])
+      return c.json({ NewIdentityValue: numberOf(outcome!, name) }, 201)
+    })
+    .post('/identity/seed', async (c) => {
+      const { name, value, isForced } = readSeedQuery(new URL(c.req.url).searchParams)
+      const outcome = await ledger.seedIdentity({ ...(await keyOf(c, name, 0)), value, isForced })
+      return c.json({ NewSeedValue: numberOf(outcome, name) }, 201)
+    })
+}
+
+function numberOf(outcome: IdentityOutcome, name: string): number {
+  if ('refused' in outcome) throw identityRefused(outcome, name)
+  return outcome.value
+}
+
+function identityRefused(
+  { refused: why, value }: Extract<IdentityOutcome, { refused: string }>,
+  name: string,
+): Refusal {
+  switch (why) {
+    case 'overflow':
+      return refused(
+        `The numbers of identity '${name}' would pass 2^53-1, which JavaScript cannot count. ` +
+          'Go on under a new name.',
+      )
+    case 'jump':
+      return refused(
+        `Identity '${name}' is at ${value}; the seed is too far above to be believed. Seed ` +
+          'it in steps, or raise limits.maxJump.',
+      )
+    case 'full':
+      return noRoom('identities')
+  }
+}

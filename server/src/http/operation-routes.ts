@@ -1,0 +1,25 @@
+/** For those who run the server: `/healthz`, which really asks the database, and `/metrics`. */
+import { Hono } from 'hono'
+import type { Ledger } from '../ledger/ledger.js'
+import type { Metrics } from './metrics.js'
+
+/**
+ * Open to everybody, since a load balancer has no token; so all who ask at the same time share one
+ * question to the database.
+ */
+export function healthRoutes(ledger: Ledger): Hono {
+  let ping: Promise<void> | undefined
+  return new Hono().get('/healthz', async (c) => {
+    ping ??= ledger.ping().finally(() => {
+      ping = undefined
+    })
+    await ping
+    return c.json({ status: 'ok' })
+  })
+}
+
+export const metricsRoutes = (metrics: Metrics): Hono =>
+  new Hono().get('/metrics', async (c) => {
+    const { text, type } = await metrics.read()
+    return c.body(text, 200, { 'Content-Type': type })
+  })

@@ -1,0 +1,207 @@
+/**
+ * What `createHiloHandler` can be told, checked when the server starts. A message names the key and
+ * the fix.
+ */
+import { z } from 'zod'
+import type { Ledger } from '../ledger/ledger.js'
+import { createLog, type Log } from './log.js'
+
+export interface HandlerOptions {
+  /** From `openLedger`. Who opened it closes it. */
+  ledger: Ledger
+  /**
+   * Ends every id: `orders/1-A`. Servers on one database share it; servers on different databases
+   * must not. Default `A`.
+   */
+  nodeTag?: string | undefined
+  /**
+   * What the document `Raven/ServerPrefixForHilo` says to RavenDB 2 and 3 clients. Default: there
+   * is no such document.
+   */
+  serverPrefix?: string | undefined
+  /** What `/topology` answers. Default: the host that was asked for. */
+  publicUrl?: string | undefined
+  /** The databases there are. Default: any name, created when it is first asked for. */
+  databases?: readonly string[] | undefined
+  /**
+   * Origins of other sites' pages that may ask. Default: none, only pages of the server's own
+   * origin.
+   */
+  cors?: { origins: readonly string[] } | undefined
+  /**
+   * Who may ask: anyone who sends one of these as `Authorization: Bearer …`. A function is asked
+   * every time. Default: everybody.
+   */
+  tokens?: readonly string[] | (() => readonly string[]) | undefined
+  /**
+   * The application's own say; true lets the request through. Its body is not to be read. Default:
+   * everybody.
+   */
+  authorize?: ((request: Request, wanted: Wanted) => boolean | Promise<boolean>) | undefined
+  /**
+   * Who asks, where `limits.requestsPerSecond` is set: an address, a user. `serve` takes the
+   * address of the connection.
+   */
+  clientOf?: ((request: Request) => string) | undefined
+  /**
+   * Who holds what is granted, where `limits.outstandingPerHolder` is set: a user, a device.
+   * Default: the bearer token; without `tokens`, `clientOf`.
+   */
+  holderOf?: ((request: Request) => string) | undefined
+  /** Default: JSON lines on stderr, by pino. */
+  log?: Log | undefined
+  /** One line per request. Default false. */
+  logRequests?: boolean | undefined
+  limits?: Given<HandlerLimits> | undefined
+}
+
+/** What a request wants, as `authorize` is asked about it. */
+export interface Wanted {
+  database: string
+  /**
+   * `orders`, or `orders|` of an identity. Undefined where a request speaks of several at once: a
+   * check-in.
+   */
+  tag?: string | undefined
+  /** Numbers that are claimed; 0 when nothing is. */
+  count: number
+}
+
+/** Settings of which each may be left out or undefined. */
+export type Given<T> = { [K in keyof T]?: T[K] | undefined }
+
+export interface HandlerLimits {
+  /** Numbers per claim. Default 1,048,576, where RavenDB's doubling stops. */
+  count: number
+  /** Collections of one claim, or leases of one check-in. Default 100. */
+  batch: number
+  /** Claims that wait for a commit; more are told to come again. Default 2,000. */
+  waiting: number
+  /** Of one client, over ten seconds. Default: no limit. */
+  requestsPerSecond: number | undefined
+  /**
+   * Numbers of one collection that one holder may have been granted, and neither given back nor, at
+   * a check-in, reported as issued. Default: no limit.
+   */
+  outstandingPerHolder: number | undefined
+  /** Bytes of a request's body. Default 65,536. */
+  body: number
+  /** Characters of a request's URL. Default 8,192. */
+  url: number
+}
+
+const MIN_TOKEN_LENGTH = 16
+
+/** What RavenDB allows, so that a database may move there. */
+export const databaseName = z
+  .string()
+  .regex(
+    /^[\p{L}\p{N}._-]{1,128}$/u,
+    "a database's name has 1 to 128 letters, digits, dots, dashes or underscores",
+  )
+
+export const nodeTag = z
+  .string()
+  .regex(/^[A-Z]{1,4}$/, 'a node tag has 1 to 4 capital letters, as in A')
+
+export const serverPrefix = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,32}$/, 'a server prefix has 1 to 32 characters without spaces')
+
+/** Scheme, host and port. */
+export const publicUrl = z
+  .string()
+  .refine(
+    (url) =>
+      /^https?:/.test(url) && URL.canParse(url) && new URL(url).origin === url.replace(/\/$/, ''),
+    'is an http or https URL without a path, as in https://ids.example.com',
+  )
+  .transform((url) => url.replace(/\/$/, ''))
+
+export const origin = z
+  .string()
+  .refine(
+    (text) => URL.canParse(text) && new URL(text).origin === text,
+    'an origin is scheme, host and port only, as in https://app.example.com; there is no *',
+  )
+
+export const token = z
+  .string()
+  .regex(/^[\x21-\x7e]+$/, 'a token has no spaces')
+  .min(MIN_TOKEN_LENGTH, `a token has at least ${MIN_TOKEN_LENGTH} characters`)
+
+const positive = (max: number) => z.int().min(1).max(max)
+
+export const limits = z.strictObject({
+  count: positive(2 ** 40).default(1_048_576),
+  batch: positive(10_000).default(100),
+  waiting: positive(1_000_000).default(2_000),
+  requestsPerSecond: positive(1_000_000).optional(),
+  outstandingPerHolder: positive(Number.MAX_SAFE_INTEGER).optional(),
+  body: positive(2 ** 24).default(65_536),
+  url: positive(65_536).default(8_192),
+})
+
+const callback = <T>() => z.custom<T>((value) => typeof value === 'function', 'is no function')
+
+const handlerOptions = z
+  .strictObject({
+    ledger: z.custom<Ledger>(
+      (value) => typeof (value as Ledger | undefined)?.claim === 'function',
+      'is missing: pass what openLedger() resolves with',
+    ),
+    nodeTag: nodeTag.default('A'),
+    serverPrefix: serverPrefix.optional(),
+    publicUrl: publicUrl.optional(),
+    databases: z
+      .array(databaseName)
+      .min(1, 'is empty: list the databases, or leave it out to allow any')
+      .optional(),
+    cors: z.strictObject({ origins: z.array(origin) }).optional(),
+    tokens: z
+      .union([
+        z.array(token).min(1, 'is empty: nobody could ask; leave it out to allow everybody'),
+        callback<() => readonly string[]>(),
+      ])
+      .optional(),
+    authorize: callback<NonNullable<HandlerOptions['authorize']>>().optional(),
+    clientOf: callback<NonNullable<HandlerOptions['clientOf']>>().optional(),
+    holderOf: callback<NonNullable<HandlerOptions['holderOf']>>().optional(),
+    log: z
+      .custom<Log>(
+        (value) => typeof (value as Log | undefined)?.error === 'function',
+        'has no method error',
+      )
+      .default(createLog),
+    logRequests: z.boolean().default(false),
+    limits: limits.prefault({}),
+  })
+  .refine(({ limits, clientOf }) => limits.requestsPerSecond === undefined || clientOf, {
+    path: ['clientOf'],
+    error: 'is missing: limits.requestsPerSecond has to know who asks',
+  })
+  .refine(
+    ({ limits, holderOf, tokens, clientOf }) =>
+      limits.outstandingPerHolder === undefined || holderOf || tokens || clientOf,
+    {
+      path: ['holderOf'],
+      error: 'is missing: limits.outstandingPerHolder has to know who asks',
+    },
+  )
+
+export type CheckedOptions = z.output<typeof handlerOptions>
+
+/** @throws Error that names the key and the fix */
+export const checkHandlerOptions = (options: HandlerOptions): CheckedOptions =>
+  checked(handlerOptions, options, 'createHiloHandler')
+
+export function checked<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const problems = result.error.issues.map(
+    (issue) => `${issue.path.join('.') || 'options'}: ${issue.message}`,
+  )
+  throw new Error(
+    `${what} cannot use its options.\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+  )
+}

@@ -1,0 +1,128 @@
+/**
+ * Every answer that says no, with RavenDB's statuses and types where RavenDB has them. Guarantees
+ * that an answer tells what happened and what to do, and never shows SQL, a stack trace or a
+ * secret.
+ */
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { ErrorAnswer } from '../../../src/core/wire.js'
+import { CounterUnusable, LedgerUnavailable } from '../ledger/ledger.js'
+import { QueueFull } from './claim-queue.js'
+import type { Log } from './log.js'
+
+export const RETRY_SECONDS = 1
+/** Somebody has to look at it first. */
+const COUNTER_RETRY_SECONDS = 30
+
+export class Refusal extends Error {
+  override name = 'Refusal'
+  readonly status: ContentfulStatusCode
+  readonly type: string
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    status: ContentfulStatusCode,
+    type: string,
+    message: string,
+    headers: Record<string, string> = {},
+  ) {
+    super(message)
+    this.status = status
+    this.type = type
+    this.headers = headers
+  }
+}
+
+/** RavenDB answers a bad parameter with 500. */
+export const badParameter = (message: string) =>
+  new Refusal(500, 'System.ArgumentException', message)
+
+/** A request of our extension that cannot be read. */
+export const badRequest = (message: string) => new Refusal(400, 'System.ArgumentException', message)
+
+export const forbidden = (message: string) =>
+  new Refusal(403, 'Raven.Client.Exceptions.Security.AuthorizationException', message)
+
+export const notFound = (message: string) =>
+  new Refusal(404, 'Raven.Client.Exceptions.RouteNotFoundException', message)
+
+/** Understood, and not done: a limit, or numbers that nobody should be given. */
+export const refused = (message: string) =>
+  new Refusal(422, 'System.InvalidOperationException', message)
+
+export const noRoom = (what: 'collections' | 'identities') =>
+  refused(
+    `This server allows no more databases, or no more ${what} in this one. Correct the ` +
+      'names, or raise limits.databases or limits.collections.',
+  )
+
+export const tooLarge = (status: 413 | 414, message: string) =>
+  new Refusal(status, 'System.ArgumentException', message)
+
+/** Nothing was granted, or nobody knows; the same request may be sent again. */
+export const tryLater = (message: string, seconds: number) =>
+  new Refusal(503, 'System.TimeoutException', message, { 'Retry-After': String(seconds) })
+
+export const databaseMissing = (database: string, status: 500 | 503) =>
+  new Refusal(
+    status,
+    'Raven.Client.Exceptions.Database.DatabaseDoesNotExistException',
+    `Database '${database}' does not exist. This server has a list of its databases: add it ` +
+      'there, or correct the name.',
+    status === 503 ? { 'Database-Missing': database } : {},
+  )
+
+export const tooMany = (requestsPerSecond: number, seconds: number) =>
+  new Refusal(
+    429,
+    'System.InvalidOperationException',
+    `More than ${requestsPerSecond} requests per second came from here. Nothing was granted; ` +
+      'send the same request again later.',
+    { 'Retry-After': String(seconds) },
+  )
+
+const HOLDER_RETRY_SECONDS = 60
+
+export const tooManyOutstanding = (tag: string, most: number) =>
+  new Refusal(
+    429,
+    'System.InvalidOperationException',
+    `Who asks holds numbers of '${tag}' already, and may hold ${most} at most. Nothing was granted: use them up and check in, ` +
+      'or give them back; or raise limits.outstandingPerHolder.',
+    { 'Retry-After': String(HOLDER_RETRY_SECONDS) },
+  )
+
+/** What a failure inside is answered with. The log says what it was. */
+export function toRefusal(error: unknown, log: Log): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof QueueFull)
+    return tryLater(
+      'The server has more claims than it can grant just now. Nothing was granted.',
+      RETRY_SECONDS,
+    )
+  log.error({ err: error }, 'A request failed.')
+  if (error instanceof LedgerUnavailable)
+    return tryLater(
+      "The server's database, or the RavenDB that these numbers come from, does not answer. Send the same request again later.",
+      RETRY_SECONDS,
+    )
+  if (error instanceof CounterUnusable)
+    return tryLater(
+      "The counter that these numbers come from cannot be used; the server's log says why, and so does: offline-hilo check. Nothing was granted.",
+      COUNTER_RETRY_SECONDS,
+    )
+  return new Refusal(
+    500,
+    'System.Exception',
+    'The server failed, and its log says why. The same request may be sent again.',
+  )
+}
+
+/** @param url path and query as they came */
+export function refusalBody({ type, message }: Refusal, url: string): ErrorAnswer {
+  return { Url: url, Type: type, Message: message, Error: `${type}: ${message}` }
+}
+
+export function pathOf(url: string): string {
+  const { pathname, search } = new URL(url)
+  return pathname + search
+}

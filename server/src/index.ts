@@ -1,0 +1,35 @@
+/** The server's public surface. */
+
+export type { CounterOptions } from './bound/orm/binding.js'
+export type { UpstreamOptions } from './bound/upstream/options.js'
+export { createHiloHandler } from './http/handler.js'
+export type { Log } from './http/log.js'
+export type { HandlerLimits, HandlerOptions, Wanted } from './http/options.js'
+export {
+  type CheckIn,
+  type CheckInFate,
+  type Claim,
+  type ClaimOutcome,
+  type ClaimRefusal,
+  type CollectionKey,
+  type CollectionStatus,
+  CounterUnusable,
+  type Floor,
+  type GiveBack,
+  type Grant,
+  type Holder,
+  type IdentityClaim,
+  type IdentityKey,
+  type IdentityOutcome,
+  type IdentitySeed,
+  type Ledger,
+  type LedgerLimits,
+  LedgerUnavailable,
+  type Mark,
+  type MarkRefusal,
+  type MarkWrite,
+  type ShownLease,
+  type UpstreamRange,
+} from './ledger/ledger.js'
+export { type LedgerOptions, openLedger } from './open-ledger.js'
+export { type HiloServer, type ServeOptions, serve } from './serve.js'

@@ -1,0 +1,63 @@
+/**
+ * The ledger's tables, in SQL that SQLite and PostgreSQL both read. Their names begin with `hilo_`,
+ * so that they can live in an application's database. Guarantees that no stored number passes
+ * 2^53−1, whoever writes it. Never edit a migration that was released: append one.
+ */
+import { MAX_NUMBER } from './number-line.js'
+
+const NUMBER = (name: string) =>
+  `${name} BIGINT NOT NULL CHECK (${name} BETWEEN 0 AND ${MAX_NUMBER})`
+
+/**
+ * Migration n brings the schema from version n to n + 1; each is a list of statements run in one
+ * transaction.
+ */
+export const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    // `free` is JSON, [[low, high], …]: it changes only together with `max`, in the same row.
+    `CREATE TABLE hilo_counters (
+      database TEXT NOT NULL, tag TEXT NOT NULL, ${NUMBER('max')}, ${NUMBER('peak')}, ${NUMBER('floor')}, free TEXT NOT NULL, version BIGINT NOT NULL,
+      PRIMARY KEY (database, tag))`,
+    // A grant holds [low, high]; `first_high` is where it ended when it was granted. high = low -
+    // 1: all of it came back.
+    `CREATE TABLE hilo_grants (
+      id TEXT PRIMARY KEY, database TEXT NOT NULL, tag TEXT NOT NULL, claim TEXT, ${NUMBER('low')}, ${NUMBER('high')}, ${NUMBER('first_high')},
+      ${NUMBER('issued')}, ${NUMBER('count')}, server_tag TEXT NOT NULL, granted_at BIGINT NOT NULL, rotation BIGINT NOT NULL, check_in TEXT,
+      holder TEXT, UNIQUE (database, tag, claim))`,
+    'CREATE INDEX hilo_grants_held ON hilo_grants (database, tag, low) WHERE high >= low',
+    'CREATE INDEX hilo_grants_settled ON hilo_grants (granted_at) WHERE high < low',
+    'CREATE INDEX hilo_grants_holder ON hilo_grants (holder, database, tag) WHERE holder IS ' +
+      'NOT NULL',
+    // Returns without a lease, each honoured once.
+    `CREATE TABLE hilo_returns (
+      database TEXT NOT NULL, tag TEXT NOT NULL, ${NUMBER('range_end')}, ${NUMBER('range_last')}, returned_at BIGINT NOT NULL,
+      PRIMARY KEY (database, tag, range_end, range_last))`,
+    'CREATE INDEX hilo_returns_returned_at ON hilo_returns (returned_at)',
+  ],
+  [
+    // `peak` is the highest number handed out, however low the identity was seeded since.
+    `CREATE TABLE hilo_identities (
+      database TEXT NOT NULL, name TEXT NOT NULL, ${NUMBER('value')}, ${NUMBER('peak')}, PRIMARY KEY (database, name))`,
+    `CREATE TABLE hilo_identity_claims (
+      database TEXT NOT NULL, name TEXT NOT NULL, claim TEXT NOT NULL, ${NUMBER('value')}, PRIMARY KEY (database, name, claim))`,
+  ],
+  [
+    // Those that are there already are as old as this step.
+    `ALTER TABLE hilo_identity_claims ADD COLUMN claimed_at BIGINT NOT NULL DEFAULT ${Date.now()}`,
+    'CREATE INDEX hilo_identity_claims_claimed_at ON hilo_identity_claims (claimed_at)',
+  ],
+]
+
+/** Created before any migration: `version` of the schema, `secret` of the lease tokens. */
+export const META_TABLE =
+  'CREATE TABLE IF NOT EXISTS hilo_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)'
+
+/** @throws Error when this program is older than the database */
+export function migrationsFrom(version: number): readonly string[] {
+  if (version > MIGRATIONS.length)
+    throw new Error(
+      `The ledger has schema version ${version}, this program knows up to ${MIGRATIONS.length}. ` +
+        'A newer offline-hilo has upgraded it: start that version here too.',
+    )
+  return MIGRATIONS.slice(version).flat()
+}

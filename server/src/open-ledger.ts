@@ -1,0 +1,85 @@
+/**
+ * Opens the ledger: PostgreSQL when there is a URL, else SQLite in a folder. Its schema is brought
+ * up to date.
+ */
+import { z } from 'zod'
+import {
+  type CollectionsOptions,
+  collectionsSetting,
+  refuseWithoutPostgres,
+} from './bound/bindings.js'
+import { withUpstreams } from './bound/upstream/ledger.js'
+import { checked, type Given } from './http/options.js'
+import type { Ledger, LedgerLimits } from './ledger/ledger.js'
+
+export interface LedgerOptions {
+  /** Folder of the SQLite file `hilo.db`, made when it is missing. Default `./hilo-data`. */
+  dataDir?: string | undefined
+  /** `postgres://user:password@host/database`. */
+  databaseUrl?: string | undefined
+  limits?: Given<LedgerLimits> | undefined
+  /**
+   * Collections whose numbers come from another counter: an ORM's in the same PostgreSQL database,
+   * or a RavenDB. By database, then by name.
+   */
+  collections?: CollectionsOptions | undefined
+}
+
+export const DEFAULT_DATA_DIR = './hilo-data'
+
+export const ledgerLimits = z.strictObject({
+  /** A `lastMax` further above what was granted is refused. */
+  maxJump: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(10_000_000),
+  /** Collections, and identities, per database. */
+  collections: z.int().min(1).default(10_000),
+  /** Databases, which are made when they are first asked for. */
+  databases: z.int().min(1).default(1_000),
+})
+
+export const databaseUrl = z
+  .string()
+  .refine(
+    (url) => URL.canParse(url) && /^postgres(ql)?:$/.test(new URL(url).protocol),
+    'is a URL like postgres://user:password@host:5432/database',
+  )
+
+const ledgerOptions = z.strictObject({
+  dataDir: z.string().min(1, 'is empty: name a folder').optional(),
+  databaseUrl: databaseUrl.optional(),
+  limits: ledgerLimits.prefault({}),
+  collections: collectionsSetting.prefault({}),
+})
+
+/**
+ * @throws Error that names the key and the fix; LedgerUnavailable when the database cannot be
+ * reached
+ */
+export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
+  const { dataDir, databaseUrl, limits, collections } = checked(
+    ledgerOptions,
+    options,
+    'openLedger',
+  )
+  if (databaseUrl !== undefined && dataDir !== undefined)
+    throw new Error('openLedger: give databaseUrl or dataDir, not both: there is one ledger.')
+  refuseWithoutPostgres(collections, databaseUrl)
+  // Loaded on demand: each brings a driver that the other has no use for.
+  const ledger =
+    databaseUrl !== undefined
+      ? await (await import('./postgres/ledger.js')).openPostgresLedger(
+          databaseUrl,
+          limits,
+          collections,
+        )
+      : (await import('./sqlite/ledger.js')).openSqliteLedger(
+          dataDir ?? DEFAULT_DATA_DIR,
+          limits,
+          collections,
+        )
+  try {
+    return await withUpstreams(ledger, collections)
+  } catch (error) {
+    await ledger.close()
+    throw error
+  }
+}

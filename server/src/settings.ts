@@ -1,0 +1,95 @@
+/**
+ * Where the commands get their settings: flags, then the environment, then the configuration file,
+ * then defaults. Guarantees that an unknown or wrong setting stops the start, and that the message
+ * names it and the fix.
+ */
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import type { CollectionsOptions } from './bound/bindings.js'
+import {
+  checked,
+  databaseName,
+  limits,
+  nodeTag,
+  origin,
+  publicUrl,
+  serverPrefix,
+  token,
+} from './http/options.js'
+import { tokensFromFile } from './http/token-file.js'
+import { databaseUrl, ledgerLimits } from './open-ledger.js'
+import type { ServeOptions } from './serve.js'
+
+const MAX_PORT = 65_535
+
+/** A flag and the environment say it as text, of which an empty one is no port 0. */
+const port = z.preprocess(
+  (value) => (typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value),
+  z.int('is a number').min(0).max(MAX_PORT, `is 0 to ${MAX_PORT}; 0 picks a free one`),
+)
+
+const config = z.strictObject({
+  port: port.optional(),
+  host: z.string().min(1).optional(),
+  data: z.string().min(1).optional(),
+  databaseUrl: databaseUrl.optional(),
+  nodeTag: nodeTag.optional(),
+  publicUrl: publicUrl.optional(),
+  serverPrefix: serverPrefix.optional(),
+  databases: z.array(databaseName).min(1).optional(),
+  cors: z.strictObject({ origins: z.array(origin) }).optional(),
+  tokens: z.array(token).min(1).optional(),
+  tokensFile: z.string().min(1).optional(),
+  logRequests: z.boolean().optional(),
+  // Looked at where the ledger is opened.
+  collections: z
+    .custom<CollectionsOptions>((value) => Object(value) === value, 'is an object of databases')
+    .optional(),
+  limits: z
+    .strictObject({ ...limits.shape, ...ledgerLimits.shape })
+    .partial()
+    .optional(),
+})
+
+/** Flags and environment, as commander hands them over. */
+export interface Flags {
+  port?: string
+  host?: string
+  data?: string
+  databaseUrl?: string
+  nodeTag?: string
+  publicUrl?: string
+  config?: string
+}
+
+/** @throws Error that names the setting and the fix */
+export function readConfig({ config: file, ...flags }: Flags): ServeOptions {
+  const { data, tokensFile, ...settings } = checked(
+    config,
+    { ...(file !== undefined && readFile(file)), ...flags },
+    'offline-hilo',
+  )
+  if (tokensFile === undefined) return { ...settings, dataDir: data }
+  if (settings.tokens)
+    throw new Error(
+      'tokens, tokensFile: give one of them, so that there is one place to change a token.',
+    )
+  return { ...settings, dataDir: data, tokens: tokensFromFile(tokensFile) }
+}
+
+function readFile(file: string): object {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(
+      `config: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}). Correct ` +
+        'the path given by --config or HILO_CONFIG.',
+    )
+  }
+  try {
+    return z.looseObject({}).parse(JSON.parse(text))
+  } catch {
+    throw new Error(`config: ${file} is not a JSON object, like {"port": 8080, "nodeTag": "A"}.`)
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * The SQLite file: opened, brought up to date, written to. Every commit is on disk before it is
+ * answered: WAL with `synchronous = FULL` calls fsync once per commit. Processes on the same
+ * machine may share the file, and an application may keep its own tables in it.
+ */
+import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import Database from 'libsql'
+import { newSecret } from '../ledger/grant-token.js'
+import { LedgerUnavailable, reasonOf, SQLITE_FILE } from '../ledger/ledger.js'
+import { META_TABLE, MIGRATIONS, migrationsFrom } from '../ledger/schema.js'
+
+/** Another process may hold the write lock for one commit; longer means trouble. */
+const BUSY_TIMEOUT_MS = 5_000
+
+export type Sqlite = Database.Database
+
+interface SqliteFile {
+  db: Sqlite
+  /** Of its lease tokens. */
+  secret: string
+}
+
+/** @throws Error that names the folder, or what is wrong with the file in it */
+export function openSqliteFile(dataDir: string): SqliteFile {
+  const folder = resolve(dataDir)
+  try {
+    return openIn(folder)
+  } catch (error) {
+    // What SQLite and the file system say has a code, and does not tell which folder it is about.
+    const cause = error instanceof LedgerUnavailable ? error.cause : error
+    if (!('code' in (cause as Error))) throw error
+    throw new LedgerUnavailable(
+      `The ledger in ${folder} cannot be opened: ${reasonOf(cause)}. It has to be a folder ` +
+        `that this process may write to, with a ${SQLITE_FILE} of its own or none.`,
+      { cause },
+    )
+  }
+}
+
+function openIn(folder: string): SqliteFile {
+  // Nobody else's: the secret of the lease tokens is in the file.
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const db = new Database(join(folder, SQLITE_FILE))
+  try {
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA synchronous = FULL`)
+    const [mode] = db.pragma('journal_mode = WAL') as { journal_mode: string }[]
+    if (mode?.journal_mode !== 'wal')
+      throw new Error(
+        `SQLite cannot use its write-ahead log in ${folder}: put the data folder on a local ` +
+          'disk, or use PostgreSQL.',
+      )
+    const secret = migrate(db)
+    // SQLite syncs the file, not the entries that lead to it: a power cut could lose a new folder
+    // with everything in it.
+    for (const parent of [folder, dirname(folder)]) syncFolder(parent)
+    return { db, secret }
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** A statement that is run with its parameters and resolves to its first row, if there is one. */
+export function prepare<Row>(
+  db: Sqlite,
+  sql: string,
+): (...parameters: unknown[]) => Row | undefined {
+  const statement = db.prepare(sql)
+  // `all` reads to the end, which resets the statement; parameters as one array, since libsql takes
+  // a lone null for options.
+  return (...parameters) => statement.all(parameters as never)[0] as Row | undefined
+}
+
+/**
+ * One transaction. It takes the write lock first, so that what it reads is still true when it
+ * writes.
+ */
+export function write<T>(db: Sqlite, step: () => T): T {
+  return guard(() => {
+    db.exec('BEGIN IMMEDIATE')
+    try {
+      const result = step()
+      db.exec('COMMIT')
+      return result
+    } catch (error) {
+      // SQLite has rolled back by itself after some errors of the disk.
+      if (db.inTransaction) db.exec('ROLLBACK')
+      throw error
+    }
+  })
+}
+
+/** @throws LedgerUnavailable when the disk or another process is in the way */
+export function guard<T>(step: () => T): T {
+  try {
+    return step()
+  } catch (error) {
+    const { code } = error as { code?: string }
+    if (/^SQLITE_(BUSY|LOCKED|IOERR|FULL|READONLY|CANTOPEN)/.test(code ?? ''))
+      throw new LedgerUnavailable(
+        `The ledger's file cannot be used: ${(error as Error).message}.`,
+        { cause: error },
+      )
+    throw error
+  }
+}
+
+function migrate(db: Sqlite): string {
+  return write(db, () => {
+    db.exec(META_TABLE)
+    const read = db.prepare('SELECT value FROM hilo_meta WHERE key = ?')
+    const put = db.prepare(
+      'INSERT INTO hilo_meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET ' +
+        'value = excluded.value',
+    )
+    const meta = (key: string) =>
+      (read.all([key] as never)[0] as { value: string } | undefined)?.value
+    const version = Number(meta('version') ?? 0)
+    for (const statement of migrationsFrom(version)) db.exec(statement)
+    if (version < MIGRATIONS.length) put.run(['version', String(MIGRATIONS.length)] as never)
+    const secret = meta('secret') ?? newSecret()
+    put.run(['secret', secret] as never)
+    return secret
+  })
+}
+
+function syncFolder(folder: string): void {
+  // Windows cannot open a folder; NTFS journals its entries.
+  if (process.platform === 'win32') return
+  const handle = openSync(folder, 'r')
+  fsyncSync(handle)
+  closeSync(handle)
+}

@@ -1,0 +1,111 @@
+/**
+ * Servers and databases that are killed while 64 devices claim and give back: no number twice, no
+ * claim answered two ways.
+ * `HILO_TEST_ROUNDS` for more kills, `HILO_TEST_CLAIMS` for more claims, `HILO_TEST_SEED` to repeat a run's choices.
+ */
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { serve } from '../src/index.js'
+import { type Devices, overlaps, seededRandom, startDevices, TAGS } from './devices.js'
+import { newFolder } from './folders.js'
+import { createDatabase, newDatabase } from './postgres.js'
+import { startCluster } from './postgres-cluster.js'
+import { startProcess } from './processes.js'
+
+const ROUNDS = Number(process.env.HILO_TEST_ROUNDS ?? 5)
+const CLAIMS = Number(process.env.HILO_TEST_CLAIMS ?? 3_000)
+const SEED = Number(process.env.HILO_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const DEVICES = 64
+const TIMEOUT = 60_000 + ROUNDS * 20_000 + CLAIMS * 10
+
+const MAX_ANSWERS_PER_ROUND = 300
+const random = seededRandom(SEED)
+const someAnswers = () => 1 + Math.floor(random() * MAX_ANSWERS_PER_ROUND)
+
+/** An address that comes and goes; who asks for it while it is gone waits. */
+function changingUrl() {
+  let set: (url: string) => void
+  let url: Promise<string>
+  const unset = () => {
+    url = new Promise((resolve) => {
+      set = resolve
+    })
+  }
+  unset()
+  return { current: () => url, set: (url: string) => set(url), unset }
+}
+
+async function expectNoDuplicate(devices: Devices) {
+  await devices.stop()
+  expect(devices.faults, `seed ${SEED}`).toEqual([])
+  for (const tag of TAGS) {
+    expect(overlaps(devices.heldOf(tag)), `seed ${SEED}`).toEqual([])
+    expect(devices.heldOf(tag).length).toBeGreaterThan(ROUNDS)
+  }
+}
+
+describe('a killed server', { timeout: TIMEOUT }, () => {
+  test.each([
+    ['SQLite', async () => ['--data', newFolder()]],
+    ['PostgreSQL', async () => ['--database-url', await newDatabase()]],
+  ])('%s', async (_, storage) => {
+    const args = await storage()
+    const url = changingUrl()
+    let server = await startProcess(['--port', '0', ...args])
+    url.set(server.url)
+    const devices = startDevices(DEVICES, { url: url.current, random })
+    for (let round = 0; round < ROUNDS; round++) {
+      await devices.answered(someAnswers())
+      url.unset()
+      await server.kill()
+      server = await startProcess(['--port', new URL(server.url).port, ...args])
+      url.set(server.url)
+    }
+    await devices.answered(DEVICES)
+    await expectNoDuplicate(devices)
+    expect(await server.stop()).toBe(0)
+  })
+})
+
+test('a PostgreSQL that is stopped at once, under load', { timeout: TIMEOUT }, async () => {
+  const cluster = await startCluster()
+  onTestFinished(() => cluster.remove())
+  const server = await serve({
+    port: 0,
+    databaseUrl: await createDatabase(cluster.url),
+    log: { info() {}, error() {} },
+  })
+  onTestFinished(() => server.close())
+  const url = changingUrl()
+  url.set(server.url)
+  const devices = startDevices(DEVICES, { url: url.current, random })
+  for (let round = 0; round < ROUNDS; round++) {
+    await devices.answered(someAnswers())
+    url.unset()
+    await cluster.stop('immediate')
+    await cluster.start()
+    url.set(server.url)
+  }
+  await devices.answered(DEVICES)
+  await expectNoDuplicate(devices)
+})
+
+test('two servers on one PostgreSQL part the numbers without a gap', {
+  timeout: TIMEOUT,
+}, async () => {
+  const databaseUrl = await newDatabase()
+  const args = ['--port', '0', '--database-url', databaseUrl]
+  const servers = await Promise.all([startProcess(args), startProcess(args)])
+  const devices = startDevices(
+    DEVICES,
+    { url: async (device) => servers[(device >> 1) % 2]!.url, random },
+    { givesBack: false },
+  )
+  await devices.answered(CLAIMS)
+  await devices.stop()
+  expect(devices.faults).toEqual([])
+  for (const tag of TAGS) {
+    const lows = devices.heldOf(tag).map(({ low }) => low)
+    expect(lows.sort((a, b) => a - b)).toEqual(lows.map((_, i) => i * 32 + 1))
+  }
+  await Promise.all(servers.map((server) => server.stop()))
+})

@@ -1,0 +1,234 @@
+/**
+ * Hostile requests: every answer is one that is documented, nothing fails inside, nothing stays
+ * open. `HILO_TEST_FUZZ` for more of them.
+ */
+import { existsSync, readdirSync } from 'node:fs'
+import { connect } from 'node:net'
+import fc from 'fast-check'
+import { describe, expect, test, vi } from 'vitest'
+import { serve } from '../src/index.js'
+import { newFolder } from './folders.js'
+import { newHandler } from './handlers.js'
+import { newDatabase } from './postgres.js'
+
+const REQUESTS = Number(process.env.HILO_TEST_FUZZ ?? 5_000)
+const TIMEOUT = 60_000 + REQUESTS * 20
+
+const SOCKETS = Math.max(300, REQUESTS / 100)
+const ID = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10'
+const LIMIT = 422
+const DOCUMENTED = [200, 201, 204, 400, 403, 404, 409, 410, 412, 413, 414, LIMIT]
+/** RavenDB's own 500s. */
+const DOCUMENTED_500 = [
+  'System.ArgumentException',
+  'Raven.Client.Exceptions.Database.DatabaseDoesNotExistException',
+]
+
+const nasty = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string(),
+  fc.constantFrom(
+    '',
+    '0',
+    '-1',
+    '1e9',
+    '9007199254740991',
+    '9007199254740993',
+    '1.5',
+    'NaN',
+    'null',
+    ID,
+    '2026-11-21T07:09:21.4660000Z',
+  ),
+  fc.constantFrom(
+    "'; DROP TABLE hilo_grants; --",
+    '\u0000',
+    '\ud800',
+    '../..',
+    '%00',
+    '$1',
+    '__proto__',
+    'constructor',
+    'İ',
+    'ß',
+    'Raven/Hilo/x',
+  ),
+  fc.integer().map(String),
+)
+const names = fc.constantFrom(
+  'tag',
+  'lastBatchSize',
+  'lastRangeAt',
+  'identityPartsSeparator',
+  'lastMax',
+  'claim',
+  'end',
+  'last',
+  'lease',
+  'id',
+  'name',
+  'raft-request-id',
+  'value',
+  'force',
+)
+const query = fc
+  .array(fc.tuple(names, fc.oneof(nasty, fc.constantFrom('orders', '32', '1'))), { maxLength: 6 })
+  .map((pairs) => pairs.map(([name, value]) => `${name}=${encode(value)}`).join('&'))
+const path = fc
+  .tuple(
+    fc.oneof({ weight: 4, arbitrary: fc.constant('Shop') }, { weight: 1, arbitrary: nasty }),
+    fc.constantFrom(
+      '/hilo/next',
+      '/hilo/return',
+      '/hilo/checkin',
+      '/identity/next',
+      '/identity/seed',
+      '/docs',
+      '/bulk_docs',
+      '/nothing',
+    ),
+  )
+  .map(([database, route]) => `/databases/${encode(database)}${route}`)
+const json = fc.oneof(
+  fc.json({ maxDepth: 3 }),
+  fc.string({ unit: 'binary' }),
+  fc
+    .record({
+      claim: fc.oneof(fc.constant(ID), nasty),
+      collections: fc.array(fc.record({ tag: nasty, count: fc.oneof(fc.integer(), nasty) })),
+    })
+    .map(toJson),
+  fc
+    .record({
+      id: fc.oneof(fc.constant(ID), nasty),
+      leases: fc.array(fc.record({ lease: nasty, next: fc.nat() })),
+    })
+    .map(toJson),
+  fc.record({ Max: fc.oneof(fc.maxSafeNat(), nasty) }).map(toJson),
+  fc
+    .array(
+      fc.record({
+        Type: fc.constantFrom('PUT', 'DELETE', 'X'),
+        Id: nasty.map((id) => `Raven/Hilo/${id}`),
+        Document: fc.record({ Max: fc.nat() }),
+      }),
+    )
+    .map((Commands) => toJson({ Commands })),
+)
+const request = fc.record({
+  method: fc.constantFrom('GET', 'PUT', 'POST', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'),
+  path: fc.oneof(
+    { weight: 8, arbitrary: path },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('/topology', '/metrics', '/healthz', '/', '//', '/databases'),
+    },
+  ),
+  query,
+  body: json,
+  headers: fc.dictionary(
+    fc.constantFrom(
+      'Origin',
+      'Host',
+      'If-Match',
+      'If-None-Match',
+      'Content-Type',
+      'Sec-Fetch-Site',
+      'Authorization',
+    ),
+    fc.string({ unit: 'grapheme-ascii' }).map((text) => text.trim()),
+  ),
+})
+
+function toJson(value: unknown): string {
+  return JSON.stringify(value)
+}
+
+function encode(text: string): string {
+  return encodeURIComponent(Buffer.from(text).toString())
+}
+
+describe.each([
+  ['SQLite', async () => ({ dataDir: newFolder() }), REQUESTS],
+  ['PostgreSQL', async () => ({ databaseUrl: await newDatabase() }), REQUESTS / 4],
+] as const)('%s', (_, storage, numRuns) => {
+  test('every answer is documented', { timeout: TIMEOUT }, async () => {
+    const log = { info: vi.fn(), error: vi.fn() }
+    const { handler } = await newHandler(
+      { log, limits: { body: 2_000, url: 2_000 } },
+      await storage(),
+    )
+    await fc.assert(
+      fc.asyncProperty(request, async ({ method, path, query, body, headers }) => {
+        const hasBody = !['GET', 'HEAD'].includes(method)
+        const response = await handler(
+          new Request(`http://ids.test${path}?${query}`, {
+            method,
+            headers,
+            ...(hasBody && { body }),
+          }),
+        )
+        const text = await response.text()
+        if (log.error.mock.calls.length > 0) throw log.error.mock.calls[0]![0].err
+        if (response.status === 500) expect(DOCUMENTED_500).toContain(JSON.parse(text).Type)
+        else expect(DOCUMENTED).toContain(response.status)
+        const isMissingDocument = response.status === 404 && text.startsWith('{"Results":[null]')
+        if (response.status >= 400 && method !== 'HEAD' && !isMissingDocument)
+          expect(JSON.parse(text)).toEqual({
+            Url: expect.any(String),
+            Type: expect.any(String),
+            Message: expect.any(String),
+            Error: expect.any(String),
+          })
+        expect(text).not.toMatch(/SELECT |INSERT |node_modules|\.ts:\d/)
+      }),
+      { numRuns },
+    )
+  })
+})
+
+test('raw bytes on the socket: the server goes on, and nothing stays open', {
+  timeout: TIMEOUT,
+}, async () => {
+  const openFiles = () => (existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0)
+  const before = openFiles()
+  const server = await serve({ port: 0, dataDir: newFolder(), log: { info() {}, error() {} } })
+  const { port } = new URL(server.url)
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 2_000 }),
+    fc
+      .string()
+      .map((text) =>
+        Buffer.from(`GET /databases/Shop/hilo/next?tag=${text} HTTP/1.1\r\nHost: x\r\n\r\n`),
+      ),
+    fc
+      .nat(1e9)
+      .map((length) =>
+        Buffer.from(
+          `POST /databases/Shop/hilo/checkin HTTP/1.1\r\nHost: x\r\nContent-Length: ` +
+            `${length}\r\n\r\n{`,
+        ),
+      ),
+    fc.constant(Buffer.from(`GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)),
+    fc.constant(
+      Buffer.from(
+        'POST /databases/Shop/hilo/checkin HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: ' +
+          'chunked\r\n\r\nfffffffff\r\n',
+      ),
+    ),
+  )
+  await fc.assert(
+    fc.asyncProperty(bytes, async (data) => {
+      await new Promise<void>((resolve) => {
+        const socket = connect(Number(port), '127.0.0.1', () => socket.end(data))
+        socket.on('data', () => socket.destroy())
+        socket.on('error', () => {})
+        socket.on('close', () => resolve())
+      })
+    }),
+    { numRuns: SOCKETS },
+  )
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+  await server.close()
+  await expect.poll(openFiles).toBeLessThan(before + SOCKETS / 10)
+})

@@ -1,0 +1,55 @@
+/** A handler on a new ledger, asked without a socket. */
+import { afterAll } from 'vitest'
+import {
+  createHiloHandler,
+  type HandlerOptions,
+  type Ledger,
+  type LedgerOptions,
+  openLedger,
+} from '../src/index.js'
+import { newFolder } from './folders.js'
+
+interface Answer {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+  body: any
+}
+
+export type Ask = (path: string, init?: RequestInit) => Promise<Answer>
+
+const opened: Ledger[] = []
+
+afterAll(async () => {
+  for (const ledger of opened) await ledger.close()
+})
+
+export async function newHandler(
+  options: Omit<HandlerOptions, 'ledger'> = {},
+  ledgerOptions: LedgerOptions = { dataDir: newFolder() },
+): Promise<{ ask: Ask; handler: (request: Request) => Promise<Response>; ledger: Ledger }> {
+  const ledger = await openLedger(ledgerOptions)
+  opened.push(ledger)
+  const handler = createHiloHandler({ ledger, ...options })
+  return {
+    ledger,
+    handler,
+    ask: async (path, init) =>
+      toAnswer(await handler(new Request(new URL(path, 'http://ids.test'), init))),
+  }
+}
+
+async function toAnswer(response: Response): Promise<Answer> {
+  const text = await response.text()
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text ? JSON.parse(text) : undefined,
+  }
+}
+
+export const json = (body: unknown, method = 'POST'): RequestInit => ({
+  method,
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify(body),
+})

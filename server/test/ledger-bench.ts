@@ -1,0 +1,96 @@
+/**
+ * What the ledger's tests share: one ledger, a new database per test, short ways to claim and give
+ * back.
+ */
+import { test } from 'vitest'
+import type {
+  CheckInFate,
+  Claim,
+  ClaimOutcome,
+  Grant,
+  Ledger,
+  LedgerLimits,
+} from '../src/ledger/ledger.js'
+
+/** Opens a ledger on the same storage each time. */
+export type OpenLedger = (limits?: Partial<LedgerLimits>) => Promise<Ledger>
+
+export interface Bench {
+  open: OpenLedger
+  ledger: Ledger
+  database: string
+  /** 32 numbers of `orders`, unless changed; without a claim id. */
+  wish(change?: Partial<Claim>): Claim
+  claim(change?: Partial<Claim>): Promise<ClaimOutcome>
+  /** A claim with an id. */
+  take(change?: Partial<Claim>): Promise<Grant>
+  /** A claim without one, as RavenDB's clients send it. */
+  takePlain(change?: Partial<Claim>): Promise<Grant>
+  giveBack(grant: Pick<Grant, 'lease'>, end: number, last: number, tag?: string): Promise<number>
+  giveBackPlain(end: number, last: number): Promise<number>
+  /** Without a word of what was issued. */
+  checkIn(id: string, ...leases: string[]): Promise<CheckInFate[]>
+  /** Of `orders`. */
+  max(): Promise<number>
+}
+
+/** Declares a test of one promise of the ledger. */
+export type Promises = (title: string, body: (bench: Bench) => Promise<void>) => void
+
+export const AT = Date.UTC(2026, 10, 21)
+export const DAY_MS = 86_400_000
+/** Takes a ledger's tables back to version 2. */
+export const WITHOUT_CLAIMED_AT = `
+  DROP INDEX hilo_identity_claims_claimed_at; ALTER TABLE hilo_identity_claims DROP COLUMN claimed_at;
+  UPDATE hilo_meta SET value = '2' WHERE key = 'version'`
+export const LIMITS = { collections: 50, databases: 1_000, maxJump: 10_000 }
+let lastId = 0
+
+export const newId = () => `00000000-0000-4000-8000-${String(++lastId).padStart(12, '0')}`
+
+export const promisesOf =
+  (opened: () => Pick<Bench, 'open' | 'ledger'>): Promises =>
+  (title, body) =>
+    test(title, () => body(newBench(opened())))
+
+function newBench({ open, ledger }: Pick<Bench, 'open' | 'ledger'>): Bench {
+  const database = `db${++lastId}`
+  const wish = (change: Partial<Claim> = {}): Claim => ({
+    database,
+    tag: 'orders',
+    count: 32,
+    lastMax: 0,
+    serverTag: 'A',
+    at: AT,
+    ...change,
+  })
+  const claim = async (change: Partial<Claim> = {}) => (await ledger.claim([wish(change)]))[0]!
+  return {
+    open,
+    ledger,
+    database,
+    wish,
+    claim,
+    take: async (change) => grantOf(await claim({ id: newId(), ...change })),
+    takePlain: async (change) => grantOf(await claim(change)),
+    giveBack: ({ lease }, end, last, tag = 'orders') =>
+      ledger.giveBack({ database, tag, end, last, lease, at: AT }),
+    giveBackPlain: (end, last) => ledger.giveBack({ database, tag: 'orders', end, last, at: AT }),
+    checkIn: (id, ...leases) =>
+      ledger.checkIn({ database, id, leases: leases.map((lease) => ({ lease, next: 0 })) }),
+    max: async () => (await ledger.read({ database, tag: 'orders' })).max,
+  }
+}
+
+export function grantOf(outcome: ClaimOutcome): Grant {
+  if ('refused' in outcome) throw new Error(`refused: ${outcome.refused}`)
+  return outcome.grant
+}
+
+export const span = ({ low, high }: Grant): [number, number] => [low, high]
+
+/** The fate of a lease that is still this device's. */
+export function held(fate: CheckInFate | undefined): Exclude<CheckInFate, string> {
+  if (typeof fate !== 'object') throw new Error(`The lease is ${fate}.`)
+  return fate
+}

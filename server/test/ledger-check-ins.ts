@@ -1,0 +1,136 @@
+/** What a ledger promises about check-ins, and to those who were copied. */
+import { expect } from 'vitest'
+import { held, newId, type Promises, span } from './ledger-bench.js'
+
+export function describeCheckIns(promise: Promises): void {
+  promise(
+    'a check-in replaces the token; a late give-back under the old one is ignored',
+    async ({ take, giveBack, checkIn }) => {
+      const grant = await take()
+      const fate = held((await checkIn(newId(), grant.lease))[0])
+      expect(fate.high).toBe(32)
+      expect(fate.lease).not.toBe(grant.lease)
+      expect(await giveBack(grant, 32, 10)).toBe(0)
+      expect(await giveBack(fate, 32, 10)).toBe(22)
+    },
+  )
+
+  promise('a check-in tells what a give-back has left', async ({ take, giveBack, checkIn }) => {
+    const grant = await take()
+    await giveBack(grant, 32, 10)
+    expect(await checkIn(newId(), grant.lease)).toEqual([{ lease: expect.any(String), high: 10 }])
+    const other = await take({ tag: 'lines' })
+    await giveBack(other, 32, 0, 'lines')
+    expect(await checkIn(newId(), other.lease)).toEqual([{ lease: expect.any(String), high: 0 }])
+  })
+
+  promise(
+    'a check-in sent again is answered the same way; another one is told it was superseded',
+    async ({ take, checkIn }) => {
+      const grant = await take()
+      const id = newId()
+      const first = await checkIn(id, grant.lease, grant.lease)
+      expect(first[0]).toEqual(first[1])
+      expect(await checkIn(id, grant.lease)).toEqual([first[0]])
+      expect(await checkIn(newId(), grant.lease)).toEqual(['superseded'])
+      const { lease } = held(first[0])
+      expect(held((await checkIn(newId(), lease))[0]).lease).not.toBe(lease)
+      expect(await checkIn(id, grant.lease)).toEqual(['superseded'])
+    },
+  )
+
+  promise(
+    'once a copy is found, nobody is granted what the grant’s copies gave back or will give ' +
+      'back: the other may have issued it',
+    async ({ take, giveBack, checkIn }) => {
+      const grant = await take()
+      const fate = held((await checkIn(newId(), grant.lease))[0])
+      expect(await giveBack(fate, 32, 10)).toBe(22)
+      expect(await checkIn(newId(), grant.lease)).toEqual(['superseded'])
+      expect(span(await take())).toEqual([33, 64])
+      expect(await giveBack(fate, 10, 5)).toBe(5)
+      expect(span(await take())).toEqual([65, 96])
+      expect(held((await checkIn(newId(), fate.lease))[0]).high).toBe(5)
+    },
+  )
+
+  promise(
+    'a token of a grant that is not there any more proves an older copy: nothing that was ' +
+      'free is granted',
+    async ({ ledger, take, giveBack, checkIn }) => {
+      const gone = await take()
+      await take()
+      await giveBack(gone, 32, 0)
+      await ledger.prune(Number.MAX_SAFE_INTEGER)
+      expect(await checkIn(newId(), gone.lease)).toEqual(['superseded'])
+      expect(span(await take())).toEqual([65, 96])
+    },
+  )
+
+  promise(
+    'a check-in knows no lease that was never granted, or in another database',
+    async ({ ledger, take, checkIn }) => {
+      const grant = await take()
+      expect(
+        await ledger.checkIn({
+          database: 'other',
+          id: newId(),
+          leases: [{ lease: grant.lease, next: 0 }],
+        }),
+      ).toEqual(['superseded'])
+      expect(await checkIn(newId(), 'nonsense', grant.lease.replace('.0.', '.1.'))).toEqual([
+        'unknown',
+        'unknown',
+      ])
+      expect(await checkIn(newId())).toEqual([])
+    },
+  )
+
+  promise(
+    'what a check-in said was issued never comes back',
+    async ({ ledger, database, take, giveBack, max }) => {
+      const grant = await take()
+      const [fate] = await ledger.checkIn({
+        database,
+        id: newId(),
+        leases: [{ lease: grant.lease, next: 21 }],
+      })
+      expect(await giveBack(held(fate), 32, 19)).toBe(0)
+      expect(await giveBack(held(fate), 32, 20)).toBe(12)
+      const [later] = await ledger.checkIn({
+        database,
+        id: newId(),
+        leases: [{ lease: held(fate).lease, next: 1 }],
+      })
+      expect(await giveBack(held(later), 20, 10)).toBe(0)
+      expect(await max()).toBe(20)
+    },
+  )
+
+  promise(
+    'a lease that is spent keeps its token, and nothing of it comes back',
+    async ({ ledger, database, take, giveBack, checkIn, max }) => {
+      const grant = await take()
+      const { lease } = held((await checkIn(newId(), grant.lease))[0])
+      const spend = (...spent: string[]) =>
+        ledger.checkIn({ database, id: newId(), leases: [], spent })
+      await spend(grant.lease, 'nonsense')
+      expect(await giveBack({ lease }, 32, 30)).toBe(2)
+      expect(await spend(lease, lease)).toEqual([])
+      expect(await giveBack({ lease }, 30, 20)).toBe(0)
+      expect(await max()).toBe(30)
+      expect(await checkIn(newId(), lease)).toEqual([{ lease: expect.any(String), high: 30 }])
+    },
+  )
+
+  promise(
+    'a claim repeated after its numbers were in use is refused',
+    async ({ claim, take, giveBack, checkIn }) => {
+      const ids = [newId(), newId()]
+      const grants = [await take({ id: ids[0] }), await take({ id: ids[1] })]
+      await checkIn(newId(), grants[0]!.lease)
+      await giveBack(grants[1]!, 64, 40)
+      for (const id of ids) expect(await claim({ id })).toEqual({ refused: 'spent', max: 40 })
+    },
+  )
+}

@@ -1,0 +1,44 @@
+/** What every ledger promises, run against each store. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Ledger } from '../src/ledger/ledger.js'
+import { grantOf, LIMITS, type OpenLedger, promisesOf } from './ledger-bench.js'
+import { describeCheckIns } from './ledger-check-ins.js'
+import { describeClaims } from './ledger-claims.js'
+import { describeCounters } from './ledger-counters.js'
+import { describeGiveBacks } from './ledger-give-backs.js'
+import { describeHolders } from './ledger-holders.js'
+import { describeIdentities } from './ledger-identities.js'
+import { describeStorage } from './ledger-storage.js'
+
+/** A PostgreSQL may have to start, on a busy machine. */
+const STORAGE_TIMEOUT = 60_000
+
+export function describeLedger(name: string, newStorage: () => Promise<OpenLedger>): void {
+  describe(name, () => {
+    let open: OpenLedger
+    let ledger: Ledger
+    beforeAll(async () => {
+      open = await newStorage()
+      ledger = await open(LIMITS)
+    }, STORAGE_TIMEOUT)
+    afterAll(() => ledger?.close())
+
+    const promise = promisesOf(() => ({ open, ledger }))
+    describeClaims(promise)
+    describeGiveBacks(promise)
+    describeCheckIns(promise)
+    describeHolders(promise)
+    describeCounters(promise)
+    describeIdentities(promise)
+    describeStorage(promise)
+
+    test('an empty storage may be opened by several servers at once', async () => {
+      const openNew = await newStorage()
+      const ledgers = await Promise.all(Array.from({ length: 5 }, () => openNew()))
+      const wish = { database: 'Shop', tag: 'orders', count: 32, lastMax: 0, serverTag: 'A', at: 0 }
+      const outcomes = await Promise.all(ledgers.map((other) => other.claim([wish])))
+      expect(new Set(outcomes.map(([outcome]) => grantOf(outcome!).low)).size).toBe(5)
+      await Promise.all(ledgers.map((other) => other.close()))
+    })
+  })
+}

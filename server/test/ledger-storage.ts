@@ -1,0 +1,90 @@
+/** What a ledger promises about what it keeps, and to several servers on one storage. */
+import { expect } from 'vitest'
+import { AT, grantOf, LIMITS, newId, type Promises, span } from './ledger-bench.js'
+
+export function describeStorage(promise: Promises): void {
+  promise(
+    'status counts what is out and what is free',
+    async ({ ledger, database, take, giveBack }) => {
+      const grant = await take({ at: AT + 5 })
+      await take()
+      await giveBack(grant, 32, 10)
+      await take({ tag: 'lines' })
+      const statuses = (await ledger.status()).filter((status) => status.database === database)
+      expect(statuses).toEqual([
+        { database, tag: 'lines', max: 32, free: 0, outstanding: 32, grants: 1, lastClaim: AT },
+        {
+          database,
+          tag: 'orders',
+          max: 64,
+          free: 22,
+          outstanding: 42,
+          grants: 2,
+          lastClaim: AT + 5,
+        },
+      ])
+    },
+  )
+
+  promise(
+    'pruning forgets what came back long ago, and nothing that is out',
+    async ({ ledger, database, take, takePlain, giveBack, giveBackPlain }) => {
+      const [whole, part] = [await take(), await take()]
+      await takePlain()
+      await giveBackPlain(96, 80)
+      await giveBack(whole, 32, 0)
+      await giveBack(part, 64, 40)
+      const grants = async () =>
+        (await ledger.status()).find((status) => status.database === database)!.grants
+      await ledger.prune(AT)
+      expect(await grants()).toBe(3)
+      await ledger.prune(AT + 1)
+      expect(await grants()).toBe(2)
+      expect(await giveBack(part, 40, 32)).toBe(8)
+      expect(span(await take({ count: 40 }))).toEqual([1, 40])
+    },
+  )
+
+  promise(
+    'all of it is there when the storage is opened again',
+    async ({ open, database, wish, take, giveBackPlain }) => {
+      const [id, other] = [newId(), newId()]
+      const grant = await take({ id })
+      await take({ id: other })
+      await giveBackPlain(32, 5)
+      const again = await open(LIMITS)
+      try {
+        expect((await again.claim([wish({ id })]))[0]).toEqual({ grant, isRepeat: true })
+        expect(
+          await again.giveBack({
+            database,
+            tag: 'orders',
+            end: 32,
+            last: 0,
+            lease: grant.lease,
+            at: AT,
+          }),
+        ).toBe(32)
+        expect(span(grantOf((await again.claim([wish({ id: newId() })]))[0]!))).toEqual([1, 32])
+        await again.ping()
+      } finally {
+        await again.close()
+      }
+    },
+  )
+
+  promise('servers on one storage part the numbers between them', async ({ open, wish }) => {
+    const others = await Promise.all([open(), open(), open()])
+    const work = others.flatMap((other) =>
+      Array.from({ length: 20 }, async (_, i) =>
+        other.claim([wish({ id: newId() }), wish({ tag: `t${i % 3}` }), wish()]),
+      ),
+    )
+    const spans = (await Promise.all(work))
+      .flatMap(([first, , third]) => [first!, third!])
+      .map((outcome) => span(grantOf(outcome)))
+      .sort(([a], [b]) => a - b)
+    expect(spans).toEqual(Array.from({ length: 120 }, (_, i) => [i * 32 + 1, i * 32 + 32]))
+    await Promise.all(others.map((other) => other.close()))
+  })
+}

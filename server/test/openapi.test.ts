@@ -1,0 +1,202 @@
+/**
+ * docs/openapi.json says what the server does: its routes, its parameters, and the shape of every
+ * answer.
+ */
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Hono } from 'hono'
+import { expect, test, vi } from 'vitest'
+import { json, newHandler } from './handlers.js'
+
+interface Operation {
+  operationId: string
+  parameters?: { name: string; in: string; required: boolean }[]
+  responses: Record<string, unknown>
+}
+
+const openapi = JSON.parse(
+  readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),
+)
+const operations = Object.entries<Record<string, Operation>>(openapi.paths).flatMap(
+  ([path, item]) =>
+    Object.entries(item)
+      .filter(([method]) => method !== 'parameters')
+      .map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+)
+const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(openapi, 'openapi')
+
+/** What is wrong with an answer of this operation, undefined when it is as described. */
+function complaints(
+  path: string,
+  method: string,
+  status: number,
+  body: unknown,
+): string | undefined {
+  const pointer = (...keys: string[]) =>
+    keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  const { responses } = openapi.paths[path][method.toLowerCase()]
+  const described = responses[status] ? String(status) : `${String(status)[0]}XX`
+  const response = responses[described]
+  if (!response) return `${status} is not described`
+  const schema = response.$ref
+    ? '/components/responses/Refusal/content/application~1json/schema'
+    : pointer(
+        'paths',
+        path,
+        method.toLowerCase(),
+        'responses',
+        described,
+        'content',
+        'application/json',
+        'schema',
+      )
+  if (!response.$ref && !response.content?.['application/json'])
+    return body === undefined || response.content ? undefined : 'a body'
+  const validate = ajv.getSchema(`openapi#${schema}`)!
+  return validate(body) ? undefined : ajv.errorsText(validate.errors)
+}
+
+const CLAIM = 'b3b34e5e-6f0f-4a52-8c4c-1f4be7d0a001'
+const shop = (path: string) => `/databases/Shop${path}`
+
+/**
+ * At least one of each operation, and of each status it describes. `LEASE` stands for the token of
+ * the first claim.
+ */
+const REQUESTS: [operationId: string, status: number, path: string, init?: RequestInit][] = [
+  ['claim', 201, shop(`/hilo/next?tag=orders&claim=${CLAIM}`)],
+  ['claim', 200, shop(`/hilo/next?tag=orders&claim=${CLAIM}`)],
+  ['claim', 500, shop('/hilo/next')],
+  ['claim', 422, shop('/hilo/next?tag=orders&lastMax=9007199254740000')],
+  [
+    'claimMany',
+    201,
+    shop('/hilo/next'),
+    json({
+      claim: CLAIM.replace('1', '2'),
+      collections: [
+        { tag: 'a', count: 5 },
+        { tag: 'b', count: 5, lastMax: 9e15 },
+      ],
+    }),
+  ],
+  [
+    'claimMany',
+    200,
+    shop('/hilo/next'),
+    json({ claim: CLAIM.replace('1', '2'), collections: [{ tag: 'a', count: 5 }] }),
+  ],
+  ['claimMany', 400, shop('/hilo/next'), json({})],
+  ['giveBack', 204, shop('/hilo/return?tag=orders&end=32&last=20&lease=LEASE'), { method: 'PUT' }],
+  ['giveBackByBeacon', 204, shop('/hilo/return?tag=orders&end=32&last=20'), { method: 'POST' }],
+  [
+    'checkIn',
+    200,
+    shop('/hilo/checkin'),
+    json({
+      id: CLAIM,
+      leases: [
+        { lease: 'LEASE', next: 5 },
+        { lease: 'unheard-of', next: 1 },
+      ],
+    }),
+  ],
+  [
+    'checkIn',
+    200,
+    shop('/hilo/checkin'),
+    json({ id: CLAIM.replace('1', '3'), leases: [{ lease: 'LEASE', next: 5 }] }),
+  ],
+  ['nextIdentity', 201, shop('/identity/next?name=invoices'), { method: 'POST' }],
+  ['seedIdentity', 201, shop('/identity/seed?name=invoices&value=100'), { method: 'POST' }],
+  ['readDocuments', 200, shop('/docs?id=Raven/Hilo/orders')],
+  ['readDocuments', 404, shop('/docs?id=Raven/Hilo/nothing')],
+  ['writeDocument', 201, shop('/docs?id=Raven/Hilo/old'), json({ Max: 5 }, 'PUT')],
+  [
+    'writeDocument',
+    409,
+    shop('/docs?id=Raven/Hilo/old'),
+    { ...json({ Max: 6 }, 'PUT'), headers: { 'If-Match': '' } },
+  ],
+  [
+    'writeDocument',
+    412,
+    shop('/docs?id=Raven/Hilo/old'),
+    { ...json({ Max: 6 }, 'PUT'), headers: { 'If-None-Match': '*' } },
+  ],
+  ['deleteDocument', 204, shop('/docs?id=Raven/Hilo/old'), { method: 'DELETE' }],
+  [
+    'writeDocuments',
+    201,
+    shop('/bulk_docs'),
+    json({
+      Commands: [
+        { Type: 'PUT', Id: 'Raven/Hilo/old', Document: { Max: 7 } },
+        { Type: 'DELETE', Id: 'Raven/Hilo/old' },
+      ],
+    }),
+  ],
+  ['topology', 200, '/topology?name=Shop'],
+  ['health', 200, '/healthz'],
+  ['metrics', 200, '/metrics'],
+]
+
+test('every route of the server is described, and nothing else', async () => {
+  const routes = new Set<string>()
+  const mounted = vi.spyOn(Hono.prototype, 'route')
+  await newHandler()
+  for (const [path, app] of mounted.mock.calls) {
+    for (const route of app.routes)
+      routes.add(
+        `${route.method} ${(path === '/' ? '' : path) + route.path}`.replace(
+          ':database',
+          '{database}',
+        ),
+      )
+  }
+  mounted.mockRestore()
+  expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(
+    [...routes].sort(),
+  )
+})
+
+test('every answer has the shape that is described, and every parameter that the server reads', async () => {
+  const { ask, handler } = await newHandler()
+  const asked = vi.spyOn(URLSearchParams.prototype, 'get')
+  const read = new Map<string, Set<string>>()
+  let lease = ''
+  for (const [id, status, path, init] of REQUESTS) {
+    const { method, path: described } = operations.find(
+      ({ operation }) => operation.operationId === id,
+    )!
+    asked.mockClear()
+    const sent: RequestInit = {
+      method,
+      ...init,
+      ...(typeof init?.body === 'string' && { body: init.body.replace('LEASE', lease) }),
+    }
+    const address = path.replace('LEASE', lease)
+    const answer =
+      id === 'metrics'
+        ? await handler(new Request(`http://ids.test${address}`))
+        : await ask(address, sent)
+    expect(answer.status, `${id} ${path}`).toBe(status)
+    if (id !== 'metrics')
+      expect(complaints(described, method, status, answer.body), `${id} ${status}`).toBeUndefined()
+    read.set(id, new Set([...(read.get(id) ?? []), ...asked.mock.calls.map(([name]) => name)]))
+    if (id === 'claim' && status === 201)
+      lease = (answer.body as unknown as { Lease: string }).Lease
+  }
+  asked.mockRestore()
+  expect(new Set(REQUESTS.map(([id]) => id))).toEqual(
+    new Set(operations.map(({ operation }) => operation.operationId)),
+  )
+  for (const { operation } of operations.filter(({ path }) => /\/(hilo|identity)\//.test(path))) {
+    const described = (operation.parameters ?? [])
+      .filter((each) => each.in === 'query')
+      .map(({ name }) => name)
+    expect(described.sort(), operation.operationId).toEqual(
+      [...read.get(operation.operationId)!].sort(),
+    )
+  }
+})

@@ -1,0 +1,381 @@
+/**
+ * A server in production: metrics, logs, limits, hostile requests, and a database that is in
+ * trouble.
+ */
+import { connect } from 'node:net'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { networkOf } from '../src/http/rate-limit.js'
+import { type HandlerOptions, LedgerUnavailable, serve } from '../src/index.js'
+import { newFolder } from './folders.js'
+import { json, newHandler } from './handlers.js'
+
+const NEXT = '/databases/Shop/hilo/next?tag=orders'
+const RETURN = '/databases/Shop/hilo/return?tag=orders'
+const CHECK_IN = '/databases/Shop/hilo/checkin'
+const ID = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10'
+
+describe('operation', () => {
+  test('metrics tell what was granted, returned, free and refused, behind the tokens', async () => {
+    const { handler } = await newHandler({ tokens: ['correct-horse-battery'] })
+    const headers = { Authorization: 'Bearer correct-horse-battery' }
+    const get = (path: string, init: RequestInit = { headers }) =>
+      handler(new Request(new URL(path, 'http://ids.test'), init))
+    const { Lease } = (await (await get(`${NEXT}&claim=${ID}`)).json()) as { Lease: string }
+    await get(`${NEXT}&claim=${ID}`)
+    await get(NEXT)
+    await get(`${RETURN}&end=32&last=10&lease=${Lease}`, { method: 'PUT', headers })
+    await get('/nothing')
+    const text = await (await get('/metrics')).text()
+    for (const line of [
+      'hilo_grants_total 2',
+      'hilo_repeated_claims_total 1',
+      'hilo_ids_granted_total 64',
+      'hilo_ids_returned_total 22',
+      'hilo_ids_free 22',
+      'hilo_refusals_total{status="404"} 1',
+      'hilo_claim_seconds_count 3',
+      'hilo_claims_per_commit_sum 3',
+    ])
+      expect(text.split('\n')).toContain(line)
+    expect((await get('/metrics', {})).status).toBe(403)
+    expect((await get('/healthz', {})).status).toBe(200)
+  })
+
+  test('requests are logged when asked for, without their query', async () => {
+    const log = { info: vi.fn(), error: vi.fn() }
+    await (await newHandler({ log })).ask(NEXT)
+    expect(log.info).not.toHaveBeenCalled()
+    await (await newHandler({ log, logRequests: true })).ask(`${NEXT}&lease=secret`)
+    expect(log.info).toHaveBeenCalledExactlyOnceWith(
+      { method: 'GET', path: '/databases/Shop/hilo/next', status: 201, ms: expect.any(Number) },
+      'request',
+    )
+  })
+
+  test.each([
+    [{ nodeTag: 'a1' }, 'nodeTag: a node tag has 1 to 4 capital letters'],
+    [{ publicUrl: 'https://ids.test/path' }, 'publicUrl: is an http or https URL without a path'],
+    [{ databases: [] }, 'databases: is empty'],
+    [{ databases: ['a/b'] }, "databases.0: a database's name"],
+    [{ cors: { origins: ['*'] } }, 'cors.origins.0: an origin is scheme, host and port only'],
+    [{ tokens: ['short'] }, 'tokens.0: a token has at least 16 characters'],
+    [{ limits: { count: 0 } }, 'limits.count'],
+    [{ limits: { requestsPerSecond: 5 } }, 'clientOf: is missing'],
+    [{ limits: { outstandingPerHolder: 5 } }, 'holderOf: is missing'],
+    [{ limit: {} }, '"limit"'],
+  ])('options %j are refused', async (options, message) => {
+    await expect(newHandler(options as HandlerOptions)).rejects.toThrow(message)
+  })
+})
+
+describe('limits', () => {
+  test('a body or a URL that is too large', async () => {
+    const { ask } = await newHandler({ limits: { body: 100, url: 200 } })
+    expect((await ask(CHECK_IN, { method: 'POST', body: 'x'.repeat(101) })).status).toBe(413)
+    const stream = new Blob(['x'.repeat(101)]).stream()
+    expect(
+      (await ask(CHECK_IN, { method: 'POST', body: stream, duplex: 'half' } as RequestInit)).status,
+    ).toBe(413)
+    expect((await ask(`${NEXT}&x=${'x'.repeat(200)}`)).status).toBe(414)
+  })
+
+  test('a range that grows by itself stops at the limit', async () => {
+    const { ask } = await newHandler({ limits: { count: 100 } })
+    const { LastRangeAt } = (await ask(NEXT)).body
+    expect((await ask(`${NEXT}&lastBatchSize=90&lastRangeAt=${LastRangeAt}`)).body.LastSize).toBe(
+      100,
+    )
+    expect((await ask(`${NEXT}&lastBatchSize=101`)).status).toBe(422)
+  })
+
+  test('nor does the least that is granted exceed it, also for several collections', async () => {
+    const { ask } = await newHandler({ limits: { count: 10 } })
+    expect((await ask(NEXT)).body.LastSize).toBe(10)
+    const claim = { claim: ID, collections: [{ tag: 'orders', count: 1 }] }
+    expect((await ask('/databases/Shop/hilo/next', json(claim))).body.collections).toMatchObject([
+      { Low: 11, High: 20 },
+    ])
+  })
+
+  test('requests of one client, told by what the application says', async () => {
+    const { ask } = await newHandler({
+      limits: { requestsPerSecond: 1 },
+      clientOf: (request) => request.headers.get('X-User')!,
+    })
+    const statuses = async (user: string) => {
+      const answers = await Promise.all(
+        Array.from({ length: 11 }, () => ask(NEXT, { headers: { 'X-User': user } })),
+      )
+      return answers.map(({ status }) => status)
+    }
+    expect(await statuses('anna')).toEqual([...Array(10).fill(201), 429])
+    expect(await statuses('ben')).toEqual([...Array(10).fill(201), 429])
+    const refusal = await ask(NEXT, { headers: { 'X-User': 'anna' } })
+    expect(Number(refusal.headers.get('Retry-After'))).toBeGreaterThan(0)
+    expect((await ask('/healthz', { headers: { 'X-User': 'anna' } })).status).toBe(200)
+  })
+
+  test('requests of one address, also those that do not tell how long their body is', async () => {
+    const server = await serve({ port: 0, dataDir: newFolder(), limits: { requestsPerSecond: 1 } })
+    onTestFinished(() => server.close())
+    const answers = await Promise.all(Array.from({ length: 12 }, () => fetch(server.url + NEXT)))
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(2)
+    const chunked = {
+      method: 'POST',
+      body: new Blob(['{}']).stream(),
+      duplex: 'half',
+    } as RequestInit
+    expect((await fetch(server.url + CHECK_IN, chunked)).status).toBe(429)
+  })
+
+  test('a client that cannot be told is a failure, not one request too many', async () => {
+    const log = { info: vi.fn(), error: vi.fn() }
+    const clientOf = () => {
+      throw new Error('no session')
+    }
+    const { ask } = await newHandler({ limits: { requestsPerSecond: 1 }, clientOf, log })
+    expect((await ask(NEXT)).status).toBe(500)
+    expect(log.error).toHaveBeenCalledOnce()
+  })
+
+  test('the application is asked about the request as it came', async () => {
+    const users = new WeakMap<Request, string>()
+    const userOf = (request: Request) => users.get(request) ?? 'nobody'
+    const authorize = vi.fn((request: Request) => userOf(request) === 'anna')
+    const holderOf = vi.fn(userOf)
+    const { handler } = await newHandler({
+      limits: { outstandingPerHolder: 100 },
+      authorize,
+      holderOf,
+    })
+    const body = new Blob([
+      JSON.stringify({ claim: ID, collections: [{ tag: 'orders', count: 1 }] }),
+    ]).stream()
+    const request = new Request('http://ids.test/databases/Shop/hilo/next', {
+      method: 'POST',
+      body,
+      duplex: 'half',
+    } as RequestInit)
+    users.set(request, 'anna')
+    expect((await handler(request)).status).toBe(201)
+    expect(holderOf).toHaveReturnedWith('anna')
+  })
+
+  test('an address of IPv6 counts for its network, one of IPv4 for itself', () => {
+    expect(
+      [
+        '192.0.2.1',
+        '::ffff:192.0.2.1',
+        '2001:db8::1',
+        '2001:db8:0:0:1:2:3:4',
+        '2001:db8:1::',
+        '::1',
+        '',
+      ].map(networkOf),
+    ).toEqual([
+      '192.0.2.1',
+      '192.0.2.1',
+      '2001:db8:0:0',
+      '2001:db8:0:0',
+      '2001:db8:1:0',
+      '0:0:0:0',
+      '',
+    ])
+  })
+
+  test('numbers that the holder of a token has outstanding', async () => {
+    const tokens = ['correct-horse-battery', 'staple-staple-staple']
+    const { ask } = await newHandler({ tokens, limits: { outstandingPerHolder: 40 } })
+    const as = (token: string) => ({
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    })
+    const { Lease } = (await ask(`${NEXT}&claim=${ID}`, as(tokens[0]!))).body
+    const refusal = await ask(NEXT, as(tokens[0]!))
+    expect(refusal).toMatchObject({
+      status: 429,
+      body: { Message: expect.stringContaining('limits.outstandingPerHolder') },
+    })
+    expect(Number(refusal.headers.get('Retry-After'))).toBeGreaterThan(0)
+    expect((await ask(NEXT, as(tokens[1]!))).body).toMatchObject({ Low: 33, High: 64 })
+    const several = { claim: ID.replace('6', '7'), collections: [{ tag: 'orders', count: 32 }] }
+    const claim = { ...json(several), ...as(tokens[0]!) }
+    expect((await ask('/databases/Shop/hilo/next', claim)).body.collections).toMatchObject([
+      { Low: 65, High: 72 },
+    ])
+    const tell = (body: object) =>
+      ask(CHECK_IN, { ...json({ id: ID, ...body }), ...as(tokens[0]!) })
+    expect((await tell({ leases: [{ lease: Lease, next: 30 }] })).body.leases).toMatchObject([
+      { high: 32 },
+    ])
+    expect((await ask(`${NEXT}&claim=${ID.replace('6', '8')}`, as(tokens[0]!))).body).toMatchObject(
+      { Low: 73, High: 101, LastSize: 32 },
+    )
+  })
+
+  test('numbers that somebody has outstanding, told by what the application says', async () => {
+    const { ask } = await newHandler({
+      limits: { outstandingPerHolder: 40 },
+      tokens: ['correct-horse-battery'],
+      holderOf: (request) => request.headers.get('X-User')!,
+    })
+    const statusFor = async (user: string) =>
+      (
+        await ask(NEXT, {
+          headers: { Authorization: 'Bearer correct-horse-battery', 'X-User': user },
+        })
+      ).status
+    expect([await statusFor('anna'), await statusFor('anna'), await statusFor('ben')]).toEqual([
+      201, 429, 201,
+    ])
+  })
+
+  test('numbers that an address has outstanding, and a lease that is spent', async () => {
+    const server = await serve({
+      port: 0,
+      dataDir: newFolder(),
+      limits: { outstandingPerHolder: 40 },
+    })
+    onTestFinished(() => server.close())
+    const { Lease } = (await (await fetch(server.url + NEXT)).json()) as { Lease: string }
+    expect((await fetch(server.url + NEXT)).status).toBe(429)
+    expect(
+      await (
+        await fetch(server.url + CHECK_IN, json({ id: ID, leases: [], spent: [Lease] }))
+      ).json(),
+    ).toEqual({ leases: [] })
+    expect((await fetch(server.url + NEXT)).status).toBe(201)
+  })
+
+  test('databases that come to be', async () => {
+    const server = await serve({ port: 0, dataDir: newFolder(), limits: { databases: 1 } })
+    onTestFinished(() => server.close())
+    const statusOf = async (database: string) =>
+      (await fetch(`${server.url}/databases/${database}/hilo/next?tag=orders`)).status
+    expect([await statusOf('Shop'), await statusOf('Other'), await statusOf('shop')]).toEqual([
+      201, 422, 201,
+    ])
+  })
+
+  test('collections of a database', async () => {
+    const { ask } = await newHandler({}, { dataDir: newFolder(), limits: { collections: 1 } })
+    await ask(NEXT)
+    expect(await ask('/databases/Shop/hilo/next?tag=lines')).toMatchObject({
+      status: 422,
+      body: { Message: expect.stringContaining('limits.collections') },
+    })
+  })
+})
+
+test('a request that trickles in, or promises a body that is too large, is answered and cut off', {
+  timeout: 60_000,
+}, async () => {
+  const server = await serve({ port: 0, dataDir: newFolder() })
+  onTestFinished(() => server.close())
+  /**
+   * Resolves with what came when the server has closed the connection, to which a byte is added now
+   * and then.
+   */
+  const send = (start: string) =>
+    new Promise<string>((resolve) => {
+      let answer = ''
+      const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () =>
+        socket.write(start),
+      )
+      const trickle = setInterval(() => socket.write('x'), 200)
+      socket.on('data', (chunk) => (answer += chunk))
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        clearInterval(trickle)
+        resolve(answer)
+      })
+    })
+  const post = (headers: string) => `POST ${CHECK_IN} HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`
+  const answers = await Promise.all([
+    send('GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: '),
+    send(post('Content-Length: 1000')),
+    send(post('Content-Length: 1000000000')),
+    send(`${post('Transfer-Encoding: chunked')}20000\r\n${'x'.repeat(0x20000)}\r\n`),
+  ])
+  expect(answers.map((answer) => answer.slice(0, 12))).toEqual([
+    'HTTP/1.1 408',
+    'HTTP/1.1 408',
+    'HTTP/1.1 413',
+    'HTTP/1.1 413',
+  ])
+})
+
+test('a client that goes away in the middle of its body is no failure that the log tells of', async () => {
+  const log = { info: vi.fn(), error: vi.fn() }
+  const server = await serve({ port: 0, dataDir: newFolder(), log })
+  onTestFinished(() => server.close())
+  for (const body of [
+    'Content-Length: 1000\r\n\r\n{',
+    'Transfer-Encoding: chunked\r\n\r\n3e8\r\n{',
+  ]) {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    await new Promise<void>((resolve) =>
+      socket.write(`POST ${CHECK_IN} HTTP/1.1\r\nHost: x\r\n${body}`, () => resolve()),
+    )
+    socket.destroy()
+  }
+  const metrics = async () => (await fetch(`${server.url}/metrics`)).text()
+  await expect.poll(metrics).toContain('hilo_refusals_total{status="400"} 2')
+  expect(log.error).not.toHaveBeenCalled()
+})
+
+test('a failure inside shows neither SQL nor a stack', async () => {
+  const log = { info: vi.fn(), error: vi.fn() }
+  const { ask, ledger } = await newHandler({ log })
+  ledger.claim = () => Promise.reject(new Error('SELECT secret FROM hilo_meta'))
+  const { status, body } = await ask(NEXT)
+  expect(status).toBe(500)
+  expect(JSON.stringify(body)).not.toMatch(/secret|SELECT|at .*\.ts/)
+  expect(log.error).toHaveBeenCalledOnce()
+})
+
+test('while the database does not answer, metrics tell all but what is in it', async () => {
+  const { handler, ledger } = await newHandler()
+  ledger.countFree = () => Promise.reject(new LedgerUnavailable('gone'))
+  const response = await handler(new Request('http://ids.test/metrics'))
+  expect(response.status).toBe(200)
+  expect((await response.text()).split('\n')).toEqual(
+    expect.arrayContaining(['hilo_ids_free Nan', 'hilo_grants_total 0']),
+  )
+})
+
+test('a load balancer may ask for health by HTTP/1.0, which names no host', async () => {
+  const server = await serve({ port: 0, dataDir: newFolder() })
+  onTestFinished(() => server.close())
+  const answer = await new Promise<string>((resolve, reject) => {
+    let text = ''
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () =>
+      socket.write('GET /healthz HTTP/1.0\r\n\r\n'),
+    )
+    socket.on('data', (chunk) => (text += chunk))
+    socket.on('error', reject)
+    socket.on('close', () => resolve(text))
+  })
+  expect(answer).toMatch(/^HTTP\/1\.1 200 .*\{"status":"ok"\}$/s)
+})
+
+test('who asks for its health at the same time shares one question to the database', async () => {
+  const { ask, ledger } = await newHandler()
+  const ping = vi.spyOn(ledger, 'ping')
+  const answers = await Promise.all([ask('/healthz'), ask('/healthz'), ask('/healthz')])
+  expect([...answers.map(({ status }) => status), ping.mock.calls.length]).toEqual([
+    200, 200, 200, 1,
+  ])
+  await ask('/healthz')
+  expect(ping).toHaveBeenCalledTimes(2)
+})
+
+test('a database that does not answer: 503, and when to try again', async () => {
+  const { ask, ledger } = await newHandler({ log: { info: vi.fn(), error: vi.fn() } })
+  expect(await ask('/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } })
+  const fail = () => Promise.reject(new LedgerUnavailable('gone'))
+  Object.assign(ledger, { claim: fail, ping: fail })
+  const answer = await ask(NEXT)
+  expect(answer.status).toBe(503)
+  expect(answer.headers.get('Retry-After')).toBe('1')
+  expect((await ask('/healthz')).status).toBe(503)
+})

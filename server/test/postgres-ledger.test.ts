@@ -1,0 +1,103 @@
+/**
+ * What only the PostgreSQL ledger has to stand: its settings, locks, roles, upgrades and failures.
+ */
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { openLedger } from '../src/index.js'
+import { DAY_MS, newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
+import { describeLedger } from './ledger-contract.js'
+import { newDatabase } from './postgres.js'
+import { runSql } from './postgres-cluster.js'
+
+describeLedger('PostgreSQL ledger', async () => {
+  const databaseUrl = await newDatabase()
+  return (limits) => openLedger({ databaseUrl, limits })
+})
+
+const wish = { database: 'Shop', tag: 'orders', count: 32, lastMax: 0, serverTag: 'A', at: 0 }
+
+test('commits are synchronous whatever the default of the database is', async () => {
+  const databaseUrl = await newDatabase()
+  const name = new URL(databaseUrl).pathname.slice(1)
+  await runSql(databaseUrl, `ALTER DATABASE ${name} SET synchronous_commit = off`)
+  const ledger = await openLedger({ databaseUrl })
+  await runSql(
+    databaseUrl,
+    `CREATE TABLE seen (setting text);
+     CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$;
+     CREATE TRIGGER note AFTER INSERT OR UPDATE ON hilo_counters FOR EACH STATEMENT EXECUTE FUNCTION note()`,
+  )
+  await ledger.claim([wish])
+  const { rows } = await runSql(databaseUrl, 'SELECT DISTINCT setting FROM seen')
+  expect(rows).toEqual([{ setting: 'on' }])
+  await ledger.close()
+})
+
+test('a lock that is not released in time: unavailable, and nothing was granted', async () => {
+  const databaseUrl = await newDatabase()
+  const ledger = await openLedger({ databaseUrl })
+  await ledger.claim([wish])
+  const other = new pg.Client({ connectionString: databaseUrl })
+  await other.connect()
+  await other.query('BEGIN; LOCK TABLE hilo_counters')
+  const ping = ledger.ping()
+  await expect(ledger.claim([wish])).rejects.toMatchObject({
+    name: 'LedgerUnavailable',
+    message: expect.stringContaining('canceling statement'),
+  })
+  await ping
+  await other.query('ROLLBACK')
+  await other.end()
+  expect(await ledger.claim([wish])).toMatchObject([{ grant: { low: 33, high: 64 } }])
+  await ledger.close()
+})
+
+test('a role without the right to create tables runs on tables that are there', async () => {
+  const databaseUrl = await newDatabase()
+  await (await openLedger({ databaseUrl })).close()
+  await runSql(
+    databaseUrl,
+    `REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+     DROP ROLE IF EXISTS hilo_test_role; CREATE ROLE hilo_test_role LOGIN;
+     GRANT SELECT, INSERT, UPDATE ON hilo_meta, hilo_counters, hilo_grants, hilo_returns TO hilo_test_role`,
+  )
+  const url = new URL(databaseUrl)
+  url.username = 'hilo_test_role'
+  const ledger = await openLedger({ databaseUrl: url.href })
+  expect(await ledger.claim([wish])).toMatchObject([{ grant: { low: 1, high: 32 } }])
+  await ledger.close()
+  await runSql(databaseUrl, 'DROP OWNED BY hilo_test_role; DROP ROLE hilo_test_role')
+})
+
+test('a database that a newer version has upgraded is left alone', async () => {
+  const databaseUrl = await newDatabase()
+  await (await openLedger({ databaseUrl })).close()
+  await runSql(databaseUrl, "UPDATE hilo_meta SET value = '99' WHERE key = 'version'")
+  await expect(openLedger({ databaseUrl })).rejects.toThrow('A newer offline-hilo has upgraded it')
+})
+
+test('claims of identities from a version that kept them for good are as old as the upgrade', async () => {
+  const databaseUrl = await newDatabase()
+  const claim = { database: 'Shop', name: 'invoices|', id: newId(), at: 0 }
+  const first = await openLedger({ databaseUrl })
+  expect(await first.nextIdentities([claim])).toEqual([{ value: 1 }])
+  await first.close()
+  await runSql(databaseUrl, WITHOUT_CLAIMED_AT)
+  const ledger = await openLedger({ databaseUrl })
+  await ledger.prune(Date.now() - DAY_MS)
+  expect(await ledger.nextIdentities([claim])).toEqual([{ value: 1 }])
+  await ledger.prune(Date.now() + DAY_MS)
+  expect(await ledger.nextIdentities([claim])).toEqual([{ value: 2 }])
+  await ledger.close()
+})
+
+test('a database that cannot be reached is reported as unavailable', async () => {
+  const error = await openLedger({ databaseUrl: 'postgres://nobody@127.0.0.1:1/none' }).catch(
+    (error) => error,
+  )
+  expect(error).toMatchObject({
+    name: 'LedgerUnavailable',
+    message: expect.stringContaining('ECONNREFUSED'),
+  })
+})

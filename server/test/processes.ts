@@ -1,0 +1,90 @@
+/**
+ * The server as a process of its own, as people run it. Processes that a test leaves are killed at
+ * the end of the file.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { build, type RolldownOutput } from 'rolldown'
+import { afterAll } from 'vitest'
+
+export interface ServerProcess {
+  url: string
+  /** SIGKILL, as a crash. */
+  kill(): Promise<void>
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>
+}
+
+const ROOT = join(import.meta.dirname, '../..')
+/** Among the packages, so that it finds them. */
+const built = join(ROOT, 'node_modules/.offline-hilo-tests', String(process.pid))
+let building: Promise<RolldownOutput> | undefined
+const running = new Set<ChildProcess>()
+
+afterAll(() => {
+  for (const child of running) child.kill('SIGKILL')
+  rmSync(built, { recursive: true, force: true })
+})
+
+/**
+ * Bundled once, as the package is: translating TypeScript at each start takes longer than most
+ * tests.
+ */
+export function buildServer(): Promise<RolldownOutput> {
+  building ??= build({
+    input: { cli: join(ROOT, 'server/src/cli/main.ts'), index: join(ROOT, 'server/src/index.ts') },
+    platform: 'node',
+    external: /^[^./]/,
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    output: { dir: built, entryFileNames: '[name].mjs', chunkFileNames: '[name].mjs' },
+  })
+  return building
+}
+
+async function start(args: readonly string[], environment: NodeJS.ProcessEnv) {
+  await buildServer()
+  const { DATABASE_URL: _, ...inherited } = process.env
+  const child = spawn(process.execPath, [join(built, 'cli.mjs'), ...args], {
+    env: { ...inherited, ...environment },
+  })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  return child
+}
+
+/** Runs a command to its end. */
+export async function runCli(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
+  const child = await start(args, environment)
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk) => (stdout += chunk))
+  child.stderr.on('data', (chunk) => (stderr += chunk))
+  const [code] = await once(child, 'close')
+  return { code: code as number | null, stdout, stderr }
+}
+
+export async function startProcess(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+): Promise<ServerProcess> {
+  const child = await start(['serve', ...args], environment)
+  let stderr = ''
+  child.stderr.on('data', (chunk) => (stderr += chunk))
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.once('data', (line) => resolve(/http:\S+/.exec(String(line))![0]))
+    child.once('exit', (code) => reject(new Error(`The server ended with ${code}:\n${stderr}`)))
+  })
+  const end = async (signal: NodeJS.Signals) => {
+    const exited = once(child, 'exit')
+    child.kill(signal)
+    return (await exited)[0] as number | null
+  }
+  return {
+    url,
+    kill: async () => {
+      await end('SIGKILL')
+    },
+    stop: () => end('SIGTERM'),
+  }
+}

@@ -1,0 +1,126 @@
+/** What only the SQLite ledger has to stand: its folder, its syncs, its upgrades. */
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'libsql'
+import { expect, test } from 'vitest'
+import { openLedger } from '../src/index.js'
+import { openSqliteFile } from '../src/sqlite/file.js'
+import { newFolder } from './folders.js'
+import { DAY_MS, grantOf, newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
+import { describeLedger } from './ledger-contract.js'
+
+describeLedger('SQLite ledger', async () => {
+  const dataDir = newFolder()
+  return (limits) => openLedger({ dataDir, limits })
+})
+
+test('the file is in a folder that is made when it is missing; an application keeps its own tables there', async () => {
+  const dataDir = join(newFolder(), 'a', 'b')
+  const ledger = await openLedger({ dataDir })
+  expect(readdirSync(dataDir)).toContain('hilo.db')
+  const own = new Database(join(dataDir, 'hilo.db'))
+  own.exec('CREATE TABLE orders (id TEXT PRIMARY KEY)')
+  own.prepare('INSERT INTO orders VALUES (?)').run(['orders/1-A'] as never)
+  await ledger.claim([
+    { database: 'Shop', tag: 'orders', count: 32, lastMax: 0, serverTag: 'A', at: 0 },
+  ])
+  expect(own.prepare('SELECT max FROM hilo_counters').all()).toEqual([{ max: 32 }])
+  own.close()
+  await ledger.close()
+})
+
+test.each([
+  ['no folder', (dataDir: string) => writeFileSync(dataDir, '')],
+  [
+    'a folder with another file of that name',
+    (dataDir: string) => {
+      mkdirSync(dataDir)
+      writeFileSync(
+        join(dataDir, 'hilo.db'),
+        'no database at all, but a text that is longer than a header'.repeat(10),
+      )
+    },
+  ],
+  [
+    'a folder with a folder of that name',
+    (dataDir: string) => mkdirSync(join(dataDir, 'hilo.db'), { recursive: true }),
+  ],
+])('what cannot be a ledger is named: %s', async (_, make) => {
+  const dataDir = join(newFolder(), 'data')
+  make(dataDir)
+  await expect(openLedger({ dataDir })).rejects.toThrow(
+    `The ledger in ${dataDir} cannot be opened: `,
+  )
+})
+
+test('every commit is synced to the disk: a power cut takes no grant back', () => {
+  const { db } = openSqliteFile(newFolder())
+  const FULL = 2
+  expect(db.pragma('synchronous')).toEqual([{ synchronous: FULL }])
+  expect(db.pragma('journal_mode')).toEqual([{ journal_mode: 'wal' }])
+  db.close()
+})
+
+test('a file that a newer version has upgraded is left alone', async () => {
+  const dataDir = newFolder()
+  await (await openLedger({ dataDir })).close()
+  const db = new Database(join(dataDir, 'hilo.db'))
+  db.exec("UPDATE hilo_meta SET value = '99' WHERE key = 'version'")
+  db.close()
+  await expect(openLedger({ dataDir })).rejects.toThrow('A newer offline-hilo has upgraded it')
+})
+
+test('claims of identities from a version that kept them for good are as old as the upgrade', async () => {
+  const dataDir = newFolder()
+  const claim = { database: 'Shop', name: 'invoices|', id: newId(), at: 0 }
+  const first = await openLedger({ dataDir })
+  expect(await first.nextIdentities([claim])).toEqual([{ value: 1 }])
+  await first.close()
+  const db = new Database(join(dataDir, 'hilo.db'))
+  db.exec(WITHOUT_CLAIMED_AT)
+  db.close()
+  const ledger = await openLedger({ dataDir })
+  await ledger.prune(Date.now() - DAY_MS)
+  expect(await ledger.nextIdentities([claim])).toEqual([{ value: 1 }])
+  await ledger.prune(Date.now() + DAY_MS)
+  expect(await ledger.nextIdentities([claim])).toEqual([{ value: 2 }])
+  await ledger.close()
+})
+
+test('of a holder a digest is kept, while it holds something', async () => {
+  const dataDir = newFolder()
+  const ledger = await openLedger({ dataDir })
+  const holder = { name: 'anna', most: 100 }
+  const wish = {
+    database: 'Shop',
+    tag: 'orders',
+    count: 32,
+    lastMax: 0,
+    serverTag: 'A',
+    at: 0,
+    holder,
+  }
+  const outcomes = await ledger.claim([wish, { ...wish, id: newId() }])
+  const [, lease] = outcomes.map((outcome) => grantOf(outcome).lease)
+  const db = new Database(join(dataDir, 'hilo.db'))
+  const holders = () =>
+    (
+      db.prepare('SELECT holder FROM hilo_grants ORDER BY low').all([] as never) as {
+        holder: string | null
+      }[]
+    ).map((row) => row.holder)
+  const [digest] = holders()
+  expect(holders()).toEqual([digest, digest])
+  expect(digest).toMatch(/^[\w-]{22}$/)
+  await ledger.giveBack({ database: 'Shop', tag: 'orders', end: 64, last: 32, lease, at: 0 })
+  expect(holders()).toEqual([digest, null])
+  await ledger.checkIn({
+    database: 'Shop',
+    id: newId(),
+    leases: [],
+    spent: [grantOf(outcomes[0]!).lease],
+  })
+  expect(holders()).toEqual([null, null])
+  db.close()
+  await ledger.close()
+})

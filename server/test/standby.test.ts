@@ -1,0 +1,111 @@
+/**
+ * A real hot standby, which follows a primary: it is refused, and when it has become the primary it
+ * goes on without a duplicate.
+ */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { adopt, check } from '../src/cli/counters.js'
+import { type LedgerOptions, openLedger } from '../src/index.js'
+import { grantOf, newId, span } from './ledger-bench.js'
+import { type Cluster, runSql, startCluster } from './postgres-cluster.js'
+
+const TIMEOUT = 120_000
+const KEY = { database: 'Shop', tag: 'orders' }
+const COLLECTIONS = {
+  Shop: { orders: { strategy: 'efcore', sequence: 'order_seq', blockSize: 10, maxId: 'int8' } },
+} as const
+
+let primary: Cluster
+let standby: Cluster
+
+beforeAll(async () => {
+  primary = await startCluster()
+  await runSql(
+    primary.url,
+    'CREATE SEQUENCE order_seq INCREMENT 10; CREATE TABLE orders (id bigint PRIMARY KEY)',
+  )
+  await (await openLedger({ databaseUrl: primary.url, collections: COLLECTIONS })).close()
+  standby = await startCluster({ primary })
+  return async () => {
+    await primary.remove()
+    await standby.remove()
+  }
+}, TIMEOUT)
+
+test.each<[string, (options: LedgerOptions) => Promise<unknown>]>([
+  ['a server does not start on it', openLedger],
+  ['nor is it checked', check],
+  ['nor raised', (options) => adopt(options, { ...KEY, from: 'orders.id', isApplied: true })],
+])('%s', async (_, run) => {
+  await expect(run({ databaseUrl: standby.url, collections: COLLECTIONS })).rejects.toThrow(
+    /^The database is a standby, which cannot grant numbers or move a counter. Point --database-url at the primary/,
+  )
+})
+
+test('a server whose address comes to lead to a standby grants nothing until that is the primary, and then no number again', {
+  timeout: TIMEOUT,
+}, async () => {
+  await runSql(primary.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+  await runSql(primary.url, 'SELECT pg_reload_conf()')
+  const states = async () =>
+    (await runSql(primary.url, 'SELECT sync_state FROM pg_stat_replication')).rows
+  await expect.poll(states, { timeout: TIMEOUT }).toEqual([{ sync_state: 'sync' }])
+  const address = await newAddress(primary)
+  const ledger = await openLedger({ databaseUrl: address.url, collections: COLLECTIONS })
+  onTestFinished(() => ledger.close())
+  const granted: [number, number][] = []
+  const claim = async (tag: string) => {
+    const [outcome] = await ledger.claim([
+      { ...KEY, tag, id: newId(), count: 32, lastMax: 0, serverTag: 'A', at: 0 },
+    ])
+    granted.push(span(grantOf(outcome!)))
+  }
+  const refusal = (tag: string) => claim(tag).catch(({ name, message }) => `${name}: ${message}`)
+  for (let i = 0; i < 20; i++) await claim('orders')
+
+  address.leadTo(standby)
+  await primary.stop('immediate')
+  for (const tag of ['orders', 'lines'])
+    await expect
+      .poll(() => refusal(tag), { timeout: TIMEOUT })
+      .toMatch(/^LedgerUnavailable: .*read-only transaction/)
+
+  await runSql(standby.url, 'SELECT pg_promote()')
+  const before = granted.length
+  await expect.poll(() => refusal('orders'), { timeout: TIMEOUT }).toBeUndefined()
+  for (let i = 0; i < 20; i++) await claim('orders')
+  expect(granted.length).toBeGreaterThan(before + 20)
+  const sorted = granted.toSorted(([a], [b]) => a - b)
+  expect(sorted.filter(([low], i) => i > 0 && low <= sorted[i - 1]![1])).toEqual([])
+})
+
+/** Where a service name, or a proxy, leads to one server or the other. */
+async function newAddress(first: Cluster) {
+  let current = first
+  const sockets = new Set<Socket>()
+  const relay = createServer((socket) => {
+    const { hostname, port } = new URL(current.url)
+    const onward = connect(Number(port), hostname)
+    for (const [one, other] of [
+      [socket, onward],
+      [onward, socket],
+    ] as const) {
+      sockets.add(one)
+      one.pipe(other)
+      one.on('error', () => other.destroy()).on('close', () => other.destroy())
+    }
+  })
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    relay.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  const url = new URL(first.url)
+  url.port = String((relay.address() as AddressInfo).port)
+  return {
+    url: url.href,
+    leadTo: (other: Cluster) => {
+      current = other
+    },
+  }
+}
