@@ -185,7 +185,7 @@ export function addGrant(state: DeviceState, claimId: string, { range, last }: G
       'invalid-response',
       `The server granted ${range.from}–${range.to}, but this device already holds ${clash.from}–${clash.to} of it. ` +
         'The answer was dropped. Was the server restored from a backup? Raise its floor: ' +
-        '`offline-hilo raise-floor`.',
+        '`offline-hilo-server raise-floor`.',
     )
   return {
     ...rest,

@@ -106,7 +106,7 @@ async function idsMadeAt(url: string): Promise<string[]> {
   return page.evaluate(() => (globalThis as unknown as { ids: Promise<string[]> }).ids)
 }
 
-/** The server that the package brings along, as `npx offline-hilo serve` starts it. */
+/** The server that the package brings along, as `npx offline-hilo-server` starts it. */
 const startServer = () =>
   startProgram('offline-hilo', [
     'serve',

@@ -10,17 +10,17 @@ import { DEFAULT_HOST, DEFAULT_PORT, type ServeOptions, serve } from '../serve.j
 import { type Flags, readConfig } from '../settings.js'
 import { openExisting, raiseFloor, statusTable } from './reports.js'
 
-const program = new Command('offline-hilo')
+const program = new Command('offline-hilo-server')
   .description('HiLo server: final, short, numeric ids for apps that work offline.')
   .addHelpText(
     'after',
     `
 Examples:
-  $ offline-hilo serve                                        SQLite in ${DEFAULT_DATA_DIR}, on ${DEFAULT_HOST}:${DEFAULT_PORT}
-  $ offline-hilo serve --database-url postgres://hilo@db/hilo --host 0.0.0.0
-  $ offline-hilo status                                       what was granted, per collection
-  $ offline-hilo check --config hilo.json                     are the counters that collections are bound to as configured?
-  $ offline-hilo raise-floor Shop orders 5000                 after a restore: grant nothing up to 5000
+  $ offline-hilo-server serve                                        SQLite in ${DEFAULT_DATA_DIR}, on ${DEFAULT_HOST}:${DEFAULT_PORT}
+  $ offline-hilo-server serve --database-url postgres://hilo@db/hilo --host 0.0.0.0
+  $ offline-hilo-server status                                       what was granted, per collection
+  $ offline-hilo-server check --config hilo.json                     are the counters that collections are bound to as configured?
+  $ offline-hilo-server raise-floor Shop orders 5000                 after a restore: grant nothing up to 5000
 
 A flag goes before its environment variable, that before the configuration file:
   {"nodeTag": "A", "databases": ["Shop"], "tokens": ["…"], "cors": {"origins": ["https://app.example.com"]}, "limits": {"count": 100000}}`,

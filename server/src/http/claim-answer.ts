@@ -35,7 +35,7 @@ export function claimRefused(
     case 'jump':
       return refused(
         `The client saw number ${lastMax} of '${tag}', this server has granted only up to ${max}: too far apart to be believed. ` +
-          'If the server was restored from an old backup, run: offline-hilo raise-floor ' +
+          'If the server was restored from an old backup, run: offline-hilo-server raise-floor ' +
           `(then nothing up to ${lastMax} is granted again).`,
       )
     case 'overflow':

@@ -197,7 +197,7 @@ function writeRefused({ refused: why, write, mark }: MarkRefusal, conflict: 409 
     case 'jump':
       return refused(
         `Document ${document} is at ${mark.max}; ${write.max} is too far above to be ` +
-          'believed. To go there, run: offline-hilo raise-floor.',
+          'believed. To go there, run: offline-hilo-server raise-floor.',
       )
     case 'full':
       return noRoom('collections')

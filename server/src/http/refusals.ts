@@ -107,7 +107,7 @@ export function toRefusal(error: unknown, log: Log): Refusal {
     )
   if (error instanceof CounterUnusable)
     return tryLater(
-      "The counter that these numbers come from cannot be used; the server's log says why, and so does: offline-hilo check. Nothing was granted.",
+      "The counter that these numbers come from cannot be used; the server's log says why, and so does: offline-hilo-server check. Nothing was granted.",
       COUNTER_RETRY_SECONDS,
     )
   return new Refusal(

@@ -327,7 +327,7 @@ describe('at the start', () => {
       'another counter',
       { ...EFCORE, sequence: 'other' },
       'CREATE SEQUENCE other INCREMENT 10',
-      'offline-hilo adopt Shop Orders --from',
+      'offline-hilo-server adopt Shop Orders --from',
     ],
   ] as const)('%s than the ledger has seen', async (_, settings, change, message) => {
     const databaseUrl = await newDatabase()

@@ -1,4 +1,4 @@
-/** `offline-hilo check` and `offline-hilo adopt`. */
+/** `offline-hilo-server check` and `offline-hilo-server adopt`. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'

@@ -214,7 +214,7 @@ function positionProblems(binding: Binding, next: bigint, peak: number): string[
     return [
       `${nameOf(binding)} gives ${next} next, whose ids are not above ${peak}, and up to there ids were granted here. ` +
         'Stop who set it back, or, when the collection counted by itself before, raise the ' +
-        'counter: offline-hilo adopt.',
+        'counter: offline-hilo-server adopt.',
     ]
   return []
 }

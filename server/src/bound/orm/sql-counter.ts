@@ -35,7 +35,7 @@ export async function takeBlocks(
   if (spans.some(([low]) => low <= floor))
     throw new CounterUnusable(
       `${nameOf(binding)} gave ids from ${spans[0]![0]}, but up to ${floor} may be in use: it went backwards. Nothing was granted. ` +
-        'Find out who set it back, then raise it: offline-hilo adopt.',
+        'Find out who set it back, then raise it: offline-hilo-server adopt.',
     )
   // The value that a counter starts with may stand for no id.
   return values.length > 0 && sizeOf(spans) === 0
