@@ -17,7 +17,6 @@ export {
   type Floor,
   type GiveBack,
   type Grant,
-  type Holder,
   type IdentityClaim,
   type IdentityKey,
   type IdentityOutcome,

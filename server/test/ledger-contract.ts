@@ -6,7 +6,6 @@ import { describeCheckIns } from './ledger-check-ins.js'
 import { describeClaims } from './ledger-claims.js'
 import { describeCounters } from './ledger-counters.js'
 import { describeGiveBacks } from './ledger-give-backs.js'
-import { describeHolders } from './ledger-holders.js'
 import { describeIdentities } from './ledger-identities.js'
 import { describeStorage } from './ledger-storage.js'
 
@@ -27,7 +26,6 @@ export function describeLedger(name: string, newStorage: () => Promise<OpenLedge
     describeClaims(promise)
     describeGiveBacks(promise)
     describeCheckIns(promise)
-    describeHolders(promise)
     describeCounters(promise)
     describeIdentities(promise)
     describeStorage(promise)

@@ -61,7 +61,6 @@ describe('operation', () => {
     [{ tokens: ['short'] }, 'tokens.0: a token has at least 16 characters'],
     [{ limits: { count: 0 } }, 'limits.count'],
     [{ limits: { requestsPerSecond: 5 } }, 'clientOf: is missing'],
-    [{ limits: { outstandingPerHolder: 5 } }, 'holderOf: is missing'],
     [{ limit: {} }, '"limit"'],
   ])('options %j are refused', async (options, message) => {
     await expect(newHandler(options as HandlerOptions)).rejects.toThrow(message)
@@ -142,12 +141,7 @@ describe('limits', () => {
     const users = new WeakMap<Request, string>()
     const userOf = (request: Request) => users.get(request) ?? 'nobody'
     const authorize = vi.fn((request: Request) => userOf(request) === 'anna')
-    const holderOf = vi.fn(userOf)
-    const { handler } = await newHandler({
-      limits: { outstandingPerHolder: 100 },
-      authorize,
-      holderOf,
-    })
+    const { handler } = await newHandler({ authorize })
     const body = new Blob([
       JSON.stringify({ claim: ID, collections: [{ tag: 'orders', count: 1 }] }),
     ]).stream()
@@ -158,7 +152,7 @@ describe('limits', () => {
     } as RequestInit)
     users.set(request, 'anna')
     expect((await handler(request)).status).toBe(201)
-    expect(holderOf).toHaveReturnedWith('anna')
+    expect(authorize).toHaveReturnedWith(true)
   })
 
   test('an address of IPv6 counts for its network, one of IPv4 for itself', () => {
@@ -181,69 +175,6 @@ describe('limits', () => {
       '0:0:0:0',
       '',
     ])
-  })
-
-  test('numbers that the holder of a token has outstanding', async () => {
-    const tokens = ['correct-horse-battery', 'staple-staple-staple']
-    const { ask } = await newHandler({ tokens, limits: { outstandingPerHolder: 40 } })
-    const as = (token: string) => ({
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    })
-    const { Lease } = (await ask(`${NEXT}&claim=${ID}`, as(tokens[0]!))).body
-    const refusal = await ask(NEXT, as(tokens[0]!))
-    expect(refusal).toMatchObject({
-      status: 429,
-      body: { Message: expect.stringContaining('limits.outstandingPerHolder') },
-    })
-    expect(Number(refusal.headers.get('Retry-After'))).toBeGreaterThan(0)
-    expect((await ask(NEXT, as(tokens[1]!))).body).toMatchObject({ Low: 33, High: 64 })
-    const several = { claim: ID.replace('6', '7'), collections: [{ tag: 'orders', count: 32 }] }
-    const claim = { ...json(several), ...as(tokens[0]!) }
-    expect((await ask('/databases/Shop/hilo/next', claim)).body.collections).toMatchObject([
-      { Low: 65, High: 72 },
-    ])
-    const tell = (body: object) =>
-      ask(CHECK_IN, { ...json({ id: ID, ...body }), ...as(tokens[0]!) })
-    expect((await tell({ leases: [{ lease: Lease, next: 30 }] })).body.leases).toMatchObject([
-      { high: 32 },
-    ])
-    expect((await ask(`${NEXT}&claim=${ID.replace('6', '8')}`, as(tokens[0]!))).body).toMatchObject(
-      { Low: 73, High: 101, LastSize: 32 },
-    )
-  })
-
-  test('numbers that somebody has outstanding, told by what the application says', async () => {
-    const { ask } = await newHandler({
-      limits: { outstandingPerHolder: 40 },
-      tokens: ['correct-horse-battery'],
-      holderOf: (request) => request.headers.get('X-User')!,
-    })
-    const statusFor = async (user: string) =>
-      (
-        await ask(NEXT, {
-          headers: { Authorization: 'Bearer correct-horse-battery', 'X-User': user },
-        })
-      ).status
-    expect([await statusFor('anna'), await statusFor('anna'), await statusFor('ben')]).toEqual([
-      201, 429, 201,
-    ])
-  })
-
-  test('numbers that an address has outstanding, and a lease that is spent', async () => {
-    const server = await serve({
-      port: 0,
-      dataDir: newFolder(),
-      limits: { outstandingPerHolder: 40 },
-    })
-    onTestFinished(() => server.close())
-    const { Lease } = (await (await fetch(server.url + NEXT)).json()) as { Lease: string }
-    expect((await fetch(server.url + NEXT)).status).toBe(429)
-    expect(
-      await (
-        await fetch(server.url + CHECK_IN, json({ id: ID, leases: [], spent: [Lease] }))
-      ).json(),
-    ).toEqual({ leases: [] })
-    expect((await fetch(server.url + NEXT)).status).toBe(201)
   })
 
   test('databases that come to be', async () => {

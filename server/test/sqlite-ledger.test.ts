@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { openLedger } from '../src/index.js'
 import { openSqliteFile } from '../src/sqlite/file.js'
 import { newFolder } from './folders.js'
-import { DAY_MS, grantOf, newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
+import { DAY_MS, newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
 
 describeLedger('SQLite ledger', async () => {
@@ -84,43 +84,5 @@ test('claims of identities from a version that kept them for good are as old as 
   expect(await ledger.nextIdentities([claim])).toEqual([{ value: 1 }])
   await ledger.prune(Date.now() + DAY_MS)
   expect(await ledger.nextIdentities([claim])).toEqual([{ value: 2 }])
-  await ledger.close()
-})
-
-test('of a holder a digest is kept, while it holds something', async () => {
-  const dataDir = newFolder()
-  const ledger = await openLedger({ dataDir })
-  const holder = { name: 'anna', most: 100 }
-  const wish = {
-    database: 'Shop',
-    tag: 'orders',
-    count: 32,
-    lastMax: 0,
-    serverTag: 'A',
-    at: 0,
-    holder,
-  }
-  const outcomes = await ledger.claim([wish, { ...wish, id: newId() }])
-  const [, lease] = outcomes.map((outcome) => grantOf(outcome).lease)
-  const db = new Database(join(dataDir, 'hilo.db'))
-  const holders = () =>
-    (
-      db.prepare('SELECT holder FROM hilo_grants ORDER BY low').all([] as never) as {
-        holder: string | null
-      }[]
-    ).map((row) => row.holder)
-  const [digest] = holders()
-  expect(holders()).toEqual([digest, digest])
-  expect(digest).toMatch(/^[\w-]{22}$/)
-  await ledger.giveBack({ database: 'Shop', tag: 'orders', end: 64, last: 32, lease, at: 0 })
-  expect(holders()).toEqual([digest, null])
-  await ledger.checkIn({
-    database: 'Shop',
-    id: newId(),
-    leases: [],
-    spent: [grantOf(outcomes[0]!).lease],
-  })
-  expect(holders()).toEqual([null, null])
-  db.close()
   await ledger.close()
 })

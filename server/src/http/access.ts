@@ -1,7 +1,5 @@
 /** Who may ask for what: the databases there are, and the application's own say. */
 import type { Context } from 'hono'
-import type { Holder } from '../ledger/ledger.js'
-import { bearerOf } from './bearer.js'
 import { type CheckedOptions, databaseName, type Wanted } from './options.js'
 import { badParameter, databaseMissing, forbidden } from './refusals.js'
 
@@ -25,18 +23,6 @@ export function checkDatabase(
   if (databases && !databases.some(isThere)) throw databaseMissing(name, missingStatus)
   return name
 }
-
-/** Who will hold what is granted. Undefined: any number may be held. */
-export function holderOf(
-  { env }: Context,
-  { limits, holderOf, tokens, clientOf }: CheckedOptions,
-): Holder | undefined {
-  if (limits.outstandingPerHolder === undefined) return undefined
-  const nameOf = holderOf ?? (tokens ? bearerOfRequest : clientOf!)
-  return { name: nameOf(env.request), most: limits.outstandingPerHolder }
-}
-
-const bearerOfRequest = ({ headers }: Request): string => bearerOf(headers)!
 
 export async function authorize(
   c: Context,

@@ -6,7 +6,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { MiddlewareHandler } from 'hono'
 import { forbidden } from './refusals.js'
 
-export const bearerOf = (headers: Headers): string | undefined =>
+const bearerOf = (headers: Headers): string | undefined =>
   /^Bearer +(\S+)$/i.exec(headers.get('Authorization') ?? '')?.[1]
 
 /**

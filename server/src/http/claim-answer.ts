@@ -4,14 +4,7 @@
  */
 import { formatServerTime, type NextAnswer } from '../../../src/core/wire.js'
 import type { Claim, ClaimRefusal, Grant } from '../ledger/ledger.js'
-import {
-  noRoom,
-  RETRY_SECONDS,
-  Refusal,
-  refused,
-  tooManyOutstanding,
-  tryLater,
-} from './refusals.js'
+import { noRoom, RETRY_SECONDS, Refusal, refused, tryLater } from './refusals.js'
 
 /** @param prefix what stands before the number */
 export const claimAnswer = (
@@ -29,7 +22,7 @@ export const claimAnswer = (
 
 export function claimRefused(
   { refused: why, max }: ClaimRefusal,
-  { tag, lastMax, holder }: Claim,
+  { tag, lastMax }: Claim,
 ): Refusal {
   switch (why) {
     case 'jump':
@@ -51,8 +44,6 @@ export function claimRefused(
           'request again later.',
         RETRY_SECONDS,
       )
-    case 'holder':
-      return tooManyOutstanding(tag, holder!.most)
     case 'spent':
       return new Refusal(
         410,

@@ -12,7 +12,7 @@ import {
   type NextManyRequest,
 } from '../../../src/core/wire.js'
 import type { Claim, ClaimOutcome } from '../ledger/ledger.js'
-import { authorize, databaseOf, holderOf } from './access.js'
+import { authorize, databaseOf } from './access.js'
 import { claimAnswer, claimRefused } from './claim-answer.js'
 import { claimLanes, type FailedClaim } from './claim-lanes.js'
 import type { Metrics } from './metrics.js'
@@ -86,7 +86,6 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
       lastMax,
       serverTag: nodeTag,
       at,
-      holder: holderOf(c, options),
     }
     const [outcome] = (await claim(c, [wish])) as [ClaimOutcome]
     if ('refused' in outcome) throw claimRefused(outcome, wish)
@@ -102,7 +101,6 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
           `…]}, with 1 to ${limits.batch} collections.`,
       )
     const id = readId(body.data.claim, 'claim')
-    const holder = holderOf(c, options)
     const claims = body.data.collections.map(
       ({ tag, count, lastMax, identityPartsSeparator: separator }) => {
         checkCount(count, limits.count)
@@ -113,7 +111,6 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
           lastMax,
           serverTag: nodeTag,
           at,
-          holder,
         }
         return { ...granted, tag: readTag(tag, separator), separator }
       },

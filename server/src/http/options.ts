@@ -43,11 +43,6 @@ export interface HandlerOptions {
    * address of the connection.
    */
   clientOf?: ((request: Request) => string) | undefined
-  /**
-   * Who holds what is granted, where `limits.outstandingPerHolder` is set: a user, a device.
-   * Default: the bearer token; without `tokens`, `clientOf`.
-   */
-  holderOf?: ((request: Request) => string) | undefined
   /** Default: JSON lines on stderr, by pino. */
   log?: Log | undefined
   /** One line per request. Default false. */
@@ -79,11 +74,6 @@ export interface HandlerLimits {
   waiting: number
   /** Of one client, over ten seconds. Default: no limit. */
   requestsPerSecond: number | undefined
-  /**
-   * Numbers of one collection that one holder may have been granted, and neither given back nor, at
-   * a check-in, reported as issued. Default: no limit.
-   */
-  outstandingPerHolder: number | undefined
   /** Bytes of a request's body. Default 65,536. */
   body: number
   /** Characters of a request's URL. Default 8,192. */
@@ -137,7 +127,6 @@ export const limits = z.strictObject({
   batch: positive(10_000).default(100),
   waiting: positive(1_000_000).default(2_000),
   requestsPerSecond: positive(1_000_000).optional(),
-  outstandingPerHolder: positive(Number.MAX_SAFE_INTEGER).optional(),
   body: positive(2 ** 24).default(65_536),
   url: positive(65_536).default(8_192),
 })
@@ -166,7 +155,6 @@ const handlerOptions = z
       .optional(),
     authorize: callback<NonNullable<HandlerOptions['authorize']>>().optional(),
     clientOf: callback<NonNullable<HandlerOptions['clientOf']>>().optional(),
-    holderOf: callback<NonNullable<HandlerOptions['holderOf']>>().optional(),
     log: z
       .custom<Log>(
         (value) => typeof (value as Log | undefined)?.error === 'function',
@@ -180,14 +168,6 @@ const handlerOptions = z
     path: ['clientOf'],
     error: 'is missing: limits.requestsPerSecond has to know who asks',
   })
-  .refine(
-    ({ limits, holderOf, tokens, clientOf }) =>
-      limits.outstandingPerHolder === undefined || holderOf || tokens || clientOf,
-    {
-      path: ['holderOf'],
-      error: 'is missing: limits.outstandingPerHolder has to know who asks',
-    },
-  )
 
 export type CheckedOptions = z.output<typeof handlerOptions>
 

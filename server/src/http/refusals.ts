@@ -80,17 +80,6 @@ export const tooMany = (requestsPerSecond: number, seconds: number) =>
     { 'Retry-After': String(seconds) },
   )
 
-const HOLDER_RETRY_SECONDS = 60
-
-export const tooManyOutstanding = (tag: string, most: number) =>
-  new Refusal(
-    429,
-    'System.InvalidOperationException',
-    `Who asks holds numbers of '${tag}' already, and may hold ${most} at most. Nothing was granted: use them up and check in, ` +
-      'or give them back; or raise limits.outstandingPerHolder.',
-    { 'Retry-After': String(HOLDER_RETRY_SECONDS) },
-  )
-
 /** What a failure inside is answered with. The log says what it was. */
 export function toRefusal(error: unknown, log: Log): Refusal {
   if (error instanceof Refusal) return error

@@ -15,8 +15,6 @@ export interface LeaseTokens {
   write(content: TokenContent): string
   /** Undefined when this ledger never wrote it. */
   read(token: string): TokenContent | undefined
-  /** A digest of a holder's name that nobody without the key can find the name by. */
-  digest(holder: string): string
 }
 
 /** 128 bits: as unguessable as the key allows. */
@@ -39,6 +37,5 @@ export function leaseTokens(secret: string): LeaseTokens {
       if (!body || !timingSafeEqual(macOf(body), Buffer.from(mac!, 'base64url'))) return undefined
       return { id: id!, rotation: Number(rotation) }
     },
-    digest: (holder) => macOf(`holder:${holder}`).toString('base64url'),
   }
 }

@@ -30,28 +30,13 @@ export interface Claim extends CollectionKey {
   serverTag: string
   /** Milliseconds since the epoch. */
   at: number
-  /** Undefined: whoever claims may hold any number. */
-  holder?: Holder | undefined
-}
-
-/**
- * Who claims, as far as it has to be known to limit what one may hold. Only a keyed digest of the
- * name is stored.
- */
-export interface Holder {
-  name: string
-  /**
-   * Numbers of the collection that it may hold: granted, not given back, and not known to be
-   * issued.
-   */
-  most: number
 }
 
 export interface Grant {
   low: number
   /**
    * `high - low + 1` is `count`, or less: a claim with an id may be given a smaller range that came
-   * back, or what its holder may still hold.
+   * back.
    */
   high: number
   /** The `count` asked for. */
@@ -66,11 +51,11 @@ export interface Grant {
  * Why nothing was granted. `jump`: `lastMax` is absurdly far above `max`. `overflow`: the numbers
  * would pass 2^53−1.
  * `spent`: the device acted on this claim's answer before (gave back, checked in), so whoever repeats it is a copy of it.
- * `full`: the database has as many collections as are allowed. `holder`: who claims holds as many numbers as it may.
+ * `full`: the database has as many collections as are allowed.
  * `short`: the collection's ranges come from an upstream, and first some have to be claimed there.
  */
 export type ClaimRefusal = {
-  refused: 'jump' | 'overflow' | 'spent' | 'full' | 'holder' | 'short'
+  refused: 'jump' | 'overflow' | 'spent' | 'full' | 'short'
   max: number
 }
 export type ClaimOutcome = { grant: Grant; isRepeat: boolean } | ClaimRefusal
@@ -256,8 +241,8 @@ export interface Ledger {
 
   /**
    * Forgets what was settled before a time (milliseconds since the epoch): grants that came back
-   * whole, returns and claims of identities that will not be repeated any more, and who holds what
-   * was granted. In small steps, so that claims need not wait.
+   * whole, returns and claims of identities that will not be repeated any more. In small steps, so
+   * that claims need not wait.
    */
   prune(before: number): Promise<void>
 

@@ -53,8 +53,6 @@ export interface GrantRow {
   granted_at: number
   rotation: number
   check_in: string | null
-  /** Digest of who holds it; null: nobody asked, or nothing is held any more. */
-  holder: string | null
 }
 
 export interface StatusRow {
@@ -84,8 +82,6 @@ export const pruneQueries = (time: '?' | '$1'): readonly string[] => [
     `granted_at < ${time} LIMIT ${PRUNE_STEP}) RETURNING id`,
   `DELETE FROM hilo_returns WHERE (database, tag, range_end, range_last) IN
     (SELECT database, tag, range_end, range_last FROM hilo_returns WHERE returned_at < ${time} LIMIT ${PRUNE_STEP}) RETURNING tag`,
-  `UPDATE hilo_grants SET holder = NULL WHERE id IN
-    (SELECT id FROM hilo_grants WHERE holder IS NOT NULL AND granted_at < ${time} LIMIT ${PRUNE_STEP}) RETURNING id`,
   `DELETE FROM hilo_identity_claims WHERE (database, name, claim) IN
     (SELECT database, name, claim FROM hilo_identity_claims WHERE claimed_at < ${time} LIMIT ${PRUNE_STEP}) RETURNING name`,
 ]
@@ -138,21 +134,10 @@ const toColumns = ({ max, peak, floor, free }: Counter) => ({
   free: JSON.stringify(free),
 })
 
-/**
- * How many of the numbers asked for the holder may be granted. Only who sends a claim id knows how
- * to take fewer.
- */
-export function allowed({ id, count, holder }: Claim, outstanding: number): number {
-  const room = holder ? Math.max(0, holder.most - outstanding) : count
-  return room < count && id === undefined ? 0 : Math.min(room, count)
-}
-
-/** @param holder its digest */
 export function newGrantRow(
   claim: Claim,
   id: string,
   { low, high, node }: Omit<Allocation, 'counter'>,
-  holder: string | null,
 ): GrantRow {
   return {
     id,
@@ -168,7 +153,6 @@ export function newGrantRow(
     granted_at: claim.at,
     rotation: 0,
     check_in: null,
-    holder,
   }
 }
 
@@ -217,16 +201,13 @@ export function cameBack(
 }
 
 /** The grant without what comes after `last`. */
-export const shortened = (row: GrantRow, last: number): GrantRow =>
-  withoutIdleHolder({ ...row, high: last })
+export const shortened = (row: GrantRow, last: number): GrantRow => ({ ...row, high: last })
 
 /** The grant when it is known that its numbers below `next` were issued. */
-export const withIssued = (row: GrantRow, next: number): GrantRow =>
-  withoutIdleHolder({ ...row, issued: Math.min(Math.max(row.issued, next - 1), row.high) })
-
-/** Who holds nothing any more need not be known. */
-const withoutIdleHolder = (row: GrantRow): GrantRow =>
-  row.issued < row.high ? row : { ...row, holder: null }
+export const withIssued = (row: GrantRow, next: number): GrantRow => ({
+  ...row,
+  issued: Math.min(Math.max(row.issued, next - 1), row.high),
+})
 
 /** A step of `Ledger.write`: the row after it, or why not. */
 export function moved(

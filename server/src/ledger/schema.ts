@@ -19,7 +19,8 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       database TEXT NOT NULL, tag TEXT NOT NULL, ${NUMBER('max')}, ${NUMBER('peak')}, ${NUMBER('floor')}, free TEXT NOT NULL, version BIGINT NOT NULL,
       PRIMARY KEY (database, tag))`,
     // A grant holds [low, high]; `first_high` is where it ended when it was granted. high = low -
-    // 1: all of it came back.
+    // 1: all of it came back. Nothing reads or writes `holder` any more. It stays, with its index,
+    // because a server of an earlier version on the same database writes it.
     `CREATE TABLE hilo_grants (
       id TEXT PRIMARY KEY, database TEXT NOT NULL, tag TEXT NOT NULL, claim TEXT, ${NUMBER('low')}, ${NUMBER('high')}, ${NUMBER('first_high')},
       ${NUMBER('issued')}, ${NUMBER('count')}, server_tag TEXT NOT NULL, granted_at BIGINT NOT NULL, rotation BIGINT NOT NULL, check_in TEXT,

@@ -19,7 +19,6 @@ import {
 import { allocate, raise } from '../ledger/number-line.js'
 import { type Room, withRoomInPostgres } from '../ledger/room.js'
 import {
-  allowed,
   type CounterRow,
   cameBack,
   checkedIn,
@@ -55,8 +54,6 @@ import { postgresIdentities } from './identities.js'
 import { migratePostgres } from './migrations.js'
 import { openPool, type Query, type Write } from './pool.js'
 import * as sql from './statements.js'
-
-type OutstandingRow = CollectionKey & { holder: string; outstanding: number }
 
 export async function openPostgresLedger(
   databaseUrl: string,
@@ -103,33 +100,18 @@ export async function openPostgresLedger(
     )
   }
 
-  /** Grants of claims that were answered before, and what holders have outstanding. */
-  async function readFor(
+  /** Grants of claims that were answered before. */
+  async function readAnswered(
     query: Query,
     claims: readonly Claim[],
-  ): Promise<[Map<string, GrantRow>, Map<string, number>]> {
+  ): Promise<Map<string, GrantRow>> {
     const repeatable = claims.filter(({ id }) => id !== undefined)
-    const held = claims.flatMap(({ database, tag, holder }) =>
-      holder ? { database, tag, holder: tokens.digest(holder.name) } : [],
-    )
-    const [answered, outstanding] = await Promise.all([
-      repeatable.length > 0
-        ? query<GrantRow>(sql.GRANTS_OF_CLAIMS, [
-            ...columns(repeatable),
-            repeatable.map(({ id }) => id),
-          ])
-        : [],
-      held.length > 0
-        ? query<OutstandingRow>(sql.OUTSTANDING, [
-            ...columns(held),
-            held.map(({ holder }) => holder),
-          ])
-        : [],
+    if (repeatable.length === 0) return new Map()
+    const rows = await query<GrantRow>(sql.GRANTS_OF_CLAIMS, [
+      ...columns(repeatable),
+      repeatable.map(({ id }) => id),
     ])
-    return [
-      new Map(answered.map((row) => [textOf(row, row.claim), row])),
-      new Map(outstanding.map((row) => [textOf(row, row.holder), row.outstanding])),
-    ]
+    return new Map(rows.map((row) => [textOf(row, row.claim), row]))
   }
 
   /** Fills the stock of a bound collection, and tells what each of its claims may take there. */
@@ -151,7 +133,7 @@ export async function openPostgresLedger(
 
   async function claimAll(
     counters: Map<string, CounterRow>,
-    [answered, outstanding]: [Map<string, GrantRow>, Map<string, number>],
+    answered: Map<string, GrantRow>,
     claims: readonly Claim[],
     received: readonly UpstreamRange[] | undefined,
     query: Query,
@@ -175,27 +157,22 @@ export async function openPostgresLedger(
       if (!counter) return { refused: 'full', max: 0 }
       const known = claim.id === undefined ? undefined : answered.get(textOf(claim, claim.id))
       if (known) return repeatOutcome(known, counter.max, tokens)
-      const holder = claim.holder ? tokens.digest(claim.holder.name) : null
-      const holds = outstanding.get(textOf(claim, holder)) ?? 0
-      const count = allowed(claim, holds)
-      if (count === 0) return { refused: 'holder', max: counter.max }
       const ticket = tickets.get(claim)
       const allocation = ticket
         ? redeem(
             toCounter(counter),
-            { ...claim, count },
+            claim,
             ticket,
             authority(claim) === 'counter' ? 'overflow' : 'short',
           )
         : allocate(
             toCounter(counter),
-            { ...claim, count, takesFree: claim.id !== undefined },
+            { ...claim, takesFree: claim.id !== undefined },
             limits.maxJump,
           )
       if ('refused' in allocation) return { refused: allocation.refused, max: counter.max }
-      const grant = newGrantRow(claim, newGrantId(), allocation, holder)
+      const grant = newGrantRow(claim, newGrantId(), allocation)
       added.push(grant)
-      outstanding.set(textOf(claim, holder), holds + grant.high - grant.issued)
       if (claim.id !== undefined) answered.set(textOf(claim, claim.id), grant)
       counters.set(textOf(claim), withCounter(counter, allocation.counter))
       return { grant: toGrant(grant, tokens), isRepeat: false }
@@ -212,7 +189,7 @@ export async function openPostgresLedger(
       return withCounters(
         distinct(wishes),
         limits,
-        (query) => readFor(query, wishes),
+        (query) => readAnswered(query, wishes),
         (counters, found, query, write) =>
           claimAll(counters, found, wishes, received, query, write),
       )

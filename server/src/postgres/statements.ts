@@ -11,7 +11,7 @@ export const SAVE_COUNTERS = `
   UPDATE hilo_counters c SET max = n.max, peak = n.peak, floor = n.floor, free = n.free, version = n.version
   FROM jsonb_populate_recordset(NULL::hilo_counters, $1) n WHERE c.database = n.database AND c.tag = n.tag`
 export const SAVE_GRANTS = `
-  UPDATE hilo_grants g SET high = n.high, issued = n.issued, rotation = n.rotation, check_in = n.check_in, holder = n.holder
+  UPDATE hilo_grants g SET high = n.high, issued = n.issued, rotation = n.rotation, check_in = n.check_in
   FROM jsonb_populate_recordset(NULL::hilo_grants, $1) n WHERE g.id = n.id`
 export const LOCK_COUNTERS = `
   SELECT c.*, m.value AS binding FROM hilo_counters c LEFT JOIN hilo_meta m ON m.key = '${BINDING_PREFIX}' || c.database || '/' || c.tag
@@ -21,9 +21,6 @@ export const ADD_COUNTERS = `
   ON CONFLICT DO NOTHING`
 export const GRANTS_OF_CLAIMS = `
   SELECT * FROM hilo_grants WHERE (database, tag, claim) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`
-export const OUTSTANDING = `
-  SELECT database, tag, holder, CAST(sum(high - issued) AS BIGINT) AS outstanding FROM hilo_grants
-  WHERE (database, tag, holder) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[])) GROUP BY database, tag, holder`
 /**
  * By the primary key alone. Were the collection asked for, too, a planner whose statistics are
  * older than the collection would think it tiny, and read all of it instead.

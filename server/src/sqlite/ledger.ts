@@ -25,7 +25,6 @@ import {
 import { allocate, raise } from '../ledger/number-line.js'
 import { roomInSqlite } from '../ledger/room.js'
 import {
-  allowed,
   type CounterRow,
   cameBack,
   checkedIn,
@@ -87,10 +86,6 @@ export function openSqliteLedger(
     'SELECT high FROM hilo_grants WHERE database = ? AND tag = ? AND high >= low ORDER BY ' +
       'low DESC LIMIT 1',
   )
-  const outstandingOf = one<{ outstanding: number }>(
-    'SELECT coalesce(sum(high - issued), 0) AS outstanding FROM hilo_grants WHERE holder = ? ' +
-      'AND database = ? AND tag = ?',
-  )
   const grantOfClaim = one<GrantRow>(
     'SELECT * FROM hilo_grants WHERE database = ? AND tag = ? AND claim = ?',
   )
@@ -103,12 +98,11 @@ export function openSqliteLedger(
   )
   const grantToCheckIn = one<GrantRow>('SELECT * FROM hilo_grants WHERE id = ? AND database = ?')
   const addGrant = one(
-    `INSERT INTO hilo_grants (id, database, tag, claim, low, high, first_high, issued, count, server_tag, granted_at, rotation, check_in, holder)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO hilo_grants (id, database, tag, claim, low, high, first_high, issued, count, server_tag, granted_at, rotation, check_in)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const putGrant = one(
-    'UPDATE hilo_grants SET high = ?, issued = ?, rotation = ?, check_in = ?, holder = ? ' +
-      'WHERE id = ?',
+    'UPDATE hilo_grants SET high = ?, issued = ?, rotation = ?, check_in = ? WHERE id = ?',
   )
   const distrust = one(distrustQuery('?'))
   const prunings = pruneQueries('?').map((sql) => db.prepare(sql))
@@ -118,8 +112,8 @@ export function openSqliteLedger(
   )
   const save = ({ database, tag, max, peak, floor, free, version }: CounterRow) =>
     putCounter(database, tag, max, peak, floor, free, version)
-  const saveGrant = ({ id, high, issued, rotation, check_in, holder }: GrantRow) =>
-    putGrant(high, issued, rotation, check_in, holder, id)
+  const saveGrant = ({ id, high, issued, rotation, check_in }: GrantRow) =>
+    putGrant(high, issued, rotation, check_in, id)
 
   const authority = (key: CollectionKey) => authorityOf(bindings, key)
 
@@ -156,21 +150,15 @@ export function openSqliteLedger(
     if (row && answered) return repeatOutcome(answered, row.max, tokens)
     if (!row && !hasRoom(claim.database)) return { refused: 'full', max: 0 }
     const counter = row ?? newCounterRow(claim)
-    const holder = claim.holder ? tokens.digest(claim.holder.name) : null
-    const count = allowed(
-      claim,
-      holder === null ? 0 : outstandingOf(holder, claim.database, claim.tag)!.outstanding,
-    )
-    if (count === 0) return { refused: 'holder', max: counter.max }
     const allocation = ticket
-      ? redeem(toCounter(counter), { ...claim, count }, ticket, 'short' as const)
+      ? redeem(toCounter(counter), claim, ticket, 'short' as const)
       : allocate(
           toCounter(counter),
-          { ...claim, count, takesFree: claim.id !== undefined },
+          { ...claim, takesFree: claim.id !== undefined },
           limits.maxJump,
         )
     if ('refused' in allocation) return { refused: allocation.refused, max: counter.max }
-    const grant = newGrantRow(claim, newGrantId(), allocation, holder)
+    const grant = newGrantRow(claim, newGrantId(), allocation)
     addGrant(...Object.values(grant))
     save(withCounter(counter, allocation.counter))
     return { grant: toGrant(grant, tokens), isRepeat: false }
