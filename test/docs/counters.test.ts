@@ -150,7 +150,7 @@ test('the commands, as they are typed', { timeout: 60_000 }, async () => {
   const file = fileOf(configuration)
   const environment = { DATABASE_URL: await newShop(configuration.collections) }
   const commands = blocksIn(PAGE, 'sh').flatMap((text) =>
-    [...text.matchAll(/^npx offline-hilo ([^#\n]*)/gm)].map(([, command]) => command!),
+    [...text.matchAll(/^npx offline-hilo-server ([^#\n]*)/gm)].map(([, command]) => command!),
   )
   const said: string[] = []
   for (const command of commands.toSorted(

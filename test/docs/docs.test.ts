@@ -127,8 +127,9 @@ describe.each(PAGES)('%s', (page) => {
       const [, script] = /^npm (?:run )?([\w:]+)/.exec(command) ?? []
       if (script && !NPM_COMMANDS.includes(script))
         expect(Object.keys(scripts), command).toContain(script)
-      const [, subcommand] = /^(?:npx )?offline-hilo ([\w-]+)/.exec(command) ?? []
-      if (subcommand) {
+      const [isServer, subcommand = 'serve'] =
+        /^(?:npx )?offline-hilo-server(?: ([a-z][\w-]*))?/.exec(command) ?? []
+      if (isServer) {
         const help = await helpOf(subcommand)
         for (const [flag] of command.matchAll(/(?<=\s)--[\w-]+/g))
           expect(help, command).toContain(flag)
