@@ -1,10 +1,11 @@
 /**
- * `npm run bench`: what this package costs, beside its peers and beside the least that the work takes, on this machine, in one run.
+ * `npm run bench`: what this package costs on this machine, beside its peers and beside the least
+ * that the work takes.
  *
  *     npm run bench -- issuing server     only these
  *     npm run bench -- --quick            only shows that all of it works: its figures mean nothing
  *     npm run bench -- --full             also with a ledger of ten million rows
- *     npm run bench -- --write            puts the figures where README and docs/performance.md quote them, and draws the plots there
+ *     npm run bench -- --write            puts figures and plots into docs/performance.md
  */
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -21,7 +22,7 @@ import { count, machine, table } from './text.js'
 import { writeFigures } from './written.js'
 
 const PARTS = [issuing, firstId, tabs, bulk, gaps, server, size]
-const QUOTED_IN = ['docs/performance.md', 'README.md']
+const DOCUMENT = 'docs/performance.md'
 
 const { values, positionals } = parseArgs({
   options: {
@@ -74,4 +75,4 @@ const summary = table(['', 'goal', 'measured'], goals)
 console.log(`\n## Goals\n\n${summary}`)
 // A part of the goals is not the table of the goals.
 if (positionals.length === 0) texts.set('goals', summary)
-if (values.write) for (const file of QUOTED_IN) writeFigures(inProject(file), texts)
+if (values.write) writeFigures(inProject(DOCUMENT), texts)
