@@ -1,9 +1,9 @@
 /** The public surface of `offline-hilo`, for pages. */
 export { createHilo } from './client/create.js'
-export type { CallOptions } from './client/demands.js'
 export type { Hilo, HiloEvents, IdentityOptions, IdOptions } from './client/hilo.js'
 export type { Activity, InspectedSegment, Inspection } from './client/observer.js'
 export type { CollectionStatus, HiloStatus } from './client/status.js'
+export type { CallOptions } from './client/waiters.js'
 export type { ActivityKind } from './core/activity.js'
 export type { HiloSource, StorageKind } from './core/contract.js'
 export { HiloError, type HiloErrorCode } from './core/errors.js'

@@ -15,13 +15,13 @@ import {
   type HiloOptions,
 } from '../core/options.js'
 import { uuid } from '../core/uuid.js'
-import type { CallOptions, Patience } from './demands.js'
 import { Issuer } from './issuer.js'
 import { watchLifecycle } from './lifecycle.js'
 import type { Activity, Inspection, Observer } from './observer.js'
 import { type LinkOptions, OwnerLink } from './owner-link.js'
-import { Parting } from './parting.js'
+import { PageExit } from './page-exit.js'
 import { type CollectionStatus, type HiloStatus, statusOf, statusOfAll } from './status.js'
+import type { CallOptions, WaitLimits } from './waiters.js'
 
 export interface IdOptions extends CallOptions {
   /** Another database than the `database` option's. */
@@ -62,7 +62,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
   readonly ready: Promise<void>
 
   readonly #options: CheckedOptions
-  /** By database, then by tag. */
+  /** By database, then by collection. */
   readonly #issuers = new Map<string, Map<string, Issuer>>()
   /** The `database` option's. */
   readonly #home: Map<string, Issuer>
@@ -72,7 +72,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
   >()
   readonly #page = newId()
   readonly #link: OwnerLink
-  readonly #parting: Parting
+  readonly #pageExit: PageExit
   readonly #observers = new Set<Promise<Observer>>()
   readonly #unwatch: () => void
   /**
@@ -88,7 +88,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     super()
     this.#options = checkOptions(options, globalThis.location?.href)
     this.#home = this.#issuersOf(this.#options.database)
-    const listed = Object.keys(this.#options.collections).map((tag) => this.#tagOf(tag))
+    const listed = Object.keys(this.#options.collections).map((name) => this.#nameOf(name))
     const { url, name, timeout, credentials, headers, worker, source } = this.#options
     const config: OwnerConfig = {
       url: source?.key ?? url,
@@ -99,36 +99,37 @@ export class Hilo extends EventTarget implements AsyncDisposable {
       headers: typeof headers === 'function' ? 'ask' : (headers ?? {}),
       ...(credentials && { credentials }),
     }
-    this.#parting = new Parting(config)
+    this.#pageExit = new PageExit(config)
     this.#link = new OwnerLink({
       ...realm,
       spawn: realm.spawn && (worker ?? realm.spawn),
       config,
       callbacks: {
         headers: async () => {
-          this.#parting.headers = typeof headers === 'function' ? await headers() : {}
-          return this.#parting.headers
+          this.#pageExit.headers = typeof headers === 'function' ? await headers() : {}
+          return this.#pageExit.headers
         },
         stored: (...change) => {
           for (const observer of this.#observers) observer.then((observe) => observe(...change))
         },
         claim: (target, claim) => source!.claim(target, claim, timeout),
-        changed: (target, view) => this.#issuerOf(target.tag, target.database).see(view),
-        spare: (target) => this.#issuerOf(target.tag, target.database).spare(),
+        changed: (target, view) =>
+          this.#issuerOf(target.collection, target.database).onChange(view),
+        parkExcess: (target) => this.#issuerOf(target.collection, target.database).parkExcess(),
       },
     })
     this.#unwatch = watchLifecycle({
       hidden: () => this.#each((issuer) => issuer.park()),
-      leave: () => this.#each((issuer) => issuer.leave()),
+      exit: () => this.#each((issuer) => issuer.exit()),
       shown: () => {
         this.#each((issuer) => issuer.wake())
-        this.#link.hurry()
+        this.#link.retryNow()
       },
-      online: () => this.#link.hurry(),
+      online: () => this.#link.retryNow(),
       offline: () => this.#each((issuer) => issuer.keepSurplus()),
     })
-    const leased = listed.map((tag) =>
-      this.#issuerOf(tag, this.#options.database).when(1, () => {}, {
+    const leased = listed.map((name) =>
+      this.#issuerOf(name, this.#options.database).when(1, () => {}, {
         timeout: Number.POSITIVE_INFINITY,
       }),
     )
@@ -188,7 +189,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     checkCount('count', count, 0)
     const issuer = this.#resolve(collection, options)
     issuer.warm(count)
-    return issuer.when(count, () => {}, this.#patience(options))
+    return issuer.when(count, () => {}, this.#limits(options))
   }
 
   /**
@@ -220,7 +221,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     if (this.#closing) throw closed()
     const answer = await this.#link.call(
       'nextIdentity',
-      [checkDatabase(database), this.#tagOf(collection), key],
+      [checkDatabase(database), this.#nameOf(collection), key],
       this.#options.timeout,
     )
     if ('failure' in answer) throw fromFailure(answer.failure)
@@ -279,7 +280,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
    */
   async persist(): Promise<boolean> {
     const isGranted = (await globalThis.navigator?.storage?.persist?.()) ?? false
-    this.#link.hurry()
+    this.#link.retryNow()
     return isGranted
   }
 
@@ -347,7 +348,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     this.#unwatch()
     await Promise.all(this.#all().map((issuer) => issuer.close(closed()).catch(() => {})))
     this.#link.close()
-    this.#parting.close()
+    this.#pageExit.close()
   }
 
   /**
@@ -361,7 +362,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     options: IdOptions,
   ): Promise<T> {
     try {
-      return this.#resolve(collection, options).when(count, take, this.#patience(options))
+      return this.#resolve(collection, options).when(count, take, this.#limits(options))
     } catch (error) {
       return Promise.reject(error)
     }
@@ -378,12 +379,12 @@ export class Hilo extends EventTarget implements AsyncDisposable {
       }
     }
     return this.#issuerOf(
-      this.#tagOf(collection),
+      this.#nameOf(collection),
       checkDatabase(options?.database ?? this.#options.database),
     )
   }
 
-  #tagOf(collection: CollectionRef): string {
+  #nameOf(collection: CollectionRef): string {
     const { findCollectionName, transformCollectionName, identityPartsSeparator } = this.#options
     const isName = typeof collection === 'string'
     return checkTag(
@@ -398,35 +399,35 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     return issuers
   }
 
-  #issuerOf(tag: string, database: string): Issuer {
+  #issuerOf(collection: string, database: string): Issuer {
     const { collections, identityPartsSeparator, reserve, formatId, timeout } = this.#options
     const issuers = this.#issuersOf(database)
-    const known = issuers.get(tag)
+    const known = issuers.get(collection)
     if (known) return known
     const target: Target = {
       database,
-      tag,
+      collection,
       separator: identityPartsSeparator,
-      reserve: collections[tag]?.reserve ?? reserve,
+      reserve: collections[collection]?.reserve ?? reserve,
     }
     const issuer = new Issuer(target, {
       page: this.#page,
       link: this.#link,
-      parting: this.#parting,
+      pageExit: this.#pageExit,
       requestTimeout: timeout,
       formatId,
       isOnline: () => this.#isOnline(),
       isVisible: () => globalThis.document?.visibilityState !== 'hidden',
       changed: (changed) => this.#report(changed),
-      forked: (of) => this.#dispatch('fork', { collection: of.holdings.target.tag }),
+      forked: (of) => this.#dispatch('fork', { collection: of.holdings.target.collection }),
       exhausted: (of, error) =>
-        this.#dispatch('exhausted', { collection: of.holdings.target.tag, error }),
+        this.#dispatch('exhausted', { collection: of.holdings.target.collection, error }),
     })
-    issuers.set(tag, issuer)
+    issuers.set(collection, issuer)
     return issuer
   }
 
-  #patience({ timeout = this.#options.timeout, signal }: CallOptions): Patience {
+  #limits({ timeout = this.#options.timeout, signal }: CallOptions): WaitLimits {
     checkTimeout(timeout)
     return { timeout, signal }
   }
@@ -447,7 +448,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     const { state, available, lastError } = statusOf(issuer, this.#isOnline())
     const before = this.#reported.get(issuer)
     this.#reported.set(issuer, { state, error: lastError?.message })
-    const collection = issuer.holdings.target.tag
+    const collection = issuer.holdings.target.collection
     if (state === 'low' && before?.state !== 'low') this.#dispatch('low', { collection, available })
     if (lastError && before?.error !== lastError.message)
       this.#dispatch('error', { collection, error: lastError })

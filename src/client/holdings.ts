@@ -3,19 +3,19 @@
  * way it gets them or gives them up. Guarantees that nothing it has parked, sent or lost to a fork
  * is ever issued: it is voided here first, synchronously (H6).
  */
-import type { Target, View } from '../core/contract.js'
+import type { DeviceView, Target } from '../core/contract.js'
 import { type Failure, fromFailure } from '../core/errors.js'
 import { insert, isReturnable, type Range, size } from '../core/range.js'
 import type { Exchange, Note, Offer } from '../core/state.js'
 import { LeaseQueue } from './lease-queue.js'
 import type { OwnerLink } from './owner-link.js'
-import type { Parting } from './parting.js'
+import type { PageExit } from './page-exit.js'
 
 export interface HoldingsContext {
   /** This page instance; no identity outlives it (H7). */
   page: string
   link: OwnerLink
-  parting: Parting
+  pageExit: PageExit
   /** Milliseconds a request to the server may take. */
   requestTimeout: number
   isVisible(): boolean
@@ -36,7 +36,7 @@ export class Holdings {
   readonly target: Target
   readonly queue = new LeaseQueue()
   /** What the device last said of itself. */
-  view: View | undefined
+  view: DeviceView | undefined
   /** The storage did not do what it was asked; gone with the next success. */
   failure: Failure | undefined
   /**
@@ -72,13 +72,13 @@ export class Holdings {
     cuts: Exchange['cuts'] = [],
     offer = this.#mayOffer(),
   ): Promise<Failure | undefined> {
-    const { parting, page, link } = this.#context
-    this.#left ??= parting.read(this.target)
+    const { pageExit, page, link } = this.#context
+    this.#left ??= pageExit.readNotes(this.target)
     const id = this.#nextId()
     const isFirst = this.#forked === undefined
     const brought = {
       notes: [...this.#left, ...notes, ...this.queue.takeSpent()],
-      takeBack: this.#disarm(),
+      takeBack: this.#cancelOffers(),
     }
     this.#left = []
     this.#unanswered.set(id, brought)
@@ -86,18 +86,18 @@ export class Holdings {
       this.target,
       { page, id, want, cuts, offer, ...brought },
     ])
-    const isDisowned = !this.#unanswered.delete(id)
+    const isCancelled = !this.#unanswered.delete(id)
     this.failure = 'failure' in answer ? answer.failure : undefined
     if ('failure' in answer) {
       this.#context.changed()
       return answer.failure
     }
-    if (answer.view.storage !== 'memory') parting.prepare()
-    parting.forget(this.target, brought.notes)
+    if (answer.view.storage !== 'memory') pageExit.openStore()
+    pageExit.forgetNotes(this.target, brought.notes)
     // What other pages caused may be told before the answer is here: it can be of before a fork
     // that took these leases.
     const isOfBeforeFork = isFirst && answer.view.gaps.fork < (this.#forked ?? 0)
-    if (isDisowned || isOfBeforeFork) {
+    if (isCancelled || isOfBeforeFork) {
       this.observe(answer.view)
       return answer.leases.length + answer.offers.length > 0
         ? this.exchange(0, [{ exchange: id, takeBack: [] }])
@@ -110,13 +110,13 @@ export class Holdings {
     return undefined
   }
 
-  observe(view: View): void {
+  observe(view: DeviceView): void {
     this.view = view
     this.#forked ??= view.gaps.fork
     if (view.gaps.fork > this.#forked) {
       this.#forked = view.gaps.fork
       this.offers = []
-      this.exchange(0, this.void()).catch(() => {})
+      this.exchange(0, this.revokeLeases()).catch(() => {})
       this.#context.forked()
     }
     this.#context.changed()
@@ -128,9 +128,9 @@ export class Holdings {
   }
 
   /** Gives every lease up, those in answers not yet here too, and says what of it was used. */
-  void(): Note[] {
+  revokeLeases(): Note[] {
     const notes: Note[] = this.queue.takeSpent()
-    for (const { lease, next } of this.queue.void()) notes.push({ lease: lease.id, next })
+    for (const { lease, next } of this.queue.revoke()) notes.push({ lease: lease.id, next })
     for (const [exchange, brought] of this.#unanswered)
       notes.push(...brought.notes, { exchange, takeBack: brought.takeBack })
     this.#unanswered.clear()
@@ -149,8 +149,8 @@ export class Holdings {
    */
   async park(): Promise<void> {
     const before = this.#left?.length
-    if ((this.offers.length > 0 || this.#keepsNothing()) && this.#mayGiveBack()) this.leave()
-    else this.#leaveNotes(this.void())
+    if ((this.offers.length > 0 || this.#keepsNothing()) && this.#mayGiveBack()) this.exit()
+    else this.#leaveNotes(this.revokeLeases())
     if (this.#left?.length !== before || this.offers.length > 0) await this.exchange(0)
   }
 
@@ -161,29 +161,29 @@ export class Holdings {
   async returnSurplus(): Promise<void> {
     if (!this.view?.surplus || !this.#mayGiveBack() || !this.#context.isOnline()) return
     await this.exchange(0, [], [], true)
-    if (this.offers.length > 0) this.leave()
+    if (this.offers.length > 0) this.exit()
   }
 
   /** Goes: the lease becomes a note, and the surplus is sent back. All of it synchronous (H5). */
-  leave(): void {
+  exit(): void {
     const mayGo = ({ range }: { range: Range }) =>
       this.#context.isOnline() && isReturnable(range, this.view?.serverTag)
     // What must not be sent is disarmed, and the device keeps it.
-    const kept = this.#disarm((offer) => !mayGo(offer))
+    const kept = this.#cancelOffers((offer) => !mayGo(offer))
     if (kept.length > 0) this.#unanswered.set(this.#nextId(), { notes: [], takeBack: kept })
-    const left = this.#keepsNothing() ? this.queue.void() : []
+    const left = this.#keepsNothing() ? this.queue.revoke() : []
     const returned = left.filter(({ lease }) => mayGo(lease))
     const parked = left
       .filter(({ lease }) => !mayGo(lease))
       .map(({ lease, next }) => ({ lease: lease.id, next }))
     returned.push(...this.offers.map((offer) => ({ lease: offer, next: offer.range.from })))
-    this.#disarm()
+    this.#cancelOffers()
     const sent = returned.map(({ lease, next }) => ({
       lease: lease.id,
       next,
       givenBack: true as const,
     }))
-    this.#leaveNotes([...parked, ...this.void(), ...sent])
+    this.#leaveNotes([...parked, ...this.revokeLeases(), ...sent])
     const rests = returned
       .map(({ lease, next }) => ({ ...lease.range, from: next }))
       .filter((range) => size(range) > 0)
@@ -195,7 +195,7 @@ export class Holdings {
     const { link, page, requestTimeout } = this.#context
     const answer = await link.call(
       'reserve',
-      [this.target, { page, takeBack: this.#disarm(), count }],
+      [this.target, { page, takeBack: this.#cancelOffers(), count }],
       2 * requestTimeout,
     )
     if ('view' in answer) this.observe(answer.view)
@@ -206,8 +206,8 @@ export class Holdings {
   async release(): Promise<void> {
     const { link, page, requestTimeout } = this.#context
     const id = this.#nextId()
-    const notes = this.void()
-    const takeBack = this.#disarm()
+    const notes = this.revokeLeases()
+    const takeBack = this.#cancelOffers()
     // It may wait for a claim first: a page that goes meanwhile leaves what it brought as a note.
     this.#unanswered.set(id, { notes, takeBack })
     const answer = await link.call(
@@ -227,12 +227,12 @@ export class Holdings {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    const notes = this.void()
+    const notes = this.revokeLeases()
     if (notes.length > 0 || this.offers.length > 0) await this.exchange(0, notes)
   }
 
   /** From here on this page does not send these offers. */
-  #disarm(isMeant: (offer: Offer) => boolean = () => true): string[] {
+  #cancelOffers(isMeant: (offer: Offer) => boolean = () => true): string[] {
     const meant = this.offers.filter(isMeant)
     this.offers = this.offers.filter((offer) => !meant.includes(offer))
     return meant.map(({ id }) => id)
@@ -248,21 +248,21 @@ export class Holdings {
 
   #keepsNothing(): boolean {
     return (
-      this.#context.parting.takesBack &&
+      this.#context.pageExit.takesBack &&
       (this.view?.reserve === 0 || this.view?.storage === 'memory')
     )
   }
 
   #leaveNotes(notes: Note[]): void {
-    this.#context.parting.leave(this.target, notes)
+    this.#context.pageExit.leaveNotes(this.target, notes)
     this.#left?.push(...notes)
   }
 
   async #giveBack(ranges: Range[]): Promise<void> {
     this.#gaveBackAt = performance.now()
-    await this.#context.parting.giveBack(this.target, ranges)
+    await this.#context.pageExit.giveBack(this.target, ranges)
     // Still here: what became of it comes out at a check-in.
-    if (!this.#isClosed) this.#context.link.hurry()
+    if (!this.#isClosed) this.#context.link.retryNow()
   }
 
   #nextId(): string {

@@ -2,14 +2,14 @@
  * Issues the ids of one collection from what this page holds, and keeps enough of them at hand.
  * Guarantees that callers are served in turn and that a call takes all it asked for or nothing.
  */
-import type { Target, View } from '../core/contract.js'
+import type { DeviceView, Target } from '../core/contract.js'
 import { type Failure, fromFailure, HiloError, isTemporary, toFailure } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
 import { hiddenTarget, PAGE_AT_REST, pageTarget } from '../core/sizes.js'
-import { Demands, type Patience } from './demands.js'
 import { Holdings, type HoldingsContext } from './holdings.js'
 import type { LeaseQueue } from './lease-queue.js'
 import { Pace } from './pace.js'
+import { Waiters, type WaitLimits } from './waiters.js'
 
 export interface IssuerContext extends Omit<HoldingsContext, 'changed' | 'forked'> {
   formatId: ((number: number, parts: IdParts) => string) | undefined
@@ -31,7 +31,7 @@ export class Issuer {
   readonly holdings: Holdings
   readonly #queue: LeaseQueue
   readonly #context: IssuerContext
-  readonly #demands = new Demands()
+  readonly #waiters = new Waiters()
   readonly #pace = new Pace()
   /** With fewer held, the next lease is fetched. */
   #low = 0
@@ -71,7 +71,7 @@ export class Issuer {
     const { formatId } = this.#context
     const { prefix, suffix, serverTag } = this.#queue
     return formatId
-      ? formatId(number, { collection: this.holdings.target.tag, prefix, serverTag })
+      ? formatId(number, { collection: this.holdings.target.collection, prefix, serverTag })
       : prefix + number + suffix
   }
 
@@ -79,11 +79,11 @@ export class Issuer {
    * Runs `take` at once when `count` numbers are held and nobody waits; otherwise as soon as it is
    * this caller's turn.
    */
-  when<T>(count: number, take: (issuer: this) => T, patience: Patience): Promise<T> {
+  when<T>(count: number, take: (issuer: this) => T, limits: WaitLimits): Promise<T> {
     if (this.#closed) return Promise.reject(this.#closed)
-    if (this.#demands.isEmpty && this.#queue.held >= count && !patience.signal?.aborted)
+    if (this.#waiters.isEmpty && this.#queue.held >= count && !limits.signal?.aborted)
       return Promise.resolve(take(this))
-    const taken = this.#demands.add(count, () => take(this), patience)
+    const taken = this.#waiters.add(count, () => take(this), limits)
     this.refill()
     return taken
   }
@@ -94,7 +94,7 @@ export class Issuer {
   }
 
   /**
-   * Fetches leases until the page holds what it should and every demand is served, or no more can
+   * Fetches leases until the page holds what it should and every waiter is served, or no more can
    * be had. One at a time.
    */
   refill(): void {
@@ -106,7 +106,7 @@ export class Issuer {
       .catch((error: unknown) => this.#refuse(toFailure(error, 'storage-failed')))
       .finally(() => {
         this.#pump = undefined
-        if (this.#demands.hasImpatient) this.refill()
+        if (this.#waiters.someHaveTimeout) this.refill()
       })
   }
 
@@ -118,10 +118,10 @@ export class Issuer {
   }
 
   /** The device or another tab reported something. */
-  see(view: View): void {
+  onChange(view: DeviceView): void {
     const isRenewed = view.checkedIn !== this.holdings.view?.checkedIn
     this.holdings.observe(view)
-    if (!this.#demands.isEmpty && (view.free > 0 || !view.failure)) this.refill()
+    if (!this.#waiters.isEmpty && (view.free > 0 || !view.failure)) this.refill()
     else if (!this.#pump && isRenewed && this.#queue.held > 0)
       this.holdings.exchange(0).catch(() => {})
     // Not at once: another page of this device may be about to lease it.
@@ -140,7 +140,7 @@ export class Issuer {
   }
 
   /** Another page of this device has no id left: it gets what this one only looks ahead with. */
-  async spare(): Promise<void> {
+  async parkExcess(): Promise<void> {
     // Again when an answer that was on its way brought more.
     do await this.holdings.parkDownTo(this.#target(0), false)
     while (this.#queue.held > this.#target(0))
@@ -151,9 +151,9 @@ export class Issuer {
     this.holdings.park().catch(() => {})
   }
 
-  leave(): void {
+  exit(): void {
     this.#forgetPace()
-    this.holdings.leave()
+    this.holdings.exit()
   }
 
   /** @throws HiloError */
@@ -166,7 +166,7 @@ export class Issuer {
   async close(error: HiloError): Promise<void> {
     this.#closed = error
     clearTimeout(this.#restTimer)
-    this.#demands.refuse(error, 'all')
+    this.#waiters.refuse(error, 'all')
     await this.holdings.close()
   }
 
@@ -176,7 +176,7 @@ export class Issuer {
     while (!this.#closed && this.#isUsed) {
       const want = this.#target() - this.#queue.held
       const failure = want > 0 ? await this.holdings.exchange(want) : undefined
-      this.#demands.serve(() => this.#queue.held)
+      this.#waiters.serve(() => this.#queue.held)
       if (this.#closed || !this.#isUsed) return
       if (failure) this.#refuse(failure)
       if (failure || !this.#shouldClaim()) break
@@ -203,7 +203,7 @@ export class Issuer {
    * so nobody waits for one there.
    */
   async #callersHadTheirTurn(): Promise<void> {
-    if (this.#demands.isEmpty && this.#context.isVisible())
+    if (this.#waiters.isEmpty && this.#context.isVisible())
       await new Promise((resolve) => setTimeout(resolve))
   }
 
@@ -214,9 +214,9 @@ export class Issuer {
   #shouldClaim(): boolean {
     // A caller just served may have taken some: one id less is no reason to ask again.
     const isShort =
-      this.#queue.held < (this.#demands.isEmpty ? this.#target() >> 1 : this.#target())
+      this.#queue.held < (this.#waiters.isEmpty ? this.#target() >> 1 : this.#target())
     return (
-      isShort && (!this.#demands.isEmpty || this.#queue.held === 0 || !this.holdings.view?.failure)
+      isShort && (!this.#waiters.isEmpty || this.#queue.held === 0 || !this.holdings.view?.failure)
     )
   }
 
@@ -228,14 +228,14 @@ export class Issuer {
     if (isTemporary(failure)) {
       const message = `${this.#name()}: no id is left on this device, and the server gave none. ${cause.message}`
       const error = new HiloError('exhausted', message, { cause })
-      this.#demands.refuse(error, 'impatient')
+      this.#waiters.refuse(error, 'with-timeout')
       if (this.#queue.held === 0) this.#context.exhausted(this, error)
-    } else this.#demands.refuse(cause, 'all')
+    } else this.#waiters.refuse(cause, 'all')
   }
 
   /** How many numbers this page should hold now. */
   #target(pace = this.#pace.perSecond(performance.now(), this.#queue.issued)): number {
-    const waiting = this.#demands.total
+    const waiting = this.#waiters.total
     if (!this.#context.isVisible()) return Math.max(waiting, hiddenTarget(pace))
     const warmed = this.#warmed.count - (this.#queue.issued - this.#warmed.since)
     return Math.max(waiting, pageTarget(pace, warmed))
@@ -275,14 +275,14 @@ export class Issuer {
 
   #notLeased(): HiloError {
     this.refill()
-    const { tag } = this.holdings.target
+    const { collection } = this.holdings.target
     return new HiloError(
       'not-leased',
-      `${this.#name()}: this page holds no id right now. Await \`hilo.warm('${tag}', n)\` before a burst of …Sync calls, or use \`await hilo.nextId('${tag}')\`.`,
+      `${this.#name()}: this page holds no id right now. Await \`hilo.warm('${collection}', n)\` before a burst of …Sync calls, or use \`await hilo.nextId('${collection}')\`.`,
     )
   }
 
   #name(): string {
-    return `Collection '${this.holdings.target.tag}'`
+    return `Collection '${this.holdings.target.collection}'`
   }
 }

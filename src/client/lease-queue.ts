@@ -1,6 +1,6 @@
 /**
  * The numbers this page may issue, in the order they were leased. Synchronous and free of I/O: the
- * hot path. Guarantees that a number is taken at most once, and none after {@link LeaseQueue.void}.
+ * hot path. Guarantees that a number is taken at most once, and none after {@link LeaseQueue.revoke}.
  */
 
 import { idSuffix } from '../core/names.js'
@@ -61,7 +61,7 @@ export class LeaseQueue {
   }
 
   /** Gives every lease up, at once and for good, and says how far each was used. */
-  void(): { lease: Lease; next: number }[] {
+  revoke(): { lease: Lease; next: number }[] {
     const left = this.#current ? [{ lease: this.#current, next: this.#next }] : []
     left.push(...this.#waiting.map((lease) => ({ lease, next: lease.range.from })))
     this.#current = undefined

@@ -7,7 +7,7 @@ export interface LifecycleCallbacks {
   /** The page cannot be seen any more and may be killed without another word (H4). */
   hidden(): void
   /** The page goes: no promise started from here will be waited for (H5). */
-  leave(): void
+  exit(): void
   /** The page is seen again, possibly after a stay in the back/forward cache (H6). */
   shown(): void
   /** The browser believes that the network is back, or gone. Hints. */
@@ -18,7 +18,7 @@ export interface LifecycleCallbacks {
 /** @returns stops listening */
 export function watchLifecycle({
   hidden,
-  leave,
+  exit,
   shown,
   online,
   offline,
@@ -34,7 +34,7 @@ export function watchLifecycle({
     on(document, 'visibilitychange', () =>
       document.visibilityState === 'hidden' ? hidden() : shown(),
     )
-    on(window, 'pagehide', leave)
+    on(window, 'pagehide', exit)
     on(window, 'pageshow', (event) => (event as PageTransitionEvent).persisted && shown())
   }
   return () => stop.abort()

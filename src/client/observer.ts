@@ -61,7 +61,7 @@ export async function inspect(
   if ('failure' in answer) throw fromFailure(answer.failure)
   const { reserve = target.reserve, issued, gaps, claim, checkedIn } = answer.state
   return {
-    collection: target.tag,
+    collection: target.collection,
     database: target.database,
     segments: segmentsOf(answer.state, queue.progress()).map((segment) => ({
       ...segment,
@@ -77,15 +77,15 @@ export async function inspect(
 
 export function observe(thisPage: string, listener: (activity: Activity) => void): Observer {
   const seen = new Map<string, DeviceState>()
-  return ({ database, tag, separator, reserve }, before, after) => {
-    const key = JSON.stringify([database, tag, separator])
+  return ({ database, collection, separator, reserve }, before, after) => {
+    const key = JSON.stringify([database, collection, separator])
     const stages = [seen.get(key) ?? before, before, after]
     seen.set(key, after)
     for (const [i, state] of stages.slice(1).entries()) {
       for (const step of stepsBetween(stages[i]!, state, reserve))
         listener({
           ...step,
-          collection: tag,
+          collection,
           database,
           time: Date.now(),
           isThisPage: step.page === thisPage,

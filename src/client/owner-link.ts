@@ -1,5 +1,5 @@
 /**
- * The page's line to the owner of the ranges: a worker, or the same code in this page when no
+ * The page's connection to the owner of the ranges: a worker, or the same code in this page when no
  * worker starts, dies or hangs (H16). Comlink calls on a dead worker never settle, so each is raced
  * with the worker's death and a deadline, then asked again of the next owner; every method of the
  * owner can be repeated.
@@ -16,7 +16,7 @@ type Method = 'exchange' | 'claim' | 'reserve' | 'release' | 'inspect' | 'nextId
  */
 const HANG_MS = 8_000
 
-interface Line {
+interface Connection {
   owner: Owner
   /**
    * Rejects when the worker is lost; undefined for the owner in this realm, which lives as long as
@@ -37,7 +37,7 @@ export interface LinkOptions {
 
 export class OwnerLink {
   readonly #options: LinkOptions
-  #line: Promise<Line> | undefined
+  #connection: Promise<Connection> | undefined
   /** The app's switch, for owners that come later. */
   #isOnline = true
   #isWatched = false
@@ -48,14 +48,14 @@ export class OwnerLink {
   }
 
   /**
-   * @param patience milliseconds this call may take beyond the owner's own work, for what it waits
+   * @param networkTime milliseconds this call may take beyond the owner's own work, for what it waits
    * for elsewhere
    * @throws HiloError `storage-failed` when the owner runs nowhere
    */
   async call<M extends Method>(
     method: M,
     args: Parameters<Owner[M]>,
-    patience = 0,
+    networkTime = 0,
   ): Promise<Awaited<ReturnType<Owner[M]>>> {
     for (;;) {
       const connecting = this.#connect()
@@ -64,11 +64,11 @@ export class OwnerLink {
         Owner[M]
       >
       if (!lost) return await answer
-      const cancel = whenLate(HANG_MS + patience, end)
+      const cancel = whenLate(HANG_MS + networkTime, end)
       try {
         return await Promise.race([answer, lost])
       } catch {
-        if (this.#line === connecting) this.#use(this.#connectHere())
+        if (this.#connection === connecting) this.#use(this.#connectHere())
       } finally {
         cancel()
       }
@@ -78,22 +78,22 @@ export class OwnerLink {
   /** As the owner's; whoever replaces it is told, too. */
   setOnline(isOnline: boolean): void {
     this.#isOnline = isOnline
-    this.#tell((owner) => owner.setOnline(isOnline))
+    this.#notify((owner) => owner.setOnline(isOnline))
   }
 
   /** As the owner's; whoever replaces it is told, too. */
   watch(isWatched: boolean): void {
     this.#isWatched = isWatched
-    this.#tell((owner) => owner.watch(isWatched))
+    this.#notify((owner) => owner.watch(isWatched))
   }
 
   /** As the owner's. */
-  hurry(): void {
-    this.#tell((owner) => owner.hurry())
+  retryNow(): void {
+    this.#notify((owner) => owner.retryNow())
   }
 
   close(): void {
-    this.#line?.then(
+    this.#connection?.then(
       ({ owner, end }) => {
         owner.close()
         end()
@@ -102,7 +102,7 @@ export class OwnerLink {
     )
   }
 
-  #tell(say: (owner: Owner) => void): void {
+  #notify(say: (owner: Owner) => void): void {
     this.#connect().then(
       ({ owner }) => say(owner),
       () => {},
@@ -115,20 +115,20 @@ export class OwnerLink {
     if (this.#isWatched) owner.watch(true)
   }
 
-  #connect(): Promise<Line> {
-    return this.#line ?? this.#use(this.#connectHere())
+  #connect(): Promise<Connection> {
+    return this.#connection ?? this.#use(this.#connectHere())
   }
 
-  /** A line that cannot be made is tried again by the next call. */
-  #use(line: Promise<Line>): Promise<Line> {
-    this.#line = line
-    line.catch(() => {
-      if (this.#line === line) this.#line = undefined
+  /** A connection that cannot be made is tried again by the next call. */
+  #use(connection: Promise<Connection>): Promise<Connection> {
+    this.#connection = connection
+    connection.catch(() => {
+      if (this.#connection === connection) this.#connection = undefined
     })
-    return line
+    return connection
   }
 
-  async #connectWorker(spawn: () => Worker): Promise<Line> {
+  async #connectWorker(spawn: () => Worker): Promise<Connection> {
     let worker: Worker
     try {
       worker = spawn()
@@ -150,7 +150,7 @@ export class OwnerLink {
     return { owner, lost, end }
   }
 
-  async #connectHere(): Promise<Line> {
+  async #connectHere(): Promise<Connection> {
     let owner: Owner
     try {
       owner = await this.#options.ownerHere()

@@ -37,7 +37,7 @@ export interface HiloStatus {
    * short.
    */
   storage: StorageKind
-  /** Keyed by tag; those of another database than the `database` option's by `tag|database`. */
+  /** By collection; those of another database than the `database` option's by `collection|database`. */
   collections: Record<string, CollectionStatus>
   /** Where numbers went that nobody will issue. */
   gaps: Gaps
@@ -95,5 +95,5 @@ function stateOf(
 }
 
 function nameOf({ holdings: { target } }: Issuer, home: string): string {
-  return target.database === home ? target.tag : `${target.tag}|${target.database}`
+  return target.database === home ? target.collection : `${target.collection}|${target.database}`
 }

@@ -5,12 +5,12 @@
  */
 
 import type { Failure } from './errors.js'
-import type { Claim, DeviceState, Exchange, Exchanged, Gaps, Grant } from './state.js'
+import type { ClaimRequest, DeviceState, Exchange, Exchanged, Gaps, GrantedRange } from './state.js'
 
 /** One collection of one database, with the separator its ids are made with. */
 export interface Target {
   database: string
-  tag: string
+  collection: string
   separator: string
   /** Ids to keep for offline work, unless `reserve(n)` has set another target on this device. */
   reserve: number
@@ -44,30 +44,30 @@ export interface HiloSource {
   /** Its ranges are kept under this name, as those of a server are under its URL. */
   readonly key: string
   /** @param timeout milliseconds it may take */
-  claim(target: Target, claim: Claim, timeout: number): Promise<Granted>
+  claim(target: Target, claim: ClaimRequest, timeout: number): Promise<SourceAnswer>
 }
 
-export type Granted = { grant: Grant } | { failure: Failure }
+export type SourceAnswer = { grant: GrantedRange } | { failure: Failure }
 
 /** What the owner asks or tells the page. */
 export interface OwnerCallbacks {
   /** Headers of the next request (tokens). */
   headers(): Promise<Record<string, string>>
   /** A range of the app's own source, where there is one. */
-  claim?(target: Target, claim: Claim): Promise<Granted>
+  claim?(target: Target, claim: ClaimRequest): Promise<SourceAnswer>
   /** Something changed that this page did not do itself. */
-  changed(target: Target, view: View): void
+  changed(target: Target, view: DeviceView): void
   /**
    * While watched: what is stored was `before`, and is `after`. The same twice: how things stand
    * when the watch begins.
    */
   stored(target: Target, before: DeviceState, after: DeviceState): void
   /** Another page of this device has no number left: parks what this page does not need. */
-  spare(target: Target): Promise<void>
+  parkExcess(target: Target): Promise<void>
 }
 
 /** The device's side of a collection's status. */
-export interface View {
+export interface DeviceView {
   /** Numbers neither leased nor offered. */
   free: number
   reserve: number
@@ -99,9 +99,12 @@ export type Reserve = Pick<Exchange, 'page' | 'takeBack'> & { count: number }
 export type Release = Pick<Exchange, 'page' | 'id' | 'notes' | 'takeBack'>
 
 /** What tabs tell each other of a collection. */
-export type Seen = Pick<View, 'free' | 'reserve' | 'surplus' | 'gaps' | 'checkedIn' | 'serverTag'>
+export type SharedView = Pick<
+  DeviceView,
+  'free' | 'reserve' | 'surplus' | 'gaps' | 'checkedIn' | 'serverTag'
+>
 
-export type Answer<T> = ({ view: View } & T) | { failure: Failure }
+export type Answer<T> = ({ view: DeviceView } & T) | { failure: Failure }
 
 export interface Owner {
   /** First call. Starts opening the storage; does not wait for it. */
@@ -135,7 +138,7 @@ export interface Owner {
   /**
    * Connectivity, or the kind of storage, may have changed: what waits for a retry is tried now.
    */
-  hurry(): void
+  retryNow(): void
   /** Stops timers and closes the storage. */
   close(): void
 }

@@ -4,7 +4,7 @@
  * `offers`, and leaves them only to be issued, to go back to the server, or to become a gap.
  */
 import { HiloError } from './errors.js'
-import { isNote } from './parting.js'
+import { isNote } from './page-exit.js'
 import {
   insert,
   isReturnable,
@@ -16,12 +16,12 @@ import {
 } from './range.js'
 import { claimSize } from './sizes.js'
 import type {
-  Claim,
+  ClaimRequest,
   DeviceState,
   Exchange,
   Exchanged,
   ExchangeNote,
-  Grant,
+  GrantedRange,
   LeaseNote,
   Note,
   Offer,
@@ -41,13 +41,13 @@ const MAX_GRANTS = 32
  */
 export function settle(state: DeviceState, notes: readonly Note[]): DeviceState {
   return notes.filter(isNote).reduce((settled, note) => {
-    if ('exchange' in note) return disown(settled, note)
+    if ('exchange' in note) return cancelExchange(settled, note)
     const next = settleLease(settled, note)
     return note.givenBack ? settleOffer(next, note.lease) : next
   }, state)
 }
 
-function disown(state: DeviceState, { exchange, takeBack }: ExchangeNote): DeviceState {
+function cancelExchange(state: DeviceState, { exchange, takeBack }: ExchangeNote): DeviceState {
   const isOfExchange = (id: string) => id.startsWith(`${exchange}.`)
   const leases = state.leases
     .filter(({ id }) => isOfExchange(id))
@@ -156,7 +156,7 @@ export function beginClaim(
   id: string,
   want: number,
   reserve: number,
-): { state: DeviceState; claim?: Claim } {
+): { state: DeviceState; claim?: ClaimRequest } {
   if (state.claim) return { state, claim: state.claim }
   const free = total(state.ranges)
   if (free >= want) return { state }
@@ -173,7 +173,11 @@ export function beginClaim(
  * however many tabs saw the answer; without a token every answer is a grant of its own (RavenDB).
  * @throws HiloError `invalid-response` when the grant overlaps what this device already holds
  */
-export function addGrant(state: DeviceState, claimId: string, { range, last }: Grant): DeviceState {
+export function addGrant(
+  state: DeviceState,
+  claimId: string,
+  { range, last }: GrantedRange,
+): DeviceState {
   const isPending = state.claim?.id === claimId
   if (range.token && !isPending) return state
   const { claim, ...rest } = state

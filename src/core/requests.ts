@@ -1,14 +1,14 @@
 /**
- * The addresses of the HiLo wire, for the source and for the page's parting request. Every value is
+ * The addresses of the HiLo wire, for the source and for the request a page sends at its exit. Every value is
  * encoded.
  */
 import type { Target } from './contract.js'
 import type { Range } from './range.js'
-import type { Claim } from './state.js'
+import type { ClaimRequest } from './state.js'
 
-export function nextUrl(url: string, target: Target, claim: Claim): string {
+export function nextUrl(url: string, target: Target, claim: ClaimRequest): string {
   return hiloUrl(url, target, 'next', {
-    tag: target.tag,
+    tag: target.collection,
     lastBatchSize: claim.lastBatchSize,
     lastRangeAt: claim.lastRangeAt,
     identityPartsSeparator: target.separator,
@@ -20,7 +20,7 @@ export function nextUrl(url: string, target: Target, claim: Claim): string {
 /** Gives back all of `range`: what the server may grant again starts at `range.from`. */
 export function returnUrl(url: string, target: Target, range: Range): string {
   return hiloUrl(url, target, 'return', {
-    tag: target.tag,
+    tag: target.collection,
     end: range.to,
     last: range.from - 1,
     lease: range.token,

@@ -27,7 +27,7 @@ export interface Offer {
  * A claim that was or will be sent. Kept until its answer is stored, so that a retry asks for the
  * same grant (H11).
  */
-export interface Claim {
+export interface ClaimRequest {
   id: string
   lastBatchSize: number
   lastRangeAt?: string
@@ -52,7 +52,7 @@ export interface DeviceState {
   ranges: Range[]
   leases: Lease[]
   offers: Offer[]
-  claim?: Claim
+  claim?: ClaimRequest
   /** Target set by `reserve(n)`; the option's value otherwise. */
   reserve?: number
   /** Size and server time of the last grant, echoed in the next claim (H19). */
@@ -118,7 +118,7 @@ export interface Exchanged {
   outstanding: Lease[]
 }
 
-export interface Grant {
+export interface GrantedRange {
   range: Range
   last?: { size: number; at: string }
 }

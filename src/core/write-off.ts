@@ -34,7 +34,7 @@ export function pagesOf({ leases, offers }: DeviceState): Set<string> {
  * The pages that could send back, but need not, what makes up `want` free numbers; none when all of
  * them together cannot.
  */
-export function offerersOf({ ranges, offers }: DeviceState, want: number): Set<string> {
+export function pagesWithOffers({ ranges, offers }: DeviceState, want: number): Set<string> {
   const unsent = offers.filter((offer) => !offer.isSent)
   const free = total(ranges)
   const isEnough = free < want && free + total(unsent.map(({ range }) => range)) >= want
@@ -45,7 +45,7 @@ export function offerersOf({ ranges, offers }: DeviceState, want: number): Set<s
  * These pages did not answer: what they hold is lost, but for offers with a token, of which the
  * server knows what became.
  */
-export function bury(state: DeviceState, pages: ReadonlySet<string>): DeviceState {
+export function writeOffPages(state: DeviceState, pages: ReadonlySet<string>): DeviceState {
   const isDead = ({ page, isSent }: Offer) => !isSent && pages.has(page)
   const asked = {
     ...state,

@@ -4,8 +4,8 @@
  */
 import type { Activity, Hilo, HiloError, HiloStatus, Inspection } from '../index.js'
 import { button, h, say, update } from './dom.js'
+import { createEventLog } from './event-log.js'
 import { type Piece, pieces, remember } from './history.js'
-import { createLog } from './log.js'
 import { createPanel, type Panel } from './panel.js'
 import { report } from './report.js'
 import { STYLES } from './styles.js'
@@ -40,7 +40,7 @@ export class HiloInspector extends Base {
   readonly #past = new Map<string, Piece[]>()
   /** Of what was tried here. */
   #problem: HiloError | undefined
-  readonly #log = createLog()
+  readonly #log = createEventLog()
 
   readonly #network = h('dd')
   readonly #storage = h('dd')

@@ -4,7 +4,7 @@
  */
 
 /** The part that is seen. Number `n` fills the line from `n` to `n + 1`. */
-export interface View {
+export interface Viewport {
   start: number
   end: number
 }
@@ -18,7 +18,7 @@ interface Span {
 const LEAST_SPAN = 8
 
 /** Everything. */
-export function whole(segments: readonly Span[]): View {
+export function whole(segments: readonly Span[]): Viewport {
   if (segments.length === 0) return { start: 1, end: 1 + LEAST_SPAN }
   const start = Math.min(...segments.map(({ from }) => from))
   const end = Math.max(...segments.map(({ to }) => to)) + 1
@@ -30,20 +30,25 @@ export function whole(segments: readonly Span[]): View {
  * @param at the point that stays where it is, as a share of the line
  * @returns undefined: everything is seen
  */
-export function zoom(view: View, factor: number, at: number, all: View): View | undefined {
+export function zoom(
+  view: Viewport,
+  factor: number,
+  at: number,
+  all: Viewport,
+): Viewport | undefined {
   const span = Math.max((view.end - view.start) * factor, LEAST_SPAN)
   const fixed = view.start + (view.end - view.start) * at
   return within({ start: fixed - span * at, end: fixed + span * (1 - at) }, all)
 }
 
 /** @param share of the line, to the right when positive */
-export function pan(view: View, share: number, all: View): View | undefined {
+export function pan(view: Viewport, share: number, all: Viewport): Viewport | undefined {
   const shift = (view.end - view.start) * share
   return within({ start: view.start + shift, end: view.end + shift }, all)
 }
 
 /** The view as it is where something of the numbers is seen, otherwise with them in its middle. */
-export function reveal(view: View, numbers: Span, all: View): View | undefined {
+export function reveal(view: Viewport, numbers: Span, all: Viewport): Viewport | undefined {
   if (place(numbers, view)) return view
   return pan(
     view,
@@ -53,7 +58,7 @@ export function reveal(view: View, numbers: Span, all: View): View | undefined {
 }
 
 /** The numbers, in the middle of twice as many. */
-export function closeUp({ from, to }: Span, all: View): View | undefined {
+export function closeUp({ from, to }: Span, all: Viewport): Viewport | undefined {
   const size = to + 1 - from
   const margin = Math.max(size, LEAST_SPAN - size) / 2
   return within({ start: from - margin, end: to + 1 + margin }, all)
@@ -62,7 +67,7 @@ export function closeUp({ from, to }: Span, all: View): View | undefined {
 /** Percent of the line; undefined where the numbers are not seen. */
 export function place(
   { from, to }: Span,
-  { start, end }: View,
+  { start, end }: Viewport,
 ): { left: number; width: number } | undefined {
   const left = Math.max(from, start)
   const right = Math.min(to + 1, end)
@@ -72,7 +77,7 @@ export function place(
 }
 
 /** At most `count` round numbers that are seen, with the percent at which each has its middle. */
-export function ticks({ start, end }: View, count: number): { number: number; at: number }[] {
+export function ticks({ start, end }: Viewport, count: number): { number: number; at: number }[] {
   const rough = (end - start) / count
   const magnitude = 10 ** Math.floor(Math.log10(rough))
   const step = Math.max(
@@ -85,7 +90,7 @@ export function ticks({ start, end }: View, count: number): { number: number; at
   return marks
 }
 
-function within({ start, end }: View, all: View): View | undefined {
+function within({ start, end }: Viewport, all: Viewport): Viewport | undefined {
   const span = end - start
   if (span >= all.end - all.start) return undefined
   const first = Math.min(Math.max(start, all.start), all.end - span)

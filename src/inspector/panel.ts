@@ -4,19 +4,19 @@
  */
 import type { CollectionStatus } from '../index.js'
 import { button, h, say, update } from './dom.js'
-import { createLine, type Line } from './line.js'
+import { createLineView, type LineView } from './line-view.js'
 import { count, STATES } from './words.js'
 
 export interface Panel {
   element: HTMLElement
-  line: Line
+  line: LineView
   draw(status: CollectionStatus): void
 }
 
 /** @param reserve keeps so many ids on the device */
 export function createPanel(name: string, reserve: (count: number) => void): Panel {
   let target = 0
-  const line = createLine(name)
+  const line = createLineView(name)
   const chip = h('span.chip')
   const bar = h('i')
   const meter = h('div', { role: 'meter', 'aria-label': `Ids of ${name} left offline` }, bar)

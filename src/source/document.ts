@@ -7,7 +7,7 @@
  */
 import type { HiloSource, Target } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
-import type { Claim, Grant } from '../core/state.js'
+import type { ClaimRequest, GrantedRange } from '../core/state.js'
 import {
   capacity,
   formatServerTime,
@@ -188,7 +188,11 @@ export function documentSource({
       )
   }
 
-  async function take(target: Target, claim: Claim, signal: AbortSignal): Promise<Grant> {
+  async function take(
+    target: Target,
+    claim: ClaimRequest,
+    signal: AbortSignal,
+  ): Promise<GrantedRange> {
     const address = fill(url, target)
     const { isNew, never } = RAVEN.test(address)
       ? OF_RAVEN
@@ -224,7 +228,7 @@ export function documentSource({
       if (status === 0) {
         if (version === undefined)
           await prove(address, { content: { ...content, Max: to } }, isNew, signal)
-        const prefix = target.tag + target.separator + serverPrefix
+        const prefix = target.collection + target.separator + serverPrefix
         return {
           range: { from, to, prefix, serverTag: '' },
           last: { size: to - from + 1, at: formatServerTime(Date.now()) },
@@ -262,8 +266,10 @@ export function documentSource({
  */
 const CONFLICTS = [412, 409, 404]
 
-const fill = (url: string, { tag, database }: Target): string =>
-  url.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(name === 'database' ? database : tag))
+const fill = (url: string, { collection, database }: Target): string =>
+  url.replace(/\{(\w+)\}/g, (_, name) =>
+    encodeURIComponent(name === 'database' ? database : collection),
+  )
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 

@@ -2,9 +2,9 @@
  * What the sources that speak HTTP share: how a request that went wrong becomes a `HiloError` that
  * says what to do.
  */
-import type { Granted } from '../core/contract.js'
+import type { SourceAnswer } from '../core/contract.js'
 import { HiloError, toFailure } from '../core/errors.js'
-import type { Grant } from '../core/state.js'
+import type { GrantedRange } from '../core/state.js'
 
 export type GetHeaders = () => Promise<Record<string, string>> | Record<string, string>
 
@@ -45,7 +45,7 @@ export function within<T>(
 }
 
 /** As the answer to the owner: a failure crosses to it as plain data. */
-export const granted = (work: Promise<Grant>): Promise<Granted> =>
+export const granted = (work: Promise<GrantedRange>): Promise<SourceAnswer> =>
   work.then(
     (grant) => ({ grant }),
     (error) => ({ failure: toFailure(error, 'server-unreachable') }),

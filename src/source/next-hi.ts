@@ -42,39 +42,40 @@ export function nextHiSource({ nextHi, maxLo, firstId = 0 }: NextHiOptions): Hil
   // The highest number seen, 0, would not tell whether id 0 was made.
   if (maxLo === 1 && firstId === 0) throw invalid('with `maxLo` 1, `firstId` has to be at least 1')
 
-  async function take(tag: string, database: string): Promise<number> {
+  async function take(collection: string, database: string): Promise<number> {
     try {
-      return await nextHi(tag, database)
+      return await nextHi(collection, database)
     } catch (cause) {
       if (cause instanceof HiloError) throw cause
       const why = (cause as Error)?.message ?? cause
-      const message = `nextHi('${tag}') failed: ${why}. Ids go on while this device has some; it is asked again.`
+      const message = `nextHi('${collection}') failed: ${why}. Ids go on while this device has some; it is asked again.`
       throw new HiloError('server-unreachable', message, { cause })
     }
   }
 
   /** Blocks of which every id is below `firstId` are passed over. */
   async function nextRange(
-    { tag, database, separator }: Target,
+    { collection, database, separator }: Target,
     lastMax: number,
     signal: AbortSignal,
   ): Promise<Range> {
     for (let last = -1; ; ) {
-      const hi = await take(tag, database)
+      const hi = await take(collection, database)
       signal.throwIfAborted()
-      if (!Number.isSafeInteger(hi) || hi < 0) throw refused(tag, hi, 'is no whole number ≥ 0')
+      if (!Number.isSafeInteger(hi) || hi < 0)
+        throw refused(collection, hi, 'is no whole number ≥ 0')
       const from = hi * maxLo
       const to = from + maxLo - 1
       if (!Number.isSafeInteger(to))
         throw new HiloError(
           'unsafe-range',
-          `nextHi('${tag}') gave ${hi}, whose ids pass 2^53−1: none was made. Go on under a ` +
+          `nextHi('${collection}') gave ${hi}, whose ids pass 2^53−1: none was made. Go on under a ` +
             'new name.',
         )
       if (hi <= last || (lastMax > 0 && from <= lastMax))
-        throw refused(tag, hi, 'went backwards: this device has seen a higher one')
+        throw refused(collection, hi, 'went backwards: this device has seen a higher one')
       if (to >= firstId)
-        return { from: Math.max(from, firstId), to, prefix: tag + separator, serverTag: '' }
+        return { from: Math.max(from, firstId), to, prefix: collection + separator, serverTag: '' }
       last = hi
     }
   }
@@ -83,7 +84,7 @@ export function nextHiSource({ nextHi, maxLo, firstId = 0 }: NextHiOptions): Hil
     key: 'next-hi',
     claim: (target, { lastMax }, timeout) =>
       granted(
-        within(timeout, `nextHi('${target.tag}')`, async (signal) => ({
+        within(timeout, `nextHi('${target.collection}')`, async (signal) => ({
           range: await nextRange(target, lastMax, signal),
         })),
       ),
@@ -93,9 +94,9 @@ export function nextHiSource({ nextHi, maxLo, firstId = 0 }: NextHiOptions): Hil
 const invalid = (why: string): HiloError =>
   new HiloError('invalid-argument', `nextHiSource did nothing: ${why}.`)
 
-const refused = (tag: string, hi: unknown, why: string): HiloError =>
+const refused = (collection: string, hi: unknown, why: string): HiloError =>
   new HiloError(
     'invalid-response',
-    `nextHi('${tag}') gave ${String(hi)}, which ${why}. No id was made of it. Check the ` +
+    `nextHi('${collection}') gave ${String(hi)}, which ${why}. No id was made of it. Check the ` +
       'counter behind it: nobody may ever get the same hi twice.',
   )

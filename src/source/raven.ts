@@ -6,7 +6,7 @@
 import type { OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
 import { checkInUrl, identityUrl, nextUrl, returnUrl } from '../core/requests.js'
-import type { Grant } from '../core/state.js'
+import type { GrantedRange } from '../core/state.js'
 import type { CheckInAnswer, NextAnswer } from '../core/wire.js'
 import { type GetHeaders, refusal, unreachable } from './http.js'
 import type { Source } from './source.js'
@@ -67,7 +67,7 @@ export function ravenSource(
 const NUMBER_UNKNOWN = 'Whether a number was taken is unknown: ask again with the same key.'
 
 /** @throws HiloError `invalid-response`, `unsafe-range` */
-function readGrant(body: string, url: string): Grant {
+function readGrant(body: string, url: string): GrantedRange {
   const { Prefix, Low, High, LastSize, ServerTag, LastRangeAt, Lease } = readJson<
     Record<keyof NextAnswer, unknown>
   >(body, url)

@@ -4,7 +4,7 @@
  */
 import type { Target } from '../core/contract.js'
 import type { Range } from '../core/range.js'
-import type { Claim, Grant } from '../core/state.js'
+import type { ClaimRequest, GrantedRange } from '../core/state.js'
 import type { CheckInAnswer, CheckInRequest } from '../core/wire.js'
 
 export interface Source {
@@ -12,7 +12,7 @@ export interface Source {
    * Asks for one range. The same claim may be sent again after a lost answer.
    * @throws HiloError `server-unreachable`, `server-refused`, `invalid-response`, `unsafe-range`
    */
-  claim(target: Target, claim: Claim): Promise<Grant>
+  claim(target: Target, claim: ClaimRequest): Promise<GrantedRange>
   /**
    * Gives a range back whose numbers nobody here uses any more. Without a token it must be called
    * at most once (H8). Absent: this authority takes nothing back, and what was claimed stays on the

@@ -11,7 +11,7 @@ import {
   type StoreNames,
 } from 'idb'
 import { HiloError } from '../core/errors.js'
-import { NOTES_STORE } from '../core/parting.js'
+import { NOTES_STORE } from '../core/page-exit.js'
 import type { DeviceState, Note } from '../core/state.js'
 import { whenLate } from '../core/when-late.js'
 import type { Change, DeviceStore, StoreKey } from './store.js'

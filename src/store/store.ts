@@ -15,7 +15,7 @@
  *   each settles once (H5).
  */
 
-import type { SeriesKey } from '../core/parting.js'
+import type { SeriesKey } from '../core/page-exit.js'
 import type { DeviceState, Note } from '../core/state.js'
 
 export type StoreKey = SeriesKey

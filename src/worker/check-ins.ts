@@ -8,7 +8,7 @@ import { applyCheckIn, beginCheckIn, dropCheckIn, isCheckInDue } from '../core/c
 import type { Target } from '../core/contract.js'
 import { isTemporary, toFailure } from '../core/errors.js'
 import type { CheckInAnswer } from '../core/wire.js'
-import type { Session, Update } from './session.js'
+import type { OwnerContext, Update } from './context.js'
 import type { World } from './world.js'
 
 /**
@@ -21,7 +21,7 @@ const RETRY_MS = 60_000
 
 export class CheckIns {
   readonly #world: World
-  readonly #session: Session
+  readonly #context: OwnerContext
   readonly #target: Target
   readonly #lockName: string
   readonly #update: Update
@@ -35,14 +35,14 @@ export class CheckIns {
 
   constructor(
     world: World,
-    session: Session,
+    context: OwnerContext,
     target: Target,
     lockName: string,
     update: Update,
     changed: () => void,
   ) {
     this.#world = world
-    this.#session = session
+    this.#context = context
     this.#target = target
     this.#lockName = lockName
     this.#update = update
@@ -56,13 +56,13 @@ export class CheckIns {
   start(isDue: boolean): void {
     if (this.#isStarted) return
     this.#isStarted = true
-    if (isDue) this.hurry()
+    if (isDue) this.retryNow()
     else this.#schedule(INTERVAL_MS)
   }
 
   /** Now, if there is something to ask. */
-  hurry(): void {
-    if (!this.#isStarted || this.#isStopped || !this.#session.isOnline()) return
+  retryNow(): void {
+    if (!this.#isStarted || this.#isStopped || !this.#context.isOnline()) return
     this.#flight ??= this.#run().finally(() => {
       this.#flight = undefined
     })
@@ -108,7 +108,7 @@ export class CheckIns {
   }
 
   #schedule(wait: number): void {
-    this.#cancelNext = this.#world.after(wait, () => this.hurry())
+    this.#cancelNext = this.#world.after(wait, () => this.retryNow())
   }
 
   /** @param isForced also when there is nothing new to ask */
@@ -123,7 +123,7 @@ export class CheckIns {
     if (request.id === newId) this.#begun = newId
     let answer: CheckInAnswer
     try {
-      answer = await this.#session.source.checkIn!(this.#target, request)
+      answer = await this.#context.source.checkIn!(this.#target, request)
     } catch (error) {
       const failure = toFailure(error, 'storage-failed')
       // Only a refusal says that no token was swapped; in any other case the same request has to

@@ -5,9 +5,9 @@
 import type { Target } from '../core/contract.js'
 import { addGrant, beginClaim, dropClaim } from '../core/device.js'
 import { type Failure, isTemporary, toFailure } from '../core/errors.js'
-import type { Claim } from '../core/state.js'
-import { offerersOf } from '../core/write-off.js'
-import type { Session, Update } from './session.js'
+import type { ClaimRequest } from '../core/state.js'
+import { pagesWithOffers } from '../core/write-off.js'
+import type { OwnerContext, Update } from './context.js'
 import type { World } from './world.js'
 
 /**
@@ -23,7 +23,7 @@ export class Claims {
   /** Did the server answer when it was last asked? */
   isReachable: boolean | undefined
   readonly #world: World
-  readonly #session: Session
+  readonly #context: OwnerContext
   readonly #target: Target
   /** Of the collection, on this device. */
   readonly #name: string
@@ -40,14 +40,14 @@ export class Claims {
 
   constructor(
     world: World,
-    session: Session,
+    context: OwnerContext,
     target: Target,
     name: string,
     update: Update,
     changed: () => void,
   ) {
     this.#world = world
-    this.#session = session
+    this.#context = context
     this.#target = target
     this.#name = name
     this.#update = update
@@ -67,7 +67,7 @@ export class Claims {
    * outcome.
    */
   ask(want: number): Promise<Failure | undefined> {
-    if (!this.#session.isOnline()) return Promise.resolve(SWITCHED_OFF)
+    if (!this.#context.isOnline()) return Promise.resolve(SWITCHED_OFF)
     if (this.isPaused) return Promise.resolve(this.failure)
     this.#flight ??= this.#start(want).finally(() => {
       this.#flight = undefined
@@ -76,7 +76,7 @@ export class Claims {
   }
 
   askInBackground(want: number): void {
-    if (this.isUnderWay || this.#isStopped || !this.#session.isOnline()) return
+    if (this.isUnderWay || this.#isStopped || !this.#context.isOnline()) return
     this.ask(want).then(this.#changed)
     this.#changed()
   }
@@ -115,7 +115,7 @@ export class Claims {
     const claim = await this.#begin(this.#world.newId(), want)
     if (!claim) return // Another tab's claim was enough, or what others could spare.
     try {
-      const grant = await this.#session.source.claim(this.#target, claim)
+      const grant = await this.#context.source.claim(this.#target, claim)
       this.isReachable = true
       await this.#update((state) => [addGrant(state, claim.id, grant), undefined])
     } catch (error) {
@@ -134,18 +134,18 @@ export class Claims {
    * @param mayAsk may this device's other pages be asked for what they hold to give back? It is
    * nearer than the server.
    */
-  async #begin(newId: string, want: number, mayAsk = true): Promise<Claim | undefined> {
-    const { offerers, claim } = await this.#update<{
-      offerers?: Set<string>
-      claim?: Claim | undefined
+  async #begin(newId: string, want: number, mayAsk = true): Promise<ClaimRequest | undefined> {
+    const { pages, claim } = await this.#update<{
+      pages?: Set<string>
+      claim?: ClaimRequest | undefined
     }>((state, reserve) => {
-      const offerers = offerersOf(state, want)
-      if (mayAsk && offerers.size > 0) return [state, { offerers }]
+      const pages = pagesWithOffers(state, want)
+      if (mayAsk && pages.size > 0) return [state, { pages }]
       const { state: next, claim } = beginClaim(state, newId, want, reserve)
       return [next, { claim }]
     })
-    if (!offerers) return claim
-    await this.#session.tabs?.askToSpare(this.#name, offerers)
+    if (!pages) return claim
+    await this.#context.tabs?.askToPark(this.#name, pages)
     return this.#begin(newId, want, false)
   }
 

@@ -5,12 +5,12 @@
 import { isCheckInDue } from '../core/check-in.js'
 import type {
   Answer,
+  DeviceView,
   OwnerCallbacks,
   Release,
   Reserve,
-  Seen,
+  SharedView,
   Target,
-  View,
 } from '../core/contract.js'
 import { exchange, setAside, settle, surplus, takeBack } from '../core/device.js'
 import { type Failure, toFailure } from '../core/errors.js'
@@ -18,17 +18,17 @@ import { total } from '../core/range.js'
 import { isLow } from '../core/sizes.js'
 import { type DeviceState, type Exchange, type Exchanged, emptyState } from '../core/state.js'
 import { readState } from '../core/stored.js'
-import { bury, pagesOf } from '../core/write-off.js'
+import { pagesOf, writeOffPages } from '../core/write-off.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
 import { CheckIns } from './check-ins.js'
 import { Claims, SWITCHED_OFF } from './claims.js'
-import type { Session, Update } from './session.js'
-import { ROLL_CALL_MS } from './tabs.js'
+import type { OwnerContext, Update } from './context.js'
+import { PAGE_ANSWER_MS } from './tabs.js'
 import type { World } from './world.js'
 
 export class OwnedCollection {
   readonly #world: World
-  readonly #session: Session
+  readonly #context: OwnerContext
   readonly #target: Target
   readonly #key: StoreKey
   /** Of the key, as text. */
@@ -38,56 +38,56 @@ export class OwnedCollection {
   readonly #checkIns: CheckIns
   /** Everything was given back; nothing is claimed until somebody asks for ids again. */
   #isReleased = false
-  #hasCalled = false
-  #cancelBurial: (() => void) | undefined
+  #hasSearched = false
+  #cancelPageSearch: (() => void) | undefined
   /** Resolves when it is known which of the device's pages live. */
-  #rollCall: Promise<void> | undefined
+  #pageSearch: Promise<void> | undefined
   /** What a status shows of the last state seen. Never used to decide who owns a number. */
-  #seen: Seen
+  #shared: SharedView
   /**
    * Offered numbers of a storage that nobody else can see: all that is free is offered there, and
    * is no less at hand.
    */
   #inMemory = 0
-  #looking: Promise<void> = Promise.resolve()
+  #refreshing: Promise<void> = Promise.resolve()
   /** What happened to the stored state in this session. */
   #notice: Failure | undefined
 
   constructor(
     world: World,
-    session: Session,
+    context: OwnerContext,
     key: StoreKey,
     name: string,
     target: Target,
     callbacks: OwnerCallbacks,
   ) {
     this.#world = world
-    this.#session = session
+    this.#context = context
     this.#key = key
     this.#name = name
     this.#target = target
     this.#callbacks = callbacks
-    this.#seen = { free: 0, reserve: target.reserve, surplus: 0, gaps: emptyState().gaps }
+    this.#shared = { free: 0, reserve: target.reserve, surplus: 0, gaps: emptyState().gaps }
     const update: Update = (change) => this.#update(change)
-    const tell = () => this.#tell()
-    this.#claims = new Claims(world, session, target, name, update, () => {
+    const notify = () => this.#notify()
+    this.#claims = new Claims(world, context, target, name, update, () => {
       // The authority may have granted less than was asked for.
       if (!this.#claims.failure) this.#topUp()
-      tell()
+      notify()
     })
     this.#checkIns = new CheckIns(
       world,
-      session,
+      context,
       target,
       `offline-hilo ${name} check-in`,
       update,
-      tell,
+      notify,
     )
   }
 
   exchange(request: Exchange): Promise<Answer<Exchanged>> {
     return this.#answer(async () => {
-      const { store: opened, tabs } = this.#session
+      const { store: opened, tabs } = this.#context
       const store = await opened
       // What a busy page sets aside its busy neighbours would have to ask it for. When it rests it
       // comes again.
@@ -107,7 +107,7 @@ export class OwnedCollection {
       const unmet = request.want - total(given.leases.map(({ range }) => range))
       if (unmet > 0) this.#topUp(unmet)
       this.#checkIns.start(isDue)
-      this.#missPages(pages, request.page)
+      this.#findDeadPages(pages, request.page)
       if (unmet <= 0) this.#topUpInAdvance()
       return given
     })
@@ -120,14 +120,14 @@ export class OwnedCollection {
     })
   }
 
-  spare(): Promise<void> {
-    return this.#callbacks.spare(this.#target)
+  parkExcess(): Promise<void> {
+    return this.#callbacks.parkExcess(this.#target)
   }
 
   reserve({ page, takeBack: ids, count }: Reserve): Promise<Answer<object>> {
     return this.#answer(async () => {
       await this.#update((state) => [{ ...takeBack(state, page, ids), reserve: count }, undefined])
-      while (this.#seen.free < count) {
+      while (this.#shared.free < count) {
         const failure = await this.#claims.ask(count)
         if (failure) return { failure }
       }
@@ -137,10 +137,10 @@ export class OwnedCollection {
 
   release({ page, id, notes, takeBack: ids }: Release): Promise<Answer<object>> {
     return this.#answer(async () => {
-      if (!this.#session.isOnline()) return { failure: SWITCHED_OFF }
+      if (!this.#context.isOnline()) return { failure: SWITCHED_OFF }
       this.#isReleased = true
       await this.#claims.finish()
-      const { source } = this.#session
+      const { source } = this.#context
       await this.#checkIns.apart(async () => {
         const offers = await this.#update((state) => {
           const { reserve: _, ...settled } = takeBack(settle(state, notes), page, ids)
@@ -158,22 +158,22 @@ export class OwnedCollection {
         for (const { range } of offers.reverse())
           await source.giveBack!(this.#target, range).catch(() => {})
       })
-      this.#checkIns.hurry()
+      this.#checkIns.retryNow()
       return {}
     })
   }
 
   /** Another tab's transaction changed what this device holds. */
-  seeElsewhere(seen: Seen): void {
-    this.#seen = seen
-    this.#tell()
-    this.look()
+  onChangeElsewhere(shared: SharedView): void {
+    this.#shared = shared
+    this.#notify()
+    this.refresh()
   }
 
   /** One read for whoever looks on: what the next transaction would find. */
   inspect(): Promise<Answer<{ state: DeviceState }>> {
     return this.#answer(async () => {
-      const store = await this.#session.store
+      const store = await this.#context.store
       const { stored, notes } = await store.read(this.#key)
       return { state: settle(usable(readState(stored)), notes) }
     })
@@ -183,35 +183,35 @@ export class OwnedCollection {
    * Tells how things stand, if that is watched; one look after the other, so that an older state
    * never comes after a newer one.
    */
-  look(): void {
-    if (!this.#session.isWatched()) return
-    this.#looking = this.#looking.then(async () => {
+  refresh(): void {
+    if (!this.#context.isWatched()) return
+    this.#refreshing = this.#refreshing.then(async () => {
       const answer = await this.inspect()
       if ('state' in answer) this.#callbacks.stored(this.#target, answer.state, answer.state)
     })
   }
 
   /** Connectivity may be back: try what waits. */
-  hurry(): void {
+  retryNow(): void {
     this.#claims.resume()
-    this.#checkIns.hurry()
+    this.#checkIns.retryNow()
     this.#topUpInAdvance()
-    this.#tell()
+    this.#notify()
   }
 
   close(): void {
-    this.#cancelBurial?.()
+    this.#cancelPageSearch?.()
     this.#claims.stop()
     this.#checkIns.stop()
   }
 
-  view(): View {
+  view(): DeviceView {
     const failure = this.#claims.failure ?? this.#notice
     const { isReachable, isUnderWay } = this.#claims
     return {
-      ...this.#seen,
+      ...this.#shared,
       isClaiming: isUnderWay,
-      storage: this.#session.storageKind(),
+      storage: this.#context.storageKind(),
       ...(failure && { failure }),
       ...(isReachable !== undefined && { isReachable }),
     }
@@ -220,7 +220,7 @@ export class OwnedCollection {
   /** How many numbers are kept when the surplus is set aside to go back. */
   #keep(store: DeviceStore, { ranges }: DeviceState, reserve: number): number {
     const mayGoBack = this.#isHeard(store) || ranges.every(({ token }) => token !== undefined)
-    if (!this.#session.source.giveBack || !mayGoBack) return Number.POSITIVE_INFINITY
+    if (!this.#context.source.giveBack || !mayGoBack) return Number.POSITIVE_INFINITY
     return store.isDurable ? reserve : 0
   }
 
@@ -229,7 +229,7 @@ export class OwnedCollection {
    * without a token: it could be the wrong node's (H9).
    */
   #isHeard({ isDurable }: DeviceStore): boolean {
-    return this.#session.tabs !== undefined || !isDurable
+    return this.#context.tabs !== undefined || !isDurable
   }
 
   async #answer<T>(work: () => Promise<T | { failure: Failure }>): Promise<Answer<T>> {
@@ -246,14 +246,14 @@ export class OwnedCollection {
    * Failing, it tries again later by itself.
    */
   #topUp(unmet = 0): void {
-    const { free, reserve } = this.#seen
+    const { free, reserve } = this.#shared
     if (!this.#isReleased && isLow(free + this.#inMemory, reserve) && !this.#claims.isPaused)
       this.#claims.askInBackground(Math.max(unmet, Math.ceil(reserve / 2)))
   }
 
   /** Nobody waits: what comes back by a check-in, or from pages that were killed, may be enough. */
   async #topUpInAdvance(): Promise<void> {
-    await this.#rollCall
+    await this.#pageSearch
     await this.#checkIns.idle()
     this.#topUp()
   }
@@ -264,11 +264,11 @@ export class OwnedCollection {
    */
   async #gather(): Promise<boolean> {
     const holders = await this.#update((state) => [state, pagesOf(state)])
-    const wasAnyoneAsked = await this.#session.tabs?.askToSpare(this.#name, holders)
+    const wasAnyoneAsked = await this.#context.tabs?.askToPark(this.#name, holders)
     return wasAnyoneAsked ? this.#update((state) => [state, state.ranges.length > 0]) : false
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#callbacks.changed(this.#target, this.view())
   }
 
@@ -276,25 +276,25 @@ export class OwnedCollection {
    * Once: pages that this device thinks live, but that do not answer when they are called, were
    * killed.
    */
-  #missPages(pages: Set<string>, own: string): void {
-    const { tabs } = this.#session
-    if (this.#hasCalled || !tabs) return
-    this.#hasCalled = true
+  #findDeadPages(pages: Set<string>, own: string): void {
+    const { tabs } = this.#context
+    if (this.#hasSearched || !tabs) return
+    this.#hasSearched = true
     pages.delete(own)
     if (pages.size === 0) return
     const called = new Promise<void>((resolve) => {
-      this.#cancelBurial = this.#world.after(ROLL_CALL_MS, resolve)
+      this.#cancelPageSearch = this.#world.after(PAGE_ANSWER_MS, resolve)
     })
-    this.#rollCall = called
-      .then(() => this.#bury(new Set([...pages].filter((each) => !tabs.isAlive(each)))))
+    this.#pageSearch = called
+      .then(() => this.#writeOffPages(new Set([...pages].filter((each) => !tabs.isAlive(each)))))
       .catch(() => {})
   }
 
-  async #bury(dead: Set<string>): Promise<void> {
+  async #writeOffPages(dead: Set<string>): Promise<void> {
     if (dead.size === 0) return
-    await this.#update((state) => [bury(state, dead), undefined])
-    this.#tell()
-    this.#checkIns.hurry()
+    await this.#update((state) => [writeOffPages(state, dead), undefined])
+    this.#notify()
+    this.#checkIns.retryNow()
   }
 
   /**
@@ -302,15 +302,15 @@ export class OwnedCollection {
    * replaced.
    */
   async #update<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T> {
-    const store = await this.#session.store
-    const { result, seen, inMemory, stages } = await store.update(this.#key, (stored, notes) => {
+    const store = await this.#context.store
+    const { result, shared, inMemory, stages } = await store.update(this.#key, (stored, notes) => {
       const read = readState(stored)
       if ('refused' in read) this.#notice = unusable(read.refused)
       const before = settle(usable(read), notes)
       const [state, result] = change(before, before.reserve ?? this.#target.reserve)
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
       const { ranges, reserve = this.#target.reserve, gaps, checkedIn, serverTag } = state
-      const seen: Seen = {
+      const shared: SharedView = {
         free: total(ranges),
         reserve,
         surplus: store.isDurable ? surplus(state, this.#keep(store, state, reserve)) : 0,
@@ -319,16 +319,16 @@ export class OwnedCollection {
         ...(serverTag !== undefined && this.#isHeard(store) && { serverTag }),
       }
       const inMemory = store.isDurable ? 0 : total(state.offers.map(({ range }) => range))
-      const stages = this.#session.isWatched() ? ([before, state] as const) : undefined
+      const stages = this.#context.isWatched() ? ([before, state] as const) : undefined
       return {
         state,
-        result: { result, seen, inMemory, stages },
+        result: { result, shared, inMemory, stages },
         ...('refused' in read && { setAside: stored }),
       }
     })
-    this.#seen = seen
+    this.#shared = shared
     this.#inMemory = inMemory
-    if (store.isDurable) this.#session.tabs?.announce(this.#name, seen)
+    if (store.isDurable) this.#context.tabs?.notify(this.#name, shared)
     if (stages) this.#callbacks.stored(this.#target, ...stages)
     return result
   }

@@ -9,12 +9,12 @@ import type { Source } from '../source/source.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
 import { SWITCHED_OFF } from './claims.js'
 import { OwnedCollection } from './collection.js'
-import type { Session } from './session.js'
+import type { OwnerContext } from './context.js'
 import type { World } from './world.js'
 
 export function createOwner(world: World): Owner {
   const collections = new Map<string, OwnedCollection>()
-  let opened: { config: OwnerConfig; callbacks: OwnerCallbacks; session: Session } | undefined
+  let opened: { config: OwnerConfig; callbacks: OwnerCallbacks; context: OwnerContext } | undefined
   let isOnline = true
   let isWatched = false
   let storage: StorageKind = 'best-effort'
@@ -32,7 +32,7 @@ export function createOwner(world: World): Owner {
       },
       () => {},
     )
-    const session: Session = {
+    const context: OwnerContext = {
       store,
       source: config.isAsked
         ? pageSource(callbacks)
@@ -48,13 +48,13 @@ export function createOwner(world: World): Owner {
       // Ranges in memory are this tab's alone: there is nothing to tell, and what others hold is
       // not here.
       tabs: world.openTabs?.(config.name, config.page, {
-        seen(collection, seen) {
-          if (storage !== 'memory') collections.get(collection)?.seeElsewhere(seen)
+        onChange(collection, view) {
+          if (storage !== 'memory') collections.get(collection)?.onChangeElsewhere(view)
         },
-        spare: async (collection) => collections.get(collection)?.spare(),
+        parkExcess: async (collection) => collections.get(collection)?.parkExcess(),
       }),
     }
-    opened = { config, callbacks, session }
+    opened = { config, callbacks, context }
   }
 
   function collection(target: Target): OwnedCollection {
@@ -63,12 +63,12 @@ export function createOwner(world: World): Owner {
         'storage-failed',
         'The worker was asked before it was opened. This is a bug in offline-hilo.',
       )
-    const { config, callbacks, session } = opened
-    const key: StoreKey = [config.url, target.database, target.tag + target.separator]
+    const { config, callbacks, context } = opened
+    const key: StoreKey = [config.url, target.database, target.collection + target.separator]
     const name = JSON.stringify(key)
     const existing = collections.get(name)
     if (existing) return existing
-    const created = new OwnedCollection(world, session, key, name, target, callbacks)
+    const created = new OwnedCollection(world, context, key, name, target, callbacks)
     collections.set(name, created)
     return created
   }
@@ -77,8 +77,8 @@ export function createOwner(world: World): Owner {
     open,
     close() {
       for (const each of collections.values()) each.close()
-      opened?.session.tabs?.close()
-      opened?.session.store.then(
+      opened?.context.tabs?.close()
+      opened?.context.store.then(
         (store) => store.close(),
         () => {},
       )
@@ -90,11 +90,11 @@ export function createOwner(world: World): Owner {
     inspect: (target) => collection(target).inspect(),
     watch(watched) {
       isWatched = watched
-      for (const each of collections.values()) each.look()
+      for (const each of collections.values()) each.refresh()
     },
     async nextIdentity(database, name, key) {
       if (!isOnline) return { failure: SWITCHED_OFF }
-      const { source } = opened!.session
+      const { source } = opened!.context
       try {
         return source.nextIdentity
           ? { number: await source.nextIdentity(database, name, key) }
@@ -105,11 +105,11 @@ export function createOwner(world: World): Owner {
     },
     setOnline(online) {
       isOnline = online
-      if (online) for (const each of collections.values()) each.hurry()
+      if (online) for (const each of collections.values()) each.retryNow()
     },
-    async hurry() {
+    async retryNow() {
       if (storage !== 'memory') await askStorageKind()
-      for (const each of collections.values()) each.hurry()
+      for (const each of collections.values()) each.retryNow()
     },
   }
 }

@@ -1,71 +1,80 @@
 /**
- * What the pages of one device tell each other: what they have seen of the device, who lives, and
- * what they can spare. Decides nothing about numbers: whoever hears nothing shows an old status,
- * and loses the chance to get or bring back a lease.
+ * Messages between the pages of one device: what each knows of the device, which pages live, and
+ * which can park numbers for others. They decide nothing about who owns a number. A page that
+ * misses a message shows an old status, or misses a chance to get or bring back a lease.
  */
-import type { Seen } from '../core/contract.js'
+import type { SharedView } from '../core/contract.js'
 
 export interface Tabs {
-  /** For display only. */
-  announce(collection: string, seen: Seen): void
+  /** Tells the other pages what this one knows of a collection. For display only. */
+  notify(collection: string, view: SharedView): void
   isAlive(page: string): boolean
-  /** Was no other page heard yet? */
+  /** True until a message of another page arrives. */
   isAlone(): boolean
   /**
-   * Has the other living ones of these pages park what they do not need of a collection. Resolves
-   * when each has, or counts as dead for not answering; with whether there was anyone to ask.
+   * Asks the living ones of these pages to park what they do not need of a collection. Resolves
+   * when each has answered, or counts as dead because it did not; with `false` when none of them
+   * lives.
    */
-  askToSpare(collection: string, pages: ReadonlySet<string>): Promise<boolean>
+  askToPark(collection: string, pages: ReadonlySet<string>): Promise<boolean>
   close(): void
 }
 
 export interface TabsCallbacks {
-  seen(collection: string, seen: Seen): void
+  /** Another page has changed what the device holds. */
+  onChange(collection: string, view: SharedView): void
   /** Parks what this page does not need. */
-  spare(collection: string): Promise<unknown>
+  parkExcess(collection: string): Promise<unknown>
 }
 
-/** A page whose worker lives has said so well within this; a frozen one has parked before. */
-export const ROLL_CALL_MS = 2_000
+/**
+ * A page whose worker runs answers well within this time. A frozen page does not answer, but it
+ * parked before it froze.
+ */
+export const PAGE_ANSWER_MS = 2_000
 
-/** A caller waits for it, to be told that no id is left. */
-const SPARE_MS = 1_000
+/** Shorter, because a caller waits for it to learn that no id is left. */
+const PARK_ANSWER_MS = 1_000
 
-/** Each says that its page lives, too. */
+/** Each message also shows that its page lives. */
 interface Message {
   page: string
-  says: 'who?' | 'here' | 'seen' | 'spare!' | 'spared'
+  type: 'hello' | 'here' | 'changed' | 'park' | 'parked'
   collection: string
-  seen?: Seen | undefined
+  view?: SharedView | undefined
 }
 
 /** @param name of the storage that the pages share */
-export function openTabs(name: string, page: string, { seen: hear, spare }: TabsCallbacks): Tabs {
+export function openTabs(
+  name: string,
+  page: string,
+  { onChange, parkExcess }: TabsCallbacks,
+): Tabs {
   const alive = new Set<string>()
-  /** By collection: hears who has spared. */
+  /** By collection: called with each page that has parked. */
   const awaited = new Map<string, (page: string) => void>()
   const channel = new BroadcastChannel(name)
-  const say = (says: Message['says'], collection = '', seen?: Seen) =>
-    channel.postMessage({ page, says, collection, seen } satisfies Message)
+  const send = (type: Message['type'], collection = '', view?: SharedView) =>
+    channel.postMessage({ page, type, collection, view } satisfies Message)
   channel.onmessage = ({
-    data: { page: other, says, collection, seen },
+    data: { page: other, type, collection, view },
   }: MessageEvent<Message>) => {
     alive.add(other)
-    if (says === 'who?') say('here')
-    if (seen) hear(collection, seen)
-    if (says === 'spared') awaited.get(collection)?.(other)
-    if (says === 'spare!')
-      spare(collection)
-        .finally(() => say('spared', collection))
-        // Whether it could or not; and a page that is closed meanwhile says nothing.
+    if (type === 'hello') send('here')
+    if (view) onChange(collection, view)
+    if (type === 'parked') awaited.get(collection)?.(other)
+    if (type === 'park')
+      parkExcess(collection)
+        .finally(() => send('parked', collection))
+        // It answers whether it parked or failed; a page that was closed meanwhile cannot answer.
         .catch(() => {})
   }
-  say('who?')
+  send('hello')
   return {
-    announce: (collection, seen) => say('seen', collection, seen),
+    notify: (collection, view) => send('changed', collection, view),
     isAlive: (other) => other === page || alive.has(other),
     isAlone: () => alive.size === 0,
-    askToSpare: (collection, pages) =>
+    askToPark: (collection, pages) =>
       new Promise((resolve) => {
         const silent = new Set([...pages].filter((other) => alive.has(other)))
         if (silent.size === 0) return resolve(false)
@@ -76,8 +85,8 @@ export function openTabs(name: string, page: string, { seen: hear, spare }: Tabs
         setTimeout(() => {
           for (const other of silent) alive.delete(other)
           resolve(true)
-        }, SPARE_MS)
-        say('spare!', collection)
+        }, PARK_ANSWER_MS)
+        send('park', collection)
       }),
     close: () => channel.close(),
   }

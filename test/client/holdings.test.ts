@@ -2,13 +2,13 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { Holdings } from '../../src/client/holdings.js'
 import type { OwnerLink } from '../../src/client/owner-link.js'
-import type { Parting } from '../../src/client/parting.js'
-import type { Target, View } from '../../src/core/contract.js'
+import type { PageExit } from '../../src/client/page-exit.js'
+import type { DeviceView, Target } from '../../src/core/contract.js'
 import type { Exchange, Note } from '../../src/core/state.js'
 import { range } from '../support/ranges.js'
 
-const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
-const view: View = {
+const target: Target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
+const view: DeviceView = {
   free: 0,
   reserve: 32,
   surplus: 0,
@@ -44,14 +44,14 @@ beforeEach(() => {
     })
   holdings = new Holdings(target, {
     page: 'page',
-    link: { call, hurry() {} } as unknown as OwnerLink,
-    parting: {
-      read: () => [],
-      forget() {},
-      prepare() {},
-      leave: (_: Target, notes: Note[]) => left.push(...notes),
+    link: { call, retryNow() {} } as unknown as OwnerLink,
+    pageExit: {
+      readNotes: () => [],
+      forgetNotes() {},
+      openStore() {},
+      leaveNotes: (_: Target, notes: Note[]) => left.push(...notes),
       giveBack,
-    } as unknown as Parting,
+    } as unknown as PageExit,
     requestTimeout: 1000,
     isVisible: () => true,
     isOnline: () => isOnline,
@@ -63,7 +63,7 @@ beforeEach(() => {
 describe('a page that goes before it heard an answer', () => {
   test('disowns it in a note, and uses nothing of it when it comes after all', async () => {
     holdings.exchange(16)
-    holdings.leave()
+    holdings.exit()
     expect(left).toEqual([{ exchange: 'page:0', takeBack: [] }])
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
     expect(holdings.queue.held).toBe(0)
@@ -79,7 +79,7 @@ describe('a page that goes before it heard an answer', () => {
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
     holdings.queue.take()
     holdings.release()
-    holdings.leave()
+    holdings.exit()
     expect(left).toEqual([
       { lease: 'page:0.0', next: 2 },
       { exchange: 'page:1', takeBack: ['page:0.offer0'] },
@@ -93,7 +93,7 @@ describe('a page that goes before it heard an answer', () => {
     for (let i = 0; i < 16; i++) holdings.queue.take()
     holdings.queue.take()
     holdings.exchange(16)
-    holdings.leave()
+    holdings.exit()
     expect(left).toEqual([
       { lease: 'page:0.0', next: 17 },
       { exchange: 'page:1', takeBack: ['page:0.offer0'] },
@@ -109,15 +109,15 @@ describe('offers', () => {
     expect(holdings.offers).toEqual([offer])
     holdings.exchange(0)
     expect(requests[1]!.request.takeBack).toEqual(['page:0.offer0'])
-    holdings.leave()
+    holdings.exit()
     expect(giveBack).not.toHaveBeenCalled()
   })
 
   test('are sent once, when the page goes', async () => {
     holdings.exchange(16)
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
-    holdings.leave()
-    holdings.leave()
+    holdings.exit()
+    holdings.exit()
     expect(giveBack).toHaveBeenCalledOnce()
     expect(giveBack).toHaveBeenCalledWith(target, [range(40, 50)])
     expect(left).toContainEqual({ lease: 'page:0.offer0', next: 40, givenBack: true })
@@ -132,7 +132,7 @@ describe('without a token, what another node granted stays here when the page go
     await requests[0]!.answer({
       offers: [offer, { ...offer, id: 'page:0.offer1', range: range(60, 70, elsewhere) }],
     })
-    holdings.leave()
+    holdings.exit()
     expect(giveBack).toHaveBeenCalledExactlyOnceWith(target, [range(40, 50)])
     expect(left).toContainEqual({ exchange: 'page:1', takeBack: ['page:0.offer1'] })
   })
@@ -144,7 +144,7 @@ describe('without a token, what another node granted stays here when the page go
       leases: [{ id: 'page:0.0', range: range(1, 16, elsewhere) }],
     })
     holdings.queue.take()
-    holdings.leave()
+    holdings.exit()
     expect(giveBack).not.toHaveBeenCalled()
     expect(left).toEqual([{ lease: 'page:0.0', next: 2 }])
   })
@@ -153,7 +153,7 @@ describe('without a token, what another node granted stays here when the page go
     const { serverTag: _, ...unknown } = view
     holdings.exchange(16)
     await requests[0]!.answer({ view: unknown, offers: [offer] })
-    holdings.leave()
+    holdings.exit()
     expect(giveBack).not.toHaveBeenCalled()
   })
 
@@ -161,7 +161,7 @@ describe('without a token, what another node granted stays here when the page go
     holdings.exchange(16)
     await requests[0]!.answer({ offers: [offer] })
     holdings.observe({ ...view, ...elsewhere })
-    holdings.leave()
+    holdings.exit()
     expect(giveBack).not.toHaveBeenCalled()
   })
 })

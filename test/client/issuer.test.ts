@@ -4,13 +4,13 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { Issuer } from '../../src/client/issuer.js'
 import type { OwnerLink } from '../../src/client/owner-link.js'
-import type { Parting } from '../../src/client/parting.js'
+import type { PageExit } from '../../src/client/page-exit.js'
 import type { Target } from '../../src/core/contract.js'
 import type { Exchange, Exchanged } from '../../src/core/state.js'
 import { range } from '../support/ranges.js'
 import { flush } from '../support/world.js'
 
-const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+const target: Target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
 const view = {
   free: 0,
   reserve: 32,
@@ -36,8 +36,13 @@ function newIssuer() {
     })
   const issuer = new Issuer(target, {
     page: 'page',
-    link: { call, hurry() {} } as unknown as OwnerLink,
-    parting: { read: () => [], forget() {}, prepare() {}, leave() {} } as unknown as Parting,
+    link: { call, retryNow() {} } as unknown as OwnerLink,
+    pageExit: {
+      readNotes: () => [],
+      forgetNotes() {},
+      openStore() {},
+      leaveNotes() {},
+    } as unknown as PageExit,
     requestTimeout: 1000,
     formatId: undefined,
     isVisible: () => true,
@@ -59,7 +64,7 @@ test('a page that is asked to spare what it does not need parks what was still o
   await expect(refused).rejects.toMatchObject({ code: 'aborted' })
 
   const spared = vi.fn()
-  issuer.spare().then(spared)
+  issuer.parkExcess().then(spared)
   await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', range: range(1, 500) }] })
   await exchanges[1]!.answer()
   expect(exchanges[2]?.request.cuts).toEqual([{ lease: 'page:0.0', to: 16 }])

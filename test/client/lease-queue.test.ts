@@ -51,13 +51,13 @@ describe('LeaseQueue', () => {
     const queue = new LeaseQueue()
     queue.add([leaseOf('a', 1, 4), leaseOf('b', 9, 12)])
     queue.take()
-    expect(queue.void().map(({ lease, next }) => [lease.id, next])).toEqual([
+    expect(queue.revoke().map(({ lease, next }) => [lease.id, next])).toEqual([
       ['a', 2],
       ['b', 9],
     ])
     expect(queue.held).toBe(0)
     expect(queue.take()).toBe(-1)
-    expect(queue.void()).toEqual([])
+    expect(queue.revoke()).toEqual([])
   })
 
   test('takes renewed tokens over, for leases that it gives up later', () => {
@@ -65,7 +65,7 @@ describe('LeaseQueue', () => {
     queue.add([leaseOf('a', 1, 4, { token: 'old' }), leaseOf('b', 9, 12, { token: 'old' })])
     queue.take()
     queue.renew([leaseOf('a', 1, 4, { token: 'new' }), leaseOf('b', 9, 12, { token: 'new' })])
-    expect(queue.void().map(({ lease, next }) => [lease.range.token, next])).toEqual([
+    expect(queue.revoke().map(({ lease, next }) => [lease.range.token, next])).toEqual([
       ['new', 2],
       ['new', 9],
     ])
@@ -135,12 +135,12 @@ test('whatever is leased, taken, cut and voided in any order, every number goes 
           }
           expect(queue.held).toBe(Math.min(before, count))
         } else if (act === 'void')
-          for (const { lease, next: from } of queue.void()) settle(lease.id, from)
+          for (const { lease, next: from } of queue.revoke()) settle(lease.id, from)
         else for (const { lease, next: from } of queue.takeSpent()) settle(lease, from)
       }
       for (const { lease, next: from } of [
         ...queue.takeSpent().map((note) => ({ lease: { id: note.lease }, next: note.next })),
-        ...queue.void(),
+        ...queue.revoke(),
       ])
         settle(lease.id, from)
       expect(open.size).toBe(0)

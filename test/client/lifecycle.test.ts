@@ -16,7 +16,7 @@ function watchedPage() {
   const told: string[] = []
   const stop = watchLifecycle({
     hidden: () => told.push('hidden'),
-    leave: () => told.push('leave'),
+    exit: () => told.push('exit'),
     shown: () => told.push('shown'),
     online: () => told.push('online'),
     offline: () => told.push('offline'),
@@ -34,7 +34,7 @@ test('a page that becomes hidden and is seen again says so', () => {
 test('a page that goes says so first', () => {
   const { page, told } = watchedPage()
   page.leave()
-  expect(told[0]).toBe('leave')
+  expect(told[0]).toBe('exit')
 })
 
 test('a page that comes out of the back/forward cache is shown; one that just loaded is not shown again', () => {
@@ -72,7 +72,7 @@ test('nothing is heard any more after it stopped', () => {
 
 test('without a document, as in a service worker, it hears what there is to hear', () => {
   expect(
-    watchLifecycle({ hidden() {}, leave() {}, shown() {}, online() {}, offline() {} }),
+    watchLifecycle({ hidden() {}, exit() {}, shown() {}, online() {}, offline() {} }),
   ).not.toThrow()
 })
 
@@ -82,7 +82,7 @@ test('no listener is added that would keep a page out of the back/forward cache'
     vi.spyOn(page.window, 'addEventListener'),
     vi.spyOn(page.document, 'addEventListener'),
   ]
-  watchLifecycle({ hidden() {}, leave() {}, shown() {}, online() {}, offline() {} })
+  watchLifecycle({ hidden() {}, exit() {}, shown() {}, online() {}, offline() {} })
   const types = heard.flatMap(({ mock }) => mock.calls.map(([type]) => type))
   expect(types).not.toContain('unload')
   expect(types).not.toContain('beforeunload')

@@ -1,5 +1,5 @@
 /**
- * The line to the owner: a worker that does not start, dies or hangs is replaced by the owner in
+ * The connection to the owner: a worker that does not start, dies or hangs is replaced by the owner in
  * the page.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -32,7 +32,7 @@ function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new F
       }),
     ownerHere,
     config,
-    callbacks: { headers: async () => ({}), changed() {}, stored, spare: async () => {} },
+    callbacks: { headers: async () => ({}), changed() {}, stored, parkExcess: async () => {} },
   })
   links.push(link)
   return { link, world, ownerHere, stored }
@@ -44,7 +44,7 @@ const flushes = async (count: number): Promise<undefined> => {
 
 const claim = (link: OwnerLink) => link.call('claim', [target, 1]).then(must)
 
-describe('the line to the owner', () => {
+describe('the connection to the owner', () => {
   test('goes to the worker as long as that answers', async () => {
     const { link, ownerHere } = linkTo((owner) => new FakeWorker(owner))
     expect((await claim(link)).view.free).toBe(32)

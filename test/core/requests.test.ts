@@ -5,7 +5,7 @@ import type { Target } from '../../src/core/contract.js'
 import { checkInUrl, nextUrl, returnUrl } from '../../src/core/requests.js'
 import { range } from '../support/ranges.js'
 
-const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+const target: Target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
 const claim = {
   id: 'c1',
   lastBatchSize: 64,
@@ -51,8 +51,8 @@ test('hostile names reach the server as they are, and nothing else of the addres
     .string({ unit: 'grapheme', minLength: 1 })
     .filter((text) => text !== '.' && text !== '..')
   fc.assert(
-    fc.property(name, name, name, (database, tag, separator) => {
-      const hostile = { ...target, database, tag, separator }
+    fc.property(name, name, name, (database, collection, separator) => {
+      const hostile = { ...target, database, collection, separator }
       for (const [address, action] of [
         [nextUrl('https://x/base', hostile, claim), 'next'],
         [returnUrl('https://x/base', hostile, range(1, 2)), 'return'],
@@ -68,7 +68,7 @@ test('hostile names reach the server as they are, and nothing else of the addres
           'hilo',
           action,
         ])
-        expect(url.searchParams.getAll('tag')).toEqual([tag])
+        expect(url.searchParams.getAll('tag')).toEqual([collection])
       }
       expect(
         decodeURIComponent(new URL(checkInUrl('https://x', database)).pathname.split('/')[2]!),

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import { settle } from '../../src/core/device.js'
 import { type DeviceState, emptyState } from '../../src/core/state.js'
-import { bury, offerersOf, pagesOf } from '../../src/core/write-off.js'
+import { pagesOf, pagesWithOffers, writeOffPages } from '../../src/core/write-off.js'
 import { range } from '../support/ranges.js'
 
 const device: DeviceState = {
@@ -28,17 +28,17 @@ test('the pages of a device are those that hold leases, or offers that they may 
 
 describe('those who could send numbers back, but need not,', () => {
   test('are the pages whose offers make up for what is missing', () => {
-    expect(offerersOf(device, 25)).toEqual(new Set(['dead', 'alive']))
+    expect(pagesWithOffers(device, 25)).toEqual(new Set(['dead', 'alive']))
   })
 
   test('are nobody when enough is free, or when all of them together have too little', () => {
-    expect(offerersOf(device, 10)).toEqual(new Set())
-    expect(offerersOf(device, 26)).toEqual(new Set())
+    expect(pagesWithOffers(device, 10)).toEqual(new Set())
+    expect(pagesWithOffers(device, 26)).toEqual(new Set())
   })
 })
 
 describe('a page that is dead', () => {
-  const buried = bury(device, new Set(['dead']))
+  const buried = writeOffPages(device, new Set(['dead']))
 
   test('loses its leases: they are gaps, below which no claim may go, and never free again', () => {
     expect(buried.leases.map(({ id }) => id)).toEqual(['alive:0.0'])
@@ -58,6 +58,6 @@ describe('a page that is dead', () => {
   })
 
   test('takes nothing of others with it', () => {
-    expect(bury(device, new Set(['unknown', 'gone']))).toEqual(device)
+    expect(writeOffPages(device, new Set(['unknown', 'gone']))).toEqual(device)
   })
 })

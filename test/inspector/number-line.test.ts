@@ -7,12 +7,12 @@ import {
   place,
   reveal,
   ticks,
-  type View,
+  type Viewport,
   whole,
   zoom,
 } from '../../src/inspector/number-line.js'
 
-const all: View = { start: 1, end: 1_001 }
+const all: Viewport = { start: 1, end: 1_001 }
 
 describe('the whole line', () => {
   test('goes from the lowest number to the highest, wherever they stand', () => {

@@ -12,7 +12,7 @@ import { nextUuid, PageWindow, pageRealm, type Surroundings, workerRealm } from 
 import { Actor, type Scheduler } from './scheduler.js'
 import { BroadcastHost, LockHost } from './tabs.js'
 
-/** What an engine loses when a page goes: never both copies of a parting note. */
+/** What an engine loses when a page goes: never both copies of an exit note. */
 type Engine = 'chromium' | 'firefox' | 'webkit'
 
 export interface DeviceTraits {

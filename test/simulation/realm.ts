@@ -129,7 +129,7 @@ export function workerRealm(scheduler: Scheduler, actor: Actor, around: Surround
 
 /** A page's document and window, as far as the package listens to them. */
 export class PageWindow {
-  /** Which of the parting notes gets lost while the page says goodbye. */
+  /** Which copies of the exit note gets lost while the page says goodbye. */
   isLosing: 'indexedDB' | 'localStorage' | undefined
   readonly window = new EventTarget()
   readonly document = Object.assign(new EventTarget(), {

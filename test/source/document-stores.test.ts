@@ -13,7 +13,7 @@ import { documentSource } from '../../src/source/index.js'
 import { lighttpd, unless } from '../support/programs.js'
 import { runProgram } from '../support/run-program.js'
 
-const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+const target: Target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
 
 interface Store {
   url: string

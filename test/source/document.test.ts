@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Target } from '../../src/core/contract.js'
 import type { Failure } from '../../src/core/errors.js'
-import type { Grant } from '../../src/core/state.js'
+import type { GrantedRange } from '../../src/core/state.js'
 import { type DocumentOptions, documentSource } from '../../src/source/index.js'
 
-const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+const target: Target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
 const url = 'https://store.example.com/counters/{collection}.json'
 const ADDRESS = 'https://store.example.com/counters/orders.json'
 const LONG = 60_000
@@ -64,7 +64,7 @@ async function outcomeOf(
   more: object = {},
   options: Partial<DocumentOptions> = {},
   timeout = LONG,
-): Promise<Grant | Failure> {
+): Promise<GrantedRange | Failure> {
   const answer = await documentSource({ url, fetch: store.fetch, ...options }).claim(
     target,
     claimOf(more),
@@ -92,7 +92,7 @@ describe('a claim', () => {
     const source = documentSource({ url, fetch: store.fetch, capacity: 100 })
     const first = await source.claim(target, claimOf(), LONG)
     expect(first).toMatchObject({ grant: { range: { from: 501, to: 600 }, last: { size: 100 } } })
-    const { last } = (first as { grant: Grant }).grant
+    const { last } = (first as { grant: GrantedRange }).grant
     const again = await source.claim(
       target,
       claimOf({ lastBatchSize: last!.size, lastRangeAt: last!.at }),
@@ -162,7 +162,7 @@ describe('a claim', () => {
       ),
     )
     const ranges = answers
-      .map((answer) => (answer as { grant: Grant }).grant.range)
+      .map((answer) => (answer as { grant: GrantedRange }).grant.range)
       .sort((a, b) => a.from - b.from)
     for (const [i, range] of ranges.entries())
       expect(range.from).toBe(i === 0 ? 1 : ranges[i - 1]!.to + 1)
@@ -425,7 +425,7 @@ test('addresses are filled in, and every request carries the headers', async () 
     fetch: store.fetch,
     headers,
   })
-  await source.claim({ ...target, tag: 'a b/c' }, claimOf(), LONG)
+  await source.claim({ ...target, collection: 'a b/c' }, claimOf(), LONG)
   expect(new Set(store.requests.map((request) => request.url))).toEqual(
     new Set(['https://store.example.com/Shop/a%20b%2Fc']),
   )

@@ -5,7 +5,7 @@ import { HiloError } from '../../src/core/errors.js'
 import { type NextHiOptions, nextHiSource } from '../../src/source/index.js'
 import { newShop, type Shop } from '../support/shop.js'
 
-const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+const target: Target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
 const claimOf = (lastMax = 0) => ({ id: 'c1', lastBatchSize: 32, lastMax })
 const LONG = 60_000
 

@@ -8,7 +8,7 @@ import { ravenSource } from '../../src/source/raven.js'
 import { range } from '../support/ranges.js'
 
 const URL_ = 'https://api.example.com'
-const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+const target: Target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
 const claim = { id: 'c1', lastBatchSize: 32, lastMax: 0 }
 const answer = {
   Prefix: 'orders/',

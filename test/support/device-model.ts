@@ -12,14 +12,14 @@ import {
   type Exchange,
   type Exchanged,
   emptyState,
-  type Grant,
+  type GrantedRange,
   type Lease,
   type LeaseNote,
   type Note,
   type Offer,
 } from '../../src/core/state.js'
 import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
-import { bury } from '../../src/core/write-off.js'
+import { writeOffPages } from '../../src/core/write-off.js'
 import { ServerModel } from './server-model.js'
 
 interface Page {
@@ -42,7 +42,7 @@ export class DeviceModel {
    */
   readonly #copies: Note[] = []
   readonly #onTheWay: { range: Range; note: LeaseNote }[] = []
-  readonly #answers: { claim: string; grant: Grant }[] = []
+  readonly #answers: { claim: string; grant: GrantedRange }[] = []
   readonly #checkIns: { request: CheckInRequest; answer: CheckInAnswer }[] = []
   readonly #late: Exchange[] = []
   #ids = 0
@@ -219,8 +219,8 @@ export class DeviceModel {
   }
 
   /** Right or wrong, a page is taken for dead. */
-  bury(pick: number): void {
-    this.state = bury(this.state, new Set([this.#page(pick).id]))
+  writeOffPages(pick: number): void {
+    this.state = writeOffPages(this.state, new Set([this.#page(pick).id]))
   }
 
   kill(pick: number): void {

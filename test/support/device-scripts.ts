@@ -19,7 +19,7 @@ export const ACTS: Record<string, Act> = {
   checkIn: (device) => device.checkIn(),
   takeCheckIn: (device, pick, _, a) => device.takeCheckIn(pick, a),
   kill: (device, pick) => device.kill(pick),
-  bury: (device, pick) => device.bury(pick),
+  writeOffPages: (device, pick) => device.writeOffPages(pick),
   issueElsewhere: (device, _, count) => device.issueElsewhere(1 + (count % 7)),
 }
 

@@ -3,7 +3,7 @@
  * installs it.
  */
 import 'fake-indexeddb/auto'
-import { NOTES_STORE } from '../../src/core/parting.js'
+import { NOTES_STORE } from '../../src/core/page-exit.js'
 import type { LeaseNote } from '../../src/core/state.js'
 import type { StoreKey } from '../../src/store/store.js'
 

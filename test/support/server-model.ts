@@ -1,7 +1,7 @@
 /** An authority in memory: with tokens like this package's server, without them like RavenDB. */
 
 import { type Range, size } from '../../src/core/range.js'
-import type { Claim, Grant } from '../../src/core/state.js'
+import type { ClaimRequest, GrantedRange } from '../../src/core/state.js'
 import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
 
 interface Lease {
@@ -15,7 +15,7 @@ export class ServerModel {
   readonly hasTokens: boolean
   #max = 0
   readonly #leases = new Map<string, Lease>()
-  readonly #claims = new Map<string, Grant>()
+  readonly #claims = new Map<string, GrantedRange>()
   readonly #checkIns = new Map<string, CheckInAnswer>()
   readonly #free: { from: number; to: number }[] = []
   #tokens = 0
@@ -24,7 +24,7 @@ export class ServerModel {
     this.hasTokens = hasTokens
   }
 
-  grant(claim: Claim, count: number): Grant {
+  grant(claim: ClaimRequest, count: number): GrantedRange {
     const before = this.#claims.get(claim.id)
     if (before && this.hasTokens) return before
     const range = this.#free.pop() ?? this.#advance(claim.lastMax, count)

@@ -111,7 +111,7 @@ function ownerOf(page: FakePage): Owner {
         ...callbacks,
         changed: (...told) => void page.running().then(() => callbacks.changed(...told)),
         stored: (...told) => void page.running().then(() => callbacks.stored(...told)),
-        spare: (target) => page.running().then(() => callbacks.spare(target)),
+        parkExcess: (target) => page.running().then(() => callbacks.parkExcess(target)),
       }),
     exchange: inPage(owner.exchange),
     claim: inPage(owner.claim),

@@ -1,11 +1,17 @@
 /**
- * The owner's world in a test: a clock that only moves when told, a server that does as it is told,
+ * The owner's world in a test: a clock that only moves when views, a server that does as it is views,
  * and every request on record.
  */
-import type { Answer, Owner, OwnerConfig, Target, View } from '../../src/core/contract.js'
+import type { Answer, DeviceView, Owner, OwnerConfig, Target } from '../../src/core/contract.js'
 import type { Failure } from '../../src/core/errors.js'
 import type { Range } from '../../src/core/range.js'
-import type { Claim, DeviceState, Exchange, Exchanged, Grant } from '../../src/core/state.js'
+import type {
+  ClaimRequest,
+  DeviceState,
+  Exchange,
+  Exchanged,
+  GrantedRange,
+} from '../../src/core/state.js'
 import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import type { Change, DeviceStore, StoreKey } from '../../src/store/store.js'
@@ -16,7 +22,12 @@ import { ServerModel } from './server-model.js'
 /** Long enough for everything that waits for nothing but promises. */
 export const flush = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-export const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
+export const target: Target = {
+  database: 'Shop',
+  collection: 'orders',
+  separator: '/',
+  reserve: 32,
+}
 export const config: OwnerConfig = {
   url: 'https://api.example.com',
   name: 'offline-hilo',
@@ -44,11 +55,11 @@ export class DiskStore implements DeviceStore {
 
 export class FakeSource {
   readonly server: ServerModel
-  readonly claims: Claim[] = []
+  readonly claims: ClaimRequest[] = []
   readonly returns: Range[] = []
   readonly checkIns: CheckInRequest[] = []
   /** What happens instead of an answer; asked before each one. */
-  onClaim: (claim: Claim) => unknown = () => {}
+  onClaim: (claim: ClaimRequest) => unknown = () => {}
   onGiveBack: (range: Range) => unknown = () => {}
   onCheckIn: (request: CheckInRequest) => unknown = () => {}
 
@@ -56,7 +67,7 @@ export class FakeSource {
     this.server = new ServerModel(hasTokens)
   }
 
-  async claim(_target: Target, claim: Claim): Promise<Grant> {
+  async claim(_target: Target, claim: ClaimRequest): Promise<GrantedRange> {
     this.claims.push(claim)
     await this.onClaim(claim)
     const grant = this.server.grant(claim, claim.lastBatchSize)
@@ -84,9 +95,9 @@ export class FakeWorld implements World {
   chance = 0
   kind: 'persistent' | 'best-effort' = 'best-effort'
   locks: string[] = []
-  announced: unknown[] = []
+  notified: unknown[] = []
   isAlone = true
-  hear: (key: StoreKey, seen: View) => void = () => {}
+  changeElsewhere: (key: StoreKey, view: DeviceView) => void = () => {}
   readonly #name = `world${worlds++}`
   #ids = 0
 
@@ -116,13 +127,13 @@ export class FakeWorld implements World {
     return run()
   }
 
-  openTabs: World['openTabs'] = (_name, _page, { seen }) => {
-    this.hear = (key, view) => seen(JSON.stringify(key), view)
+  openTabs: World['openTabs'] = (_name, _page, { onChange }) => {
+    this.changeElsewhere = (key, view) => onChange(JSON.stringify(key), view)
     return {
-      announce: (...told) => void this.announced.push(told),
+      notify: (...change) => void this.notified.push(change),
       isAlive: (page) => page !== 'dead',
       isAlone: () => this.isAlone,
-      askToSpare: async () => false,
+      askToPark: async () => false,
       close() {},
     }
   }
@@ -162,24 +173,24 @@ export class FakeWorld implements World {
 let worlds = 0
 
 /**
- * An owner that was opened in this world, and what it told its page; what was stored before and
+ * An owner that was opened in this world, and what it views its page; what was stored before and
  * after each change, if that is watched.
  */
 export function ownerIn(world: World): {
   owner: Owner
-  told: View[]
+  views: DeviceView[]
   changes: [before: DeviceState, after: DeviceState][]
 } {
   const owner = createOwner(world)
-  const told: View[] = []
+  const views: DeviceView[] = []
   const changes: [DeviceState, DeviceState][] = []
   owner.open(config, {
     headers: async () => ({}),
-    changed: (_, view) => void told.push(view),
+    changed: (_, view) => void views.push(view),
     stored: (_, ...change) => void changes.push(change),
-    spare: async () => {},
+    parkExcess: async () => {},
   })
-  return { owner, told, changes }
+  return { owner, views, changes }
 }
 
 let exchanges = 0
@@ -198,13 +209,13 @@ export const lease = async (
   owner: Owner,
   want: number,
   more: Partial<Exchange> = {},
-): Promise<Exchanged & { view: View }> =>
+): Promise<Exchanged & { view: DeviceView }> =>
   must(await owner.exchange(target, exchangeOf({ want, ...more })))
 
 /** The answer of a call that succeeded. */
-export function must<T>(answer: Answer<T>): T & { view: View } {
+export function must<T>(answer: Answer<T>): T & { view: DeviceView } {
   if ('failure' in answer) throw new Error(answer.failure.message)
-  return answer as T & { view: View }
+  return answer as T & { view: DeviceView }
 }
 
 export function failureOf(answer: Answer<object>): Failure {

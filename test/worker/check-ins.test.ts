@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
 import { emptyState } from '../../src/core/state.js'
-import { ROLL_CALL_MS } from '../../src/worker/tabs.js'
+import { PAGE_ANSWER_MS } from '../../src/worker/tabs.js'
 import { range } from '../support/ranges.js'
 import { FakeSource, FakeWorld, flush, lease, must, ownerIn, target } from '../support/world.js'
 
@@ -65,10 +65,10 @@ describe('a page that starts', () => {
 
   test('tells the page its new tokens, and leases carry them', async () => {
     const world = await yesterday()
-    const { owner, told } = ownerIn(world)
+    const { owner, views } = ownerIn(world)
     await lease(owner, 4)
     await flush()
-    expect(told.at(-1)?.checkedIn).toBe(world.date())
+    expect(views.at(-1)?.checkedIn).toBe(world.date())
     expect((await lease(owner, 0)).outstanding).toMatchObject([{ range: { token: 'token1' } }])
   })
 
@@ -84,7 +84,7 @@ describe('a page that starts', () => {
     const { owner } = ownerIn(world)
     const { view } = await lease(owner, 30)
     expect(view.free).toBe(2)
-    await world.pass(ROLL_CALL_MS)
+    await world.pass(PAGE_ANSWER_MS)
     await flush()
     expect((await lease(owner, 0)).view.free).toBeGreaterThan(200)
     expect(world.source.claims).toEqual([])
@@ -165,7 +165,7 @@ test('a check-in whose answer was lost is sent again as it was, and its answer i
   expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32, token: 'token1' }])
 })
 
-test('two copies of a device with a check-in under way are told apart, though both are answered the same', async () => {
+test('two copies of a device with a check-in under way are views apart, though both are answered the same', async () => {
   const world = await yesterday()
   world.source.onCheckIn = (request) => {
     world.source.server.checkIn(request)
@@ -226,10 +226,10 @@ test('a copy of this device that comes second loses what the other went on with,
   await copy.put(await world.stored())
   await lease(ownerIn(world).owner, 4)
   await flush()
-  const { owner, told } = ownerIn(copy)
+  const { owner, views } = ownerIn(copy)
   const mine = await lease(owner, 4)
   await flush()
-  expect(told.at(-1)?.gaps.fork).toBeGreaterThanOrEqual(28)
+  expect(views.at(-1)?.gaps.fork).toBeGreaterThanOrEqual(28)
   const stored = await copy.stored()
   expect(stored.leases).toEqual([])
   expect(stored.ranges.every(({ from }) => from > 32)).toBe(true)

@@ -105,7 +105,7 @@ describe('a claim', () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
-    must(await owner.claim({ ...target, tag: 'invoices' }, 1))
+    must(await owner.claim({ ...target, collection: 'invoices' }, 1))
     expect(new Set(world.locks).size).toBe(2)
   })
 
@@ -178,13 +178,13 @@ describe('a claim that failed', () => {
   test('starts over with short pauses after a success', async () => {
     const world = new FakeWorld()
     world.source.onClaim = fail(unreachable())
-    const { owner, told } = ownerIn(world)
+    const { owner, views } = ownerIn(world)
     await owner.claim(target, 1)
     await world.pass(7_000)
     world.source.onClaim = () => {}
     await world.pass(60_000)
-    expect(told.at(-1)).toMatchObject({ free: 32, isReachable: true })
-    expect(told.at(-1)).not.toHaveProperty('failure')
+    expect(views.at(-1)).toMatchObject({ free: 32, isReachable: true })
+    expect(views.at(-1)).not.toHaveProperty('failure')
     world.source.onClaim = fail(unreachable())
     await owner.claim(target, 100)
     expect(world.waits).toEqual([1_000])
@@ -243,7 +243,7 @@ describe('a claim that failed', () => {
     const { owner } = ownerIn(world)
     await owner.claim(target, 1)
     world.source.onClaim = () => {}
-    owner.hurry()
+    owner.retryNow()
     await flush()
     expect((await world.stored()).ranges).toHaveLength(1)
     expect(world.waits).toEqual([])

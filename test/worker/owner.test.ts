@@ -34,7 +34,7 @@ const holding = async (source: FakeSource, ...ranges: ReturnType<typeof range>[]
 }
 
 describe('where pages cannot hear each other, one may not know that another node answers by now', () => {
-  test('so nothing is set aside without a token, and no page is told whom it might send it to', async () => {
+  test('so nothing is set aside without a token, and no page is views whom it might send it to', async () => {
     const { owner } = ownerIn(deaf(await holding(new FakeSource(false), range(1, 100))))
     const { offers, view } = await lease(owner, 16, { offer: true })
     expect(offers).toEqual([])
@@ -124,7 +124,7 @@ describe('release', () => {
     must(await owner.claim(target, 1))
     must(await owner.release(target, release()))
     await lease(owner, 0)
-    owner.hurry()
+    owner.retryNow()
     await world.pass(24 * 60 * 60_000)
     expect(world.source.claims).toHaveLength(1)
     await lease(owner, 1)
@@ -255,12 +255,12 @@ describe('storage', () => {
 
   test('that the browser may evict is reported, and when it no longer may', async () => {
     const world = new FakeWorld()
-    const { owner, told } = ownerIn(world)
+    const { owner, views } = ownerIn(world)
     expect((await lease(owner, 0)).view.storage).toBe('best-effort')
     world.kind = 'persistent'
-    owner.hurry()
+    owner.retryNow()
     await flush()
-    expect(told.at(-1)?.storage).toBe('persistent')
+    expect(views.at(-1)?.storage).toBe('persistent')
   })
 
   test('that is outdated fails every call with that code', async () => {
@@ -302,7 +302,7 @@ test('collections, databases and separators are series of their own', async () =
   const world = new FakeWorld()
   const { owner } = ownerIn(world)
   const others = [
-    { ...target, tag: 'invoices' },
+    { ...target, collection: 'invoices' },
     { ...target, database: 'Other' },
     { ...target, separator: '-' },
   ]
@@ -313,41 +313,46 @@ test('collections, databases and separators are series of their own', async () =
 
 test('other tabs hear what this device holds, and what they say is passed on to the page', async () => {
   const world = new FakeWorld()
-  const { owner, told } = ownerIn(world)
+  const { owner, views } = ownerIn(world)
   must(await owner.claim(target, 1))
-  expect(world.announced.at(-1)).toMatchObject([JSON.stringify(KEY), { free: 32, reserve: 32 }])
+  expect(world.notified.at(-1)).toMatchObject([JSON.stringify(KEY), { free: 32, reserve: 32 }])
   const seen = { free: 5, reserve: 32, surplus: 0, gaps: emptyState().gaps }
-  world.hear(KEY, seen as never)
-  expect(told.at(-1)).toMatchObject({ free: 5 })
-  world.hear([config.url, 'Unknown', 'orders/'], seen as never)
+  world.changeElsewhere(KEY, seen as never)
+  expect(views.at(-1)).toMatchObject({ free: 5 })
+  world.changeElsewhere([config.url, 'Unknown', 'orders/'], seen as never)
 })
 
 test('what other tabs say decides nothing: numbers come from the storage alone', async () => {
   const world = new FakeWorld()
   const { owner } = ownerIn(world)
   must(await owner.claim(target, 1))
-  world.hear(KEY, { free: 1000, reserve: 32, surplus: 968, gaps: emptyState().gaps } as never)
+  world.changeElsewhere(KEY, {
+    free: 1000,
+    reserve: 32,
+    surplus: 968,
+    gaps: emptyState().gaps,
+  } as never)
   const { leases } = await lease(owner, 100)
   expect(leases.map(({ range: { from, to } }) => [from, to])).toEqual([[1, 32]])
 })
 
 test('tabs whose ranges are in memory keep them to themselves: one tells nothing and believes nothing', async () => {
   const world = new FakeWorld({ store: new MemoryStore() })
-  const { owner, told } = ownerIn(world)
+  const { owner, views } = ownerIn(world)
   must(await owner.claim(target, 1))
-  const before = told.length
-  world.hear(KEY, {
+  const before = views.length
+  world.changeElsewhere(KEY, {
     free: 5,
     reserve: 32,
     surplus: 0,
     gaps: { ...emptyState().gaps, fork: 9 },
   } as never)
-  expect(told).toHaveLength(before)
-  expect(world.announced).toEqual([])
+  expect(views).toHaveLength(before)
+  expect(world.notified).toEqual([])
 })
 
 describe('whoever looks on', () => {
-  test('is told what was stored before and after each change, from then on and only then', async () => {
+  test('is views what was stored before and after each change, from then on and only then', async () => {
     const world = new FakeWorld()
     const { owner, changes } = ownerIn(world)
     await lease(owner, 0)
@@ -370,14 +375,14 @@ describe('whoever looks on', () => {
     expect(changes).toHaveLength(count)
   })
 
-  test('is told what another tab stored', async () => {
+  test('is views what another tab stored', async () => {
     const world = new FakeWorld()
     const { owner, changes } = ownerIn(world)
     const { view } = await lease(owner, 0)
     owner.watch(true)
     await flush()
     await world.put({ ...emptyState(), ranges: [range(100, 131)] })
-    world.hear(KEY, view)
+    world.changeElsewhere(KEY, view)
     await flush()
     expect(changes.at(-1)![1].ranges).toEqual([range(100, 131)])
   })
@@ -429,7 +434,7 @@ describe('whoever looks on', () => {
     }
     expect(state).toMatchObject({ leases: [], ranges: [range(3, 16)], issued: 2 })
     expect(await world.stored()).toEqual(stored)
-    expect(world.announced).toEqual([])
+    expect(world.notified).toEqual([])
   })
 
   test.each([

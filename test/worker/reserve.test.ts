@@ -42,22 +42,22 @@ describe('in the background', () => {
   test('an exchange does not wait for the network', async () => {
     const world = new FakeWorld()
     world.source.onClaim = () => new Promise(() => {})
-    const { owner, told } = ownerIn(world)
+    const { owner, views } = ownerIn(world)
     const { leases, view } = await lease(owner, 16)
     expect(leases).toEqual([])
     expect(view.isClaiming).toBe(true)
-    expect(told.at(-1)?.isClaiming).toBe(true)
+    expect(views.at(-1)?.isClaiming).toBe(true)
   })
 })
 
 describe('switched off', () => {
-  test('nothing is sent, by nobody, and whoever asks is told why', async () => {
+  test('nothing is sent, by nobody, and whoever asks is views why', async () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
     owner.setOnline(false)
     await lease(owner, 32)
-    owner.hurry()
+    owner.retryNow()
     await world.pass(10 * 60_000)
     expect(failureOf(await owner.claim(target, 1))).toMatchObject({
       code: 'server-unreachable',

@@ -1,7 +1,7 @@
 /** Page and owner across a message channel, as between a page and its worker. */
 import { expose, proxy, type Remote, releaseProxy, wrap } from 'comlink'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Owner, View } from '../../src/core/contract.js'
+import type { DeviceView, Owner } from '../../src/core/contract.js'
 import { fromFailure, HiloError } from '../../src/core/errors.js'
 import type { DeviceState } from '../../src/core/state.js'
 import { createOwner } from '../../src/worker/owner.js'
@@ -23,7 +23,7 @@ function ownerAcross(world: World, headers = async () => ({})) {
   expose(createOwner(world), port1)
   const owner = wrap<Owner>(port2)
   open.push({ owner, ports: [port1, port2] })
-  const told: View[] = []
+  const views: DeviceView[] = []
   const changes: [DeviceState, DeviceState][] = []
   let hear = () => {}
   const changed = new Promise<void>((resolve) => {
@@ -31,14 +31,14 @@ function ownerAcross(world: World, headers = async () => ({})) {
   })
   const callbacks = {
     headers,
-    changed: (_: unknown, view: View) => {
-      told.push(view)
+    changed: (_: unknown, view: DeviceView) => {
+      views.push(view)
       hear()
     },
     stored: (_: unknown, ...change: [DeviceState, DeviceState]) => void changes.push(change),
-    spare: async () => {},
+    parkExcess: async () => {},
   }
-  return { owner, told, changed, changes, opened: owner.open(config, proxy(callbacks)) }
+  return { owner, views, changed, changes, opened: owner.open(config, proxy(callbacks)) }
 }
 
 describe('across a message channel', () => {
@@ -98,11 +98,11 @@ describe('across a message channel', () => {
     })
   })
 
-  test('the page is told of changes that it did not make', async () => {
-    const { owner, told, changed } = ownerAcross(new FakeWorld())
+  test('the page is views of changes that it did not make', async () => {
+    const { owner, views, changed } = ownerAcross(new FakeWorld())
     must(await owner.exchange(target, exchangeOf({ want: 1 })))
     await changed
-    expect(told[0]).toMatchObject({ isClaiming: true })
+    expect(views[0]).toMatchObject({ isClaiming: true })
   })
 
   test('the page is asked for headers, and what it throws is a failure like any other', async () => {
@@ -127,7 +127,7 @@ describe('across a message channel', () => {
     }
     owner.open(
       { ...config, headers: 'ask' },
-      proxy({ headers, changed() {}, stored() {}, spare: async () => {} }),
+      proxy({ headers, changed() {}, stored() {}, parkExcess: async () => {} }),
     )
     must(await owner.claim(target, 1))
     expect(seen).toEqual([{ Authorization: 'first' }])

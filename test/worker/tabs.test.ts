@@ -19,10 +19,10 @@ afterEach(() => {
 function open(
   name: string,
   page: string,
-  spare: () => Promise<void> = async () => {},
-  seen: TabsCallbacks['seen'] = () => {},
+  parkExcess: () => Promise<void> = async () => {},
+  onChange: TabsCallbacks['onChange'] = () => {},
 ): Tabs {
-  const tabs = openTabs(name, page, { seen, spare })
+  const tabs = openTabs(name, page, { onChange, parkExcess })
   all.push(tabs)
   return tabs
 }
@@ -37,7 +37,7 @@ const heard = (name: string) =>
       mouth.close()
       resolve()
     }
-    mouth.postMessage({ page: 'end', says: 'here' })
+    mouth.postMessage({ page: 'end', type: 'here' })
   })
 
 describe('a roll call', () => {
@@ -69,7 +69,7 @@ test('what a page has seen is heard by the others of its storage, but not by its
   open(name, 'other', undefined, theirs)
   open(`${name}2`, 'stranger', undefined, strangers)
   const seen = { free: 5 } as never
-  me.announce('orders', seen)
+  me.notify('orders', seen)
   await heard(name)
   expect(theirs.mock.calls).toEqual([['orders', seen]])
   expect([mine, strangers].flatMap(({ mock }) => mock.calls)).toEqual([])
@@ -80,33 +80,33 @@ describe('a page that runs short', () => {
 
   test('waits until each living one that it asks has parked what it can spare, also one that failed to', async () => {
     const name = newName()
-    const spare = vi.fn(async () => {})
-    open(name, 'first', spare)
+    const parkExcess = vi.fn(async () => {})
+    open(name, 'first', parkExcess)
     open(name, 'second', () => Promise.reject(new Error('full')))
     const me = open(name, 'me', () => Promise.reject(new Error('asked itself')))
     for (let i = 0; i < 3; i++) await heard(name)
-    expect(await me.askToSpare(orders, new Set(['first', 'second', 'me', 'never seen']))).toBe(true)
-    expect(spare.mock.calls).toEqual([[orders]])
+    expect(await me.askToPark(orders, new Set(['first', 'second', 'me', 'never seen']))).toBe(true)
+    expect(parkExcess.mock.calls).toEqual([[orders]])
   })
 
   test('asks nobody when nobody else lives, and does not wait', async () => {
     const me = open(newName(), 'me')
-    expect(await me.askToSpare(orders, new Set(['me', 'never seen']))).toBe(false)
+    expect(await me.askToPark(orders, new Set(['me', 'never seen']))).toBe(false)
   })
 
   test('waits a second for one that does not answer, and no second time before it says something again', async () => {
     const name = newName()
     const mute = new BroadcastChannel(name)
     const me = open(name, 'me')
-    mute.postMessage({ page: 'mute', says: 'here' })
+    mute.postMessage({ page: 'mute', type: 'here' })
     for (let i = 0; i < 3; i++) await heard(name)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const asked = me.askToSpare(orders, new Set(['mute']))
+    const asked = me.askToPark(orders, new Set(['mute']))
     vi.advanceTimersByTime(999)
     expect(await Promise.race([asked, flush()])).toBe(undefined)
     vi.advanceTimersByTime(1)
     expect(await asked).toBe(true)
-    expect(await me.askToSpare(orders, new Set(['mute']))).toBe(false)
+    expect(await me.askToPark(orders, new Set(['mute']))).toBe(false)
     mute.close()
   })
 })
@@ -127,7 +127,7 @@ describe('a page that starts', () => {
 
   test('counts what killed pages held as gaps, after they had two seconds to answer', async () => {
     const world = await withLeases()
-    const { owner, told } = ownerIn(world)
+    const { owner, views } = ownerIn(world)
     await lease(owner, 0)
     await world.pass(1_999)
     expect((await world.stored()).leases).toHaveLength(2)
@@ -138,7 +138,7 @@ describe('a page that starts', () => {
       gaps: { crash: 10 },
       ranges: [{ from: 41 }],
     })
-    expect(told.at(-1)?.gaps.crash).toBe(10)
+    expect(views.at(-1)?.gaps.crash).toBe(10)
   })
 
   test('buries nobody where pages cannot hear each other', async () => {

@@ -1,6 +1,7 @@
 /**
  * Callers that wait for numbers. Guarantees that they are served in turn, that each gets all it
- * asked for or nothing, and that one who gave up (timeout, signal) is never served.
+ * asked for or nothing, and that a caller whose timeout passed, or whose signal was aborted, gets
+ * none.
  */
 import { HiloError } from '../core/errors.js'
 
@@ -15,50 +16,50 @@ export interface CallOptions {
   signal?: AbortSignal
 }
 
-export interface Patience {
+export interface WaitLimits {
   timeout: number
   signal?: AbortSignal | undefined
 }
 
-interface Demand {
+interface Waiter {
   count: number
-  /** Waits on while the device is exhausted and offline. */
-  isPatient: boolean
+  /** Without one, the caller waits for the network while the device is exhausted and offline. */
+  hasTimeout: boolean
   serve(): void
   refuse(error: HiloError): void
 }
 
-export class Demands {
-  #waiting: Demand[] = []
+export class Waiters {
+  #waiting: Waiter[] = []
 
   /** Numbers asked for, in all. */
   get total(): number {
-    return this.#waiting.reduce((sum, demand) => sum + demand.count, 0)
+    return this.#waiting.reduce((sum, waiter) => sum + waiter.count, 0)
   }
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0
   }
 
-  get hasImpatient(): boolean {
-    return this.#waiting.some((demand) => !demand.isPatient)
+  get someHaveTimeout(): boolean {
+    return this.#waiting.some((waiter) => waiter.hasTimeout)
   }
 
   /**
    * Resolves with what `take` returns, once `count` numbers are held and it is this caller's turn.
    */
-  add<T>(count: number, take: () => T, { timeout, signal }: Patience): Promise<T> {
+  add<T>(count: number, take: () => T, { timeout, signal }: WaitLimits): Promise<T> {
     return new Promise((resolve, reject) => {
-      const isPatient = timeout === Number.POSITIVE_INFINITY
+      const hasTimeout = timeout !== Number.POSITIVE_INFINITY
       let timer: ReturnType<typeof setTimeout> | undefined
       const leave = () => {
         clearTimeout(timer)
         signal?.removeEventListener('abort', abort)
-        this.#waiting = this.#waiting.filter((other) => other !== demand)
+        this.#waiting = this.#waiting.filter((other) => other !== waiter)
       }
-      const demand: Demand = {
+      const waiter: Waiter = {
         count,
-        isPatient,
+        hasTimeout,
         serve() {
           leave()
           try {
@@ -73,16 +74,16 @@ export class Demands {
         },
       }
       const abort = () =>
-        demand.refuse(
+        waiter.refuse(
           new HiloError('aborted', 'The call was aborted by its signal; no id was burnt.', {
             cause: signal?.reason,
           }),
         )
       if (signal?.aborted) return abort()
       signal?.addEventListener('abort', abort)
-      if (!isPatient)
-        timer = setTimeout(() => demand.refuse(tooLate(timeout)), Math.min(timeout, MAX_TIMER_MS))
-      this.#waiting.push(demand)
+      if (hasTimeout)
+        timer = setTimeout(() => waiter.refuse(tooLate(timeout)), Math.min(timeout, MAX_TIMER_MS))
+      this.#waiting.push(waiter)
     })
   }
 
@@ -91,9 +92,9 @@ export class Demands {
     while (this.#waiting.length > 0 && this.#waiting[0]!.count <= held()) this.#waiting[0]!.serve()
   }
 
-  refuse(error: HiloError, who: 'all' | 'impatient'): void {
-    for (const demand of [...this.#waiting])
-      if (who === 'all' || !demand.isPatient) demand.refuse(error)
+  refuse(error: HiloError, who: 'all' | 'with-timeout'): void {
+    for (const waiter of [...this.#waiting])
+      if (who === 'all' || waiter.hasTimeout) waiter.refuse(error)
   }
 }
 

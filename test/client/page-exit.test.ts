@@ -4,15 +4,15 @@
  */
 import { IDBDatabase, IDBFactory, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { Parting } from '../../src/client/parting.js'
+import { PageExit } from '../../src/client/page-exit.js'
 import type { OwnerConfig, Target } from '../../src/core/contract.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import { newName, openRaw, recordsOf } from '../support/idb.js'
 import { fakeLocalStorage } from '../support/page.js'
 import { range } from '../support/ranges.js'
 
-const target: Target = { database: 'Shop', tag: 'orders', separator: '/', reserve: 32 }
-const invoices: Target = { ...target, tag: 'invoices' }
+const target: Target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
+const invoices: Target = { ...target, collection: 'invoices' }
 const note = { lease: 'page1:0.0', next: 5 }
 
 beforeEach(() => {
@@ -36,42 +36,42 @@ async function preparedPage(name = newName()) {
     headers: {},
     timeout: 1000,
   }
-  const parting = new Parting(config)
+  const pageExit = new PageExit(config)
   const opened = vi.spyOn(IDBFactory.prototype, 'open')
-  parting.prepare()
+  pageExit.openStore()
   const request = opened.mock.results[0]!.value as IDBOpenDBRequest
   await new Promise((done) => request.addEventListener('success', done))
   opened.mockRestore()
-  return { parting, name, config }
+  return { pageExit, name, config }
 }
 
 const keysOf = () => Object.keys(localStorage)
 
 describe('leaving', () => {
   test('puts each note in two places at once', async () => {
-    const { parting, name } = await preparedPage()
-    parting.leave(target, [note, { lease: 'page1:1.0', next: 9 }])
+    const { pageExit, name } = await preparedPage()
+    pageExit.leaveNotes(target, [note, { lease: 'page1:1.0', next: 9 }])
     expect(keysOf()).toHaveLength(2)
     expect(await recordsOf(name, 'notes')).toEqual([note, { lease: 'page1:1.0', next: 9 }])
   })
 
   test('keeps the notes of two collections apart, even under one name', async () => {
-    const { parting } = await preparedPage()
-    parting.leave(target, [note])
-    parting.leave(invoices, [note])
+    const { pageExit } = await preparedPage()
+    pageExit.leaveNotes(target, [note])
+    pageExit.leaveNotes(invoices, [note])
     expect(keysOf()).toHaveLength(2)
-    parting.read(target)
-    parting.forget(target, [note])
-    expect(parting.read(invoices)).toEqual([note])
+    pageExit.readNotes(target)
+    pageExit.forgetNotes(target, [note])
+    expect(pageExit.readNotes(invoices)).toEqual([note])
   })
 
   test('does all of it inside the call: one transaction, committed by hand, nothing read, nothing opened', async () => {
-    const { parting } = await preparedPage()
+    const { pageExit } = await preparedPage()
     const open = vi.spyOn(IDBFactory.prototype, 'open')
     const begin = vi.spyOn(IDBDatabase.prototype, 'transaction')
     const commit = vi.spyOn(IDBTransaction.prototype, 'commit')
     const read = vi.spyOn(Object.getPrototypeOf(localStorage), 'getItem')
-    parting.leave(target, [note])
+    pageExit.leaveNotes(target, [note])
     expect(begin).toHaveBeenCalledOnce()
     expect(commit).toHaveBeenCalledOnce()
     expect(open).not.toHaveBeenCalled()
@@ -80,17 +80,17 @@ describe('leaving', () => {
   })
 
   test('leaves the other copy where one place fails', async () => {
-    const { parting, name } = await preparedPage()
+    const { pageExit, name } = await preparedPage()
     vi.spyOn(Object.getPrototypeOf(localStorage), 'setItem').mockImplementation(() => {
       throw new DOMException('Full', 'QuotaExceededError')
     })
-    parting.leave(target, [note])
+    pageExit.leaveNotes(target, [note])
     expect(await recordsOf(name, 'notes')).toEqual([note])
     vi.restoreAllMocks()
     vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(() => {
       throw new DOMException('Closing', 'InvalidStateError')
     })
-    parting.leave(target, [note])
+    pageExit.leaveNotes(target, [note])
     expect(keysOf()).toHaveLength(1)
   })
 
@@ -98,16 +98,16 @@ describe('leaving', () => {
     const { config } = await preparedPage()
     vi.stubGlobal('localStorage', undefined)
     vi.stubGlobal('indexedDB', undefined)
-    const parting = new Parting(config)
-    parting.prepare()
-    expect(() => parting.leave(target, [note])).not.toThrow()
-    expect(parting.read(target)).toEqual([])
+    const pageExit = new PageExit(config)
+    pageExit.openStore()
+    expect(() => pageExit.leaveNotes(target, [note])).not.toThrow()
+    expect(pageExit.readNotes(target)).toEqual([])
   })
 
   test('with nothing to say begins nothing', async () => {
-    const { parting } = await preparedPage()
+    const { pageExit } = await preparedPage()
     const begin = vi.spyOn(IDBDatabase.prototype, 'transaction')
-    parting.leave(target, [])
+    pageExit.leaveNotes(target, [])
     expect(begin).not.toHaveBeenCalled()
     expect(keysOf()).toEqual([])
   })
@@ -115,27 +115,29 @@ describe('leaving', () => {
 
 describe('the next page', () => {
   test('finds the notes of its own collection, database and server', async () => {
-    const { parting, config } = await preparedPage()
-    parting.leave(target, [note])
-    expect(new Parting(config).read(target)).toEqual([note])
+    const { pageExit, config } = await preparedPage()
+    pageExit.leaveNotes(target, [note])
+    expect(new PageExit(config).readNotes(target)).toEqual([note])
     for (const other of [invoices, { ...target, database: 'Other' }, { ...target, separator: '-' }])
-      expect(parting.read(other)).toEqual([])
-    expect(new Parting({ ...config, url: 'https://other.example.com' }).read(target)).toEqual([])
-    expect(new Parting({ ...config, name: `${config.name}-2` }).read(target)).toEqual([])
+      expect(pageExit.readNotes(other)).toEqual([])
+    expect(new PageExit({ ...config, url: 'https://other.example.com' }).readNotes(target)).toEqual(
+      [],
+    )
+    expect(new PageExit({ ...config, name: `${config.name}-2` }).readNotes(target)).toEqual([])
   })
 
   test('keeps them until they are settled, and then no more', async () => {
-    const { parting } = await preparedPage()
-    parting.leave(target, [note])
-    parting.read(target)
-    expect(parting.read(target)).toEqual([note])
-    parting.forget(target, [note])
-    expect(parting.read(target)).toEqual([])
+    const { pageExit } = await preparedPage()
+    pageExit.leaveNotes(target, [note])
+    pageExit.readNotes(target)
+    expect(pageExit.readNotes(target)).toEqual([note])
+    pageExit.forgetNotes(target, [note])
+    expect(pageExit.readNotes(target)).toEqual([])
     expect(keysOf()).toEqual([])
   })
 
   test('takes no notice of what others keep there, or have broken', async () => {
-    const { parting, config } = await preparedPage()
+    const { pageExit, config } = await preparedPage()
     localStorage.setItem('cart', '{"notes":[1]}')
     for (const [i, text] of [
       '',
@@ -147,8 +149,8 @@ describe('the next page', () => {
       '{"key":1,"notes":[1]}',
     ].entries())
       localStorage.setItem(`${config.name}/note/${i}`, text)
-    parting.leave(target, [note])
-    expect(parting.read(target)).toEqual([note])
+    pageExit.leaveNotes(target, [note])
+    expect(pageExit.readNotes(target)).toEqual([note])
   })
 })
 
@@ -156,23 +158,23 @@ describe('the connection for the last note', () => {
   test('never creates the database: only the owner does', async () => {
     const name = newName()
     const opened = vi.spyOn(IDBFactory.prototype, 'open')
-    new Parting({ url: 'https://x', name, page: 'page', headers: {}, timeout: 1000 }).prepare()
+    new PageExit({ url: 'https://x', name, page: 'page', headers: {}, timeout: 1000 }).openStore()
     const request = opened.mock.results[0]!.value as IDBOpenDBRequest
     await new Promise((done) => request.addEventListener('error', done))
     expect((await indexedDB.databases()).map((database) => database.name)).not.toContain(name)
   })
 
   test('is opened once, however often it is prepared', async () => {
-    const { parting } = await preparedPage()
+    const { pageExit } = await preparedPage()
     const open = vi.spyOn(IDBFactory.prototype, 'open')
-    parting.prepare()
+    pageExit.openStore()
     expect(open).not.toHaveBeenCalled()
   })
 
   test('gives way to a newer version of the package at once', async () => {
-    const { parting, name } = await preparedPage()
+    const { pageExit, name } = await preparedPage()
     ;(await openRaw(name, 1000)).close()
-    expect(() => parting.leave(target, [note])).not.toThrow()
+    expect(() => pageExit.leaveNotes(target, [note])).not.toThrow()
     expect(keysOf()).toHaveLength(1)
   })
 })
@@ -188,8 +190,8 @@ describe('giving back', () => {
   })
 
   test('sends each range once, highest first, inside the call, so that it outlives the page', async () => {
-    const { parting } = await preparedPage()
-    const giving = parting.giveBack(target, [range(1, 5, { token: 't' }), range(9, 12)])
+    const { pageExit } = await preparedPage()
+    const giving = pageExit.giveBack(target, [range(1, 5, { token: 't' }), range(9, 12)])
     expect(
       sent().map(([url, { method, keepalive }]) => [new URL(url).search, method, keepalive]),
     ).toEqual([
@@ -202,27 +204,27 @@ describe('giving back', () => {
 
   test('carries the headers that were last used, for there is no time to ask for new ones', async () => {
     const { config } = await preparedPage()
-    const parting = new Parting({
+    const pageExit = new PageExit({
       ...config,
       headers: { Authorization: 'Bearer 1' },
       credentials: 'include',
     })
-    await parting.giveBack(target, [range(1, 5)])
+    await pageExit.giveBack(target, [range(1, 5)])
     expect(sent()[0]![1]).toMatchObject({
       headers: { Authorization: 'Bearer 1' },
       credentials: 'include',
     })
-    parting.headers = { Authorization: 'Bearer 2' }
-    await parting.giveBack(target, [range(1, 5)])
+    pageExit.headers = { Authorization: 'Bearer 2' }
+    await pageExit.giveBack(target, [range(1, 5)])
     expect(sent()[1]![1]).toMatchObject({ headers: { Authorization: 'Bearer 2' } })
   })
 
   test('resolves when all answers are here, whatever they say: the next check-in tells what arrived', async () => {
-    const { parting } = await preparedPage()
+    const { pageExit } = await preparedPage()
     vi.mocked(fetch)
       .mockResolvedValueOnce(new Response('', { status: 403 }))
       .mockRejectedValueOnce(new TypeError('fetch failed'))
-    await expect(parting.giveBack(target, [range(1, 5), range(9, 12)])).resolves.toBeUndefined()
+    await expect(pageExit.giveBack(target, [range(1, 5), range(9, 12)])).resolves.toBeUndefined()
     expect(sent()).toHaveLength(2)
   })
 })

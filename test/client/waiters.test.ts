@@ -1,6 +1,6 @@
 /** Callers that wait for numbers: served in turn and whole, and never once they gave up. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { Demands } from '../../src/client/demands.js'
+import { Waiters } from '../../src/client/waiters.js'
 import { HiloError } from '../../src/core/errors.js'
 
 const patient = { timeout: Number.POSITIVE_INFINITY }
@@ -14,7 +14,7 @@ afterEach(() => {
 
 describe('callers that wait', () => {
   test('are served in turn, each whole, and nobody overtakes', async () => {
-    const demands = new Demands()
+    const waiters = new Waiters()
     let held = 0
     const served: string[] = []
     const take = (name: string, count: number) => () => {
@@ -22,49 +22,49 @@ describe('callers that wait', () => {
       served.push(name)
     }
     const all = [
-      demands.add(2, take('a', 2), patient),
-      demands.add(5, take('b', 5), patient),
-      demands.add(1, take('c', 1), patient),
+      waiters.add(2, take('a', 2), patient),
+      waiters.add(5, take('b', 5), patient),
+      waiters.add(1, take('c', 1), patient),
     ]
-    expect(demands.total).toBe(8)
+    expect(waiters.total).toBe(8)
     held = 4
-    demands.serve(() => held)
+    waiters.serve(() => held)
     expect(served).toEqual(['a'])
     held = 6
-    demands.serve(() => held)
+    waiters.serve(() => held)
     await Promise.all(all)
     expect(served).toEqual(['a', 'b', 'c'])
     expect(held).toBe(0)
-    expect(demands.isEmpty).toBe(true)
+    expect(waiters.isEmpty).toBe(true)
   })
 
   test('and give up are never served', async () => {
-    const demands = new Demands()
+    const waiters = new Waiters()
     const take = vi.fn()
-    const given = expect(demands.add(1, take, { timeout: 500 })).rejects.toMatchObject({
+    const given = expect(waiters.add(1, take, { timeout: 500 })).rejects.toMatchObject({
       code: 'timeout',
       message: expect.stringContaining('500 ms'),
     })
     await vi.advanceTimersByTimeAsync(500)
     await given
-    demands.serve(() => 100)
+    waiters.serve(() => 100)
     expect(take).not.toHaveBeenCalled()
   })
 
   test('make room for those behind them when they give up', async () => {
-    const demands = new Demands()
-    demands.add(100, () => {}, { timeout: 500 }).catch(() => {})
-    const next = demands.add(1, () => 'served', patient)
+    const waiters = new Waiters()
+    waiters.add(100, () => {}, { timeout: 500 }).catch(() => {})
+    const next = waiters.add(1, () => 'served', patient)
     await vi.advanceTimersByTimeAsync(500)
-    demands.serve(() => 1)
+    waiters.serve(() => 1)
     expect(await next).toBe('served')
   })
 
   test('may be called off by their signal, with its reason, before or while they wait', async () => {
-    const demands = new Demands()
+    const waiters = new Waiters()
     const off = new AbortController()
     const waiting = expect(
-      demands.add(1, () => {}, { ...patient, signal: off.signal }),
+      waiters.add(1, () => {}, { ...patient, signal: off.signal }),
     ).rejects.toMatchObject({
       code: 'aborted',
       cause: 'enough',
@@ -72,46 +72,46 @@ describe('callers that wait', () => {
     off.abort('enough')
     await waiting
     await expect(
-      demands.add(1, () => {}, { ...patient, signal: off.signal }),
+      waiters.add(1, () => {}, { ...patient, signal: off.signal }),
     ).rejects.toMatchObject({ code: 'aborted' })
-    expect(demands.isEmpty).toBe(true)
+    expect(waiters.isEmpty).toBe(true)
   })
 
   test('leave nothing behind on a signal that lives longer', async () => {
-    const demands = new Demands()
+    const waiters = new Waiters()
     const { signal } = new AbortController()
     const remove = vi.spyOn(signal, 'removeEventListener')
-    const served = demands.add(1, () => {}, { timeout: 500, signal })
-    demands.serve(() => 1)
+    const served = waiters.add(1, () => {}, { timeout: 500, signal })
+    waiters.serve(() => 1)
     await served
     expect(remove).toHaveBeenCalledOnce()
     expect(vi.getTimerCount()).toBe(0)
   })
 
   test('hear of it when what they take throws', async () => {
-    const demands = new Demands()
-    const bang = demands.add(
+    const waiters = new Waiters()
+    const bang = waiters.add(
       1,
       () => {
         throw new Error('bang')
       },
       patient,
     )
-    demands.serve(() => 1)
+    waiters.serve(() => 1)
     await expect(bang).rejects.toThrow('bang')
   })
 
   test('without end stay when the impatient are refused, and go when all are', async () => {
-    const demands = new Demands()
+    const waiters = new Waiters()
     const error = new HiloError('exhausted', 'Nothing left.')
-    const impatient = expect(demands.add(1, () => {}, { timeout: 500 })).rejects.toBe(error)
-    const waiting = demands.add(1, () => {}, patient)
-    expect(demands.hasImpatient).toBe(true)
-    demands.refuse(error, 'impatient')
+    const impatient = expect(waiters.add(1, () => {}, { timeout: 500 })).rejects.toBe(error)
+    const waiting = waiters.add(1, () => {}, patient)
+    expect(waiters.someHaveTimeout).toBe(true)
+    waiters.refuse(error, 'with-timeout')
     await impatient
-    expect(demands.hasImpatient).toBe(false)
-    expect(demands.total).toBe(1)
-    demands.refuse(error, 'all')
+    expect(waiters.someHaveTimeout).toBe(false)
+    expect(waiters.total).toBe(1)
+    waiters.refuse(error, 'all')
     await expect(waiting).rejects.toBe(error)
   })
 })

@@ -4,12 +4,12 @@
  * nothing is read first, nothing is awaited: only that gets out in every engine.
  */
 import type { OwnerConfig, Target } from '../core/contract.js'
-import { isNote, NOTES_STORE, notesKeyPrefix, type SeriesKey } from '../core/parting.js'
+import { isNote, NOTES_STORE, notesKeyPrefix, type SeriesKey } from '../core/page-exit.js'
 import type { Range } from '../core/range.js'
 import { returnUrl } from '../core/requests.js'
 import type { Note } from '../core/state.js'
 
-export class Parting {
+export class PageExit {
   readonly #config: OwnerConfig
   #db: IDBDatabase | undefined
   #isOpening = false
@@ -30,7 +30,7 @@ export class Parting {
    * Opens the connection that the last note is written through. To be called when the owner has
    * created the database.
    */
-  prepare(): void {
+  openStore(): void {
     if (this.#isOpening || typeof indexedDB === 'undefined') return
     this.#isOpening = true
     const request = indexedDB.open(this.#config.name)
@@ -53,10 +53,10 @@ export class Parting {
   }
 
   /**
-   * Notes that earlier pages left in `localStorage` for this collection; {@link forget} them once
+   * Notes that earlier pages left in `localStorage` for this collection; {@link forgetNotes} them once
    * they are settled.
    */
-  read(target: Target): Note[] {
+  readNotes(target: Target): Note[] {
     const prefix = this.#storagePrefix(target)
     const notes: Note[] = []
     attempt(() => {
@@ -71,7 +71,7 @@ export class Parting {
     return notes
   }
 
-  forget(target: Target, notes: readonly Note[]): void {
+  forgetNotes(target: Target, notes: readonly Note[]): void {
     if (this.#stored.size === 0) return
     const prefix = this.#storagePrefix(target)
     for (const note of notes) {
@@ -80,7 +80,7 @@ export class Parting {
     }
   }
 
-  leave(target: Target, notes: readonly Note[]): void {
+  leaveNotes(target: Target, notes: readonly Note[]): void {
     const prefix = this.#storagePrefix(target)
     for (const note of notes) {
       this.#stored.add(prefix + idOf(note))
@@ -120,8 +120,8 @@ export class Parting {
     this.#db = undefined
   }
 
-  #key({ database, tag, separator }: Target): SeriesKey {
-    return [this.#config.url, database, tag + separator]
+  #key({ database, collection, separator }: Target): SeriesKey {
+    return [this.#config.url, database, collection + separator]
   }
 
   #storagePrefix(target: Target): string {

@@ -4,10 +4,10 @@
  */
 import { button, h, say, update } from './dom.js'
 import { type Piece, seriesOf } from './history.js'
-import { closeUp, pan, place, reveal, ticks, type View, whole, zoom } from './number-line.js'
+import { closeUp, pan, place, reveal, ticks, type Viewport, whole, zoom } from './number-line.js'
 import { count, KINDS, pageName, span } from './words.js'
 
-export interface Line {
+export interface LineView {
   element: HTMLElement
   show(pieces: Piece[]): void
 }
@@ -19,10 +19,10 @@ const LANE_PX = 36
 /** A pointer may tremble so far. */
 const DRAG_PX = 4
 
-export function createLine(name: string): Line {
+export function createLineView(name: string): LineView {
   let pieces: Piece[] = []
   /** Undefined: everything, whatever comes. */
-  let view: View | undefined
+  let view: Viewport | undefined
   /** Key of the piece that Tab leads to. */
   let current: string | undefined
   let dragged = 0
@@ -39,7 +39,7 @@ export function createLine(name: string): Line {
     button('All', () => look(undefined), `All of ${name}`),
   ]
 
-  function look(at: View | undefined): void {
+  function look(at: Viewport | undefined): void {
     view = at
     render()
   }

@@ -7,7 +7,7 @@ import { h, say } from './dom.js'
 import { PLACES } from './history.js'
 import { clock, pageName, span } from './words.js'
 
-export interface Log {
+export interface EventLog {
   element: HTMLElement
   /** The last ones, oldest first. */
   activities(): Activity[]
@@ -23,7 +23,7 @@ const WRITTEN = 3
 /** Milliseconds between two summaries. */
 const SUMMARY_MS = 5_000
 
-export function createLog(): Log {
+export function createEventLog(): EventLog {
   let activities: Activity[] = []
   let unsaid: string[] = []
   let isSummaryDue = false

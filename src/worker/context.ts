@@ -8,7 +8,7 @@ import type { Source } from '../source/source.js'
 import type { DeviceStore } from '../store/store.js'
 import type { Tabs } from './tabs.js'
 
-export interface Session {
+export interface OwnerContext {
   store: Promise<DeviceStore>
   source: Source
   storageKind(): StorageKind
