@@ -1,7 +1,7 @@
 /**
- * `offline-hilo/format`: other forms of an id than `orders/33-A`, each with its inverse and its validator.
- * Guarantees that two numbers never get the same text: a number that its form cannot hold is
- * refused instead.
+ * `offline-hilo/format`: other forms of an id than `orders/33-A`, such as `K7-0000338`. Each form
+ * also reads and checks its ids. Guarantees that two numbers never get the same text: a number that
+ * the form cannot hold is refused.
  */
 import { FF1 } from '@noble/ciphers/ff1.js'
 import { damm as cdigitDamm, gtin as cdigitGtin, luhn as cdigitLuhn } from 'cdigit'
@@ -10,28 +10,29 @@ import type { IdParts } from './core/names.js'
 
 export interface FormOptions {
   /**
-   * Stands before the digits: a till, a store. One that ends in a digit needs a `width`. Default
-   * none.
+   * Stands before the digits, for instance the name of a till. A prefix that ends in a digit needs
+   * a `width`. Default: none.
    */
   prefix?: string
-  /** Digits of the number, 1 to 15, filled up with zeros. Default: as many as the number has. */
+  /** Digits of the number, 1 to 15; zeros fill it up. Default: as many as the number has. */
   width?: number
-  /** Ends the id, and covers all digits before it, those of the prefix included. Default none. */
+  /** The last digit, made from all digits before it, the prefix's included. Default: none. */
   checkDigit?: CheckDigit
-  /** Puts the numbers of this `width` into another order. Default: as they are. */
+  /** Puts the numbers of this `width` into another order. Default: their own order. */
   permutation?: Permutation
   /**
-   * The node whose numbers this form is for, `''` for a source without any. Default `'A'`, as
-   * servers have it. Two nodes may grant the same number, and the text does not say which did.
+   * The server node whose numbers this form takes; `''` for a source that names no node. Default
+   * `'A'`, the default of servers. Two nodes may grant the same number, and the text would not tell
+   * them apart.
    */
   serverTag?: string
 }
 
 export interface IdForm {
   /**
-   * To be passed to `createHilo`.
-   * @throws HiloError `invalid-argument` when the number has more digits than `width`, or another
-   * node granted it: the number is a gap then
+   * Pass it to `createHilo`.
+   * @throws HiloError `invalid-argument` when the number has more digits than `width`, or when
+   * another node granted it. The number is a gap then.
    */
   formatId(number: number, parts: Pick<IdParts, 'serverTag'>): string
   /**
@@ -43,13 +44,13 @@ export interface IdForm {
   isValid(id: string): boolean
 }
 
-/** One digit for a string of them. */
+/** Makes one digit of a string of digits. */
 export interface CheckDigit {
   compute(digits: string): string
 }
 
 /**
- * A one-to-one map of the numbers of `width` digits onto themselves, another one for each `tweak`.
+ * Maps the numbers of `width` digits one-to-one onto themselves. Another `tweak` makes another map.
  */
 export type Permutation = (
   width: number,
@@ -57,20 +58,21 @@ export type Permutation = (
 ) => { apply(number: number): number; undo(number: number): number }
 
 /**
- * Finds every single wrong digit, and most neighbours that changed places: what bank cards have
- * (ISO/IEC 7812-1).
+ * The check digit of bank cards (ISO/IEC 7812-1). It finds every single wrong digit, and most pairs
+ * of neighbours that changed places.
  */
 export const luhn: CheckDigit = cdigitLuhn
 
 /**
- * Finds every single wrong digit and every two neighbours that changed places (H. M. Damm, 2004).
+ * H. M. Damm's check digit (2004). It finds every single wrong digit, and every pair of neighbours
+ * that changed places.
  */
 export const damm: CheckDigit = cdigitDamm
 
 const MAX_WIDTH = 15
 /**
- * NIST SP 800-38G Rev. 1 asks for at least a million texts: with fewer, a key can be found out from
- * pairs.
+ * NIST SP 800-38G Rev. 1 asks for at least a million texts. With fewer, someone who sees ids and
+ * their numbers can find out the key.
  */
 const MIN_PERMUTED_WIDTH = 6
 const EAN13_DIGITS = 12
@@ -95,7 +97,8 @@ export function idForm({
     throw invalid(`\`width\` is a whole number from 1 to ${MAX_WIDTH}; this is ${width}.`)
   if (width === undefined && /\d$/.test(prefix))
     throw invalid(
-      `the prefix "${prefix}" ends in a digit: "${prefix}1" with number 2 would be "${prefix}" with number 12. Give a \`width\`.`,
+      `the prefix "${prefix}" ends in a digit, so that "${prefix}1" with number 2 would be the ` +
+        `same as "${prefix}" with number 12. Give a \`width\`.`,
     )
   if (width === undefined && permutation)
     throw invalid('a `permutation` needs a `width`: it works on a fixed set of numbers.')
@@ -106,7 +109,8 @@ export function idForm({
       throw invalid(`a number is whole and from 0 to 2^53−1; this is ${number}.`)
     if (width !== undefined && number >= 10 ** width)
       throw invalid(
-        `the number ${number} has more than ${width} digits. Go on in a form with a larger \`width\`; numbers stay unique.`,
+        `the number ${number} has more than ${width} digits. Go on with a form of a larger ` +
+          '`width`; ids stay unique.',
       )
     const digits = prefix + String(order ? order.apply(number) : number).padStart(width ?? 0, '0')
     return digits + (checkDigit ? checkDigit.compute(digits.replace(/[^0-9]/g, '')) : '')
@@ -127,8 +131,9 @@ export function idForm({
     formatId(number, parts) {
       if (parts.serverTag !== serverTag)
         throw invalid(
-          `the number ${number} was granted by node "${parts.serverTag}", and this form is for "${serverTag}". ` +
-            "Two nodes may grant the same number: pass `serverTag`, or give each node's ids a form of their own.",
+          `the number ${number} was granted by node "${parts.serverTag}", and this form is for ` +
+            `"${serverTag}". Two nodes may grant the same number: pass \`serverTag\`, or make a ` +
+            'form for each node.',
         )
       return textOf(number)
     },
@@ -145,9 +150,9 @@ export function idForm({
 }
 
 /**
- * Ids that any scanner reads: 13 digits with the check digit of an EAN (GS1 General Specifications,
- * GTIN-13).
- * @param prefix 1 to 11 digits that begin each; `'20'` to `'29'` are for use inside a company
+ * Ids that any scanner reads: 13 digits, of which the last is the check digit of an EAN (GS1
+ * General Specifications, GTIN-13).
+ * @param prefix the first 1 to 11 digits; `'20'` to `'29'` are for use inside a company
  */
 export function ean13({
   prefix,
@@ -159,24 +164,25 @@ export function ean13({
 }
 
 /**
- * Ids that tell neither how many there are nor which come next, without growing: FF1, the
- * format-preserving cipher of NIST SP 800-38G. It needs a `width` of at least 6. Whoever has the
- * key can undo it, and an app's code is in the hands of its users: it keeps ids from guests, not
- * from them.
- * @param key 16, 24 or 32 random bytes (AES), for ever the same: another key makes ids that exist
- * already
+ * Hides from whoever sees an id how many ids there are, and which come next; the id does not grow.
+ * It is FF1, the format-preserving cipher of NIST SP 800-38G, and needs a `width` of at least 6.
+ * Whoever has the key can undo it. The users of an app have its code, and so the key: it hides
+ * numbers from guests, not from users.
+ * @param key 16, 24 or 32 random bytes (AES). Keep it for ever: another key makes ids that exist
+ * already.
  * @throws HiloError `invalid-argument`
  */
 export function keyedPermutation(key: Uint8Array): Permutation {
   if (!(key instanceof Uint8Array) || ![16, 24, 32].includes(key.length))
     throw invalid('a key is a Uint8Array of 16, 24 or 32 random bytes.')
-  // The cipher reads the key for each id. An app that wipes its own would get ids that exist
-  // already.
+  // The cipher reads the key for each id. Without a copy, an app that wipes its array would get
+  // ids that exist already.
   const kept = new Uint8Array(key)
   return (width, tweak) => {
     if (width < MIN_PERMUTED_WIDTH)
       throw invalid(
-        `a keyed permutation needs a \`width\` of at least ${MIN_PERMUTED_WIDTH}; this is ${width}.`,
+        `a keyed permutation needs a \`width\` of at least ${MIN_PERMUTED_WIDTH}; this is ` +
+          `${width}.`,
       )
     const cipher = FF1(10, kept, new TextEncoder().encode(tweak))
     const through = (crypt: (digits: number[]) => number[]) => (number: number) =>

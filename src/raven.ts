@@ -1,6 +1,6 @@
 /**
- * `offline-hilo/raven`: RavenDB's conventions for collection names and ids, apart so that the main
- * bundle carries no pluraliser.
+ * `offline-hilo/raven`: RavenDB's conventions for the names of collections. It is an entry of its
+ * own, so that the main bundle carries no pluraliser.
  */
 import pluralize from 'pluralize'
 import type { EntityClass } from './core/names.js'
@@ -10,8 +10,8 @@ export const findCollectionName = (entityClass: EntityClass): string =>
   pluralize.plural(entityClass.name)
 
 /**
- * `Orders` → `orders`, but `OrderLines` stays: lower case unless it has two capitals, as RavenDB's
- * clients make id prefixes.
+ * `Orders` → `orders`, and `OrderLines` → `OrderLines`: lower case, unless the name has two
+ * capitals. RavenDB's clients make the prefixes of ids like that.
  */
 export const transformCollectionName = (collectionName: string): string =>
   (collectionName.match(/\p{Lu}/gu) ?? []).length > 1

@@ -1,21 +1,21 @@
 /**
- * `offline-hilo/textbook`: the HiLo algorithm as textbooks have it, for one process, without storage: `key = hi × maxLo + lo`.
- * Guarantees that one hi is taken at a time, however many callers wait, and that each of its ids
- * goes to one of them.
+ * `offline-hilo/textbook`: HiLo as in textbooks, for one process and without storage: the id is
+ * `hi × maxLo + lo`. Guarantees that one hi is taken at a time, however many callers wait, and that
+ * each of its ids goes to one of them.
  */
 
 export interface HiLoGeneratorOptions {
-  /** Takes the next hi, one nobody ever took before and none will again. */
+  /** Takes the next hi. Nobody may ever get the same hi twice. */
   nextHi: () => Promise<number> | number
-  /** How many ids one hi stands for; the same for everybody who takes from this counter. */
+  /** How many ids one hi stands for: the same for everybody who takes from this counter. */
   maxLo: number
 }
 
 /**
- * @returns a function that resolves with the next id. It rejects with what `nextHi` throws; nothing
- * is burnt then, and the next call tries again.
- * @throws RangeError when `maxLo` is no whole number ≥ 1; the function rejects with one when a hi
- * is none ≥ 0, is not above the last, or its ids would pass 2^53−1
+ * @returns a function that resolves with the next id. When `nextHi` throws, the function rejects
+ * with the same error, nothing is burnt, and the next call tries again. It rejects with a
+ * RangeError when a hi is no whole number ≥ 0, is not above the last one, or has ids above 2^53−1.
+ * @throws RangeError when `maxLo` is no whole number ≥ 1
  *
  * @example
  * const nextId = hiLoGenerator({ nextHi: async () => 2, maxLo: 1000 })

@@ -1,4 +1,4 @@
-/** Other forms of an id: published examples, and that no two numbers meet in any form. */
+/** Other forms of an id: published examples, and no two numbers with one text in any form. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -83,7 +83,7 @@ describe.each(Object.entries(forms))('a form %s', (_, form) => {
     )
   })
 
-  test('calls nothing valid that it would not make', () => {
+  test('calls no text valid that it would not make', () => {
     fc.assert(
       fc.property(
         form,
@@ -100,12 +100,12 @@ describe.each(Object.entries(forms))('a form %s', (_, form) => {
   })
 })
 
-test('a small keyed permutation meets itself nowhere in its first 20,000 numbers', () => {
+test('a small keyed permutation maps its first 20,000 numbers to different ones', () => {
   const { apply } = keyedPermutation(KEY)(6, '')
   expect(new Set(Array.from({ length: 20_000 }, (_, number) => apply(number))).size).toBe(20_000)
 })
 
-test('one digit mistyped is found by both check digits, two neighbours that changed places by Damm', () => {
+test('Luhn and Damm find one wrong digit, Damm also two neighbours that changed places', () => {
   const slips = fc.tuple(fc.nat(999_999), fc.nat(5), fc.integer({ min: 1, max: 9 }))
   fc.assert(
     fc.property(fc.constantFrom(luhn, damm), slips, (checkDigit, [number, place, by]) => {
@@ -126,7 +126,7 @@ test('one digit mistyped is found by both check digits, two neighbours that chan
   )
 })
 
-test('two prefixes and one key do not make the same order', () => {
+test('one key orders the numbers of two prefixes differently', () => {
   const [first, second] = ['A-', 'B-'].map((prefix) =>
     idForm({ prefix, width: 8, permutation: keyedPermutation(KEY) }),
   )
@@ -154,16 +154,16 @@ test.each<[what: string, run: () => unknown, complaint: RegExp]>([
     () => idForm().formatId(1, { serverTag: 'B' }),
     /granted by node "B"/,
   ],
-  ['what is no number', () => idForm().formatId(1.5, NODE), /whole/],
-  ['a prefix that runs into the digits', () => idForm({ prefix: 'T1' }), /ends in a digit/],
+  ['a number that is not whole', () => idForm().formatId(1.5, NODE), /whole/],
+  ['a prefix that ends in a digit', () => idForm({ prefix: 'T1' }), /ends in a digit/],
   ['a width beyond safe numbers', () => idForm({ width: 16 }), /from 1 to 15/],
   [
-    'a permutation of any width',
+    'a permutation without a width',
     () => idForm({ permutation: keyedPermutation(KEY) }),
     /needs a `width`/,
   ],
   [
-    'a permutation that can be tried out',
+    'a permutation of fewer than 6 digits',
     () => idForm({ width: 5, permutation: keyedPermutation(KEY) }),
     /at least 6/,
   ],

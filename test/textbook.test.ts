@@ -1,4 +1,4 @@
-/** The bare algorithm: the textbook’s numbers, and no id twice however many ask. */
+/** The bare algorithm: the textbook’s numbers, and no id twice, however many callers wait. */
 import { describe, expect, test, vi } from 'vitest'
 import { hiLoGenerator } from '../src/textbook.js'
 
@@ -42,7 +42,7 @@ test('1000 callers at once take no more hi than they need, and each gets its own
   expect(nextHi).toHaveBeenCalledTimes(10)
 })
 
-test('what nextHi throws reaches the callers that wait, burns nothing, and the next call tries again', async () => {
+test('when nextHi throws, all callers get the error, and the next call tries again', async () => {
   const nextHi = vi.fn(async () => 7)
   nextHi.mockRejectedValueOnce(new Error('no network'))
   const nextId = hiLoGenerator({ nextHi, maxLo: 10 })

@@ -1,7 +1,6 @@
 /**
- * From what an app passes (a name, a class, an entity) to the collection it means, and from a
- * number to its id. Guarantees that a name which the server would refuse or confuse never leaves
- * the page.
+ * Finds the collection that an app means by a name, a class or an entity. Guarantees that a name
+ * which the server would refuse, or take for another one, never leaves the page.
  */
 import { HiloError } from './errors.js'
 import type { Range } from './range.js'
@@ -9,26 +8,25 @@ import type { Range } from './range.js'
 /** A class: `Order`. */
 export type EntityClass = abstract new (...args: never[]) => object
 
-/** What ids are for: a collection's name, a class, or an entity (its class counts). */
+/** What ids are for: a collection's name, its class, or an entity of that class. */
 export type CollectionRef = string | EntityClass | object
 
-/** What a number becomes an id with. */
+/** What `formatId` gets besides the number. */
 export interface IdParts {
   /** The collection's tag, as sent to the server. */
   collection: string
-  /** `orders/`, as granted. */
+  /** What stands before the number, as the server granted it: `orders/`. */
   prefix: string
   /** The node that granted the number: `A`; empty when there is none. */
   serverTag: string
 }
 
-/**
- * RavenDB stores a counter in a document of this name; with it a tag may take 512 bytes of UTF-8.
- */
+/** RavenDB keeps the counter of `orders` in the document `Raven/Hilo/orders`. */
 const DOCUMENT_PREFIX = 'Raven/Hilo/'
+/** In UTF-8. */
 const MAX_DOCUMENT_ID_BYTES = 512
 
-/** The default id: `prefix + number + '-' + serverTag`; without a tag, without the dash. */
+/** What stands after the number: `-A`, or nothing when no node is named. */
 export const idSuffix = ({ serverTag }: Pick<Range, 'serverTag'>): string =>
   serverTag ? `-${serverTag}` : ''
 

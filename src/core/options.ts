@@ -1,6 +1,6 @@
 /**
- * The options of `createHilo`, and their check: a wrong option is an error that names it, before
- * anything starts.
+ * The options of `createHilo`, and their check. A wrong option is refused by name before anything
+ * starts.
  */
 import type { HiloSource } from './contract.js'
 import { HiloError } from './errors.js'
@@ -17,27 +17,27 @@ export interface CollectionOptions {
 
 export interface HiloOptions {
   /**
-   * The HiLo server's (or RavenDB's) URL. Default: the page's own origin. A relative URL is taken
-   * from the page's address.
+   * The URL of the HiLo server, or of a RavenDB. Default: the page's own origin. A relative URL is
+   * resolved against the page's address.
    */
   url?: string
   /** The server's database. Default `'default'`; a call may name another. */
   database?: string
   /**
-   * Collections to lease at once; {@link Hilo.ready} waits for them. Others are leased at first
-   * use.
+   * Collections that are leased at the start; {@link Hilo.ready} waits for them. Any other
+   * collection is leased at its first use.
    */
   collections?: Record<string, CollectionOptions>
   /** Ids this device keeps per collection for offline work. Default 32. */
   reserve?: number
   /**
-   * Name of the IndexedDB database. Default `'offline-hilo'`. Instances with the same name share
-   * their ranges, in all tabs.
+   * Name of the IndexedDB database. Default `'offline-hilo'`. Instances of the same name share
+   * their ranges, in all tabs of this site.
    */
   name?: string
   /**
-   * Another authority than the HiLo server at `url`: `nextHiSource` or `documentSource` of
-   * `offline-hilo/source`.
+   * Where ranges come from, if not from the HiLo server at `url`: a `nextHiSource` or a
+   * `documentSource` of `offline-hilo/source`.
    */
   source?: HiloSource
   /** Sent with every request: an object, or a function that is asked before each (tokens). */
@@ -48,7 +48,7 @@ export interface HiloOptions {
   credentials?: RequestCredentials
   /** Milliseconds one request, and one call of `nextId`, may take. Default 10 000. */
   timeout?: number
-  /** Makes the worker, for bundlers and content security policies that need their own way. */
+  /** Starts the worker, where a bundler or a content security policy needs its own way. */
   worker?: () => Worker
   /** The character between a collection's tag and the number. Default `'/'`; never `'|'`. */
   identityPartsSeparator?: string
@@ -57,8 +57,8 @@ export interface HiloOptions {
   /** From a class's collection name to its tag. Default: as it is. */
   transformCollectionName?: (collectionName: string) => string
   /**
-   * Replaces the id's form. Must give every number its own text. Default `prefix + number + '-' +
-   * serverTag`; without a tag, without the dash.
+   * Makes the id of a number. Every number of a collection must get its own text. Default:
+   * `prefix + number + '-' + serverTag`, or `prefix + number` without a server tag.
    */
   formatId?: (number: number, parts: IdParts) => string
 }
@@ -74,7 +74,7 @@ const count: Check = [
   'a whole number ≥ 0',
   (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0,
 ]
-/** Neither of the two would stay in the address. */
+/** URLs drop the path segments `.` and `..`. */
 const database: Check = [
   "a non-empty string other than '.' and '..'",
   (value: unknown) => text[1](value as never) && !/^\.\.?$/.test(value as string),

@@ -1,6 +1,6 @@
 /**
- * What the sources that speak HTTP share: how a request that went wrong becomes a `HiloError` that
- * says what to do.
+ * Shared by the sources that speak HTTP: turns a failed request into a `HiloError` that says what
+ * to do.
  */
 import type { SourceAnswer } from '../core/contract.js'
 import { HiloError, toFailure } from '../core/errors.js'
@@ -10,7 +10,11 @@ export type GetHeaders = () => Promise<Record<string, string>> | Record<string, 
 
 const IDS_GO_ON = 'Ids go on while this device has some; the claim is tried again.'
 
-/** No answer came; if because `signal` ended the wait, after `timeout` milliseconds. */
+/**
+ * No answer came.
+ * @param timeout milliseconds after which `signal` ends the wait
+ * @param meaning what that means for the caller
+ */
 export function unreachable(
   url: string,
   timeout: number,
@@ -21,14 +25,14 @@ export function unreachable(
   const what = signal.aborted ? `did not answer within ${timeout} ms` : 'could not be reached'
   return new HiloError('server-unreachable', `${url} ${what}. ${meaning}`, {
     cause,
-    // Who has just waited in vain need not make the next caller wait, too.
+    // This caller has waited for the whole timeout; the next ones are refused at once for as long.
     ...(signal.aborted && { retryAfter: timeout }),
   })
 }
 
 /**
- * What `work` comes to within `timeout` milliseconds; what comes later is dropped, which is a gap
- * at most.
+ * The result of `work`, if it comes within `timeout` milliseconds. A later result is dropped: its
+ * numbers are a gap.
  */
 export function within<T>(
   timeout: number,
@@ -44,14 +48,14 @@ export function within<T>(
   return Promise.race([work(signal), tooLate])
 }
 
-/** As the answer to the owner: a failure crosses to it as plain data. */
+/** As an answer to the owner, which gets a failure as plain data. */
 export const granted = (work: Promise<GrantedRange>): Promise<SourceAnswer> =>
   work.then(
     (grant) => ({ grant }),
     (error) => ({ failure: toFailure(error, 'server-unreachable') }),
   )
 
-/** The answer is a no. */
+/** The server answered, and refused. */
 export function refusal(response: Response, body: string, url: string): HiloError {
   const { status } = response
   const advice =
@@ -69,7 +73,7 @@ export function refusal(response: Response, body: string, url: string): HiloErro
   })
 }
 
-/** What the server itself says was wrong. */
+/** What the server says was wrong: the `Message` of its JSON answer. */
 function reason(body: string): string {
   try {
     const { Message } = JSON.parse(body)

@@ -1,6 +1,6 @@
 /**
- * `offline-hilo/source`: other authorities than a HiLo server, apart so that only the apps that use
- * one carry it.
+ * `offline-hilo/source`: ranges from elsewhere than a HiLo server. It is an entry of its own, so
+ * that only apps that use it carry it.
  */
 export type { HiloSource } from '../core/contract.js'
 export { type DocumentOptions, documentSource } from './document.js'

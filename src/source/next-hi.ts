@@ -1,7 +1,7 @@
 /**
- * Ranges by the textbook's HiLo: any counter of the app's hands out a `hi`, and `hi × maxLo … hi ×
- * maxLo + maxLo − 1` are this device's. Guarantees that a `hi` which cannot be right (negative, no
- * whole number, not above what this device has seen) never becomes an id.
+ * Takes ranges from any counter of the app, by the textbook's HiLo. With `maxLo` 100, the hi 7
+ * gives this device the numbers 700 to 799. Guarantees that a hi never becomes an id when it is
+ * negative, no whole number, or not above what this device has seen.
  */
 import type { HiloSource, Target } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
@@ -10,18 +10,18 @@ import { granted, within } from './http.js'
 
 export interface NextHiOptions {
   /**
-   * Takes the next hi of a collection, one nobody ever took before and none will again; whichever
-   * way it is kept. Throwing burns nothing here: it is asked again later.
+   * Takes the next hi of a collection. Nobody may ever get the same hi twice, on any device. When
+   * it throws, nothing is burnt, and it is asked again later.
    */
   nextHi: (collection: string, database: string) => Promise<number> | number
   /**
-   * How many ids one hi stands for. The same for everybody who takes from this counter, for ever:
-   * another size would make ids again.
+   * How many ids one hi stands for. Everybody who takes from this counter uses the same `maxLo`,
+   * for ever: with another one, ids would be made again.
    */
   maxLo: number
   /**
-   * No id below is made. Default 0, the textbook's first key where hi begins at 0; 1 leaves that
-   * one out.
+   * The lowest id to make. Default 0, the textbook's first key where hi begins at 0. With 1, ids
+   * begin at 1.
    */
   firstId?: number
 }
@@ -39,7 +39,7 @@ export function nextHiSource({ nextHi, maxLo, firstId = 0 }: NextHiOptions): Hil
     throw invalid(`\`maxLo\` has to be a whole number ≥ 1; this is ${maxLo}`)
   if (!Number.isSafeInteger(firstId) || firstId < 0)
     throw invalid(`\`firstId\` has to be a whole number ≥ 0; this is ${firstId}`)
-  // The highest number seen, 0, would not tell whether id 0 was made.
+  // "The highest number seen is 0" would not tell whether id 0 was made.
   if (maxLo === 1 && firstId === 0) throw invalid('with `maxLo` 1, `firstId` has to be at least 1')
 
   async function take(collection: string, database: string): Promise<number> {
@@ -48,12 +48,16 @@ export function nextHiSource({ nextHi, maxLo, firstId = 0 }: NextHiOptions): Hil
     } catch (cause) {
       if (cause instanceof HiloError) throw cause
       const why = (cause as Error)?.message ?? cause
-      const message = `nextHi('${collection}') failed: ${why}. Ids go on while this device has some; it is asked again.`
-      throw new HiloError('server-unreachable', message, { cause })
+      throw new HiloError(
+        'server-unreachable',
+        `nextHi('${collection}') failed: ${why}. Ids go on while this device has some; it is ` +
+          'asked again.',
+        { cause },
+      )
     }
   }
 
-  /** Blocks of which every id is below `firstId` are passed over. */
+  /** Skips a hi whose ids are all below `firstId`. */
   async function nextRange(
     { collection, database, separator }: Target,
     lastMax: number,
@@ -69,8 +73,8 @@ export function nextHiSource({ nextHi, maxLo, firstId = 0 }: NextHiOptions): Hil
       if (!Number.isSafeInteger(to))
         throw new HiloError(
           'unsafe-range',
-          `nextHi('${collection}') gave ${hi}, whose ids pass 2^53−1: none was made. Go on under a ` +
-            'new name.',
+          `nextHi('${collection}') gave ${hi}, whose ids pass 2^53−1: none was made. Continue ` +
+            'this collection under a new name.',
         )
       if (hi <= last || (lastMax > 0 && from <= lastMax))
         throw refused(collection, hi, 'went backwards: this device has seen a higher one')

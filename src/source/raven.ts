@@ -1,7 +1,7 @@
 /**
- * Ranges over RavenDB's HiLo protocol: from a RavenDB, or from this package's server, whose lease
- * tokens it passes on. Guarantees that only a sound answer becomes a range; everything else is a
- * `HiloError` that says what to do.
+ * Claims ranges over RavenDB's HiLo protocol, from offline-hilo-server or from a RavenDB. It passes
+ * on the lease tokens of offline-hilo-server; a RavenDB has none. Guarantees that only a sound
+ * answer becomes a range; any other answer becomes a `HiloError` that says what to do.
  */
 import type { OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
@@ -76,8 +76,9 @@ function readGrant(body: string, url: string): GrantedRange {
   if (High > Number.MAX_SAFE_INTEGER)
     throw new HiloError(
       'unsafe-range',
-      `${url} granted numbers up to ${High}, above 2^53−1: JavaScript would issue one of them several times, so none was taken. ` +
-        'Continue this collection under a new name, or let the back end make its ids.',
+      `${url} granted numbers up to ${High}, above 2^53−1. JavaScript would issue one of them ` +
+        'several times, so none was taken. Continue this collection under a new name, or let the ' +
+        'back end make its ids.',
     )
   if (!Number.isInteger(Low) || !Number.isInteger(High) || Low < 0 || High < Low)
     throw invalid(url, 'Low and High are no range', body)
@@ -108,12 +109,12 @@ function readIdentity(body: string, url: string): number {
 /** @throws HiloError `invalid-response` */
 function readCheckIn(body: string, url: string): CheckInAnswer {
   const { leases } = readJson<CheckInAnswer>(body, url)
-  const isFate = (fate: CheckInAnswer['leases'][number]) =>
-    'superseded' in fate ||
-    'unknown' in fate ||
-    (typeof fate.lease === 'string' && Number.isSafeInteger(fate.high))
-  if (!Array.isArray(leases) || !leases.every((fate) => isFate(Object(fate))))
-    throw invalid(url, 'a lease has no fate', body)
+  const isSound = (each: CheckInAnswer['leases'][number]) =>
+    'superseded' in each ||
+    'unknown' in each ||
+    (typeof each.lease === 'string' && Number.isSafeInteger(each.high))
+  if (!Array.isArray(leases) || !leases.every((each) => isSound(Object(each))))
+    throw invalid(url, 'it does not say what became of each lease', body)
   return { leases }
 }
 
@@ -132,7 +133,7 @@ function invalid(url: string, why: string, body: string): HiloError {
   return new HiloError(
     'invalid-response',
     `${url} answered with something that is no HiLo answer: ${why}. It began: ` +
-      `${JSON.stringify(body.slice(0, 120))}. Nothing was taken; check that the URL is a HiLo ` +
-      `server's.`,
+      `${JSON.stringify(body.slice(0, 120))}. Nothing was taken; check that the URL is that of a ` +
+      'HiLo server.',
   )
 }

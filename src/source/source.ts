@@ -1,6 +1,6 @@
 /**
- * The port to an authority: whoever hands out ranges. An implementation keeps no state; whatever
- * must survive is in the claim.
+ * The port to whoever grants ranges. An implementation keeps no state: what must survive a lost
+ * answer is in the claim.
  */
 import type { Target } from '../core/contract.js'
 import type { Range } from '../core/range.js'
@@ -14,15 +14,15 @@ export interface Source {
    */
   claim(target: Target, claim: ClaimRequest): Promise<GrantedRange>
   /**
-   * Gives a range back whose numbers nobody here uses any more. Without a token it must be called
-   * at most once (H8). Absent: this authority takes nothing back, and what was claimed stays on the
-   * device.
+   * Gives back a range that nobody on this device uses any more. For a range without a token it is
+   * called at most once (H8). Absent: this source takes nothing back, and the device keeps what it
+   * has claimed.
    * @throws HiloError as `claim`
    */
   giveBack?(target: Target, range: Range): Promise<void>
   /**
-   * Shows the tokens of all grants that this device holds numbers of. Only called when there are
-   * some: absent where no grant has one.
+   * Shows the tokens of all grants that this device holds numbers of. Absent where grants have no
+   * tokens; called only when there are some.
    * @throws HiloError as `claim`
    */
   checkIn?(target: Target, request: CheckInRequest): Promise<CheckInAnswer>

@@ -1,4 +1,4 @@
-/** Names of collections: what is a tag, and what a class or an entity is called. */
+/** Which names a collection may have, and how a class or an entity names one. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
@@ -52,17 +52,17 @@ describe('checkTag', () => {
     expect(error.message.length).toBeLessThan(300)
   })
 
-  test('counts bytes of UTF-8, up to the very last', () => {
+  test('counts bytes of UTF-8, and accepts exactly 501', () => {
     for (const tag of ['x'.repeat(501), `${'ä'.repeat(250)}x`, `${'🧾'.repeat(125)}x`])
       expect(checkTag(tag, '/')).toBe(tag)
   })
 
-  test('knows separators of more than one character', () => {
+  test('refuses a separator of two characters at the end, and accepts a part of it', () => {
     expect(refusal(() => checkTag('orders::', '::')).message).toContain("separator '::'")
     expect(checkTag('orders:', '::')).toBe('orders:')
   })
 
-  test('answers anything with a tag or a HiloError, and a tag always fits into a URL', () => {
+  test('either returns a tag that fits into a URL or throws a HiloError, for any value', () => {
     fc.assert(
       fc.property(fc.oneof(fc.anything(), fc.string({ unit: 'binary' })), (value) => {
         try {
@@ -98,7 +98,7 @@ describe('classOf', () => {
   })
 })
 
-test('an id ends in a dash and the node that granted it, and in neither without a node', () => {
+test('an id ends in a dash and the node that granted it, or in nothing without a node', () => {
   expect(idSuffix({ serverTag: 'A' })).toBe('-A')
   expect(idSuffix({ serverTag: '' })).toBe('')
 })

@@ -1,4 +1,4 @@
-/** An app’s options: defaults, and a clear refusal that names what is wrong. */
+/** The options of createHilo: their defaults, and an error that names each wrong one. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
@@ -16,7 +16,7 @@ const refusal = (options: unknown, base?: string): HiloError => {
   throw new Error('nothing was refused')
 }
 
-test('without options there are defaults for everything, from the page it runs in', () => {
+test('without options everything has a default, and the server is the page’s origin', () => {
   expect(check({}, 'https://shop.example.com/desk/index.html?x=1#y')).toMatchObject({
     url: 'https://shop.example.com',
     database: 'default',
@@ -54,7 +54,7 @@ describe('url', () => {
     },
   )
 
-  test('a path without a page to resolve it against is refused, and so is nothing at all', () => {
+  test('a path is refused where there is no page, and so is no url at all', () => {
     expect(refusal({ url: '/hilo' }).code).toBe('invalid-argument')
     expect(refusal({}).code).toBe('invalid-argument')
   })
@@ -118,7 +118,7 @@ describe('an unknown option', () => {
   })
 })
 
-test('any options object is accepted whole or refused with a HiloError', () => {
+test('any options are accepted as a whole or refused with a HiloError', () => {
   const some = fc.record(
     {
       url: fc.oneof(fc.webUrl(), fc.string()),

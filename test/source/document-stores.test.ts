@@ -1,7 +1,4 @@
-/**
- * documentSource against real stores: this package's server, and a web server whose WebDAV honours
- * conditional writes.
- */
+/** documentSource against real stores: offline-hilo-server, and the WebDAV of lighttpd. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -63,10 +60,10 @@ async function rangeOf(source: ReturnType<typeof documentSource>, lastMax = 0): 
 }
 
 describe.each<[string, boolean, () => Promise<Store>]>([
-  ['this package’s server', false, openServer],
+  ['offline-hilo-server', false, openServer],
   [`lighttpd${unless(lighttpd)}`, !lighttpd.find(), openWebDav],
 ])('%s', (_, isAbsent, open) => {
-  test.skipIf(isAbsent)('makes the document, and moves it up by what is taken', async () => {
+  test.skipIf(isAbsent)('gets its document, which every claim moves up', async () => {
     const { url, max } = await open()
     const source = documentSource({ url })
     expect(await rangeOf(source)).toEqual({ from: 1, to: 32, prefix: 'orders/', serverTag: '' })
@@ -76,7 +73,7 @@ describe.each<[string, boolean, () => Promise<Store>]>([
   })
 
   test.skipIf(isAbsent)(
-    'gives every number to one device, however many come at once, from the first on',
+    'gives every number to one device, however many claim at once, also the first time',
     async () => {
       const { url, max } = await open()
       const ranges = (
@@ -98,8 +95,8 @@ describe.each<[string, boolean, () => Promise<Store>]>([
   )
 })
 
-describe('this package’s server', () => {
-  test('says its prefix in the same answer: orders/NorthServer/1', async () => {
+describe('offline-hilo-server', () => {
+  test('sends its prefix in the same answer: orders/NorthServer/1', async () => {
     const { url } = await openServer({ serverPrefix: 'NorthServer/' })
     const asked: string[] = []
     const source = documentSource({
@@ -115,7 +112,7 @@ describe('this package’s server', () => {
     ])
   })
 
-  test('keeps claims and documents apart on one counter', async () => {
+  test('never grants one number twice to claims and to document writes', async () => {
     const { url, origin } = await openServer()
     const source = documentSource({ url })
     const next = async () =>

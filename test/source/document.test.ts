@@ -1,7 +1,4 @@
-/**
- * documentSource against stores that do as they are told. Real stores are in
- * document-stores.test.ts.
- */
+/** documentSource against stores in memory. Real stores are in document-stores.test.ts. */
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Target } from '../../src/core/contract.js'
@@ -23,10 +20,10 @@ class Store {
   documents = new Map<string, string>()
   requests: { method: string; url: string; headers: Headers; body: string }[] = []
   honours = { 'If-Match': true, 'If-None-Match': true }
-  /** Asked first: answers in the store's place, or does something in between. */
+  /** Called first: may answer in place of the store, or change the store before it answers. */
   before: (method: string, url: string) => Response | undefined | Promise<Response | undefined> =
     () => undefined
-  /** Asked when the store has done what it was asked to do. */
+  /** Called when the store has written. */
   after: (method: string, url: string) => void = () => {}
 
   etag = (content: string) => `"${createHash('md5').update(content).digest('hex')}"`
@@ -101,13 +98,13 @@ describe('a claim', () => {
     expect(again).toMatchObject({ grant: { range: { from: 601, to: 800 } } })
   })
 
-  test('goes on above what this device has seen, should the document have been restored from a backup', async () => {
+  test('is above what this device has seen, even of a document from a backup', async () => {
     const store = new Store()
     await rangeOf(store)
     expect(await rangeOf(store, { lastMax: 1000 })).toMatchObject({ from: 1001, to: 1032 })
   })
 
-  test('leaves what else is in the document, and takes the server prefix from it', async () => {
+  test('keeps the other fields of the document, and takes the server prefix from it', async () => {
     const store = new Store()
     store.documents.set(ADDRESS, '{"Max":64,"note":"do not delete","ServerPrefix":"NorthServer/"}')
     expect(await rangeOf(store)).toEqual({
@@ -123,7 +120,7 @@ describe('a claim', () => {
     })
   })
 
-  test('that loses a race reads again and takes more: numbers go to the first only', async () => {
+  test('that loses a race reads again and takes more: the numbers are the winner’s', async () => {
     const store = new Store()
     await rangeOf(store)
     let races = 2
@@ -133,13 +130,13 @@ describe('a claim', () => {
         store.documents.set(ADDRESS, `{"Max":${store.max() + 10}}`)
       return undefined
     }
-    // Past the probe of this source.
+    // The first claim of a source also tests the store.
     await source.claim(target, claimOf(), LONG)
     const answer = await source.claim(target, claimOf(), LONG)
     expect(answer).toMatchObject({ grant: { range: { from: 85, to: 84 + 4 * 32 } } })
   })
 
-  test('whose document goes in between, as object stores say by 404, makes it again above what this device has seen', async () => {
+  test('whose document is deleted meanwhile makes it again, above what was seen', async () => {
     const store = new Store()
     const source = documentSource({ url, fetch: store.fetch })
     await source.claim(target, claimOf(), LONG)
@@ -169,7 +166,7 @@ describe('a claim', () => {
     expect(store.max()).toBe(ranges.at(-1)!.to)
   })
 
-  test('whose answer was lost leaves a gap, and no number that anyone gets again', async () => {
+  test('whose answer was lost leaves a gap, and no device gets its numbers', async () => {
     const store = new Store()
     await rangeOf(store)
     let isLost = true
@@ -184,7 +181,7 @@ describe('a claim', () => {
     expect(await rangeOf(store)).toMatchObject({ from: 65, to: 96 })
   })
 
-  test('that loses every race is given up on, to be tried again later', async () => {
+  test('that loses every race fails, to be tried again later', async () => {
     const store = new Store()
     store.documents.set(ADDRESS, '{"Max":0}')
     store.before = (method) => (method === 'PUT' ? new Response('', { status: 409 }) : undefined)
@@ -198,7 +195,7 @@ describe('a claim', () => {
     expect(store.max()).toBe(0)
   })
 
-  test('that is not answered is given up on in time', async () => {
+  test('that is not answered fails after its timeout', async () => {
     const store = new Store()
     store.before = () => new Promise(() => {})
     expect(await outcomeOf(store, {}, {}, 30)).toMatchObject({
@@ -209,7 +206,7 @@ describe('a claim', () => {
 })
 
 describe('a store', () => {
-  test('that ignores If-Match is refused, and what it wrote meanwhile makes a gap, not a duplicate', async () => {
+  test('that ignores If-Match is refused, and what it wrote is a gap, no duplicate', async () => {
     const store = new Store()
     store.honours['If-Match'] = false
     store.documents.set(ADDRESS, '{"Max":64}')
@@ -220,7 +217,7 @@ describe('a store', () => {
     expect(store.max()).toBeGreaterThan(64)
   })
 
-  test('that ignores If-None-Match is refused: two devices could both make the document', async () => {
+  test('that ignores If-None-Match is refused: two devices could make one document', async () => {
     const store = new Store()
     store.honours['If-None-Match'] = false
     expect(await outcomeOf(store)).toMatchObject({
@@ -230,7 +227,7 @@ describe('a store', () => {
     expect(store.max()).toBeGreaterThan(32)
   })
 
-  test('is tried once per page, not at every claim', async () => {
+  test('is tested once per page, not at every claim', async () => {
     const store = new Store()
     const source = documentSource({ url, fetch: store.fetch })
     for (let i = 0; i < 4; i++) await source.claim(target, claimOf(), LONG)
@@ -280,8 +277,8 @@ describe('a store', () => {
       'unsafe-range',
       '2^53',
     ],
-    ['that refuses', new Response('', { status: 403 }), 'server-refused', '403'],
-    ['that has trouble', new Response('', { status: 503 }), 'server-refused', '503'],
+    ['that answers 403', new Response('', { status: 403 }), 'server-refused', '403'],
+    ['that answers 503', new Response('', { status: 503 }), 'server-refused', '503'],
   ])('%s is not written to', async (_, response, code, message) => {
     const store = new Store()
     store.before = () => response.clone()
@@ -294,9 +291,9 @@ describe('a store', () => {
 })
 
 /**
- * RavenDB 2 and 3, as they answer: each document at its own address, and one header or the other
- * with the GUID that the document must have, of which only zeros mean that there is none. Anything
- * else in them is an error.
+ * Answers as RavenDB 2 and 3 do. Each document has its own address. A write names the version that
+ * the document must have, a GUID, in `If-Match` or in `If-None-Match`; the GUID of zeros means that
+ * there is no document. Any other text there is an error.
  */
 class OldRaven {
   readonly origin = 'https://raven.example.com'
@@ -362,7 +359,7 @@ describe.each([
     return answer.grant.range
   }
 
-  test('its document is made, moved, and never moved by two at once', async () => {
+  test('its document is made and moved up, and never moved by two devices at once', async () => {
     const raven = newRaven()
     expect(await rangeFrom(raven.source())).toEqual({
       from: 1,
@@ -379,21 +376,21 @@ describe.each([
     expect(raven.max()).toBe(ranges.at(-1)!.to)
   })
 
-  test('two that make the document at once get different numbers', async () => {
+  test('two devices that make the document at once get different numbers', async () => {
     const raven = newRaven()
     const ranges = await Promise.all([rangeFrom(raven.source()), rangeFrom(raven.source())])
     const [first, second] = ranges.sort((a, b) => a.from - b.from)
     expect(second!.from).toBe(first!.to + 1)
   })
 
-  test('goes on where its own clients left the document, and they where it left it', async () => {
+  test('a claim goes on where RavenDB’s own clients left the document', async () => {
     const raven = newRaven()
     raven.store('Raven/Hilo/orders', { Max: 96 })
     expect(await rangeFrom(raven.source())).toMatchObject({ from: 97, to: 128 })
     expect(raven.max()).toBe(128)
   })
 
-  test('its server prefix is read in the same breath: orders/NorthServer/1', async () => {
+  test('its server prefix is read, too: orders/NorthServer/1', async () => {
     const raven = newRaven()
     raven.store('Raven/ServerPrefixForHilo', { ServerPrefix: 'NorthServer/' })
     expect(await rangeFrom(raven.source())).toMatchObject({
@@ -406,7 +403,7 @@ describe.each([
     })
   })
 
-  test('a prefix that cannot be read is not taken for none: the ids would be the other servers’', async () => {
+  test('no range is taken while the prefix cannot be read', async () => {
     const raven = newRaven()
     raven.refuses = 'Raven/ServerPrefixForHilo'
     expect(await raven.source().claim(target, claimOf(), LONG)).toMatchObject({
@@ -416,7 +413,7 @@ describe.each([
   })
 })
 
-test('addresses are filled in, and every request carries the headers', async () => {
+test('an address is filled in and encoded, and every request carries the headers', async () => {
   const store = new Store()
   let token = 0
   const headers = async () => ({ Authorization: `Bearer ${++token}` })

@@ -1,4 +1,4 @@
-/** Ranges from any counter: a hi stands for its ids, and one that is unsound never becomes any. */
+/** Ranges from any counter of the app: a hi stands for its ids, and a wrong hi for none. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Target } from '../../src/core/contract.js'
 import { HiloError } from '../../src/core/errors.js'
@@ -31,15 +31,15 @@ describe('a hi', () => {
     expect(await spanOf({ nextHi: () => 0, maxLo: 10, firstId: 1 })).toEqual([1, 9])
   })
 
-  test('all of whose ids are below firstId is passed over', async () => {
+  test('whose ids are all below firstId is skipped', async () => {
     let hi = 0
     expect(await spanOf({ nextHi: () => hi++, maxLo: 10, firstId: 25 })).toEqual([25, 29])
     hi = 0
     expect(await spanOf({ nextHi: () => hi++, maxLo: 1, firstId: 1 })).toEqual([1, 1])
   })
 
-  test('of a counter that stands still is not waited for for ever', async () => {
-    // Asked a third time it has no answer: without an end this test would have none either.
+  test('that does not grow ends the search for one above firstId', async () => {
+    // The third call returns undefined.
     const nextHi = vi.fn<() => number>().mockReturnValueOnce(0).mockReturnValueOnce(0)
     expect(await answerTo({ nextHi, maxLo: 10, firstId: 25 })).toMatchObject({
       failure: { code: 'invalid-response', message: expect.stringContaining('went backwards') },
@@ -52,7 +52,7 @@ describe('a hi', () => {
     })
   })
 
-  test('that is not above what this device has seen is refused: its ids would be made again', async () => {
+  test('that is not above what this device has seen is refused', async () => {
     expect(await answerTo({ nextHi: () => 2, maxLo: 10 }, 29)).toMatchObject({
       failure: { code: 'invalid-response', message: expect.stringContaining('went backwards') },
     })
@@ -80,7 +80,7 @@ describe('a nextHi', () => {
     })
   })
 
-  test('may say itself what went wrong', async () => {
+  test('may throw a HiloError, which reaches the app unchanged', async () => {
     const nextHi = () =>
       Promise.reject(new HiloError('server-refused', 'Sign in first.', { status: 401 }))
     expect(await answerTo({ nextHi, maxLo: 10 })).toEqual({
@@ -88,7 +88,7 @@ describe('a nextHi', () => {
     })
   })
 
-  test('that comes too late is dropped, and no other is taken in its place', async () => {
+  test('that answers too late is ignored, and is not asked again for the same claim', async () => {
     let answer: (hi: number) => void = () => {}
     const nextHi = vi.fn(() => new Promise<number>((resolve) => (answer = resolve)))
     expect(await answerTo({ nextHi, maxLo: 10, firstId: 25 }, 0, 20)).toMatchObject({
@@ -99,7 +99,7 @@ describe('a nextHi', () => {
     expect(nextHi).toHaveBeenCalledTimes(1)
   })
 
-  test('that never answers is given up on', async () => {
+  test('that never answers fails after the timeout', async () => {
     const answer = await answerTo({ nextHi: () => new Promise<number>(() => {}), maxLo: 10 }, 0, 20)
     expect(answer).toMatchObject({
       failure: { code: 'server-unreachable', message: expect.stringContaining('within 20 ms') },
@@ -114,7 +114,7 @@ test.each<[string, object]>([
   ['no maxLo', { maxLo: undefined }],
   ['a firstId that is no whole number', { firstId: 0.5 }],
   ['a negative firstId', { firstId: -1 }],
-  ['maxLo 1 without a firstId: nobody could tell whether id 0 was made', { maxLo: 1 }],
+  ['maxLo 1 without a firstId', { maxLo: 1 }],
   ['no function', { nextHi: 7 }],
 ])('%s is refused', (_, wrong) => {
   expect(() => nextHiSource({ nextHi: () => 0, maxLo: 10, ...wrong })).toThrow(
@@ -134,14 +134,14 @@ describe('as the source of a page', () => {
     return vi.fn(async () => hi++)
   }
 
-  test('three lines do: ids begin where the counter does, and no HiLo server is asked', async () => {
+  test('it makes ids from where the counter begins, and no HiLo server is asked', async () => {
     const { hilo } = shop.open({ source: nextHiSource({ nextHi: counter(), maxLo: 100 }) })
     expect(await hilo.nextIds('orders', 3)).toEqual(['orders/0', 'orders/1', 'orders/2'])
     expect(await hilo.nextNumber('orders')).toBe(3)
     expect(shop.requests).toEqual([])
   })
 
-  test('collections are counted apart where nextHi does', async () => {
+  test('each collection has its own counter when nextHi keeps them apart', async () => {
     const his: Record<string, number> = { orders: 7, lines: 3 }
     const { hilo } = shop.open({
       source: nextHiSource({ nextHi: (collection) => his[collection]!++, maxLo: 10 }),
@@ -167,7 +167,7 @@ describe('as the source of a page', () => {
     expect(hilo.status('orders').available).toBeGreaterThanOrEqual(200)
   })
 
-  test('nothing is given back: not what exceeds the reserve, not when the page goes, not on sign-out', async () => {
+  test('nothing is given back: no surplus, not when the page goes, not on release', async () => {
     const nextHi = counter()
     const options = { reserve: 0, source: nextHiSource({ nextHi, maxLo: 100 }) }
     const { hilo, page } = shop.open(options)
@@ -182,7 +182,7 @@ describe('as the source of a page', () => {
     expect(shop.requests).toEqual([])
   })
 
-  test('a failing nextHi leaves ids that there are; when it works again, they go on', async () => {
+  test('when nextHi fails the error says why, and ids go on when it works again', async () => {
     const nextHi = counter()
     const { hilo } = shop.open({ source: nextHiSource({ nextHi, maxLo: 10 }) })
     nextHi.mockRejectedValueOnce(new Error('no network'))
@@ -193,7 +193,7 @@ describe('as the source of a page', () => {
     expect(await hilo.nextId('orders')).toBe('orders/0')
   })
 
-  test('a hi that comes again is never issued, in another page neither', async () => {
+  test('a hi that comes again is never issued, neither in another page', async () => {
     const open = () => shop.open({ source: nextHiSource({ nextHi: () => 4, maxLo: 10 }) })
     const { hilo, page } = open()
     expect(await hilo.nextIds('orders', 10)).toHaveLength(10)
@@ -202,7 +202,7 @@ describe('as the source of a page', () => {
     await expect(open().hilo.nextId('orders')).rejects.toMatchObject({ code: 'invalid-response' })
   })
 
-  test('ranges of a server are not mixed with those of a source', async () => {
+  test('ranges of a server and ranges of a source are kept apart', async () => {
     expect(await shop.open().hilo.nextId('orders')).toBe('orders/1-A')
     expect(
       await shop
@@ -211,7 +211,7 @@ describe('as the source of a page', () => {
     ).toBe('orders/30')
   })
 
-  test('identities are refused: they are a HiLo server’s', async () => {
+  test('identities are refused: only a HiLo server has them', async () => {
     const { hilo } = shop.open({ source: nextHiSource({ nextHi: () => 3, maxLo: 10 }) })
     await expect(hilo.nextIdentity('orders')).rejects.toMatchObject({ code: 'invalid-argument' })
   })

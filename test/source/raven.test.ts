@@ -46,7 +46,7 @@ async function refusal(work: Promise<unknown>): Promise<HiloError> {
 }
 
 describe('a claim', () => {
-  test('becomes a range that keeps prefix, server tag and lease token of its answer', async () => {
+  test('becomes a range with the prefix, server tag and lease token of its answer', async () => {
     serve(answer)
     expect(await source().claim(target, claim)).toEqual({
       range: { from: 33, to: 64, prefix: 'orders/', serverTag: 'B', token: 'token' },
@@ -73,7 +73,7 @@ describe('a claim', () => {
   )
 
   test.each([{ LastSize: 0 }, { LastSize: '32' }, { LastRangeAt: undefined }, { LastRangeAt: 7 }])(
-    'with nothing sound to echo echoes nothing: %j',
+    'echoes neither size nor time when one of them is wrong: %j',
     async (odd) => {
       serve({ ...answer, ...odd })
       expect(await source().claim(target, claim)).not.toHaveProperty('last')
@@ -111,7 +111,7 @@ test('headers are asked for before each request, so that tokens may change', asy
   ])
 })
 
-test('headers that never come are given up after the timeout', async () => {
+test('headers that never come fail the request after the timeout', async () => {
   serve(answer)
   const waiting = ravenSource({ url: URL_, timeout: 30 }, () => new Promise(() => {})).claim(
     target,
@@ -120,7 +120,7 @@ test('headers that never come are given up after the timeout', async () => {
   expect((await refusal(waiting)).code).toBe('server-unreachable')
 })
 
-test('headers that the app fails to make are no request, and the cause says why', async () => {
+test('when the app cannot make headers, nothing is sent, and the cause says why', async () => {
   const fetch = serve(answer)
   const signedOut = new Error('signed out')
   const asking = ravenSource({ url: URL_, timeout: 1000 }, () => Promise.reject(signedOut)).claim(
@@ -157,8 +157,7 @@ describe('an answer that is no range', () => {
   })
 
   test.each([2 ** 53, 1e300])(
-    'because it reaches %s, where JavaScript would issue a number several times, is refused ' +
-      'by name',
+    'because it reaches %s, which JavaScript cannot count through, is refused as unsafe-range',
     async (High) => {
       serve({ ...answer, High })
       const error = await refusal(source().claim(target, claim))
@@ -167,12 +166,12 @@ describe('an answer that is no range', () => {
     },
   )
 
-  test('because it has become infinite on the way is refused', async () => {
+  test('because it overflows to Infinity is refused', async () => {
     serve('{"Prefix":"orders/","Low":1,"High":1e999}')
     expect((await refusal(source().claim(target, claim))).code).toBe('unsafe-range')
   })
 
-  test('of a megabyte does not end up in the message', async () => {
+  test('of a megabyte is cut short in the message', async () => {
     serve('x'.repeat(1_000_000))
     expect((await refusal(source().claim(target, claim))).message.length).toBeLessThan(500)
   })
@@ -217,7 +216,7 @@ describe('a refusal', () => {
   test.each([
     ['a give-back', () => source().giveBack(target, range(1, 5))],
     ['a check-in', () => source().checkIn(target, { id: 'k', leases: [] })],
-  ])('is one for %s, too', async (_, ask) => {
+  ])('of %s has the same error', async (_, ask) => {
     serve('', { status: 503 })
     expect(await refusal(ask())).toMatchObject({ code: 'server-refused', status: 503 })
   })
@@ -258,7 +257,7 @@ describe('a check-in', () => {
     [{ leases: [null] }],
     [{ leases: [{ lease: 't' }] }],
     [{ leases: [{ high: 5 }] }],
-  ])('takes no answer that leaves a lease without a fate: %j', async (body) => {
+  ])('refuses an answer that does not say what became of each lease: %j', async (body) => {
     serve(body, { status: 200 })
     expect((await refusal(source().checkIn(target, request))).code).toBe('invalid-response')
   })
@@ -280,14 +279,14 @@ describe('a server that cannot be reached', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
-  test('because it hangs is given up after the timeout, and not asked again for as long', async () => {
+  test('because it hangs fails after the timeout, and is not asked again for as long', async () => {
     const url = await misbehave(() => {})
     const error = await refusal(ravenSource({ url, timeout: 30 }, () => ({})).claim(target, claim))
     expect(error).toMatchObject({ code: 'server-unreachable', retryAfter: 30 })
     expect(error.message).toContain('did not answer within 30 ms')
   })
 
-  test('because its answer stops half way is given up after the timeout', async () => {
+  test('because its answer stops half way fails after the timeout', async () => {
     const url = await misbehave((socket) =>
       socket.write('HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n{"Prefix":'),
     )

@@ -1,0 +1,245 @@
+/**
+ * Reads and writes one document `{"Max": n}` in a store with conditional writes. It knows how
+ * RavenDB, RavenDB 2 and 3, and other stores want to be asked. Guarantees that a write names the
+ * version that was read, so that the store refuses it when another device was faster.
+ */
+import { HiloError } from '../core/errors.js'
+import { type GetHeaders, refusal } from './http.js'
+
+export type Send = (url: string, init: RequestInit) => Promise<Response>
+
+/** A document as it was read. */
+export interface StoredDocument {
+  address: string
+  /** Other fields than `Max` are written back unchanged. */
+  content: { Max: number }
+  /** Undefined: the store has no such document yet. */
+  version: string | undefined
+  /** What goes between the collection and the number, from `Raven/ServerPrefixForHilo`. */
+  serverPrefix: string
+}
+
+type Condition = Record<string, string>
+
+/** The request headers that a kind of store understands as conditions of a write. */
+interface Dialect {
+  /** "Only if there is no document yet." */
+  isNew: Condition
+  /** "Only if the document has this version", with a version that no document has. */
+  neverHolds: Condition
+}
+
+const PREFIX_DOCUMENT = 'Raven/ServerPrefixForHilo'
+
+/**
+ * RavenDB 4 and later, and offline-hilo-server. They wrap documents into `Results`, and an empty
+ * version means "no document".
+ */
+const RAVEN_ADDRESS = /[?&]id=Raven(\/|%2F)Hilo(\/|%2F)/i
+const RAVEN: Dialect = {
+  isNew: { 'If-Match': '""' },
+  neverHolds: { 'If-Match': '"offline-hilo-probe"' },
+}
+
+/** RavenDB 2 and 3. A version is a GUID, and the GUID of zeros means "no document". */
+const OLD_RAVEN_ADDRESS = /\/docs\/Raven\/Hilo\/[^?]*/i
+const OLD_RAVEN: Dialect = {
+  isNew: { 'If-None-Match': '00000000-0000-0000-0000-000000000000' },
+  neverHolds: { 'If-Match': 'ffffffff-ffff-ffff-ffff-ffffffffffff' },
+}
+
+/** Object stores, WebDAV and whatever else follows HTTP. */
+const PLAIN_HTTP: Dialect = {
+  isNew: { 'If-None-Match': '*' },
+  neverHolds: { 'If-Match': '"offline-hilo-probe"' },
+}
+
+/**
+ * The statuses of a write whose condition did not hold: HTTP's, RavenDB's, and that of an object
+ * store whose document was deleted meanwhile.
+ */
+const CONFLICTS = [412, 409, 404]
+
+/**
+ * A store that ignores conditions takes the test write. It is far above what other devices write
+ * meanwhile, so that it leaves a gap and no number is granted twice.
+ */
+const TEST_WRITE_JUMP = 1_000_000
+
+export class DocumentStore {
+  readonly #headers: Record<string, string> | GetHeaders
+  readonly #send: Send
+
+  constructor(headers: Record<string, string> | GetHeaders, send: Send) {
+    this.#headers = headers
+    this.#send = send
+  }
+
+  /** @throws HiloError `server-refused`, `invalid-response` */
+  async read(address: string, signal: AbortSignal): Promise<StoredDocument> {
+    const [response, oldPrefix] = await Promise.all([
+      this.#request(RAVEN_ADDRESS.test(address) ? `${address}&id=${PREFIX_DOCUMENT}` : address, {
+        signal,
+      }),
+      OLD_RAVEN_ADDRESS.test(address)
+        ? this.#readPrefix(address.replace(OLD_RAVEN_ADDRESS, `/docs/${PREFIX_DOCUMENT}`), signal)
+        : '',
+    ])
+    const body = await response.text()
+    if (response.status === 404)
+      return { address, content: { Max: 0 }, version: undefined, serverPrefix: oldPrefix }
+    if (!response.ok) throw refusal(response, body, address)
+    const document = unwrap(address, parse(body, address), response.headers.get('ETag'), oldPrefix)
+    checkSound(document, body)
+    return document
+  }
+
+  /**
+   * Writes `max` if the document is still as it was read.
+   * @returns the status that says it is not; undefined when `max` was written
+   */
+  moveTo(max: number, document: StoredDocument, signal: AbortSignal): Promise<number | undefined> {
+    const { address, content, version } = document
+    const condition = version === undefined ? dialectOf(address).isNew : { 'If-Match': version }
+    return this.#write(address, { ...content, Max: max }, condition, signal)
+  }
+
+  /**
+   * Tries to write a document that exists under a version it does not have.
+   * @throws HiloError `server-refused` when the store takes the write
+   */
+  testVersionCheck({ address, content }: StoredDocument, signal: AbortSignal): Promise<void> {
+    return this.#testWrite(address, content, dialectOf(address).neverHolds, signal)
+  }
+
+  /**
+   * Tries to write a document, which now exists and is at `max`, as if there was none.
+   * @throws HiloError `server-refused` when the store takes the write
+   */
+  testNewCheck(
+    { address, content }: StoredDocument,
+    max: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    return this.#testWrite(address, { ...content, Max: max }, dialectOf(address).isNew, signal)
+  }
+
+  async #testWrite(
+    address: string,
+    content: { Max: number },
+    condition: Condition,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const test = { ...content, Max: content.Max + TEST_WRITE_JUMP }
+    if ((await this.#write(address, test, condition, signal)) !== undefined) return
+    throw new HiloError(
+      'server-refused',
+      `${address} takes writes whose ${Object.keys(condition)[0]} does not hold: two devices ` +
+        'would get the same numbers, so none was taken. Use a store with conditional writes.',
+    )
+  }
+
+  async #write(
+    address: string,
+    content: object,
+    condition: Condition,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const response = await this.#request(address, {
+      method: 'PUT',
+      headers: { 'Content-Type': 'application/json', ...condition },
+      body: JSON.stringify(content),
+      signal,
+    })
+    const body = await response.text()
+    if (CONFLICTS.includes(response.status)) return response.status
+    if (!response.ok) throw refusal(response, body, address)
+    return undefined
+  }
+
+  async #readPrefix(address: string, signal: AbortSignal): Promise<string> {
+    const response = await this.#request(address, { signal })
+    const body = await response.text()
+    if (response.status === 404) return ''
+    if (!response.ok) throw refusal(response, body, address)
+    return textOf(parse(body, address).ServerPrefix)
+  }
+
+  async #request(address: string, init: RequestInit): Promise<Response> {
+    const headers = typeof this.#headers === 'function' ? await this.#headers() : this.#headers
+    return this.#send(address, {
+      cache: 'no-store',
+      ...init,
+      headers: { ...headers, ...init.headers },
+    })
+  }
+}
+
+function dialectOf(address: string): Dialect {
+  if (RAVEN_ADDRESS.test(address)) return RAVEN
+  return OLD_RAVEN_ADDRESS.test(address) ? OLD_RAVEN : PLAIN_HTTP
+}
+
+/** Reads both forms of an answer: RavenDB's `{"Results": […]}`, and the document itself. */
+function unwrap(
+  address: string,
+  body: Record<string, unknown>,
+  etag: string | null,
+  oldPrefix: string,
+): StoredDocument {
+  const { Results } = body
+  if (!Array.isArray(Results))
+    return {
+      address,
+      content: body as StoredDocument['content'],
+      version: etag ?? '',
+      serverPrefix: oldPrefix || textOf(body.ServerPrefix),
+    }
+  const [document, prefix] = Results as (Record<string, unknown> | null)[]
+  const { '@change-vector': version, '@collection': collection = '@hilo' } = Object(
+    document?.['@metadata'],
+  )
+  return {
+    address,
+    content: {
+      Max: 0,
+      ...document,
+      '@metadata': { '@collection': collection },
+    } as StoredDocument['content'],
+    version: document ? (typeof version === 'string' ? `"${version}"` : '') : undefined,
+    serverPrefix: textOf(prefix?.ServerPrefix),
+  }
+}
+
+/** @throws HiloError `invalid-response` */
+function checkSound({ address, content, version }: StoredDocument, body: string): void {
+  if (!Number.isSafeInteger(content.Max) || content.Max < 0)
+    throw unusable(address, `it is no document {"Max": n}: ${body.slice(0, 120)}`)
+  if (version === '')
+    throw unusable(
+      address,
+      'it has no ETag. If it is of another origin than the page, it has to answer ' +
+        'Access-Control-Expose-Headers: ETag',
+    )
+  if (version?.startsWith('W/'))
+    throw unusable(
+      address,
+      'its ETag is weak, and no write can name it. Switch compression off for it',
+    )
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+function parse(body: string, address: string): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(body))
+  } catch {
+    throw unusable(address, `it is not JSON: ${body.slice(0, 120)}`)
+  }
+}
+
+const unusable = (address: string, why: string): HiloError =>
+  new HiloError(
+    'invalid-response',
+    `The document ${address} cannot be used: ${why}. Nothing was taken.`,
+  )
