@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { NextAnswer } from '../../src/core/wire.js'
+import { json } from './handlers.js'
 
 export const TAGS = ['orders', 'lines'] as const
 
@@ -37,10 +38,14 @@ export function startDevices(count: number, world: World, { givesBack = true } =
   let isStopped = false
 
   /** Undefined when stopped before an answer came. */
-  async function ask(device: number, path: string, method = 'GET'): Promise<Response | undefined> {
+  async function ask(
+    device: number,
+    path: string,
+    init?: RequestInit,
+  ): Promise<Response | undefined> {
     while (!isStopped) {
       const url = await world.url(device)
-      const response = await fetch(url + path, { method }).catch(() => undefined)
+      const response = await fetch(url + path, init).catch(() => undefined)
       if (response && response.status < 300) return response
       if (response && response.status !== 503)
         faults.push(`${path}: ${response.status} ${await response.text()}`)
@@ -65,8 +70,8 @@ export function startDevices(count: number, world: World, { givesBack = true } =
       range.high = Low - 1 + Math.floor(world.random() * (High - Low + 1))
       await ask(
         device,
-        `/databases/Shop/hilo/return?tag=${tag}&end=${High}&last=${range.high}&lease=${Lease}`,
-        'PUT',
+        '/databases/Shop/hilo/return',
+        json({ tag, end: High, last: range.high, lease: Lease }),
       )
     }
     for (const wait of waiting) if (--wait.left === 0) wait.resolve()

@@ -1,4 +1,5 @@
 /** The HiLo routes: RavenDB’s protocol as RavenDB answers it, and the extension beside it. */
+import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Ask, json, newHandler } from './handlers.js'
 
@@ -216,12 +217,30 @@ describe('hilo/return', () => {
     expect((await ask(NEXT)).body.Low).toBe(11)
   })
 
-  test('with a lease, also as POST', async () => {
-    const { body } = await ask(`${NEXT}&claim=${ID}`)
-    expect(
-      (await ask(`${RETURN}&end=32&last=10&lease=${body.Lease}`, { method: 'POST' })).status,
-    ).toBe(204)
-    expect((await ask(NEXT)).body.Low).toBe(11)
+  test('with a lease: in the body, which no proxy logs, of any type', async () => {
+    for (const [low, last, type] of [
+      [1, 10, 'application/json'],
+      [11, 20, 'text/plain;charset=UTF-8'],
+    ] as const) {
+      const { Low, High, Lease } = (await ask(`${NEXT}&claim=${randomUUID()}`)).body
+      expect(Low).toBe(low)
+      const body = JSON.stringify({ tag: 'orders', end: High, last, lease: Lease })
+      const init = { method: 'POST', headers: { 'Content-Type': type }, body }
+      expect((await ask('/databases/Shop/hilo/return', init)).status).toBe(204)
+    }
+    expect((await ask(NEXT)).body.Low).toBe(21)
+  })
+
+  test.each([
+    '{',
+    '[]',
+    '{"tag":"orders","end":32,"last":10}',
+    '{"tag":"orders","end":"32","last":10,"lease":"x"}',
+  ])('refuses the body %j', async (body) => {
+    expect(await ask('/databases/Shop/hilo/return', { method: 'POST', body })).toMatchObject({
+      status: 400,
+      body: { Message: expect.stringContaining('A give-back is JSON') },
+    })
   })
 
   test('what a client sends whose first claim failed is ignored', async () => {

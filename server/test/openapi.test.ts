@@ -88,7 +88,13 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
   ],
   ['claimMany', 400, shop('/hilo/next'), json({})],
   ['giveBack', 204, shop('/hilo/return?tag=orders&end=32&last=20&lease=LEASE'), { method: 'PUT' }],
-  ['giveBackByBeacon', 204, shop('/hilo/return?tag=orders&end=32&last=20'), { method: 'POST' }],
+  ['giveBackLease', 204, shop('/hilo/return?tag=orders&end=20&last=19&lease=LEASE')],
+  [
+    'giveBackLease',
+    204,
+    shop('/hilo/return'),
+    json({ tag: 'orders', end: 20, last: 18, lease: 'LEASE' }),
+  ],
   [
     'checkIn',
     200,

@@ -6,7 +6,7 @@
 import type { OwnerConfig, Target } from '../core/contract.js'
 import { isNote, NOTES_STORE, notesKeyPrefix, type SeriesKey } from '../core/page-exit.js'
 import type { Range } from '../core/range.js'
-import { returnUrl } from '../core/requests.js'
+import { returnRequest } from '../core/requests.js'
 import type { Note } from '../core/state.js'
 
 export class PageExit {
@@ -103,15 +103,18 @@ export class PageExit {
   async giveBack(target: Target, ranges: readonly Range[]): Promise<void> {
     const sent = [...ranges]
       .sort((a, b) => b.from - a.from)
-      .map((range) =>
-        fetch(returnUrl(this.#config.url, target, range), {
-          // Our server takes POST, which needs no preflight; RavenDB knows only PUT.
-          method: range.token ? 'POST' : 'PUT',
+      .map((range) => {
+        const { method, url, body } = returnRequest(this.#config.url, target, range)
+        return fetch(url, {
+          method,
           keepalive: true,
-          headers: this.headers,
           credentials: this.#config.credentials ?? 'same-origin',
-        }),
-      )
+          // Plain text without headers goes to another origin without a preflight, for which there
+          // is no time. Our server asks for no more than the lease token in it.
+          ...(body && { body: JSON.stringify(body) }),
+          ...((!body || isOwnOrigin(url)) && { headers: this.headers }),
+        })
+      })
     await Promise.allSettled(sent)
   }
 
@@ -130,6 +133,9 @@ export class PageExit {
 }
 
 const idOf = (note: Note): string => ('exchange' in note ? note.exchange : note.lease)
+
+const isOwnOrigin = (url: string): boolean =>
+  typeof location !== 'undefined' && new URL(url, location.href).origin === location.origin
 
 /**
  * A page on its way out can only try: storage may be full, closed or forbidden. What fails here

@@ -5,6 +5,7 @@
 import type { Target } from './contract.js'
 import type { Range } from './range.js'
 import type { ClaimRequest } from './state.js'
+import type { ReturnRequest } from './wire.js'
 
 export function nextUrl(url: string, target: Target, claim: ClaimRequest): string {
   return hiloUrl(url, target, 'next', {
@@ -17,14 +18,26 @@ export function nextUrl(url: string, target: Target, claim: ClaimRequest): strin
   })
 }
 
-/** Gives back all of `range`: what the server may grant again starts at `range.from`. */
-export function returnUrl(url: string, target: Target, range: Range): string {
-  return hiloUrl(url, target, 'return', {
-    tag: target.collection,
-    end: range.to,
-    last: range.from - 1,
-    lease: range.token,
-  })
+/**
+ * Gives back all of `range`: what the server may grant again starts at `range.from`. A range with a
+ * lease token goes back to our server, as JSON in the body; one without to a RavenDB, in the query.
+ */
+export function returnRequest(url: string, target: Target, range: Range): ReturnCall {
+  const { database, collection: tag } = target
+  const [end, last] = [range.to, range.from - 1]
+  if (range.token === undefined)
+    return { method: 'PUT', url: hiloUrl(url, target, 'return', { tag, end, last }) }
+  return {
+    method: 'POST',
+    url: `${databaseUrl(url, database)}/hilo/return`,
+    body: { tag, end, last, lease: range.token },
+  }
+}
+
+interface ReturnCall {
+  method: 'PUT' | 'POST'
+  url: string
+  body?: ReturnRequest
 }
 
 /** RavenDB answers a repeated `raft-request-id` with the same number. */

@@ -47,6 +47,18 @@ export interface NextManyAnswer {
 }
 
 /**
+ * Body of `POST /databases/{db}/hilo/return` (extension): `[last + 1, end]` of the lease comes
+ * back. The token stands in the body, because proxies write addresses into their logs. Sent as
+ * plain text it needs no preflight, so that a page can send it as it goes.
+ */
+export interface ReturnRequest {
+  tag: string
+  end: number
+  last: number
+  lease: string
+}
+
+/**
  * Body of `POST /databases/{db}/hilo/checkin` (extension): every lease this device holds numbers
  * of. Sent again with the same `id` it is answered the same way.
  */

@@ -5,7 +5,7 @@
  */
 import type { OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
-import { checkInUrl, identityUrl, nextUrl, returnUrl } from '../core/requests.js'
+import { checkInUrl, identityUrl, nextUrl, returnRequest } from '../core/requests.js'
 import type { GrantedRange } from '../core/state.js'
 import type { CheckInAnswer, NextAnswer } from '../core/wire.js'
 import { type GetHeaders, refusal, unreachable } from './http.js'
@@ -52,7 +52,8 @@ export function ravenSource(
     claim: async (target, claim) =>
       readGrant(await request('GET', nextUrl(url, target, claim)), url),
     giveBack: async (target, range) => {
-      await request('PUT', returnUrl(url, target, range))
+      const { method, url: address, body } = returnRequest(url, target, range)
+      await request(method, address, body)
     },
     nextIdentity: async (database, name, key) =>
       readIdentity(

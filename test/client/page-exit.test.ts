@@ -196,7 +196,7 @@ describe('giving back', () => {
       sent().map(([url, { method, keepalive }]) => [new URL(url).search, method, keepalive]),
     ).toEqual([
       ['?tag=orders&end=12&last=8', 'PUT', true],
-      ['?tag=orders&end=5&last=0&lease=t', 'POST', true],
+      ['', 'POST', true],
     ])
     await giving
     expect(sent()).toHaveLength(2)
@@ -217,6 +217,19 @@ describe('giving back', () => {
     pageExit.headers = { Authorization: 'Bearer 2' }
     await pageExit.giveBack(target, [range(1, 5)])
     expect(sent()[1]![1]).toMatchObject({ headers: { Authorization: 'Bearer 2' } })
+  })
+
+  test('shows a lease token in plain text without headers, which needs no preflight elsewhere', async () => {
+    const { config } = await preparedPage()
+    const pageExit = new PageExit({ ...config, headers: { Authorization: 'Bearer 1' } })
+    await pageExit.giveBack(target, [range(1, 5, { token: 't' })])
+    vi.stubGlobal('location', new URL('https://api.example.com/app'))
+    await pageExit.giveBack(target, [range(1, 5, { token: 't' })])
+    const [elsewhere, atHome] = sent().map(([, init]) => init)
+    expect(elsewhere!.body).toBe('{"tag":"orders","end":5,"last":0,"lease":"t"}')
+    expect(new Request('https://x', elsewhere).headers.get('Content-Type')).toMatch(/^text\/plain/)
+    expect(elsewhere).not.toHaveProperty('headers')
+    expect(atHome).toMatchObject({ headers: { Authorization: 'Bearer 1' } })
   })
 
   test('resolves when all answers are here, whatever they say: the next check-in tells what arrived', async () => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Target } from '../../src/core/contract.js'
-import { checkInUrl, nextUrl, returnUrl } from '../../src/core/requests.js'
+import { checkInUrl, nextUrl, returnRequest } from '../../src/core/requests.js'
 import { range } from '../support/ranges.js'
 
 const target: Target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
@@ -33,17 +33,20 @@ test('a claim without a time sends none, so that the server grants exactly what 
 })
 
 test('a return names the end of the range and the number before its first', () => {
-  const url = new URL(returnUrl('https://x', target, range(17, 32)))
+  const request = returnRequest('https://x', target, range(17, 32))
+  expect(request).toMatchObject({ method: 'PUT', url: expect.any(String) })
+  expect(request.body).toBeUndefined()
+  const url = new URL(request.url)
   expect(url.pathname).toBe('/databases/Shop/hilo/return')
   expect(Object.fromEntries(url.searchParams)).toEqual({ tag: 'orders', end: '32', last: '16' })
 })
 
-test('a return under a lease shows its token', () => {
-  expect(
-    new URL(returnUrl('https://x', target, range(17, 32, { token: 'a+/=' }))).searchParams.get(
-      'lease',
-    ),
-  ).toBe('a+/=')
+test('a return under a lease shows its token in the body, which no proxy logs', () => {
+  expect(returnRequest('https://x', target, range(17, 32, { token: 'a+/=' }))).toEqual({
+    method: 'POST',
+    url: 'https://x/databases/Shop/hilo/return',
+    body: { tag: 'orders', end: 32, last: 16, lease: 'a+/=' },
+  })
 })
 
 test('hostile names reach the server as they are, and nothing else of the address changes', () => {
@@ -55,7 +58,7 @@ test('hostile names reach the server as they are, and nothing else of the addres
       const hostile = { ...target, database, collection, separator }
       for (const [address, action] of [
         [nextUrl('https://x/base', hostile, claim), 'next'],
-        [returnUrl('https://x/base', hostile, range(1, 2)), 'return'],
+        [returnRequest('https://x/base', hostile, range(1, 2)).url, 'return'],
       ] as const) {
         const url = new URL(address)
         expect(url.host).toBe('x')

@@ -119,8 +119,7 @@ export class Network {
     const { faults } = this
     const isIdempotent =
       request.method === 'GET' ||
-      request.url.searchParams.has('lease') ||
-      request.url.pathname.endsWith('/checkin') ||
+      request.method === 'POST' ||
       'If-Match' in request.headers ||
       'If-None-Match' in request.headers
     if (isIdempotent && random.chance(faults.duplicate)) {
@@ -168,12 +167,15 @@ export class Network {
 }
 
 /** What matters of a request, for a schedule. */
-const describe = ({ url: { searchParams } }: Request): string =>
-  ['tag', 'lastBatchSize', 'lastMax', 'end', 'last', 'claim', 'lease']
-    .flatMap((name) =>
-      searchParams.has(name) ? `${name}=${searchParams.get(name)!.slice(0, 24)}` : [],
-    )
+const describe = ({ method, url: { pathname, searchParams }, body }: Request): string => {
+  const isReturn = method === 'POST' && pathname.endsWith('/return')
+  const values = new Map<string, unknown>(
+    isReturn ? Object.entries(JSON.parse(body!)) : searchParams,
+  )
+  return ['tag', 'lastBatchSize', 'lastMax', 'end', 'last', 'claim', 'lease']
+    .flatMap((name) => (values.has(name) ? `${name}=${String(values.get(name)).slice(0, 24)}` : []))
     .join(' ')
+}
 
 function toResponse({ status, headers = {}, body }: Reply) {
   const lower = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))

@@ -248,8 +248,8 @@ export class Simulation {
   }
 
   /** Nobody will ever know whether a give-back without a token has arrived. */
-  #sent({ url, node, answeredBy = node }: Request): void {
-    if (!url.pathname.endsWith('/return') || url.searchParams.has('lease')) return
+  #sent({ method, url, node, answeredBy = node }: Request): void {
+    if (!url.pathname.endsWith('/return') || method === 'POST') return
     const [tag, end, last] = ['tag', 'end', 'last'].map((name) => url.searchParams.get(name))
     this.checker.excuse(
       `${tag}-${answeredBy}`,

@@ -230,6 +230,21 @@ test('a give-back is one PUT that names the range', async () => {
   ])
 })
 
+test('a give-back under a lease is one POST with the token in its body', async () => {
+  const fetch = serve('', { status: 200 })
+  await source().giveBack(target, range(17, 32, { token: 't' }))
+  expect(fetch.mock.calls).toMatchObject([
+    [
+      `${URL_}/databases/Shop/hilo/return`,
+      {
+        method: 'POST',
+        body: '{"tag":"orders","end":32,"last":16,"lease":"t"}',
+        headers: { 'Content-Type': 'application/json' },
+      },
+    ],
+  ])
+})
+
 describe('a check-in', () => {
   const request = { id: 'k', leases: [{ lease: 't', next: 5 }] }
 

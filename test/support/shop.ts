@@ -18,7 +18,13 @@ import { FakePage, fakeLocalStorage } from './page.js'
 
 export interface Shop {
   /** Every request that reached the server. */
-  requests: { method: string; action: string; query: Record<string, string> }[]
+  requests: {
+    method: string
+    action: string
+    query: Record<string, string>
+    /** Empty where nothing was sent. */
+    body: Record<string, unknown>
+  }[]
   /** While true, no request gets through. */
   isDown: boolean
   /** Answers the next requests in the server's place. */
@@ -78,6 +84,7 @@ export async function newShop(): Promise<Shop> {
       method: request.method,
       action: pathname.split('/').at(-1)!,
       query: Object.fromEntries(searchParams),
+      body: JSON.parse(String(init?.body ?? '{}')),
     })
     return shop.answer?.(request) ?? (await handle(request))
   })

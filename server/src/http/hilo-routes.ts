@@ -10,8 +10,9 @@ import {
   capacity,
   type NextManyAnswer,
   type NextManyRequest,
+  type ReturnRequest,
 } from '../../../src/core/wire.js'
-import type { Claim, ClaimOutcome } from '../ledger/ledger.js'
+import type { Claim, ClaimOutcome, GiveBack } from '../ledger/ledger.js'
 import { authorize, databaseOf } from './access.js'
 import { claimAnswer, claimRefused } from './claim-answer.js'
 import { claimLanes, type FailedClaim } from './claim-lanes.js'
@@ -26,6 +27,13 @@ import {
   readTag,
 } from './query.js'
 import { badRequest, pathOf, refusalBody, toRefusal } from './refusals.js'
+
+const returnBody = z.object({
+  tag: z.string(),
+  end: z.int(),
+  last: z.int(),
+  lease: z.string(),
+}) satisfies z.ZodType<ReturnRequest>
 
 export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
   const { ledger, nodeTag, limits, log } = options
@@ -65,11 +73,10 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
     return outcomes
   }
 
-  async function giveBack(c: Context): Promise<Response> {
+  async function giveBack(c: Context, range: Omit<GiveBack, 'database' | 'at'>): Promise<Response> {
     const database = databaseOf(c, options)
-    const query = readReturnQuery(queryOf(c))
-    await authorize(c, options, { database, tag: query.tag, count: 0 })
-    metrics.returned(await ledger.giveBack({ database, ...query, at: Date.now() }))
+    await authorize(c, options, { database, tag: range.tag, count: 0 })
+    metrics.returned(await ledger.giveBack({ database, ...range, at: Date.now() }))
     return c.body(null, 204)
   }
 
@@ -131,9 +138,12 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
     const isNew = outcomes.some((outcome) => 'grant' in outcome && !outcome.isRepeat)
     return c.json({ collections: answers } satisfies NextManyAnswer, isNew ? 201 : 200)
   })
-  routes.put('/hilo/return', giveBack)
-  // What sendBeacon can send.
-  routes.post('/hilo/return', giveBack)
+  routes.put('/hilo/return', (c) => giveBack(c, readReturnQuery(queryOf(c))))
+  routes.post('/hilo/return', async (c) => {
+    // Whatever type the body has: a page that goes sends plain text, which needs no preflight.
+    const text = await c.req.text()
+    return giveBack(c, text === '' ? readReturnQuery(queryOf(c)) : readReturn(text))
+  })
   routes.post('/hilo/checkin', async (c) => {
     const database = databaseOf(c, options)
     const body = checkInBody.safeParse(await c.req.json().catch(() => undefined))
@@ -149,6 +159,25 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
     } satisfies CheckInAnswer)
   })
   return routes
+}
+
+/** @throws Refusal */
+function readReturn(text: string): ReturnRequest {
+  const body = returnBody.safeParse(parseJson(text))
+  if (!body.success)
+    throw badRequest(
+      'A give-back is JSON {"tag": "orders", "end": 32, "last": 16, "lease": "…"}. Nothing came ' +
+        'back.',
+    )
+  return { ...body.data, tag: readTag(body.data.tag, DEFAULT_SEPARATOR) }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 const queryOf = (c: Context): URLSearchParams => new URL(c.req.url).searchParams
