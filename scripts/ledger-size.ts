@@ -62,7 +62,7 @@ async function fill(ledger: Ledger, batches: number): Promise<void> {
       const tag = `collection${i % COLLECTIONS}`
       return {
         database: 'Shop',
-        tag,
+        collection: tag,
         id: randomUUID(),
         count: 32,
         lastMax: 0,
@@ -72,16 +72,18 @@ async function fill(ledger: Ledger, batches: number): Promise<void> {
     })
     const outcomes = await ledger.claim(claims)
     const shortened = outcomes.flatMap((outcome, i) =>
-      'grant' in outcome && i % 10 === 0 ? [{ grant: outcome.grant, tag: claims[i]!.tag }] : [],
+      'grant' in outcome && i % 10 === 0
+        ? [{ grant: outcome.grant, tag: claims[i]!.collection }]
+        : [],
     )
     await Promise.all(
-      shortened.map(({ grant: { high, lease }, tag }) =>
+      shortened.map(({ grant: { high, token: lease }, tag }) =>
         ledger.giveBack({
           database: 'Shop',
-          tag,
+          collection: tag,
           end: high,
           last: high - 5,
-          lease,
+          token: lease,
           at: Date.now(),
         }),
       ),

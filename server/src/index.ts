@@ -8,9 +8,9 @@ export type { HandlerLimits, HandlerOptions, Wanted } from './http/options.js'
 export {
   type CheckIn,
   type CheckInFate,
-  type Claim,
   type ClaimOutcome,
   type ClaimRefusal,
+  type ClaimRequest as Claim,
   type CollectionKey,
   type CollectionStatus,
   CounterUnusable,
@@ -27,7 +27,7 @@ export {
   type Mark,
   type MarkRefusal,
   type MarkWrite,
-  type ShownLease,
+  type ShownGrant as ShownLease,
   type UpstreamRange,
 } from './ledger/ledger.js'
 export { type LedgerOptions, openLedger } from './open-ledger.js'

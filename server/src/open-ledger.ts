@@ -9,8 +9,8 @@ import {
   refuseWithoutPostgres,
 } from './bound/bindings.js'
 import { withUpstreams } from './bound/upstream/ledger.js'
-import { checked, type Given } from './http/options.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
+import { checked, type Given } from './ledger/options.js'
 
 export interface LedgerOptions {
   /** Folder of the SQLite file `hilo.db`, made when it is missing. Default `./hilo-data`. */

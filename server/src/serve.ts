@@ -8,9 +8,10 @@ import { getRequestListener } from '@hono/node-server'
 import type { CollectionsOptions } from './bound/bindings.js'
 import { createHiloHandler } from './http/handler.js'
 import { createLog } from './http/log.js'
-import type { Given, HandlerLimits, HandlerOptions } from './http/options.js'
+import type { HandlerLimits, HandlerOptions } from './http/options.js'
 import { networkOf } from './http/rate-limit.js'
 import type { LedgerLimits } from './ledger/ledger.js'
+import type { Given } from './ledger/options.js'
 import { openLedger } from './open-ledger.js'
 
 export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> {

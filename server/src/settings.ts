@@ -6,17 +6,9 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { CollectionsOptions } from './bound/bindings.js'
-import {
-  checked,
-  databaseName,
-  limits,
-  nodeTag,
-  origin,
-  publicUrl,
-  serverPrefix,
-  token,
-} from './http/options.js'
+import { limits, nodeTag, origin, serverPrefix, token } from './http/options.js'
 import { tokensFromFile } from './http/token-file.js'
+import { checked, databaseName, publicUrl } from './ledger/options.js'
 import { databaseUrl, ledgerLimits } from './open-ledger.js'
 import type { ServeOptions } from './serve.js'
 

@@ -1,28 +1,28 @@
 /** Claims that share a commit: each gets its own outcome, and a full queue refuses. */
 import { expect, test } from 'vitest'
 import { combineClaims, QueueFull } from '../src/http/claim-queue.js'
-import type { Claim, ClaimOutcome } from '../src/ledger/ledger.js'
+import type { ClaimOutcome, ClaimRequest } from '../src/ledger/ledger.js'
 
-const wish = (tag: string): Claim => ({
+const wish = (tag: string): ClaimRequest => ({
   database: 'Shop',
-  tag,
+  collection: tag,
   count: 32,
   lastMax: 0,
   serverTag: 'A',
   at: 0,
 })
-const tagsOf = (claims: readonly Claim[]) => claims.map(({ tag }) => tag)
+const tagsOf = (claims: readonly ClaimRequest[]) => claims.map(({ collection: tag }) => tag)
 
 /**
  * A ledger whose commits end when the test says so. An outcome carries its claim's tag, as its
- * lease.
+ * token.
  */
 function slowLedger() {
   const commits: { tags: string[]; end: (error?: Error) => void }[] = []
-  const claim = (claims: readonly Claim[]) =>
+  const claim = (claims: readonly ClaimRequest[]) =>
     new Promise<ClaimOutcome[]>((resolve, reject) => {
-      const outcomes = claims.map(({ tag }) => ({
-        grant: { low: 1, high: 1, count: 1, serverTag: 'A', at: 0, lease: tag },
+      const outcomes = claims.map(({ collection: tag }) => ({
+        grant: { low: 1, high: 1, count: 1, serverTag: 'A', at: 0, token: tag },
         isRepeat: false,
       }))
       commits.push({
@@ -33,8 +33,8 @@ function slowLedger() {
   return { commits, claim }
 }
 
-const leases = (outcomes: ClaimOutcome[]) =>
-  outcomes.map((outcome) => 'grant' in outcome && outcome.grant.lease)
+const tokens = (outcomes: ClaimOutcome[]) =>
+  outcomes.map((outcome) => 'grant' in outcome && outcome.grant.token)
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 test('claims that arrive together, or during a commit, share one; each request gets its own outcomes', async () => {
@@ -47,11 +47,11 @@ test('claims that arrive together, or during a commit, share one; each request g
   await turn()
   expect(commits.map(({ tags }) => tags)).toEqual([['a', 'b', 'c']])
   commits[0]!.end()
-  expect((await Promise.all(first)).map(leases)).toEqual([['a'], ['b', 'c']])
+  expect((await Promise.all(first)).map(tokens)).toEqual([['a'], ['b', 'c']])
   await turn()
   expect(commits[1]!.tags).toEqual(['d', 'e', 'a'])
   commits[1]!.end()
-  expect((await Promise.all(second)).map(leases)).toEqual([['d'], ['e', 'a']])
+  expect((await Promise.all(second)).map(tokens)).toEqual([['d'], ['e', 'a']])
   expect(batches).toEqual([3, 3])
 })
 
@@ -65,11 +65,11 @@ test('a commit that fails fails its claims only', async () => {
   await expect(failing).rejects.toThrow('gone')
   await turn()
   commits[1]!.end()
-  expect(leases(await next)).toEqual(['b'])
+  expect(tokens(await next)).toEqual(['b'])
   const later = queue([wish('c')])
   await turn()
   commits[2]!.end()
-  expect(leases(await later)).toEqual(['c'])
+  expect(tokens(await later)).toEqual(['c'])
 })
 
 test('a full queue refuses, and takes claims again when it has room', async () => {
@@ -87,7 +87,7 @@ test('a full queue refuses, and takes claims again when it has room', async () =
   commits[1]!.end()
   await turn()
   commits[2]!.end()
-  expect((await Promise.all(all)).flatMap(leases)).toEqual(['a', 'b', 'c', 'f', 'g', 'h', 'i'])
+  expect((await Promise.all(all)).flatMap(tokens)).toEqual(['a', 'b', 'c', 'f', 'g', 'h', 'i'])
 })
 
 test('a request with more claims than may wait is taken when nothing waits', async () => {
@@ -96,7 +96,7 @@ test('a request with more claims than may wait is taken when nothing waits', asy
   const several = queue([wish('a'), wish('b')])
   await turn()
   commits[0]!.end()
-  expect(leases(await several)).toEqual(['a', 'b'])
+  expect(tokens(await several)).toEqual(['a', 'b'])
 })
 
 test('a commit holds at most 500 claims, and at least one request', async () => {

@@ -5,8 +5,8 @@
 import { test } from 'vitest'
 import type {
   CheckInFate,
-  Claim,
   ClaimOutcome,
+  ClaimRequest,
   Grant,
   Ledger,
   LedgerLimits,
@@ -20,16 +20,21 @@ export interface Bench {
   ledger: Ledger
   database: string
   /** 32 numbers of `orders`, unless changed; without a claim id. */
-  wish(change?: Partial<Claim>): Claim
-  claim(change?: Partial<Claim>): Promise<ClaimOutcome>
+  wish(change?: Partial<ClaimRequest>): ClaimRequest
+  claim(change?: Partial<ClaimRequest>): Promise<ClaimOutcome>
   /** A claim with an id. */
-  take(change?: Partial<Claim>): Promise<Grant>
+  take(change?: Partial<ClaimRequest>): Promise<Grant>
   /** A claim without one, as RavenDB's clients send it. */
-  takePlain(change?: Partial<Claim>): Promise<Grant>
-  giveBack(grant: Pick<Grant, 'lease'>, end: number, last: number, tag?: string): Promise<number>
+  takePlain(change?: Partial<ClaimRequest>): Promise<Grant>
+  giveBack(
+    grant: Pick<Grant, 'token'>,
+    end: number,
+    last: number,
+    collection?: string,
+  ): Promise<number>
   giveBackPlain(end: number, last: number): Promise<number>
   /** Without a word of what was issued. */
-  checkIn(id: string, ...leases: string[]): Promise<CheckInFate[]>
+  checkIn(id: string, ...tokens: string[]): Promise<CheckInFate[]>
   /** Of `orders`. */
   max(): Promise<number>
 }
@@ -55,16 +60,17 @@ export const promisesOf =
 
 function newBench({ open, ledger }: Pick<Bench, 'open' | 'ledger'>): Bench {
   const database = `db${++lastId}`
-  const wish = (change: Partial<Claim> = {}): Claim => ({
+  const wish = (change: Partial<ClaimRequest> = {}): ClaimRequest => ({
     database,
-    tag: 'orders',
+    collection: 'orders',
     count: 32,
     lastMax: 0,
     serverTag: 'A',
     at: AT,
     ...change,
   })
-  const claim = async (change: Partial<Claim> = {}) => (await ledger.claim([wish(change)]))[0]!
+  const claim = async (change: Partial<ClaimRequest> = {}) =>
+    (await ledger.claim([wish(change)]))[0]!
   return {
     open,
     ledger,
@@ -73,12 +79,13 @@ function newBench({ open, ledger }: Pick<Bench, 'open' | 'ledger'>): Bench {
     claim,
     take: async (change) => grantOf(await claim({ id: newId(), ...change })),
     takePlain: async (change) => grantOf(await claim(change)),
-    giveBack: ({ lease }, end, last, tag = 'orders') =>
-      ledger.giveBack({ database, tag, end, last, lease, at: AT }),
-    giveBackPlain: (end, last) => ledger.giveBack({ database, tag: 'orders', end, last, at: AT }),
-    checkIn: (id, ...leases) =>
-      ledger.checkIn({ database, id, leases: leases.map((lease) => ({ lease, next: 0 })) }),
-    max: async () => (await ledger.read({ database, tag: 'orders' })).max,
+    giveBack: ({ token }, end, last, collection = 'orders') =>
+      ledger.giveBack({ database, collection, end, last, token, at: AT }),
+    giveBackPlain: (end, last) =>
+      ledger.giveBack({ database, collection: 'orders', end, last, at: AT }),
+    checkIn: (id, ...tokens) =>
+      ledger.checkIn({ database, id, grants: tokens.map((token) => ({ token, next: 0 })) }),
+    max: async () => (await ledger.read({ database, collection: 'orders' })).max,
   }
 }
 
@@ -89,8 +96,8 @@ export function grantOf(outcome: ClaimOutcome): Grant {
 
 export const span = ({ low, high }: Grant): [number, number] => [low, high]
 
-/** The fate of a lease that is still this device's. */
+/** The fate of a grant that is still this device's. */
 export function held(fate: CheckInFate | undefined): Exclude<CheckInFate, string> {
-  if (typeof fate !== 'object') throw new Error(`The lease is ${fate}.`)
+  if (typeof fate !== 'object') throw new Error(`The grant is ${fate}.`)
   return fate
 }

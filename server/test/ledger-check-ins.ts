@@ -7,9 +7,9 @@ export function describeCheckIns(promise: Promises): void {
     'a check-in replaces the token; a late give-back under the old one is ignored',
     async ({ take, giveBack, checkIn }) => {
       const grant = await take()
-      const fate = held((await checkIn(newId(), grant.lease))[0])
+      const fate = held((await checkIn(newId(), grant.token))[0])
       expect(fate.high).toBe(32)
-      expect(fate.lease).not.toBe(grant.lease)
+      expect(fate.token).not.toBe(grant.token)
       expect(await giveBack(grant, 32, 10)).toBe(0)
       expect(await giveBack(fate, 32, 10)).toBe(22)
     },
@@ -18,10 +18,10 @@ export function describeCheckIns(promise: Promises): void {
   promise('a check-in tells what a give-back has left', async ({ take, giveBack, checkIn }) => {
     const grant = await take()
     await giveBack(grant, 32, 10)
-    expect(await checkIn(newId(), grant.lease)).toEqual([{ lease: expect.any(String), high: 10 }])
-    const other = await take({ tag: 'lines' })
+    expect(await checkIn(newId(), grant.token)).toEqual([{ token: expect.any(String), high: 10 }])
+    const other = await take({ collection: 'lines' })
     await giveBack(other, 32, 0, 'lines')
-    expect(await checkIn(newId(), other.lease)).toEqual([{ lease: expect.any(String), high: 0 }])
+    expect(await checkIn(newId(), other.token)).toEqual([{ token: expect.any(String), high: 0 }])
   })
 
   promise(
@@ -29,13 +29,13 @@ export function describeCheckIns(promise: Promises): void {
     async ({ take, checkIn }) => {
       const grant = await take()
       const id = newId()
-      const first = await checkIn(id, grant.lease, grant.lease)
+      const first = await checkIn(id, grant.token, grant.token)
       expect(first[0]).toEqual(first[1])
-      expect(await checkIn(id, grant.lease)).toEqual([first[0]])
-      expect(await checkIn(newId(), grant.lease)).toEqual(['superseded'])
-      const { lease } = held(first[0])
-      expect(held((await checkIn(newId(), lease))[0]).lease).not.toBe(lease)
-      expect(await checkIn(id, grant.lease)).toEqual(['superseded'])
+      expect(await checkIn(id, grant.token)).toEqual([first[0]])
+      expect(await checkIn(newId(), grant.token)).toEqual(['superseded'])
+      const { token } = held(first[0])
+      expect(held((await checkIn(newId(), token))[0]).token).not.toBe(token)
+      expect(await checkIn(id, grant.token)).toEqual(['superseded'])
     },
   )
 
@@ -44,13 +44,13 @@ export function describeCheckIns(promise: Promises): void {
       'back: the other may have issued it',
     async ({ take, giveBack, checkIn }) => {
       const grant = await take()
-      const fate = held((await checkIn(newId(), grant.lease))[0])
+      const fate = held((await checkIn(newId(), grant.token))[0])
       expect(await giveBack(fate, 32, 10)).toBe(22)
-      expect(await checkIn(newId(), grant.lease)).toEqual(['superseded'])
+      expect(await checkIn(newId(), grant.token)).toEqual(['superseded'])
       expect(span(await take())).toEqual([33, 64])
       expect(await giveBack(fate, 10, 5)).toBe(5)
       expect(span(await take())).toEqual([65, 96])
-      expect(held((await checkIn(newId(), fate.lease))[0]).high).toBe(5)
+      expect(held((await checkIn(newId(), fate.token))[0]).high).toBe(5)
     },
   )
 
@@ -62,23 +62,23 @@ export function describeCheckIns(promise: Promises): void {
       await take()
       await giveBack(gone, 32, 0)
       await ledger.prune(Number.MAX_SAFE_INTEGER)
-      expect(await checkIn(newId(), gone.lease)).toEqual(['superseded'])
+      expect(await checkIn(newId(), gone.token)).toEqual(['superseded'])
       expect(span(await take())).toEqual([65, 96])
     },
   )
 
   promise(
-    'a check-in knows no lease that was never granted, or in another database',
+    'a check-in knows no grant that was never granted, or in another database',
     async ({ ledger, take, checkIn }) => {
       const grant = await take()
       expect(
         await ledger.checkIn({
           database: 'other',
           id: newId(),
-          leases: [{ lease: grant.lease, next: 0 }],
+          grants: [{ token: grant.token, next: 0 }],
         }),
       ).toEqual(['superseded'])
-      expect(await checkIn(newId(), 'nonsense', grant.lease.replace('.0.', '.1.'))).toEqual([
+      expect(await checkIn(newId(), 'nonsense', grant.token.replace('.0.', '.1.'))).toEqual([
         'unknown',
         'unknown',
       ])
@@ -93,14 +93,14 @@ export function describeCheckIns(promise: Promises): void {
       const [fate] = await ledger.checkIn({
         database,
         id: newId(),
-        leases: [{ lease: grant.lease, next: 21 }],
+        grants: [{ token: grant.token, next: 21 }],
       })
       expect(await giveBack(held(fate), 32, 19)).toBe(0)
       expect(await giveBack(held(fate), 32, 20)).toBe(12)
       const [later] = await ledger.checkIn({
         database,
         id: newId(),
-        leases: [{ lease: held(fate).lease, next: 1 }],
+        grants: [{ token: held(fate).token, next: 1 }],
       })
       expect(await giveBack(held(later), 20, 10)).toBe(0)
       expect(await max()).toBe(20)
@@ -111,15 +111,15 @@ export function describeCheckIns(promise: Promises): void {
     'a lease that is spent keeps its token, and nothing of it comes back',
     async ({ ledger, database, take, giveBack, checkIn, max }) => {
       const grant = await take()
-      const { lease } = held((await checkIn(newId(), grant.lease))[0])
+      const { token } = held((await checkIn(newId(), grant.token))[0])
       const spend = (...spent: string[]) =>
-        ledger.checkIn({ database, id: newId(), leases: [], spent })
-      await spend(grant.lease, 'nonsense')
-      expect(await giveBack({ lease }, 32, 30)).toBe(2)
-      expect(await spend(lease, lease)).toEqual([])
-      expect(await giveBack({ lease }, 30, 20)).toBe(0)
+        ledger.checkIn({ database, id: newId(), grants: [], spent })
+      await spend(grant.token, 'nonsense')
+      expect(await giveBack({ token }, 32, 30)).toBe(2)
+      expect(await spend(token, token)).toEqual([])
+      expect(await giveBack({ token }, 30, 20)).toBe(0)
       expect(await max()).toBe(30)
-      expect(await checkIn(newId(), lease)).toEqual([{ lease: expect.any(String), high: 30 }])
+      expect(await checkIn(newId(), token)).toEqual([{ token: expect.any(String), high: 30 }])
     },
   )
 
@@ -128,7 +128,7 @@ export function describeCheckIns(promise: Promises): void {
     async ({ claim, take, giveBack, checkIn }) => {
       const ids = [newId(), newId()]
       const grants = [await take({ id: ids[0] }), await take({ id: ids[1] })]
-      await checkIn(newId(), grants[0]!.lease)
+      await checkIn(newId(), grants[0]!.token)
       await giveBack(grants[1]!, 64, 40)
       for (const id of ids) expect(await claim({ id })).toEqual({ refused: 'spent', max: 40 })
     },

@@ -17,7 +17,7 @@ export function describeClaims(promise: Promises): void {
       count: 40,
       serverTag: 'B',
       at: AT,
-      lease: expect.stringMatching(/^[\w.-]{30,}$/),
+      token: expect.stringMatching(/^[\w.-]{30,}$/),
     })
   })
 
@@ -25,10 +25,10 @@ export function describeClaims(promise: Promises): void {
     'tags and databases are compared lower-cased; each has its own numbers',
     async ({ database, take }) => {
       await take()
-      expect(span(await take({ tag: 'ORDERS', database: database.toUpperCase() }))).toEqual([
+      expect(span(await take({ collection: 'ORDERS', database: database.toUpperCase() }))).toEqual([
         33, 64,
       ])
-      expect(span(await take({ tag: 'Ünïcode/…' }))).toEqual([1, 32])
+      expect(span(await take({ collection: 'Ünïcode/…' }))).toEqual([1, 32])
       expect(span(await take({ database: `${database}-2` }))).toEqual([1, 32])
     },
   )
@@ -43,7 +43,7 @@ export function describeClaims(promise: Promises): void {
       grant,
       isRepeat: true,
     })
-    expect(span(await take({ id, tag: 'another' }))).toEqual([1, 32])
+    expect(span(await take({ id, collection: 'another' }))).toEqual([1, 32])
   })
 
   promise(
@@ -53,9 +53,9 @@ export function describeClaims(promise: Promises): void {
       const outcomes = await ledger.claim([
         wish({ id }),
         wish(),
-        wish({ tag: 'lines' }),
+        wish({ collection: 'lines' }),
         wish({ id }),
-        wish({ count: 40, tag: 'Orders' }),
+        wish({ count: 40, collection: 'Orders' }),
       ])
       expect(outcomes.map((outcome) => span(grantOf(outcome)))).toEqual([
         [1, 32],

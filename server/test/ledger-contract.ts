@@ -33,7 +33,14 @@ export function describeLedger(name: string, newStorage: () => Promise<OpenLedge
     test('an empty storage may be opened by several servers at once', async () => {
       const openNew = await newStorage()
       const ledgers = await Promise.all(Array.from({ length: 5 }, () => openNew()))
-      const wish = { database: 'Shop', tag: 'orders', count: 32, lastMax: 0, serverTag: 'A', at: 0 }
+      const wish = {
+        database: 'Shop',
+        collection: 'orders',
+        count: 32,
+        lastMax: 0,
+        serverTag: 'A',
+        at: 0,
+      }
       const outcomes = await Promise.all(ledgers.map((other) => other.claim([wish])))
       expect(new Set(outcomes.map(([outcome]) => grantOf(outcome!).low)).size).toBe(5)
       await Promise.all(ledgers.map((other) => other.close()))

@@ -37,7 +37,7 @@ export function describeCounters(promise: Promises): void {
     'nothing comes back from below a raised floor',
     async ({ ledger, database, take, giveBack }) => {
       const [low, high] = [await take(), await take()]
-      await ledger.raiseFloor({ database, tag: 'orders', floor: 50 })
+      await ledger.raiseFloor({ database, collection: 'orders', floor: 50 })
       await giveBack(high, 64, 32)
       await giveBack(low, 32, 0)
       expect(span(await take())).toEqual([51, 82])
@@ -52,7 +52,9 @@ export function describeCounters(promise: Promises): void {
 
   promise('numbers end at 2^53−1', async ({ ledger, database, claim, take }) => {
     const last = Number.MAX_SAFE_INTEGER
-    expect(await ledger.raiseFloor({ database, tag: 'orders', floor: last - 40 })).toBe(last - 40)
+    expect(await ledger.raiseFloor({ database, collection: 'orders', floor: last - 40 })).toBe(
+      last - 40,
+    )
     expect(span(await take())).toEqual([last - 39, last - 8])
     expect(await claim()).toEqual({ refused: 'overflow', max: last - 8 })
     expect(span(await take({ count: 8 }))).toEqual([last - 7, last])
@@ -65,24 +67,24 @@ export function describeCounters(promise: Promises): void {
       const grant = await take()
       await take()
       await giveBack(grant, 32, 0)
-      expect(await ledger.raiseFloor({ database, tag: 'orders', floor: 50 })).toBe(64)
-      expect(await ledger.raiseFloor({ database, tag: 'Orders', floor: 100 })).toBe(100)
+      expect(await ledger.raiseFloor({ database, collection: 'orders', floor: 50 })).toBe(64)
+      expect(await ledger.raiseFloor({ database, collection: 'Orders', floor: 100 })).toBe(100)
       expect(span(await take())).toEqual([101, 132])
-      expect(await ledger.raiseFloor({ database, tag: 'new', floor: 7 })).toBe(7)
-      expect(span(await take({ tag: 'new' }))).toEqual([8, 39])
+      expect(await ledger.raiseFloor({ database, collection: 'new', floor: 7 })).toBe(7)
+      expect(span(await take({ collection: 'new' }))).toEqual([8, 39])
     },
   )
 
   promise(
     'a change of max changes its version, and nothing else does',
     async ({ ledger, database, take, giveBack }) => {
-      expect(await ledger.read({ database, tag: 'orders' })).toEqual({ max: 0, version: 0 })
+      expect(await ledger.read({ database, collection: 'orders' })).toEqual({ max: 0, version: 0 })
       const grant = await take()
-      const before = await ledger.read({ database, tag: 'ORDERS' })
+      const before = await ledger.read({ database, collection: 'ORDERS' })
       expect(before.max).toBe(32)
-      expect(await ledger.read({ database, tag: 'orders' })).toEqual(before)
+      expect(await ledger.read({ database, collection: 'orders' })).toEqual(before)
       await giveBack(grant, 32, 10)
-      expect((await ledger.read({ database, tag: 'orders' })).version).toBeGreaterThan(
+      expect((await ledger.read({ database, collection: 'orders' })).version).toBeGreaterThan(
         before.version,
       )
     },
@@ -91,9 +93,9 @@ export function describeCounters(promise: Promises): void {
   promise(
     'max is set by who says which version it had, of all collections or of none',
     async ({ ledger, database, take }) => {
-      const write = (tag: string, to: number, version?: number) => ({
+      const write = (collection: string, to: number, version?: number) => ({
         database,
-        tag,
+        collection,
         max: to,
         version,
       })
@@ -104,7 +106,7 @@ export function describeCounters(promise: Promises): void {
         write('Orders', 96, orders!.version - 1),
       ])
       expect(conflict).toMatchObject({ refused: 'conflict', mark: orders, write: { max: 96 } })
-      expect(await ledger.read({ database, tag: 'lines' })).toMatchObject({ max: 0 })
+      expect(await ledger.read({ database, collection: 'lines' })).toMatchObject({ max: 0 })
       const written = await ledger.write([
         write('lines', 32),
         write('orders', 96, orders!.version),
@@ -119,17 +121,17 @@ export function describeCounters(promise: Promises): void {
     'max cannot be set below what a grant holds, nor absurdly high',
     async ({ ledger, database, take, giveBack }) => {
       const [first, second] = [await take(), await take()]
-      expect(await ledger.write([{ database, tag: 'orders', max: 10 }])).toMatchObject([
+      expect(await ledger.write([{ database, collection: 'orders', max: 10 }])).toMatchObject([
         { max: 64 },
       ])
       await giveBack(first, 32, 20)
       await giveBack(second, 64, 40)
-      expect(await ledger.write([{ database, tag: 'orders', max: 10 }])).toMatchObject([
+      expect(await ledger.write([{ database, collection: 'orders', max: 10 }])).toMatchObject([
         { max: 40 },
       ])
       expect(span(await take({ count: 12 }))).toEqual([21, 32])
       expect(
-        await ledger.write([{ database, tag: 'orders', max: 41 + LIMITS.maxJump }]),
+        await ledger.write([{ database, collection: 'orders', max: 41 + LIMITS.maxJump }]),
       ).toMatchObject({
         refused: 'jump',
         mark: { max: 40 },
@@ -141,10 +143,10 @@ export function describeCounters(promise: Promises): void {
     'lowering max takes what is free with it',
     async ({ ledger, database, take, giveBack }) => {
       const [first, second] = [await take(), await take()]
-      await ledger.write([{ database, tag: 'orders', max: 100 }])
+      await ledger.write([{ database, collection: 'orders', max: 100 }])
       await giveBack(first, 32, 10)
       await giveBack(second, 64, 32)
-      expect(await ledger.write([{ database, tag: 'orders', max: 30 }])).toMatchObject([
+      expect(await ledger.write([{ database, collection: 'orders', max: 30 }])).toMatchObject([
         { max: 10 },
       ])
       expect(span(await take())).toEqual([11, 42])
@@ -154,12 +156,14 @@ export function describeCounters(promise: Promises): void {
   promise(
     'a database has no more collections than allowed; those there are go on',
     async ({ ledger, wish, claim, take }) => {
-      const tags = Array.from({ length: LIMITS.collections + 1 }, (_, i) => wish({ tag: `t${i}` }))
+      const tags = Array.from({ length: LIMITS.collections + 1 }, (_, i) =>
+        wish({ collection: `t${i}` }),
+      )
       const outcomes = await ledger.claim(tags)
       expect(outcomes.at(-1)).toEqual({ refused: 'full', max: 0 })
       expect(outcomes.slice(0, -1).every((outcome) => 'grant' in outcome)).toBe(true)
-      expect(await claim({ tag: 'another' })).toEqual({ refused: 'full', max: 0 })
-      expect(span(await take({ tag: 't0' }))).toEqual([33, 64])
+      expect(await claim({ collection: 'another' })).toEqual({ refused: 'full', max: 0 })
+      expect(span(await take({ collection: 't0' }))).toEqual([33, 64])
     },
   )
 
@@ -171,7 +175,7 @@ export function describeCounters(promise: Promises): void {
       const strict = await open({ ...LIMITS, databases: 2 })
       const outcomes = await strict.claim([
         wish({ database: `${database}-new` }),
-        wish({ tag: 'lines' }),
+        wish({ collection: 'lines' }),
       ])
       expect(outcomes).toMatchObject([{ refused: 'full', max: 0 }, { grant: { low: 1 } }])
       await strict.close()

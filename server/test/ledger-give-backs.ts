@@ -76,7 +76,7 @@ export function describeGiveBacks(promise: Promises): void {
     async ({ ledger, take, giveBack, max }) => {
       await take()
       const grant = await take()
-      const { lease } = grant
+      const { token } = grant
       for (const [end, last] of [
         [64, 31],
         [64, 64],
@@ -87,27 +87,27 @@ export function describeGiveBacks(promise: Promises): void {
       ] as const)
         expect(await giveBack(grant, end, last)).toBe(0)
       // Collections that are there, with grants of their own.
-      await take({ tag: 'lines' })
+      await take({ collection: 'lines' })
       await take({ database: 'other' })
       expect(await giveBack(grant, 64, 40, 'lines')).toBe(0)
       expect(
         await ledger.giveBack({
           database: 'other',
-          tag: 'orders',
+          collection: 'orders',
           end: 64,
           last: 40,
-          lease,
+          token,
           at: AT,
         }),
       ).toBe(0)
       const forged = [
-        lease.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A')),
-        lease.replace('.0.', '.1.'),
+        token.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A')),
+        token.replace('.0.', '.1.'),
         '',
         'x',
-        `${lease} `,
+        `${token} `,
       ]
-      for (const token of forged) expect(await giveBack({ lease: token }, 64, 40)).toBe(0)
+      for (const token of forged) expect(await giveBack({ token: token }, 64, 40)).toBe(0)
       expect(await max()).toBe(64)
     },
   )
@@ -163,7 +163,7 @@ export function describeGiveBacks(promise: Promises): void {
       await take()
       expect(await giveBackPlain(32, 5)).toBe(0)
       const plain = await takePlain()
-      await checkIn(newId(), plain.lease)
+      await checkIn(newId(), plain.token)
       expect(await giveBackPlain(64, 40)).toBe(0)
       expect(await giveBackPlain(64, 5)).toBe(0)
       expect(await max()).toBe(64)

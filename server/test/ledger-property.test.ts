@@ -15,7 +15,7 @@ interface Device extends Held {
   next: number
   /** Undefined: a plain RavenDB client, which returns its range once and is gone. */
   claim: string | undefined
-  lease: string
+  token: string
   /** What the claim was answered with. */
   grant: Grant
 }
@@ -57,7 +57,7 @@ async function run(
   { kind, which, size }: Step,
   model: Model,
 ): Promise<void> {
-  const key = { database, tag: 'orders' }
+  const key = { database, collection: 'orders' }
   const { devices, late } = model
   const take = async (claim: string | undefined, lastMax = 0) => {
     const [outcome] = await ledger.claim([
@@ -68,7 +68,7 @@ async function run(
       low: grant.low,
       high: grant.high,
       next: grant.low,
-      lease: grant.lease,
+      token: grant.token,
       claim,
       grant,
     })
@@ -92,10 +92,10 @@ async function run(
     case 'giveBack': {
       if (!device || device.claim === GONE) return
       const [end, last] = [device.high, device.next - 1 + (size % (device.high - device.next + 2))]
-      const lease = device.claim ? device.lease : undefined
+      const token = device.claim ? device.token : undefined
       device.high = last
       device.claim ??= GONE
-      const send = () => ledger.giveBack({ ...key, end, last, lease, at: 0 })
+      const send = () => ledger.giveBack({ ...key, end, last, token, at: 0 })
       late.push(send)
       if (size % 3 !== 0) await send()
       return
@@ -104,11 +104,11 @@ async function run(
       if (!device?.claim || device.claim === GONE) return
       const id = newId()
       device.next += size % (device.high - device.next + 2)
-      const shown = { lease: device.lease, next: device.next }
-      const check = () => ledger.checkIn({ database, id, leases: [shown] })
+      const shown = { token: device.token, next: device.next }
+      const check = () => ledger.checkIn({ database, id, grants: [shown] })
       const fate = held((await check())[0])
       const again = held((await check())[0])
-      if (again.lease !== fate.lease || again.high !== fate.high)
+      if (again.token !== fate.token || again.high !== fate.high)
         throw new Error('a check-in is answered two ways')
       if (fate.high < device.high) throw new Error('a check-in took numbers')
       Object.assign(device, fate)
@@ -117,7 +117,7 @@ async function run(
     case 'spent':
       if (!device?.claim || device.claim === GONE) return
       device.next = device.high + 1
-      await ledger.checkIn({ database, id: newId(), leases: [], spent: [device.lease] })
+      await ledger.checkIn({ database, id: newId(), grants: [], spent: [device.token] })
       return
     case 'late':
       await pick(late, which)?.()

@@ -9,13 +9,21 @@ export function describeStorage(promise: Promises): void {
       const grant = await take({ at: AT + 5 })
       await take()
       await giveBack(grant, 32, 10)
-      await take({ tag: 'lines' })
+      await take({ collection: 'lines' })
       const statuses = (await ledger.status()).filter((status) => status.database === database)
       expect(statuses).toEqual([
-        { database, tag: 'lines', max: 32, free: 0, outstanding: 32, grants: 1, lastClaim: AT },
         {
           database,
-          tag: 'orders',
+          collection: 'lines',
+          max: 32,
+          free: 0,
+          outstanding: 32,
+          grants: 1,
+          lastClaim: AT,
+        },
+        {
+          database,
+          collection: 'orders',
           max: 64,
           free: 22,
           outstanding: 42,
@@ -58,10 +66,10 @@ export function describeStorage(promise: Promises): void {
         expect(
           await again.giveBack({
             database,
-            tag: 'orders',
+            collection: 'orders',
             end: 32,
             last: 0,
-            lease: grant.lease,
+            token: grant.token,
             at: AT,
           }),
         ).toBe(32)
@@ -77,7 +85,7 @@ export function describeStorage(promise: Promises): void {
     const others = await Promise.all([open(), open(), open()])
     const work = others.flatMap((other) =>
       Array.from({ length: 20 }, async (_, i) =>
-        other.claim([wish({ id: newId() }), wish({ tag: `t${i % 3}` }), wish()]),
+        other.claim([wish({ id: newId() }), wish({ collection: `t${i % 3}` }), wish()]),
       ),
     )
     const spans = (await Promise.all(work))

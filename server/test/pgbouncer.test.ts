@@ -75,7 +75,7 @@ describe.skipIf(!pgbouncer.find())(`PgBouncer${unless(pgbouncer)}`, () => {
     const databaseUrl = await newPooledDatabase()
     const ledger = await openLedger({ databaseUrl })
     await ledger.claim([
-      { database: 'Shop', tag: 'orders', count: 32, lastMax: 0, serverTag: 'A', at: 0 },
+      { database: 'Shop', collection: 'orders', count: 32, lastMax: 0, serverTag: 'A', at: 0 },
     ])
     const { rows } = await runSql(
       databaseUrl,

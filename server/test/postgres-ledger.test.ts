@@ -14,7 +14,14 @@ describeLedger('PostgreSQL ledger', async () => {
   return (limits) => openLedger({ databaseUrl, limits })
 })
 
-const wish = { database: 'Shop', tag: 'orders', count: 32, lastMax: 0, serverTag: 'A', at: 0 }
+const wish = {
+  database: 'Shop',
+  collection: 'orders',
+  count: 32,
+  lastMax: 0,
+  serverTag: 'A',
+  at: 0,
+}
 
 test('commits are synchronous whatever the default of the database is', async () => {
   const databaseUrl = await newDatabase()

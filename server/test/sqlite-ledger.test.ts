@@ -22,7 +22,7 @@ test('the file is in a folder that is made when it is missing; an application ke
   own.exec('CREATE TABLE orders (id TEXT PRIMARY KEY)')
   own.prepare('INSERT INTO orders VALUES (?)').run(['orders/1-A'] as never)
   await ledger.claim([
-    { database: 'Shop', tag: 'orders', count: 32, lastMax: 0, serverTag: 'A', at: 0 },
+    { database: 'Shop', collection: 'orders', count: 32, lastMax: 0, serverTag: 'A', at: 0 },
   ])
   expect(own.prepare('SELECT max FROM hilo_counters').all()).toEqual([{ max: 32 }])
   own.close()

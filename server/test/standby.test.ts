@@ -10,7 +10,7 @@ import { grantOf, newId, span } from './ledger-bench.js'
 import { type Cluster, runSql, startCluster } from './postgres-cluster.js'
 
 const TIMEOUT = 120_000
-const KEY = { database: 'Shop', tag: 'orders' }
+const KEY = { database: 'Shop', collection: 'orders' }
 const COLLECTIONS = {
   Shop: { orders: { strategy: 'efcore', sequence: 'order_seq', blockSize: 10, maxId: 'int8' } },
 } as const
@@ -56,7 +56,7 @@ test('a server whose address comes to lead to a standby grants nothing until tha
   const granted: [number, number][] = []
   const claim = async (tag: string) => {
     const [outcome] = await ledger.claim([
-      { ...KEY, tag, id: newId(), count: 32, lastMax: 0, serverTag: 'A', at: 0 },
+      { ...KEY, collection: tag, id: newId(), count: 32, lastMax: 0, serverTag: 'A', at: 0 },
     ])
     granted.push(span(grantOf(outcome!)))
   }

@@ -20,7 +20,7 @@ import { grantOf, newId, span } from './ledger-bench.js'
 import { newDatabase } from './postgres.js'
 import { type RavenNode, startRaven } from './raven-cluster.js'
 
-const KEY = { database: 'Shop', tag: 'orders' }
+const KEY = { database: 'Shop', collection: 'orders' }
 const WISH = { ...KEY, count: 32, lastMax: 0, serverTag: 'Z', at: 0 }
 
 const ledgers = new Set<Ledger>()
@@ -47,8 +47,8 @@ async function open(
     ledger,
     claim,
     take: async (change?: object) => grantOf(await claim(change)),
-    giveBack: (lease: string, end: number, last: number) =>
-      ledger.giveBack({ ...KEY, end, last, lease, at: 0 }),
+    giveBack: (token: string, end: number, last: number) =>
+      ledger.giveBack({ ...KEY, end, last, token, at: 0 }),
     close: async () => {
       ledgers.delete(ledger)
       await ledger.close()
@@ -69,7 +69,7 @@ describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
       low: 1,
       high: 10,
       serverTag: 'B',
-      lease: expect.stringMatching(/^[\w.-]{30,}$/),
+      token: expect.stringMatching(/^[\w.-]{30,}$/),
     })
     expect(span(await take({ count: 22 }))).toEqual([11, 32])
     expect(nodes[0]!.requests).toHaveLength(1)
@@ -94,9 +94,9 @@ describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
     const { ledger } = await open(nodes[0]!, await newStorage())
     const outcomes = await ledger.claim([
       { ...WISH, id: newId() },
-      { ...WISH, tag: 'own', id: newId() },
+      { ...WISH, collection: 'own', id: newId() },
       { ...WISH, count: 40 },
-      { ...WISH, tag: 'ORDERS', id: newId() },
+      { ...WISH, collection: 'ORDERS', id: newId() },
     ])
     const [first, own, plain, last] = outcomes.map((outcome) => span(grantOf(outcome)))
     expect(own).toEqual([1, 32])
@@ -113,9 +113,9 @@ describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
   test('what comes back is granted again, and nothing of it is returned while the server runs', async () => {
     const { nodes } = await startRaven()
     const { take, giveBack } = await open(nodes[0]!, await newStorage())
-    const { lease } = await take()
-    expect(await giveBack(lease, 32, 5)).toBe(27)
-    expect(await giveBack(lease, 32, 5)).toBe(0)
+    const { token } = await take()
+    expect(await giveBack(token, 32, 5)).toBe(27)
+    expect(await giveBack(token, 32, 5)).toBe(0)
     expect(span(await take({ count: 27 }))).toEqual([6, 32])
     expect(nodes[0]!.requests).toHaveLength(1)
   })
@@ -158,7 +158,7 @@ describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
     const second = await take({ count: 20 })
     expect([first.serverTag, second.serverTag]).toEqual(['A', 'B'])
     a.instead = undefined
-    await giveBack(first.lease, 32, 30)
+    await giveBack(first.token, 32, 30)
     await close()
     const returns = nodes.map((node) =>
       node.requests.filter((request) => request.startsWith('PUT')),
@@ -193,8 +193,8 @@ describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
       [33, 97, 'A'],
       [98, 297, 'B'],
     ])
-    await giveBack(ofA.lease, 97, 32)
-    await giveBack(ofB.lease, 297, 97)
+    await giveBack(ofA.token, 97, 32)
+    await giveBack(ofB.token, 297, 97)
     const again = [await take({ count: 250 }), await take({ count: 65 })]
     expect(again.map((grant) => [...span(grant), grant.serverTag])).toEqual([
       [98, 297, 'B'],
@@ -364,9 +364,9 @@ test('two servers on one ledger, and a RavenDB client of its own: no number twic
   const held: [number, number][] = []
   const work = servers.flatMap(({ take, giveBack }) =>
     Array.from({ length: 30 }, async (_, i) => {
-      const { low, high, lease } = await take({ count: 1 + ((i * 17) % 80) })
+      const { low, high, token } = await take({ count: 1 + ((i * 17) % 80) })
       const last = i % 2 ? high : low + Math.floor((high - low) / 2)
-      if (last < high) await giveBack(lease, high, last)
+      if (last < high) await giveBack(token, high, last)
       held.push([low, last])
     }),
   )

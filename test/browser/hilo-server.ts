@@ -48,11 +48,13 @@ export async function openHiloServer(): Promise<HiloServer> {
       running = await serve({ port: Number(new URL(url).port), dataDir })
     },
     max: (tag) =>
-      onLedger(async (ledger) => (await ledger.read({ database: 'default', tag }))?.max ?? 0),
+      onLedger(
+        async (ledger) => (await ledger.read({ database: 'default', collection: tag }))?.max ?? 0,
+      ),
     outstanding: (tag) =>
       onLedger(
         async (ledger) =>
-          (await ledger.status()).find((each) => each.tag === tag)?.outstanding ?? 0,
+          (await ledger.status()).find((each) => each.collection === tag)?.outstanding ?? 0,
       ),
   }
 }

@@ -106,7 +106,9 @@ describe.each(OF_ORMS)('%s: %j', (section, configuration) => {
     )
     const adoptAll = (isApplied: boolean) =>
       Promise.all(
-        tags.map((tag) => adopt(options, { database: 'Shop', tag, from: `${tag}.id`, isApplied })),
+        tags.map((tag) =>
+          adopt(options, { database: 'Shop', collection: tag, from: `${tag}.id`, isApplied }),
+        ),
       )
     for (const text of await adoptAll(false)) expect(text).toContain('.id is 1234')
     expect(await check(options)).toBe(before)

@@ -213,8 +213,8 @@ export class OwnServer {
           const outcomes = await ledger.claim(claims)
           outcomes.forEach((outcome, i) => {
             if ('refused' in outcome) return
-            const { id, tag, lastMax } = claims[i]!
-            const { low, high, lease } = outcome.grant
+            const { id, collection: tag, lastMax } = claims[i]!
+            const { low, high, token: lease } = outcome.grant
             const devices = [...(this.#grants.get(grantId(lease))?.devices ?? []), this.#sender]
             this.#grants.set(grantId(lease), { devices, series: seriesOf(tag), low, high })
             if (!outcome.isRepeat)
@@ -225,7 +225,7 @@ export class OwnServer {
       giveBack: (request) =>
         this.#shaky(async () => {
           const count = await ledger.giveBack(request)
-          const { tag, last, end, lease } = request
+          const { collection: tag, last, end, token: lease } = request
           if (count > 0)
             this.#stage.witness.checker.returned(
               seriesOf(tag),
@@ -241,8 +241,8 @@ export class OwnServer {
           const fates = await ledger.checkIn(request)
           fates.forEach((fate, i) => {
             if (typeof fate === 'object')
-              this.#rotations.set(grantId(fate.lease), rotationOf(fate.lease))
-            const { lease } = request.leases[i]!
+              this.#rotations.set(grantId(fate.token), rotationOf(fate.token))
+            const { token: lease } = request.grants[i]!
             const grant = this.#grants.get(grantId(lease))
             if (fate !== 'superseded' || !grant) return
             const isNewer = this.wasGrantedSince(lease)

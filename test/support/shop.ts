@@ -52,7 +52,7 @@ export async function newShop(): Promise<Shop> {
     answer: undefined,
     async max(collection = 'orders') {
       const all = await ledger.status()
-      return all.find((each) => each.tag.toLowerCase() === collection)?.max ?? 0
+      return all.find((each) => each.collection.toLowerCase() === collection)?.max ?? 0
     },
     open(options) {
       const page = new FakePage()

@@ -3,8 +3,8 @@
  * ORM, or a RavenDB. Guarantees that a wrong setting is refused with its name and the fix.
  */
 import { z } from 'zod'
-import { databaseName } from '../http/options.js'
 import { type CollectionKey, CounterUnusable } from '../ledger/ledger.js'
+import { databaseName } from '../ledger/options.js'
 import { type Binding, type CounterOptions, counterSettings, toBinding } from './orm/binding.js'
 import { nameOf } from './orm/sql-counter.js'
 import { type Upstream, type UpstreamOptions, upstreamSettings } from './upstream/options.js'
@@ -14,12 +14,12 @@ export type CollectionsOptions = Readonly<
   Record<string, Readonly<Record<string, CounterOptions | UpstreamOptions>>>
 >
 
-export type Bound = { database: string; tag: string } & (
+export type Bound = { database: string; collection: string } & (
   | { counter: Binding }
   | { upstream: Upstream }
 )
 
-/** By database and tag. */
+/** By `bindingKey`. */
 export type Bindings = ReadonlyMap<string, Bound>
 
 /** Who counts a collection: this ledger, an ORM's counter in the ledger's database, an upstream. */
@@ -35,7 +35,7 @@ export function refuseWithoutPostgres(bindings: Bindings, databaseUrl: string | 
   const bound = [...bindings.values()].find((one) => 'counter' in one)
   if (bound && databaseUrl === undefined)
     throw new Error(
-      `${bound.database}/${bound.tag} is bound to an ORM's counter, so the ledger has to be in that PostgreSQL database. ` +
+      `${bound.database}/${bound.collection} is bound to an ORM's counter, so the ledger has to be in that PostgreSQL database. ` +
         'Give --database-url (embedded: databaseUrl).',
     )
 }
@@ -47,7 +47,7 @@ export function refuseWithoutPostgres(bindings: Bindings, databaseUrl: string | 
 export function descriptionOf(bound: Bound): string {
   if ('upstream' in bound)
     return (
-      `the ranges of ${bound.upstream.tag ?? bound.tag} in RavenDB database ` +
+      `the ranges of ${bound.upstream.tag ?? bound.collection} in RavenDB database ` +
       `${bound.upstream.database}`
     )
   return `${bound.counter.strategy} on ${nameOf(bound.counter)} with ${bound.counter.size}`
@@ -66,8 +66,8 @@ export function changedBindings(
     if (before === undefined || before === now) return []
     const adopt =
       'counter' in bound
-        ? '; or, when everybody who takes from the counter has changed at once: offline-hilo ' +
-          `adopt ${bound.database} ${bound.tag} --from <table>.<column> --apply`
+        ? '; or, when everybody who takes from the counter has changed at once: ' +
+          `offline-hilo-server adopt ${bound.database} ${bound.collection} --from <table>.<column> --apply`
         : ''
     return [
       `${key}: the ledger knows it as ${before}, the configuration says ${now}. Set it ` +
@@ -99,8 +99,8 @@ export function refuseChanged(
 export const BINDING_PREFIX = 'binding:'
 
 /** Databases have no `/` in their names. */
-export const bindingKey = ({ database, tag }: CollectionKey): string =>
-  `${database}/${tag}`.toLowerCase()
+export const bindingKey = ({ database, collection }: CollectionKey): string =>
+  `${database}/${collection}`.toLowerCase()
 
 const one = z.looseObject({}, 'is an object, like {"strategy": "efcore", …} or {"upstream": {…}}')
 
@@ -112,24 +112,25 @@ export const collectionsSetting = z
       context.issues.push({ code: 'custom', path, message, input: databases })
     }
     for (const [database, collections] of Object.entries(databases))
-      for (const [tag, settings] of Object.entries(collections)) {
-        const key = bindingKey({ database, tag })
+      for (const [collection, settings] of Object.entries(collections)) {
+        const key = bindingKey({ database, collection })
         if (bindings.has(key))
           fail(
-            [database, tag],
+            [database, collection],
             'is there twice: databases and collections are compared lower-cased',
           )
         const { data, error } = (
           'upstream' in settings ? upstreamSettings : counterSettings
         ).safeParse(settings)
-        for (const issue of error?.issues ?? []) fail([database, tag, ...issue.path], issue.message)
+        for (const issue of error?.issues ?? [])
+          fail([database, collection, ...issue.path], issue.message)
         if (!data) continue
-        if ('upstream' in data) bindings.set(key, { database, tag, upstream: data.upstream })
+        if ('upstream' in data) bindings.set(key, { database, collection, upstream: data.upstream })
         else {
           const binding = toBinding(data)
           if (Array.isArray(binding))
-            for (const [setting, message] of binding) fail([database, tag, setting], message)
-          else bindings.set(key, { database, tag, counter: binding })
+            for (const [setting, message] of binding) fail([database, collection, setting], message)
+          else bindings.set(key, { database, collection, counter: binding })
         }
       }
     return bindings

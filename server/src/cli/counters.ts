@@ -22,8 +22,8 @@ import {
   raiseStatement,
 } from '../bound/orm/sql-counter.js'
 import { openUpstream } from '../bound/upstream/client.js'
-import { checked } from '../http/options.js'
 import { CounterUnusable } from '../ledger/ledger.js'
+import { checked } from '../ledger/options.js'
 import { toSpans } from '../ledger/stock.js'
 import { migratePostgres } from '../postgres/migrations.js'
 import { openPool, type PostgresPool, type Query } from '../postgres/pool.js'
@@ -43,7 +43,7 @@ export async function check(options: ServeOptions): Promise<string> {
   for (const [name, bound] of bindings) {
     if (!('upstream' in bound)) continue
     try {
-      await openUpstream({ ...bound.upstream, tag: bound.tag }).check()
+      await openUpstream({ ...bound.upstream, tag: bound.collection }).check()
       lines.push(`${name}  ${descriptionOf(bound)}: it answers`)
     } catch (error) {
       problems.push(`${name}: ${(error as Error).message}`)
@@ -65,7 +65,7 @@ export async function check(options: ServeOptions): Promise<string> {
 
 export interface Adoption {
   database: string
-  tag: string
+  collection: string
   /** `table.column` with the ids that are in use. */
   from: string
   /** Run the statement, and begin to use the binding as it is now. */
@@ -75,12 +75,12 @@ export interface Adoption {
 /** The statement that puts the counter above every id in use, and what it did. */
 export async function adopt(
   options: ServeOptions,
-  { database, tag, from, isApplied }: Adoption,
+  { database, collection, from, isApplied }: Adoption,
 ): Promise<string> {
-  const bound = boundCollections(options).get(bindingKey({ database, tag }))
+  const bound = boundCollections(options).get(bindingKey({ database, collection }))
   if (!bound || !('counter' in bound) || options.databaseUrl === undefined)
     throw new Error(
-      `${database}/${tag} is not bound to a counter in PostgreSQL. Bind it under \`collections\` of the configuration file, and give --config and --database-url.`,
+      `${database}/${collection} is not bound to a counter in PostgreSQL. Bind it under \`collections\` of the configuration file, and give --config and --database-url.`,
     )
   const [table, column] = [
     from.slice(0, from.lastIndexOf('.')),

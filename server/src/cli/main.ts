@@ -115,11 +115,13 @@ ledgerCommand(
   .action(
     async (
       database: string,
-      tag: string,
+      collection: string,
       { from, apply = false, ...flags }: Flags & { from: string; apply?: boolean },
     ) => {
       const { adopt } = await import('./counters.js')
-      process.stdout.write(await adopt(readFlags(flags), { database, tag, from, isApplied: apply }))
+      process.stdout.write(
+        await adopt(readFlags(flags), { database, collection, from, isApplied: apply }),
+      )
     },
   )
 

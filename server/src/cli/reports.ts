@@ -18,7 +18,7 @@ export function openExisting({ dataDir, databaseUrl, collections }: ServeOptions
 
 const COLUMNS: [title: string, read: (status: CollectionStatus) => string][] = [
   ['database', ({ database }) => database],
-  ['collection', ({ tag }) => tag],
+  ['collection', ({ collection }) => collection],
   ['max', ({ max }) => String(max)],
   ['outstanding', ({ outstanding }) => String(outstanding)],
   ['free', ({ free }) => String(free)],
@@ -50,17 +50,17 @@ const isText = (column: number): boolean => column < 2
 export async function raiseFloor(
   ledger: Ledger,
   database: string,
-  tag: string,
+  collection: string,
   floor: number,
 ): Promise<string> {
-  const max = await ledger.raiseFloor({ database, tag, floor })
+  const max = await ledger.raiseFloor({ database, collection, floor })
   if (max !== floor)
     throw new Error(
-      `Max stays: '${tag}' of ${database} is at ${max} already. What comes back from up to ` +
+      `Max stays: '${collection}' of ${database} is at ${max} already. What comes back from up to ` +
         `${floor} is granted no more.`,
     )
   return (
-    `'${tag}' of ${database} goes on at ${floor + 1}; numbers that were free below are granted ` +
+    `'${collection}' of ${database} goes on at ${floor + 1}; numbers that were free below are granted ` +
     `no more.\n`
   )
 }

@@ -1,6 +1,7 @@
 /** Who may ask for what: the databases there are, and the application's own say. */
 import type { Context } from 'hono'
-import { type CheckedOptions, databaseName, type Wanted } from './options.js'
+import { databaseName } from '../ledger/options.js'
+import type { CheckedOptions, Wanted } from './options.js'
 import { badParameter, databaseMissing, forbidden } from './refusals.js'
 
 /** The database that the path names. */

@@ -3,12 +3,12 @@
  * not.
  */
 import { formatServerTime, type NextAnswer } from '../../../src/core/wire.js'
-import type { Claim, ClaimRefusal, Grant } from '../ledger/ledger.js'
+import type { ClaimRefusal, ClaimRequest, Grant } from '../ledger/ledger.js'
 import { noRoom, RETRY_SECONDS, Refusal, refused, tryLater } from './refusals.js'
 
 /** @param prefix what stands before the number */
 export const claimAnswer = (
-  { low, high, count, serverTag, at, lease }: Grant,
+  { low, high, count, serverTag, at, token: lease }: Grant,
   prefix: string,
 ): NextAnswer => ({
   Prefix: prefix,
@@ -22,7 +22,7 @@ export const claimAnswer = (
 
 export function claimRefused(
   { refused: why, max }: ClaimRefusal,
-  { tag, lastMax }: Claim,
+  { collection: tag, lastMax }: ClaimRequest,
 ): Refusal {
   switch (why) {
     case 'jump':

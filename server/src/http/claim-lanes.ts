@@ -4,10 +4,10 @@
  * but those who want its numbers.
  */
 import { bindingKey } from '../bound/bindings.js'
-import type { Claim, ClaimOutcome, Ledger } from '../ledger/ledger.js'
+import type { ClaimOutcome, ClaimRequest, Ledger } from '../ledger/ledger.js'
 import { combineClaims } from './claim-queue.js'
 
-type Take = (claims: readonly Claim[]) => Promise<ClaimOutcome[]>
+type Take = (claims: readonly ClaimRequest[]) => Promise<ClaimOutcome[]>
 
 /** The commit of a claim did not come about. */
 export interface FailedClaim {
@@ -19,25 +19,29 @@ export function claimLanes(
   ledger: Ledger,
   maxWaiting: number,
   committed: (claims: number) => void,
-): (claims: readonly Claim[]) => Promise<(ClaimOutcome | FailedClaim)[]> {
+): (claims: readonly ClaimRequest[]) => Promise<(ClaimOutcome | FailedClaim)[]> {
   const lanes = new Map<string, Take>()
 
-  function laneOf(claim: Claim): Take {
+  function laneOf(claim: ClaimRequest): Take {
     const name = ledger.isBound(claim) ? bindingKey(claim) : ''
     const lane =
       lanes.get(name) ??
-      combineClaims((claims: readonly Claim[]) => ledger.claim(claims), maxWaiting, committed)
+      combineClaims(
+        (claims: readonly ClaimRequest[]) => ledger.claim(claims),
+        maxWaiting,
+        committed,
+      )
     lanes.set(name, lane)
     return lane
   }
 
   return async (claims) => {
-    const parts = new Map<Take, Claim[]>()
+    const parts = new Map<Take, ClaimRequest[]>()
     for (const claim of claims) {
       const lane = laneOf(claim)
       parts.set(lane, [...(parts.get(lane) ?? []), claim])
     }
-    const outcomes = new Map<Claim, ClaimOutcome | FailedClaim>()
+    const outcomes = new Map<ClaimRequest, ClaimOutcome | FailedClaim>()
     await Promise.all(
       [...parts].map(async ([lane, part]) => {
         const taken = await lane(part).catch((failure: unknown) =>

@@ -60,7 +60,7 @@ export function documentRoutes(options: CheckedOptions): Hono {
     if (!isHiloDocument(id)) return null
     const tag = tagOf(id)
     await authorize(c, options, { database, tag, count: 0 })
-    const mark = await ledger.read({ database, tag })
+    const mark = await ledger.read({ database, collection: tag })
     return mark.version === 0
       ? null
       : { Max: mark.max, '@metadata': metadata(changeVector(database, mark)) }
@@ -76,12 +76,13 @@ export function documentRoutes(options: CheckedOptions): Hono {
     const marks = writes.map(
       ({ id, max, expected }): MarkWrite => ({
         database,
-        tag: tagOf(id),
+        collection: tagOf(id),
         max,
         version: versionOf(expected, database),
       }),
     )
-    for (const { tag } of marks) await authorize(c, options, { database, tag, count: 0 })
+    for (const { collection: tag } of marks)
+      await authorize(c, options, { database, tag, count: 0 })
     const outcome = await ledger.write(marks)
     if ('refused' in outcome) throw writeRefused(outcome, conflict)
     return outcome.map((mark) => changeVector(database, mark))
@@ -185,7 +186,7 @@ function versionOf(expected: string | null | undefined, database: string): numbe
 }
 
 function writeRefused({ refused: why, write, mark }: MarkRefusal, conflict: 409 | 412): Refusal {
-  const document = HILO_DOCUMENT + write.tag
+  const document = HILO_DOCUMENT + write.collection
   switch (why) {
     case 'conflict':
       return new Refusal(
@@ -203,7 +204,7 @@ function writeRefused({ refused: why, write, mark }: MarkRefusal, conflict: 409 
       return noRoom('collections')
     case 'bound':
       return refused(
-        `The numbers of '${write.tag}' come from another counter, which ${document} does not ` +
+        `The numbers of '${write.collection}' come from another counter, which ${document} does not ` +
           'move. Claim ranges instead.',
       )
   }

@@ -12,7 +12,7 @@ import {
   type NextManyRequest,
   type ReturnRequest,
 } from '../../../src/core/wire.js'
-import type { Claim, ClaimOutcome, GiveBack } from '../ledger/ledger.js'
+import type { ClaimOutcome, ClaimRequest, GiveBack } from '../ledger/ledger.js'
 import { authorize, databaseOf } from './access.js'
 import { claimAnswer, claimRefused } from './claim-answer.js'
 import { claimLanes, type FailedClaim } from './claim-lanes.js'
@@ -61,9 +61,9 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
   /** @throws what failed, if every claim did */
   async function claim(
     c: Context,
-    claims: readonly Claim[],
+    claims: readonly ClaimRequest[],
   ): Promise<(ClaimOutcome | FailedClaim)[]> {
-    for (const { database, tag, count } of claims)
+    for (const { database, collection: tag, count } of claims)
       await authorize(c, options, { database, tag, count })
     const start = performance.now()
     const outcomes = await combined(claims)
@@ -75,7 +75,7 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
 
   async function giveBack(c: Context, range: Omit<GiveBack, 'database' | 'at'>): Promise<Response> {
     const database = databaseOf(c, options)
-    await authorize(c, options, { database, tag: range.tag, count: 0 })
+    await authorize(c, options, { database, tag: range.collection, count: 0 })
     metrics.returned(await ledger.giveBack({ database, ...range, at: Date.now() }))
     return c.body(null, 204)
   }
@@ -85,9 +85,9 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
     const at = Date.now()
     const database = databaseOf(c, options)
     const { tag, prefix, count, lastMax, claim: id } = readNextQuery(queryOf(c), at, limits.count)
-    const wish: Claim = {
+    const wish: ClaimRequest = {
       database,
-      tag,
+      collection: tag,
       id,
       count,
       lastMax,
@@ -119,7 +119,7 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
           serverTag: nodeTag,
           at,
         }
-        return { ...granted, tag: readTag(tag, separator), separator }
+        return { ...granted, collection: readTag(tag, separator), separator }
       },
     )
     const outcomes = await claim(c, claims)
@@ -130,7 +130,7 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
     const refusals = new Map([...failures].map((failure) => [failure, toRefusal(failure, log)]))
     const answers = outcomes.map((outcome, i) => {
       if ('grant' in outcome)
-        return claimAnswer(outcome.grant, claims[i]!.tag + claims[i]!.separator)
+        return claimAnswer(outcome.grant, claims[i]!.collection + claims[i]!.separator)
       const refusal =
         'failure' in outcome ? refusals.get(outcome.failure)! : claimRefused(outcome, claims[i]!)
       return refusalBody(refusal, pathOf(c.req.url))
@@ -153,23 +153,32 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
           `at most ${limits.batch} leases.`,
       )
     await authorize(c, options, { database, count: 0 })
-    const fates = await ledger.checkIn({ ...body.data, database, id: readId(body.data.id, 'id') })
+    const { leases, spent } = body.data
+    const fates = await ledger.checkIn({
+      database,
+      id: readId(body.data.id, 'id'),
+      grants: leases.map(({ lease, next }) => ({ token: lease, next })),
+      spent,
+    })
     return c.json({
-      leases: fates.map((fate) => (typeof fate === 'string' ? asFlag(fate) : fate)),
+      leases: fates.map((fate) =>
+        typeof fate === 'string' ? asFlag(fate) : { lease: fate.token, high: fate.high },
+      ),
     } satisfies CheckInAnswer)
   })
   return routes
 }
 
 /** @throws Refusal */
-function readReturn(text: string): ReturnRequest {
+function readReturn(text: string): Omit<GiveBack, 'database' | 'at'> {
   const body = returnBody.safeParse(parseJson(text))
   if (!body.success)
     throw badRequest(
       'A give-back is JSON {"tag": "orders", "end": 32, "last": 16, "lease": "…"}. Nothing came ' +
         'back.',
     )
-  return { ...body.data, tag: readTag(body.data.tag, DEFAULT_SEPARATOR) }
+  const { tag, end, last, lease } = body.data
+  return { collection: readTag(tag, DEFAULT_SEPARATOR), end, last, token: lease }
 }
 
 function parseJson(text: string): unknown {

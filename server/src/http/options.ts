@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import type { Ledger } from '../ledger/ledger.js'
+import { checked, databaseName, type Given, publicUrl } from '../ledger/options.js'
 import { createLog, type Log } from './log.js'
 
 export interface HandlerOptions {
@@ -62,9 +63,6 @@ export interface Wanted {
   count: number
 }
 
-/** Settings of which each may be left out or undefined. */
-export type Given<T> = { [K in keyof T]?: T[K] | undefined }
-
 export interface HandlerLimits {
   /** Numbers per claim. Default 1,048,576, where RavenDB's doubling stops. */
   count: number
@@ -82,14 +80,6 @@ export interface HandlerLimits {
 
 const MIN_TOKEN_LENGTH = 16
 
-/** What RavenDB allows, so that a database may move there. */
-export const databaseName = z
-  .string()
-  .regex(
-    /^[\p{L}\p{N}._-]{1,128}$/u,
-    "a database's name has 1 to 128 letters, digits, dots, dashes or underscores",
-  )
-
 export const nodeTag = z
   .string()
   .regex(/^[A-Z]{1,4}$/, 'a node tag has 1 to 4 capital letters, as in A')
@@ -97,16 +87,6 @@ export const nodeTag = z
 export const serverPrefix = z
   .string()
   .regex(/^[\x21-\x7e]{1,32}$/, 'a server prefix has 1 to 32 characters without spaces')
-
-/** Scheme, host and port. */
-export const publicUrl = z
-  .string()
-  .refine(
-    (url) =>
-      /^https?:/.test(url) && URL.canParse(url) && new URL(url).origin === url.replace(/\/$/, ''),
-    'is an http or https URL without a path, as in https://ids.example.com',
-  )
-  .transform((url) => url.replace(/\/$/, ''))
 
 export const origin = z
   .string()
@@ -174,14 +154,3 @@ export type CheckedOptions = z.output<typeof handlerOptions>
 /** @throws Error that names the key and the fix */
 export const checkHandlerOptions = (options: HandlerOptions): CheckedOptions =>
   checked(handlerOptions, options, 'createHiloHandler')
-
-export function checked<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  const problems = result.error.issues.map(
-    (issue) => `${issue.path.join('.') || 'options'}: ${issue.message}`,
-  )
-  throw new Error(
-    `${what} cannot use its options.\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
-  )
-}

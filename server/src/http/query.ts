@@ -58,10 +58,10 @@ export function readReturnQuery(query: URLSearchParams) {
     if (!query.get(name))
       throw badParameter(`Query string ${name} is mandatory, but wasn't specified.`)
   return {
-    tag,
+    collection: tag,
     end: readNumber(query, 'end'),
     last: readNumber(query, 'last'),
-    lease: query.get('lease') ?? undefined,
+    token: query.get('lease') ?? undefined,
   }
 }
 

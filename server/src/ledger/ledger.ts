@@ -14,10 +14,10 @@
 /** A collection of a database. Both are compared lower-cased. */
 export interface CollectionKey {
   database: string
-  tag: string
+  collection: string
 }
 
-export interface Claim extends CollectionKey {
+export interface ClaimRequest extends CollectionKey {
   /**
    * Repeated with the same id, the claim is answered with the same grant. A claim without one may
    * not be repeated.
@@ -44,7 +44,7 @@ export interface Grant {
   serverTag: string
   at: number
   /** Opaque, unguessable. */
-  lease: string
+  token: string
 }
 
 /**
@@ -66,7 +66,7 @@ export interface GiveBack extends CollectionKey {
   /** The last number in use: `[last + 1, end]` comes back. */
   last: number
   /** The grant's token. Without: RavenDB's return. */
-  lease?: string | undefined
+  token?: string | undefined
   at: number
 }
 
@@ -74,7 +74,7 @@ export interface CheckIn {
   database: string
   /** Sent again with the same id, it is answered the same way. */
   id: string
-  leases: readonly ShownLease[]
+  grants: readonly ShownGrant[]
   /**
    * Tokens of leases of which every number was issued. They stay as they are, and nothing is
    * answered.
@@ -82,8 +82,8 @@ export interface CheckIn {
   spent?: readonly string[] | undefined
 }
 
-export interface ShownLease {
-  lease: string
+export interface ShownGrant {
+  token: string
   /** The lowest number that is not known to be issued: those below never come back. */
   next: number
 }
@@ -93,7 +93,7 @@ export interface ShownLease {
  * the device was first, or the grant is gone.
  * `unknown`: this ledger never wrote the token; another one may have.
  */
-export type CheckInFate = { lease: string; high: number } | 'superseded' | 'unknown'
+export type CheckInFate = { token: string; high: number } | 'superseded' | 'unknown'
 
 export interface Floor extends CollectionKey {
   floor: number
@@ -184,7 +184,10 @@ export interface Ledger {
    * becomes of them
    * @throws CounterUnusable
    */
-  claim(claims: readonly Claim[], received?: readonly UpstreamRange[]): Promise<ClaimOutcome[]>
+  claim(
+    claims: readonly ClaimRequest[],
+    received?: readonly UpstreamRange[],
+  ): Promise<ClaimOutcome[]>
 
   /** Is the collection bound? */
   isBound(key: CollectionKey): boolean

@@ -6,8 +6,8 @@ import type { Authority } from '../bound/bindings.js'
 import type { LeaseTokens } from './grant-token.js'
 import type {
   CheckInFate,
-  Claim,
   ClaimOutcome,
+  ClaimRequest,
   CollectionKey,
   CollectionStatus,
   Grant,
@@ -27,8 +27,7 @@ import {
 } from './number-line.js'
 import { restock } from './stock.js'
 
-export interface CounterRow {
-  database: string
+export interface CounterRow extends CollectionKey {
   tag: string
   max: number
   peak: number
@@ -41,6 +40,7 @@ export interface CounterRow {
 export interface GrantRow {
   id: string
   database: string
+  collection: string
   tag: string
   claim: string | null
   low: number
@@ -55,9 +55,7 @@ export interface GrantRow {
   check_in: string | null
 }
 
-export interface StatusRow {
-  database: string
-  tag: string
+export interface StatusRow extends CollectionKey {
   max: number
   free: string
   outstanding: number
@@ -66,7 +64,7 @@ export interface StatusRow {
 }
 
 export const STATUS_QUERY = `
-  SELECT c.database, c.tag, c.max, c.free, CAST(coalesce(sum(g.high - g.low + 1), 0) AS BIGINT) AS outstanding,
+  SELECT c.database, c.tag AS collection, c.max, c.free, CAST(coalesce(sum(g.high - g.low + 1), 0) AS BIGINT) AS outstanding,
     count(g.id) AS grants, max(g.granted_at) AS last_claim
   FROM hilo_counters c LEFT JOIN hilo_grants g ON g.database = c.database AND g.tag = c.tag
   GROUP BY c.database, c.tag, c.max, c.free ORDER BY c.database, c.tag`
@@ -100,15 +98,16 @@ export const toStatus = ({ free, last_claim, ...row }: StatusRow): CollectionSta
 export const normalized = <K extends CollectionKey>(key: K): K => ({
   ...key,
   database: key.database.toLowerCase(),
-  tag: key.tag.toLowerCase(),
+  collection: key.collection.toLowerCase(),
 })
 
 export const isSame = (a: CollectionKey, b: CollectionKey): boolean =>
-  a.database === b.database && a.tag === b.tag
+  a.database === b.database && a.collection === b.collection
 
-export const newCounterRow = ({ database, tag }: CollectionKey): CounterRow => ({
+export const newCounterRow = ({ database, collection }: CollectionKey): CounterRow => ({
   database,
-  tag,
+  collection,
+  tag: collection,
   ...toColumns(NEW_COUNTER),
   version: 0,
 })
@@ -135,14 +134,15 @@ const toColumns = ({ max, peak, floor, free }: Counter) => ({
 })
 
 export function newGrantRow(
-  claim: Claim,
+  claim: ClaimRequest,
   id: string,
   { low, high, node }: Omit<Allocation, 'counter'>,
 ): GrantRow {
   return {
     id,
     database: claim.database,
-    tag: claim.tag,
+    collection: claim.collection,
+    tag: claim.collection,
     claim: claim.id ?? null,
     low,
     high,
@@ -158,7 +158,7 @@ export function newGrantRow(
 
 export function toGrant(row: GrantRow, tokens: LeaseTokens): Grant {
   const { low, high, count, server_tag: serverTag, granted_at: at } = row
-  return { low, high, count, serverTag, at, lease: tokens.write(row) }
+  return { low, high, count, serverTag, at, token: tokens.write(row) }
 }
 
 /** A claim that was answered before. */
@@ -274,6 +274,6 @@ export function checkedIn(
 }
 
 export const toFate = (row: GrantRow, tokens: LeaseTokens): CheckInFate => ({
-  lease: tokens.write(row),
+  token: tokens.write(row),
   high: row.high,
 })

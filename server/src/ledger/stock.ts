@@ -6,7 +6,7 @@
  * stock.
  */
 
-import type { Claim, CollectionKey, UpstreamRange } from './ledger.js'
+import type { ClaimRequest, CollectionKey, UpstreamRange } from './ledger.js'
 import {
   type Allocation,
   above,
@@ -19,7 +19,7 @@ import {
   takeFrom,
 } from './number-line.js'
 
-type Wish = Pick<Claim, 'id' | 'count' | 'lastMax'>
+type Wish = Pick<ClaimRequest, 'id' | 'count' | 'lastMax'>
 
 /** What a claim may take: a part that is kept for it, what it finds in stock, or nothing. */
 export type Ticket = { part: Span | undefined } | { refused: 'jump' | 'short' }
@@ -114,11 +114,14 @@ const takesAny = ({ id }: Wish): boolean => id !== undefined
 
 /** What of `received` is the collection's. */
 export const spansFor = (
-  { database, tag }: CollectionKey,
+  { database, collection: tag }: CollectionKey,
   received: readonly UpstreamRange[],
 ): Span[] =>
   received
-    .filter((range) => range.database.toLowerCase() === database && range.tag.toLowerCase() === tag)
+    .filter(
+      (range) =>
+        range.database.toLowerCase() === database && range.collection.toLowerCase() === tag,
+    )
     .map(({ low, high, node }) => [low, high, node])
 
 /** Ids as a ledger stores them: from 1, and never above 2^53−1. */

@@ -7,8 +7,8 @@ import { authorityOf, type Bindings, refuseChanged } from '../bound/bindings.js'
 import { postgresCounters, startBindings } from '../bound/orm/orm-counters.js'
 import { leaseTokens, newGrantId } from '../ledger/grant-token.js'
 import {
-  type Claim,
   type ClaimOutcome,
+  type ClaimRequest,
   type CollectionKey,
   CounterUnusable,
   type Ledger,
@@ -103,7 +103,7 @@ export async function openPostgresLedger(
   /** Grants of claims that were answered before. */
   async function readAnswered(
     query: Query,
-    claims: readonly Claim[],
+    claims: readonly ClaimRequest[],
   ): Promise<Map<string, GrantRow>> {
     const repeatable = claims.filter(({ id }) => id !== undefined)
     if (repeatable.length === 0) return new Map()
@@ -118,7 +118,7 @@ export async function openPostgresLedger(
   async function stockUp(
     query: Query,
     row: CounterRow,
-    claims: readonly Claim[],
+    claims: readonly ClaimRequest[],
     received: readonly UpstreamRange[] | undefined,
   ): Promise<{ row: CounterRow; tickets: Ticket[] }> {
     const { counter, ...rest } = order(toCounter(row), claims, limits.maxJump)
@@ -134,12 +134,12 @@ export async function openPostgresLedger(
   async function claimAll(
     counters: Map<string, CounterRow>,
     answered: Map<string, GrantRow>,
-    claims: readonly Claim[],
+    claims: readonly ClaimRequest[],
     received: readonly UpstreamRange[] | undefined,
     query: Query,
     write: Write,
   ): Promise<ClaimOutcome[]> {
-    const tickets = new Map<Claim, Ticket>()
+    const tickets = new Map<ClaimRequest, Ticket>()
     for (const key of distinct(claims).filter(isBound)) {
       const row = counters.get(textOf(key))
       const open = claims.filter(
@@ -199,7 +199,7 @@ export async function openPostgresLedger(
 
     withdraw: ({ end, node, ...key }) =>
       pool.transaction(async (query) => {
-        const { database, tag } = normalized(key)
+        const { database, collection: tag } = normalized(key)
         const [row] = await query<CounterRow>(sql.LOCK_COUNTERS, [[database], [tag]])
         const piece = row && unstock(toCounter(row), end, node)
         if (!piece) return undefined
@@ -209,7 +209,7 @@ export async function openPostgresLedger(
 
     giveBack: (request) =>
       pool.transaction(async (query, write) => {
-        const { database, tag, end, last, lease, at } = normalized(request)
+        const { database, collection: tag, end, last, token: lease, at } = normalized(request)
         const token = lease === undefined ? undefined : tokens.read(lease)
         if (lease !== undefined && !token) return 0
         const [row] = await query<CounterRow>(sql.LOCK_COUNTERS, [[database], [tag]])
@@ -231,9 +231,9 @@ export async function openPostgresLedger(
         return end - last
       }),
 
-    checkIn: ({ database, id, leases, spent = [] }) =>
+    checkIn: ({ database, id, grants: leases, spent = [] }) =>
       pool.transaction(async (query, write) => {
-        const shown = leases.map(({ lease, next }) => ({ token: tokens.read(lease), next }))
+        const shown = leases.map(({ token: lease, next }) => ({ token: tokens.read(lease), next }))
         const used = spent.flatMap((lease) => tokens.read(lease) ?? [])
         const rows = await query<GrantRow>(sql.GRANTS, [
           [...shown.flatMap(({ token }) => token ?? []), ...used].map((token) => token.id),
@@ -271,7 +271,7 @@ export async function openPostgresLedger(
       }),
 
     read: async (key) => {
-      const { database, tag } = normalized(key)
+      const { database, collection: tag } = normalized(key)
       const [row] = await pool.query<CounterRow>(sql.COUNTER, [database, tag])
       return toMark(row)
     },
@@ -309,7 +309,7 @@ export async function openPostgresLedger(
         const raised = withCounter(row, raise(toCounter(row), floor))
         if (authority(key) === 'counter' && !(await ormCounters.raise(query, key, floor)))
           throw new CounterUnusable(
-            `No block of '${key.tag}' is left above ${floor}: the id column ends before ` +
+            `No block of '${key.collection}' is left above ${floor}: the id column ends before ` +
               '(maxId). Nothing was changed.',
           )
         write(sql.SAVE_COUNTERS, [JSON.stringify([raised])])
@@ -369,9 +369,9 @@ const distinct = <K extends CollectionKey>(keys: readonly K[]): K[] => [
 ]
 const columns = (keys: readonly CollectionKey[]) => [
   keys.map(({ database }) => database),
-  keys.map(({ tag }) => tag),
+  keys.map(({ collection: tag }) => tag),
 ]
 
 /** A key for maps; the separator cannot be in a database's name or a tag. */
-const textOf = ({ database, tag }: CollectionKey, which: string | null = '') =>
+const textOf = ({ database, collection: tag }: CollectionKey, which: string | null = '') =>
   `${database}\n${tag}\n${which}`

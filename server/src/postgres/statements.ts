@@ -14,25 +14,27 @@ export const SAVE_GRANTS = `
   UPDATE hilo_grants g SET high = n.high, issued = n.issued, rotation = n.rotation, check_in = n.check_in
   FROM jsonb_populate_recordset(NULL::hilo_grants, $1) n WHERE g.id = n.id`
 export const LOCK_COUNTERS = `
-  SELECT c.*, m.value AS binding FROM hilo_counters c LEFT JOIN hilo_meta m ON m.key = '${BINDING_PREFIX}' || c.database || '/' || c.tag
+  SELECT c.*, c.tag AS collection, m.value AS binding FROM hilo_counters c LEFT JOIN hilo_meta m ON m.key = '${BINDING_PREFIX}' || c.database || '/' || c.tag
   WHERE (c.database, c.tag) IN (SELECT * FROM unnest($1::text[], $2::text[])) ORDER BY c.database, c.tag FOR UPDATE OF c`
 export const ADD_COUNTERS = `
   INSERT INTO hilo_counters SELECT * FROM jsonb_populate_recordset(NULL::hilo_counters, $1) ORDER BY database, tag
   ON CONFLICT DO NOTHING`
 export const GRANTS_OF_CLAIMS = `
-  SELECT * FROM hilo_grants WHERE (database, tag, claim) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`
+  SELECT *, tag AS collection FROM hilo_grants WHERE (database, tag, claim) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`
 /**
  * By the primary key alone. Were the collection asked for, too, a planner whose statistics are
  * older than the collection would think it tiny, and read all of it instead.
  */
-export const GRANTS = 'SELECT * FROM hilo_grants WHERE id = ANY($1) ORDER BY id FOR UPDATE'
+export const GRANTS =
+  'SELECT *, tag AS collection FROM hilo_grants WHERE id = ANY($1) ORDER BY id FOR UPDATE'
 export const GRANT_OF_RETURN = `
-  SELECT * FROM hilo_grants
+  SELECT *, tag AS collection FROM hilo_grants
   WHERE database = $1 AND tag = $2 AND low <= $3 AND high >= low ORDER BY low DESC LIMIT 1 FOR UPDATE`
 export const HELD = `
-  SELECT k.database, k.tag, g.high FROM unnest($1::text[], $2::text[]) k (database, tag), LATERAL
+  SELECT k.database, k.tag AS collection, g.high FROM unnest($1::text[], $2::text[]) k (database, tag), LATERAL
     (SELECT high FROM hilo_grants WHERE database = k.database AND tag = k.tag AND high >= low ORDER BY low DESC LIMIT 1) g`
 export const ADD_RETURN = `
   INSERT INTO hilo_returns (database, tag, range_end, range_last, returned_at) VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT DO NOTHING RETURNING 1 AS found`
-export const COUNTER = 'SELECT * FROM hilo_counters WHERE database = $1 AND tag = $2'
+export const COUNTER =
+  'SELECT *, tag AS collection FROM hilo_counters WHERE database = $1 AND tag = $2'

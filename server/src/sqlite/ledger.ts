@@ -13,8 +13,8 @@ import {
 } from '../bound/bindings.js'
 import { leaseTokens, newGrantId } from '../ledger/grant-token.js'
 import {
-  type Claim,
   type ClaimOutcome,
+  type ClaimRequest,
   type CollectionKey,
   CounterUnusable,
   type Ledger,
@@ -74,7 +74,9 @@ export function openSqliteLedger(
   }
   const tokens = leaseTokens(secret)
   const one = <T>(sql: string) => prepare<T>(db, sql)
-  const counterOf = one<CounterRow>('SELECT * FROM hilo_counters WHERE database = ? AND tag = ?')
+  const counterOf = one<CounterRow>(
+    'SELECT *, tag AS collection FROM hilo_counters WHERE database = ? AND tag = ?',
+  )
   const bindingOf = one<{ value: string }>('SELECT value FROM hilo_meta WHERE key = ?')
   const hasRoom = roomInSqlite(db, 'hilo_counters', limits)
   const putCounter = one(
@@ -87,16 +89,18 @@ export function openSqliteLedger(
       'low DESC LIMIT 1',
   )
   const grantOfClaim = one<GrantRow>(
-    'SELECT * FROM hilo_grants WHERE database = ? AND tag = ? AND claim = ?',
+    'SELECT *, tag AS collection FROM hilo_grants WHERE database = ? AND tag = ? AND claim = ?',
   )
   const grantOfLease = one<GrantRow>(
-    'SELECT * FROM hilo_grants WHERE id = ? AND rotation = ? AND database = ? AND tag = ?',
+    'SELECT *, tag AS collection FROM hilo_grants WHERE id = ? AND rotation = ? AND database = ? AND tag = ?',
   )
   const grantOfReturn = one<GrantRow>(
-    'SELECT * FROM hilo_grants WHERE database = ? AND tag = ? AND low <= ? AND high >= low ' +
+    'SELECT *, tag AS collection FROM hilo_grants WHERE database = ? AND tag = ? AND low <= ? AND high >= low ' +
       'ORDER BY low DESC LIMIT 1',
   )
-  const grantToCheckIn = one<GrantRow>('SELECT * FROM hilo_grants WHERE id = ? AND database = ?')
+  const grantToCheckIn = one<GrantRow>(
+    'SELECT *, tag AS collection FROM hilo_grants WHERE id = ? AND database = ?',
+  )
   const addGrant = one(
     `INSERT INTO hilo_grants (id, database, tag, claim, low, high, first_high, issued, count, server_tag, granted_at, rotation, check_in)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -119,18 +123,18 @@ export function openSqliteLedger(
 
   /** Fills the stock of bound collections, and tells what each of their claims may take there. */
   function stockUp(
-    claims: readonly Claim[],
+    claims: readonly ClaimRequest[],
     received: readonly UpstreamRange[] | undefined,
-  ): Map<Claim, Ticket> {
+  ): Map<ClaimRequest, Ticket> {
     const open = claims.filter(
       (claim) =>
         authority(claim) === 'upstream' &&
-        !(claim.id && grantOfClaim(claim.database, claim.tag, claim.id)),
+        !(claim.id && grantOfClaim(claim.database, claim.collection, claim.id)),
     )
-    const tickets = new Map<Claim, Ticket>()
+    const tickets = new Map<ClaimRequest, Ticket>()
     for (const claim of open) {
       if (tickets.has(claim)) continue
-      const row = counterOf(claim.database, claim.tag) ?? newCounterRow(claim)
+      const row = counterOf(claim.database, claim.collection) ?? newCounterRow(claim)
       const same = open.filter((other) => isSame(other, claim))
       const filled = fill(
         order(toCounter(row), same, limits.maxJump),
@@ -143,10 +147,10 @@ export function openSqliteLedger(
     return tickets
   }
 
-  function claimOne(claim: Claim, ticket: Ticket | undefined): ClaimOutcome {
+  function claimOne(claim: ClaimRequest, ticket: Ticket | undefined): ClaimOutcome {
     refuseChanged(bindings, claim, bindingOf(BINDING_PREFIX + bindingKey(claim))?.value)
-    const row = counterOf(claim.database, claim.tag)
-    const answered = claim.id && grantOfClaim(claim.database, claim.tag, claim.id)
+    const row = counterOf(claim.database, claim.collection)
+    const answered = claim.id && grantOfClaim(claim.database, claim.collection, claim.id)
     if (row && answered) return repeatOutcome(answered, row.max, tokens)
     if (!row && !hasRoom(claim.database)) return { refused: 'full', max: 0 }
     const counter = row ?? newCounterRow(claim)
@@ -159,7 +163,8 @@ export function openSqliteLedger(
         )
     if ('refused' in allocation) return { refused: allocation.refused, max: counter.max }
     const grant = newGrantRow(claim, newGrantId(), allocation)
-    addGrant(...Object.values(grant))
+    const { collection: _, ...columns } = grant
+    addGrant(...Object.values(columns))
     save(withCounter(counter, allocation.counter))
     return { grant: toGrant(grant, tokens), isRepeat: false }
   }
@@ -176,7 +181,7 @@ export function openSqliteLedger(
 
     withdraw: async ({ end, node, ...key }) =>
       write(db, () => {
-        const { database, tag } = normalized(key)
+        const { database, collection: tag } = normalized(key)
         const row = counterOf(database, tag)
         const piece = row && unstock(toCounter(row), end, node)
         if (!piece) return undefined
@@ -186,7 +191,7 @@ export function openSqliteLedger(
 
     giveBack: async (request) =>
       write(db, () => {
-        const { database, tag, end, last, lease, at } = normalized(request)
+        const { database, collection: tag, end, last, token: lease, at } = normalized(request)
         const row = counterOf(database, tag)
         const token = lease === undefined ? undefined : tokens.read(lease)
         if (!row || (lease !== undefined && !token)) return 0
@@ -206,13 +211,13 @@ export function openSqliteLedger(
         return end - last
       }),
 
-    checkIn: async ({ database, id, leases, spent = [] }) =>
+    checkIn: async ({ database, id, grants: leases, spent = [] }) =>
       write(db, () => {
         for (const token of spent.flatMap((lease) => tokens.read(lease) ?? [])) {
           const row = grantToCheckIn(token.id, database.toLowerCase())
           if (row?.rotation === token.rotation) saveGrant(withIssued(row, row.high + 1))
         }
-        return leases.map(({ lease, next }) => {
+        return leases.map(({ token: lease, next }) => {
           const token = tokens.read(lease)
           if (!token) return 'unknown'
           const row = grantToCheckIn(token.id, database.toLowerCase())
@@ -228,7 +233,7 @@ export function openSqliteLedger(
       }),
 
     read: async (key) => {
-      const { database, tag } = normalized(key)
+      const { database, collection: tag } = normalized(key)
       return toMark(guard(() => counterOf(database, tag)))
     },
 
@@ -239,12 +244,12 @@ export function openSqliteLedger(
         for (const mark of writes.map(normalized)) {
           const row =
             rows.findLast((other) => isSame(other, mark)) ??
-            counterOf(mark.database, mark.tag) ??
+            counterOf(mark.database, mark.collection) ??
             (hasRoom(mark.database) ? newCounterRow(mark) : undefined)
           const step = moved(
             row,
             mark,
-            heldOf(mark.database, mark.tag)?.high ?? 0,
+            heldOf(mark.database, mark.collection)?.high ?? 0,
             limits,
             authority(mark),
           )
@@ -259,7 +264,7 @@ export function openSqliteLedger(
     raiseFloor: async (request) =>
       write(db, () => {
         const { floor, ...key } = normalized(request)
-        const row = counterOf(key.database, key.tag) ?? newCounterRow(key)
+        const row = counterOf(key.database, key.collection) ?? newCounterRow(key)
         const raised = withCounter(row, raise(toCounter(row), floor))
         save(raised)
         return raised.max

@@ -15,7 +15,7 @@ import { newDatabase } from '../postgres.js'
 import { runSql } from '../postgres-cluster.js'
 
 const PROCESSES = 3
-const KEY = { database: 'Shop', tag: 'orders' }
+const KEY = { database: 'Shop', collection: 'orders' }
 const JARS = [
   'antlr',
   'commons-collections3',

@@ -19,7 +19,7 @@ const CLAIMERS = 4
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(() => Promise.all(cleanups.splice(0).map((cleanup) => cleanup())))
 
-const KEY = { database: 'Shop', tag: 'orders' }
+const KEY = { database: 'Shop', collection: 'orders' }
 
 /** On a machine that is too busy a statement may time out; what may be repeated then is. */
 async function again<T>(mayRepeat: boolean, step: () => Promise<T>): Promise<T> {
@@ -80,11 +80,11 @@ test.each(ORMS)(
       for (let i = at; await turn('server', 'orm'); i += 7) {
         const count = 1 + ((i * 13) % 60)
         done.server += count / 10 / BLOCKS / SERVER_PART
-        const { low, high, lease } = await claim(ledger, count, i % 5 === 0 ? undefined : newId())
+        const { low, high, token } = await claim(ledger, count, i % 5 === 0 ? undefined : newId())
         // Some of it comes back, and is granted again.
         const last = i % 3 === 0 ? low + Math.floor((high - low) / 2) : high
         if (last < high)
-          await again(true, () => ledger.giveBack({ ...KEY, end: high, last, lease, at: 0 }))
+          await again(true, () => ledger.giveBack({ ...KEY, end: high, last, token, at: 0 }))
         byServer.push([low, last])
       }
     }

@@ -7,7 +7,7 @@ import { grantOf, newId, span } from '../ledger-bench.js'
 import { newDatabase } from '../postgres.js'
 import { runSql } from '../postgres-cluster.js'
 
-const KEY = { database: 'Shop', tag: 'orders' }
+const KEY = { database: 'Shop', collection: 'orders' }
 const WISH = { ...KEY, count: 32, lastMax: 0, serverTag: 'A', at: 0 }
 const EFCORE: CounterOptions = { strategy: 'efcore', sequence: 'seq', blockSize: 10, maxId: 'int8' }
 const SEQUENCE = 'CREATE SEQUENCE seq INCREMENT 10'
@@ -142,7 +142,7 @@ describe('claims', () => {
       { ...WISH, id },
       { ...WISH, id: newId() },
       { ...WISH, id },
-      { ...WISH, tag: 'own' },
+      { ...WISH, collection: 'own' },
       { ...WISH, count: 40 },
     ])
     const [first, second, repeated, own, plain] = outcomes.map((outcome) => span(grantOf(outcome)))
@@ -157,7 +157,7 @@ describe('claims', () => {
   test('without an id, new numbers only, never what somebody else had', async () => {
     const { ledger, take } = await open()
     const grant = await take({ count: 10 })
-    await ledger.giveBack({ ...KEY, end: 10, last: 0, lease: grant.lease, at: 0 })
+    await ledger.giveBack({ ...KEY, end: 10, last: 0, token: grant.token, at: 0 })
     expect(span(await take({ id: undefined, count: 10 }))).toEqual([11, 20])
     expect(span(await take({ count: 10 }))).toEqual([1, 10])
   })
@@ -180,8 +180,8 @@ describe('what comes back', () => {
   test('is granted again, and never moves the counter back', async () => {
     const { ledger, take, free, nextval } = await open()
     const grant = await take({ count: 40 })
-    expect(await ledger.giveBack({ ...KEY, end: 40, last: 12, lease: grant.lease, at: 0 })).toBe(28)
-    expect(await ledger.giveBack({ ...KEY, end: 40, last: 12, lease: grant.lease, at: 0 })).toBe(0)
+    expect(await ledger.giveBack({ ...KEY, end: 40, last: 12, token: grant.token, at: 0 })).toBe(28)
+    expect(await ledger.giveBack({ ...KEY, end: 40, last: 12, token: grant.token, at: 0 })).toBe(0)
     expect(await free()).toBe(28)
     expect(await nextval()).toBe(41)
     expect(span(await take({ count: 28 }))).toEqual([13, 40])
@@ -401,7 +401,7 @@ describe('numbers that must not be granted', () => {
     await expect(other.raiseFloor({ ...KEY, floor: 100 })).rejects.toThrow(
       'Give every server the same `collections`',
     )
-    expect(await other.claim([{ ...WISH, tag: 'own' }])).toHaveLength(1)
+    expect(await other.claim([{ ...WISH, collection: 'own' }])).toHaveLength(1)
     await ledger.claim([{ ...WISH, id: newId() }])
   })
 

@@ -341,7 +341,7 @@ describe('at the start', () => {
     const databaseUrl = await newDatabase()
     const own = await openLedger({ databaseUrl })
     await own.claim([
-      { database: 'shop', tag: 'orders', count: 100, lastMax: 0, serverTag: 'A', at: 0 },
+      { database: 'shop', collection: 'orders', count: 100, lastMax: 0, serverTag: 'A', at: 0 },
     ])
     await own.close()
     await runSql(databaseUrl, 'CREATE SEQUENCE order_seq START 91 INCREMENT 10')
@@ -361,7 +361,7 @@ test('on reconnect: a server that meets a changed counter on a new connection ta
     ledger.claim([
       {
         database: 'Shop',
-        tag: 'orders',
+        collection: 'orders',
         id: newId(),
         count: 10,
         lastMax: 0,

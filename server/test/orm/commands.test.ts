@@ -40,12 +40,20 @@ async function start(settings: CounterOptions, schema: string, rows = 95) {
     databaseUrl,
     options,
     adopt: (isApplied: boolean, from = 'orders.id') =>
-      adopt(options, { database: 'shop', tag: 'orders', from, isApplied }),
+      adopt(options, { database: 'shop', collection: 'orders', from, isApplied }),
     take: async (count = 10) => {
       const ledger = await openLedger(options)
       cleanups.push(() => ledger.close())
       const [outcome] = await ledger.claim([
-        { database: 'Shop', tag: 'orders', id: newId(), count, lastMax: 0, serverTag: 'A', at: 0 },
+        {
+          database: 'Shop',
+          collection: 'orders',
+          id: newId(),
+          count,
+          lastMax: 0,
+          serverTag: 'A',
+          at: 0,
+        },
       ])
       return span(grantOf(outcome!))
     },
@@ -162,7 +170,7 @@ describe('adopt', () => {
     const { adopt, take, databaseUrl } = await start(EFCORE, SEQUENCE(10))
     const own = await openLedger({ databaseUrl })
     await own.claim([
-      { database: 'Shop', tag: 'orders', count: 500, lastMax: 0, serverTag: 'A', at: 0 },
+      { database: 'Shop', collection: 'orders', count: 500, lastMax: 0, serverTag: 'A', at: 0 },
     ])
     await own.close()
     await expect(take()).rejects.toThrow('up to there ids were granted here')
@@ -182,13 +190,18 @@ describe('adopt', () => {
       collections: { Shop: { Orders: { ...options.collections.Shop.Orders, blockSize: 10 } } },
     }
     await expect(openLedger(smaller)).rejects.toThrow('with blockSize 20, the configuration says')
-    await adopt(smaller, { database: 'Shop', tag: 'Orders', from: 'orders.id', isApplied: true })
+    await adopt(smaller, {
+      database: 'Shop',
+      collection: 'Orders',
+      from: 'orders.id',
+      isApplied: true,
+    })
     const ledger = await openLedger(smaller)
     cleanups.push(() => ledger.close())
     const [outcome] = await ledger.claim([
       {
         database: 'Shop',
-        tag: 'orders',
+        collection: 'orders',
         id: newId(),
         count: 20,
         lastMax: 0,
@@ -240,7 +253,12 @@ describe('adopt', () => {
   test('a collection that is not bound, a counter that is not as configured, an id column at its end', async () => {
     const { options, adopt: run } = await start({ ...EFCORE, maxId: 100 }, SEQUENCE(10))
     await expect(
-      adopt(options, { database: 'Shop', tag: 'lines', from: 'orders.id', isApplied: false }),
+      adopt(options, {
+        database: 'Shop',
+        collection: 'lines',
+        from: 'orders.id',
+        isApplied: false,
+      }),
     ).rejects.toThrow('Shop/lines is not bound')
     await expect(run(true)).rejects.toThrow(
       'No block is left above 95: the id column ends at 100 (maxId).',

@@ -103,10 +103,13 @@ async function counterProblems(
 }
 
 /** Up to here the ledger's numbers of the collection may be in use. */
-export async function peakOf(query: Query, { database, tag }: CollectionKey): Promise<number> {
+export async function peakOf(
+  query: Query,
+  { database, collection }: CollectionKey,
+): Promise<number> {
   const [row] = await query<{ peak: number }>(
     'SELECT peak FROM hilo_counters WHERE database = $1 AND tag = $2',
-    [database.toLowerCase(), tag.toLowerCase()],
+    [database.toLowerCase(), collection.toLowerCase()],
   )
   return row?.peak ?? 0
 }

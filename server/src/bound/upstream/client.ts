@@ -8,8 +8,8 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { z } from 'zod'
 import { claimSize } from '../../../../src/core/sizes.js'
-import { publicUrl } from '../../http/options.js'
 import { CounterUnusable, LedgerUnavailable, reasonOf } from '../../ledger/ledger.js'
+import { publicUrl } from '../../ledger/options.js'
 import type { Upstream } from './options.js'
 
 interface Range {

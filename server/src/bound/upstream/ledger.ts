@@ -5,8 +5,8 @@
  */
 
 import {
-  type Claim,
   type ClaimOutcome,
+  type ClaimRequest,
   type CollectionKey,
   type Ledger,
   LedgerUnavailable,
@@ -26,27 +26,27 @@ export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise
   const upstreams = new Map<string, Opened>()
   for (const [key, bound] of bindings) {
     if (!('upstream' in bound)) continue
-    const { database, tag, upstream } = bound
-    const client = openUpstream({ ...upstream, tag: upstream.tag ?? tag })
-    upstreams.set(key, { database, tag, client, ends: new Map() })
+    const { database, collection, upstream } = bound
+    const client = openUpstream({ ...upstream, tag: upstream.tag ?? collection })
+    upstreams.set(key, { database, collection, client, ends: new Map() })
     await client.check().catch((error) => {
       if (!(error instanceof LedgerUnavailable)) throw error
     })
   }
   if (upstreams.size === 0) return ledger
 
-  async function refill(key: string, short: readonly Claim[]): Promise<UpstreamRange> {
-    const { database, tag, client, ends } = upstreams.get(key)!
-    const { max } = await ledger.read({ database, tag })
+  async function refill(key: string, short: readonly ClaimRequest[]): Promise<UpstreamRange> {
+    const { database, collection, client, ends } = upstreams.get(key)!
+    const { max } = await ledger.read({ database, collection })
     const range = await client.claim(
       short.reduce((sum, { count }) => sum + count, 0),
       Math.max(max, ...short.map(({ lastMax }) => lastMax)),
     )
     ends.set(range.node, range.high)
-    return { database, tag, ...range }
+    return { database, collection, ...range }
   }
 
-  async function claim(claims: readonly Claim[]): Promise<ClaimOutcome[]> {
+  async function claim(claims: readonly ClaimRequest[]): Promise<ClaimOutcome[]> {
     const outcomes = await ledger.claim(claims)
     const short = claims.filter((_, i) => isShort(outcomes[i]!))
     if (short.length === 0) return outcomes
@@ -64,10 +64,10 @@ export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise
   }
 
   /** What is left of the newest ranges; it would be a gap until the next start. */
-  async function giveBack({ database, tag, client, ends }: Opened): Promise<void> {
+  async function giveBack({ database, collection, client, ends }: Opened): Promise<void> {
     for (const [node, end] of ends) {
       if (!(await client.knows(node))) continue
-      const low = await ledger.withdraw({ database, tag, node, end })
+      const low = await ledger.withdraw({ database, collection, node, end })
       if (low !== undefined) await client.giveBack(node, end, low - 1)
     }
   }

@@ -1,6 +1,6 @@
 /** How to reach the RavenDB that a collection's ranges come from, checked. */
 import { z } from 'zod'
-import { databaseName, publicUrl } from '../../http/options.js'
+import { databaseName, publicUrl } from '../../ledger/options.js'
 
 /** The collection's ranges are claimed from a RavenDB, and sub-granted here. */
 export interface UpstreamOptions {

@@ -1,0 +1,38 @@
+/**
+ * How options are checked, and the options that several parts of the server have in common. A
+ * message names the option that is wrong and the fix.
+ */
+import { z } from 'zod'
+
+/** Settings of which each may be left out or undefined. */
+export type Given<T> = { [K in keyof T]?: T[K] | undefined }
+
+/** What RavenDB allows, so that a database may move there. */
+export const databaseName = z
+  .string()
+  .regex(
+    /^[\p{L}\p{N}._-]{1,128}$/u,
+    "a database's name has 1 to 128 letters, digits, dots, dashes or underscores",
+  )
+
+/** Scheme, host and port. */
+export const publicUrl = z
+  .string()
+  .refine(
+    (url) =>
+      /^https?:/.test(url) && URL.canParse(url) && new URL(url).origin === url.replace(/\/$/, ''),
+    'is an http or https URL without a path, as in https://ids.example.com',
+  )
+  .transform((url) => url.replace(/\/$/, ''))
+
+/** @throws Error that names every wrong option and the fix */
+export function checked<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const problems = result.error.issues.map(
+    (issue) => `${issue.path.join('.') || 'options'}: ${issue.message}`,
+  )
+  throw new Error(
+    `${what} cannot use its options.\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+  )
+}
