@@ -106,8 +106,8 @@ test('the application is asked, with the name of the identity', async () => {
   expect((await ask(`${next}orders`, post)).status).toBe(201)
   expect((await ask(`${seed}orders&value=5`, post)).status).toBe(403)
   expect(wanted).toEqual([
-    { database: 'Shop', collection: 'orders|', count: 1 },
-    { database: 'Shop', collection: 'orders|', count: 0 },
+    { database: 'Shop', tag: 'orders|', count: 1 },
+    { database: 'Shop', tag: 'orders|', count: 0 },
   ])
 })
 
