@@ -41,7 +41,10 @@ export interface OwnerConfig {
  * nothing back.
  */
 export interface HiloSource {
-  /** Its ranges are kept under this name, as those of a server are under its URL. */
+  /**
+   * Names the counter. Its ranges are stored under this key, as those of a server are under its
+   * URL. Two counters with one key would share ranges, and make the same ids.
+   */
   readonly key: string
   /** @param timeout milliseconds it may take */
   claim(target: Target, claim: ClaimRequest, timeout: number): Promise<SourceAnswer>

@@ -89,8 +89,9 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
   reserve: count,
   name: text,
   source: [
-    'made by nextHiSource or documentSource',
-    (value: Partial<HiloSource> | null) => !!value?.claim,
+    'made by nextHiSource or documentSource, or an object with a `key` and a function `claim`',
+    (value: Partial<HiloSource> | null) =>
+      typeof value?.claim === 'function' && text[1](value.key as never),
   ],
   headers: [
     'an object or a function',

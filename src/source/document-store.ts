@@ -167,7 +167,8 @@ export class DocumentStore {
 
   async #request(address: string, init: RequestInit): Promise<Response> {
     const headers = typeof this.#headers === 'function' ? await this.#headers() : this.#headers
-    return this.#send(address, {
+    const send = this.#send
+    return send(address, {
       cache: 'no-store',
       ...init,
       headers: { ...headers, ...init.headers },

@@ -24,9 +24,16 @@ export interface DocumentOptions {
    * server that speaks RavenDB's protocol:
    * `/databases/{database}/docs?id=Raven/Hilo/{collection}`. On RavenDB 2 and 3:
    * `/databases/{database}/docs/Raven/Hilo/{collection}`. From these, the document
-   * `Raven/ServerPrefixForHilo` is read as well.
+   * `Raven/ServerPrefixForHilo` is read as well. A relative URL is resolved against the page's
+   * address.
    */
   url: string
+  /**
+   * Names the store and the tenant that `headers` or `fetch` choose; required as soon as one of
+   * them is given. A device keeps the ranges of different keys apart. Change it whenever the same
+   * `url` means other documents.
+   */
+  key?: string
   /**
    * The smallest range to take. Default 32. A claim takes more while the app uses ids fast, and
    * when other devices often move the document at the same moment.
@@ -49,6 +56,11 @@ const MAX_RACES = 12
 /** A device that loses races doubles the size of its claim, up to so many times the size. */
 const MAX_GROWTH = 16
 
+type Place = Pick<Target, 'database' | 'collection'>
+
+/** A relative URL means other documents in another folder; the address of this one shows which. */
+const EXAMPLE: Place = { database: 'database', collection: 'collection' }
+
 /**
  * @example
  * createHilo({ source: documentSource({ url: '/counters/{collection}.json' }) })
@@ -57,30 +69,33 @@ const MAX_GROWTH = 16
  */
 export function documentSource({
   url,
+  key,
   capacity: minSize = MIN_CAPACITY,
-  headers = {},
-  fetch: send = fetch,
+  headers,
+  fetch: send,
 }: DocumentOptions): HiloSource {
-  if (
-    typeof url !== 'string' ||
-    url === '' ||
-    /[{}]/.test(url.replace(/\{(collection|database)\}/g, ''))
-  )
+  // An app may navigate later, and a relative URL would then mean another document.
+  const base = globalThis.location?.href
+  checkTemplate(url, base)
+  if (key === undefined && (headers || send))
     throw invalid(
-      '`url` has to be an address, in which only {collection} and {database} are filled in',
+      '`key` has to name the store and the tenant, since `headers` and `fetch` may choose them: a ' +
+        'device keeps the ranges of different keys apart',
     )
+  if (key !== undefined && (typeof key !== 'string' || key === ''))
+    throw invalid('`key` has to be a non-empty string')
   if (!Number.isSafeInteger(minSize) || minSize < 1 || minSize > MAX_DOUBLED_CAPACITY)
     throw invalid(`\`capacity\` has to be a whole number from 1 to ${MAX_DOUBLED_CAPACITY}`)
-  const store = new DocumentStore(headers, send)
+  const store = new DocumentStore(headers ?? {}, send ?? fetch)
   /** Addresses of documents whose store was seen to refuse a write under a wrong version. */
   const tested = new Set<string>()
 
   async function take(
+    address: string,
     target: Target,
     claim: ClaimRequest,
     signal: AbortSignal,
   ): Promise<GrantedRange> {
-    const address = fill(url, target)
     const size = Math.max(minSize, sizeOf(claim))
     for (let lost = 0; ; lost++) {
       const document = await store.read(address, signal)
@@ -108,23 +123,41 @@ export function documentSource({
   }
 
   return {
-    key: url,
-    claim: (target, claim, timeout) =>
-      granted(
-        within(timeout, fill(url, target), (signal) =>
-          take(target, claim, signal).catch((error) => {
-            throw error instanceof HiloError
-              ? error
-              : unreachable(fill(url, target), timeout, signal, error)
+    key: `document ${JSON.stringify([addressOf(url, base, EXAMPLE), url, key])}`,
+    claim: (target, claim, timeout) => {
+      const address = addressOf(url, base, target)
+      return granted(
+        within(timeout, address, (signal) =>
+          take(address, target, claim, signal).catch((error) => {
+            throw error instanceof HiloError ? error : unreachable(address, timeout, signal, error)
           }),
         ),
-      ),
+      )
+    },
   }
 }
 
-const fill = (url: string, { collection, database }: Target): string =>
-  url.replace(/\{(\w+)\}/g, (_, name) =>
-    encodeURIComponent(name === 'database' ? database : collection),
+/** @throws HiloError `invalid-argument` */
+function checkTemplate(url: unknown, base: string | undefined): void {
+  const isTemplate =
+    typeof url === 'string' &&
+    url !== '' &&
+    !/[{}]/.test(fill(url, { database: '', collection: '' }))
+  try {
+    if (isTemplate && addressOf(url, base, EXAMPLE)) return
+  } catch {}
+  throw invalid(
+    '`url` has to be a URL, or a path in a page, in which only {collection} and {database} are ' +
+      'filled in',
+  )
+}
+
+const addressOf = (url: string, base: string | undefined, place: Place): string =>
+  new URL(fill(url, place), base).href
+
+const fill = (url: string, place: Place): string =>
+  url.replace(/\{(collection|database)\}/g, (_, name: keyof Place) =>
+    encodeURIComponent(place[name]),
   )
 
 /** As the server sizes a grant: by the size and the age of the last one. */

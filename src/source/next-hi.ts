@@ -10,6 +10,11 @@ import { granted, within } from './http.js'
 
 export interface NextHiOptions {
   /**
+   * Names the counter behind `nextHi`, for instance the tenant whose counter it is. A device keeps
+   * the ranges of different keys apart. Change it whenever `nextHi` asks another counter.
+   */
+  key: string
+  /**
    * Takes the next hi of a collection. Nobody may ever get the same hi twice, on any device. When
    * it throws, nothing is burnt, and it is asked again later.
    */
@@ -28,13 +33,23 @@ export interface NextHiOptions {
 
 /**
  * @example
- * createHilo({ source: nextHiSource({ nextHi: (collection) => api.post(`/hi/${collection}`), maxLo:
- * 100 }) })
+ * createHilo({
+ *   source: nextHiSource({
+ *     key: tenant,
+ *     nextHi: (collection) => api.post(`/tenants/${tenant}/hi/${collection}`),
+ *     maxLo: 100,
+ *   }),
+ * })
  *
  * @throws HiloError `invalid-argument`
  */
-export function nextHiSource({ nextHi, maxLo, firstId = 0 }: NextHiOptions): HiloSource {
-  if (typeof nextHi !== 'function') throw invalid('`nextHi` is no function')
+export function nextHiSource({ key, nextHi, maxLo, firstId = 0 }: NextHiOptions): HiloSource {
+  if (typeof key !== 'string' || key === '')
+    throw invalid(
+      '`key` has to name the counter behind `nextHi`, for instance its tenant: a device keeps the ' +
+        'ranges of different keys apart',
+    )
+  if (typeof nextHi !== 'function') throw invalid('`nextHi` has to be a function')
   if (!Number.isSafeInteger(maxLo) || maxLo < 1)
     throw invalid(`\`maxLo\` has to be a whole number ≥ 1; this is ${maxLo}`)
   if (!Number.isSafeInteger(firstId) || firstId < 0)
@@ -85,7 +100,7 @@ export function nextHiSource({ nextHi, maxLo, firstId = 0 }: NextHiOptions): Hil
   }
 
   return {
-    key: 'next-hi',
+    key: `next-hi ${key}`,
     claim: (target, { lastMax }, timeout) =>
       granted(
         within(timeout, `nextHi('${target.collection}')`, async (signal) => ({

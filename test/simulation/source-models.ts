@@ -16,10 +16,12 @@ export const SOURCES = {
   document: () =>
     documentSource({
       url: 'https://store.test/{collection}',
+      key: 'store.test',
       fetch: (url, init) => fetch(url, init),
     }),
   nextHi: () =>
     nextHiSource({
+      key: 'counter.test',
       nextHi: async (collection) => Number(await ask(`https://counter.test/${collection}`)),
       maxLo: MAX_LO,
       firstId: 1,

@@ -101,6 +101,7 @@ describe('offline-hilo-server', () => {
     const asked: string[] = []
     const source = documentSource({
       url,
+      key: 'store',
       fetch: (address, init) => {
         asked.push(`${init.method ?? 'GET'} ${new URL(address).search}`)
         return fetch(address, init)

@@ -1,10 +1,11 @@
 /** documentSource against stores in memory. Real stores are in document-stores.test.ts. */
 import { createHash } from 'node:crypto'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Target } from '../../src/core/contract.js'
 import type { Failure } from '../../src/core/errors.js'
 import type { GrantedRange } from '../../src/core/state.js'
 import { type DocumentOptions, documentSource } from '../../src/source/index.js'
+import { newShop, type Shop } from '../support/shop.js'
 
 const target: Target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
 const url = 'https://store.example.com/counters/{collection}.json'
@@ -62,7 +63,7 @@ async function outcomeOf(
   options: Partial<DocumentOptions> = {},
   timeout = LONG,
 ): Promise<GrantedRange | Failure> {
-  const answer = await documentSource({ url, fetch: store.fetch, ...options }).claim(
+  const answer = await documentSource({ url, key: 'store', fetch: store.fetch, ...options }).claim(
     target,
     claimOf(more),
     timeout,
@@ -86,7 +87,7 @@ describe('a claim', () => {
   test('takes as many as it wants, at least the capacity, and more when they go fast', async () => {
     const store = new Store()
     expect(await rangeOf(store, { lastBatchSize: 500 })).toMatchObject({ from: 1, to: 500 })
-    const source = documentSource({ url, fetch: store.fetch, capacity: 100 })
+    const source = documentSource({ url, key: 'store', fetch: store.fetch, capacity: 100 })
     const first = await source.claim(target, claimOf(), LONG)
     expect(first).toMatchObject({ grant: { range: { from: 501, to: 600 }, last: { size: 100 } } })
     const { last } = (first as { grant: GrantedRange }).grant
@@ -124,7 +125,7 @@ describe('a claim', () => {
     const store = new Store()
     await rangeOf(store)
     let races = 2
-    const source = documentSource({ url, fetch: store.fetch })
+    const source = documentSource({ url, key: 'store', fetch: store.fetch })
     store.before = (method) => {
       if (method === 'PUT' && store.puts().length > 4 && races-- > 0)
         store.documents.set(ADDRESS, `{"Max":${store.max() + 10}}`)
@@ -138,7 +139,7 @@ describe('a claim', () => {
 
   test('whose document is deleted meanwhile makes it again, above what was seen', async () => {
     const store = new Store()
-    const source = documentSource({ url, fetch: store.fetch })
+    const source = documentSource({ url, key: 'store', fetch: store.fetch })
     await source.claim(target, claimOf(), LONG)
     await source.claim(target, claimOf(), LONG)
     store.before = (method) => {
@@ -152,7 +153,9 @@ describe('a claim', () => {
 
   test('of many devices at once: every number goes to one of them', async () => {
     const store = new Store()
-    const sources = Array.from({ length: 8 }, () => documentSource({ url, fetch: store.fetch }))
+    const sources = Array.from({ length: 8 }, () =>
+      documentSource({ url, key: 'store', fetch: store.fetch }),
+    )
     const answers = await Promise.all(
       sources.flatMap((source) =>
         Array.from({ length: 5 }, () => source.claim(target, claimOf(), LONG)),
@@ -229,7 +232,7 @@ describe('a store', () => {
 
   test('is tested once per page, not at every claim', async () => {
     const store = new Store()
-    const source = documentSource({ url, fetch: store.fetch })
+    const source = documentSource({ url, key: 'store', fetch: store.fetch })
     for (let i = 0; i < 4; i++) await source.claim(target, claimOf(), LONG)
     expect(store.puts()).toHaveLength(4 + 2)
   })
@@ -312,6 +315,7 @@ class OldRaven {
   source = (options: Partial<DocumentOptions> = {}) =>
     documentSource({
       url: `${this.origin}/databases/{database}/docs/Raven/Hilo/{collection}`,
+      key: 'raven',
       fetch: this.fetch,
       ...options,
     })
@@ -419,6 +423,7 @@ test('an address is filled in and encoded, and every request carries the headers
   const headers = async () => ({ Authorization: `Bearer ${++token}` })
   const source = documentSource({
     url: 'https://store.example.com/{database}/{collection}',
+    key: 'store',
     fetch: store.fetch,
     headers,
   })
@@ -437,8 +442,97 @@ test.each<[string, object]>([
   ['a url with something else to fill in', { url: 'https://store.example.com/{tag}' }],
   ['a capacity of 0', { capacity: 0 }],
   ['a capacity that is no whole number', { capacity: 1.5 }],
+  ['a path where there is no page', { url: '/counters/{collection}.json' }],
+  ['an empty key', { key: '' }],
 ])('%s is refused', (_, wrong) => {
   expect(() => documentSource({ url, ...wrong } as DocumentOptions)).toThrow(
-    expect.objectContaining({ code: 'invalid-argument' }),
+    expect.objectContaining({
+      code: 'invalid-argument',
+      message: expect.stringContaining(`\`${Object.keys(wrong)[0]}\``),
+    }),
   )
+})
+
+test.each<[string, Partial<DocumentOptions>]>([
+  ['headers', { headers: { 'X-Tenant': 'A' } }],
+  ['headers that are asked for', { headers: () => ({}) }],
+  ['a fetch', { fetch: () => fetch(url) }],
+])('%s without a key are refused: they may choose the counter', (_, options) => {
+  expect(() => documentSource({ url, ...options })).toThrow(
+    expect.objectContaining({
+      code: 'invalid-argument',
+      message: expect.stringContaining('`key`'),
+    }),
+  )
+})
+
+test('fetch is called on its own, since a browser refuses it as a method of another object', async () => {
+  const store = new Store()
+  const answer = await documentSource({
+    url,
+    key: 'store',
+    fetch(this: unknown, ...request) {
+      if (this !== undefined) throw new TypeError('Illegal invocation')
+      return store.fetch(...request)
+    },
+  }).claim(target, claimOf(), LONG)
+  expect(answer).toHaveProperty('grant')
+})
+
+describe('as the source of a page', () => {
+  let shop: Shop
+  beforeEach(async () => {
+    shop = await newShop()
+  })
+  afterEach(() => shop.close())
+
+  /** One store per tenant, and the tenant is a header. */
+  const tenantSource = (stores: Record<string, Store>, tenant: string) =>
+    documentSource({
+      url,
+      key: tenant,
+      headers: { 'X-Tenant': tenant },
+      fetch: (address, init) =>
+        stores[new Headers(init.headers).get('X-Tenant')!]!.fetch(address, init),
+    })
+
+  test('ranges of two tenants that a header tells apart are kept apart by their keys', async () => {
+    const stores = { A: new Store(), B: new Store() }
+    stores.B.documents.set(ADDRESS, '{"Max":700}')
+    const first = shop.open({ source: tenantSource(stores, 'A') })
+    expect(await first.hilo.nextNumber('orders')).toBe(1)
+    first.page.leave()
+    const second = shop.open({ source: tenantSource(stores, 'B') })
+    expect(await second.hilo.nextNumber('orders')).toBe(701)
+  })
+
+  test('one relative url in two folders of a site is two documents, with ranges of their own', async () => {
+    const store = new Store()
+    store.documents.set('https://shop.example.com/south/counters/orders.json', '{"Max":700}')
+    vi.stubGlobal('fetch', store.fetch)
+    const openIn = (folder: string) => {
+      vi.stubGlobal('location', { href: `https://shop.example.com/${folder}/index.html` })
+      return shop.open({ source: documentSource({ url: 'counters/{collection}.json' }) })
+    }
+    const north = openIn('north')
+    expect(await north.hilo.nextNumber('orders')).toBe(1)
+    north.page.leave()
+    expect(await openIn('south').hilo.nextNumber('orders')).toBe(701)
+    expect(new Set(store.requests.map((request) => request.url))).toEqual(
+      new Set([
+        'https://shop.example.com/north/counters/orders.json',
+        'https://shop.example.com/south/counters/orders.json',
+      ]),
+    )
+  })
+
+  test('a relative url means the page at the start, wherever the app navigates later', async () => {
+    const store = new Store()
+    vi.stubGlobal('fetch', store.fetch)
+    vi.stubGlobal('location', { href: 'https://shop.example.com/north/' })
+    const { hilo } = shop.open({ source: documentSource({ url: '{collection}.json' }) })
+    vi.stubGlobal('location', { href: 'https://shop.example.com/south/' })
+    await hilo.nextId('orders')
+    expect(store.requests[0]!.url).toBe('https://shop.example.com/north/orders.json')
+  })
 })

@@ -9,9 +9,9 @@ const target: Target = { database: 'Shop', collection: 'orders', separator: '/',
 const claimOf = (lastMax = 0) => ({ id: 'c1', lastBatchSize: 32, lastMax })
 const LONG = 60_000
 
-const answerTo = (options: NextHiOptions, lastMax = 0, timeout = LONG) =>
-  nextHiSource(options).claim(target, claimOf(lastMax), timeout)
-const spanOf = async (options: NextHiOptions, lastMax = 0) => {
+const answerTo = (options: Omit<NextHiOptions, 'key'>, lastMax = 0, timeout = LONG) =>
+  nextHiSource({ key: 'hi', ...options }).claim(target, claimOf(lastMax), timeout)
+const spanOf = async (options: Omit<NextHiOptions, 'key'>, lastMax = 0) => {
   const answer = await answerTo(options, lastMax)
   if ('failure' in answer) throw new Error(answer.failure.message)
   return [answer.grant.range.from, answer.grant.range.to]
@@ -115,10 +115,16 @@ test.each<[string, object]>([
   ['a firstId that is no whole number', { firstId: 0.5 }],
   ['a negative firstId', { firstId: -1 }],
   ['maxLo 1 without a firstId', { maxLo: 1 }],
-  ['no function', { nextHi: 7 }],
+  ['a nextHi that is no function', { nextHi: 7 }],
+  ['no key', { key: undefined }],
+  ['an empty key', { key: '' }],
+  ['a key that is no text', { key: 7 }],
 ])('%s is refused', (_, wrong) => {
-  expect(() => nextHiSource({ nextHi: () => 0, maxLo: 10, ...wrong })).toThrow(
-    expect.objectContaining({ code: 'invalid-argument' }),
+  expect(() => nextHiSource({ key: 'hi', nextHi: () => 0, maxLo: 10, ...wrong })).toThrow(
+    expect.objectContaining({
+      code: 'invalid-argument',
+      message: expect.stringContaining(`\`${Object.keys(wrong)[0]}\``),
+    }),
   )
 })
 
@@ -135,7 +141,9 @@ describe('as the source of a page', () => {
   }
 
   test('it makes ids from where the counter begins, and no HiLo server is asked', async () => {
-    const { hilo } = shop.open({ source: nextHiSource({ nextHi: counter(), maxLo: 100 }) })
+    const { hilo } = shop.open({
+      source: nextHiSource({ key: 'hi', nextHi: counter(), maxLo: 100 }),
+    })
     expect(await hilo.nextIds('orders', 3)).toEqual(['orders/0', 'orders/1', 'orders/2'])
     expect(await hilo.nextNumber('orders')).toBe(3)
     expect(shop.requests).toEqual([])
@@ -144,14 +152,14 @@ describe('as the source of a page', () => {
   test('each collection has its own counter when nextHi keeps them apart', async () => {
     const his: Record<string, number> = { orders: 7, lines: 3 }
     const { hilo } = shop.open({
-      source: nextHiSource({ nextHi: (collection) => his[collection]!++, maxLo: 10 }),
+      source: nextHiSource({ key: 'hi', nextHi: (collection) => his[collection]!++, maxLo: 10 }),
     })
     expect([await hilo.nextNumber('orders'), await hilo.nextNumber('lines')]).toEqual([70, 30])
   })
 
   test('a burst takes as many hi as it needs, and no id twice', async () => {
     const nextHi = counter()
-    const { hilo } = shop.open({ source: nextHiSource({ nextHi, maxLo: 10 }) })
+    const { hilo } = shop.open({ source: nextHiSource({ key: 'hi', nextHi, maxLo: 10 }) })
     const numbers = (
       await Promise.all(Array.from({ length: 300 }, () => hilo.nextNumber('orders')))
     ).sort((a, b) => a - b)
@@ -160,7 +168,10 @@ describe('as the source of a page', () => {
 
   test('the device fills up in the background, one hi after the other', async () => {
     const nextHi = counter()
-    const { hilo } = shop.open({ reserve: 100, source: nextHiSource({ nextHi, maxLo: 10 }) })
+    const { hilo } = shop.open({
+      reserve: 100,
+      source: nextHiSource({ key: 'hi', nextHi, maxLo: 10 }),
+    })
     await hilo.nextId('orders')
     await vi.waitFor(() => expect(hilo.status('orders').available).toBeGreaterThanOrEqual(50))
     await hilo.reserve('orders', 200)
@@ -169,7 +180,7 @@ describe('as the source of a page', () => {
 
   test('nothing is given back: no surplus, not when the page goes, not on release', async () => {
     const nextHi = counter()
-    const options = { reserve: 0, source: nextHiSource({ nextHi, maxLo: 100 }) }
+    const options = { reserve: 0, source: nextHiSource({ key: 'hi', nextHi, maxLo: 100 }) }
     const { hilo, page } = shop.open(options)
     await hilo.nextIds('orders', 5)
     await hilo.release()
@@ -184,7 +195,7 @@ describe('as the source of a page', () => {
 
   test('when nextHi fails the error says why, and ids go on when it works again', async () => {
     const nextHi = counter()
-    const { hilo } = shop.open({ source: nextHiSource({ nextHi, maxLo: 10 }) })
+    const { hilo } = shop.open({ source: nextHiSource({ key: 'hi', nextHi, maxLo: 10 }) })
     nextHi.mockRejectedValueOnce(new Error('no network'))
     await expect(hilo.nextId('orders')).rejects.toMatchObject({
       code: 'exhausted',
@@ -194,7 +205,8 @@ describe('as the source of a page', () => {
   })
 
   test('a hi that comes again is never issued, neither in another page', async () => {
-    const open = () => shop.open({ source: nextHiSource({ nextHi: () => 4, maxLo: 10 }) })
+    const open = () =>
+      shop.open({ source: nextHiSource({ key: 'hi', nextHi: () => 4, maxLo: 10 }) })
     const { hilo, page } = open()
     expect(await hilo.nextIds('orders', 10)).toHaveLength(10)
     await expect(hilo.nextId('orders')).rejects.toMatchObject({ code: 'invalid-response' })
@@ -206,13 +218,28 @@ describe('as the source of a page', () => {
     expect(await shop.open().hilo.nextId('orders')).toBe('orders/1-A')
     expect(
       await shop
-        .open({ source: nextHiSource({ nextHi: () => 3, maxLo: 10 }) })
+        .open({ source: nextHiSource({ key: 'hi', nextHi: () => 3, maxLo: 10 }) })
         .hilo.nextId('orders'),
     ).toBe('orders/30')
   })
 
+  test('ranges of two counters are kept apart by their keys, as those of two tenants', async () => {
+    const counters: Record<string, number> = { tenantA: 0, tenantB: 7 }
+    const open = (tenant: string) =>
+      shop.open({
+        source: nextHiSource({ key: tenant, nextHi: () => counters[tenant]!++, maxLo: 100 }),
+      })
+    const first = open('tenantA')
+    expect(await first.hilo.nextNumber('orders')).toBe(0)
+    first.page.leave()
+    const second = open('tenantB')
+    expect(await second.hilo.nextNumber('orders')).toBe(700)
+    second.page.leave()
+    expect(await open('tenantA').hilo.nextNumber('orders')).toBe(1)
+  })
+
   test('identities are refused: only a HiLo server has them', async () => {
-    const { hilo } = shop.open({ source: nextHiSource({ nextHi: () => 3, maxLo: 10 }) })
+    const { hilo } = shop.open({ source: nextHiSource({ key: 'hi', nextHi: () => 3, maxLo: 10 }) })
     await expect(hilo.nextIdentity('orders')).rejects.toMatchObject({ code: 'invalid-argument' })
   })
 })

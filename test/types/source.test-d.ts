@@ -22,9 +22,10 @@ expectTypeOf(documentSource).returns.toEqualTypeOf<HiloSource>()
 expectTypeOf<HiloOptions['source']>().toEqualTypeOf<HiloSource | undefined>()
 
 export const sources = () => [
-  createHilo({ source: nextHiSource({ nextHi: async () => 1, maxLo: 10 }) }),
+  createHilo({ source: nextHiSource({ key: 'a', nextHi: async () => 1, maxLo: 10 }) }),
   createHilo({
     source: nextHiSource({
+      key: 'a',
       nextHi: (collection, database) => collection.length + database.length,
       maxLo: 10,
       firstId: 1,
@@ -33,15 +34,18 @@ export const sources = () => [
   createHilo({
     source: documentSource({
       url: '/{collection}.json',
+      key: 'a',
       capacity: 64,
       headers: async () => ({}),
       fetch,
     }),
   }),
   // @ts-expect-error how many ids a hi stands for has to be said
-  nextHiSource({ nextHi: async () => 1 }),
+  nextHiSource({ key: 'a', nextHi: async () => 1 }),
+  // @ts-expect-error which counter it is has to be said
+  nextHiSource({ nextHi: async () => 1, maxLo: 10 }),
   // @ts-expect-error a hi is a number
-  nextHiSource({ nextHi: async () => '1', maxLo: 10 }),
+  nextHiSource({ key: 'a', nextHi: async () => '1', maxLo: 10 }),
   // @ts-expect-error no source
   createHilo({ source: { url: '/' } }),
 ]

@@ -33,7 +33,7 @@ export const parcels: Hilo = createHilo({
 export const useOrders = (): number | undefined => useHiloStatus(hilo, 'orders')?.available
 export const textbook: Promise<number> = hiLoGenerator({ nextHi: async () => 1, maxLo: 100 })()
 export const fromTextbook: Hilo = createHilo({
-  source: nextHiSource({ nextHi: async () => 1, maxLo: 100 }),
+  source: nextHiSource({ key: 'counter', nextHi: async () => 1, maxLo: 100 }),
 })
 export const inspect = (inspector: HiloInspector): void => {
   inspector.hilo = hilo
