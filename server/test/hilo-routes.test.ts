@@ -109,6 +109,18 @@ describe('hilo/next', () => {
       'identityPartsSeparator is one character',
     ],
     [
+      'separator that is a digit: a1511 could be 511 of a, or 11 of a15',
+      'hilo/next?tag=a&identityPartsSeparator=1',
+      500,
+      'identityPartsSeparator is one character',
+    ],
+    [
+      'separator that is a letter',
+      'hilo/next?tag=orders&identityPartsSeparator=x',
+      500,
+      'identityPartsSeparator is one character',
+    ],
+    [
       'separator too long',
       'hilo/next?tag=orders&identityPartsSeparator=--',
       500,

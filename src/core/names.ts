@@ -26,6 +26,13 @@ const DOCUMENT_PREFIX = 'Raven/Hilo/'
 /** In UTF-8. */
 const MAX_DOCUMENT_ID_BYTES = 512
 
+/**
+ * May this stand between a collection and a number? A digit or a letter may not: with the separator
+ * `1`, the id `a1511` could be number 511 of `a`, or number 1 of `a15`.
+ */
+export const isSeparator = (value: unknown): boolean =>
+  typeof value === 'string' && /^[^|\p{L}\p{M}\p{N}\p{Cc}\p{Cs}]$/u.test(value)
+
 /** What stands after the number: `-A`, or nothing when no node is named. */
 export const idSuffix = ({ serverTag }: Pick<Range, 'serverTag'>): string =>
   serverTag ? `-${serverTag}` : ''

@@ -4,7 +4,7 @@
  */
 import type { HiloSource } from './contract.js'
 import { HiloError } from './errors.js'
-import type { EntityClass, IdParts } from './names.js'
+import { type EntityClass, type IdParts, isSeparator } from './names.js'
 import { DEFAULT_RESERVE } from './sizes.js'
 
 export interface CollectionOptions {
@@ -50,7 +50,10 @@ export interface HiloOptions {
   timeout?: number
   /** Starts the worker, where a bundler or a content security policy needs its own way. */
   worker?: () => Worker
-  /** The character between a collection's tag and the number. Default `'/'`; never `'|'`. */
+  /**
+   * The character between a collection's name and the number. Default `'/'`. It may not be `'|'`, a
+   * letter, a digit or a control character.
+   */
   identityPartsSeparator?: string
   /** The collection of a class. Default: the class's name. */
   findCollectionName?: (entityClass: EntityClass) => string
@@ -108,8 +111,8 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
   ],
   worker: callback,
   identityPartsSeparator: [
-    "one character other than '|'",
-    (value: unknown) => typeof value === 'string' && [...value].length === 1 && value !== '|',
+    "one character other than '|', a letter, a digit or a control character",
+    isSeparator,
   ],
   findCollectionName: callback,
   transformCollectionName: callback,

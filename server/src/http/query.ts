@@ -2,6 +2,7 @@
  * Reads the query of `hilo/next`, `hilo/return` and `identity/…`. Guarantees that what passes is
  * safe to count with, to store and to log.
  */
+import { isSeparator } from '../../../src/core/names.js'
 import { capacity, parseServerTime } from '../../../src/core/wire.js'
 import { badParameter, badRequest, refused } from './refusals.js'
 
@@ -101,9 +102,10 @@ export function readSeedQuery(query: URLSearchParams): {
 export function readTag(tag: unknown, separator: string): string {
   if (typeof tag !== 'string' || tag === '')
     throw badParameter("Query string tag is mandatory, but wasn't specified.")
-  if (separator === '|' || [...separator].length !== 1 || !isPlain(separator))
+  if (!isSeparator(separator))
     throw badParameter(
-      "identityPartsSeparator is one character, and not '|', which RavenDB keeps for identities.",
+      "identityPartsSeparator is one character, and neither '|', which RavenDB keeps for " +
+        'identities, nor a letter, a digit or a control character.',
     )
   if (!isPlain(tag))
     throw badParameter('The tag has control characters or is no well-formed Unicode.')
