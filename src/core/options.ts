@@ -18,7 +18,7 @@ export interface CollectionOptions {
 export interface HiloOptions {
   /**
    * The URL of the HiLo server, or of a RavenDB. Default: the page's own origin. A relative URL is
-   * resolved against the page's address.
+   * resolved against the page's address. Not used with a `source`.
    */
   url?: string
   /** The server's database. Default `'default'`; a call may name another. */
@@ -122,7 +122,10 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
 export type CheckedOptions = HiloOptions &
   Required<
     Omit<HiloOptions, 'source' | 'worker' | 'headers' | 'credentials' | 'formatId' | 'url'>
-  > & { url: string }
+  > & {
+    /** The HiLo server's; empty when there is a source. */
+    url: string
+  }
 
 /**
  * @param base what a relative `url` is resolved against: the page's address
@@ -132,13 +135,6 @@ export function checkOptions(options: HiloOptions, base: string | undefined): Ch
   check('options', options, CHECKS)
   for (const [name, each] of Object.entries(options.collections ?? {}))
     check(`collections.${name}`, each, { reserve: count })
-  let url = options.url || '/'
-  try {
-    url = new URL(url, base).href
-  } catch {
-    throw invalid('url', 'an http(s) URL, or a path in a page', url)
-  }
-  if (!/^https?:/.test(url)) throw invalid('url', 'an http(s) URL', url)
   return {
     database: 'default',
     collections: {},
@@ -151,8 +147,20 @@ export function checkOptions(options: HiloOptions, base: string | undefined): Ch
     ...(Object.fromEntries(
       Object.entries(options).filter(([, value]) => value !== undefined),
     ) as HiloOptions),
-    url: url.replace(/[?#].*$/, '').replace(/\/+$/, ''),
+    url: options.source ? '' : serverUrl(options.url || '/', base),
   }
+}
+
+/** Absolute, and without query, fragment and slashes at its end. */
+function serverUrl(given: string, base: string | undefined): string {
+  let url: string
+  try {
+    url = new URL(given, base).href
+  } catch {
+    throw invalid('url', 'an http(s) URL, or a path in a page', given)
+  }
+  if (!/^https?:/.test(url)) throw invalid('url', 'an http(s) URL', url)
+  return url.replace(/[?#].*$/, '').replace(/\/+$/, '')
 }
 
 /** @throws HiloError `invalid-argument` */

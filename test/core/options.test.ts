@@ -60,6 +60,22 @@ describe('url', () => {
   })
 })
 
+describe('with a source, no url is needed or checked', () => {
+  const source = { key: 'counter', claim: async () => ({}) }
+
+  test.each([
+    ['in an extension', 'chrome-extension://abcdefgh/page.html'],
+    ['in Capacitor', 'capacitor://localhost/'],
+    ['in a file', 'file:///home/me/index.html'],
+    ['in a srcdoc frame', 'about:srcdoc'],
+    ['in Node', undefined],
+  ])('%s', (_, base) => {
+    expect(check({ source }, base).source).toBe(source)
+    expect(check({ source, url: '/ids' }, base).source).toBe(source)
+    expect(refusal({}, base).message).toContain('`url`')
+  })
+})
+
 describe('a wrong option is named in the error', () => {
   test.each<[string, Record<string, unknown>]>([
     ['url', { url: 7 }],

@@ -1,8 +1,10 @@
 /** Ranges from any counter of the app: a hi stands for its ids, and a wrong hi for none. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createHilo } from '../../src/client/create.js'
 import type { Target } from '../../src/core/contract.js'
 import { HiloError } from '../../src/core/errors.js'
 import { type NextHiOptions, nextHiSource } from '../../src/source/index.js'
+import { newName } from '../support/idb.js'
 import { newShop, type Shop } from '../support/shop.js'
 
 const target: Target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
@@ -236,6 +238,14 @@ describe('as the source of a page', () => {
     expect(await second.hilo.nextNumber('orders')).toBe(700)
     second.page.leave()
     expect(await open('tenantA').hilo.nextNumber('orders')).toBe(1)
+  })
+
+  test('createHilo needs no url and no worker for it: it makes ids in Node', async () => {
+    await using hilo = createHilo({
+      name: newName(),
+      source: nextHiSource({ key: 'hi', nextHi: counter(), maxLo: 100 }),
+    })
+    expect(await hilo.nextId('orders')).toBe('orders/0')
   })
 
   test('identities are refused: only a HiLo server has them', async () => {
