@@ -1,21 +1,22 @@
 /**
- * Emits `dist/`, or the folder given as argument, with the package's content: browser modules in
- * which bundlers still find the worker by its relative URL, the server, declarations. Fails rather
- * than leave anything out.
+ * Emits the content of both packages: `dist/`, browser modules in which bundlers still find the
+ * worker by its relative URL, and `server/dist/`, the server and its command line; each with its
+ * declarations. Fails rather than leave anything out.
  */
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { build } from 'rolldown'
 import { emitDeclarations } from './declarations.js'
 import { moduleImports } from './module-imports.js'
+import { BROWSER_PACKAGE, isOneOf, type Package, SERVER_PACKAGE } from './packages.js'
 
 interface Bundle {
+  package: Package
   /** File in `dist` without `.js`, and its source. */
   entries: Record<string, string>
-  platform: 'browser' | 'node'
   /**
-   * Where code goes that is loaded on demand or shared by these entries; undefined: every entry
-   * stands alone, in one file.
+   * Folder in `dist` for code that is loaded on demand or shared by these entries; undefined: every
+   * entry stands alone, in one file.
    */
   chunks?: string
 }
@@ -26,6 +27,7 @@ interface Bundle {
  */
 const BUNDLES: Bundle[] = [
   {
+    package: BROWSER_PACKAGE,
     entries: {
       'client/index': 'src/index.ts',
       raven: 'src/raven.ts',
@@ -34,68 +36,68 @@ const BUNDLES: Bundle[] = [
       'source/index': 'src/source/index.ts',
       textbook: 'src/textbook.ts',
     },
-    platform: 'browser',
     chunks: 'client',
   },
-  { entries: { 'inspector/index': 'src/inspector/index.ts' }, platform: 'browser' },
-  { entries: { 'worker/here': 'src/worker/here.ts' }, platform: 'browser' },
-  { entries: { 'worker/index': 'src/worker/index.ts' }, platform: 'browser' },
-  { entries: { 'worker/entry': 'src/worker/entry.ts' }, platform: 'browser' },
+  { package: BROWSER_PACKAGE, entries: { 'inspector/index': 'src/inspector/index.ts' } },
+  { package: BROWSER_PACKAGE, entries: { 'worker/here': 'src/worker/here.ts' } },
+  { package: BROWSER_PACKAGE, entries: { 'worker/index': 'src/worker/index.ts' } },
+  { package: BROWSER_PACKAGE, entries: { 'worker/entry': 'src/worker/entry.ts' } },
+  // What the server shares with the client, like the capacity table, becomes part of its files.
   {
-    entries: { 'server/index': 'src/server/index.ts', 'server/cli': 'src/server/cli.ts' },
-    platform: 'node',
-    chunks: 'server',
+    package: SERVER_PACKAGE,
+    entries: { index: 'server/src/index.ts', cli: 'server/src/cli/main.ts' },
+    chunks: 'chunks',
   },
 ]
 
-const packageJson = JSON.parse(readFileSync('package.json', 'utf8'))
-const dependencies = Object.keys(packageJson.dependencies)
-/** What an app that uses the entry for it has anyway. */
-const peers = Object.keys(packageJson.peerDependencies)
-const dist = resolve(process.argv[2] ?? 'dist')
+const PACKAGES = [BROWSER_PACKAGE, SERVER_PACKAGE]
 
 const missing = BUNDLES.flatMap((bundle) => Object.values(bundle.entries)).filter(
   (source) => !existsSync(source),
 )
 if (missing.length > 0) throw new Error(`Nothing was built: ${missing.join(', ')} does not exist.`)
-rmSync(dist, { recursive: true, force: true })
+for (const each of PACKAGES) rmSync(each.dist, { recursive: true, force: true })
 for (const bundle of BUNDLES) await emit(bundle)
-chmodSync(join(dist, 'server/cli.js'), 0o755)
-emitDeclarations(dist)
-checkReferences()
+chmodSync(join(SERVER_PACKAGE.dist, 'cli.js'), 0o755)
+// npm packs only what is inside the folder of a package.
+for (const file of ['LICENSE', 'CHANGELOG.md'])
+  copyFileSync(file, join(SERVER_PACKAGE.folder, file))
+emitDeclarations(PACKAGES)
+for (const each of PACKAGES) checkReferences(each)
 
-async function emit({ entries, platform, chunks }: Bundle): Promise<void> {
-  const { output } = await build({
+async function emit({ package: of, entries, chunks }: Bundle): Promise<void> {
+  const isForNode = of === SERVER_PACKAGE
+  const { output: files } = await build({
     input: entries,
-    platform,
-    // The server's libraries come with the package; a browser gets everything in our files.
-    external:
-      platform === 'node'
-        ? isLibrary
-        : (specifier) => isFallback(specifier) || peers.includes(specifier),
-    transform: { target: platform === 'node' ? 'node20.19' : 'es2022' },
+    platform: isForNode ? 'node' : 'browser',
+    external: (specifier) => isFallback(specifier) || isInstalled(of, specifier),
+    transform: { target: isForNode ? 'node20.19' : 'es2022' },
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(`rolldown: ${log.message}`)
     },
     output: {
-      dir: dist,
+      dir: of.dist,
       entryFileNames: '[name].js',
       chunkFileNames: `${chunks}/[name].js`,
       codeSplitting: chunks !== undefined,
       comments: { legal: true, annotation: true, jsdoc: false },
     },
   })
-  checkNotices(output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : [])))
+  checkNotices(
+    of,
+    files.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : [])),
+  )
 }
 
-/** Every package whose code became part of our files has its licence in ThirdPartyNotices.txt. */
-function checkNotices(modules: string[]): void {
-  const notices = readFileSync('ThirdPartyNotices.txt', 'utf8')
+/** Every library whose code became part of our files has its licence beside them. */
+function checkNotices({ folder }: Package, modules: string[]): void {
+  const file = join(folder, 'ThirdPartyNotices.txt')
+  const notices = existsSync(file) ? readFileSync(file, 'utf8') : ''
   for (const module of modules) {
     const name = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(module)?.[1]
     if (name && !notices.includes(`\n${name} (`))
-      throw new Error(`${name} is bundled, but its licence is not in ThirdPartyNotices.txt.`)
+      throw new Error(`${name} is bundled, but its licence is not in ${file}.`)
   }
 }
 
@@ -107,19 +109,16 @@ function isFallback(specifier: string): boolean {
   return specifier === '../worker/here.js'
 }
 
-/** What the server finds where it is installed: Node and the package's dependencies. */
-function isLibrary(specifier: string): boolean {
+/** What our files find where the package is installed: its libraries, and for the server Node. */
+function isInstalled(of: Package, specifier: string): boolean {
   return (
-    specifier.startsWith('node:') ||
-    dependencies.some((name) => specifier === name || specifier.startsWith(`${name}/`))
+    isOneOf(of.libraries, specifier) || (of === SERVER_PACKAGE && specifier.startsWith('node:'))
   )
 }
 
-/**
- * All that our files refer to is there: files, and for the server its libraries. The page refers to
- * its worker.
- */
-function checkReferences(): void {
+/** All that our files refer to is there. The page refers to its worker. */
+function checkReferences(of: Package): void {
+  const { dist } = of
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.js'),
   )
@@ -131,14 +130,14 @@ function checkReferences(): void {
     )) {
       const target = resolve(dist, dirname(file), specifier)
       const isThere =
-        (file.startsWith('server') && isLibrary(specifier)) ||
-        peers.includes(specifier) ||
-        (specifier.startsWith('.') && existsSync(target))
+        isInstalled(of, specifier) || (specifier.startsWith('.') && existsSync(target))
       if (!isThere)
-        throw new Error(`dist/${file}:${line} refers to ${specifier}, which will not be there.`)
+        throw new Error(
+          `${join(dist, file)}:${line} refers to ${specifier}, which will not be there.`,
+        )
       if (kind === 'worker') workers.add(`${dirname(file)} ${relative(dist, target)}`)
     }
   }
-  if (!workers.has('client worker/entry.js'))
+  if (of === BROWSER_PACKAGE && !workers.has('client worker/entry.js'))
     throw new Error("No file in dist/client says new URL('../worker/entry.js', import.meta.url).")
 }

@@ -1,62 +1,60 @@
 /**
- * The declarations of `dist/`: those of the public entries and what they refer to; none needs a
- * package that consumers do not have.
+ * The declarations of a package: those of its public entries and what they refer to. None needs a
+ * file or a package that the package's users do not have.
  */
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { moduleImports } from './module-imports.js'
+import { isOneOf, type Package } from './packages.js'
 
 /**
- * Runs `tsc` with tsconfig.build.json, then removes the declarations that no entry of
- * package.json's `exports` reaches.
+ * Runs `tsc` with tsconfig.build.json once for all packages, then copies to each `dist` the
+ * declarations that an entry of that package reaches.
  */
-export function emitDeclarations(dist: string): void {
+export function emitDeclarations(packages: Package[]): void {
   const typescript = dirname(fileURLToPath(import.meta.resolve('typescript/package.json')))
-  execFileSync(
-    process.execPath,
-    [join(typescript, 'bin/tsc'), '-p', 'tsconfig.build.json', '--outDir', dist],
-    { stdio: 'inherit' },
-  )
-  const reachable = new Set<string>()
-  const { exports, dependencies, peerDependencies } = JSON.parse(
-    readFileSync('package.json', 'utf8'),
-  )
-  const libraries = Object.keys({ ...dependencies, ...peerDependencies })
-  for (const entry of Object.values<string | { types: string }>(exports)) {
-    if (typeof entry !== 'string')
-      collect(resolve(dist, relative('dist', entry.types)), libraries, reachable)
+  const emitted = mkdtempSync(join(tmpdir(), 'hilo-declarations-'))
+  try {
+    execFileSync(
+      process.execPath,
+      [join(typescript, 'bin/tsc'), '-p', 'tsconfig.build.json', '--outDir', emitted],
+      { stdio: 'inherit' },
+    )
+    for (const each of packages) {
+      const root = join(emitted, each.sources)
+      const reached = new Set<string>()
+      for (const entry of each.declarations)
+        collect(join(root, `${entry}.d.ts`), each, root, reached)
+      for (const file of reached) cpSync(file, join(each.dist, relative(root, file)))
+    }
+  } finally {
+    rmSync(emitted, { recursive: true, force: true })
   }
-  for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
-    const path = join(dist, file)
-    if (path.endsWith('.d.ts') && !reachable.has(path)) rmSync(path)
-  }
-  removeEmptyFolders(dist)
 }
 
-function collect(path: string, dependencies: string[], reachable: Set<string>): void {
-  if (reachable.has(path)) return
-  reachable.add(path)
+/** Adds this declaration, and all that it refers to, to `reached`. */
+function collect(path: string, of: Package, root: string, reached: Set<string>): void {
+  if (reached.has(path)) return
+  reached.add(path)
+  const file = join(of.sources, relative(root, path))
+  if (!path.startsWith(root + sep))
+    throw new Error(
+      `A public declaration of ${of.name} needs ${file}, which is not part of that package. ` +
+        `Declare the type in ${of.sources}, or keep it out of what is exported.`,
+    )
   if (!existsSync(path))
     throw new Error(
-      `${path} does not exist, though package.json or another declaration refers to it.`,
+      `${file} does not exist, though package.json or another declaration refers to it.`,
     )
   for (const { specifier } of moduleImports(path, readFileSync(path, 'utf8'))) {
     if (specifier.startsWith('.'))
-      collect(resolve(dirname(path), specifier.replace(/\.js$/, '.d.ts')), dependencies, reachable)
-    else if (
-      !specifier.startsWith('node:') &&
-      !dependencies.some((name) => specifier === name || specifier.startsWith(`${name}/`))
-    )
+      collect(resolve(dirname(path), specifier.replace(/\.js$/, '.d.ts')), of, root, reached)
+    else if (!specifier.startsWith('node:') && !isOneOf(of.libraries, specifier))
       throw new Error(
-        `${path} refers to ${specifier}, which is neither a dependency nor a peer of the package.`,
+        `${file} refers to ${specifier}, which is neither a dependency nor a peer of ${of.name}.`,
       )
   }
-}
-
-function removeEmptyFolders(folder: string): void {
-  for (const entry of readdirSync(folder, { withFileTypes: true }))
-    if (entry.isDirectory()) removeEmptyFolders(join(folder, entry.name))
-  if (readdirSync(folder).length === 0) rmdirSync(folder)
 }

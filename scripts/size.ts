@@ -1,19 +1,26 @@
 /**
- * What a browser downloads of each entry, minified and gzipped, beside its budget and its goal;
- * fails when one is over its budget. Looks at `dist` (`npm run build`), or the folder given as
- * argument.
+ * What a browser downloads of each entry, minified and gzipped, and what an installation of each
+ * package adds, beside budgets and goals; fails when a size is over its budget. Looks at what
+ * `npm run build` made.
  */
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'rolldown'
+import { BROWSER_PACKAGE, SERVER_PACKAGE } from './packages.js'
 
 const kB = 1000
+
+interface Limits {
+  budget?: number
+  goal?: number
+}
 
 /**
  * A budget is only ever lowered, but for a feature; why a goal is not reached is in
  * docs/performance.md.
  */
-const ENTRIES: { name: string; file: string; budget?: number; goal?: number }[] = [
+const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'page', file: 'client/index.js', budget: 10.8 * kB, goal: 5 * kB },
   { name: 'worker', file: 'worker/entry.js', budget: 12.6 * kB, goal: 9 * kB },
   { name: 'inspector', file: 'inspector/index.js', budget: 8 * kB },
@@ -24,22 +31,36 @@ const ENTRIES: { name: string; file: string; budget?: number; goal?: number }[] 
   { name: 'textbook', file: 'textbook.js' },
 ]
 
-const dist = process.argv[2] ?? 'dist'
+/** Without what the package depends on: the browser package depends on nothing. */
+const INSTALLED = [
+  { ...BROWSER_PACKAGE, budget: 1000 * kB },
+  { ...SERVER_PACKAGE, budget: 300 * kB },
+]
 
-let isOver = false
-console.log(
-  'minified, gzipped'.padEnd(32),
-  'size'.padStart(8),
-  'budget'.padStart(8),
-  'goal'.padStart(8),
-)
-for (const { name, file, budget, goal } of ENTRIES) {
-  const size = await download(join(dist, file))
-  const isTooBig = budget !== undefined && size > budget
-  isOver ||= isTooBig
-  console.log(name.padEnd(32), show(size), show(budget), show(goal), isTooBig ? '  over' : '')
+heading('minified, gzipped')
+for (const { name, file, ...limits } of ENTRIES)
+  line(name, await download(join(BROWSER_PACKAGE.dist, file)), limits)
+heading('installed')
+for (const { name, folder, budget } of INSTALLED) line(name, unpacked(folder), { budget })
+
+function heading(of: string): void {
+  console.log(of.padEnd(32), ...['size', 'budget', 'goal'].map((each) => each.padStart(9)))
 }
-if (isOver) process.exitCode = 1
+
+function line(name: string, size: number, { budget, goal }: Limits): void {
+  const isOver = budget !== undefined && size > budget
+  if (isOver) process.exitCode = 1
+  console.log(name.padEnd(32), show(size), show(budget), show(goal), isOver ? '  over' : '')
+}
+
+/** Bytes of all files that npm packs. */
+function unpacked(folder: string): number {
+  const args = ['pack', '--dry-run', '--json', `./${folder}`]
+  const [packed] = JSON.parse(
+    execFileSync('npm', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+  )
+  return packed.unpackedSize
+}
 
 /**
  * Bytes of an entry with all that it imports at once; what it loads on demand or starts as a worker
@@ -71,5 +92,5 @@ async function download(file: string): Promise<number> {
 }
 
 function show(bytes: number | undefined): string {
-  return (bytes === undefined ? '' : `${(bytes / kB).toFixed(2)} kB`).padStart(8)
+  return (bytes === undefined ? '' : `${(bytes / kB).toFixed(2)} kB`).padStart(9)
 }

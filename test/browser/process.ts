@@ -25,11 +25,13 @@ export async function start(
   args: string[],
   ready: RegExp | undefined,
   env: NodeJS.ProcessEnv = {},
+  cwd?: string,
 ): Promise<Running> {
   const child = spawn(command, args, {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
+    cwd,
   })
   // Children inherit the pipes: `close` comes when the last of them is dead.
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))

@@ -26,7 +26,7 @@ const run = promisify(execFile)
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 const PAGES = [
-  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'],
+  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'server/README.md'],
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map(
     (path) => `docs/${path}`,
   ),

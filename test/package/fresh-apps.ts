@@ -1,12 +1,11 @@
 /**
- * Fresh apps: a folder outside this repository with the apps of `apps/`, their tools, and this
- * package as npm packs and installs it.
+ * Fresh apps: a folder outside this repository with the apps of `apps/`, their tools, and both
+ * packages as npm packs and installs them.
  */
-import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, rmSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { emptyFolder, execute, install, packBoth } from './packed.js'
 
 export interface FreshApps {
   folder: string
@@ -20,21 +19,14 @@ export interface FreshApps {
   remove(): void
 }
 
-const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const APPS = fileURLToPath(new URL('apps', import.meta.url))
 
 export async function freshApps(): Promise<FreshApps> {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hilo-apps-')))
+  const folder = emptyFolder()
   const bin = (program: string) => join(folder, 'node_modules/.bin', program)
   cpSync(APPS, folder, { recursive: true, filter: (path) => !path.includes('node_modules') })
-  await execute(process.execPath, ['--import', 'tsx', 'scripts/build.ts'], REPOSITORY)
-  const packed = await execute('npm', ['pack', '--json', '--pack-destination', folder], REPOSITORY)
-  const [{ filename }] = JSON.parse(packed)
-  await execute(
-    'npm',
-    ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${filename}`],
-    folder,
-  )
+  const { browser, server } = await packBoth(folder)
+  await install(folder, browser.tarball, server.tarball)
   return {
     folder,
     bin,
@@ -46,23 +38,4 @@ export async function freshApps(): Promise<FreshApps> {
       )),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
-}
-
-/** Resolves with what it wrote to standard output. */
-function execute(program: string, args: string[], cwd: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    // Tools that see a test runner's environment behave as in a test.
-    const env = {
-      ...process.env,
-      NODE_ENV: 'production',
-      NEXT_TELEMETRY_DISABLED: '1',
-      VITEST: '',
-      VITE_USER_NODE_ENV: '',
-    }
-    execFile(program, args, { cwd, env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
-      if (error)
-        reject(new Error(`${program} ${args.join(' ')} failed in ${cwd}:\n${stdout}\n${stderr}`))
-      else resolve(stdout)
-    })
-  })
 }

@@ -1,15 +1,15 @@
 /**
- * The package as it is published: packed, installed into fresh apps, built by each bundler, and run
- * in a browser under a strict policy.
+ * The packages as they are published: packed, installed into fresh apps, built by each bundler, and
+ * run in a browser under a strict policy.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
 import { openBrowser } from '../browser/browser.js'
 import { start } from '../browser/process.js'
 import { type FreshApps, freshApps } from './fresh-apps.js'
+import { REPOSITORY } from './packed.js'
 
 let apps: FreshApps
 
@@ -106,10 +106,9 @@ async function idsMadeAt(url: string): Promise<string[]> {
   return page.evaluate(() => (globalThis as unknown as { ids: Promise<string[]> }).ids)
 }
 
-/** The server that the package brings along, as `npx offline-hilo-server` starts it. */
+/** The server beside the apps, as `npx offline-hilo-server` starts it. */
 const startServer = () =>
-  startProgram('offline-hilo', [
-    'serve',
+  startProgram('offline-hilo-server', [
     '--port',
     '0',
     '--data',
@@ -145,17 +144,18 @@ describe.each(COMPILERS)('the types, by %s', (compiler) => {
   })
 })
 
-test('the API reference has no broken reference and nothing that is not exported', async () => {
-  const repository = fileURLToPath(new URL('../..', import.meta.url))
-  await apps.run(repository, 'typedoc', '--out', join(apps.folder, 'api'))
-})
+describe.each(['', 'server/'])('the API reference of ./%s', (folder) => {
+  const read = (file: string) => JSON.parse(readFileSync(join(REPOSITORY, folder, file), 'utf8'))
 
-test('the API reference has every entry of the package', () => {
-  const { exports } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  )
-  const { entryPoints } = JSON.parse(
-    readFileSync(new URL('../../typedoc.json', import.meta.url), 'utf8'),
-  )
-  expect(entryPoints).toHaveLength(Object.keys(exports).length - ['./package.json'].length)
+  test('has no broken reference and nothing that is not exported', async () => {
+    const { name } = read('package.json')
+    const options = ['--options', `${folder}typedoc.json`, '--out', join(apps.folder, 'api', name)]
+    await apps.run(REPOSITORY, 'typedoc', ...options)
+  })
+
+  test('has every entry of the package', () => {
+    const { exports } = read('package.json')
+    const { entryPoints } = read('typedoc.json')
+    expect(entryPoints).toHaveLength(Object.keys(exports).length - ['./package.json'].length)
+  })
 })

@@ -1,0 +1,87 @@
+/** What `npm install` of one of the packages brings into an empty folder, and that it works there. */
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { start } from '../browser/process.js'
+import { emptyFolder, execute, install, type Packed, packBoth } from './packed.js'
+
+const folders: string[] = []
+let packed: Record<'browser' | 'server', Packed>
+
+beforeAll(async () => {
+  packed = await packBoth(newFolder())
+}, 600_000)
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
+function newFolder(): string {
+  folders.push(emptyFolder())
+  return folders.at(-1)!
+}
+
+describe('offline-hilo', () => {
+  test('adds one package, of less than a megabyte', async () => {
+    expect(await install(newFolder(), packed.browser.tarball)).toBe(1)
+    expect(packed.browser.unpackedSize).toBeLessThan(1_000_000)
+  })
+
+  test('brings nothing native, and nothing that runs when it is installed', async () => {
+    const folder = newFolder()
+    await install(folder, packed.browser.tarball)
+    const strange = packed.browser.files.filter(
+      ({ path }) => !/\.(js|d\.ts|json|md|txt)$|^LICENSE$/.test(path),
+    )
+    expect(strange).toEqual([])
+    const manifest = join(folder, 'node_modules/offline-hilo/package.json')
+    const { dependencies = {}, scripts } = JSON.parse(readFileSync(manifest, 'utf8'))
+    expect(dependencies).toEqual({})
+    expect(Object.keys(scripts).filter((name) => /install$/.test(name))).toEqual([])
+  })
+
+  test('can be imported where there is no browser', async () => {
+    const folder = newFolder()
+    await install(folder, packed.browser.tarball)
+    const code = "import { createHilo } from 'offline-hilo'; console.log(typeof createHilo)"
+    const said = await execute(process.execPath, ['--input-type=module', '--eval', code], folder)
+    expect(said).toBe('function\n')
+  })
+})
+
+describe('offline-hilo-server', () => {
+  test('serves with one command, from a ledger in ./hilo-data', async () => {
+    const folder = newFolder()
+    await install(folder, packed.server.tarball)
+    const server = await start(
+      'npx',
+      ['offline-hilo-server', '--port', '0'],
+      /http:\S+/,
+      {},
+      folder,
+    )
+    onTestFinished(() => server.kill())
+    const [url] = server.ready!
+    expect((await fetch(`${url}/healthz`)).status).toBe(200)
+    const claimed = await fetch(`${url}/databases/Shop/hilo/next?tag=orders`)
+    expect(claimed.status).toBe(201)
+    expect(await claimed.json()).toMatchObject({ Prefix: 'orders/', Low: 1, High: 32 })
+    expect(existsSync(join(folder, 'hilo-data/hilo.db'))).toBe(true)
+  })
+
+  test('does without the browser package', async () => {
+    const folder = newFolder()
+    await install(folder, packed.server.tarball)
+    expect(existsSync(join(folder, 'node_modules/libsql'))).toBe(true)
+    expect(existsSync(join(folder, 'node_modules/offline-hilo'))).toBe(false)
+  })
+})
+
+const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'LICENSE']
+
+test.each([
+  { name: 'browser', documents: [...DOCUMENTS, 'ThirdPartyNotices.txt'] },
+  { name: 'server', documents: DOCUMENTS },
+] as const)('the $name package has its documents', ({ name, documents }) => {
+  const paths = packed[name].files.map(({ path }) => path)
+  expect(paths).toEqual(expect.arrayContaining([...documents]))
+})
