@@ -37,13 +37,27 @@ export const isSeparator = (value: unknown): boolean =>
 export const idSuffix = ({ serverTag }: Pick<Range, 'serverTag'>): string =>
   serverTag ? `-${serverTag}` : ''
 
-/** The class of an entity, or the class itself. */
+/**
+ * The class of an entity, or the class itself.
+ * @throws HiloError `invalid-collection`
+ */
 export function classOf(ref: EntityClass | object): EntityClass {
+  if (typeof (ref as PromiseLike<unknown> | null)?.then === 'function')
+    throw notAClass('a promise (is an `await` missing?)')
   const entityClass = typeof ref === 'object' ? (ref as object | null)?.constructor : ref
-  if (typeof entityClass !== 'function' || entityClass === Object || !entityClass.name)
-    throw invalid('a collection is a non-empty string, a named class, or an entity of one', ref)
+  // An arrow function has no prototype, and means no class.
+  if (typeof entityClass !== 'function' || !entityClass.prototype || !entityClass.name)
+    throw notAClass(describe(ref))
+  if (BUILT_IN.test(Function.prototype.toString.call(entityClass)))
+    throw notAClass(`the built-in ${entityClass.name}`)
   return entityClass as EntityClass
 }
+
+/** The source text of `Array`, `Map`, `Date` and all other classes of the browser. */
+const BUILT_IN = /^function \w+\(\) \{\s*\[native code\]\s*\}$/
+
+const notAClass = (shown: string): HiloError =>
+  refused('a collection is a non-empty string, a named class, or an entity of one', shown)
 
 /** @throws HiloError `invalid-collection` */
 export function checkTag(tag: unknown, separator: string): string {
@@ -74,12 +88,12 @@ function isEncodable(text: string): boolean {
   }
 }
 
-function invalid(rule: string, value: unknown): HiloError {
-  const shown =
-    typeof value === 'string'
-      ? JSON.stringify(value)
-      : typeof value === 'function'
-        ? 'an anonymous class'
-        : typeof value
-  return new HiloError('invalid-collection', `No id was made: ${rule}; this is ${shown}.`)
+const invalid = (rule: string, value: unknown): HiloError => refused(rule, describe(value))
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value)
+  return typeof value === 'function' ? 'a function that is no named class' : typeof value
 }
+
+const refused = (rule: string, shown: string): HiloError =>
+  new HiloError('invalid-collection', `No id was made: ${rule}; this is ${shown}.`)

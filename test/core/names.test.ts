@@ -1,10 +1,12 @@
 /** Which names a collection may have, and how a class or an entity names one. */
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
 import { checkTag, classOf, idSuffix } from '../../src/core/names.js'
 
 class Order {}
+const orders = () => 'orders'
 
 const refusal = (act: () => unknown): HiloError => {
   try {
@@ -81,6 +83,41 @@ describe('classOf', () => {
     expect(classOf(new Order())).toBe(Order)
     class Special extends Order {}
     expect(classOf(new Special())).toBe(Special)
+    class Basket extends Array {}
+    expect(classOf(new Basket())).toBe(Basket)
+    function Invoice() {}
+    expect(classOf(Invoice)).toBe(Invoice)
+  })
+
+  test.each<[string, unknown]>([
+    ['Array', ['orders']],
+    ['Map', new Map()],
+    ['Set', new Set()],
+    ['Date', new Date()],
+    ['RegExp', /orders/],
+    ['Error', new Error('orders')],
+    ['Uint8Array', new Uint8Array(1)],
+    ['Promise', Promise],
+    ['Number', new Number(7)],
+    ['Date', runInNewContext('new Date()')],
+  ])('refuses the built-in %s by name: %o', (name, ref) => {
+    const error = refusal(() => classOf(ref as object))
+    expect(error.code).toBe('invalid-collection')
+    expect(error.message).toContain(`the built-in ${name}`)
+  })
+
+  test.each<[string, object]>([
+    ['a promise', Promise.resolve('orders')],
+    ['a promise of a library', new (class Later extends Promise<string> {})(() => {})],
+  ])('refuses %s, and asks whether an await is missing', (_, ref) => {
+    const error = refusal(() => classOf(ref))
+    expect(error.code).toBe('invalid-collection')
+    expect(error.message).toContain('a promise (is an `await` missing?)')
+  })
+
+  test('takes a class behind a proxy, which looks like native code', () => {
+    const proxied = new Proxy(Order, {})
+    expect(classOf(proxied)).toBe(proxied)
   })
 
   test.each<[string, unknown]>([
@@ -93,6 +130,9 @@ describe('classOf', () => {
     ['a number', 7],
     ['a boolean', true],
     ['a symbol', Symbol('orders')],
+    ['an arrow function', () => 'orders'],
+    ['an arrow function with a name', orders],
+    ['a bound function', Order.bind(null)],
   ])('refuses %s', (_, ref) => {
     expect(refusal(() => classOf(ref as object)).code).toBe('invalid-collection')
   })
