@@ -1,5 +1,6 @@
 /**
- * The port to durable device state. Contract, which one suite checks for every implementation:
+ * The port to durable device state: implement it to keep ranges in a storage of your own
+ * (`createHilo({ store })`). Contract, which `offline-hilo/store/testing` checks:
  *
  * - `update` is ONE atomic step per key: between its read and its write no other `update` of that
  *   key runs, in any tab (H1).
@@ -13,6 +14,7 @@
  *   not even the notes.
  * - Notes that pages left for the key are handed to `change` and removed in the same step, so
  *   each settles once (H5).
+ * - What is stored is plain data: whatever JSON keeps is enough.
  */
 
 import type { SeriesKey } from '../core/page-exit.js'
@@ -33,5 +35,10 @@ export interface DeviceStore {
   readonly isDurable: boolean
   update<T>(key: StoreKey, change: (stored: unknown, notes: Note[]) => Change<T>): Promise<T>
   read(key: StoreKey): Promise<{ stored: unknown; notes: Note[] }>
+  /**
+   * Called when there is no time left: starts to write, waits for nothing, throws nothing. A note
+   * that is lost is a gap. Absent: notes come some other way, or never.
+   */
+  leaveNotes?(key: StoreKey, notes: readonly Note[]): void
   close(): void
 }

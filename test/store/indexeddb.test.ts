@@ -4,7 +4,7 @@
  */
 import { forceCloseDatabase, IDBDatabase, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { emptyState } from '../../src/core/state.js'
+import { emptyState, type LeaseNote } from '../../src/core/state.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import {
   freezeTransaction,
@@ -14,14 +14,7 @@ import {
   recordsOf,
   requested,
 } from '../support/idb.js'
-import {
-  count,
-  KEY,
-  type NotesBench,
-  peek,
-  runNotesContract,
-  runStoreContract,
-} from './contract.js'
+import { count, KEY, peek, runStoreContract } from './contract.js'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -63,15 +56,15 @@ const outdated = expect.objectContaining({
 })
 
 describe('IndexedDbStore', () => {
-  const makeBench = (): NotesBench => {
+  runStoreContract(() => {
     const name = newName()
     return {
       open: () => new IndexedDbStore(name),
-      leaveNote: (key, note) => leaveNote(name, key, note),
+      async leaveNotes(key, notes) {
+        for (const note of notes) await leaveNote(name, key, note as LeaseNote)
+      },
     }
-  }
-  runStoreContract(makeBench)
-  runNotesContract(makeBench)
+  })
 
   test('says that it outlives the page, and does: another instance finds what the first one stored', async () => {
     const name = newName()

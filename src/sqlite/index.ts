@@ -1,0 +1,230 @@
+/**
+ * `offline-hilo/sqlite`: the device's ranges in a SQLite file, for apps outside of a browser page.
+ * Guarantees what the store in IndexedDB guarantees: each change is one `BEGIN IMMEDIATE`
+ * transaction, which keeps other processes out from its read to its write, and which is on the disk
+ * (`journal_mode = WAL`, `synchronous = FULL`) before anybody acts on it.
+ */
+import { HiloError } from '../core/errors.js'
+import { isNote } from '../core/page-exit.js'
+import type { Note } from '../core/state.js'
+import type { Change, DeviceStore, StoreKey } from '../store/store.js'
+import { type RunStatement, runStatementOf, type SqliteDatabase, type SqliteRow } from './driver.js'
+
+export type {
+  CapacitorDatabase,
+  ExpoDatabase,
+  OpDatabase,
+  RunStatement,
+  SqliteDatabase,
+  SqliteRow,
+  StatementDatabase,
+} from './driver.js'
+
+export interface SqliteStoreOptions {
+  /**
+   * An open connection to a file, for this store alone: a statement of the app's between two of the
+   * store's would become part of its transaction. Who opened it closes it, after `hilo.close()`.
+   */
+  database: SqliteDatabase
+}
+
+/** Another process may hold the write lock for as long. */
+const BUSY_TIMEOUT_MS = 5_000
+
+/** SQLite's number for `synchronous = FULL`. */
+const FULL = 2
+
+/** Their names begin alike, so that they can live in a file with the app's own tables. */
+const TABLES = [
+  'CREATE TABLE IF NOT EXISTS offline_hilo (key TEXT PRIMARY KEY, state TEXT NOT NULL)',
+  `CREATE TABLE IF NOT EXISTS offline_hilo_notes (
+    key TEXT NOT NULL, id TEXT NOT NULL, note TEXT NOT NULL, PRIMARY KEY (key, id))`,
+  `CREATE TABLE IF NOT EXISTS offline_hilo_set_aside (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL, record TEXT NOT NULL)`,
+]
+const READ_STATE = 'SELECT state FROM offline_hilo WHERE key = ?'
+const READ_NOTES = 'SELECT note FROM offline_hilo_notes WHERE key = ? ORDER BY id'
+const SAVE_STATE = 'INSERT OR REPLACE INTO offline_hilo (key, state) VALUES (?, ?)'
+const SET_ASIDE = 'INSERT INTO offline_hilo_set_aside (key, record) VALUES (?, ?)'
+const SAVE_NOTE = 'INSERT OR REPLACE INTO offline_hilo_notes (key, id, note) VALUES (?, ?, ?)'
+const DELETE_NOTES = 'DELETE FROM offline_hilo_notes WHERE key = ?'
+
+/**
+ * @example
+ * import { DatabaseSync } from 'node:sqlite'
+ *
+ * const hilo = createHilo({
+ *   url: 'https://api.example.com',
+ *   store: sqliteStore({ database: new DatabaseSync('ids.db') }),
+ * })
+ *
+ * @throws HiloError `invalid-argument` when `database` is no connection that is known
+ */
+export function sqliteStore({ database }: SqliteStoreOptions): DeviceStore {
+  return new SqliteStore(runStatementOf(database))
+}
+
+interface Stored {
+  stored: unknown
+  notes: Note[]
+}
+
+/** Yields what each statement answers, a promise or not, and is handed its rows. */
+type Steps<T> = Generator<ReturnType<RunStatement>, T, readonly SqliteRow[]>
+
+class SqliteStore implements DeviceStore {
+  readonly isDurable = true
+  readonly #driver: RunStatement
+  #opened: Promise<void> | undefined
+  /** One connection has one transaction at a time. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(driver: RunStatement) {
+    this.#driver = driver
+  }
+
+  update<T>(key: StoreKey, change: (stored: unknown, notes: Note[]) => Change<T>): Promise<T> {
+    return this.#inTurn('BEGIN IMMEDIATE', () => this.#change(keyOf(key), change))
+  }
+
+  read(key: StoreKey): Promise<Stored> {
+    return this.#inTurn('BEGIN', () => this.#look(keyOf(key)))
+  }
+
+  leaveNotes(key: StoreKey, notes: readonly Note[]): void {
+    for (const note of notes) {
+      const id = 'exchange' in note ? note.exchange : note.lease
+      attempt(() => this.#driver(SAVE_NOTE, [keyOf(key), id, JSON.stringify(note)]))
+    }
+  }
+
+  close(): void {}
+
+  async #inTurn<T>(begin: string, steps: () => Steps<T>): Promise<T> {
+    const turn = this.#last.then(async () => {
+      this.#opened ??= drive(this.#open()).catch((error) => {
+        this.#opened = undefined
+        throw error
+      })
+      await this.#opened
+      return drive(this.#transaction(begin, steps))
+    })
+    this.#last = turn.catch(() => {})
+    return turn
+  }
+
+  *#open(): Steps<void> {
+    yield this.#run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    const [mode] = yield this.#run('PRAGMA journal_mode = WAL')
+    if (firstColumn(mode) !== 'wal')
+      throw storageFailed(
+        'it cannot use its write-ahead log here, without which a power cut can undo a commit. ' +
+          'Open a file (not :memory:), on a local disk',
+      )
+    yield this.#run('PRAGMA synchronous = FULL')
+    // A Mac's disk needs to be told to empty its cache; elsewhere this changes nothing.
+    yield this.#run('PRAGMA fullfsync = 1')
+    const [synchronous] = yield this.#run('PRAGMA synchronous')
+    if (Number(firstColumn(synchronous)) < FULL)
+      throw storageFailed(
+        'it does not wait for the disk: `PRAGMA synchronous = FULL` has no effect',
+      )
+    for (const table of TABLES) yield this.#run(table)
+  }
+
+  *#transaction<T>(begin: string, steps: () => Steps<T>): Steps<T> {
+    yield this.#run(begin)
+    try {
+      const result = yield* steps()
+      // guard: H2 an app's own store commits before it resolves
+      yield this.#run('COMMIT')
+      return result
+    } catch (error) {
+      try {
+        yield this.#run('ROLLBACK')
+      } catch {} // SQLite has rolled back already.
+      throw error
+    }
+  }
+
+  *#look(key: string): Steps<Stored> {
+    const [row] = yield this.#run(READ_STATE, key)
+    const notes = (yield this.#run(READ_NOTES, key)).map(({ note }) => parse(note) as Note)
+    return { stored: row && parse(row.state), notes: notes.filter(isNote) }
+  }
+
+  *#change<T>(key: string, change: (stored: unknown, notes: Note[]) => Change<T>): Steps<T> {
+    const { stored, notes } = yield* this.#look(key)
+    const { state, setAside, result } = change(stored, notes)
+    if (state !== stored) yield this.#run(SAVE_STATE, key, JSON.stringify(state))
+    if (notes.length > 0) yield this.#run(DELETE_NOTES, key)
+    if (setAside !== undefined) yield this.#run(SET_ASIDE, key, JSON.stringify(setAside))
+    return result
+  }
+
+  /** @throws HiloError `storage-failed`, at once or as a promise's rejection */
+  #run(sql: string, ...parameters: string[]): ReturnType<RunStatement> {
+    try {
+      const rows = this.#driver(sql, parameters)
+      return rows instanceof Promise
+        ? rows.catch((error: unknown) => {
+            throw storageFailed(messageOf(error), error)
+          })
+        : rows
+    } catch (error) {
+      throw storageFailed(messageOf(error), error)
+    }
+  }
+}
+
+/**
+ * Runs the steps to their end. With a synchronous driver nothing else runs in between, since there
+ * is nothing to wait for.
+ */
+async function drive<T>(steps: Steps<T>): Promise<T> {
+  let step = steps.next()
+  while (!step.done) {
+    const answer = step.value
+    if (!(answer instanceof Promise)) {
+      step = steps.next(answer)
+      continue
+    }
+    const outcome = await answer.then(
+      (rows) => ({ rows }),
+      (error: unknown) => ({ error }),
+    )
+    step = 'rows' in outcome ? steps.next(outcome.rows) : steps.throw(outcome.error)
+  }
+  return step.value
+}
+
+const keyOf = (key: StoreKey): string => JSON.stringify(key)
+
+const firstColumn = (row: SqliteRow | undefined): unknown => row && Object.values(row)[0]
+
+/** Text that is no JSON is handed on as it is: it is refused and set aside like any unusable record. */
+function parse(text: unknown): unknown {
+  try {
+    return JSON.parse(text as string)
+  } catch {
+    return text
+  }
+}
+
+/** A process that ends can only try; what fails here is a gap. */
+function attempt(act: () => unknown): void {
+  try {
+    const done = act()
+    if (done instanceof Promise) done.catch(() => {})
+  } catch {}
+}
+
+const messageOf = (error: unknown): string =>
+  String((error as Error)?.message ?? error).replace(/\.$/, '')
+
+const storageFailed = (what: string, cause?: unknown): HiloError =>
+  new HiloError(
+    'storage-failed',
+    `SQLite failed: ${what}. No id was handed out. Nothing was lost: mend it and try again.`,
+    { cause },
+  )

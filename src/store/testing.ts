@@ -1,0 +1,202 @@
+/**
+ * `offline-hilo/store/testing`: the contract of `DeviceStore` as checks that any test runner can
+ * run. A store that passes them all may hold ranges: no check needs anything but the port.
+ */
+import { type DeviceState, emptyState, type LeaseNote, type Note } from '../core/state.js'
+import type { DeviceStore, StoreKey } from './store.js'
+
+/** One storage, new and empty, as several processes or tabs see it. */
+export interface StoreBench {
+  /** Opens the storage once more. */
+  open(): DeviceStore | Promise<DeviceStore>
+  /** How notes get there, where that is not the store's own `leaveNotes`. */
+  leaveNotes?(key: StoreKey, notes: readonly Note[]): void | Promise<void>
+}
+
+export interface StoreCheck {
+  /** What the store promises. */
+  name: string
+  /** Rejects with an error that says what the store did instead. */
+  run(): Promise<void>
+}
+
+const KEY: StoreKey = ['https://api.example.com', 'Shop', 'orders/']
+
+/**
+ * @param makeBench makes a storage of its own for each check
+ * @example
+ * for (const { name, run } of storeChecks(() => ({ open: () => myStore(newFile()) })))
+ *   test(name, run)
+ */
+export function storeChecks(makeBench: () => StoreBench | Promise<StoreBench>): StoreCheck[] {
+  const check = (name: string, run: (bench: StoreBench) => Promise<void>): StoreCheck => ({
+    name,
+    run: async () => run(await makeBench()),
+  })
+  return [
+    check('hands each change what the one before has stored', async (bench) => {
+      const store = await bench.open()
+      const seen: unknown[] = []
+      for (let i = 0; i < 3; i++)
+        await store.update(KEY, (stored) => {
+          seen.push((stored as DeviceState | undefined)?.issued)
+          return countUp(stored)
+        })
+      mustBe(seen, [undefined, 1, 2], 'the changes were handed')
+      mustBe(await storedIn(store), { ...emptyState(), issued: 3 }, 'what is stored')
+    }),
+
+    check('runs one change at a time, through whichever instance it comes', async (bench) => {
+      const stores = await Promise.all(Array.from({ length: 4 }, () => bench.open()))
+      const results = await Promise.all(
+        Array.from({ length: 40 }, (_, i) => stores[i % 4]!.update(KEY, countUp)),
+      )
+      mustBe(new Set(results).size, 40, 'different results of 40 changes at once')
+      mustBe((await storedIn(stores[0]!)).issued, 40, 'the count afterwards')
+    }),
+
+    check('calls each change once', async (bench) => {
+      const store = await bench.open()
+      let calls = 0
+      const changes = Array.from({ length: 10 }, () =>
+        store.update(KEY, (stored) => {
+          calls++
+          return countUp(stored)
+        }),
+      )
+      await Promise.all(changes)
+      mustBe(calls, 10, 'the calls of 10 changes')
+    }),
+
+    check(
+      'applies nothing of a change that throws, rejects with it, and goes on',
+      async (bench) => {
+        const store = await bench.open()
+        await store.update(KEY, countUp)
+        const bang = new Error('bang')
+        mustBe(await rejection(store.update(KEY, throwing(bang))), bang, 'the rejection')
+        mustBe(await store.update(KEY, countUp), 2, 'the count of the next change')
+      },
+    ),
+
+    check('keeps what is stored apart from the objects it was given and gave', async (bench) => {
+      const store = await bench.open()
+      const given = emptyState()
+      await store.update(KEY, () => ({ state: given, result: 0 }))
+      given.issued = 99
+      const { stored } = await store.read(KEY)
+      ;(stored as DeviceState).issued = 98
+      mustBe(await storedIn(store), emptyState(), 'what is stored')
+    }),
+
+    check('keeps what it is told to after it was closed and opened again', async (bench) => {
+      const store = await bench.open()
+      await store.update(KEY, countUp)
+      const { isDurable } = store
+      store.close()
+      const { stored } = await (await bench.open()).read(KEY)
+      if (isDurable) mustBe(stored, { ...emptyState(), issued: 1 }, 'what is stored')
+    }),
+
+    check('reads what the next change would be handed, and changes nothing', async (bench) => {
+      const store = await bench.open()
+      mustBe(await store.read(KEY), { stored: undefined, notes: [] }, 'what is read of nothing')
+      await store.update(KEY, countUp)
+      mustBe((await store.read(KEY)).stored, { ...emptyState(), issued: 1 }, 'what is read')
+    }),
+
+    ...OTHER_KEYS.map(([what, other]) =>
+      check(`keeps a key with another ${what} apart`, async (bench) => {
+        const store = await bench.open()
+        await store.update(KEY, countUp)
+        mustBe(await store.update(other, countUp), 1, 'the first count of the other key')
+        mustBe(await store.update(KEY, countUp), 2, 'the second count of the key')
+      }),
+    ),
+
+    check('keeps a record that cannot be used when it is set aside', async (bench) => {
+      const store = await bench.open()
+      await store.update(KEY, () => ({ state: { unusable: 1 } as never, result: 0 }))
+      await store.update(KEY, (stored) => ({ ...countUp(undefined), setAside: stored }))
+      mustBe((await storedIn(store)).issued, 1, 'the count that replaced the record')
+    }),
+
+    check('hands a note out once, to its own key, in the step that removes it', async (bench) => {
+      const store = await bench.open()
+      if (!(await leave(bench, store, [note('page1'), note('page2')]))) return
+      mustBe(await takeNotes(store, OTHER_KEYS[2]![1]), [], 'the notes of another key')
+      mustBe(
+        (await store.read(KEY)).notes,
+        [note('page1'), note('page2')],
+        'the notes that are read',
+      )
+      const taken = await Promise.all([takeNotes(store, KEY), takeNotes(store, KEY)])
+      mustBe(taken, [[note('page1'), note('page2')], []], 'the notes of two changes')
+    }),
+
+    check('keeps a note when the change that would settle it throws', async (bench) => {
+      const store = await bench.open()
+      if (!(await leave(bench, store, [note('page1')]))) return
+      await rejection(store.update(KEY, throwing(new Error('bang'))))
+      mustBe(await takeNotes(store, KEY), [note('page1')], 'the notes of the next change')
+    }),
+  ]
+}
+
+const OTHER_KEYS: [what: string, key: StoreKey][] = [
+  ['server', ['https://other.example.com', 'Shop', 'orders/']],
+  ['database', ['https://api.example.com', 'Shop2', 'orders/']],
+  ['prefix', ['https://api.example.com', 'Shop', 'orders/2/']],
+  ['split of the same letters', ['https://api.example.com', 'Sho', 'porders/']],
+  ['case', ['https://api.example.com', 'Shop', 'Orders/']],
+]
+
+const countUp = (stored: unknown) => {
+  const state = (stored as DeviceState | undefined) ?? emptyState()
+  return { state: { ...state, issued: state.issued + 1 }, result: state.issued + 1 }
+}
+
+const throwing = (error: Error) => () => {
+  throw error
+}
+
+const note = (page: string): LeaseNote => ({ lease: `${page}:0.0`, next: 17 })
+
+const storedIn = (store: DeviceStore): Promise<DeviceState> =>
+  store.update(KEY, (stored) => ({
+    state: stored as DeviceState,
+    result: structuredClone(stored) as DeviceState,
+  }))
+
+const takeNotes = (store: DeviceStore, key: StoreKey): Promise<Note[]> =>
+  store.update(key, (stored, notes) => ({ ...countUp(stored), result: notes }))
+
+/** @returns false where nobody can leave notes: a store that does not outlive its pages */
+async function leave(bench: StoreBench, store: DeviceStore, notes: Note[]): Promise<boolean> {
+  await store.update(KEY, countUp)
+  if (bench.leaveNotes) await bench.leaveNotes(KEY, notes)
+  else if (store.leaveNotes) await store.leaveNotes(KEY, notes)
+  else return false
+  return true
+}
+
+async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+}
+
+/** @throws Error that shows both when they differ */
+function mustBe(actual: unknown, expected: unknown, what: string): void {
+  const isSame =
+    actual === expected ||
+    (!(expected instanceof Error) && JSON.stringify(actual) === JSON.stringify(expected))
+  if (!isSame)
+    throw new Error(
+      `The store breaks its contract: ${what} should be ${show(expected)}, and is ${show(actual)}.`,
+    )
+}
+
+const show = (value: unknown): string =>
+  value instanceof Error ? String(value) : JSON.stringify(value)

@@ -1,0 +1,84 @@
+/**
+ * SQLite drivers for tests: those that run here, and stand-ins with exactly the documented
+ * interface of those that do not (they need a phone), each over libsql.
+ */
+import libsql from 'libsql'
+import type {
+  CapacitorDatabase,
+  ExpoDatabase,
+  OpDatabase,
+  SqliteDatabase,
+} from '../../src/sqlite/driver.js'
+
+/** Opens one connection to a file. */
+export type OpenDatabase = (file: string) => SqliteDatabase
+
+const openLibsql = (file: string) =>
+  new libsql(file) as unknown as Extract<SqliteDatabase, { prepare: unknown }>
+
+/**
+ * One statement over libsql, answered a turn of the event loop later, as a bridge to native code
+ * does. Such a bridge waits for a lock on a thread of its own; here the statement is tried again.
+ */
+function later(file: string) {
+  const database = openLibsql(file)
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  return async (sql: string, parameters: readonly string[]): Promise<Record<string, unknown>[]> => {
+    if (sql.startsWith('PRAGMA busy_timeout')) return []
+    for (;;) {
+      await turn()
+      try {
+        const statement = database.prepare(sql)
+        if (statement.reader !== false)
+          return statement.all(...parameters) as Record<string, unknown>[]
+        statement.run(...parameters)
+        return []
+      } catch (error) {
+        if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error
+      }
+    }
+  }
+}
+
+function openExpo(file: string): ExpoDatabase {
+  const run = later(file)
+  return { getAllAsync: run }
+}
+
+function openOp(file: string): OpDatabase {
+  const run = later(file)
+  return { execute: async (sql, parameters) => ({ rows: await run(sql, parameters) }) }
+}
+
+/** It reads by `query` only, and writes inside a transaction of its own unless it is told not to. */
+function openCapacitor(file: string): CapacitorDatabase {
+  const run = later(file)
+  const inTransaction = async (isAsked: boolean, sql: string, parameters: string[]) => {
+    if (isAsked) throw new Error('cannot start a transaction within a transaction')
+    await run(sql, parameters)
+    return { changes: { changes: 1 } }
+  }
+  return {
+    async query(sql, parameters) {
+      if (!/^(SELECT|PRAGMA)/.test(sql)) throw new Error('query: only SELECT and PRAGMA')
+      return { values: await run(sql, parameters) }
+    },
+    run: (sql, parameters, transaction = true) => inTransaction(transaction, sql, parameters),
+    execute: (sql, transaction = true) => inTransaction(transaction, sql, []),
+  }
+}
+
+const nodeSqlite = process.getBuiltinModule?.('node:sqlite' as never) as
+  | { DatabaseSync: new (file: string) => SqliteDatabase }
+  | undefined
+
+export const DRIVERS: [name: string, open: OpenDatabase][] = [
+  ['libsql', openLibsql],
+  ['a function', (file) => later(file)],
+  ['expo-sqlite (a stand-in)', openExpo],
+  ['op-sqlite (a stand-in)', openOp],
+  ['Capacitor (a stand-in)', openCapacitor],
+  ...(nodeSqlite
+    ? [['node:sqlite', (file) => new nodeSqlite.DatabaseSync(file)] as [string, OpenDatabase]]
+    : []),
+]

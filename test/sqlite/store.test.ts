@@ -1,0 +1,159 @@
+/** The store in SQLite, through each driver: the contract, and what is its own. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { sqliteStore } from '../../src/sqlite/index.js'
+import { count, KEY, peek, runStoreContract } from '../store/contract.js'
+import { DRIVERS, type OpenDatabase } from './drivers.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'hilo-sqlite-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+let files = 0
+const newFile = () => join(folder, `${files++}.db`)
+const libsql = DRIVERS[0]![1] as OpenDatabase
+
+/** A connection, and all statements that it was asked to run. */
+function watched(file: string) {
+  const database = libsql(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+  const statements: string[] = []
+  const prepare = (sql: string) => {
+    statements.push(sql)
+    return database.prepare(sql)
+  }
+  return { statements, database: { prepare } }
+}
+
+const storageFailed = expect.objectContaining({ name: 'HiloError', code: 'storage-failed' })
+
+describe.each(DRIVERS)('sqliteStore with %s', (_, open) => {
+  runStoreContract(() => {
+    const file = newFile()
+    return { open: () => sqliteStore({ database: open(file) }) }
+  })
+})
+
+describe('sqliteStore', () => {
+  test('waits for the disk: write-ahead log, synchronous FULL, and a Mac’s full sync', async () => {
+    const { database, statements } = watched(newFile())
+    await sqliteStore({ database }).update(KEY, count)
+    for (const pragma of ['journal_mode = WAL', 'synchronous = FULL', 'fullfsync = 1'])
+      expect(statements).toContain(`PRAGMA ${pragma}`)
+    expect(statements.at(-1)).toBe('COMMIT')
+  })
+
+  test('reads and writes in one BEGIN IMMEDIATE, so that no other process reads in between', async () => {
+    const { database, statements } = watched(newFile())
+    const store = sqliteStore({ database })
+    await store.update(KEY, count)
+    const before = statements.length
+    await store.update(KEY, count)
+    expect(statements.slice(before).map((sql) => sql.split(' ')[0])).toEqual([
+      'BEGIN',
+      'SELECT',
+      'SELECT',
+      'INSERT',
+      'COMMIT',
+    ])
+    expect(statements[before]).toBe('BEGIN IMMEDIATE')
+  })
+
+  test('resolves only when the commit has succeeded; one that fails applies nothing', async () => {
+    const file = newFile()
+    const { database } = watched(file)
+    let isFull = false
+    const store = sqliteStore({
+      database: {
+        prepare(sql: string) {
+          if (isFull && sql === 'COMMIT') throw new Error('disk I/O error')
+          return database.prepare(sql)
+        },
+      },
+    })
+    await store.update(KEY, count)
+    isFull = true
+    await expect(store.update(KEY, count)).rejects.toEqual(storageFailed)
+    isFull = false
+    expect(await store.update(KEY, count)).toBe(2)
+  })
+
+  test('refuses a database in memory, which no power cut would leave anything of', async () => {
+    const store = sqliteStore({ database: libsql(':memory:') })
+    await expect(store.update(KEY, count)).rejects.toThrow(/Open a file \(not :memory:\)/)
+  })
+
+  test('refuses a connection that ignores synchronous = FULL', async () => {
+    const { database } = watched(newFile())
+    const store = sqliteStore({
+      database: {
+        prepare: (sql: string) =>
+          database.prepare(sql === 'PRAGMA synchronous = FULL' ? 'PRAGMA synchronous = OFF' : sql),
+      },
+    })
+    await expect(store.update(KEY, count)).rejects.toThrow(/does not wait for the disk/)
+  })
+
+  test('says that another program holds the file, and goes on when it lets go', async () => {
+    const file = newFile()
+    await sqliteStore({ database: libsql(file) }).update(KEY, count)
+    const busy = Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
+    const { database } = watched(file)
+    let isLocked = true
+    const store = sqliteStore({
+      database: {
+        prepare(sql: string) {
+          if (isLocked && sql === 'BEGIN IMMEDIATE') throw busy
+          return database.prepare(sql)
+        },
+      },
+    })
+    await expect(store.update(KEY, count)).rejects.toMatchObject({
+      code: 'storage-failed',
+      cause: busy,
+    })
+    isLocked = false
+    expect(await store.update(KEY, count)).toBe(2)
+  })
+
+  test('hands on a record that is no JSON, so that it is refused and set aside', async () => {
+    const file = newFile()
+    const store = sqliteStore({ database: libsql(file) })
+    await store.update(KEY, count)
+    const raw = libsql(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+    raw.prepare("UPDATE offline_hilo SET state = '{torn'").run()
+    expect((await store.read(KEY)).stored).toBe('{torn')
+    await store.update(KEY, (stored) => ({ ...count(undefined), setAside: stored }))
+    expect(await peek(store)).toMatchObject({ issued: 1 })
+    expect(raw.prepare('SELECT record FROM offline_hilo_set_aside').all()).toEqual([
+      { record: '"{torn"' },
+    ])
+  })
+
+  test('with a synchronous driver a note is written before leaveNotes returns', async () => {
+    const file = newFile()
+    const store = sqliteStore({ database: libsql(file) })
+    await store.update(KEY, count)
+    store.leaveNotes!(KEY, [{ lease: 'page:0.0', next: 5 }])
+    const raw = libsql(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+    expect(raw.prepare('SELECT id FROM offline_hilo_notes').all()).toEqual([{ id: 'page:0.0' }])
+  })
+
+  test('a note that cannot be written is let go without a word', () => {
+    const store = sqliteStore({
+      database: () => {
+        throw new Error('closed')
+      },
+    })
+    expect(() => store.leaveNotes!(KEY, [{ lease: 'page:0.0', next: 5 }])).not.toThrow()
+  })
+
+  test.each([undefined, null, {}, 'ids.db', { execute: 1 }])(
+    'refuses %j as a database',
+    (database) => {
+      expect(() => sqliteStore({ database: database as never })).toThrow(
+        expect.objectContaining({ code: 'invalid-argument' }),
+      )
+    },
+  )
+})
