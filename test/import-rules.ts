@@ -13,6 +13,7 @@ const MAY_USE: Record<string, string[]> = {
   core: [],
   store: ['core', 'idb'],
   source: ['core'],
+  sqlite: ['core'],
   worker: ['core', 'store', 'source', 'client', 'comlink'],
   client: ['core', 'comlink'],
   inspector: [],

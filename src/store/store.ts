@@ -20,6 +20,9 @@
 import type { SeriesKey } from '../core/page-exit.js'
 import type { DeviceState, Note } from '../core/state.js'
 
+export type { SeriesKey } from '../core/page-exit.js'
+export type { DeviceState, Note } from '../core/state.js'
+
 export type StoreKey = SeriesKey
 
 export interface Change<T> {
