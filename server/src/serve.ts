@@ -1,6 +1,6 @@
 /**
- * The HiLo server on a port of its own, on Node. Guarantees that slow or oversized requests are cut
- * off, and that `close` answers what is under way before it closes the ledger.
+ * The HiLo server on a port of its own, on Node. Guarantees that slow and oversized requests are
+ * cut off, and that `close` answers the requests under way before it closes the ledger.
  */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -36,20 +36,18 @@ export interface HiloServer {
 export const DEFAULT_PORT = 8080
 export const DEFAULT_HOST = '127.0.0.1'
 
-/**
- * Stands in for the `Host` that HTTP/1.0 does without, which some load balancers ask for health by.
- */
+/** The `Host` of HTTP/1.0 requests, which have none. Some load balancers ask for health so. */
 const NO_HOST = 'localhost'
-/** A header or a body that takes longer is no client of ours. */
+/** No client of ours takes longer to send its headers or its body. */
 const REQUEST_TIMEOUT_MS = 15_000
 const HEADERS_TIMEOUT_MS = 10_000
 const MAX_HEADER_BYTES = 16_384
-/** What is still under way then is cut off; claims are repeatable. */
+/** Requests that are still under way then are cut off. Their claims can be sent again. */
 const DRAIN_MS = 10_000
 const DRAIN_STEP_MS = 20
 const DAY_MS = 24 * 60 * 60 * 1000
 const PRUNE_INTERVAL_MS = DAY_MS
-/** No request is under way for so long. */
+/** No request is repeated after so long. */
 const SETTLED_MS = 30 * DAY_MS
 
 export async function serve({
@@ -88,7 +86,7 @@ export async function serve({
     await listen(http, port, host)
     const { port: actual } = http.address() as AddressInfo
     let closing: Promise<void> | undefined
-    /** What it could not do now is done next time. */
+    /** A failure is logged, and the next day's pruning makes up for it. */
     const prune = () =>
       ledger
         .prune(Date.now() - SETTLED_MS)
@@ -125,8 +123,7 @@ function listen(http: Server, port: number, host: string): Promise<void> {
 }
 
 async function drain(http: Server): Promise<void> {
-  // A connection that is kept alive is idle only between two requests, so it is looked for again
-  // and again.
+  // A connection that is kept alive is idle only between two requests, so look for idle ones often.
   const step = setInterval(() => http.closeIdleConnections(), DRAIN_STEP_MS)
   const end = setTimeout(() => http.closeAllConnections(), DRAIN_MS)
   await new Promise<void>((resolve) => http.close(() => resolve()))

@@ -1,20 +1,19 @@
 /**
- * Where the commands get their settings: flags, then the environment, then the configuration file,
- * then defaults. Guarantees that an unknown or wrong setting stops the start, and that the message
- * names it and the fix.
+ * The settings of the commands: from flags, then the environment, then the configuration file, then
+ * defaults. Guarantees that an unknown or wrong setting stops the start, and that the message names
+ * it and the fix.
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { CollectionsOptions } from './bound/bindings.js'
 import { limits, nodeTag, origin, serverPrefix, token } from './http/options.js'
-import { tokensFromFile } from './http/token-file.js'
 import { checked, databaseName, publicUrl } from './ledger/options.js'
 import { databaseUrl, ledgerLimits } from './open-ledger.js'
 import type { ServeOptions } from './serve.js'
 
 const MAX_PORT = 65_535
 
-/** A flag and the environment say it as text, of which an empty one is no port 0. */
+/** Flags and the environment give it as text. Empty text is not port 0. */
 const port = z.preprocess(
   (value) => (typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value),
   z.int('is a number').min(0).max(MAX_PORT, `is 0 to ${MAX_PORT}; 0 picks a free one`),
@@ -31,9 +30,8 @@ const config = z.strictObject({
   databases: z.array(databaseName).min(1).optional(),
   cors: z.strictObject({ origins: z.array(origin) }).optional(),
   tokens: z.array(token).min(1).optional(),
-  tokensFile: z.string().min(1).optional(),
   logRequests: z.boolean().optional(),
-  // Looked at where the ledger is opened.
+  // Checked where the ledger is opened.
   collections: z
     .custom<CollectionsOptions>((value) => Object(value) === value, 'is an object of databases')
     .optional(),
@@ -43,7 +41,7 @@ const config = z.strictObject({
     .optional(),
 })
 
-/** Flags and environment, as commander hands them over. */
+/** Flags and environment variables, as commander reads them. */
 export interface Flags {
   port?: string
   host?: string
@@ -56,17 +54,12 @@ export interface Flags {
 
 /** @throws Error that names the setting and the fix */
 export function readConfig({ config: file, ...flags }: Flags): ServeOptions {
-  const { data, tokensFile, ...settings } = checked(
+  const { data, ...settings } = checked(
     config,
     { ...(file !== undefined && readFile(file)), ...flags },
-    'offline-hilo',
+    'offline-hilo-server',
   )
-  if (tokensFile === undefined) return { ...settings, dataDir: data }
-  if (settings.tokens)
-    throw new Error(
-      'tokens, tokensFile: give one of them, so that there is one place to change a token.',
-    )
-  return { ...settings, dataDir: data, tokens: tokensFromFile(tokensFile) }
+  return { ...settings, dataDir: data }
 }
 
 function readFile(file: string): object {

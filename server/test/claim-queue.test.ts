@@ -1,89 +1,99 @@
 /** Claims that share a commit: each gets its own outcome, and a full queue refuses. */
 import { expect, test } from 'vitest'
-import { combineClaims, QueueFull } from '../src/http/claim-queue.js'
+import { claimQueue, type FailedClaim, QueueFull } from '../src/http/claim-queue.js'
 import type { ClaimOutcome, ClaimRequest } from '../src/ledger/ledger.js'
 
-const wish = (tag: string): ClaimRequest => ({
+const claimOf = (collection: string): ClaimRequest => ({
   database: 'Shop',
-  collection: tag,
+  collection,
   count: 32,
   lastMax: 0,
   serverTag: 'A',
   at: 0,
 })
-const tagsOf = (claims: readonly ClaimRequest[]) => claims.map(({ collection: tag }) => tag)
+const collectionsOf = (claims: readonly ClaimRequest[]) =>
+  claims.map(({ collection }) => collection)
 
 /**
- * A ledger whose commits end when the test says so. An outcome carries its claim's tag, as its
+ * A ledger whose commits end when the test says so. An outcome carries its claim's collection, as its
  * token.
  */
 function slowLedger() {
-  const commits: { tags: string[]; end: (error?: Error) => void }[] = []
+  const commits: { collections: string[]; end: (error?: Error) => void }[] = []
   const claim = (claims: readonly ClaimRequest[]) =>
     new Promise<ClaimOutcome[]>((resolve, reject) => {
-      const outcomes = claims.map(({ collection: tag }) => ({
-        grant: { low: 1, high: 1, count: 1, serverTag: 'A', at: 0, token: tag },
+      const outcomes = claims.map(({ collection }) => ({
+        grant: { low: 1, high: 1, count: 1, serverTag: 'A', at: 0, token: collection },
         isRepeat: false,
       }))
       commits.push({
-        tags: tagsOf(claims),
+        collections: collectionsOf(claims),
         end: (error) => (error ? reject(error) : resolve(outcomes)),
       })
     })
   return { commits, claim }
 }
 
-const tokens = (outcomes: ClaimOutcome[]) =>
-  outcomes.map((outcome) => 'grant' in outcome && outcome.grant.token)
+/** A queue in front of such a ledger. */
+function newQueue({ maxWaiting = 10_000, queueOf = (_: ClaimRequest): string => '' } = {}) {
+  const { commits, claim } = slowLedger()
+  const sizes: number[] = []
+  const onCommit = (claims: number) => void sizes.push(claims)
+  return { commits, sizes, queue: claimQueue({ commit: claim, queueOf, maxWaiting, onCommit }) }
+}
+
+const tokens = (outcomes: (ClaimOutcome | FailedClaim)[]) =>
+  outcomes.map((outcome) =>
+    'grant' in outcome ? outcome.grant.token : 'failure' in outcome && outcome.failure,
+  )
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('claims that arrive together, or during a commit, share one; each request gets its own outcomes', async () => {
-  const { commits, claim } = slowLedger()
-  const batches: number[] = []
-  const queue = combineClaims(claim, 100, (count) => batches.push(count))
-  const first = [queue([wish('a')]), queue([wish('b'), wish('c')])]
+test('claims that arrive together or during a commit share one, each with its own outcome', async () => {
+  const { commits, sizes, queue } = newQueue()
+  const first = [queue.add([claimOf('a')]), queue.add([claimOf('b'), claimOf('c')])]
   await turn()
-  const second = [queue([wish('d')]), queue([wish('e'), wish('a')])]
+  const second = [queue.add([claimOf('d')]), queue.add([claimOf('e'), claimOf('a')])]
   await turn()
-  expect(commits.map(({ tags }) => tags)).toEqual([['a', 'b', 'c']])
+  expect(commits.map(({ collections }) => collections)).toEqual([['a', 'b', 'c']])
   commits[0]!.end()
   expect((await Promise.all(first)).map(tokens)).toEqual([['a'], ['b', 'c']])
   await turn()
-  expect(commits[1]!.tags).toEqual(['d', 'e', 'a'])
+  expect(commits[1]!.collections).toEqual(['d', 'e', 'a'])
   commits[1]!.end()
   expect((await Promise.all(second)).map(tokens)).toEqual([['d'], ['e', 'a']])
-  expect(batches).toEqual([3, 3])
+  expect(sizes).toEqual([3, 3])
 })
 
-test('a commit that fails fails its claims only', async () => {
-  const { commits, claim } = slowLedger()
-  const queue = combineClaims(claim, 100, () => {})
-  const failing = queue([wish('a')])
+test('a commit that fails is the outcome of its own claims only', async () => {
+  const { commits, sizes, queue } = newQueue()
+  const failing = queue.add([claimOf('a')])
   await turn()
-  const next = queue([wish('b')])
+  const next = queue.add([claimOf('b')])
   commits[0]!.end(new Error('gone'))
-  await expect(failing).rejects.toThrow('gone')
+  expect(tokens(await failing)).toEqual([new Error('gone')])
+  expect(sizes).toEqual([])
   await turn()
   commits[1]!.end()
   expect(tokens(await next)).toEqual(['b'])
-  const later = queue([wish('c')])
+  const later = queue.add([claimOf('c')])
   await turn()
   commits[2]!.end()
   expect(tokens(await later)).toEqual(['c'])
 })
 
 test('a full queue refuses, and takes claims again when it has room', async () => {
-  const { commits, claim } = slowLedger()
-  const queue = combineClaims(claim, 3, () => {})
-  const all = [queue([wish('a')])]
+  const { commits, queue } = newQueue({ maxWaiting: 3 })
+  const all = [queue.add([claimOf('a')])]
   await turn()
-  all.push(queue([wish('b'), wish('c')]))
-  await expect(queue([wish('d'), wish('e')])).rejects.toThrow(QueueFull)
-  all.push(queue([wish('f')]))
+  all.push(queue.add([claimOf('b'), claimOf('c')]))
+  expect(tokens(await queue.add([claimOf('d'), claimOf('e')]))).toEqual(
+    Array(2).fill(expect.any(QueueFull)),
+  )
+  all.push(queue.add([claimOf('f')]))
   commits[0]!.end()
   await turn()
-  expect(commits[1]!.tags).toEqual(['b', 'c', 'f'])
-  all.push(queue([wish('g'), wish('h'), wish('i')]))
+  expect(commits[1]!.collections).toEqual(['b', 'c', 'f'])
+  all.push(queue.add([claimOf('g'), claimOf('h'), claimOf('i')]))
   commits[1]!.end()
   await turn()
   commits[2]!.end()
@@ -91,25 +101,39 @@ test('a full queue refuses, and takes claims again when it has room', async () =
 })
 
 test('a request with more claims than may wait is taken when nothing waits', async () => {
-  const { commits, claim } = slowLedger()
-  const queue = combineClaims(claim, 1, () => {})
-  const several = queue([wish('a'), wish('b')])
+  const { commits, queue } = newQueue({ maxWaiting: 1 })
+  const several = queue.add([claimOf('a'), claimOf('b')])
   await turn()
   commits[0]!.end()
   expect(tokens(await several)).toEqual(['a', 'b'])
 })
 
 test('a commit holds at most 500 claims, and at least one request', async () => {
-  const { commits, claim } = slowLedger()
-  const queue = combineClaims(claim, 10_000, () => {})
+  const { commits, queue } = newQueue()
   const all = [
-    queue(Array(700).fill(wish('a'))),
-    ...Array.from({ length: 600 }, () => queue([wish('b')])),
+    queue.add(Array(700).fill(claimOf('a'))),
+    ...Array.from({ length: 600 }, () => queue.add([claimOf('b')])),
   ]
   for (const size of [700, 500, 100]) {
     await turn()
-    expect(commits.at(-1)!.tags).toHaveLength(size)
+    expect(commits.at(-1)!.collections).toHaveLength(size)
     commits.at(-1)!.end()
   }
   await Promise.all(all)
+})
+
+test('claims of another queue do not wait for a commit, nor fail with it', async () => {
+  const { commits, queue } = newQueue({
+    queueOf: ({ collection }) => (collection === 'bound' ? collection : ''),
+  })
+  const all = queue.add([claimOf('a'), claimOf('bound'), claimOf('b')])
+  await turn()
+  expect(commits.map(({ collections }) => collections)).toEqual([['a', 'b'], ['bound']])
+  commits[1]!.end(new Error('locked'))
+  const later = queue.add([claimOf('bound')])
+  await turn()
+  commits[2]!.end()
+  expect(tokens(await later)).toEqual(['bound'])
+  commits[0]!.end()
+  expect(tokens(await all)).toEqual(['a', new Error('locked'), 'b'])
 })

@@ -14,7 +14,7 @@ const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const TIMEOUT = 120_000
 
 describe('serve', { timeout: TIMEOUT }, () => {
-  test('settings come from flags, the environment, a file; SIGTERM finishes what is under way', async () => {
+  test('settings come from flags, the environment and a file; SIGTERM finishes requests', async () => {
     const folder = newFolder()
     const config = join(folder, 'hilo.json')
     writeFileSync(
@@ -58,7 +58,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
     ])
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
-      'offline-hilo cannot use its options.\n  port: is 0 to 65535; 0 picks a free one\n  ' +
+      'offline-hilo-server cannot use its options.\n  port: is 0 to 65535; 0 picks a free one\n  ' +
         'nodeTag: a node tag has 1 to 4 capital letters, as in A\n',
     )
   })

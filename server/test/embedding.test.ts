@@ -38,7 +38,7 @@ test('Hono', async () => {
   await expectMounted((path, init) => fetch(new Request(`http://app.test${path}`, init)))
 })
 
-test('route handlers of Next.js: a function per method, called with the request and a context', async () => {
+test('route handlers of Next.js: a function per method', async () => {
   const { handler } = await newHandler({ cors: { origins: ['https://other.test'] } })
   const { fetch } = new Hono().mount('/ids', handler)
   const route = { GET: fetch, PUT: fetch, POST: fetch, DELETE: fetch, OPTIONS: fetch }

@@ -68,7 +68,7 @@ describe('hilo/next', () => {
     })
   })
 
-  test('the prefix keeps the case and the separator that were sent; the counter knows no case', async () => {
+  test('the prefix keeps case and separator as they were sent; the counter knows no case', async () => {
     expect(
       (await ask('/databases/Shop/hilo/next?tag=Orders&identityPartsSeparator=-')).body,
     ).toMatchObject({ Prefix: 'Orders-', Low: 1 })
@@ -266,7 +266,7 @@ describe('hilo/return', () => {
 })
 
 describe('hilo/checkin', () => {
-  test('a new token and what is still ours; superseded where another was first, unknown where another server granted', async () => {
+  test('a new token and what is still held; superseded after another copy, unknown to this server', async () => {
     const { Lease } = (await ask(`${NEXT}&claim=${ID}`)).body
     await ask(`${RETURN}&end=32&last=10&lease=${Lease}`, { method: 'PUT' })
     const leases = [

@@ -21,7 +21,7 @@ test('the next number of an identity, whether or not its name ends in a pipe', a
   expect((await ask(`${next}orders%7C`, post)).body).toEqual({ NewIdentityValue: 3 })
 })
 
-test('a request that comes again with its raft-request-id gets the same number; an empty one is none', async () => {
+test('the same raft-request-id gets the same number; an empty one is none', async () => {
   const { ask } = await newHandler()
   const ask4 = async (id: string) =>
     (await ask(`${next}orders|&raft-request-id=${id}`, post)).body.NewIdentityValue

@@ -235,7 +235,7 @@ test('a request that trickles in, or promises a body that is too large, is answe
   ])
 })
 
-test('a client that goes away in the middle of its body is no failure that the log tells of', async () => {
+test('a client that goes away in the middle of its body is not logged', async () => {
   const log = { info: vi.fn(), error: vi.fn() }
   const server = await serve({ port: 0, dataDir: newFolder(), log })
   onTestFinished(() => server.close())

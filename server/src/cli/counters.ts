@@ -1,7 +1,4 @@
-/**
- * What the commands `check` and `adopt` say and do about collections whose numbers come from
- * another counter.
- */
+/** What the commands `check` and `adopt` do with the counters that collections are bound to. */
 import {
   type Bindings,
   type Bound,
@@ -30,7 +27,7 @@ import { openPool, type PostgresPool, type Query } from '../postgres/pool.js'
 import type { ServeOptions } from '../serve.js'
 
 /**
- * A line per bound collection.
+ * Resolves with a line per bound collection.
  * @throws Error with every problem
  */
 export async function check(options: ServeOptions): Promise<string> {
@@ -72,7 +69,7 @@ export interface Adoption {
   isApplied: boolean
 }
 
-/** The statement that puts the counter above every id in use, and what it did. */
+/** Resolves with the statement that puts the counter above every id in use, and what it did. */
 export async function adopt(
   options: ServeOptions,
   { database, collection, from, isApplied }: Adoption,
@@ -80,7 +77,8 @@ export async function adopt(
   const bound = boundCollections(options).get(bindingKey({ database, collection }))
   if (!bound || !('counter' in bound) || options.databaseUrl === undefined)
     throw new Error(
-      `${database}/${collection} is not bound to a counter in PostgreSQL. Bind it under \`collections\` of the configuration file, and give --config and --database-url.`,
+      `${database}/${collection} is not bound to a counter in PostgreSQL. Bind it under ` +
+        '`collections` of the configuration file, and give --config and --database-url.',
     )
   const [table, column] = [
     from.slice(0, from.lastIndexOf('.')),
@@ -121,16 +119,18 @@ async function raised(
     )
   const next = await nextValue(query, counter)
   const statement = raiseStatement(counter, value)
-  const why = `The highest id in ${from} is ${highest}, the highest granted here ${peak}; ${nameOf(counter)} gives ${next} next`
+  const why =
+    `The highest id in ${from} is ${highest}, the highest granted here ${peak}; ` +
+    `${nameOf(counter)} gives ${next} next`
   const effect =
     next >= value
       ? 'which is above: the statement changes nothing'
       : `and has to give ${value} at least`
-  if (isApplied) {
-    await query(statement)
-    await rememberBinding(query, bound)
-  }
-  return `-- ${why}, ${effect}.\n${statement};\n${isApplied ? `-- Done: ${nextIds(counter, await nextValue(query, counter))}.` : '-- Nothing was run. With --apply it is.'}\n`
+  const plan = `-- ${why}, ${effect}.\n${statement};\n`
+  if (!isApplied) return `${plan}-- Nothing was run. With --apply it is.\n`
+  await query(statement)
+  await rememberBinding(query, bound)
+  return `${plan}-- Done: ${nextIds(counter, await nextValue(query, counter))}.\n`
 }
 
 function nextIds(binding: Binding, value: bigint): string {

@@ -1,4 +1,4 @@
-/** Who may ask for what: the databases there are, and the application's own say. */
+/** Who may ask for what: which databases exist, and what the application allows. */
 import type { Context } from 'hono'
 import { databaseName } from '../ledger/options.js'
 import type { CheckedOptions, Wanted } from './options.js'
@@ -30,8 +30,7 @@ export async function authorize(
   { authorize }: CheckedOptions,
   wanted: Wanted,
 ): Promise<void> {
-  if (authorize && (await authorize(c.env.request, wanted)) !== true)
-    throw forbidden(
-      `Forbidden: this user may not use ${wanted.tag === undefined ? 'this database' : `'${wanted.tag}'`} here.`,
-    )
+  if (!authorize || (await authorize(c.env.request, wanted)) === true) return
+  const what = wanted.tag === undefined ? 'this database' : `'${wanted.tag}'`
+  throw forbidden(`Forbidden: this user may not use ${what} here.`)
 }

@@ -21,7 +21,8 @@ export function bearerGuard(
     const valid = typeof tokens === 'function' ? tokens() : tokens
     if (!sent || !isOneOf(sent, valid))
       throw forbidden(
-        "Forbidden: this server asks for 'Authorization: Bearer <token>', with one of the tokens from its configuration.",
+        "Forbidden: this server asks for 'Authorization: Bearer <token>', with one of the " +
+          'tokens from its configuration.',
       )
     await next()
   }

@@ -1,10 +1,7 @@
-/**
- * What a claim's outcome looks like on the wire: RavenDB's answer with our lease beside, or why
- * not.
- */
+/** A claim's outcome on the wire: RavenDB's answer with our lease token, or a refusal. */
 import { formatServerTime, type NextAnswer } from '../../../src/core/wire.js'
 import type { ClaimRefusal, ClaimRequest, Grant } from '../ledger/ledger.js'
-import { noRoom, RETRY_SECONDS, Refusal, refused, tryLater } from './refusals.js'
+import { quotaReached, RETRY_SECONDS, Refusal, refused, tryLater } from './refusals.js'
 
 /** @param prefix what stands before the number */
 export const claimAnswer = (
@@ -27,17 +24,19 @@ export function claimRefused(
   switch (why) {
     case 'jump':
       return refused(
-        `The client saw number ${lastMax} of '${tag}', this server has granted only up to ${max}: too far apart to be believed. ` +
+        `The client saw number ${lastMax} of '${tag}', but this server has granted only up to ` +
+          `${max}: too far apart to be believed. ` +
           'If the server was restored from an old backup, run: offline-hilo-server raise-floor ' +
           `(then nothing up to ${lastMax} is granted again).`,
       )
     case 'overflow':
       return refused(
-        `The numbers of '${tag}' are used up: the next would pass 2^53-1, which JavaScript cannot count, or what its id column can hold. ` +
+        `The numbers of '${tag}' are used up: the next would pass 2^53-1, which JavaScript ` +
+          'cannot count, or what its id column can hold. ' +
           'Go on under a new name, or make the column larger and raise maxId.',
       )
     case 'full':
-      return noRoom('collections')
+      return quotaReached('collections')
     case 'short':
       return tryLater(
         `'${tag}' has no numbers here just now: they come from another server. Send the same ` +

@@ -1,76 +1,128 @@
 /**
- * Combines claims: those that arrive while a commit is under way share the next one, whatever their
- * collections. Guarantees that a claim which finds the queue full is refused before anything is
- * granted.
+ * Claims wait here for their commit. Those that arrive while a commit is under way share the next
+ * one. Guarantees that a claim which finds its queue full is refused before anything is granted,
+ * and that claims of one queue neither delay nor fail those of another.
  */
 
-/** More in one commit gain nothing, and make the first of them wait. */
-const MAX_BATCH = 500
+export interface QueueOptions<Claim, Outcome> {
+  /** One commit: an outcome per claim, in their order. */
+  commit: (claims: readonly Claim[]) => Promise<Outcome[]>
+  /** Names the queue in which a claim waits. */
+  queueOf: (claim: Claim) => string
+  /** Claims that may wait in one queue. */
+  maxWaiting: number
+  /** Called after each commit with the number of its claims. */
+  onCommit: (claims: number) => void
+}
 
-/** Too many wait already. Nothing was granted. */
+/** A claim without an outcome: its commit failed, or its queue was full. */
+export interface FailedClaim {
+  failure: unknown
+}
+
+export interface ClaimQueue<Claim, Outcome> {
+  /** Resolves with an outcome per claim, in their order. Never rejects. */
+  add(claims: readonly Claim[]): Promise<(Outcome | FailedClaim)[]>
+}
+
+/** The queue is full. Nothing was granted. */
 export class QueueFull extends Error {
   override name = 'QueueFull'
 }
 
-interface Waiting<Claim, Outcome> {
-  claims: readonly Claim[]
-  resolve: (outcomes: Outcome[]) => void
-  reject: (error: unknown) => void
+/** More claims in one commit gain nothing, and the first of them would wait longer. */
+const MAX_BATCH = 500
+
+export function claimQueue<Claim, Outcome>(
+  options: QueueOptions<Claim, Outcome>,
+): ClaimQueue<Claim, Outcome> {
+  const queues = new Map<string, Queue<Claim, Outcome>>()
+
+  function queueFor(claim: Claim): Queue<Claim, Outcome> {
+    const name = options.queueOf(claim)
+    const queue = queues.get(name) ?? new Queue(options)
+    queues.set(name, queue)
+    return queue
+  }
+
+  return {
+    async add(claims) {
+      const places = new Map<Queue<Claim, Outcome>, number[]>()
+      for (const [i, claim] of claims.entries()) {
+        const queue = queueFor(claim)
+        places.set(queue, [...(places.get(queue) ?? []), i])
+      }
+      const outcomes: (Outcome | FailedClaim)[] = []
+      await Promise.all(
+        [...places].map(async ([queue, places]) => {
+          const answers = await queue.add(places.map((i) => claims[i]!))
+          for (const [j, i] of places.entries()) outcomes[i] = answers[j]!
+        }),
+      )
+      return outcomes
+    },
+  }
 }
 
-/**
- * @param take one commit: an outcome per claim, in their order
- * @param maxWaiting claims that may wait
- * @param committed is told of each commit how many claims it held
- */
-export function combineClaims<Claim, Outcome>(
-  take: (claims: readonly Claim[]) => Promise<Outcome[]>,
-  maxWaiting: number,
-  committed: (claims: number) => void,
-): (claims: readonly Claim[]) => Promise<Outcome[]> {
-  const queue: Waiting<Claim, Outcome>[] = []
-  let waiting = 0
-  let isRunning = false
+/** The claims of one request. */
+interface Waiting<Claim, Outcome> {
+  claims: readonly Claim[]
+  resolve: (outcomes: (Outcome | FailedClaim)[]) => void
+}
 
-  async function run(): Promise<void> {
-    isRunning = true
+class Queue<Claim, Outcome> {
+  readonly #options: QueueOptions<Claim, Outcome>
+  #requests: Waiting<Claim, Outcome>[] = []
+  #waiting = 0
+  #isRunning = false
+
+  constructor(options: QueueOptions<Claim, Outcome>) {
+    this.#options = options
+  }
+
+  add(claims: readonly Claim[]): Promise<(Outcome | FailedClaim)[]> {
+    // A request that alone is too large would otherwise be told to come again for ever.
+    if (this.#waiting > 0 && this.#waiting + claims.length > this.#options.maxWaiting) {
+      const failure = new QueueFull(`${this.#waiting} claims are waiting already.`)
+      return Promise.resolve(claims.map(() => ({ failure })))
+    }
+    return new Promise((resolve) => {
+      this.#waiting += claims.length
+      this.#requests.push({ claims, resolve })
+      if (!this.#isRunning) void this.#run()
+    })
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
     // One turn of the event loop: requests that have arrived together are read first, also when the
     // ledger commits synchronously.
     await new Promise((resolve) => setImmediate(resolve))
-    while (queue.length > 0) await commit(nextBatch())
-    isRunning = false
+    while (this.#requests.length > 0) await this.#commit(this.#nextBatch())
+    this.#isRunning = false
   }
 
-  function nextBatch(): Waiting<Claim, Outcome>[] {
+  #nextBatch(): Waiting<Claim, Outcome>[] {
     let count = 0
     let requests = 0
-    for (const { claims } of queue) {
+    for (const { claims } of this.#requests) {
       if (requests > 0 && count + claims.length > MAX_BATCH) break
       count += claims.length
       requests++
     }
-    waiting -= count
-    return queue.splice(0, requests)
+    this.#waiting -= count
+    return this.#requests.splice(0, requests)
   }
 
-  async function commit(batch: Waiting<Claim, Outcome>[]): Promise<void> {
-    try {
-      const claims = batch.flatMap((one) => one.claims)
-      const outcomes = await take(claims)
-      committed(claims.length)
-      for (const { claims, resolve } of batch) resolve(outcomes.splice(0, claims.length))
-    } catch (error) {
-      for (const { reject } of batch) reject(error)
-    }
+  async #commit(batch: Waiting<Claim, Outcome>[]): Promise<void> {
+    const claims = batch.flatMap((request) => request.claims)
+    const outcomes = await this.#options.commit(claims).then(
+      (outcomes): (Outcome | FailedClaim)[] => {
+        this.#options.onCommit(claims.length)
+        return outcomes
+      },
+      (failure: unknown) => claims.map((): FailedClaim => ({ failure })),
+    )
+    for (const { claims, resolve } of batch) resolve(outcomes.splice(0, claims.length))
   }
-
-  return (claims) =>
-    new Promise((resolve, reject) => {
-      // A request that is too large by itself would be told to come again for ever.
-      if (waiting > 0 && waiting + claims.length > maxWaiting)
-        return reject(new QueueFull(`${waiting} claims are waiting already.`))
-      waiting += claims.length
-      queue.push({ claims, resolve, reject })
-      if (!isRunning) void run()
-    })
 }

@@ -1,75 +1,77 @@
 /**
- * RavenDB's documents `Raven/Hilo/{tag}`, `{"Max": n}`: reading, conditional writing, deleting,
- * alone and in `bulk_docs`. Guarantees that writing one never lets numbers be granted again that a
- * grant holds: `Max` then stays above them.
+ * RavenDB's documents `Raven/Hilo/{tag}`, `{"Max": n}`: read, written and deleted, one by one and
+ * in `bulk_docs`. Guarantees that a write never makes the server grant numbers that somebody holds:
+ * `Max` then stays above them.
  */
-import { createHash } from 'node:crypto'
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
-import type { Mark, MarkRefusal, MarkWrite } from '../ledger/ledger.js'
+import type { MarkRefusal, MarkWrite } from '../ledger/ledger.js'
 import { authorize, databaseOf } from './access.js'
+import { readJson } from './body.js'
+import { changeVector, expectedVersion } from './change-vector.js'
 import type { CheckedOptions } from './options.js'
 import { HILO_DOCUMENT, readTag } from './query.js'
-import { badParameter, badRequest, noRoom, Refusal, refused } from './refusals.js'
+import { badParameter, badRequest, quotaReached, Refusal, refused } from './refusals.js'
 
 const SERVER_PREFIX_DOCUMENT = 'Raven/ServerPrefixForHilo'
-/** Matches no version: the document must be another one. */
-const NEVER = -1
 
 const hiloDocument = z.looseObject({ Max: z.int().min(0).max(Number.MAX_SAFE_INTEGER) })
 
+const bulkBody = z.object({
+  Commands: z
+    .array(
+      z.discriminatedUnion('Type', [
+        z.object({
+          Type: z.literal('PUT'),
+          Id: z.string(),
+          ChangeVector: z.string().nullish(),
+          Document: hiloDocument,
+        }),
+        z.object({
+          Type: z.literal('DELETE'),
+          Id: z.string(),
+          ChangeVector: z.string().nullish(),
+        }),
+      ]),
+    )
+    .min(1),
+})
+
+interface DocumentWrite {
+  id: string
+  max: number
+  /** The change vector that the document must have, as `expectedVersion` reads it. */
+  expected: string | null | undefined
+}
+
 export function documentRoutes(options: CheckedOptions): Hono {
   const { ledger, nodeTag, limits, serverPrefix } = options
-  const commands = z.object({
-    Commands: z
-      .array(
-        z.discriminatedUnion('Type', [
-          z.object({
-            Type: z.literal('PUT'),
-            Id: z.string(),
-            ChangeVector: z.string().nullish(),
-            Document: hiloDocument,
-          }),
-          z.object({
-            Type: z.literal('DELETE'),
-            Id: z.string(),
-            ChangeVector: z.string().nullish(),
-          }),
-        ]),
-      )
-      .min(1)
-      .max(limits.batch),
-  })
 
-  const changeVector = (database: string, { version }: Mark) =>
-    `${nodeTag}:${version}-${databaseId(database)}`
-
+  /** Null where there is no such document. */
   async function read(c: Context, database: string, id: string): Promise<object | null> {
-    const metadata = (vector: string) => ({
+    const metadata = (version: number) => ({
       '@collection': '@hilo',
       '@id': id,
-      '@change-vector': vector,
+      '@change-vector': changeVector(nodeTag, database, version),
     })
-    if (id.toLowerCase() === SERVER_PREFIX_DOCUMENT.toLowerCase())
+    if (isSame(id, SERVER_PREFIX_DOCUMENT))
       return serverPrefix === undefined
         ? null
-        : {
-            ServerPrefix: serverPrefix,
-            '@metadata': metadata(`${nodeTag}:1-${databaseId(database)}`),
-          }
+        : { ServerPrefix: serverPrefix, '@metadata': metadata(1) }
     if (!isHiloDocument(id)) return null
     const tag = tagOf(id)
     await authorize(c, options, { database, tag, count: 0 })
     const mark = await ledger.read({ database, collection: tag })
-    return mark.version === 0
-      ? null
-      : { Max: mark.max, '@metadata': metadata(changeVector(database, mark)) }
+    return mark.version === 0 ? null : { Max: mark.max, '@metadata': metadata(mark.version) }
   }
 
-  /** @param conflict the status when a condition does not hold: RavenDB's, or HTTP's */
+  /**
+   * Resolves with the documents' new change vectors.
+   * @param conflict the status where a condition does not hold: RavenDB's, or HTTP's
+   */
   async function write(
     c: Context,
-    writes: { id: string; max: number; expected: string | null | undefined }[],
+    writes: readonly DocumentWrite[],
     conflict: 409 | 412 = 409,
   ): Promise<string[]> {
     const database = databaseOf(c, options)
@@ -78,14 +80,14 @@ export function documentRoutes(options: CheckedOptions): Hono {
         database,
         collection: tagOf(id),
         max,
-        version: versionOf(expected, database),
+        version: expectedVersion(expected, database),
       }),
     )
     for (const { collection: tag } of marks)
       await authorize(c, options, { database, tag, count: 0 })
     const outcome = await ledger.write(marks)
     if ('refused' in outcome) throw writeRefused(outcome, conflict)
-    return outcome.map((mark) => changeVector(database, mark))
+    return outcome.map(({ version }) => changeVector(nodeTag, database, version))
   }
 
   return new Hono()
@@ -101,36 +103,34 @@ export function documentRoutes(options: CheckedOptions): Hono {
     })
     .put('/docs', async (c) => {
       const id = c.req.query('id') ?? ''
-      const body = hiloDocument.safeParse(await c.req.json().catch(() => undefined))
-      if (!body.success)
+      const { data } = hiloDocument.safeParse(await readJson(c))
+      if (!data)
         throw badRequest(
           'A HiLo document is JSON {"Max": n}, with a whole number from 0 to 2^53-1.',
         )
-      const [vector] = await write(
-        c,
-        [{ id, max: body.data.Max, expected: expectedBy(c) }],
-        c.req.header('If-None-Match') === undefined ? 409 : 412,
-      )
+      const conflict = c.req.header('If-None-Match') === undefined ? 409 : 412
+      const [vector] = await write(c, [{ id, max: data.Max, expected: expectedBy(c) }], conflict)
       return c.json({ Id: id, ChangeVector: vector }, 201)
     })
     .delete('/docs', async (c) => {
-      await write(c, [{ id: c.req.query('id') ?? '', max: 0, expected: c.req.header('If-Match') }])
+      const id = c.req.query('id') ?? ''
+      await write(c, [{ id, max: 0, expected: c.req.header('If-Match') }])
       return c.body(null, 204)
     })
     .post('/bulk_docs', async (c) => {
-      const body = commands.safeParse(await c.req.json().catch(() => undefined))
-      if (!body.success)
+      const { data } = bulkBody.safeParse(await readJson(c))
+      if (!data || data.Commands.length > limits.batch)
         throw badRequest(
           'This server stores HiLo documents only: PUT {"Max": n} or DELETE of ' +
             `${HILO_DOCUMENT}…, up to ${limits.batch} Commands.`,
         )
-      const writes = body.data.Commands.map((command) => ({
+      const writes = data.Commands.map((command) => ({
         id: command.Id,
         max: command.Type === 'PUT' ? command.Document.Max : 0,
         expected: command.ChangeVector,
       }))
       const vectors = await write(c, writes)
-      const results = body.data.Commands.map(({ Type, Id }, i) =>
+      const results = data.Commands.map(({ Type, Id }, i) =>
         Type === 'PUT'
           ? {
               Type,
@@ -145,9 +145,12 @@ export function documentRoutes(options: CheckedOptions): Hono {
     })
 }
 
+const isSame = (id: string, other: string): boolean => id.toLowerCase() === other.toLowerCase()
+
 const isHiloDocument = (id: string): boolean =>
   id.toLowerCase().startsWith(HILO_DOCUMENT.toLowerCase())
 
+/** @throws Refusal */
 function tagOf(id: string): string {
   if (!isHiloDocument(id))
     throw refused(
@@ -157,13 +160,9 @@ function tagOf(id: string): string {
   return readTag(id.slice(HILO_DOCUMENT.length), '/')
 }
 
-/** What RavenDB ends a change vector with: which database it speaks of. */
-const databaseId = (database: string): string =>
-  createHash('sha256').update(database.toLowerCase()).digest('base64').slice(0, 22)
-
 /**
- * What a write must find, as `versionOf` reads it. RavenDB asks by `If-Match`, HTTP for a document
- * that is not there by `If-None-Match: *`.
+ * The condition of a write, for `expectedVersion`. RavenDB's clients send `If-Match`; HTTP has
+ * `If-None-Match: *` for a document that must not be there yet.
  */
 function expectedBy(c: Context): string | undefined {
   const [match, noneMatch] = [c.req.header('If-Match'), c.req.header('If-None-Match')]
@@ -174,15 +173,6 @@ function expectedBy(c: Context): string | undefined {
         'not there yet. Nothing was written.',
     )
   return ''
-}
-
-/** @param expected a change vector, quoted or not; empty: there must be no document; absent: any */
-function versionOf(expected: string | null | undefined, database: string): number | undefined {
-  if (expected === undefined || expected === null) return undefined
-  const text = expected.replace(/^"(.*)"$/, '$1')
-  if (text === '') return 0
-  const [, version, id] = /^[A-Z]{1,4}:(\d{1,15})-(.*)$/.exec(text) ?? []
-  return id === databaseId(database) ? Number(version) : NEVER
 }
 
 function writeRefused({ refused: why, write, mark }: MarkRefusal, conflict: 409 | 412): Refusal {
@@ -201,11 +191,11 @@ function writeRefused({ refused: why, write, mark }: MarkRefusal, conflict: 409 
           'believed. To go there, run: offline-hilo-server raise-floor.',
       )
     case 'full':
-      return noRoom('collections')
+      return quotaReached('collections')
     case 'bound':
       return refused(
-        `The numbers of '${write.collection}' come from another counter, which ${document} does not ` +
-          'move. Claim ranges instead.',
+        `The numbers of '${write.collection}' come from another counter, which ${document} ` +
+          'does not move. Claim ranges instead.',
       )
   }
 }

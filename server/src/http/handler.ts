@@ -1,12 +1,13 @@
 /**
  * The HiLo server as a function from Request to Response: RavenDB's routes and our extension, for
- * Hono, Node, Vite or anything that speaks fetch. Guarantees that no other site's page is served
- * unless it is on the list, that nothing is cached, and that one place turns errors into answers.
+ * Hono, Node, Vite and all that speaks fetch. Guarantees that pages of other sites are refused
+ * unless their origin is listed, that nothing is cached, and that one place answers errors.
  */
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
 import { bearerGuard } from './bearer.js'
+import { cutOff } from './body.js'
 import { documentRoutes } from './document-routes.js'
 import { hiloRoutes } from './hilo-routes.js'
 import { identityRoutes } from './identity-routes.js'
@@ -16,7 +17,6 @@ import { healthRoutes, metricsRoutes } from './operation-routes.js'
 import { checkHandlerOptions, type HandlerOptions } from './options.js'
 import { rateLimit } from './rate-limit.js'
 import {
-  badRequest,
   forbidden,
   notFound,
   pathOf,
@@ -59,7 +59,7 @@ export function createHiloHandler(
   })
   app.use((c, next) => (c.req.header('Origin') === undefined ? next() : withCors(c, next)))
   app.use(async (c, next) => {
-    // Hono answers HEAD with the GET route, which would burn a range.
+    // Hono answers HEAD by the GET route, which would grant a range that nobody reads.
     if (c.req.method === 'HEAD') throw notFound('There is no handler for HEAD.')
     if (c.req.url.length > limits.url)
       throw tooLarge(414, `The URL has more than ${limits.url} characters.`)
@@ -72,7 +72,7 @@ export function createHiloHandler(
       throw tooLarge(413, `The body has more than ${limits.body} bytes.`)
     },
   })
-  // A GET has no body; looking for one would cost as much as all the rest of the way to the ledger.
+  // A GET has no body. To look for one costs as much as all else before the ledger.
   app.use((c, next) => (c.req.method === 'GET' ? next() : withLimit(c, next).catch(refuseCutOff)))
   app.route('/', healthRoutes(checked.ledger))
   if (limits.requestsPerSecond !== undefined)
@@ -92,21 +92,19 @@ export function createHiloHandler(
     metrics.refused(refusal.status)
     return c.json(refusalBody(refusal, pathOf(c.req.url)), refusal.status, { ...refusal.headers })
   })
-  // The application is asked about the request that came: where a body has no length, the
-  // middleware that reads it goes on with a copy.
+  // `authorize` is given the request that came. `bodyLimit` replaces a request whose body tells no
+  // length by a copy.
   return async (request) => app.fetch(request, { request })
 }
 
-/** A client that goes away while it sends is no failure of the server, and would fill its log. */
+/** A client that goes away in the middle of its body is no failure of the server, nor logged. */
 function refuseCutOff(error: unknown): never {
-  throw error instanceof Refusal
-    ? error
-    : badRequest('The request ended before its body did. Nothing was done; send it again.')
+  throw error instanceof Refusal ? error : cutOff()
 }
 
 /**
- * A browser tells where a request comes from, even one whose answer the page may not read; what it
- * asks for would be lost.
+ * A browser sends the requests of other sites' pages, too, and only hides the answer. A claim would
+ * be lost.
  */
 function refuseOtherSites(headers: Headers, origins: readonly string[]): void {
   const site = headers.get('Sec-Fetch-Site')
@@ -114,6 +112,7 @@ function refuseOtherSites(headers: Headers, origins: readonly string[]): void {
   const origin = headers.get('Origin')
   if (!origin || !origins.includes(origin))
     throw forbidden(
-      "This page's origin may not ask here. Add it to cors.origins of the server, or serve the page from the server's own origin.",
+      "This page's origin may not ask here. Add it to cors.origins of the server, or serve the " +
+        "page from the server's own origin.",
     )
 }

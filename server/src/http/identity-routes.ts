@@ -1,24 +1,25 @@
 /**
- * `/databases/{db}/identity/…`: RavenDB's identities, numbers without gaps from allocation that cost a commit each.
- * A request that is repeated with its `raft-request-id`, as RavenDB's clients do, gets the same
- * number.
+ * `/databases/{db}/identity/…`: RavenDB's identities. Each number is taken alone, so the allocation
+ * leaves no gap. A request that is repeated with its `raft-request-id`, as RavenDB's clients do,
+ * gets the same number.
  */
 import { type Context, Hono } from 'hono'
 import type { IdentityClaim, IdentityKey, IdentityOutcome } from '../ledger/ledger.js'
 import { authorize, databaseOf } from './access.js'
-import { combineClaims } from './claim-queue.js'
+import { claimQueue } from './claim-queue.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { readIdentityQuery, readSeedQuery } from './query.js'
-import { noRoom, type Refusal, refused } from './refusals.js'
+import { quotaReached, type Refusal, refused } from './refusals.js'
 
 export function identityRoutes(options: CheckedOptions, metrics: Metrics): Hono {
   const { ledger, limits } = options
-  const combined = combineClaims(
-    (claims: readonly IdentityClaim[]) => ledger.nextIdentities(claims),
-    limits.waiting,
-    metrics.committed,
-  )
+  const queue = claimQueue({
+    commit: (claims: readonly IdentityClaim[]) => ledger.nextIdentities(claims),
+    queueOf: () => '',
+    maxWaiting: limits.waiting,
+    onCommit: metrics.committed,
+  })
 
   async function keyOf(c: Context, name: string, count: number): Promise<IdentityKey> {
     const database = databaseOf(c, options)
@@ -29,8 +30,10 @@ export function identityRoutes(options: CheckedOptions, metrics: Metrics): Hono 
   return new Hono()
     .post('/identity/next', async (c) => {
       const { name, id } = readIdentityQuery(new URL(c.req.url).searchParams)
-      const [outcome] = await combined([{ ...(await keyOf(c, name, 1)), id, at: Date.now() }])
-      return c.json({ NewIdentityValue: numberOf(outcome!, name) }, 201)
+      const claim: IdentityClaim = { ...(await keyOf(c, name, 1)), id, at: Date.now() }
+      const outcome = (await queue.add([claim]))[0]!
+      if ('failure' in outcome) throw outcome.failure
+      return c.json({ NewIdentityValue: numberOf(outcome, name) }, 201)
     })
     .post('/identity/seed', async (c) => {
       const { name, value, isForced } = readSeedQuery(new URL(c.req.url).searchParams)
@@ -60,6 +63,6 @@ function identityRefused(
           'it in steps, or raise limits.maxJump.',
       )
     case 'full':
-      return noRoom('identities')
+      return quotaReached('identities')
   }
 }

@@ -1,11 +1,11 @@
 /**
- * The server's log: JSON lines on stderr, failures only unless asked for more.
- * Guarantees that no query is logged, since a lease token may stand in it, and no header.
+ * The server's log: JSON lines on stderr. It has failures, and requests where they are asked for.
+ * Guarantees that no query and no header is logged, since either may hold a secret.
  */
 import type { MiddlewareHandler } from 'hono'
 import { destination, pino } from 'pino'
 
-/** What a pino logger can do; anything else may stand in. */
+/** Where the server logs. A pino logger is one. */
 export interface Log {
   info(details: object, message: string): void
   error(details: object, message: string): void
@@ -13,7 +13,7 @@ export interface Log {
 
 const STDERR = 2
 
-/** Written at once, so that the last line before an end is there. */
+/** Written at once, so that the last line before the process ends is there. */
 export const createLog = (): Log =>
   pino({ name: 'offline-hilo' }, destination({ fd: STDERR, sync: true }))
 

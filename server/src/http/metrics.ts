@@ -1,14 +1,14 @@
 /**
- * What Prometheus reads at `/metrics`. No label holds what a client sends: its number of values
- * would be the client's to choose.
+ * What Prometheus reads at `/metrics`. No label holds a name that clients send: they could make the
+ * server keep any number of values.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { ClaimOutcome, Ledger } from '../ledger/ledger.js'
 
 export interface Metrics {
-  /** Claims that were answered. */
+  /** Once per request, with its outcomes and how long they took. */
   claimed(outcomes: readonly ClaimOutcome[], seconds: number): void
-  /** A commit with so many claims. */
+  /** Once per commit, with the number of its claims. */
   committed(claims: number): void
   returned(ids: number): void
   refused(status: number): void
@@ -60,7 +60,7 @@ export function createMetrics(ledger: Pick<Ledger, 'countFree'>): Metrics {
     help: 'Numbers given back that will be granted again first.',
     registers,
     async collect() {
-      // The others are told also while the database does not answer.
+      // While the database does not answer, the other metrics are still there.
       this.set(await ledger.countFree().catch(() => Number.NaN))
     },
   })

@@ -1,11 +1,11 @@
-/** For those who run the server: `/healthz`, which really asks the database, and `/metrics`. */
+/** For those who run the server: `/healthz`, which asks the database, and `/metrics`. */
 import { Hono } from 'hono'
 import type { Ledger } from '../ledger/ledger.js'
 import type { Metrics } from './metrics.js'
 
 /**
- * Open to everybody, since a load balancer has no token; so all who ask at the same time share one
- * question to the database.
+ * Open to everybody, since a load balancer has no token. Requests that come at the same time share
+ * one question to the database, so that nobody can keep it busy.
  */
 export function healthRoutes(ledger: Ledger): Hono {
   let ping: Promise<void> | undefined

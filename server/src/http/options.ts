@@ -1,6 +1,6 @@
 /**
- * What `createHiloHandler` can be told, checked when the server starts. A message names the key and
- * the fix.
+ * The options of `createHiloHandler`, checked when the server starts. A message names the option
+ * and the fix.
  */
 import { z } from 'zod'
 import type { Ledger } from '../ledger/ledger.js'
@@ -22,21 +22,18 @@ export interface HandlerOptions {
   serverPrefix?: string | undefined
   /** What `/topology` answers. Default: the host that was asked for. */
   publicUrl?: string | undefined
-  /** The databases there are. Default: any name, created when it is first asked for. */
+  /** The databases that exist. Default: any name, created when it is first asked for. */
   databases?: readonly string[] | undefined
-  /**
-   * Origins of other sites' pages that may ask. Default: none, only pages of the server's own
-   * origin.
-   */
+  /** Other sites whose pages may ask. Default: only pages of the server's own origin. */
   cors?: { origins: readonly string[] } | undefined
   /**
-   * Who may ask: anyone who sends one of these as `Authorization: Bearer …`. A function is asked
-   * every time. Default: everybody.
+   * Who may ask: anyone who sends one of these as `Authorization: Bearer …`. A function is called
+   * for each request. Default: everybody.
    */
   tokens?: readonly string[] | (() => readonly string[]) | undefined
   /**
-   * The application's own say; true lets the request through. Its body is not to be read. Default:
-   * everybody.
+   * Decides for the application; true lets the request through. It must not read the request's
+   * body. Default: everybody may ask.
    */
   authorize?: ((request: Request, wanted: Wanted) => boolean | Promise<boolean>) | undefined
   /**
@@ -51,15 +48,12 @@ export interface HandlerOptions {
   limits?: Given<HandlerLimits> | undefined
 }
 
-/** What a request wants, as `authorize` is asked about it. */
+/** What a request wants, for `authorize`. */
 export interface Wanted {
   database: string
-  /**
-   * `orders`, or `orders|` of an identity. Undefined where a request speaks of several at once: a
-   * check-in.
-   */
+  /** `orders`, or `orders|` of an identity. Undefined for a check-in, which has several. */
   tag?: string | undefined
-  /** Numbers that are claimed; 0 when nothing is. */
+  /** Numbers that are claimed; 0 where the request claims none. */
   count: number
 }
 
@@ -151,6 +145,6 @@ const handlerOptions = z
 
 export type CheckedOptions = z.output<typeof handlerOptions>
 
-/** @throws Error that names the key and the fix */
+/** @throws Error that names the option and the fix */
 export const checkHandlerOptions = (options: HandlerOptions): CheckedOptions =>
   checked(handlerOptions, options, 'createHiloHandler')

@@ -1,5 +1,5 @@
 /**
- * Reads the query of `hilo/next`, `hilo/return` and `identity/…`. Guarantees that what passes is
+ * Reads the queries of `hilo/next`, `hilo/return` and `identity/…`. Guarantees that what passes is
  * safe to count with, to store and to log.
  */
 import { isSeparator } from '../../../src/core/names.js'
@@ -10,21 +10,31 @@ import { badParameter, badRequest, refused } from './refusals.js'
 export const HILO_DOCUMENT = 'Raven/Hilo/'
 const MAX_DOCUMENT_ID_BYTES = 512
 export const DEFAULT_SEPARATOR = '/'
-/** Kept with its number. */
+/** A `raft-request-id` is stored with its number. */
 const MAX_REQUEST_ID_BYTES = 128
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 export interface NextQuery {
-  tag: string
+  collection: string
+  /** What stands before the number. */
   prefix: string
   count: number
   lastMax: number
-  claim: string | undefined
+  /** The claim's id. */
+  id: string | undefined
+}
+
+/** `[last + 1, end]` comes back, under the grant's token or as RavenDB's clients return it. */
+export interface ReturnedRange {
+  collection: string
+  end: number
+  last: number
+  token?: string | undefined
 }
 
 /**
  * @param now milliseconds since the epoch
- * @param maxCount what grows by itself stops here; who asks for more is told so
+ * @param maxCount a range that doubles by itself stops here; a larger request is refused
  */
 export function readNextQuery(query: URLSearchParams, now: number, maxCount: number): NextQuery {
   const separator = query.get('identityPartsSeparator') || DEFAULT_SEPARATOR
@@ -34,14 +44,14 @@ export function readNextQuery(query: URLSearchParams, now: number, maxCount: num
   if (lastRange === undefined) checkCount(lastBatchSize, maxCount)
   const claim = query.get('claim')
   return {
-    tag,
+    collection: tag,
     prefix: tag + separator,
     count: Math.min(
       capacity(lastBatchSize, lastRange === undefined ? undefined : now - lastRange),
       maxCount,
     ),
     lastMax: readNumber(query, 'lastMax'),
-    claim: claim === null ? undefined : readId(claim, 'claim'),
+    id: claim === null ? undefined : readId(claim, 'claim'),
   }
 }
 
@@ -49,17 +59,17 @@ export function checkCount(count: number, maxCount: number): void {
   if (count > maxCount)
     throw refused(
       `This server grants at most ${maxCount} numbers at once, ${count} were asked for. Ask ` +
-        'for fewer several times, or raise its limits.count.',
+        'several times for fewer, or raise limits.count of the server.',
     )
 }
 
-export function readReturnQuery(query: URLSearchParams) {
-  const tag = readTag(query.get('tag'), DEFAULT_SEPARATOR)
+export function readReturnQuery(query: URLSearchParams): ReturnedRange {
+  const collection = readTag(query.get('tag'), DEFAULT_SEPARATOR)
   for (const name of ['end', 'last'])
     if (!query.get(name))
       throw badParameter(`Query string ${name} is mandatory, but wasn't specified.`)
   return {
-    collection: tag,
+    collection,
     end: readNumber(query, 'end'),
     last: readNumber(query, 'last'),
     token: query.get('lease') ?? undefined,
@@ -140,8 +150,8 @@ function readNumber(query: URLSearchParams, name: string): number {
 }
 
 /**
- * Neither a lone surrogate, which UTF-8 cannot carry, nor a control character, which would forge
- * lines in a log.
+ * Has neither a lone surrogate, which UTF-8 cannot carry, nor a control character, which could make
+ * a second line in a log.
  */
 const isPlain = (text: string): boolean =>
   Buffer.from(text).toString() === text && !/\p{Cc}/u.test(text)

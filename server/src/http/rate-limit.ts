@@ -1,12 +1,12 @@
 /**
- * Holds a client to so many requests per second. Counted in this process only: several servers
- * allow as many times more.
+ * Limits the requests per second of each client. Each server counts for itself: two servers allow
+ * twice as many.
  */
 import type { MiddlewareHandler } from 'hono'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { tooMany } from './refusals.js'
 
-/** Counted over so long, so that a page which starts may ask for all its collections at once. */
+/** Counted over ten seconds: a page that starts asks for all its collections at once. */
 const WINDOW_SECONDS = 10
 
 export function rateLimit(
@@ -31,8 +31,8 @@ export function rateLimit(
 const NETWORK_GROUPS = 4
 
 /**
- * Whose an address is: itself, or in IPv6 its /64, since everybody there has 2^64 addresses to
- * choose from.
+ * What of an address is counted: all of it in IPv4, the /64 network in IPv6, where one client can
+ * choose from 2^64 addresses.
  */
 export function networkOf(address: string): string {
   const [, mapped] = /^::ffff:([\d.]+)$/i.exec(address) ?? []

@@ -1,7 +1,6 @@
 /**
- * Every answer that says no, with RavenDB's statuses and types where RavenDB has them. Guarantees
- * that an answer tells what happened and what to do, and never shows SQL, a stack trace or a
- * secret.
+ * Every answer that refuses a request, with RavenDB's statuses and types where RavenDB has them.
+ * Guarantees that it says what happened and what to do, and shows no SQL, stack trace or secret.
  */
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ErrorAnswer } from '../../../src/core/wire.js'
@@ -10,7 +9,7 @@ import { QueueFull } from './claim-queue.js'
 import type { Log } from './log.js'
 
 export const RETRY_SECONDS = 1
-/** Somebody has to look at it first. */
+/** A person has to look at the counter first. */
 const COUNTER_RETRY_SECONDS = 30
 
 export class Refusal extends Error {
@@ -36,7 +35,7 @@ export class Refusal extends Error {
 export const badParameter = (message: string) =>
   new Refusal(500, 'System.ArgumentException', message)
 
-/** A request of our extension that cannot be read. */
+/** A request of our extension cannot be read. */
 export const badRequest = (message: string) => new Refusal(400, 'System.ArgumentException', message)
 
 export const forbidden = (message: string) =>
@@ -45,20 +44,20 @@ export const forbidden = (message: string) =>
 export const notFound = (message: string) =>
   new Refusal(404, 'Raven.Client.Exceptions.RouteNotFoundException', message)
 
-/** Understood, and not done: a limit, or numbers that nobody should be given. */
+/** The request is understood, but a limit or the promise of unique numbers forbids it. */
 export const refused = (message: string) =>
   new Refusal(422, 'System.InvalidOperationException', message)
 
-export const noRoom = (what: 'collections' | 'identities') =>
+export const quotaReached = (what: 'collections' | 'identities') =>
   refused(
     `This server allows no more databases, or no more ${what} in this one. Correct the ` +
-      'names, or raise limits.databases or limits.collections.',
+      'name, or raise limits.databases or limits.collections.',
   )
 
 export const tooLarge = (status: 413 | 414, message: string) =>
   new Refusal(status, 'System.ArgumentException', message)
 
-/** Nothing was granted, or nobody knows; the same request may be sent again. */
+/** Nothing was granted, or that is unknown. The same request may be sent again. */
 export const tryLater = (message: string, seconds: number) =>
   new Refusal(503, 'System.TimeoutException', message, { 'Retry-After': String(seconds) })
 
@@ -80,7 +79,7 @@ export const tooMany = (requestsPerSecond: number, seconds: number) =>
     { 'Retry-After': String(seconds) },
   )
 
-/** What a failure inside is answered with. The log says what it was. */
+/** Turns any error into an answer. Errors that are not the client's go into the log. */
 export function toRefusal(error: unknown, log: Log): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof QueueFull)
@@ -91,12 +90,14 @@ export function toRefusal(error: unknown, log: Log): Refusal {
   log.error({ err: error }, 'A request failed.')
   if (error instanceof LedgerUnavailable)
     return tryLater(
-      "The server's database, or the RavenDB that these numbers come from, does not answer. Send the same request again later.",
+      "The server's database, or the RavenDB that these numbers come from, does not answer. " +
+        'Send the same request again later.',
       RETRY_SECONDS,
     )
   if (error instanceof CounterUnusable)
     return tryLater(
-      "The counter that these numbers come from cannot be used; the server's log says why, and so does: offline-hilo-server check. Nothing was granted.",
+      "The counter that these numbers come from cannot be used. The server's log says why, and " +
+        'so does: offline-hilo-server check. Nothing was granted.',
       COUNTER_RETRY_SECONDS,
     )
   return new Refusal(
@@ -106,7 +107,7 @@ export function toRefusal(error: unknown, log: Log): Refusal {
   )
 }
 
-/** @param url path and query as they came */
+/** @param url path and query of the request */
 export function refusalBody({ type, message }: Refusal, url: string): ErrorAnswer {
   return { Url: url, Type: type, Message: message, Error: `${type}: ${message}` }
 }

@@ -1,6 +1,6 @@
 /**
- * `GET /topology?name=`: where the database is. One node, at the address that was asked, so that
- * any name that reaches the server works.
+ * `GET /topology?name=` tells RavenDB's clients where the database is: on one node, at the address
+ * that they asked. So every name that reaches the server works.
  */
 import { Hono } from 'hono'
 import { checkDatabase } from './access.js'

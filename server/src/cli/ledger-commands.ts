@@ -1,12 +1,45 @@
-/** What the commands `status` and `raise-floor` say. */
+/** The commands that look at a ledger and change it beside a running server. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Command, InvalidArgumentError } from 'commander'
 import { type CollectionStatus, type Ledger, SQLITE_FILE } from '../ledger/ledger.js'
 import { DEFAULT_DATA_DIR, openLedger } from '../open-ledger.js'
 import type { ServeOptions } from '../serve.js'
+import type { Flags } from '../settings.js'
+import { ledgerCommand, readFlags } from './flags.js'
 
-/** The ledger that is there; a mistyped folder does not become a new one. */
-export function openExisting({ dataDir, databaseUrl, collections }: ServeOptions): Promise<Ledger> {
+export const statusCommand = (): Command =>
+  ledgerCommand('status', 'Show what was granted, per collection.').action((flags: Flags) =>
+    // Works also while the counters of bound collections cannot be used.
+    report({ ...readFlags(flags), collections: undefined }, async (ledger) =>
+      statusTable(await ledger.status()),
+    ),
+  )
+
+export const raiseFloorCommand = (): Command =>
+  ledgerCommand('raise-floor', 'Grant nothing at or below a number any more. Only up.')
+    .argument('<database>')
+    .argument('<collection>')
+    .argument('<number>', 'the highest number that may be in use', readFloor)
+    .action((database: string, collection: string, floor: number, flags: Flags) =>
+      report(readFlags(flags), (ledger) => raiseFloor(ledger, database, collection, floor)),
+    )
+
+/** Opens the ledger, prints what `step` resolves with, closes it. */
+async function report(
+  options: ServeOptions,
+  step: (ledger: Ledger) => Promise<string>,
+): Promise<void> {
+  const ledger = await openExisting(options)
+  try {
+    process.stdout.write(await step(ledger))
+  } finally {
+    await ledger.close()
+  }
+}
+
+/** Opens a ledger that exists. A mistyped folder does not become a new one. */
+function openExisting({ dataDir, databaseUrl, collections }: ServeOptions): Promise<Ledger> {
   const folder = dataDir ?? DEFAULT_DATA_DIR
   if (databaseUrl === undefined && !existsSync(join(folder, SQLITE_FILE)))
     throw new Error(
@@ -30,7 +63,7 @@ const COLUMNS: [title: string, read: (status: CollectionStatus) => string][] = [
 ]
 
 /** A table, one line per collection. */
-export function statusTable(statuses: readonly CollectionStatus[]): string {
+function statusTable(statuses: readonly CollectionStatus[]): string {
   if (statuses.length === 0) return 'No collection yet.\n'
   const rows = [
     COLUMNS.map(([title]) => title),
@@ -46,8 +79,8 @@ export function statusTable(statuses: readonly CollectionStatus[]): string {
 
 const isText = (column: number): boolean => column < 2
 
-/** @throws Error when the floor cannot be raised there */
-export async function raiseFloor(
+/** @throws Error when the collection is above the floor already */
+async function raiseFloor(
   ledger: Ledger,
   database: string,
   collection: string,
@@ -63,4 +96,11 @@ export async function raiseFloor(
     `'${collection}' of ${database} goes on at ${floor + 1}; numbers that were free below are granted ` +
     `no more.\n`
   )
+}
+
+function readFloor(text: string): number {
+  const floor = Number(text)
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(floor))
+    throw new InvalidArgumentError('It is a whole number up to 2^53-1.')
+  return floor
 }

@@ -1,0 +1,104 @@
+/**
+ * Reads the JSON bodies of `hilo/next`, `hilo/return` and `hilo/checkin`. Guarantees that what
+ * passes is safe to count with, to store and to log.
+ */
+import { z } from 'zod'
+import {
+  type CheckInRequest,
+  capacity,
+  type NextManyRequest,
+  type ReturnRequest,
+} from '../../../src/core/wire.js'
+import { checkCount, DEFAULT_SEPARATOR, type ReturnedRange, readId, readTag } from './query.js'
+import { badRequest } from './refusals.js'
+
+/** What a claim of one collection asks for. */
+interface WantedRange {
+  collection: string
+  /** What stands before the number. */
+  prefix: string
+  count: number
+  lastMax: number
+}
+
+interface BodyLimits {
+  /** Numbers of one claim. */
+  count: number
+  /** Collections of one claim, or leases of one check-in. */
+  batch: number
+}
+
+const claimBody = z.object({
+  claim: z.string(),
+  collections: z
+    .array(
+      z.object({
+        tag: z.string(),
+        count: z.int().min(1),
+        lastMax: z.int().min(0).default(0),
+        identityPartsSeparator: z.string().default(DEFAULT_SEPARATOR),
+      }),
+    )
+    .min(1),
+}) satisfies z.ZodType<NextManyRequest>
+
+const returnBody = z.object({
+  tag: z.string(),
+  end: z.int(),
+  last: z.int(),
+  lease: z.string(),
+}) satisfies z.ZodType<ReturnRequest>
+
+const checkInBody = z.object({
+  id: z.string(),
+  leases: z.array(z.object({ lease: z.string(), next: z.int().min(0) })),
+  spent: z.array(z.string()).default([]),
+}) satisfies z.ZodType<CheckInRequest>
+
+/** @throws Refusal */
+export function readClaimBody(
+  body: unknown,
+  limits: BodyLimits,
+): { id: string; ranges: WantedRange[] } {
+  const { data } = claimBody.safeParse(body)
+  if (!data || data.collections.length > limits.batch)
+    throw badRequest(
+      'A claim is JSON {"claim": "<uuid>", "collections": [{"tag": "orders", "count": 32}, ' +
+        `…]}, with 1 to ${limits.batch} collections.`,
+    )
+  const id = readId(data.claim, 'claim')
+  const ranges = data.collections.map((wanted): WantedRange => {
+    const { tag, count, lastMax, identityPartsSeparator: separator } = wanted
+    checkCount(count, limits.count)
+    return {
+      collection: readTag(tag, separator),
+      prefix: tag + separator,
+      count: Math.min(capacity(count, undefined), limits.count),
+      lastMax,
+    }
+  })
+  return { id, ranges }
+}
+
+/** @throws Refusal */
+export function readReturnBody(body: unknown): ReturnedRange {
+  const { data } = returnBody.safeParse(body)
+  if (!data)
+    throw badRequest(
+      'A give-back is JSON {"tag": "orders", "end": 32, "last": 16, "lease": "…"}. Nothing came ' +
+        'back.',
+    )
+  const { tag, end, last, lease } = data
+  return { collection: readTag(tag, DEFAULT_SEPARATOR), end, last, token: lease }
+}
+
+/** @throws Refusal */
+export function readCheckInBody(body: unknown, { batch }: BodyLimits): Required<CheckInRequest> {
+  const { data } = checkInBody.safeParse(body)
+  if (!data || data.leases.length > batch || data.spent.length > batch)
+    throw badRequest(
+      'A check-in is JSON {"id": "<uuid>", "leases": [{"lease": "…", "next": 1}, …]}, with ' +
+        `at most ${batch} leases.`,
+    )
+  return { ...data, id: readId(data.id, 'id') }
+}
