@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { type ModuleImport, moduleImports } from '../scripts/module-imports.js'
 
-const packageJson = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+const { dependencies } = JSON.parse(
+  readFileSync(new URL('../server/package.json', import.meta.url), 'utf8'),
+)
 
 /**
  * What a part may use besides itself, at run time. Types may come from any part but for `core` and
@@ -17,7 +19,7 @@ const MAY_USE: Record<string, string[]> = {
   worker: ['core', 'store', 'source', 'client', 'comlink'],
   client: ['core', 'comlink'],
   inspector: [],
-  server: ['core', 'node:', ...Object.keys(packageJson.dependencies)],
+  server: ['core', 'node:', ...Object.keys(dependencies)],
   'index.ts': ['core', 'client'],
   'react.ts': ['react'],
   'raven.ts': ['core', 'pluralize'],
