@@ -221,7 +221,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     if (this.#closing) throw closed()
     const answer = await this.#link.call(
       'nextIdentity',
-      [checkDatabase(database), this.#nameOf(collection), key],
+      [checkDatabase(database, this.#options), this.#nameOf(collection), key],
       this.#options.timeout,
     )
     if ('failure' in answer) throw fromFailure(answer.failure)
@@ -380,7 +380,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
     }
     return this.#issuerOf(
       this.#nameOf(collection),
-      checkDatabase(options?.database ?? this.#options.database),
+      checkDatabase(options?.database ?? this.#options.database, this.#options),
     )
   }
 

@@ -26,6 +26,9 @@ const DOCUMENT_PREFIX = 'Raven/Hilo/'
 /** In UTF-8. */
 const MAX_DOCUMENT_ID_BYTES = 512
 
+/** The databases that RavenDB and offline-hilo-server can have. */
+export const DATABASE_NAME = /^[\p{L}\p{N}._-]{1,128}$/u
+
 /**
  * May this stand between a collection and a number? A digit or a letter may not: with the separator
  * `1`, the id `a1511` could be number 511 of `a`, or number 1 of `a15`.

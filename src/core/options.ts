@@ -4,7 +4,7 @@
  */
 import type { HiloSource } from './contract.js'
 import { HiloError } from './errors.js'
-import { type EntityClass, type IdParts, isSeparator } from './names.js'
+import { DATABASE_NAME, type EntityClass, type IdParts, isSeparator } from './names.js'
 import { DEFAULT_RESERVE } from './sizes.js'
 
 export interface CollectionOptions {
@@ -78,16 +78,17 @@ const count: Check = [
   (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0,
 ]
 /** URLs drop the path segments `.` and `..`. */
-const database: Check = [
-  "a non-empty string other than '.' and '..'",
-  (value: unknown) => text[1](value as never) && !/^\.\.?$/.test(value as string),
+const serverDatabase: Check = [
+  "1 to 128 letters, digits, dots, dashes or underscores, other than '.' and '..'",
+  (value: unknown) =>
+    typeof value === 'string' && DATABASE_NAME.test(value) && !/^\.\.?$/.test(value),
 ]
 const callback: Check = ['a function', (value: unknown) => typeof value === 'function']
 const object: Check = ['an object', (value: unknown) => typeof value === 'object' && value !== null]
 
 const CHECKS: Record<keyof HiloOptions, Check> = {
   url: ['a string', (value: unknown) => typeof value === 'string'],
-  database,
+  database: text,
   collections: object,
   reserve: count,
   name: text,
@@ -135,6 +136,7 @@ export function checkOptions(options: HiloOptions, base: string | undefined): Ch
   check('options', options, CHECKS)
   for (const [name, each] of Object.entries(options.collections ?? {}))
     check(`collections.${name}`, each, { reserve: count })
+  if (options.database !== undefined) checkDatabase(options.database, options)
   return {
     database: 'default',
     collections: {},
@@ -163,10 +165,14 @@ function serverUrl(given: string, base: string | undefined): string {
   return url.replace(/[?#].*$/, '').replace(/\/+$/, '')
 }
 
-/** @throws HiloError `invalid-argument` */
-export function checkDatabase(value: string): string {
-  if (!database[1](value as never)) throw invalid('database', database[0], value)
-  return value
+/**
+ * A HiLo server refuses some names for ever; a source of the app may have any.
+ * @throws HiloError `invalid-argument`
+ */
+export function checkDatabase(name: string, { source }: Pick<HiloOptions, 'source'>): string {
+  const [rule, isRight] = source ? text : serverDatabase
+  if (!isRight(name as never)) throw invalid('database', rule, name)
+  return name
 }
 
 /** @throws HiloError `invalid-argument` */

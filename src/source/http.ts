@@ -10,6 +10,9 @@ export type GetHeaders = () => Promise<Record<string, string>> | Record<string, 
 
 const IDS_GO_ON = 'Ids go on while this device has some; the claim is tried again.'
 
+/** What a proxy answers when the server behind it is down. */
+const DOWN = [502, 503, 504]
+
 /**
  * No answer came.
  * @param timeout milliseconds after which `signal` ends the wait
@@ -22,8 +25,10 @@ export function unreachable(
   cause: unknown,
   meaning = IDS_GO_ON,
 ): HiloError {
-  const what = signal.aborted ? `did not answer within ${timeout} ms` : 'could not be reached'
-  return new HiloError('server-unreachable', `${url} ${what}. ${meaning}`, {
+  const what = signal.aborted
+    ? `did not answer within ${timeout} ms.`
+    : `could not be reached.${cause instanceof TypeError ? crossOriginAdvice(url) : ''}`
+  return new HiloError('server-unreachable', `${url} ${what} ${meaning}`, {
     cause,
     // This caller has waited for the whole timeout; the next ones are refused at once for as long.
     ...(signal.aborted && { retryAfter: timeout }),
@@ -55,29 +60,52 @@ export const granted = (work: Promise<GrantedRange>): Promise<SourceAnswer> =>
     (error) => ({ failure: toFailure(error, 'server-unreachable') }),
   )
 
-/** The server answered, and refused. */
-export function refusal(response: Response, body: string, url: string): HiloError {
+/**
+ * A browser does not say whether a server of another origin is down or refuses this origin.
+ * @returns nothing where the page and the server have one origin
+ */
+function crossOriginAdvice(url: string): string {
+  const origin = globalThis.location?.origin
+  if (origin === undefined || new URL(url).origin === origin) return ''
+  return (
+    ` If it runs, check that it allows requests of this origin (CORS): \`cors.origins\` of ` +
+    `offline-hilo-server has to list ${origin}, or a proxy on ${origin} has to pass requests on.`
+  )
+}
+
+/**
+ * The server answered, and refused; or its proxy answered that it is down.
+ * @param meaning what it means for the caller that the server is down
+ */
+export function refusal(
+  response: Response,
+  body: string,
+  url: string,
+  meaning = IDS_GO_ON,
+): HiloError {
   const { status } = response
-  const advice =
-    status === 401 || status === 403
-      ? 'Check `headers` and `credentials`, and that the server allows this origin and user.'
-      : status === 404
-        ? 'Check `url` and `database`: no HiLo server answers there.'
-        : status === 429 || status >= 500
-          ? 'It is asked again later; ids go on while this device has some.'
-          : 'The request will be refused again until its cause is removed.'
   const seconds = Number(response.headers.get('Retry-After'))
-  return new HiloError('server-refused', `${url} answered ${status}${reason(body)}. ${advice}`, {
-    status,
-    ...(seconds > 0 && { retryAfter: seconds * 1000 }),
-  })
+  const details = { status, ...(seconds > 0 && { retryAfter: seconds * 1000 }) }
+  const what = `${url} answered ${status}${reason(body)}.`
+  return DOWN.includes(status)
+    ? new HiloError('server-unreachable', `${what} It cannot serve now. ${meaning}`, details)
+    : new HiloError('server-refused', `${what} ${advice(status)}`, details)
+}
+
+function advice(status: number): string {
+  if (status === 401 || status === 403)
+    return 'Check `headers` and `credentials`, and that the server allows this origin and user.'
+  if (status === 404) return 'Check `url` and `database`: no HiLo server answers there.'
+  return status === 429 || status >= 500
+    ? 'It is asked again later; ids go on while this device has some.'
+    : 'The request will be refused again until its cause is removed.'
 }
 
 /** What the server says was wrong: the `Message` of its JSON answer. */
 function reason(body: string): string {
   try {
     const { Message } = JSON.parse(body)
-    return typeof Message === 'string' ? `: ${Message.slice(0, 300)}` : ''
+    return typeof Message === 'string' ? `: ${Message.slice(0, 300).replace(/\.$/, '')}` : ''
   } catch {
     return ''
   }

@@ -44,7 +44,7 @@ export function ravenSource(
     } catch (error) {
       throw unreachable(url, timeout, signal, error, meaning)
     }
-    if (!response.ok) throw refusal(response, body, url)
+    if (!response.ok) throw refusal(response, body, url, meaning)
     return body
   }
 

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
 import { HiloError } from '../../src/core/errors.js'
 import { ravenConventions } from '../../src/raven.js'
+import { nextHiSource } from '../../src/source/index.js'
 import { FakePage } from '../support/page.js'
 import { newShop, type Shop } from '../support/shop.js'
 
@@ -212,6 +213,29 @@ describe('the sync calls', () => {
     await hilo.warm('orders', 1000)
     expect(hilo.status('orders').leased).toBeGreaterThanOrEqual(1000)
     expect(Array.from({ length: 1000 }, () => hilo.nextIdSync('orders'))).toEqual(numbers(1, 1000))
+  })
+})
+
+describe('a database name that no server can have', () => {
+  test.each(['', '.', '..', 'my shop', 'a/b', 'x'.repeat(129)])(
+    '%j is refused at once',
+    async (database) => {
+      const { hilo } = shop.open()
+      expect(await codeOf(hilo.nextId('orders', { database }))).toBe('invalid-argument')
+      expect(() => shop.open({ database })).toThrow(
+        expect.objectContaining({ code: 'invalid-argument' }),
+      )
+      expect(shop.requests).toEqual([])
+    },
+  )
+
+  test('is a name all the same for a source, which may have others', async () => {
+    const nextHi = vi.fn(() => 1)
+    const source = nextHiSource({ key: 'hi', nextHi, maxLo: 10 })
+    const { hilo } = shop.open({ source, database: 'my shop' })
+    expect(await hilo.nextId('orders')).toBe('orders/10')
+    expect(await hilo.nextId('orders', { database: 'a/b' })).toBe('orders/10')
+    expect(nextHi).toHaveBeenCalledWith('orders', 'a/b')
   })
 })
 

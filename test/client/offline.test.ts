@@ -168,6 +168,21 @@ describe('a call that waits', () => {
   })
 })
 
+describe('a server that is down behind its proxy', () => {
+  test.each([502, 503, 504])(
+    'and so answers %i counts as unreachable everywhere',
+    async (status) => {
+      const { hilo } = shop.open()
+      await hilo.nextId('orders')
+      expect(hilo.status().online).toBe(true)
+      shop.answer = () => new Response('<html>', { status })
+      expect((await failureOf(hilo.reserve('orders', 500))).code).toBe('server-unreachable')
+      expect((await failureOf(hilo.nextIdentity('invoices'))).code).toBe('server-unreachable')
+      expect(hilo.status().online).toBe(false)
+    },
+  )
+})
+
 describe('a server that is not well', () => {
   test.each<[string, string, () => Response]>([
     ['401', 'server-refused', () => new Response('', { status: 401 })],

@@ -281,7 +281,7 @@ describe('a store', () => {
       '2^53',
     ],
     ['that answers 403', new Response('', { status: 403 }), 'server-refused', '403'],
-    ['that answers 503', new Response('', { status: 503 }), 'server-refused', '503'],
+    ['that answers 503', new Response('', { status: 503 }), 'server-unreachable', '503'],
   ])('%s is not written to', async (_, response, code, message) => {
     const store = new Store()
     store.before = () => response.clone()
@@ -411,7 +411,7 @@ describe.each([
     const raven = newRaven()
     raven.refuses = 'Raven/ServerPrefixForHilo'
     expect(await raven.source().claim(target, claimOf(), LONG)).toMatchObject({
-      failure: { code: 'server-refused', status: 503 },
+      failure: { code: 'server-unreachable', status: 503 },
     })
     expect(raven.documents.size).toBe(0)
   })

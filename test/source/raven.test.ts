@@ -185,7 +185,6 @@ describe('a refusal', () => {
     [409, 'until its cause is removed'],
     [429, 'later'],
     [500, 'later'],
-    [503, 'later'],
   ])('with %i says what to look at', async (status, advice) => {
     serve('', { status })
     const error = await refusal(source().claim(target, claim))
@@ -217,8 +216,64 @@ describe('a refusal', () => {
     ['a give-back', () => source().giveBack(target, range(1, 5))],
     ['a check-in', () => source().checkIn(target, { id: 'k', leases: [] })],
   ])('of %s has the same error', async (_, ask) => {
-    serve('', { status: 503 })
-    expect(await refusal(ask())).toMatchObject({ code: 'server-refused', status: 503 })
+    serve('', { status: 403 })
+    expect(await refusal(ask())).toMatchObject({ code: 'server-refused', status: 403 })
+  })
+})
+
+describe('a server that is down behind its proxy', () => {
+  test.each([502, 503, 504])(
+    'and so answers %i is as unreachable as a silent one',
+    async (status) => {
+      serve('<html>', { status, headers: { 'Retry-After': '7' } })
+      const error = await refusal(source().claim(target, claim))
+      expect(error).toMatchObject({ code: 'server-unreachable', status, retryAfter: 7000 })
+      expect(error.message).toContain(`answered ${status}`)
+      expect(error.message).toContain('Ids go on')
+    },
+  )
+
+  test('leaves it open whether an identity was taken', async () => {
+    serve('', { status: 504 })
+    const error = await refusal(source().nextIdentity('Shop', 'invoices', 'key'))
+    expect(error.code).toBe('server-unreachable')
+    expect(error.message).toContain('same key')
+  })
+
+  test('passes on what it says itself', async () => {
+    serve({ Message: 'More claims than it can grant.' }, { status: 503 })
+    expect((await refusal(source().claim(target, claim))).message).toContain(
+      'answered 503: More claims than it can grant.',
+    )
+  })
+})
+
+describe('a server of another origin that cannot be reached', () => {
+  const failedFetch = () => vi.stubGlobal('fetch', () => Promise.reject(new TypeError('failed')))
+
+  test('may not allow this page: the message names CORS, cors.origins and a proxy', async () => {
+    failedFetch()
+    vi.stubGlobal('location', { origin: 'https://shop.example.com' })
+    const { code, message } = await refusal(source().claim(target, claim))
+    expect(code).toBe('server-unreachable')
+    expect(message).toMatch(/CORS.*`cors\.origins`.*https:\/\/shop\.example\.com.*proxy/)
+  })
+
+  test('is not blamed when the app could not make the headers', async () => {
+    vi.stubGlobal('location', { origin: 'https://shop.example.com' })
+    const asking = ravenSource({ url: URL_, timeout: 1000 }, () =>
+      Promise.reject(new Error('signed out')),
+    )
+    expect((await refusal(asking.claim(target, claim))).message).not.toContain('CORS')
+  })
+
+  test.each([
+    ['of the same origin', 'https://api.example.com'],
+    ['asked by Node', undefined],
+  ])('%s, no CORS can be the cause', async (_, origin) => {
+    failedFetch()
+    if (origin) vi.stubGlobal('location', { origin })
+    expect((await refusal(source().claim(target, claim))).message).not.toContain('CORS')
   })
 })
 

@@ -3,6 +3,7 @@
  * message names the option that is wrong and the fix.
  */
 import { z } from 'zod'
+import { DATABASE_NAME } from '../../../src/core/names.js'
 
 /** Settings of which each may be left out or undefined. */
 export type Given<T> = { [K in keyof T]?: T[K] | undefined }
@@ -11,7 +12,7 @@ export type Given<T> = { [K in keyof T]?: T[K] | undefined }
 export const databaseName = z
   .string()
   .regex(
-    /^[\p{L}\p{N}._-]{1,128}$/u,
+    DATABASE_NAME,
     "a database's name has 1 to 128 letters, digits, dots, dashes or underscores",
   )
 
