@@ -147,7 +147,9 @@ export class Hilo extends EventTarget implements AsyncDisposable {
   }
 
   /**
-   * The bare number of the next id: `34` (RavenDB's `generateNextIdFor`). Errors as {@link nextId}.
+   * The bare number of the next id: `34` (RavenDB's `generateNextIdFor`). Errors as {@link nextId},
+   * and `invalid-argument` once two nodes of a cluster have granted ranges to this device: both may
+   * grant the same number.
    */
   nextNumber(collection: CollectionRef, options: IdOptions = {}): Promise<number> {
     return this.#serve(collection, 1, (issuer) => issuer.nextNumberSync(), options)

@@ -37,6 +37,8 @@ export class Holdings {
   readonly queue = new LeaseQueue()
   /** What the device last said of itself. */
   view: DeviceView | undefined
+  /** As in the view; read for every number. */
+  mixedNodes: readonly string[] | undefined
   /** The storage did not do what it was asked; gone with the next success. */
   failure: Failure | undefined
   /**
@@ -112,6 +114,7 @@ export class Holdings {
 
   observe(view: DeviceView): void {
     this.view = view
+    this.mixedNodes = view.mixedNodes
     this.#forked ??= view.gaps.fork
     if (view.gaps.fork > this.#forked) {
       this.#forked = view.gaps.fork

@@ -56,8 +56,13 @@ export class Issuer {
     this.#queue = this.holdings.queue
   }
 
-  /** @throws HiloError `not-leased` or `closed` */
+  /** @throws HiloError `not-leased`, `closed`, or `invalid-argument` when numbers are ambiguous */
   nextNumberSync(): number {
+    if (this.holdings.mixedNodes) throw this.#ambiguous(this.holdings.mixedNodes)
+    return this.#take()
+  }
+
+  #take(): number {
     const number = this.#queue.take()
     if (number < 0) throw this.#closed ?? this.#notLeased()
     if (this.#queue.held < this.#low) this.refill()
@@ -67,7 +72,7 @@ export class Issuer {
 
   /** @throws HiloError `not-leased` or `closed` */
   nextIdSync(): string {
-    const number = this.nextNumberSync()
+    const number = this.#take()
     const { formatId } = this.#context
     const { prefix, suffix, serverTag } = this.#queue
     return formatId
@@ -271,6 +276,16 @@ export class Issuer {
       this.#isAnnounced = false
       this.#context.changed(this)
     }, ANNOUNCE_MS)
+  }
+
+  #ambiguous(nodes: readonly string[]): HiloError {
+    const { collection } = this.holdings.target
+    return new HiloError(
+      'invalid-argument',
+      `${this.#name()}: no number was issued. This device has ids of ${nodes.join(' and of ')}, and ` +
+        'both nodes may grant the same number. Use the whole id: ' +
+        `\`await hilo.nextId('${collection}')\`.`,
+    )
   }
 
   #notLeased(): HiloError {

@@ -84,6 +84,8 @@ export interface DeviceView {
    * answers.
    */
   serverTag?: string
+  /** The nodes of {@link DeviceState.nodes}, once they are two. */
+  mixedNodes?: readonly string[]
   isClaiming: boolean
   /** The last claim's failure; gone with the next success. */
   failure?: Failure
@@ -104,7 +106,7 @@ export type Release = Pick<Exchange, 'page' | 'id' | 'notes' | 'takeBack'>
 /** What tabs tell each other of a collection. */
 export type SharedView = Pick<
   DeviceView,
-  'free' | 'reserve' | 'surplus' | 'gaps' | 'checkedIn' | 'serverTag'
+  'free' | 'reserve' | 'surplus' | 'gaps' | 'checkedIn' | 'serverTag' | 'mixedNodes'
 >
 
 export type Answer<T> = ({ view: DeviceView } & T) | { failure: Failure }

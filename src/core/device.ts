@@ -4,6 +4,7 @@
  * `offers`, and leaves them only to be issued, to go back to the server, or to become a gap.
  */
 import { HiloError } from './errors.js'
+import { idSuffix } from './names.js'
 import { isNote } from './page-exit.js'
 import {
   insert,
@@ -198,10 +199,14 @@ export function addGrant(
     // What the server grants again did reach it.
     offers: state.offers.filter((offer) => !overlaps(offer.range, range)),
     serverTag: range.serverTag,
+    nodes: [...new Set([...(state.nodes ?? []), nodeOf(range)])].slice(0, 2),
     ...(last && { last }),
     grants: range.token ? [...state.grants, range.token].slice(-MAX_GRANTS) : state.grants,
   }
 }
+
+/** Two nodes may grant the same number; its ids differ in what stands before or after it. */
+const nodeOf = (range: Range): string => `${range.prefix}…${idSuffix(range)}`
 
 /** Forgets a claim whose answer can never be used, so that the next one is a new claim. */
 export function dropClaim(state: DeviceState, claimId: string): DeviceState {

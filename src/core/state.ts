@@ -59,6 +59,11 @@ export interface DeviceState {
   last?: { size: number; at: string }
   /** The node that answered last. */
   serverTag?: string
+  /**
+   * The nodes that granted ranges, as their ids look: `orders/…-A`. At most two: from the second on,
+   * a number alone does not say which id it is.
+   */
+  nodes?: readonly string[]
   /** Highest number a page may have issued. */
   issued: number
   gaps: Gaps

@@ -23,6 +23,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     reserve,
     last,
     serverTag,
+    nodes,
     issued,
     gaps,
     grants,
@@ -41,6 +42,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     (reserve === undefined || isCount(reserve)) &&
     (last === undefined || (isObject(last) && isCount(last.size) && isText(last.at))) &&
     (serverTag === undefined || isText(serverTag)) &&
+    (nodes === undefined || (Array.isArray(nodes) && nodes.every(isText))) &&
     isCount(issued) &&
     isObject(gaps) &&
     [gaps.crash, gaps.giveBack, gaps.fork].every(isCount) &&

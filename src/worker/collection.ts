@@ -309,7 +309,7 @@ export class OwnedCollection {
       const before = settle(usable(read), notes)
       const [state, result] = change(before, before.reserve ?? this.#target.reserve)
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
-      const { ranges, reserve = this.#target.reserve, gaps, checkedIn, serverTag } = state
+      const { ranges, reserve = this.#target.reserve, gaps, checkedIn, serverTag, nodes } = state
       const shared: SharedView = {
         free: total(ranges),
         reserve,
@@ -317,6 +317,7 @@ export class OwnedCollection {
         gaps,
         ...(checkedIn !== undefined && { checkedIn }),
         ...(serverTag !== undefined && this.#isHeard(store) && { serverTag }),
+        ...(nodes && nodes.length > 1 && { mixedNodes: nodes }),
       }
       const inMemory = store.isDurable ? 0 : total(state.offers.map(({ range }) => range))
       const stages = this.#context.isWatched() ? ([before, state] as const) : undefined

@@ -83,6 +83,49 @@ describe('ids', () => {
   })
 })
 
+describe('a bare number', () => {
+  const grantOf = (node: string, [from, to] = [1, 32]) =>
+    Response.json({ Prefix: 'orders/', Low: from, High: to, LastSize: 32, ServerTag: node })
+  const refusal = expect.objectContaining({
+    code: 'invalid-argument',
+    message: expect.stringMatching(/orders\/…-A.*orders\/…-B.*nextId/),
+  })
+
+  test('is refused as soon as two nodes have granted ranges: both grant the number 1', async () => {
+    const { hilo, page } = shop.open({ reserve: 0 })
+    shop.answer = () => grantOf('A')
+    const numbers = []
+    for (let i = 0; i < 32; i++) numbers.push(await hilo.nextNumber('orders'))
+    expect(numbers).toContain(1)
+    shop.answer = () => grantOf('B')
+    expect(await hilo.nextId('orders')).toBe('orders/1-B')
+    await expect(hilo.nextNumber('orders')).rejects.toEqual(refusal)
+    expect(() => hilo.nextNumberSync('orders')).toThrow(refusal)
+    expect(await hilo.nextId('orders')).toBe('orders/2-B')
+    page.leave()
+    const next = shop.open({ reserve: 0 }).hilo
+    await next.warm('orders', 1)
+    await expect(next.nextNumber('orders')).rejects.toEqual(refusal)
+  })
+
+  test('is refused in other pages of the device, too, which have ids of one node only', async () => {
+    shop.answer = () => grantOf('A')
+    const first = shop.open({ reserve: 0 }).hilo
+    expect(await first.nextNumber('orders')).toBe(1)
+    shop.answer = () => grantOf('B')
+    const second = shop.open({ reserve: 0 }).hilo
+    await second.nextIds('orders', 32)
+    await vi.waitFor(() => expect(() => first.nextNumberSync('orders')).toThrow(refusal))
+  })
+
+  test('goes on over any number of ranges of one node', async () => {
+    const { hilo } = shop.open()
+    const numbers = []
+    for (let i = 0; i < 100; i++) numbers.push(await hilo.nextNumber('orders'))
+    expect(numbers).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
+  })
+})
+
 describe('a collection', () => {
   class Order {}
   class OrderLine {}
