@@ -1,7 +1,7 @@
 /** The HiLo routes: RavenDB’s protocol as RavenDB answers it, and the extension beside it. */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Ask, json, newHandler } from './handlers.js'
+import { type Ask, claimedJson, json, newHandler } from './handlers.js'
 
 const NOW = Date.UTC(2026, 10, 21, 7, 9, 21, 466)
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
@@ -211,8 +211,24 @@ describe('POST hilo/next', () => {
     ['a fraction', `{"claim":"${ID}","collections":[{"tag":"orders","count":1.5}]}`],
     ['none', `{"claim":"${ID}","collections":[{"tag":"orders","count":0}]}`],
   ])('refuses: %s', async (_, body) => {
-    expect((await ask('/databases/Shop/hilo/next', { method: 'POST', body })).status).toBe(400)
+    expect((await ask('/databases/Shop/hilo/next', claimedJson(body))).status).toBe(400)
   })
+
+  test.each([
+    ['orders', 'Orders'],
+    ['orders', 'lines', 'orders'],
+    ['ÄRMEL', 'ärmel'],
+  ])(
+    'refuses one collection twice, which would be granted one range twice: %s',
+    async (...tags) => {
+      const answer = await claim(tags.map((tag) => ({ tag, count: 32 })))
+      expect(answer).toMatchObject({
+        status: 400,
+        body: { Message: expect.stringContaining(`'${tags.at(-1)}' comes twice`) },
+      })
+      expect((await ask(NEXT)).body.Low).toBe(1)
+    },
+  )
 
   test('refuses a lone surrogate in a tag', async () => {
     expect((await claim([{ tag: '\ud800', count: 1 }])).body.Message).toContain('well-formed')
@@ -306,7 +322,7 @@ describe('hilo/checkin', () => {
       JSON.stringify({ id: ID, leases: Array(101).fill({ lease: 'x', next: 1 }) }),
     ],
   ])('refuses: %s', async (_, body) => {
-    expect((await ask(CHECK_IN, { method: 'POST', body })).status).toBe(400)
+    expect((await ask(CHECK_IN, claimedJson(body))).status).toBe(400)
   })
 })
 

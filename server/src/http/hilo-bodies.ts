@@ -77,7 +77,22 @@ export function readClaimBody(
       lastMax,
     }
   })
+  refuseRepeated(ranges.map(({ collection }) => collection))
   return { id, ranges }
+}
+
+/**
+ * All ranges of a request have one claim id. A claim that comes again with its id is answered with
+ * the same range, so a collection that is named twice would get one range twice.
+ */
+function refuseRepeated(collections: readonly string[]): void {
+  const names = collections.map((each) => each.toLowerCase())
+  const repeated = collections.find((_, i) => names.indexOf(names[i]!) < i)
+  if (repeated !== undefined)
+    throw badRequest(
+      `A claim names each collection once, but '${repeated}' comes twice. Upper and lower case ` +
+        'do not matter. Nothing was granted.',
+    )
 }
 
 /** @throws Refusal */
