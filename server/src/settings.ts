@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { CollectionsOptions } from './bound/bindings.js'
-import { limits, nodeTag, origin, serverPrefix, token } from './http/options.js'
+import { host, limits, nodeTag, origin, serverPrefix, token } from './http/options.js'
 import { checked, databaseName, publicUrl } from './ledger/options.js'
 import { databaseUrl, ledgerLimits } from './open-ledger.js'
 import type { ServeOptions } from './serve.js'
@@ -19,6 +19,12 @@ const port = z.preprocess(
   z.int('is a number').min(0).max(MAX_PORT, `is 0 to ${MAX_PORT}; 0 picks a free one`),
 )
 
+/** Flags and environment variables give a list as text, with commas. */
+const hosts = z.preprocess(
+  (value) => (typeof value === 'string' ? value.split(',').map((each) => each.trim()) : value),
+  z.array(host).min(1),
+)
+
 const config = z.strictObject({
   port: port.optional(),
   host: z.string().min(1).optional(),
@@ -29,6 +35,7 @@ const config = z.strictObject({
   serverPrefix: serverPrefix.optional(),
   databases: z.array(databaseName).min(1).optional(),
   cors: z.strictObject({ origins: z.array(origin) }).optional(),
+  hosts: hosts.optional(),
   tokens: z.array(token).min(1).optional(),
   logRequests: z.boolean().optional(),
   // Checked where the ledger is opened.
@@ -49,6 +56,7 @@ export interface Flags {
   databaseUrl?: string
   nodeTag?: string
   publicUrl?: string
+  hosts?: string
   config?: string
 }
 

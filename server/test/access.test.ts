@@ -61,7 +61,10 @@ describe('who may ask', () => {
         { tag: 'secret', count: 1 },
       ],
     })
-    expect((await ask('/databases/Shop/hilo/next', { ...claim, headers: anna })).status).toBe(403)
+    expect(
+      (await ask('/databases/Shop/hilo/next', { ...claim, headers: { ...claim.headers, ...anna } }))
+        .status,
+    ).toBe(403)
     expect((await ask(`${RETURN}&end=32&last=1`, { method: 'PUT' })).status).toBe(403)
     expect((await ask(CHECK_IN, json({ id: ID, leases: [] }))).status).toBe(403)
     expect((await ask('/databases/Shop/docs?id=Raven/Hilo/orders')).status).toBe(403)

@@ -67,6 +67,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
     [{ port: 'x' }, 'port: is a number'],
     [{ port: '' }, 'port: is a number'],
     [{ databaseUrl: 'mysql://x' }, 'databaseUrl: is a URL like postgres://'],
+    [{ hosts: 'ids.lan,https://b.lan' }, 'hosts.1: a host is a name or an address'],
     [{ config: '/nowhere.json' }, 'config: /nowhere.json cannot be read (ENOENT)'],
     [{ config: import.meta.filename }, 'is not a JSON object'],
   ])('setting %j is refused', (flags, message) => {

@@ -3,14 +3,14 @@
  * official client's requests in ravendb.test.ts.
  */
 import { describe, expect, test } from 'vitest'
-import { json, newHandler } from './handlers.js'
+import { claimedJson, json, newHandler } from './handlers.js'
 
 const DOCUMENT = '/databases/Shop/docs?id=Raven/Hilo/orders'
 
 async function newDocuments() {
   const { ask } = await newHandler()
   const put = (max: number, headers: Record<string, string> = {}, path = DOCUMENT) =>
-    ask(path, { ...json({ Max: max }, 'PUT'), headers })
+    ask(path, json({ Max: max }, 'PUT', headers))
   const max = async () => (await ask(DOCUMENT)).body.Results[0]?.Max
   return { ask, put, max }
 }
@@ -101,7 +101,7 @@ test.each([
   ['a Max beyond 2^53-1', '{"Max":9007199254740992}'],
 ])('%s is refused', async (_, body) => {
   const { ask, max } = await newDocuments()
-  expect((await ask(DOCUMENT, { method: 'PUT', body })).status).toBe(400)
+  expect((await ask(DOCUMENT, claimedJson(body, 'PUT'))).status).toBe(400)
   expect(await max()).toBeUndefined()
 })
 

@@ -7,16 +7,13 @@ import { Hono } from 'hono'
 import { createServer as createVite } from 'vite'
 import { expect, onTestFinished, test } from 'vitest'
 import { newFolder } from './folders.js'
-import { newHandler } from './handlers.js'
+import { json, newHandler } from './handlers.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
-const CHECK_IN = {
-  method: 'POST',
-  body: JSON.stringify({
-    id: '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10',
-    leases: [{ lease: 'x', next: 1 }],
-  }),
-}
+const CHECK_IN = json({
+  id: '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10',
+  leases: [{ lease: 'x', next: 1 }],
+})
 
 async function expectMounted(
   ask: (path: string, init?: RequestInit) => Response | Promise<Response>,

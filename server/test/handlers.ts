@@ -48,8 +48,19 @@ async function toAnswer(response: Response): Promise<Answer> {
   }
 }
 
-export const json = (body: unknown, method = 'POST'): RequestInit => ({
+/** @param headers besides `Content-Type` */
+export const json = (
+  body: unknown,
+  method = 'POST',
+  headers: Record<string, string> = {},
+): RequestInit & { headers: Record<string, string> } => ({
   method,
-  headers: { 'Content-Type': 'application/json' },
+  headers: { 'Content-Type': 'application/json', ...headers },
   body: JSON.stringify(body),
+})
+
+/** What is no JSON, though it says so. */
+export const claimedJson = (body: string, method = 'POST'): RequestInit => ({
+  ...json({}, method),
+  body,
 })

@@ -122,13 +122,13 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
     'writeDocument',
     409,
     shop('/docs?id=Raven/Hilo/old'),
-    { ...json({ Max: 6 }, 'PUT'), headers: { 'If-Match': '' } },
+    json({ Max: 6 }, 'PUT', { 'If-Match': '' }),
   ],
   [
     'writeDocument',
     412,
     shop('/docs?id=Raven/Hilo/old'),
-    { ...json({ Max: 6 }, 'PUT'), headers: { 'If-None-Match': '*' } },
+    json({ Max: 6 }, 'PUT', { 'If-None-Match': '*' }),
   ],
   ['deleteDocument', 204, shop('/docs?id=Raven/Hilo/old'), { method: 'DELETE' }],
   [

@@ -146,7 +146,7 @@ describe('limits', () => {
       JSON.stringify({ claim: ID, collections: [{ tag: 'orders', count: 1 }] }),
     ]).stream()
     const request = new Request('http://ids.test/databases/Shop/hilo/next', {
-      method: 'POST',
+      ...json({}),
       body,
       duplex: 'half',
     } as RequestInit)
@@ -220,7 +220,8 @@ test('a request that trickles in, or promises a body that is too large, is answe
         resolve(answer)
       })
     })
-  const post = (headers: string) => `POST ${CHECK_IN} HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`
+  const post = (headers: string) =>
+    `POST ${CHECK_IN} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n\r\n`
   const answers = await Promise.all([
     send('GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: '),
     send(post('Content-Length: 1000')),
@@ -245,7 +246,10 @@ test('a client that goes away in the middle of its body is not logged', async ()
   ]) {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     await new Promise<void>((resolve) =>
-      socket.write(`POST ${CHECK_IN} HTTP/1.1\r\nHost: x\r\n${body}`, () => resolve()),
+      socket.write(
+        `POST ${CHECK_IN} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${body}`,
+        () => resolve(),
+      ),
     )
     socket.destroy()
   }

@@ -29,6 +29,12 @@ export const serveCommand = (): Command =>
         'what /topology tells clients (default: the address they asked)',
       ).env('HILO_PUBLIC_URL'),
     )
+    .addOption(
+      new Option(
+        '--hosts <names>',
+        'the names under which it may be asked, with commas (default: any)',
+      ).env('HILO_HOSTS'),
+    )
     .action(async (flags: Flags) => {
       const server = await serve(readFlags(flags))
       for (const signal of ['SIGTERM', 'SIGINT'] as const)

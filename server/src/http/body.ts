@@ -5,8 +5,20 @@
 import type { Context } from 'hono'
 import { badRequest } from './refusals.js'
 
-/** Resolves with what the JSON says, or undefined where the body is no JSON. */
-export const readJson = async (c: Context): Promise<unknown> => parseJson(await readText(c))
+/**
+ * Resolves with what the JSON says, or undefined where the body is no JSON.
+ * @throws Refusal where the body has another type. A page of another site can send plain text
+ * without asking first, but not `application/json`.
+ */
+export async function readJson(c: Context): Promise<unknown> {
+  const type = c.req.header('Content-Type')
+  if (!/^application\/json *(;|$)/i.test(type ?? ''))
+    throw badRequest(
+      `This body has to be JSON, sent with 'Content-Type: application/json'; it came ` +
+        `${type === undefined ? 'without a type' : `as '${type}'`}. Nothing was done.`,
+    )
+  return parseJson(await readText(c))
+}
 
 /** @throws Refusal */
 export async function readText(c: Context): Promise<string> {

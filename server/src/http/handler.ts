@@ -15,16 +15,9 @@ import { requestLog } from './log.js'
 import { createMetrics } from './metrics.js'
 import { healthRoutes, metricsRoutes } from './operation-routes.js'
 import { checkHandlerOptions, type HandlerOptions } from './options.js'
+import { refuseOtherSites } from './origin.js'
 import { rateLimit } from './rate-limit.js'
-import {
-  forbidden,
-  notFound,
-  pathOf,
-  Refusal,
-  refusalBody,
-  tooLarge,
-  toRefusal,
-} from './refusals.js'
+import { notFound, pathOf, Refusal, refusalBody, tooLarge, toRefusal } from './refusals.js'
 import { topologyRoutes } from './topology-routes.js'
 
 const PREFLIGHT_SECONDS = 600
@@ -39,7 +32,6 @@ export function createHiloHandler(
 ): (request: Request) => Promise<Response> {
   const checked = checkHandlerOptions(options)
   const { limits } = checked
-  const origins = checked.cors?.origins ?? []
   const metrics = createMetrics(checked.ledger)
   const app = new Hono()
 
@@ -50,7 +42,7 @@ export function createHiloHandler(
     return next()
   })
   const withCors = cors({
-    origin: origins,
+    origin: [...(checked.cors?.origins ?? [])],
     allowMethods: ['GET', 'PUT', 'POST', 'DELETE'],
     allowHeaders: ['Content-Type', 'Authorization', 'If-Match', 'If-None-Match'],
     exposeHeaders: ['Retry-After'],
@@ -58,13 +50,18 @@ export function createHiloHandler(
     maxAge: PREFLIGHT_SECONDS,
   })
   app.use((c, next) => (c.req.header('Origin') === undefined ? next() : withCors(c, next)))
-  app.use(async (c, next) => {
+  app.use((c, next) => {
     // Hono answers HEAD by the GET route, which would grant a range that nobody reads.
     if (c.req.method === 'HEAD') throw notFound('There is no handler for HEAD.')
     if (c.req.url.length > limits.url)
       throw tooLarge(414, `The URL has more than ${limits.url} characters.`)
-    refuseOtherSites(c.req.raw.headers, origins)
-    await next()
+    return next()
+  })
+  // Before the host is looked at: a load balancer asks by address.
+  app.route('/', healthRoutes(checked.ledger))
+  app.use((c, next) => {
+    refuseOtherSites(c.req.raw, checked)
+    return next()
   })
   const withLimit = bodyLimit({
     maxSize: limits.body,
@@ -74,7 +71,6 @@ export function createHiloHandler(
   })
   // A GET has no body. To look for one costs as much as all else before the ledger.
   app.use((c, next) => (c.req.method === 'GET' ? next() : withLimit(c, next).catch(refuseCutOff)))
-  app.route('/', healthRoutes(checked.ledger))
   if (limits.requestsPerSecond !== undefined)
     app.use(rateLimit(limits.requestsPerSecond, checked.clientOf!))
   if (checked.tokens) app.use(bearerGuard(checked.tokens))
@@ -100,19 +96,4 @@ export function createHiloHandler(
 /** A client that goes away in the middle of its body is no failure of the server, nor logged. */
 function refuseCutOff(error: unknown): never {
   throw error instanceof Refusal ? error : cutOff()
-}
-
-/**
- * A browser sends the requests of other sites' pages, too, and only hides the answer. A claim would
- * be lost.
- */
-function refuseOtherSites(headers: Headers, origins: readonly string[]): void {
-  const site = headers.get('Sec-Fetch-Site')
-  if (site !== 'cross-site' && site !== 'same-site') return
-  const origin = headers.get('Origin')
-  if (!origin || !origins.includes(origin))
-    throw forbidden(
-      "This page's origin may not ask here. Add it to cors.origins of the server, or serve the " +
-        "page from the server's own origin.",
-    )
 }

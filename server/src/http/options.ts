@@ -27,6 +27,12 @@ export interface HandlerOptions {
   /** Other sites whose pages may ask. Default: only pages of the server's own origin. */
   cors?: { origins: readonly string[] } | undefined
   /**
+   * Names under which the server may be asked, as in `ids.example.com` or `localhost:8080`; without
+   * a port, at any port. Others are refused, so that no other site can let its own name lead here
+   * (DNS rebinding). Default: any.
+   */
+  hosts?: readonly string[] | undefined
+  /**
    * Who may ask: anyone who sends one of these as `Authorization: Bearer …`. A function is called
    * for each request. Default: everybody.
    */
@@ -89,6 +95,14 @@ export const origin = z
     'an origin is scheme, host and port only, as in https://app.example.com; there is no *',
   )
 
+export const host = z
+  .string()
+  .refine(
+    (text) =>
+      /^([\p{L}\p{N}._-]+|\[[\da-f:.]+\])(:\d+)?$/iu.test(text) && URL.canParse(`http://${text}`),
+    'a host is a name or an address, as in ids.example.com or localhost:8080',
+  )
+
 export const token = z
   .string()
   .regex(/^[\x21-\x7e]+$/, 'a token has no spaces')
@@ -121,6 +135,7 @@ const handlerOptions = z
       .min(1, 'is empty: list the databases, or leave it out to allow any')
       .optional(),
     cors: z.strictObject({ origins: z.array(origin) }).optional(),
+    hosts: z.array(host).min(1, 'is empty: nobody could ask; leave it out to allow any').optional(),
     tokens: z
       .union([
         z.array(token).min(1, 'is empty: nobody could ask; leave it out to allow everybody'),
