@@ -1,10 +1,12 @@
 /**
- * Gets the browsers the tests need and the servers that some of them use, says what it did, and
- * fails with the ways out when there is no Chromium.
+ * Gets the browsers the tests need, and the servers and libraries that some of them use; says what
+ * it did, and fails with the ways out when there is no Chromium.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { PEERS } from '../server/test/interop/peers.js'
 import { ENGINES } from '../test/browser/engines.js'
+import { install as installPeer, isInstalled } from '../test/support/peers.js'
 import { PROGRAMS } from '../test/support/programs.js'
 
 /** A browser, or another program. */
@@ -43,6 +45,25 @@ for (const tool of [...ENGINES, ...PROGRAMS] as Tool[]) {
         '  a Chromium or Chrome of your own: CHROME_PATH=/path/to/it npm test\n',
     )
     process.exitCode = 1
+  }
+}
+
+/** Registries that did not give what they were asked for. */
+const silent = new Set<string>()
+for (const peer of PEERS) {
+  const { title, registry } = peer
+  if (isInstalled(peer)) console.log(`${title}: ${peer.folder}`)
+  else if (!process.env.CI)
+    console.log(`${title}: not installed; the tests with it are left out. CI=true installs it.`)
+  else if (silent.has(registry)) console.log(`${title}: left out, as ${registry} did not help.`)
+  else {
+    console.log(`${title}: not there; fetching it by ${registry}.`)
+    try {
+      installPeer(peer)
+    } catch (error) {
+      silent.add(registry)
+      console.error(`${title}: cannot be had, and the tests with it are left out. ${error}`)
+    }
   }
 }
 
