@@ -20,8 +20,8 @@ const db = new Dexie('dexie-shop') as Dexie & {
   lines: Table<Line, string, Omit<Line, 'id'>>
 }
 db.version(1).stores({ orders: 'id', lines: 'id, orderId' })
-for (const { name, hook } of [db.orders, db.lines])
-  hook('creating', (id: string | undefined) => id ?? hilo.nextIdSync(name))
+for (const name of ['orders', 'lines'] as const)
+  db[name].hook('creating', (id: string | undefined) => id ?? hilo.nextIdSync(name))
 
 /** Works offline. What it returns is the order's id for ever. */
 export async function addOrder(customer: string, products: string[]): Promise<string> {

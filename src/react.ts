@@ -25,9 +25,9 @@ export function useHiloStatus(hilo: Hilo | undefined): HiloStatus | undefined
  * const orders = useHiloStatus(hilo, 'orders')
  * return <p>{orders?.available} ids left for offline work</p>
  */
-export function useHiloStatus(
-  hilo: Hilo | undefined,
-  collection: CollectionRef,
+export function useHiloStatus<Name extends string>(
+  hilo: Hilo<Name> | undefined,
+  collection: CollectionRef<NoInfer<Name>>,
 ): CollectionStatus | undefined
 export function useHiloStatus(
   hilo: Hilo | undefined,

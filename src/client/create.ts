@@ -1,5 +1,5 @@
 /** `createHilo` for pages: the owner runs in a worker of its own. */
-import type { HiloOptions } from '../core/options.js'
+import type { HiloOptions, NamesOf } from '../core/options.js'
 import { Hilo } from './hilo.js'
 
 /**
@@ -12,8 +12,10 @@ import { Hilo } from './hilo.js'
  *
  * @throws HiloError `invalid-argument` when an option is wrong
  */
-export function createHilo(options: HiloOptions = {}): Hilo {
-  return new Hilo(options, {
+export function createHilo<Name extends string = string>(
+  options: HiloOptions<Name> = {},
+): Hilo<NamesOf<Name>> {
+  return new Hilo<NamesOf<Name>>(options as HiloOptions, {
     // Bundlers look for exactly this expression to find the worker's file.
     spawn: () => new Worker(new URL('../worker/entry.js', import.meta.url), { type: 'module' }),
     ownerHere: async () => (await import('../worker/here.js')).ownerHere(),

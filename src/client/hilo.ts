@@ -53,8 +53,11 @@ export interface HiloEvents {
   error: { collection: string; error: HiloError }
 }
 
-/** Final, short, numeric ids, online and offline. Made by {@link createHilo}. */
-export class Hilo extends EventTarget implements AsyncDisposable {
+/**
+ * Final, short, numeric ids, online and offline. Made by {@link createHilo}.
+ * @typeParam Name the collections that the options list; any string when they list none
+ */
+export class Hilo<Name extends string = string> extends EventTarget implements AsyncDisposable {
   /**
    * Resolves when the listed collections are leased; offline with an empty device it waits for the
    * network. Rejects when the server refuses for good, or when closed before.
@@ -142,7 +145,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
    * @throws HiloError `exhausted`, `timeout`, `aborted`, `closed`, `invalid-collection`,
    * `server-refused`, `storage-failed`
    */
-  nextId(collection: CollectionRef, options: IdOptions = {}): Promise<string> {
+  nextId(collection: CollectionRef<Name>, options: IdOptions = {}): Promise<string> {
     return this.#serve(collection, 1, (issuer) => issuer.nextIdSync(), options)
   }
 
@@ -151,7 +154,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
    * and `invalid-argument` once two nodes of a cluster have granted ranges to this device: both may
    * grant the same number.
    */
-  nextNumber(collection: CollectionRef, options: IdOptions = {}): Promise<number> {
+  nextNumber(collection: CollectionRef<Name>, options: IdOptions = {}): Promise<number> {
     return this.#serve(collection, 1, (issuer) => issuer.nextNumberSync(), options)
   }
 
@@ -159,18 +162,18 @@ export class Hilo extends EventTarget implements AsyncDisposable {
    * The next id from this page's lease, at once.
    * @throws HiloError `not-leased` when the page holds none right now: {@link warm} first
    */
-  nextIdSync(collection: CollectionRef, options?: Pick<IdOptions, 'database'>): string {
+  nextIdSync(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): string {
     return this.#resolve(collection, options).nextIdSync()
   }
 
   /** The bare number of {@link nextIdSync}. */
-  nextNumberSync(collection: CollectionRef, options?: Pick<IdOptions, 'database'>): number {
+  nextNumberSync(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): number {
     return this.#resolve(collection, options).nextNumberSync()
   }
 
   /** `count` ids, all or none. Errors as {@link nextId}. */
   async nextIds(
-    collection: CollectionRef,
+    collection: CollectionRef<Name>,
     count: number,
     options: IdOptions = {},
   ): Promise<string[]> {
@@ -187,7 +190,11 @@ export class Hilo extends EventTarget implements AsyncDisposable {
    * Leases until this page holds `count` ids for the …Sync calls, and keeps them until they are
    * used or the page is hidden.
    */
-  async warm(collection: CollectionRef, count: number, options: IdOptions = {}): Promise<void> {
+  async warm(
+    collection: CollectionRef<Name>,
+    count: number,
+    options: IdOptions = {},
+  ): Promise<void> {
     checkCount('count', count, 0)
     const issuer = this.#resolve(collection, options)
     issuer.warm(count)
@@ -199,7 +206,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
    * @throws HiloError as {@link nextId}, and `server-unreachable` when the server cannot be asked
    */
   async reserve(
-    collection: CollectionRef,
+    collection: CollectionRef<Name>,
     count: number,
     options: Pick<IdOptions, 'database'> = {},
   ): Promise<void> {
@@ -232,9 +239,9 @@ export class Hilo extends EventTarget implements AsyncDisposable {
 
   status(): HiloStatus
   /** @throws HiloError `invalid-collection` */
-  status(collection: CollectionRef, options?: Pick<IdOptions, 'database'>): CollectionStatus
+  status(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): CollectionStatus
   status(
-    collection?: CollectionRef,
+    collection?: CollectionRef<Name>,
     options?: Pick<IdOptions, 'database'>,
   ): HiloStatus | CollectionStatus {
     if (collection !== undefined)
@@ -249,7 +256,7 @@ export class Hilo extends EventTarget implements AsyncDisposable {
    * @throws HiloError `invalid-collection`, `storage-failed`, `outdated`, `closed`
    */
   async inspect(
-    collection: CollectionRef,
+    collection: CollectionRef<Name>,
     options?: Pick<IdOptions, 'database'>,
   ): Promise<Inspection> {
     const { holdings } = this.#resolve(collection, options)

@@ -9,7 +9,7 @@ import type { Range } from './range.js'
 export type EntityClass = abstract new (...args: never[]) => object
 
 /** What ids are for: a collection's name, its class, or an entity of that class. */
-export type CollectionRef = string | EntityClass | object
+export type CollectionRef<Name extends string = string> = Name | EntityClass | object
 
 /** What `formatId` gets besides the number. */
 export interface IdParts {

@@ -15,7 +15,7 @@ export interface CollectionOptions {
   reserve?: number
 }
 
-export interface HiloOptions {
+export interface HiloOptions<Name extends string = string> {
   /**
    * The URL of the HiLo server, or of a RavenDB. Default: the page's own origin. A relative URL is
    * resolved against the page's address. Not used with a `source`.
@@ -25,9 +25,10 @@ export interface HiloOptions {
   database?: string
   /**
    * Collections that are leased at the start; {@link Hilo.ready} waits for them. Any other
-   * collection is leased at its first use.
+   * collection is leased at its first use. In TypeScript, other names than these are an error then;
+   * `createHilo<string>` takes any.
    */
-  collections?: Record<string, CollectionOptions>
+  collections?: { [K in Name]?: CollectionOptions }
   /** Ids this device keeps per collection for offline work. Default 32. */
   reserve?: number
   /**
@@ -65,6 +66,9 @@ export interface HiloOptions {
    */
   formatId?: (number: number, parts: IdParts) => string
 }
+
+/** The collections that options list, or any string when they list none. */
+export type NamesOf<Name extends string> = [Name] extends [never] ? string : Name
 
 const DEFAULT_TIMEOUT_MS = 10_000
 

@@ -3,15 +3,20 @@
  */
 import { expose } from 'comlink'
 import { Hilo } from '../client/hilo.js'
-import type { HiloOptions } from '../core/options.js'
+import type { HiloOptions, NamesOf } from '../core/options.js'
 import { ownerHere } from './here.js'
 
 /**
  * As `createHilo` of the main entry, for a worker or a service worker: the owner runs in the same
  * realm.
  */
-export function createHilo(options: Omit<HiloOptions, 'worker'> = {}): Hilo {
-  return new Hilo(options, { spawn: undefined, ownerHere: async () => ownerHere() })
+export function createHilo<Name extends string = string>(
+  options: Omit<HiloOptions<Name>, 'worker'> = {},
+): Hilo<NamesOf<Name>> {
+  return new Hilo<NamesOf<Name>>(options as HiloOptions, {
+    spawn: undefined,
+    ownerHere: async () => ownerHere(),
+  })
 }
 
 /**
