@@ -4,7 +4,14 @@ export type { CounterOptions } from './bound/orm/binding.js'
 export type { UpstreamOptions } from './bound/upstream/options.js'
 export { createHiloHandler } from './http/handler.js'
 export type { Log } from './http/log.js'
-export type { HandlerLimits, HandlerOptions, Wanted } from './http/options.js'
+export type {
+  Action,
+  HandlerLimits,
+  HandlerOptions,
+  ScopedToken,
+  Tokens,
+  Wanted,
+} from './http/options.js'
 export {
   type CheckIn,
   type CheckInFate,

@@ -6,8 +6,8 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { CollectionsOptions } from './bound/bindings.js'
-import { host, limits, nodeTag, origin, serverPrefix, token } from './http/options.js'
-import { checked, databaseName, publicUrl } from './ledger/options.js'
+import { databases, host, limits, nodeTag, origin, serverPrefix, tokens } from './http/options.js'
+import { checked, publicUrl } from './ledger/options.js'
 import { databaseUrl, ledgerLimits } from './open-ledger.js'
 import type { ServeOptions } from './serve.js'
 
@@ -33,10 +33,10 @@ const config = z.strictObject({
   nodeTag: nodeTag.optional(),
   publicUrl: publicUrl.optional(),
   serverPrefix: serverPrefix.optional(),
-  databases: z.array(databaseName).min(1).optional(),
+  databases: databases.optional(),
   cors: z.strictObject({ origins: z.array(origin) }).optional(),
   hosts: hosts.optional(),
-  tokens: z.array(token).min(1).optional(),
+  tokens: tokens.optional(),
   logRequests: z.boolean().optional(),
   // Checked where the ledger is opened.
   collections: z

@@ -1,9 +1,11 @@
 /** Who may ask the server: tokens, the application’s own answer, other sites. */
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Action, HandlerOptions, Wanted } from '../src/index.js'
 import { type Ask, json, newHandler } from './handlers.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const RETURN = '/databases/Shop/hilo/return?tag=orders'
+const DOCUMENT = '/databases/Shop/docs?id=Raven/Hilo/orders'
 const CHECK_IN = '/databases/Shop/hilo/checkin'
 const ID = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10'
 
@@ -17,7 +19,7 @@ describe('who may ask', () => {
   const bearer = (token: string) => ({ headers: { Authorization: `Bearer ${token}` } })
 
   test('with tokens: nobody without one of them', async () => {
-    const { ask } = await newHandler({ tokens: TOKENS })
+    const { ask } = await newHandler({ tokens: TOKENS, databases: ['Shop'] })
     for (const init of [
       {},
       bearer('wrong'),
@@ -35,7 +37,7 @@ describe('who may ask', () => {
 
   test('tokens can change while the server runs', async () => {
     let tokens = [TOKENS[0]!]
-    const { ask } = await newHandler({ tokens: () => tokens })
+    const { ask } = await newHandler({ tokens: () => tokens, databases: ['Shop'] })
     expect((await ask(NEXT, bearer(TOKENS[0]!))).status).toBe(201)
     tokens = [TOKENS[1]!]
     expect((await ask(NEXT, bearer(TOKENS[0]!))).status).toBe(403)
@@ -45,6 +47,7 @@ describe('who may ask', () => {
   test('the application decides what is asked for', async () => {
     const asked: unknown[] = []
     const { ask } = await newHandler({
+      databases: ['Shop'],
       authorize: (request, wanted) => {
         asked.push(wanted)
         return request.headers.get('X-User') === 'anna' && wanted.tag !== 'secret'
@@ -71,8 +74,134 @@ describe('who may ask', () => {
     expect(
       (await ask('/databases/Shop/docs?id=Raven/Hilo/orders', json({ Max: 1 }, 'PUT'))).status,
     ).toBe(403)
-    expect(asked).toContainEqual({ database: 'Shop', tag: 'orders', count: 50 })
+    expect(asked).toContainEqual({
+      action: 'claim',
+      database: 'Shop',
+      tag: 'orders',
+      count: 50,
+    })
     expect((await ask(NEXT, { headers: anna })).body.Low).toBe(33)
+  })
+
+  /** A request of each action, and the tag that `authorize` hears of. */
+  const ACTIONS: [action: Action, path: string, init?: RequestInit, tag?: string][] = [
+    ['claim', NEXT, {}, 'orders'],
+    ['give-back', `${RETURN}&end=32&last=1`, { method: 'PUT' }, 'orders'],
+    ['check-in', CHECK_IN, json({ id: ID, leases: [] })],
+    ['identity', '/databases/Shop/identity/next?name=bills', { method: 'POST' }, 'bills|'],
+    ['seed', '/databases/Shop/identity/seed?name=bills&value=9', { method: 'POST' }, 'bills|'],
+    ['document-read', DOCUMENT, {}, 'orders'],
+    ['document-read', '/databases/Shop/docs?id=Raven/ServerPrefixForHilo'],
+    ['document-write', DOCUMENT, json({ Max: 1 }, 'PUT'), 'orders'],
+    ['document-write', DOCUMENT, { method: 'DELETE' }, 'orders'],
+    [
+      'document-write',
+      '/databases/Shop/bulk_docs',
+      json({ Commands: [{ Type: 'DELETE', Id: 'Raven/Hilo/orders' }] }),
+      'orders',
+    ],
+    ['status', '/metrics'],
+  ]
+
+  /** The actions of which every request gets through. */
+  async function allowedBy(options: Omit<HandlerOptions, 'ledger'>, headers = {}) {
+    const { handler } = await newHandler({ databases: ['Shop'], serverPrefix: '1', ...options })
+    const refused = new Set<Action>()
+    for (const [action, path, init] of ACTIONS) {
+      const request = new Request(`http://ids.test${path}`, {
+        ...init,
+        headers: { ...init?.headers, ...headers },
+      })
+      if ((await handler(request)).status === 403) refused.add(action)
+    }
+    return [...new Set(ACTIONS.map(([action]) => action))].filter((each) => !refused.has(each))
+  }
+
+  const EVERYDAY = ['claim', 'give-back', 'check-in', 'identity', 'status']
+  const BY_NAME = ['seed', 'document-read', 'document-write']
+
+  test('a token may do all but what moves a counter to any number or shows it', async () => {
+    const headers = bearer(TOKENS[0]!).headers
+    expect(await allowedBy({ tokens: TOKENS }, headers)).toEqual(EVERYDAY)
+    expect(await allowedBy({})).toHaveLength(EVERYDAY.length + BY_NAME.length)
+  })
+
+  test('a token may do the actions that are named with it, and nothing else', async () => {
+    const { headers } = bearer(TOKENS[0]!)
+    for (const actions of [['claim', 'give-back'], BY_NAME, ['status']] as Action[][])
+      expect(await allowedBy({ tokens: [{ token: TOKENS[0]!, actions }] }, headers)).toEqual(
+        actions,
+      )
+  })
+
+  test('a token of some databases is refused in others, and for the metrics of all', async () => {
+    const { ask } = await newHandler({
+      databases: ['Shop', 'Store'],
+      tokens: [{ token: TOKENS[0]!, databases: ['shop'] }, TOKENS[1]!],
+    })
+    const paths = ['/databases/Store/hilo/next?tag=orders', '/topology?name=Store', '/metrics']
+    for (const path of paths) {
+      const { status, body } = await ask(path, bearer(TOKENS[0]!))
+      expect([status, body.Message]).toEqual([
+        403,
+        expect.stringContaining('this token is not for'),
+      ])
+    }
+    for (const path of paths.slice(0, 2))
+      expect((await ask(path, bearer(TOKENS[1]!))).status, path).toBeLessThan(300)
+    for (const path of [NEXT, '/topology?name=Shop'])
+      expect((await ask(path, bearer(TOKENS[0]!))).status, path).toBeLessThan(300)
+  })
+
+  test('the application is told the action, and its answer allows or refuses any', async () => {
+    const asked: Wanted[] = []
+    const all = await allowedBy({ authorize: (_, wanted) => asked.push(wanted) > 0 })
+    expect(all).toEqual([...new Set(ACTIONS.map(([action]) => action))])
+    expect(asked).toEqual(
+      ACTIONS.map(([action, , , tag]) => ({
+        action,
+        database: action === 'status' ? undefined : 'Shop',
+        tag,
+        count: action === 'claim' ? 32 : action === 'identity' ? 1 : 0,
+      })),
+    )
+    const mayClaim = { authorize: (_: Request, { action }: Wanted) => action === 'claim' }
+    expect(await allowedBy(mayClaim)).toEqual(['claim'])
+    const { headers } = bearer(TOKENS[0]!)
+    expect(await allowedBy({ tokens: TOKENS, ...mayClaim }, headers)).toEqual(['claim'])
+    const allowsAll = { tokens: TOKENS, authorize: () => true }
+    expect(await allowedBy(allowsAll, headers)).toHaveLength(EVERYDAY.length + BY_NAME.length)
+    const scoped = { tokens: [{ token: TOKENS[0]!, actions: ['seed' as const] }] }
+    expect(await allowedBy({ ...scoped, authorize: () => true }, headers)).toEqual(['seed'])
+  })
+
+  test('a give-back that shows its grant token needs no other right, one without does', async () => {
+    const authorize = vi.fn((request: Request) => request.headers.has('X-User'))
+    const { ask } = await newHandler({ databases: ['Shop'], tokens: TOKENS, authorize })
+    const headers = { ...bearer(TOKENS[0]!).headers, 'X-User': 'anna' }
+    const { Lease } = (await ask(`${NEXT}&claim=${ID}`, { headers })).body
+    const giveBack = (lease: string) =>
+      ask('/databases/Shop/hilo/return', {
+        method: 'POST',
+        body: JSON.stringify({ tag: 'orders', end: 32, last: 10, lease }),
+      })
+    expect((await giveBack('guessed')).status).toBe(204)
+    expect((await ask(NEXT, { headers })).body.Low).toBe(33)
+    expect((await giveBack(Lease)).status).toBe(204)
+    expect((await ask(`${NEXT}&claim=${ID.replace('6', '7')}`, { headers })).body.Low).toBe(11)
+    expect(authorize).toHaveBeenCalledTimes(3)
+    expect((await ask(`${RETURN}&end=64&last=40`, { method: 'POST' })).status).toBe(403)
+    expect((await ask(`${RETURN}&end=64&last=40`, { method: 'PUT' })).status).toBe(403)
+  })
+
+  test('with tokens or an answer of the application the databases have to be listed', async () => {
+    for (const options of [{ tokens: TOKENS }, { authorize: () => true }])
+      await expect(newHandler(options)).rejects.toThrow(
+        'databases: is missing: with tokens or authorize, list the databases that exist, as in ["Shop"]',
+      )
+    const { ask } = await newHandler({ authorize: () => true, databases: 'any' })
+    expect((await ask(NEXT)).status).toBe(201)
+    expect((await (await newHandler()).ask(NEXT)).status).toBe(201)
   })
 
   test('no other site by default', async () => {
@@ -99,7 +228,11 @@ describe('who may ask', () => {
   })
 
   test('a listed site, its preflights included, even where tokens are asked for', async () => {
-    const { ask } = await newHandler({ cors: { origins: ['https://app.test'] }, tokens: TOKENS })
+    const { ask } = await newHandler({
+      cors: { origins: ['https://app.test'] },
+      databases: ['Shop'],
+      tokens: TOKENS,
+    })
     for (const method of ['GET', 'PUT', 'POST']) {
       const { status, headers } = await ask(NEXT, {
         method: 'OPTIONS',

@@ -19,7 +19,12 @@ describe('serve', { timeout: TIMEOUT }, () => {
     const config = join(folder, 'hilo.json')
     writeFileSync(
       config,
-      JSON.stringify({ nodeTag: 'C', port: 1, tokens: ['correct-horse-battery'] }),
+      JSON.stringify({
+        nodeTag: 'C',
+        port: 1,
+        tokens: ['correct-horse-battery'],
+        databases: ['Shop'],
+      }),
     )
     const environment = {
       HILO_NODE_TAG: 'B',

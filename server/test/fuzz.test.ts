@@ -196,6 +196,43 @@ describe.each([
   })
 })
 
+test('a token reaches nothing that it is not for', { timeout: TIMEOUT }, async () => {
+  const [other, claims, writes] = ['only-another-base', 'only-claims-here', 'only-writes-here']
+  const { handler } = await newHandler({
+    log: { info() {}, error() {} },
+    databases: ['Shop', 'Store'],
+    tokens: [
+      { token: other, databases: ['Store'] },
+      { token: claims, actions: ['claim'] },
+      { token: writes, actions: ['document-write', 'seed'] },
+    ],
+  })
+  // By token: what of this database's routes it is for.
+  const mayUse: Record<string, RegExp> = {
+    [other]: /^$/,
+    [claims]: /hilo\/next$/,
+    [writes]: /(docs|seed)$/,
+    wrong: /^$/,
+  }
+  await fc.assert(
+    fc.asyncProperty(
+      request,
+      fc.constantFrom(...Object.keys(mayUse)),
+      async ({ method, path, query, body }, token) => {
+        // A give-back needs its grant token only, and has no effect without one.
+        if (method === 'OPTIONS' || path.endsWith('/hilo/return')) return
+        const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+        const hasBody = !['GET', 'HEAD'].includes(method)
+        const init = { method, headers, ...(hasBody && { body }) }
+        const response = await handler(new Request(`http://ids.test${path}?${query}`, init))
+        if (response.status < 300 && path.startsWith('/databases/'))
+          expect(path).toMatch(mayUse[token]!)
+      },
+    ),
+    { numRuns: REQUESTS / 2 },
+  )
+})
+
 test('raw bytes on the socket: the server goes on, and nothing stays open', {
   timeout: TIMEOUT,
 }, async () => {

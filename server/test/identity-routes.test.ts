@@ -3,7 +3,7 @@
  * ledger-identities.ts.
  */
 import { expect, onTestFinished, test } from 'vitest'
-import { openLedger, serve, type Wanted } from '../src/index.js'
+import { openLedger, serve } from '../src/index.js'
 import { newFolder } from './folders.js'
 import { newHandler } from './handlers.js'
 
@@ -93,22 +93,6 @@ test.each([
 test('GET takes no number', async () => {
   const { ask } = await newHandler()
   expect((await ask(`${next}orders|`)).status).toBe(404)
-})
-
-test('the application is asked, with the name of the identity', async () => {
-  const wanted: Wanted[] = []
-  const { ask } = await newHandler({
-    authorize: (_, want) => {
-      wanted.push(want)
-      return want.count > 0
-    },
-  })
-  expect((await ask(`${next}orders`, post)).status).toBe(201)
-  expect((await ask(`${seed}orders&value=5`, post)).status).toBe(403)
-  expect(wanted).toEqual([
-    { database: 'Shop', tag: 'orders|', count: 1 },
-    { database: 'Shop', tag: 'orders|', count: 0 },
-  ])
 })
 
 test('a server forgets at its start the requests of more than 30 days ago', async () => {

@@ -16,7 +16,10 @@ const ID = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10'
 
 describe('operation', () => {
   test('metrics tell what was granted, returned, free and refused, behind the tokens', async () => {
-    const { handler } = await newHandler({ tokens: ['correct-horse-battery'] })
+    const { handler } = await newHandler({
+      databases: ['Shop'],
+      tokens: ['correct-horse-battery'],
+    })
     const headers = { Authorization: 'Bearer correct-horse-battery' }
     const get = (path: string, init: RequestInit = { headers }) =>
       handler(new Request(new URL(path, 'http://ids.test'), init))
@@ -59,6 +62,13 @@ describe('operation', () => {
     [{ databases: ['a/b'] }, "databases.0: a database's name"],
     [{ cors: { origins: ['*'] } }, 'cors.origins.0: an origin is scheme, host and port only'],
     [{ tokens: ['short'] }, 'tokens.0: a token has at least 16 characters'],
+    [{ tokens: [{ token: 'short' }] }, 'tokens.0.token: a token has at least 16 characters'],
+    [
+      { tokens: [{ token: 'x'.repeat(16), actions: ['fly'] }] },
+      'tokens.0.actions.0: an action is one of: claim, give-back, check-in',
+    ],
+    [{ tokens: [5] }, 'tokens: a token is a text, or {"token"'],
+    [{ databases: 'Shop' }, 'databases: is a list of names, or "any"'],
     [{ limits: { count: 0 } }, 'limits.count'],
     [{ limits: { requestsPerSecond: 5 } }, 'clientOf: is missing'],
     [{ limit: {} }, '"limit"'],
@@ -141,7 +151,7 @@ describe('limits', () => {
     const users = new WeakMap<Request, string>()
     const userOf = (request: Request) => users.get(request) ?? 'nobody'
     const authorize = vi.fn((request: Request) => userOf(request) === 'anna')
-    const { handler } = await newHandler({ authorize })
+    const { handler } = await newHandler({ authorize, databases: ['Shop'] })
     const body = new Blob([
       JSON.stringify({ claim: ID, collections: [{ tag: 'orders', count: 1 }] }),
     ]).stream()

@@ -1,36 +1,107 @@
-/** Who may ask for what: which databases exist, and what the application allows. */
+/**
+ * Who may ask for what: which databases exist, what a token is for, what the application allows.
+ * Guarantees that, where tokens are asked for or the application decides, nobody moves a counter by
+ * a document or a seed unless a token or the application's answer allows that.
+ */
 import type { Context } from 'hono'
 import { databaseName } from '../ledger/options.js'
-import type { CheckedOptions, Wanted } from './options.js'
+import type { Action, CheckedOptions, ScopedToken, Wanted } from './options.js'
 import { badParameter, databaseMissing, forbidden } from './refusals.js'
+import { tokenFinder } from './tokens.js'
 
-/** The database that the path names. */
-export const databaseOf = (c: Context, { databases }: CheckedOptions): string =>
-  checkDatabase(c.req.param('database')!, databases, 500)
-
-/**
- * @param databases undefined: any
- * @param missingStatus RavenDB answers 503 on `/topology` and 500 elsewhere
- */
-export function checkDatabase(
-  name: string,
-  databases: readonly string[] | undefined,
-  missingStatus: 500 | 503,
-): string {
-  const { success, error } = databaseName.safeParse(name)
-  if (!success)
-    throw badParameter(`The name of the database cannot be: ${error.issues[0]!.message}.`)
-  const isThere = (other: string) => other.toLowerCase() === name.toLowerCase()
-  if (databases && !databases.some(isThere)) throw databaseMissing(name, missingStatus)
-  return name
+export interface Access {
+  /**
+   * Whoever asks, with the database that the path names.
+   * @throws Refusal without a valid token, where tokens are asked for
+   */
+  callerOf(c: Context): Caller
+  /** The database that the path names. For requests whose right is not a token. */
+  databaseOf(c: Context): string
+  /** The database of `GET /topology?name=`. */
+  topologyOf(c: Context): string
+  /** May the metrics be read? */
+  allowStatus(c: Context): Promise<void>
 }
 
-export async function authorize(
-  c: Context,
-  { authorize }: CheckedOptions,
-  wanted: Wanted,
-): Promise<void> {
-  if (!authorize || (await authorize(c.env.request, wanted)) === true) return
-  const what = wanted.tag === undefined ? 'this database' : `'${wanted.tag}'`
-  throw forbidden(`Forbidden: this user may not use ${what} here.`)
+export interface Caller {
+  database: string
+  /** @throws Refusal */
+  allow(wanted: Omit<Wanted, 'database'>): Promise<void>
 }
+
+/** They move a counter to any number, or show where it is. */
+const ONLY_BY_NAME: readonly Action[] = ['document-read', 'document-write', 'seed']
+
+export function createAccess({ databases, tokens, authorize }: CheckedOptions): Access {
+  const findToken = tokens && tokenFinder(tokens)
+
+  /** Undefined where no tokens are asked for. */
+  function tokenOf(c: Context): ScopedToken | undefined {
+    const token = findToken?.(c.req.raw.headers)
+    if (findToken && !token)
+      throw forbidden(
+        "Forbidden: this server asks for 'Authorization: Bearer <token>', with one of the " +
+          'tokens from its configuration.',
+      )
+    return token
+  }
+
+  async function allow(c: Context, token: ScopedToken | undefined, wanted: Wanted): Promise<void> {
+    const { action, database, tag } = wanted
+    if (token?.databases && !isListed(token.databases, database)) throw notFor(database)
+    if (!tokenAllows(token, action))
+      throw forbidden(
+        `Forbidden: this token may not do '${action}'. Name the action with the token in the ` +
+          "server's configuration.",
+      )
+    if (authorize && (await authorize(c.env.request, wanted)) !== true)
+      throw forbidden(
+        `Forbidden: this user may not do '${action}' ` +
+          `${tag === undefined ? 'here' : `of '${tag}'`}.`,
+      )
+  }
+
+  function tokenAllows(token: ScopedToken | undefined, action: Action): boolean {
+    if (!token) return true
+    if (token.actions) return token.actions.includes(action)
+    // The application's answer may still allow the others.
+    return authorize !== undefined || !ONLY_BY_NAME.includes(action)
+  }
+
+  /** @param missingStatus RavenDB answers 503 on `/topology` and 500 elsewhere */
+  function checkDatabase(name: string, missingStatus: 500 | 503): string {
+    const { success, error } = databaseName.safeParse(name)
+    if (!success)
+      throw badParameter(`The name of the database cannot be: ${error.issues[0]!.message}.`)
+    if (Array.isArray(databases) && !isListed(databases, name))
+      throw databaseMissing(name, missingStatus)
+    return name
+  }
+
+  const databaseOf = (c: Context) => checkDatabase(c.req.param('database')!, 500)
+
+  return {
+    databaseOf,
+    callerOf(c) {
+      const token = tokenOf(c)
+      const database = databaseOf(c)
+      return { database, allow: (wanted) => allow(c, token, { ...wanted, database }) }
+    },
+    topologyOf(c) {
+      const token = tokenOf(c)
+      const name = checkDatabase(c.req.query('name') ?? '', 503)
+      if (token?.databases && !isListed(token.databases, name)) throw notFor(name)
+      return name
+    },
+    allowStatus: async (c) => allow(c, tokenOf(c), { action: 'status', count: 0 }),
+  }
+}
+
+const isListed = (names: readonly string[], name: string | undefined): boolean =>
+  names.some((other) => other.toLowerCase() === name?.toLowerCase())
+
+const notFor = (database: string | undefined) =>
+  forbidden(
+    `Forbidden: this token is not for ` +
+      `${database === undefined ? 'all databases' : `the database '${database}'`}.`,
+  )

@@ -6,7 +6,7 @@
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import type { MarkRefusal, MarkWrite } from '../ledger/ledger.js'
-import { authorize, databaseOf } from './access.js'
+import type { Access, Caller } from './access.js'
 import { readJson } from './body.js'
 import { changeVector, expectedVersion } from './change-vector.js'
 import type { CheckedOptions } from './options.js'
@@ -44,11 +44,14 @@ interface DocumentWrite {
   expected: string | null | undefined
 }
 
-export function documentRoutes(options: CheckedOptions): Hono {
-  const { ledger, nodeTag, limits, serverPrefix } = options
-
+export function documentRoutes(
+  { ledger, nodeTag, limits, serverPrefix }: CheckedOptions,
+  access: Access,
+): Hono {
   /** Null where there is no such document. */
-  async function read(c: Context, database: string, id: string): Promise<object | null> {
+  async function read({ database, allow }: Caller, id: string): Promise<object | null> {
+    const tag = isHiloDocument(id) ? tagOf(id) : undefined
+    await allow({ action: 'document-read', tag, count: 0 })
     const metadata = (version: number) => ({
       '@collection': '@hilo',
       '@id': id,
@@ -58,9 +61,7 @@ export function documentRoutes(options: CheckedOptions): Hono {
       return serverPrefix === undefined
         ? null
         : { ServerPrefix: serverPrefix, '@metadata': metadata(1) }
-    if (!isHiloDocument(id)) return null
-    const tag = tagOf(id)
-    await authorize(c, options, { database, tag, count: 0 })
+    if (tag === undefined) return null
     const mark = await ledger.read({ database, collection: tag })
     return mark.version === 0 ? null : { Max: mark.max, '@metadata': metadata(mark.version) }
   }
@@ -74,7 +75,7 @@ export function documentRoutes(options: CheckedOptions): Hono {
     writes: readonly DocumentWrite[],
     conflict: 409 | 412 = 409,
   ): Promise<string[]> {
-    const database = databaseOf(c, options)
+    const { database, allow } = access.callerOf(c)
     const marks = writes.map(
       ({ id, max, expected }): MarkWrite => ({
         database,
@@ -84,7 +85,7 @@ export function documentRoutes(options: CheckedOptions): Hono {
       }),
     )
     for (const { collection: tag } of marks)
-      await authorize(c, options, { database, tag, count: 0 })
+      await allow({ action: 'document-write', tag, count: 0 })
     const outcome = await ledger.write(marks)
     if ('refused' in outcome) throw writeRefused(outcome, conflict)
     return outcome.map(({ version }) => changeVector(nodeTag, database, version))
@@ -92,11 +93,11 @@ export function documentRoutes(options: CheckedOptions): Hono {
 
   return new Hono()
     .get('/docs', async (c) => {
-      const database = databaseOf(c, options)
+      const caller = access.callerOf(c)
       const ids = c.req.queries('id') ?? []
       if (ids.length === 0 || ids.length > limits.batch)
         throw badParameter(`Query string id is given 1 to ${limits.batch} times.`)
-      const documents = await Promise.all(ids.map((id) => read(c, database, id)))
+      const documents = await Promise.all(ids.map((id) => read(caller, id)))
       if (documents.length === 1 && !documents[0])
         return c.json({ Results: [null], Includes: {} }, 404)
       return c.json({ Results: documents, Includes: {} })

@@ -6,7 +6,7 @@
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
-import { bearerGuard } from './bearer.js'
+import { createAccess } from './access.js'
 import { cutOff } from './body.js'
 import { documentRoutes } from './document-routes.js'
 import { hiloRoutes } from './hilo-routes.js'
@@ -32,6 +32,7 @@ export function createHiloHandler(
 ): (request: Request) => Promise<Response> {
   const checked = checkHandlerOptions(options)
   const { limits } = checked
+  const access = createAccess(checked)
   const metrics = createMetrics(checked.ledger)
   const app = new Hono()
 
@@ -73,12 +74,11 @@ export function createHiloHandler(
   app.use((c, next) => (c.req.method === 'GET' ? next() : withLimit(c, next).catch(refuseCutOff)))
   if (limits.requestsPerSecond !== undefined)
     app.use(rateLimit(limits.requestsPerSecond, checked.clientOf!))
-  if (checked.tokens) app.use(bearerGuard(checked.tokens))
-  app.route('/', metricsRoutes(metrics))
-  app.route('/', topologyRoutes(checked))
-  app.route('/databases/:database', hiloRoutes(checked, metrics))
-  app.route('/databases/:database', identityRoutes(checked, metrics))
-  app.route('/databases/:database', documentRoutes(checked))
+  app.route('/', metricsRoutes(metrics, access))
+  app.route('/', topologyRoutes(checked, access))
+  app.route('/databases/:database', hiloRoutes(checked, access, metrics))
+  app.route('/databases/:database', identityRoutes(checked, access, metrics))
+  app.route('/databases/:database', documentRoutes(checked, access))
 
   app.notFound((c) => {
     throw notFound(`There is no handler for ${c.req.method} ${pathOf(c.req.url)}.`)

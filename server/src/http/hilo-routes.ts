@@ -5,7 +5,7 @@
 import { type Context, Hono } from 'hono'
 import type { CheckInAnswer, NextManyAnswer } from '../../../src/core/wire.js'
 import type { CheckInFate, ClaimOutcome, ClaimRequest } from '../ledger/ledger.js'
-import { authorize, databaseOf } from './access.js'
+import type { Access, Caller } from './access.js'
 import { parseJson, readJson, readText } from './body.js'
 import { claimAnswer, claimRefused } from './claim-answer.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
@@ -15,8 +15,11 @@ import type { CheckedOptions } from './options.js'
 import { type ReturnedRange, readNextQuery, readReturnQuery } from './query.js'
 import { pathOf, refusalBody, toRefusal } from './refusals.js'
 
-export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
-  const { ledger, nodeTag, limits, log } = options
+export function hiloRoutes(
+  { ledger, nodeTag, limits, log }: CheckedOptions,
+  access: Access,
+  metrics: Metrics,
+): Hono {
   // A bound collection waits in a queue of its own: its counter may be locked by somebody else, and
   // its upstream may not answer. All other collections share one queue.
   const queue = claimQueue({
@@ -29,11 +32,11 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
 
   /** @throws the failure, if every claim failed */
   async function claim(
-    c: Context,
+    caller: Caller,
     claims: readonly ClaimRequest[],
   ): Promise<(ClaimOutcome | FailedClaim)[]> {
-    for (const { database, collection: tag, count } of claims)
-      await authorize(c, options, { database, tag, count })
+    for (const { collection: tag, count } of claims)
+      await caller.allow({ action: 'claim', tag, count })
     const start = performance.now()
     const outcomes = await queue.add(claims)
     const answered = outcomes.filter((outcome): outcome is ClaimOutcome => !('failure' in outcome))
@@ -42,9 +45,11 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
     return outcomes
   }
 
+  /** A give-back that shows its grant token needs no other right: nobody can guess the token. */
   async function giveBack(c: Context, range: ReturnedRange): Promise<Response> {
-    const database = databaseOf(c, options)
-    await authorize(c, options, { database, tag: range.collection, count: 0 })
+    if (range.token === undefined)
+      await access.callerOf(c).allow({ action: 'give-back', tag: range.collection, count: 0 })
+    const database = access.databaseOf(c)
     metrics.returned(await ledger.giveBack({ database, ...range, at: Date.now() }))
     return c.body(null, 204)
   }
@@ -52,21 +57,22 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
   const routes = new Hono()
   routes.get('/hilo/next', async (c) => {
     const at = Date.now()
-    const database = databaseOf(c, options)
+    const caller = access.callerOf(c)
     const { prefix, ...wanted } = readNextQuery(queryOf(c), at, limits.count)
-    const asked: ClaimRequest = { ...wanted, database, serverTag: nodeTag, at }
-    const [outcome] = (await claim(c, [asked])) as [ClaimOutcome]
+    const asked: ClaimRequest = { ...wanted, database: caller.database, serverTag: nodeTag, at }
+    const [outcome] = (await claim(caller, [asked])) as [ClaimOutcome]
     if ('refused' in outcome) throw claimRefused(outcome, asked)
     return c.json(claimAnswer(outcome.grant, prefix), outcome.isRepeat ? 200 : 201)
   })
   routes.post('/hilo/next', async (c) => {
     const at = Date.now()
-    const database = databaseOf(c, options)
+    const caller = access.callerOf(c)
+    const { database } = caller
     const { id, ranges } = readClaimBody(await readJson(c), limits)
     const claims = ranges.map(({ prefix: _, ...wanted }): ClaimRequest => {
       return { ...wanted, id, database, serverTag: nodeTag, at }
     })
-    const outcomes = await claim(c, claims)
+    const outcomes = await claim(caller, claims)
     const failures = new Set(
       outcomes.flatMap((outcome) => ('failure' in outcome ? [outcome.failure] : [])),
     )
@@ -88,10 +94,9 @@ export function hiloRoutes(options: CheckedOptions, metrics: Metrics): Hono {
     return giveBack(c, text === '' ? readReturnQuery(queryOf(c)) : readReturnBody(parseJson(text)))
   })
   routes.post('/hilo/checkin', async (c) => {
-    const database = databaseOf(c, options)
-    const checkIn = readCheckInBody(await readJson(c), limits)
-    await authorize(c, options, { database, count: 0 })
-    const { id, leases, spent } = checkIn
+    const { database, allow } = access.callerOf(c)
+    const { id, leases, spent } = readCheckInBody(await readJson(c), limits)
+    await allow({ action: 'check-in', count: 0 })
     const grants = leases.map(({ lease, next }) => ({ token: lease, next }))
     const fates = await ledger.checkIn({ database, id, grants, spent })
     return c.json({ leases: fates.map(fateAnswer) } satisfies CheckInAnswer)

@@ -3,17 +3,20 @@
  * leaves no gap. A request that is repeated with its `raft-request-id`, as RavenDB's clients do,
  * gets the same number.
  */
-import { type Context, Hono } from 'hono'
-import type { IdentityClaim, IdentityKey, IdentityOutcome } from '../ledger/ledger.js'
-import { authorize, databaseOf } from './access.js'
+import { Hono } from 'hono'
+import type { IdentityClaim, IdentityOutcome } from '../ledger/ledger.js'
+import type { Access } from './access.js'
 import { claimQueue } from './claim-queue.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { readIdentityQuery, readSeedQuery } from './query.js'
 import { quotaReached, type Refusal, refused } from './refusals.js'
 
-export function identityRoutes(options: CheckedOptions, metrics: Metrics): Hono {
-  const { ledger, limits } = options
+export function identityRoutes(
+  { ledger, limits }: CheckedOptions,
+  access: Access,
+  metrics: Metrics,
+): Hono {
   const queue = claimQueue({
     commit: (claims: readonly IdentityClaim[]) => ledger.nextIdentities(claims),
     queueOf: () => '',
@@ -21,23 +24,21 @@ export function identityRoutes(options: CheckedOptions, metrics: Metrics): Hono 
     onCommit: metrics.committed,
   })
 
-  async function keyOf(c: Context, name: string, count: number): Promise<IdentityKey> {
-    const database = databaseOf(c, options)
-    await authorize(c, options, { database, tag: name, count })
-    return { database, name }
-  }
-
   return new Hono()
     .post('/identity/next', async (c) => {
       const { name, id } = readIdentityQuery(new URL(c.req.url).searchParams)
-      const claim: IdentityClaim = { ...(await keyOf(c, name, 1)), id, at: Date.now() }
+      const { database, allow } = access.callerOf(c)
+      await allow({ action: 'identity', tag: name, count: 1 })
+      const claim: IdentityClaim = { database, name, id, at: Date.now() }
       const outcome = (await queue.add([claim]))[0]!
       if ('failure' in outcome) throw outcome.failure
       return c.json({ NewIdentityValue: numberOf(outcome, name) }, 201)
     })
     .post('/identity/seed', async (c) => {
       const { name, value, isForced } = readSeedQuery(new URL(c.req.url).searchParams)
-      const outcome = await ledger.seedIdentity({ ...(await keyOf(c, name, 0)), value, isForced })
+      const { database, allow } = access.callerOf(c)
+      await allow({ action: 'seed', tag: name, count: 0 })
+      const outcome = await ledger.seedIdentity({ database, name, value, isForced })
       return c.json({ NewSeedValue: numberOf(outcome, name) }, 201)
     })
 }

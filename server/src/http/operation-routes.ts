@@ -1,6 +1,7 @@
 /** For those who run the server: `/healthz`, which asks the database, and `/metrics`. */
 import { Hono } from 'hono'
 import type { Ledger } from '../ledger/ledger.js'
+import type { Access } from './access.js'
 import type { Metrics } from './metrics.js'
 
 /**
@@ -18,8 +19,9 @@ export function healthRoutes(ledger: Ledger): Hono {
   })
 }
 
-export const metricsRoutes = (metrics: Metrics): Hono =>
+export const metricsRoutes = (metrics: Metrics, access: Access): Hono =>
   new Hono().get('/metrics', async (c) => {
+    await access.allowStatus(c)
     const { text, type } = await metrics.read()
     return c.body(text, 200, { 'Content-Type': type })
   })

@@ -22,8 +22,11 @@ export interface HandlerOptions {
   serverPrefix?: string | undefined
   /** What `/topology` answers. Default: the host that was asked for. */
   publicUrl?: string | undefined
-  /** The databases that exist. Default: any name, created when it is first asked for. */
-  databases?: readonly string[] | undefined
+  /**
+   * The databases that exist, or `'any'`: a database is then made when it is first asked for. To be
+   * given with `tokens` or `authorize`. Default without them: any.
+   */
+  databases?: readonly string[] | 'any' | undefined
   /** Other sites whose pages may ask. Default: only pages of the server's own origin. */
   cors?: { origins: readonly string[] } | undefined
   /**
@@ -33,13 +36,14 @@ export interface HandlerOptions {
    */
   hosts?: readonly string[] | undefined
   /**
-   * Who may ask: anyone who sends one of these as `Authorization: Bearer …`. A function is called
-   * for each request. Default: everybody.
+   * Who may ask: anyone who sends one of these as `Authorization: Bearer …`. A text may do all but
+   * read and write documents and seed identities. A function is called for each request. Default:
+   * everybody may ask.
    */
-  tokens?: readonly string[] | (() => readonly string[]) | undefined
+  tokens?: Tokens | undefined
   /**
-   * Decides for the application; true lets the request through. It must not read the request's
-   * body. Default: everybody may ask.
+   * Decides for the application; true allows what is wanted. It must not read the request's body.
+   * It is not asked about a give-back that shows its grant token. Default: everybody may ask.
    */
   authorize?: ((request: Request, wanted: Wanted) => boolean | Promise<boolean>) | undefined
   /**
@@ -54,10 +58,44 @@ export interface HandlerOptions {
   limits?: Given<HandlerLimits> | undefined
 }
 
+export type Tokens = readonly (string | ScopedToken)[] | (() => readonly (string | ScopedToken)[])
+
+/** A token that is for some databases, or for some actions. */
+export interface ScopedToken {
+  token: string
+  /** Default: all. */
+  databases?: readonly string[] | undefined
+  /** Only these. Default: all but `document-read`, `document-write` and `seed`. */
+  actions?: readonly Action[] | undefined
+}
+
+const ACTIONS = [
+  /** `hilo/next` */
+  'claim',
+  /** `hilo/return` without a grant token */
+  'give-back',
+  /** `hilo/checkin` */
+  'check-in',
+  /** `identity/next` */
+  'identity',
+  /** `identity/seed` */
+  'seed',
+  /** `GET docs` */
+  'document-read',
+  /** `PUT` and `DELETE docs`, `bulk_docs` */
+  'document-write',
+  /** `/metrics` */
+  'status',
+] as const
+
+export type Action = (typeof ACTIONS)[number]
+
 /** What a request wants, for `authorize`. */
 export interface Wanted {
-  database: string
-  /** `orders`, or `orders|` of an identity. Undefined for a check-in, which has several. */
+  action: Action
+  /** Undefined for `status`, which is about all databases. */
+  database?: string | undefined
+  /** `orders`, or `orders|` of an identity. Undefined where no single one is meant. */
   tag?: string | undefined
   /** Numbers that are claimed; 0 where the request claims none. */
   count: number
@@ -103,10 +141,38 @@ export const host = z
     'a host is a name or an address, as in ids.example.com or localhost:8080',
   )
 
-export const token = z
+const token = z
   .string()
   .regex(/^[\x21-\x7e]+$/, 'a token has no spaces')
   .min(MIN_TOKEN_LENGTH, `a token has at least ${MIN_TOKEN_LENGTH} characters`)
+
+const action = z
+  .custom<Action>()
+  .refine((name) => ACTIONS.includes(name), `an action is one of: ${ACTIONS.join(', ')}`)
+
+const TOKEN_FORM =
+  'a token is a text, or {"token": "…", "databases": ["Shop"], "actions": ["claim"]}'
+
+export const tokens = z
+  .array(
+    z.union(
+      [
+        token,
+        z.strictObject({
+          token,
+          databases: z.array(databaseName).min(1, 'is empty: leave it out for all').optional(),
+          actions: z.array(action).min(1, 'is empty: the token could do nothing').optional(),
+        }),
+      ],
+      TOKEN_FORM,
+    ),
+  )
+  .min(1, 'is empty: nobody could ask; leave it out to allow everybody')
+
+export const databases = z.union(
+  [z.array(databaseName).min(1, 'is empty: list the databases, or say "any"'), z.literal('any')],
+  'is a list of names, or "any"',
+)
 
 const positive = (max: number) => z.int().min(1).max(max)
 
@@ -130,18 +196,10 @@ const handlerOptions = z
     nodeTag: nodeTag.default('A'),
     serverPrefix: serverPrefix.optional(),
     publicUrl: publicUrl.optional(),
-    databases: z
-      .array(databaseName)
-      .min(1, 'is empty: list the databases, or leave it out to allow any')
-      .optional(),
+    databases: databases.optional(),
     cors: z.strictObject({ origins: z.array(origin) }).optional(),
     hosts: z.array(host).min(1, 'is empty: nobody could ask; leave it out to allow any').optional(),
-    tokens: z
-      .union([
-        z.array(token).min(1, 'is empty: nobody could ask; leave it out to allow everybody'),
-        callback<() => readonly string[]>(),
-      ])
-      .optional(),
+    tokens: z.union([tokens, callback<Extract<Tokens, () => unknown>>()], TOKEN_FORM).optional(),
     authorize: callback<NonNullable<HandlerOptions['authorize']>>().optional(),
     clientOf: callback<NonNullable<HandlerOptions['clientOf']>>().optional(),
     log: z
@@ -156,6 +214,12 @@ const handlerOptions = z
   .refine(({ limits, clientOf }) => limits.requestsPerSecond === undefined || clientOf, {
     path: ['clientOf'],
     error: 'is missing: limits.requestsPerSecond has to know who asks',
+  })
+  .refine(({ databases, tokens, authorize }) => databases || !(tokens || authorize), {
+    path: ['databases'],
+    error:
+      'is missing: with tokens or authorize, list the databases that exist, as in ["Shop"], or ' +
+      'say "any": every name that is asked for then becomes a database',
   })
 
 export type CheckedOptions = z.output<typeof handlerOptions>

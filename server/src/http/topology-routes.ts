@@ -3,12 +3,12 @@
  * that they asked. So every name that reaches the server works.
  */
 import { Hono } from 'hono'
-import { checkDatabase } from './access.js'
+import type { Access } from './access.js'
 import type { CheckedOptions } from './options.js'
 
-export function topologyRoutes({ databases, nodeTag, publicUrl }: CheckedOptions): Hono {
+export function topologyRoutes({ nodeTag, publicUrl }: CheckedOptions, access: Access): Hono {
   return new Hono().get('/topology', (c) => {
-    const database = checkDatabase(c.req.query('name') ?? '', databases, 503)
+    const database = access.topologyOf(c)
     const asked = new URL(c.req.url)
     const url = publicUrl ?? `${asked.protocol}//${c.req.header('Host') ?? asked.host}`
     return c.json({
