@@ -19,6 +19,8 @@ export interface AppSite {
   workers: string[]
   /** Paths of the scripts or pages that asked for ranges. */
   claimants: string[]
+  /** From then on nothing answers there, as without a network. */
+  close(): void
 }
 
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' }
@@ -65,9 +67,11 @@ export async function openAppSite({
     forward(asked, answer, backend)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
+  const { port } = server.address() as AddressInfo
+  const close = () => {
     server.close()
     server.closeAllConnections()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, workers, claimants }
+  }
+  onTestFinished(close)
+  return { url: `http://127.0.0.1:${port}`, workers, claimants, close }
 }

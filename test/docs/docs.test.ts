@@ -150,7 +150,7 @@ describe.each(PAGES)('%s', (page) => {
 })
 
 /** What npm itself knows. */
-const NPM_COMMANDS = ['install', 'i', 'ci', 'publish', 'version', 'pack']
+const NPM_COMMANDS = ['install', 'create', 'i', 'ci', 'publish', 'version', 'pack']
 const help = new Map<string, Promise<string>>()
 
 function helpOf(subcommand: string): Promise<string> {

@@ -2,11 +2,11 @@
  * The packages as they are published: packed, installed into fresh apps, built by each bundler, and
  * run in a browser under a strict policy.
  */
-import { readFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
-import { openBrowser } from '../browser/browser.js'
+import { openBrowser, type TestPage } from '../browser/browser.js'
 import { start } from '../browser/process.js'
 import { type FreshApps, freshApps } from './fresh-apps.js'
 import { REPOSITORY } from './packed.js'
@@ -75,28 +75,106 @@ test.each(APPS)('$title', async ({ folder, build, output, path = '/', csp = STRI
   if (build) await apps.run(folder, ...build)
   const site = await openAppSite({
     folder: join(apps.folder, folder, output),
-    backend: await startServer(),
+    backend: (await startServer()).url,
     csp,
   })
   expect(await idsMadeAt(site.url + path)).toEqual(['orders/1-A', 'orders/2-A', 'orders/3-A'])
   expect(new Set(site.claimants)).toEqual(new Set([site.workers[0]]))
 })
 
-test('Next: a client component makes ids, and a server component may import the package', async () => {
-  await apps.run('next', 'next', 'build')
-  const next = await startProgram(
-    'next',
-    ['start', join(apps.folder, 'next'), '--port', '0'],
-    /http:\/\/localhost:\d+/,
-    {
-      HILO_DATA: join(apps.folder, 'next-data'),
-    },
-  )
-  const site = await openAppSite({ backend: next, csp: "worker-src 'self'" })
-  expect(await (await fetch(site.url)).text()).toContain('HiloError')
-  expect(await idsMadeAt(site.url)).toEqual(['orders/1-A', 'orders/2-A', 'orders/3-A'])
-  expect(new Set(site.claimants)).toEqual(new Set([site.workers[0]]))
+describe('Next', () => {
+  beforeAll(() => apps.run('next', 'next', 'build'), 300_000)
+
+  test('builds without opening the ledger of its route', () => {
+    expect(existsSync(join(apps.folder, 'next/hilo-data'))).toBe(false)
+  })
+
+  test('has a client component that makes ids, and may import the package on its server', async () => {
+    const { url: next } = await startProgram('next', ['start', '--port', '0'], {
+      cwd: join(apps.folder, 'next'),
+    })
+    const site = await openAppSite({ backend: next, csp: "worker-src 'self'" })
+    expect(await (await fetch(site.url)).text()).toContain('HiloError')
+    const page = await (await openBrowser('chromium')).newPage()
+    await page.goto(site.url)
+    expect(await newOrder(page)).toBe('orders/1-A')
+    expect(await newOrder(page)).toBe('orders/2-A')
+    expect(new Set(site.claimants)).toEqual(new Set([site.workers[0]]))
+  })
 })
+
+describe('the first app of the documentation', () => {
+  /** @param added a folder with files of its own, which are put over those of the first app */
+  function newFirstApp(name: string, added?: string): string {
+    const folder = join(apps.folder, name)
+    for (const from of ['first-app', added].filter((each) => each !== undefined))
+      cpSync(join(apps.folder, from), folder, { recursive: true })
+    return folder
+  }
+
+  test('has the types of Vite’s template', () => apps.run('first-app', 'tsc'))
+
+  test('makes ids beside the dev server, shows them in the inspector, and goes on without the server', async () => {
+    const folder = newFirstApp('first-app-in-dev')
+    const server = await startServer()
+    const config = join(folder, 'vite.config.ts')
+    writeFileSync(config, readFileSync(config, 'utf8').replace('http://127.0.0.1:8080', server.url))
+    const vite = await startProgram('vite', ['--port', '0'], { cwd: folder })
+    const page = await (await openBrowser('chromium')).newPage()
+    await page.goto(vite.url)
+    expect(await newOrder(page)).toBe('orders/1-A')
+    const inspected = () =>
+      page.evaluate(() => document.querySelector('hilo-inspector')!.shadowRoot!.textContent)
+    await expect.poll(inspected, { timeout: 30_000 }).toContain('orders')
+    await server.kill()
+    await page.reload()
+    expect(await newOrder(page)).toBe('orders/2-A')
+  })
+
+  test.each([
+    { title: 'vite-plugin-pwa', added: 'offline-pwa', afterBuild: [] },
+    {
+      title: 'a service worker by hand',
+      added: 'offline-by-hand',
+      afterBuild: ['make-service-worker.js'],
+    },
+  ])('loads and makes ids with the network off, by $title', async ({ added, afterBuild }) => {
+    const folder = newFirstApp(`${added}-app`, added)
+    await apps.run(folder, 'vite', 'build')
+    if (afterBuild.length > 0) await apps.run(folder, process.execPath, ...afterBuild)
+    const { url: backend } = await startServer()
+    const site = await openAppSite({ folder: join(folder, 'dist'), backend, csp: STRICT_CSP })
+    const page = await (await openBrowser('chromium')).newPage()
+    await page.goto(site.url)
+    expect(await newOrder(page)).toBe('orders/1-A')
+    const cached = await page.evaluate(async () => {
+      await navigator.serviceWorker.ready
+      const all = await Promise.all((await caches.keys()).map((name) => caches.open(name)))
+      const requests = await Promise.all(all.map((cache) => cache.keys()))
+      return requests.flat().map(({ url }) => new URL(url).pathname)
+    })
+    // Without the worker’s own file, the ids would be made in the page.
+    expect(cached).toContain(site.workers[0])
+    site.close()
+    await page.reload()
+    expect(await newOrder(page)).toBe('orders/2-A')
+  })
+})
+
+/** Presses the button, and resolves with the id of the new order. */
+async function newOrder(page: TestPage): Promise<string> {
+  const ids = () =>
+    page.evaluate(() => [...document.querySelectorAll('li')].map((each) => each.textContent))
+  await expect
+    .poll(() => page.evaluate(() => document.querySelector('button:enabled') !== null), {
+      timeout: 30_000,
+    })
+    .toBe(true)
+  const before = await ids()
+  await page.evaluate(() => document.querySelector('button')!.click())
+  await expect.poll(async () => (await ids()).length, { timeout: 30_000 }).toBe(before.length + 1)
+  return (await ids()).at(-1)!
+}
 
 /** What the app at this address leaves in its global `ids`. */
 async function idsMadeAt(url: string): Promise<string[]> {
@@ -115,16 +193,22 @@ const startServer = () =>
     join(apps.folder, `data-${crypto.randomUUID()}`),
   ])
 
-/** Resolves with the address it prints. */
+/** Resolves with the address that it prints. */
 async function startProgram(
   program: string,
   args: string[],
-  ready = /http:\S+/,
-  env: NodeJS.ProcessEnv = {},
-): Promise<string> {
-  const running = await start(apps.bin(program), args, ready, env)
-  onTestFinished(() => running.kill())
-  return running.ready![0]
+  { env = {}, cwd }: { env?: NodeJS.ProcessEnv; cwd?: string } = {},
+): Promise<{ url: string; kill(): Promise<void> }> {
+  const environment = { NO_COLOR: '1', FORCE_COLOR: undefined, ...env }
+  const { ready, kill } = await start(
+    apps.bin(program),
+    args,
+    /http:\/\/[\w.]+:\d+/,
+    environment,
+    cwd,
+  )
+  onTestFinished(kill)
+  return { url: ready![0], kill }
 }
 
 /** 5.9, 6.0 and 7.0. */

@@ -1,0 +1,37 @@
+import { HiloError } from 'offline-hilo'
+import { useHiloStatus } from 'offline-hilo/react'
+import { useState } from 'react'
+import { hilo } from './hilo'
+
+export default function App() {
+  const status = useHiloStatus(hilo, 'orders')
+  const [orders, setOrders] = useState<string[]>([])
+  const [problem, setProblem] = useState('')
+
+  async function addOrder() {
+    try {
+      const id = await hilo.nextId('orders')
+      setOrders((before) => [...before, id])
+      setProblem('')
+    } catch (error) {
+      // For example 'exhausted': no id is left, and there is no network.
+      if (!(error instanceof HiloError)) throw error
+      setProblem(error.message)
+    }
+  }
+
+  return (
+    <main>
+      <button type="button" onClick={addOrder}>
+        New order
+      </button>
+      <p>{status?.available ?? '…'} ids left for offline work</p>
+      <p role="alert">{problem}</p>
+      <ol>
+        {orders.map((id) => (
+          <li key={id}>{id}</li>
+        ))}
+      </ol>
+    </main>
+  )
+}
