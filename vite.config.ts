@@ -24,11 +24,11 @@ export default defineConfig({
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
           testTimeout: 120_000,
-          hookTimeout: 60_000,
+          hookTimeout: 120_000,
           // A stock browser or its driver now and then does not start, or dies, on a busy machine.
           retry: process.env.CI ? 2 : 0,
-          // One browser at a time, and not beside the unit tests: each of them can use every core.
-          fileParallelism: false,
+          // Not beside the unit tests: those keep every core busy.
+          maxWorkers: 2,
           maxConcurrency: 2,
           sequence: { groupOrder: 1 },
         },

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { LaunchedBrowser } from '../test/browser/browser.js'
 import { launchChromium } from '../test/browser/chromium.js'
-import { type Engine, type EngineName, testedEngines } from '../test/browser/engines.js'
+import { type Engine, type EngineName, installedEngines } from '../test/browser/engines.js'
 import { launchFirefox } from '../test/browser/firefox.js'
 import { launchWebKit } from '../test/browser/webkit.js'
 
@@ -17,7 +17,7 @@ const LAUNCH: Record<EngineName, (profile: string) => Promise<LaunchedBrowser>> 
   webkit: launchWebKit,
 }
 
-export interface BenchBrowser extends LaunchedBrowser {
+export interface BenchBrowser extends Omit<LaunchedBrowser, 'closePages'> {
   engine: Engine
   /** `Chromium 156.0`. */
   title: string
@@ -27,7 +27,7 @@ export interface BenchBrowser extends LaunchedBrowser {
 
 /** One after another; gone when `use` has ended. */
 export async function inEachEngine(use: (browser: BenchBrowser) => Promise<void>): Promise<void> {
-  for (const engine of testedEngines()) {
+  for (const engine of installedEngines()) {
     const profile = mkdtempSync(join(tmpdir(), `hilo-bench-${engine.name}-`))
     let running = await launch(engine, profile)
     try {

@@ -1,9 +1,9 @@
 /**
  * Servers and databases that are killed while 64 devices claim and give back: no number twice, no
  * claim answered two ways.
- * `HILO_TEST_ROUNDS` for more kills, `HILO_TEST_CLAIMS` for more claims, `HILO_TEST_SEED` to repeat a run's choices.
  */
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { seed, sizeOf } from '../../test/support/sizes.js'
 import { serve } from '../src/index.js'
 import { type Devices, overlaps, seededRandom, startDevices, TAGS } from './devices.js'
 import { newFolder } from './folders.js'
@@ -11,11 +11,11 @@ import { createDatabase, newDatabase } from './postgres.js'
 import { startCluster } from './postgres-cluster.js'
 import { startProcess } from './processes.js'
 
-const ROUNDS = Number(process.env.HILO_TEST_ROUNDS ?? 5)
-const CLAIMS = Number(process.env.HILO_TEST_CLAIMS ?? 3_000)
-const SEED = Number(process.env.HILO_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const KILLS = sizeOf('KILLS')
+const CLAIMS = sizeOf('CLAIMS')
+const SEED = seed()
 const DEVICES = 64
-const TIMEOUT = 60_000 + ROUNDS * 20_000 + CLAIMS * 10
+const TIMEOUT = 60_000 + KILLS * 20_000 + CLAIMS * 10
 
 const MAX_ANSWERS_PER_ROUND = 300
 const random = seededRandom(SEED)
@@ -36,10 +36,10 @@ function changingUrl() {
 
 async function expectNoDuplicate(devices: Devices) {
   await devices.stop()
-  expect(devices.faults, `seed ${SEED}`).toEqual([])
+  expect(devices.faults, `HILO_SEED=${SEED}`).toEqual([])
   for (const tag of TAGS) {
-    expect(overlaps(devices.heldOf(tag)), `seed ${SEED}`).toEqual([])
-    expect(devices.heldOf(tag).length).toBeGreaterThan(ROUNDS)
+    expect(overlaps(devices.heldOf(tag)), `HILO_SEED=${SEED}`).toEqual([])
+    expect(devices.heldOf(tag).length).toBeGreaterThan(KILLS)
   }
 }
 
@@ -53,7 +53,7 @@ describe('a killed server', { timeout: TIMEOUT }, () => {
     let server = await startProcess(['--port', '0', ...args])
     url.set(server.url)
     const devices = startDevices(DEVICES, { url: url.current, random })
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let kill = 0; kill < KILLS; kill++) {
       await devices.answered(someAnswers())
       url.unset()
       await server.kill()
@@ -78,7 +78,7 @@ test('a PostgreSQL that is stopped at once, under load', { timeout: TIMEOUT }, a
   const url = changingUrl()
   url.set(server.url)
   const devices = startDevices(DEVICES, { url: url.current, random })
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let kill = 0; kill < KILLS; kill++) {
     await devices.answered(someAnswers())
     url.unset()
     await cluster.stop('immediate')

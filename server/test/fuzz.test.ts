@@ -1,17 +1,18 @@
 /**
  * Hostile requests: every answer is one that is documented, nothing fails inside, nothing stays
- * open. `HILO_TEST_FUZZ` for more of them.
+ * open.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
+import { sizeOf } from '../../test/support/sizes.js'
 import { serve } from '../src/index.js'
 import { newFolder } from './folders.js'
 import { newHandler } from './handlers.js'
 import { newDatabase } from './postgres.js'
 
-const REQUESTS = Number(process.env.HILO_TEST_FUZZ ?? 5_000)
+const REQUESTS = sizeOf('REQUESTS')
 const TIMEOUT = 60_000 + REQUESTS * 20
 
 const SOCKETS = Math.max(300, REQUESTS / 100)

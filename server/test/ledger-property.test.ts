@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
+import { sizeOf } from '../../test/support/sizes.js'
 import { type Grant, type Ledger, openLedger } from '../src/index.js'
 import { type Held, overlaps } from './devices.js'
 import { newFolder } from './folders.js'
@@ -128,8 +129,12 @@ async function run(
 }
 
 const STORES: [string, number, () => Promise<Ledger>][] = [
-  ['SQLite', 150, () => openLedger({ dataDir: newFolder() })],
-  ['PostgreSQL', 30, async () => openLedger({ databaseUrl: await newDatabase() })],
+  ['SQLite', sizeOf('LEDGER_RUNS'), () => openLedger({ dataDir: newFolder() })],
+  [
+    'PostgreSQL',
+    sizeOf('LEDGER_RUNS') / 5,
+    async () => openLedger({ databaseUrl: await newDatabase() }),
+  ],
 ]
 
 describe.each(STORES)('%s', (_, numRuns, open) => {

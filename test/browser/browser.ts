@@ -1,14 +1,15 @@
 /**
- * A real browser on a profile of its own, seen the same way whichever engine it is. Nothing of it
- * outlives the test that opened it.
+ * A real browser on a profile of its own, seen the same way whichever engine it is. No page of it
+ * outlives the test that opened it, and no browser the file.
  */
 import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { afterAll, onTestFinished } from 'vitest'
 import { launchChromium } from './chromium.js'
 import type { EngineName } from './engines.js'
 import { launchFirefox } from './firefox.js'
+import { orKill } from './process.js'
 import { launchLastingWebKit, launchWebKit } from './webkit.js'
 
 /** One tab. */
@@ -35,11 +36,13 @@ export interface TestPage {
 
 export interface LaunchedBrowser {
   newPage(): Promise<TestPage>
+  /** Closes every page, those that pages have opened too. */
+  closePages(): Promise<void>
   /** SIGKILL to every process of it; resolves when they are gone. */
   kill(): Promise<void>
 }
 
-export interface TestBrowser extends LaunchedBrowser {
+export interface TestBrowser extends Omit<LaunchedBrowser, 'closePages'> {
   /** Folder of its profile. */
   profile: string
   /** Starts it again on the same profile, killing it first if it still runs. */
@@ -53,14 +56,44 @@ export interface TestBrowser extends LaunchedBrowser {
 export const leave = (page: TestPage, name: EngineName, elsewhere: string): Promise<void> =>
   name === 'firefox' ? page.goto(elsewhere) : page.close()
 
-const LAUNCH: Record<EngineName, (profile: string) => Promise<LaunchedBrowser>> = {
+type Launch = (profile: string) => Promise<LaunchedBrowser>
+
+const LAUNCH: Record<EngineName, Launch> = {
   chromium: launchChromium,
   firefox: launchFirefox,
   webkit: launchWebKit,
 }
 
-/** To be called inside a test. */
-export const openBrowser = (name: EngineName): Promise<TestBrowser> => open(name, LAUNCH[name])
+/** Browsers that no test uses right now. */
+const idle: { name: EngineName; browser: LaunchedBrowser; remove(): Promise<void> }[] = []
+afterAll(() => Promise.all(idle.splice(0).map(({ remove }) => remove())))
+
+/**
+ * To be called inside a test, which has it alone. The next test may get the same browser: each site
+ * is another origin, with a storage of its own.
+ */
+export async function openBrowser(name: EngineName): Promise<Pick<LaunchedBrowser, 'newPage'>> {
+  const at = idle.findIndex((each) => each.name === name)
+  const [used = await launch(name)] = at < 0 ? [] : idle.splice(at, 1)
+  onTestFinished(async () => {
+    await orKill(used.remove, used.browser.closePages()).then(
+      () => idle.push(used),
+      // It does not answer any more; the next test starts another one.
+      () => {},
+    )
+  })
+  return used.browser
+}
+
+async function launch(name: EngineName): Promise<(typeof idle)[number]> {
+  const profile = newProfile(name)
+  const browser = await startBrowser(LAUNCH[name], profile)
+  const remove = async () => {
+    await browser.kill()
+    removeFolder(profile)
+  }
+  return { name, browser, remove }
+}
 
 /**
  * To be called inside a test. What its pages store survives a restart, in every engine; but it can
@@ -75,10 +108,10 @@ export const openLastingBrowser = (
 
 async function open(
   name: EngineName,
-  launch: (profile: string) => Promise<LaunchedBrowser>,
+  launch: Launch,
   original?: TestBrowser,
 ): Promise<TestBrowser> {
-  const profile = mkdtempSync(join(tmpdir(), `hilo-${name}-`))
+  const profile = newProfile(name)
   // What was a program's socket is of no use to another one.
   const filter = (source: string) => !lstatSync(source).isSocket()
   if (original)
@@ -90,12 +123,19 @@ async function open(
   }
   const restart = async () => {
     await kill()
-    running = await launch(profile)
+    running = await startBrowser(launch, profile)
   }
   onTestFinished(async () => {
     await kill()
-    rmSync(profile, { recursive: true, force: true })
+    removeFolder(profile)
   })
   await restart()
   return { profile, newPage: () => running!.newPage(), kill, restart }
 }
+
+/** A stock browser now and then does not start on a busy machine: it is tried twice. */
+const startBrowser = (launch: Launch, profile: string): Promise<LaunchedBrowser> =>
+  launch(profile).catch(() => launch(profile))
+
+const newProfile = (name: EngineName) => mkdtempSync(join(tmpdir(), `hilo-${name}-`))
+const removeFolder = (path: string) => rmSync(path, { recursive: true, force: true })

@@ -30,9 +30,12 @@ export async function launchChromium(profile: string): Promise<LaunchedBrowser> 
     },
   )
   const browser = await orKill(program.kill, chromium.connectOverCDP(program.ready![1]!))
+  const context = browser.contexts()[0]!
+  // Without any page the browser would end.
+  const [first] = context.pages()
   return {
     async newPage() {
-      const page = await browser.contexts()[0]!.newPage()
+      const page = await context.newPage()
       return {
         goto: async (url) => void (await page.goto(url)),
         reload: async () => void (await page.reload()),
@@ -46,6 +49,9 @@ export async function launchChromium(profile: string): Promise<LaunchedBrowser> 
         },
         close: () => page.close(),
       }
+    },
+    async closePages() {
+      await Promise.all(context.pages().map((page) => page !== first && page.close()))
     },
     kill: program.kill,
   }

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../simulation/random.js'
+import { seed, sizeOf } from '../support/sizes.js'
 import { openLastingBrowser, type TestBrowser } from './browser.js'
 import { testedEngines } from './engines.js'
 import { askAgain, expectDistinct, nextId, status } from './ids.js'
@@ -14,8 +15,8 @@ const PAGES = 4
 const BATCH = 5
 /** What a page may hold when nothing happens, and may lose. */
 const AT_REST = 16
-/** An environment variable may ask for more. */
-const CRASHES = Number(process.env.HILO_CRASHES ?? 20)
+const CRASHES = sizeOf('CRASHES')
+const SEED = seed()
 /**
  * So many ids have reached the log, at most, when a crash comes: from a page that only just starts
  * to the pages' second lease and claim.
@@ -61,9 +62,8 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     `${CRASHES} crashes on one profile while ${PAGES} pages make ids: all distinct, and the ` +
       'gaps are known',
     async () => {
-      const seed = Number(process.env.HILO_SEED ?? Math.floor(Math.random() * 2 ** 31))
-      console.log(`${title}: HILO_SEED=${seed}`)
-      const random = createRandom(seed)
+      console.log(`${title}: HILO_SEED=${SEED}`)
+      const random = createRandom(SEED)
       const site = await openSite()
       const browser = await openLastingBrowser(name)
       for (let i = 0; i < CRASHES; i++) await crash(site, browser, random.between(0, MOST_IDS))

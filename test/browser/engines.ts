@@ -6,6 +6,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { isExecutable } from '../support/programs.js'
+import { isFull } from '../support/sizes.js'
 
 export type EngineName = 'chromium' | 'firefox' | 'webkit'
 
@@ -61,9 +62,18 @@ export const ENGINES: Engine[] = [
   },
 ]
 
+/** `HILO_ENGINES=firefox,webkit` names the engines to use. */
+const named = process.env.HILO_ENGINES?.split(',')
+
 /** Chromium always; without it the tests fail. The others where they are installed. */
+export const installedEngines = (): Engine[] =>
+  ENGINES.filter(
+    (engine) => (named?.includes(engine.name) ?? true) && (engine.isRequired || engine.find()),
+  )
+
+/** What tests run in: Chromium, and with `CI=true` every engine that is installed. */
 export const testedEngines = (): Engine[] =>
-  ENGINES.filter((engine) => engine.isRequired || engine.find())
+  installedEngines().filter((engine) => isFull || named || engine.isRequired)
 
 /** @throws Error when the engine is not there */
 export function enginePath(name: EngineName): string {

@@ -53,6 +53,8 @@ export async function launchFirefox(profile: string): Promise<LaunchedBrowser> {
     protocolTimeout: 0,
   })
   const browser = await orKill(program.kill, connecting)
+  // Without any page the browser would end.
+  const [first] = await browser.pages()
   return {
     async newPage() {
       const page = await browser.newPage()
@@ -62,6 +64,9 @@ export async function launchFirefox(profile: string): Promise<LaunchedBrowser> {
         evaluate: (run, arg) => page.evaluate(run as (arg: unknown) => never, arg),
         close: () => page.close(),
       }
+    },
+    async closePages() {
+      for (const page of await browser.pages()) if (page !== first) await page.close()
     },
     kill: program.kill,
   }

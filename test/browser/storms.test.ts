@@ -3,15 +3,15 @@
  * on the way is counted.
  */
 import { describe, expect, test } from 'vitest'
+import { sizeOf } from '../support/sizes.js'
 import { leave, openBrowser, openLastingBrowser, type TestPage } from './browser.js'
 import { testedEngines } from './engines.js'
 import { askAgain, available, expectDistinct, nextId, numberOf } from './ids.js'
 import { openSite, type Site } from './site.js'
 
 const PAGES = 8
-const IDS_PER_PAGE = 2_000
-/** How often a page reloads. An environment variable may ask for as many as there is time for. */
-const RELOADS = Number(process.env.HILO_RELOADS ?? 200)
+const IDS_PER_PAGE = sizeOf('IDS_PER_PAGE')
+const RELOADS = sizeOf('RELOADS')
 
 const makeAtOnce = (count: number) =>
   Promise.all(Array.from({ length: count }, () => window.hilo.nextId('orders')))

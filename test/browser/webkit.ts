@@ -45,6 +45,10 @@ export async function launchWebKit(profile: string): Promise<LaunchedBrowser> {
       })
       return pageOf(session, handle)
     },
+    async closePages() {
+      for (const handle of await session.command<string[]>('GET', 'window/handles'))
+        if (handle !== first) await session.inWindow(handle, 'DELETE', 'window')
+    },
     kill,
   }
 }
@@ -76,6 +80,9 @@ export async function launchLastingWebKit(profile: string): Promise<LaunchedBrow
       await first.evaluate((url) => void window.open(url, '_blank', 'noopener'), page.blank)
       await page.opened
       return page
+    },
+    async closePages() {
+      for (const page of pages.splice(1)) await page.close()
     },
     kill,
   }

@@ -7,6 +7,7 @@ import { type DeviceState, emptyState, type Lease, type Offer } from '../../src/
 import { DeviceModel } from '../support/device-model.js'
 import { ACTS, scripts } from '../support/device-scripts.js'
 import { range } from '../support/ranges.js'
+import { sizeOf } from '../support/sizes.js'
 
 const state = (more: Partial<DeviceState>): DeviceState => ({ ...emptyState(), ...more })
 const lease = (page: string, from: number, to: number): Lease => ({
@@ -230,7 +231,7 @@ describe.each([
           before = device.state
         }
       }),
-      { numRuns: 150 },
+      { numRuns: sizeOf('SEQUENCES') },
     )
   })
 })

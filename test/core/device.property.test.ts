@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { readState } from '../../src/core/stored.js'
 import { DeviceModel } from '../support/device-model.js'
 import { ACTS, scripts } from '../support/device-scripts.js'
+import { sizeOf } from '../support/sizes.js'
 
 function play(
   hasTokens: boolean,
@@ -33,7 +34,7 @@ describe.each([
       fc.property(scripts, (script) => {
         play(hasTokens, script)
       }),
-      { numRuns: 250 },
+      { numRuns: sizeOf('SEQUENCES') },
     )
   })
 })

@@ -17,8 +17,6 @@ export interface Play {
   processes?: number
   /** No batch is begun after so many failures: more of them tell nothing new. */
   mostFailures?: number
-  /** Nor after so many milliseconds. */
-  time?: number
   /** Told after each batch. */
   progress?(tally: Tally): void
 }
@@ -41,16 +39,13 @@ export async function play({
   schedules,
   processes = availableParallelism(),
   mostFailures = 20,
-  time = Number.POSITIVE_INFINITY,
   progress = () => {},
 }: Play): Promise<Tally> {
   const tally = emptyTally()
-  const started = performance.now()
   const end = from + schedules
   let next = from
   const takeBatch = (): Batch | undefined => {
-    if (next >= end || tally.failed.length >= mostFailures || performance.now() - started > time)
-      return undefined
+    if (next >= end || tally.failed.length >= mostFailures) return undefined
     const batch = { from: next, count: Math.min(BATCH, end - next) }
     next += batch.count
     return batch

@@ -3,6 +3,7 @@
  * out twice.
  */
 import { afterAll, describe, expect, it } from 'vitest'
+import { sizeOf } from '../support/sizes.js'
 import { OwnServers } from './own-servers.js'
 import { play } from './play.js'
 import { ENOUGH_FOR_ALL_HITS, neverHit, story, table } from './report.js'
@@ -13,9 +14,7 @@ import { simulate } from './simulation.js'
  * and what it finds gets a named test.
  */
 const FROM = 1
-const SCHEDULES = 3_000
-/** However slow the machine. */
-const TIME_MS = 50_000
+const SCHEDULES = sizeOf('SCHEDULES')
 
 const servers = new OwnServers()
 afterAll(() => servers.remove())
@@ -29,7 +28,7 @@ describe('simulation', () => {
   })
 
   it('no number is issued twice, none outside a grant, and none is lost without a cause', async () => {
-    const tally = await play({ from: FROM, schedules: SCHEDULES, time: TIME_MS, mostFailures: 1 })
+    const tally = await play({ from: FROM, schedules: SCHEDULES, mostFailures: 1 })
     if (tally.failed[0]) expect.fail(story(await simulate(tally.failed[0].seed, servers, true)))
     console.log(`Seeds from ${FROM}: ${table(tally)}`)
     expect(tally.schedules).toBeGreaterThan(0)

@@ -1,17 +1,17 @@
 /**
  * The back end's ORM and this server take from one counter at the same time: for every strategy,
  * eight connections with the ORM's own statements and arithmetic, and two servers.
- * `HILO_BLOCKS=50000` takes so many blocks, instead of 1,000.
  */
 import pg from 'pg'
 import { afterEach, expect, test } from 'vitest'
+import { sizeOf } from '../../../test/support/sizes.js'
 import { type Ledger, LedgerUnavailable, openLedger } from '../../src/index.js'
 import { grantOf, newId } from '../ledger-bench.js'
 import { newDatabase } from '../postgres.js'
 import { runSql } from '../postgres-cluster.js'
 import { type Block, ORMS } from './orms.js'
 
-const BLOCKS = Number(process.env.HILO_BLOCKS ?? 1_000)
+const BLOCKS = sizeOf('BLOCKS')
 const CONNECTIONS = 8
 /** Of the blocks, the server's part. */
 const SERVER_PART = 0.2

@@ -1,0 +1,38 @@
+/**
+ * How large the long tests are. `npm test` runs each of them small, in one browser engine, so that
+ * all of it takes minutes; with `CI=true` they have their full size, in every engine.
+ */
+
+/** Is everything to run, at full size? */
+export const isFull = Boolean(process.env.CI) && process.env.CI !== 'false'
+
+const SIZES = {
+  /** Schedules of the simulation, seeds from 1 on. */
+  SCHEDULES: { small: 300, full: 3_000 },
+  /** Random sequences that a property is tried with, where one of them takes milliseconds. */
+  SEQUENCES: { small: 50, full: 250 },
+  /** Steps of random ledgers. */
+  LEDGER_RUNS: { small: 30, full: 150 },
+  /** Random requests to the server, most of them hostile. */
+  REQUESTS: { small: 1_000, full: 30_000 },
+  /** Claims of two servers on one PostgreSQL. */
+  CLAIMS: { small: 2_000, full: 50_000 },
+  /** How often a server, and a PostgreSQL, is killed. */
+  KILLS: { small: 2, full: 20 },
+  /** Blocks of numbers that an ORM and the server take from one counter. */
+  BLOCKS: { small: 200, full: 1_000 },
+  /** How often a page makes one id and loads itself again. */
+  RELOADS: { small: 30, full: 200 },
+  /** How often a browser is killed while its pages make ids. */
+  CRASHES: { small: 4, full: 20 },
+  /** Ids that each of several pages makes at the same time. */
+  IDS_PER_PAGE: { small: 500, full: 2_000 },
+} as const
+
+/** An environment variable asks for another size: `HILO_RELOADS=1000 npm run test:browser`. */
+export const sizeOf = (name: keyof typeof SIZES): number =>
+  Number(process.env[`HILO_${name}`] ?? SIZES[name][isFull ? 'full' : 'small'])
+
+/** What a run chose by chance, another repeats: `HILO_SEED=42 npm test -- crash`. */
+export const seed = (): number =>
+  Number(process.env.HILO_SEED ?? Math.floor(Math.random() * 2 ** 31))
