@@ -4,13 +4,16 @@
  */
 import { z } from 'zod'
 import {
+  type Bindings,
   type CollectionsOptions,
   collectionsSetting,
   refuseWithoutPostgres,
 } from './bound/bindings.js'
 import { withUpstreams } from './bound/upstream/ledger.js'
+import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
 import { checked, type Given } from './ledger/options.js'
+import type { RowStore } from './ledger/row-store.js'
 
 export interface LedgerOptions {
   /** Folder of the SQLite file `hilo.db`, made when it is missing. Default `./hilo-data`. */
@@ -63,23 +66,26 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
   if (databaseUrl !== undefined && dataDir !== undefined)
     throw new Error('openLedger: give databaseUrl or dataDir, not both: there is one ledger.')
   refuseWithoutPostgres(collections, databaseUrl)
-  // Loaded on demand: each brings a driver that the other has no use for.
-  const ledger =
-    databaseUrl !== undefined
-      ? await (await import('./postgres/ledger.js')).openPostgresLedger(
-          databaseUrl,
-          limits,
-          collections,
-        )
-      : (await import('./sqlite/ledger.js')).openSqliteLedger(
-          dataDir ?? DEFAULT_DATA_DIR,
-          limits,
-          collections,
-        )
+  const store = await (databaseUrl === undefined
+    ? openFile(dataDir ?? DEFAULT_DATA_DIR, collections)
+    : openDatabase(databaseUrl, collections))
+  const ledger = createLedger(store, limits, collections)
   try {
     return await withUpstreams(ledger, collections)
   } catch (error) {
     await ledger.close()
     throw error
   }
+}
+
+// Loaded on demand: each brings a driver that the other has no use for.
+async function openFile(dataDir: string, bindings: Bindings): Promise<RowStore> {
+  const { openSqliteStore } = await import('./sqlite/store.js')
+  return openSqliteStore(dataDir, bindings)
+}
+
+async function openDatabase(databaseUrl: string, bindings: Bindings): Promise<RowStore> {
+  const { openPostgresStore } = await import('./postgres/store.js')
+  const { startBindings } = await import('./bound/orm/orm-counters.js')
+  return openPostgresStore(databaseUrl, (pool) => startBindings(pool, bindings))
 }

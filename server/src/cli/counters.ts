@@ -2,9 +2,7 @@
 import {
   type Bindings,
   type Bound,
-  bindingKey,
   collectionsSetting,
-  descriptionOf,
   refuseWithoutPostgres,
 } from '../bound/bindings.js'
 import { type Binding, isSequence } from '../bound/orm/binding.js'
@@ -19,11 +17,13 @@ import {
   raiseStatement,
 } from '../bound/orm/sql-counter.js'
 import { openUpstream } from '../bound/upstream/client.js'
+import { bindingKey } from '../ledger/bound-collections.js'
+import type { Query } from '../ledger/counter-port.js'
 import { CounterUnusable } from '../ledger/ledger.js'
 import { checked } from '../ledger/options.js'
 import { toSpans } from '../ledger/stock.js'
 import { migratePostgres } from '../postgres/migrations.js'
-import { openPool, type PostgresPool, type Query } from '../postgres/pool.js'
+import { openPool, type PostgresPool } from '../postgres/pool.js'
 import type { ServeOptions } from '../serve.js'
 
 /**
@@ -40,8 +40,8 @@ export async function check(options: ServeOptions): Promise<string> {
   for (const [name, bound] of bindings) {
     if (!('upstream' in bound)) continue
     try {
-      await openUpstream({ ...bound.upstream, tag: bound.collection }).check()
-      lines.push(`${name}  ${descriptionOf(bound)}: it answers`)
+      await openUpstream(bound.upstream).check()
+      lines.push(`${name}  ${bound.description}: it answers`)
     } catch (error) {
       problems.push(`${name}: ${(error as Error).message}`)
     }
@@ -52,7 +52,7 @@ export async function check(options: ServeOptions): Promise<string> {
       for (const [name, bound] of bindings)
         if ('counter' in bound && !problems.some((problem) => problem.startsWith(`${name}:`)))
           lines.push(
-            `${name}  ${descriptionOf(bound)}: ` +
+            `${name}  ${bound.description}: ` +
               `${nextIds(bound.counter, await nextValue(pool.query, bound.counter))}`,
           )
     })

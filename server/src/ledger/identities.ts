@@ -1,68 +1,52 @@
 /**
- * How an identity moves, whichever store keeps it. Guarantees that no number is handed out twice,
- * whatever it is seeded to.
+ * How identities move. Pure. Guarantees that no number of an identity is handed out twice, whatever
+ * it is seeded to, and that a claim which is repeated gets the same number.
  */
-
-import type {
-  IdentityClaim,
-  IdentityKey,
-  IdentityOutcome,
-  IdentitySeed,
-  LedgerLimits,
-} from './ledger.js'
+import type { LedgerContext } from './context.js'
+import { identityText } from './keys.js'
+import type { IdentityClaim, IdentityOutcome, IdentitySeed } from './ledger.js'
 import { MAX_NUMBER } from './number-line.js'
+import type { Rows, StepResult } from './row-store.js'
+import type { IdentityClaimRow, IdentityRow } from './rows.js'
 
-export interface IdentityRow extends IdentityKey {
-  value: number
-  /** The highest number handed out. */
-  peak: number
+export function nextIdentities(
+  rows: Rows,
+  claims: readonly IdentityClaim[],
+): StepResult<IdentityOutcome[]> {
+  const moved = new Map<string, IdentityRow>()
+  const identityClaims: IdentityClaimRow[] = []
+  /** Of this step, by identity and claim. */
+  const given = new Map<string, number>()
+  const answer = claims.map((claim): IdentityOutcome => {
+    const { database, name, id, at } = claim
+    const key = identityText(claim)
+    const row = moved.get(key) ?? rows.identities.get(key)
+    if (!row) return { refused: 'full', value: 0 }
+    const claimed = `${key}\n${id}`
+    const known =
+      id === undefined ? undefined : (given.get(claimed) ?? rows.answered.get(key)?.get(id)?.value)
+    if (known !== undefined) return { value: known }
+    const value = row.value + 1
+    if (value > MAX_NUMBER) return { refused: 'overflow', value: row.value }
+    moved.set(key, { ...row, value, peak: Math.max(row.peak, value) })
+    if (id !== undefined) {
+      given.set(claimed, value)
+      identityClaims.push({ database, name, claim: id, value, claimedAt: at })
+    }
+    return { value }
+  })
+  return { answer, changes: { identities: [...moved.values()], identityClaims } }
 }
 
-export interface IdentityClaimRow extends IdentityKey {
-  claim: string
-  value: number
-  claimed_at: number
+export function seedIdentity(
+  rows: Rows,
+  seed: IdentitySeed,
+  { limits }: LedgerContext,
+): StepResult<IdentityOutcome> {
+  const row = rows.identities.get(identityText(seed))
+  if (!row) return { answer: { refused: 'full', value: 0 }, changes: {} }
+  if (seed.value > row.value + limits.maxJump)
+    return { answer: { refused: 'jump', value: row.value }, changes: {} }
+  const value = Math.max(seed.value, seed.isForced ? row.peak : row.value)
+  return { answer: { value }, changes: { identities: [{ ...row, value }] } }
 }
-
-export const newIdentityRow = ({ database, name }: IdentityKey): IdentityRow => ({
-  database,
-  name,
-  value: 0,
-  peak: 0,
-})
-
-export const normalizedIdentity = <K extends IdentityKey>(key: K): K => ({
-  ...key,
-  database: key.database.toLowerCase(),
-  name: key.name.toLowerCase(),
-})
-
-/** The row after one more number, which is its `value`. */
-export function advanced(
-  row: IdentityRow,
-): IdentityRow | Extract<IdentityOutcome, { refused: string }> {
-  const value = row.value + 1
-  return value > MAX_NUMBER
-    ? { refused: 'overflow', value: row.value }
-    : { ...row, value, peak: Math.max(row.peak, value) }
-}
-
-export function seeded(
-  row: IdentityRow,
-  { value, isForced }: IdentitySeed,
-  { maxJump }: Pick<LedgerLimits, 'maxJump'>,
-) {
-  if (value > row.value + maxJump) return { refused: 'jump' as const, value: row.value }
-  return { ...row, value: Math.max(value, isForced ? row.peak : row.value) }
-}
-
-export const toIdentityClaimRow = (
-  { database, name, id, at }: IdentityClaim,
-  value: number,
-): IdentityClaimRow => ({
-  database,
-  name,
-  claim: id!,
-  value,
-  claimed_at: at,
-})

@@ -130,6 +130,12 @@ export interface UpstreamRange extends CollectionKey {
   node: string
 }
 
+/** What is free at the end of such a range, to be given back there. */
+export interface UpstreamPiece extends CollectionKey {
+  end: number
+  node: string
+}
+
 /**
  * An identity: RavenDB's counter without ranges, each number of which is taken alone. Compared
  * lower-cased.
@@ -197,7 +203,7 @@ export interface Ledger {
    * be given back upstream. Resolves with its first number; undefined, and nothing changed: nothing
    * free ends there.
    */
-  withdraw(piece: CollectionKey & { end: number; node: string }): Promise<number | undefined>
+  withdraw(piece: UpstreamPiece): Promise<number | undefined>
 
   /**
    * How many numbers came back. 0, and nothing changed, unless `end` is where an outstanding grant
@@ -264,9 +270,6 @@ export interface LedgerLimits {
   /** Databases with collections, and databases with identities: names come from requests. */
   databases: number
 }
-
-/** What a SQLite ledger's file is called in its data folder. */
-export const SQLITE_FILE = 'hilo.db'
 
 /** The database did not answer or gave up: try again later. */
 export class LedgerUnavailable extends Error {

@@ -10,7 +10,7 @@
  */
 export type Span = readonly [low: number, high: number, node?: string]
 
-export interface Counter {
+export interface NumberLine {
   /** Every number up to here was granted, or is free. */
   max: number
   /**
@@ -19,8 +19,8 @@ export interface Counter {
    */
   peak: number
   /**
-   * Up to here this ledger is not believed, because it turned out to be an older copy of itself: a
-   * number that comes back may be somebody else's, too, and is never granted again (H20).
+   * Nothing at or below is granted any more. This ledger may be an older copy of itself, so a
+   * number that comes back from there may be somebody else's, too (H20).
    */
   floor: number
   /**
@@ -29,76 +29,69 @@ export interface Counter {
   free: readonly Span[]
 }
 
-export interface Wish {
+/** What a claim asks of the line. */
+export interface Demand {
+  /** Only who sends a claim id knows how to take a free range, which can be smaller. */
+  id?: string | undefined
   count: number
   /** The highest number the client saw; nothing new is granted at or below it. */
   lastMax: number
-  /**
-   * May the answer be a free range, which can be smaller than `count`? Only who sends a claim id
-   * knows how to take that.
-   */
-  takesFree: boolean
 }
 
-export interface Allocation {
-  counter: Counter
-  low: number
-  high: number
-  /** The node that counted them, where that is another authority's. */
-  node?: string | undefined
+/** The line after numbers were taken from it, and which. */
+export interface Taken {
+  line: NumberLine
+  span: Span
 }
 
-export const NEW_COUNTER: Counter = { max: 0, peak: 0, floor: 0, free: [] }
+export const EMPTY_LINE: NumberLine = { max: 0, peak: 0, floor: 0, free: [] }
 export const MAX_NUMBER = Number.MAX_SAFE_INTEGER
-/** Keeps a counter's row small; the smallest range beyond becomes a gap. */
+/** Keeps a collection's row small; the smallest range beyond becomes a gap. */
 const MAX_FREE_SPANS = 1000
 
 /** @param maxJump how far `lastMax` may be above `max` before somebody must have made a mistake */
-export function allocate(
-  counter: Counter,
-  { count, lastMax, takesFree }: Wish,
+export function take(
+  line: NumberLine,
+  demand: Demand,
   maxJump: number,
-): Allocation | { refused: 'jump' | 'overflow' } {
-  if (lastMax > counter.max + maxJump) return { refused: 'jump' }
-  if (lastMax > counter.peak)
-    return allocate(distrust(counter, lastMax), { count, lastMax, takesFree }, maxJump)
-  const part = takesFree && takeFrom(counter.free, count)
-  if (part) {
-    const [low, high] = part.span
-    return { counter: { ...counter, free: part.rest }, low, high }
-  }
-  const last = Math.max(counter.max, lastMax)
+): Taken | { refused: 'jump' | 'overflow' } {
+  const { id, count, lastMax } = demand
+  if (lastMax > line.max + maxJump) return { refused: 'jump' }
+  if (lastMax > line.peak) return take(distrust(line, lastMax), demand, maxJump)
+  const part = id === undefined ? undefined : takeFrom(line.free, count)
+  if (part) return { line: { ...line, free: part.rest }, span: part.span }
+  const last = Math.max(line.max, lastMax)
   if (count > MAX_NUMBER - last) return { refused: 'overflow' }
-  const [low, high] = [last + 1, last + count]
-  return { counter: { ...counter, max: high, peak: Math.max(counter.peak, high) }, low, high }
+  const high = last + count
+  return { line: { ...line, max: high, peak: Math.max(line.peak, high) }, span: [last + 1, high] }
 }
 
 /** `[low, high]`, which was granted, may be granted again. */
-export function release(counter: Counter, low: number, high: number): Counter {
-  const free = join(counter.free, above(counter.floor, [[low, high]]))
+export function release(line: NumberLine, low: number, high: number): NumberLine {
+  const free = join(line.free, above(line.floor, [[low, high]]))
   const tail = free.at(-1)
-  if (tail?.[1] === counter.max) return { ...counter, max: tail[0] - 1, free: free.slice(0, -1) }
-  return { ...counter, free }
+  if (tail?.[1] === line.max) return { ...line, max: tail[0] - 1, free: free.slice(0, -1) }
+  return { ...line, free }
 }
 
 /**
  * Up to `floor` nothing is granted any more, numbers that came back or will come back included.
  * Only up.
  */
-export function raise(counter: Counter, floor: number): Counter {
-  return { ...distrust(counter, floor), max: Math.max(counter.max, floor) }
+export function raise(line: NumberLine, floor: number): NumberLine {
+  return { ...distrust(line, floor), max: Math.max(line.max, floor) }
 }
 
 /**
- * An older copy may have granted its free numbers since, and whatever is held: nothing up to
- * `floor` is anybody's to grant again.
+ * An older copy of this ledger may have granted its free numbers since, and whatever is held:
+ * nothing up to `floor` is granted again.
  */
-export function distrust(counter: Counter, floor: number): Counter {
+export function distrust(line: NumberLine, floor: number): NumberLine {
   return {
-    max: counter.max,
-    peak: Math.max(counter.peak, floor),
-    floor: Math.max(counter.floor, floor),
-    free: above(floor, counter.free),
+    max: line.max,
+    peak: Math.max(line.peak, floor),
+    floor: Math.max(line.floor, floor),
+    free: above(floor, line.free),
   }
 }
 
@@ -106,23 +99,23 @@ export function distrust(counter: Counter, floor: number): Counter {
  * `max` as somebody else says.
  * @param held the highest number that a grant holds: it does not go below
  */
-export function move(counter: Counter, max: number, held: number): Counter {
-  const moved = Math.max(max, held, counter.floor)
-  const free = counter.free.flatMap(([low, high]): Span[] =>
+export function move(line: NumberLine, max: number, held: number): NumberLine {
+  const moved = Math.max(max, held, line.floor)
+  const free = line.free.flatMap(([low, high]): Span[] =>
     low > moved ? [] : [[low, Math.min(high, moved)]],
   )
   const tail = free.at(-1)
   const isTouching = tail?.[1] === moved
   return {
-    ...counter,
+    ...line,
     max: isTouching ? tail![0] - 1 : moved,
-    peak: Math.max(counter.peak, moved),
+    peak: Math.max(line.peak, moved),
     free: isTouching ? free.slice(0, -1) : free,
   }
 }
 
 export const sizeOf = (spans: readonly Span[]): number =>
-  spans.reduce((sum, [low, high]) => sum + high - low + 1, 0)
+  spans.reduce((sum, span) => sum + length(span), 0)
 
 /**
  * Of the lowest range that holds `count`, so many; if there is none, all of the largest, so that
@@ -132,29 +125,23 @@ export function takeFrom(
   free: readonly Span[],
   count: number,
 ): { span: Span; rest: Span[] } | undefined {
-  const found =
-    free.find((span) => length(span) >= count) ?? free.toSorted((a, b) => length(b) - length(a))[0]
+  let at = -1
+  for (const [i, span] of free.entries()) {
+    if (at < 0 || length(span) > length(free[at]!)) at = i
+    if (length(span) >= count) break
+  }
+  const found = free[at]
   if (!found) return undefined
   const [low, end, ...node] = found
   const high = Math.min(end, low + count - 1)
   const left: Span[] = high < end ? [[high + 1, end, ...node]] : []
-  return {
-    span: [low, high, ...node],
-    rest: free.flatMap((span) => (span === found ? left : [span])),
-  }
+  return { span: [low, high, ...node], rest: free.toSpliced(at, 1, ...left) }
 }
 
 /** Sorted, with neighbours made one; few enough for a row. */
 export function join(free: readonly Span[], added: readonly Span[]): Span[] {
-  const joined: Span[] = []
-  for (const span of [...free, ...added].sort(
-    ([a, , one = ''], [b, , other = '']) => a - b || (one < other ? -1 : 1),
-  )) {
-    const before = joined.findLast(([, , node]) => node === span[2])
-    if (before && before[1] + 1 === span[0])
-      joined[joined.indexOf(before)] = [before[0], span[1], ...nodeOf(span)]
-    else joined.push(span)
-  }
+  const joined = [...free]
+  for (const span of added) insert(joined, span)
   while (joined.length > MAX_FREE_SPANS) joined.splice(joined.indexOf(smallest(joined)), 1)
   return joined
 }
@@ -165,6 +152,21 @@ export const above = (floor: number, spans: readonly Span[]): Span[] =>
     span[1] > floor ? [[Math.max(span[0], floor + 1), span[1], ...nodeOf(span)]] : [],
   )
 
+/** Into a sorted list, where it becomes one with what it touches. */
+function insert(spans: Span[], [low, high, ...node]: Span): void {
+  const takeOut = (isNeighbour: (other: Span) => boolean): Span | undefined => {
+    const at = spans.findIndex((other) => other[2] === node[0] && isNeighbour(other))
+    return at < 0 ? undefined : spans.splice(at, 1)[0]
+  }
+  const before = takeOut((other) => other[1] === low - 1)
+  const after = takeOut((other) => other[0] === high + 1)
+  const joined: Span = [before?.[0] ?? low, after?.[1] ?? high, ...node]
+  const at = spans.findIndex((other) => isBefore(joined, other))
+  spans.splice(at < 0 ? spans.length : at, 0, joined)
+}
+
+const isBefore = ([a, , one = '']: Span, [b, , other = '']: Span): boolean =>
+  a < b || (a === b && one < other)
 const nodeOf = ([, , node]: Span): [node?: string] => (node === undefined ? [] : [node])
 const length = ([low, high]: Span): number => high - low + 1
 const smallest = (spans: readonly Span[]): Span =>

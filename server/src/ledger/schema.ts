@@ -16,31 +16,34 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
   [
     // `free` is JSON, [[low, high], …]: it changes only together with `max`, in the same row.
     `CREATE TABLE hilo_counters (
-      database TEXT NOT NULL, tag TEXT NOT NULL, ${NUMBER('max')}, ${NUMBER('peak')}, ${NUMBER('floor')}, free TEXT NOT NULL, version BIGINT NOT NULL,
+      database TEXT NOT NULL, tag TEXT NOT NULL,
+      ${NUMBER('max')}, ${NUMBER('peak')}, ${NUMBER('floor')},
+      free TEXT NOT NULL, version BIGINT NOT NULL,
       PRIMARY KEY (database, tag))`,
-    // A grant holds [low, high]; `first_high` is where it ended when it was granted. high = low -
-    // 1: all of it came back. Nothing reads or writes `holder` any more. It stays, with its index,
-    // because a server of an earlier version on the same database writes it.
+    // Nothing reads or writes `holder` any more. It stays, with its index, because a server of an
+    // earlier version on the same database writes it.
     `CREATE TABLE hilo_grants (
-      id TEXT PRIMARY KEY, database TEXT NOT NULL, tag TEXT NOT NULL, claim TEXT, ${NUMBER('low')}, ${NUMBER('high')}, ${NUMBER('first_high')},
-      ${NUMBER('issued')}, ${NUMBER('count')}, server_tag TEXT NOT NULL, granted_at BIGINT NOT NULL, rotation BIGINT NOT NULL, check_in TEXT,
-      holder TEXT, UNIQUE (database, tag, claim))`,
+      id TEXT PRIMARY KEY, database TEXT NOT NULL, tag TEXT NOT NULL, claim TEXT,
+      ${NUMBER('low')}, ${NUMBER('high')}, ${NUMBER('first_high')}, ${NUMBER('issued')},
+      ${NUMBER('count')}, server_tag TEXT NOT NULL, granted_at BIGINT NOT NULL,
+      rotation BIGINT NOT NULL, check_in TEXT, holder TEXT, UNIQUE (database, tag, claim))`,
     'CREATE INDEX hilo_grants_held ON hilo_grants (database, tag, low) WHERE high >= low',
     'CREATE INDEX hilo_grants_settled ON hilo_grants (granted_at) WHERE high < low',
-    'CREATE INDEX hilo_grants_holder ON hilo_grants (holder, database, tag) WHERE holder IS ' +
-      'NOT NULL',
-    // Returns without a lease, each honoured once.
+    `CREATE INDEX hilo_grants_holder ON hilo_grants (holder, database, tag)
+     WHERE holder IS NOT NULL`,
+    // Returns without a token, each honoured once.
     `CREATE TABLE hilo_returns (
-      database TEXT NOT NULL, tag TEXT NOT NULL, ${NUMBER('range_end')}, ${NUMBER('range_last')}, returned_at BIGINT NOT NULL,
-      PRIMARY KEY (database, tag, range_end, range_last))`,
+      database TEXT NOT NULL, tag TEXT NOT NULL, ${NUMBER('range_end')}, ${NUMBER('range_last')},
+      returned_at BIGINT NOT NULL, PRIMARY KEY (database, tag, range_end, range_last))`,
     'CREATE INDEX hilo_returns_returned_at ON hilo_returns (returned_at)',
   ],
   [
-    // `peak` is the highest number handed out, however low the identity was seeded since.
     `CREATE TABLE hilo_identities (
-      database TEXT NOT NULL, name TEXT NOT NULL, ${NUMBER('value')}, ${NUMBER('peak')}, PRIMARY KEY (database, name))`,
+      database TEXT NOT NULL, name TEXT NOT NULL, ${NUMBER('value')}, ${NUMBER('peak')},
+      PRIMARY KEY (database, name))`,
     `CREATE TABLE hilo_identity_claims (
-      database TEXT NOT NULL, name TEXT NOT NULL, claim TEXT NOT NULL, ${NUMBER('value')}, PRIMARY KEY (database, name, claim))`,
+      database TEXT NOT NULL, name TEXT NOT NULL, claim TEXT NOT NULL, ${NUMBER('value')},
+      PRIMARY KEY (database, name, claim))`,
   ],
   [
     // Those that are there already are as old as this step.
@@ -49,7 +52,10 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
   ],
 ]
 
-/** Created before any migration: `version` of the schema, `secret` of the lease tokens. */
+/** What a SQLite ledger's file is called in its data folder. */
+export const SQLITE_FILE = 'hilo.db'
+
+/** Created before any migration: `version` of the schema, `secret` of the grant tokens. */
 export const META_TABLE =
   'CREATE TABLE IF NOT EXISTS hilo_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)'
 

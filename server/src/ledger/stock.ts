@@ -1,128 +1,105 @@
 /**
- * The number line of a bound collection: its numbers come from somebody else's counter, what is not
- * granted waits in stock. Pure. Guarantees that a number is granted only when it came from that
- * counter and nobody holds it, and that what comes back stays here: the other counter is never set
- * back. Of a bound collection, `Counter.max` is the highest number that came, and `free` is the
- * stock.
+ * The number line of a bound collection: its numbers come from another authority, and what is not
+ * granted yet waits in stock. Pure. Guarantees that a number is granted only when it came from
+ * there and nobody holds it, and that what comes back stays here: the other counter is never set
+ * back. Of a bound collection, `max` is the highest number that came, and `free` is the stock.
  */
-
-import type { ClaimRequest, CollectionKey, UpstreamRange } from './ledger.js'
 import {
-  type Allocation,
   above,
-  type Counter,
+  type Demand,
   distrust,
   join,
   MAX_NUMBER,
+  type NumberLine,
   type Span,
   sizeOf,
+  type Taken,
   takeFrom,
 } from './number-line.js'
 
-type Wish = Pick<ClaimRequest, 'id' | 'count' | 'lastMax'>
-
-/** What a claim may take: a part that is kept for it, what it finds in stock, or nothing. */
-export type Ticket = { part: Span | undefined } | { refused: 'jump' | 'short' }
-
-/** What has to come, so that claims get what they ask for. */
-export interface Order {
-  /** As it is when what the clients saw is believed. */
-  counter: Counter
-  isBelieved: (wish: Wish) => boolean
+/** What has to come before every demand can get what it asks for. */
+export interface Shortfall {
+  /** The line when what the clients saw is believed. */
+  line: NumberLine
+  /** Demands whose `lastMax` is not absurdly far above `max`. */
+  believed: ReadonlySet<Demand>
   missing: number
 }
 
-export function order(counter: Counter, wishes: readonly Wish[], maxJump: number): Order {
-  const isBelieved = ({ lastMax }: Wish) => lastMax <= counter.max + maxJump
-  const believed = wishes.filter(isBelieved)
+export function shortfall(
+  line: NumberLine,
+  demands: readonly Demand[],
+  maxJump: number,
+): Shortfall {
+  const believed = demands.filter(({ lastMax }) => lastMax <= line.max + maxJump)
   const seen = Math.max(0, ...believed.map(({ lastMax }) => lastMax))
-  // `max` is what an upstream is told.
+  // An upstream is told `max`, so that it grants above what was seen.
   const honest =
-    seen > counter.peak ? { ...distrust(counter, seen), max: Math.max(counter.max, seen) } : counter
-  const total = (from: readonly Wish[]) => from.reduce((sum, { count }) => sum + count, 0)
-  const fromStock = total(believed.filter(takesAny))
-  return {
-    counter: honest,
-    isBelieved,
-    missing: total(believed) - Math.min(fromStock, sizeOf(honest.free)),
+    seen > line.peak ? { ...distrust(line, seen), max: Math.max(line.max, seen) } : line
+  const fromStock = Math.min(total(believed.filter(takesAny)), sizeOf(honest.free))
+  return { line: honest, believed: new Set(believed), missing: total(believed) - fromStock }
+}
+
+/** What demands may be given. */
+export interface Stock {
+  line: NumberLine
+  believed: ReadonlySet<Demand>
+  /** Of demands without an id. Missing: nothing was left for it. */
+  reserved: ReadonlyMap<Demand, Span>
+}
+
+/** Adds what has come. It is first reserved for the demands that cannot take anything else. */
+export function addFresh({ line, believed }: Shortfall, fresh: readonly Span[]): Stock {
+  if (fresh.length === 0) return { line, believed, reserved: new Map() }
+  const reserved = new Map<Demand, Span>()
+  let rest: readonly Span[] = above(line.floor, fresh)
+  for (const demand of believed) {
+    if (takesAny(demand)) continue
+    const part = takeFrom(rest, demand.count)
+    if (!part) break
+    rest = part.rest
+    reserved.set(demand, part.span)
   }
-}
-
-/** @param fresh what has come; undefined: it has not been asked for yet */
-export function fill(
-  { counter, isBelieved, missing }: Order,
-  wishes: readonly Wish[],
-  fresh: readonly Span[] | undefined,
-): { counter: Counter; tickets: Ticket[] } {
-  let rest: readonly Span[] = above(counter.floor, fresh ?? [])
-  const tickets = wishes.map((wish): Ticket => {
-    if (!isBelieved(wish)) return { refused: 'jump' }
-    if (!fresh && missing > 0) return { refused: 'short' }
-    const kept = takesAny(wish) ? undefined : takeFrom(rest, wish.count)
-    rest = kept?.rest ?? rest
-    return { part: kept?.span }
-  })
-  const max = Math.max(counter.max, ...(fresh ?? []).map(([, high]) => high))
+  const max = Math.max(line.max, ...fresh.map(([, high]) => high))
   return {
-    tickets,
-    counter: { ...counter, max, peak: Math.max(counter.peak, max), free: join(counter.free, rest) },
-  }
-}
-
-/** @param none what it is called that there is nothing */
-export function redeem<None extends string>(
-  counter: Counter,
-  wish: Wish,
-  ticket: Ticket,
-  none: None,
-): Allocation | { refused: 'jump' | 'short' | None } {
-  if ('refused' in ticket) return ticket
-  const taken = takesAny(wish)
-    ? takeFrom(counter.free, wish.count)
-    : ticket.part && { span: ticket.part, rest: counter.free }
-  if (!taken) return { refused: none }
-  const [low, high, node] = taken.span
-  return { counter: { ...counter, free: taken.rest }, low, high, node }
-}
-
-/** What was granted came back. */
-export function restock(counter: Counter, [low, high, ...node]: Span): Counter {
-  return { ...counter, free: join(counter.free, above(counter.floor, [[low, high, ...node]])) }
-}
-
-/** Takes the piece out of stock that ends at `high`, to give it back to where it came from. */
-export function unstock(
-  counter: Counter,
-  high: number,
-  node: string,
-): { counter: Counter; span: Span } | undefined {
-  const span = counter.free.find((other) => other[1] === high && other[2] === node)
-  if (!span) return undefined
-  const max = counter.max === high ? span[0] - 1 : counter.max
-  return {
-    span,
-    counter: { ...counter, max, free: counter.free.filter((other) => other !== span) },
+    line: { ...line, max, peak: Math.max(line.peak, max), free: join(line.free, rest) },
+    believed,
+    reserved,
   }
 }
 
 /**
- * May it be given what somebody else had? A return without a lease names no grant: whose it is must
- * be plain from where the range ends, so who claims without an id is given numbers that never were
- * anybody's.
+ * @param line the stock's, after what was taken from it since
+ * @param none the refusal when there is nothing
  */
-const takesAny = ({ id }: Wish): boolean => id !== undefined
+export function takeFromStock<None extends string>(
+  line: NumberLine,
+  demand: Demand,
+  { believed, reserved }: Stock,
+  none: None,
+): Taken | { refused: 'jump' | None } {
+  if (!believed.has(demand)) return { refused: 'jump' }
+  if (!takesAny(demand)) {
+    const span = reserved.get(demand)
+    return span ? { line, span } : { refused: none }
+  }
+  const part = takeFrom(line.free, demand.count)
+  return part ? { line: { ...line, free: part.rest }, span: part.span } : { refused: none }
+}
 
-/** What of `received` is the collection's. */
-export const spansFor = (
-  { database, collection: tag }: CollectionKey,
-  received: readonly UpstreamRange[],
-): Span[] =>
-  received
-    .filter(
-      (range) =>
-        range.database.toLowerCase() === database && range.collection.toLowerCase() === tag,
-    )
-    .map(({ low, high, node }) => [low, high, node])
+/** What was granted came back. */
+export const restock = (line: NumberLine, span: Span): NumberLine => ({
+  ...line,
+  free: join(line.free, above(line.floor, [span])),
+})
+
+/** Takes the piece out of stock that ends at `high`, to give it back to where it came from. */
+export function unstock(line: NumberLine, high: number, node: string): Taken | undefined {
+  const span = line.free.find((other) => other[1] === high && other[2] === node)
+  if (!span) return undefined
+  const max = line.max === high ? span[0] - 1 : line.max
+  return { span, line: { ...line, max, free: line.free.filter((other) => other !== span) } }
+}
 
 /** Ids as a ledger stores them: from 1, and never above 2^53−1. */
 export const toSpans = (blocks: readonly { low: bigint; high: bigint }[]): Span[] =>
@@ -132,3 +109,13 @@ export const toSpans = (blocks: readonly { low: bigint; high: bigint }[]): Span[
       .filter(({ high }) => high >= 1n && high <= MAX_NUMBER)
       .map(({ low, high }): Span => [Number(low < 1n ? 1n : low), Number(high)]),
   )
+
+/**
+ * May it be given what somebody else had? A return without a token names no grant: whose it is must
+ * be plain from where the range ends. So who claims without an id is given numbers that never were
+ * anybody's.
+ */
+const takesAny = ({ id }: Demand): boolean => id !== undefined
+
+const total = (demands: readonly Demand[]): number =>
+  demands.reduce((sum, { count }) => sum + count, 0)

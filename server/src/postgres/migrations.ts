@@ -5,12 +5,10 @@
 import { newSecret } from '../ledger/grant-token.js'
 import { LedgerUnavailable } from '../ledger/ledger.js'
 import { META_TABLE, MIGRATIONS, migrationsFrom } from '../ledger/schema.js'
-import type { PostgresPool, Query } from './pool.js'
+import { createMissing } from './create-missing.js'
+import type { PostgresPool } from './pool.js'
 
-/** Any number nobody else takes: 'hilo' in ASCII. */
-const ADVISORY_LOCK = 0x68696c6f
-
-/** @returns the secret of the lease tokens */
+/** @returns the secret of the grant tokens */
 export function migratePostgres(pool: PostgresPool): Promise<string> {
   return pool.transaction(async (query) => {
     const [server] = await query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby')
@@ -33,18 +31,4 @@ export function migratePostgres(pool: PostgresPool): Promise<string> {
       )
     return secret
   })
-}
-
-/**
- * Creates a table, in a transaction that keeps others from it until it ends: of two that find no
- * table, `IF NOT EXISTS` fails one. A role without the right to create tables may run on tables
- * that somebody else made.
- */
-export async function createMissing(query: Query, table: string, statement: string): Promise<void> {
-  await query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
-  const [found] = await query<{ isThere: boolean }>(
-    'SELECT to_regclass($1) IS NOT NULL AS "isThere"',
-    [table],
-  )
-  if (!found!.isThere) await query(statement)
 }

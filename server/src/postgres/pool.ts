@@ -5,7 +5,9 @@
  * database runs them one after another.
  */
 import pg from 'pg'
+import type { Query, SqlDatabase } from '../ledger/counter-port.js'
 import { CounterUnusable, LedgerUnavailable, reasonOf } from '../ledger/ledger.js'
+import { createMissing } from './create-missing.js'
 
 /** More would only queue inside the database, which is fastest with a few. */
 const MAX_CONNECTIONS = 10
@@ -26,15 +28,11 @@ const INT8 = 20
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
   SET LOCAL lock_timeout = ${STATEMENT_TIMEOUT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${QUERY_TIMEOUT_MS}`
 
-/** The same function for one connection. */
-export type Query = <Row>(text: string, parameters?: unknown[]) => Promise<Row[]>
 /** Sends a statement whose rows nobody wants; when it fails, so does its transaction. */
 export type Write = (text: string, parameters?: unknown[]) => void
 type Step<T> = (query: Query, write: Write) => Promise<T>
 
-export interface PostgresPool {
-  /** A transaction of one statement. */
-  query: Query
+export interface PostgresPool extends SqlDatabase {
   /**
    * What `step` did is durable when this resolves, or undone, or (the connection broke at the
    * commit) unknown: then it rejects. Its first statement travels with the beginning of the
@@ -108,6 +106,8 @@ export function openPool(databaseUrl: string): PostgresPool {
   return {
     query: (text, parameters) => transaction((query) => query(text, parameters)),
     transaction,
+    createMissing: (table, statement) =>
+      transaction((query) => createMissing(query, table, statement)),
     close: () => pool.end(),
   }
 }

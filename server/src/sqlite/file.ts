@@ -7,8 +7,8 @@ import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import Database from 'libsql'
 import { newSecret } from '../ledger/grant-token.js'
-import { LedgerUnavailable, reasonOf, SQLITE_FILE } from '../ledger/ledger.js'
-import { META_TABLE, MIGRATIONS, migrationsFrom } from '../ledger/schema.js'
+import { LedgerUnavailable, reasonOf } from '../ledger/ledger.js'
+import { META_TABLE, MIGRATIONS, migrationsFrom, SQLITE_FILE } from '../ledger/schema.js'
 
 /** Another process may hold the write lock for one commit; longer means trouble. */
 const BUSY_TIMEOUT_MS = 5_000
@@ -17,7 +17,7 @@ export type Sqlite = Database.Database
 
 interface SqliteFile {
   db: Sqlite
-  /** Of its lease tokens. */
+  /** Of its grant tokens. */
   secret: string
 }
 
@@ -39,7 +39,7 @@ export function openSqliteFile(dataDir: string): SqliteFile {
 }
 
 function openIn(folder: string): SqliteFile {
-  // Nobody else's: the secret of the lease tokens is in the file.
+  // Nobody else's: the secret of the grant tokens is in the file.
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = new Database(join(folder, SQLITE_FILE))
   try {
@@ -61,15 +61,20 @@ function openIn(folder: string): SqliteFile {
   }
 }
 
-/** A statement that is run with its parameters and resolves to its first row, if there is one. */
-export function prepare<Row>(
-  db: Sqlite,
-  sql: string,
-): (...parameters: unknown[]) => Row | undefined {
+/** A statement that is run with its parameters and returns its rows. */
+export function reader<Row>(db: Sqlite, sql: string): (...parameters: unknown[]) => Row[] {
   const statement = db.prepare(sql)
   // `all` reads to the end, which resets the statement; parameters as one array, since libsql takes
   // a lone null for options.
-  return (...parameters) => statement.all(parameters as never)[0] as Row | undefined
+  return (...parameters) => statement.all(parameters as never) as Row[]
+}
+
+/** A statement that is run with its parameters and has no rows. */
+export function runner(db: Sqlite, sql: string): (...parameters: unknown[]) => void {
+  const statement = db.prepare(sql)
+  return (...parameters) => {
+    statement.run(parameters as never)
+  }
 }
 
 /**

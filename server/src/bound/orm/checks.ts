@@ -3,7 +3,7 @@
  * that a problem found is refused before anything is taken; each message names what the
  * configuration says, what the database says, and the fix.
  */
-import type { Query } from '../../postgres/pool.js'
+import type { Query } from '../../ledger/counter-port.js'
 import { type Binding, isSequence, type SequencePlace, type TablePlace } from './binding.js'
 import { idsOf, lastValue } from './blocks.js'
 import { conditionOf, nameOf, nextValue, quoted } from './sql-counter.js'

@@ -4,35 +4,19 @@
  * the floor is.
  */
 
-import { type CollectionKey, CounterUnusable } from '../../ledger/ledger.js'
-import type { Counter, Span } from '../../ledger/number-line.js'
-import { createMissing } from '../../postgres/migrations.js'
-import type { PostgresPool, Query } from '../../postgres/pool.js'
 import {
   BINDING_PREFIX,
-  type Bindings,
-  type Bound,
   bindingKey,
   changedBindings,
-  descriptionOf,
-} from '../bindings.js'
+  refuseBindings,
+} from '../../ledger/bound-collections.js'
+import type { OrmCounters, Query, SqlDatabase } from '../../ledger/counter-port.js'
+import { type CollectionKey, CounterUnusable } from '../../ledger/ledger.js'
+import type { Bindings, Bound } from '../bindings.js'
 import { type Binding, isSequence } from './binding.js'
 import { lastValue, valueAbove } from './blocks.js'
 import { problemsOf } from './checks.js'
 import { nameOf, quoted, raiseCounter, takeBlocks } from './sql-counter.js'
-
-export interface Counters {
-  /**
-   * Numbers above `counter.peak`: up to `missing` and the rest of their last block; none where the
-   * id column ends.
-   */
-  take(query: Query, key: CollectionKey, counter: Counter, missing: number): Promise<Span[]>
-  /**
-   * Whoever takes from the counter gets ids above `floor`. False, and nothing is changed: the id
-   * column ends before.
-   */
-  raise(query: Query, key: CollectionKey, floor: number): Promise<boolean>
-}
 
 /** Takes that follow each other so closely grow, where another taker would starve. */
 const CLOSE_MS = 1_000
@@ -44,23 +28,20 @@ const MAX_AHEAD = 64
  */
 const OF_THE_COUNTER = /^(22|23|42)/
 
-export function postgresCounters(bindings: Bindings): Counters {
+export function ormCounters(bindings: Bindings): OrmCounters {
   const checked = new WeakMap<Query, Set<Binding>>()
   const paces = new Map<Binding, { at: number; blocks: number }>()
-  const find = (key: CollectionKey) => {
-    const bound = bindings.get(bindingKey(key))
-    return bound && 'counter' in bound ? bound.counter : undefined
-  }
 
   async function usable(query: Query, key: CollectionKey): Promise<Binding> {
-    const binding = find(key)!
+    const bound = bindings.get(bindingKey(key)) as Bound & { authority: 'counter' }
+    const { counter } = bound
     const done = checked.get(query) ?? new Set()
     checked.set(query, done)
-    if (done.has(binding)) return binding
-    const problems = await counterProblems(query, key, binding)
+    if (done.has(counter)) return counter
+    const problems = await counterProblems(query, key, counter)
     if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
-    done.add(binding)
-    return binding
+    done.add(counter)
+    return counter
   }
 
   /** How many blocks to take where so many would do. */
@@ -73,18 +54,17 @@ export function postgresCounters(bindings: Bindings): Counters {
   }
 
   return {
-    take: async (query, key, { peak }, missing) => {
+    async answer(query, { raiseTo, above, missing, ...key }) {
       const binding = await usable(query, key)
-      if (!hasIdsAbove(binding, peak)) return []
+      const isAtEnd = raiseTo !== undefined && !hasIdsAbove(binding, raiseTo)
+      if (raiseTo !== undefined && !isAtEnd)
+        await explained(binding, () => raiseCounter(query, binding, raiseTo))
+      if (missing === 0 || !hasIdsAbove(binding, above)) return { fresh: [], isAtEnd }
       const count = paced(binding, Math.ceil(missing / Number(binding.blocks.size)))
-      return explained(binding, () => takeBlocks(query, binding, count, peak))
-    },
-
-    raise: async (query, key, floor) => {
-      const binding = await usable(query, key)
-      if (!hasIdsAbove(binding, floor)) return false
-      await explained(binding, () => raiseCounter(query, binding, floor))
-      return true
+      return {
+        fresh: await explained(binding, () => takeBlocks(query, binding, count, above)),
+        isAtEnd,
+      }
     },
   }
 }
@@ -118,8 +98,11 @@ export async function peakOf(
  * What speaks against these bindings, per collection: what the ledger remembers, what the database
  * says. What fails for one does not keep the others from being looked at.
  */
-export async function bindingProblems(pool: PostgresPool, bindings: Bindings): Promise<string[]> {
-  const { query } = pool
+export async function bindingProblems(
+  database: SqlDatabase,
+  bindings: Bindings,
+): Promise<string[]> {
+  const { query } = database
   const rows = await query<{ key: string; value: string }>(
     'SELECT key, value FROM hilo_meta WHERE starts_with(key, $1)',
     [BINDING_PREFIX],
@@ -129,9 +112,9 @@ export async function bindingProblems(pool: PostgresPool, bindings: Bindings): P
   )
   const problems = changedBindings(bindings, remembered)
   for (const [name, bound] of bindings) {
-    if (!('counter' in bound)) continue
+    if (bound.authority !== 'counter') continue
     const { counter } = bound
-    const found = await explained(counter, () => createTextbookTable(pool, counter))
+    const found = await explained(counter, () => createTextbookTable(database, counter))
       .then(() => counterProblems(query, bound, counter))
       .catch((error) => {
         if (error instanceof CounterUnusable) return [error.message]
@@ -146,36 +129,33 @@ export async function bindingProblems(pool: PostgresPool, bindings: Bindings): P
  * The ledger begins to use these bindings, and remembers them.
  * @throws Error with every problem
  */
-export async function startBindings(pool: PostgresPool, bindings: Bindings): Promise<void> {
-  const problems = await bindingProblems(pool, bindings)
-  if (problems.length > 0)
-    throw new CounterUnusable(
-      `These collections cannot be bound:\n${problems.map((line) => `  ${line}`).join('\n')}`,
-    )
-  for (const bound of bindings.values()) await rememberBinding(pool.query, bound)
+export async function startBindings(
+  database: SqlDatabase,
+  bindings: Bindings,
+): Promise<OrmCounters> {
+  refuseBindings(await bindingProblems(database, bindings))
+  for (const bound of bindings.values()) await rememberBinding(database.query, bound)
+  return ormCounters(bindings)
 }
 
 export async function rememberBinding(query: Query, bound: Bound): Promise<void> {
   await query(
     'INSERT INTO hilo_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET ' +
       'value = excluded.value',
-    [BINDING_PREFIX + bindingKey(bound), descriptionOf(bound)],
+    [BINDING_PREFIX + bindingKey(bound), bound.description],
   )
 }
 
 /** The textbook's table is ours, and made when it is missing. */
 async function createTextbookTable(
-  { transaction }: PostgresPool,
+  database: SqlDatabase,
   { place, strategy }: Binding,
 ): Promise<void> {
   if (strategy !== 'textbook' || isSequence(place)) return
   const table = quoted(place.table)
-  await transaction((query) =>
-    createMissing(
-      query,
-      table,
-      `CREATE TABLE ${table} (name text PRIMARY KEY, next_hi bigint NOT NULL)`,
-    ),
+  await database.createMissing(
+    table,
+    `CREATE TABLE ${table} (name text PRIMARY KEY, next_hi bigint NOT NULL)`,
   )
 }
 

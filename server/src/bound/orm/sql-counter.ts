@@ -5,10 +5,10 @@
  * leaves a gap there.
  */
 
+import type { Query } from '../../ledger/counter-port.js'
 import { CounterUnusable } from '../../ledger/ledger.js'
 import { type Span, sizeOf } from '../../ledger/number-line.js'
 import { toSpans } from '../../ledger/stock.js'
-import type { Query } from '../../postgres/pool.js'
 import { type Binding, isSequence, type SequencePlace, type TablePlace } from './binding.js'
 import { idsOf, lastValue, valueAbove } from './blocks.js'
 

@@ -8,23 +8,25 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { z } from 'zod'
 import { claimSize } from '../../../../src/core/sizes.js'
-import { CounterUnusable, LedgerUnavailable, reasonOf } from '../../ledger/ledger.js'
+import {
+  type CollectionKey,
+  CounterUnusable,
+  LedgerUnavailable,
+  reasonOf,
+  type UpstreamRange,
+} from '../../ledger/ledger.js'
 import { publicUrl } from '../../ledger/options.js'
-import type { Upstream } from './options.js'
+import type { UpstreamAddress } from './options.js'
 
-interface Range {
-  low: number
-  high: number
-  /** The tag of the node that granted it. */
-  node: string
-}
+/** `node` is the tag of the node that granted it. */
+type NewRange = Omit<UpstreamRange, keyof CollectionKey>
 
 export interface UpstreamClient {
   /**
    * Claims `count` numbers or more, all above `lastMax`. An answer that is lost leaves a gap there.
    * @throws LedgerUnavailable when no node answers; CounterUnusable when it answers something else
    */
-  claim(count: number, lastMax: number): Promise<Range>
+  claim(count: number, lastMax: number): Promise<NewRange>
   /** Can a range of this node go back to it? */
   knows(node: string): Promise<boolean>
   /** To be called once per range, when nobody can use it any more. */
@@ -67,7 +69,7 @@ export function openUpstream({
   tag,
   certificate,
   ca,
-}: Upstream & { tag: string }): UpstreamClient {
+}: UpstreamAddress): UpstreamClient {
   const tls: RequestOptions = {
     ...(certificate && { cert: read(certificate.cert), key: read(certificate.key) }),
     ...(ca && { ca: read(ca) }),

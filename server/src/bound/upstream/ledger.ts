@@ -4,6 +4,7 @@
  * (H8), to nobody but the node that granted it (H9).
  */
 
+import { bindingKey } from '../../ledger/bound-collections.js'
 import {
   type ClaimOutcome,
   type ClaimRequest,
@@ -12,7 +13,7 @@ import {
   LedgerUnavailable,
   type UpstreamRange,
 } from '../../ledger/ledger.js'
-import { type Bindings, bindingKey } from '../bindings.js'
+import type { Bindings } from '../bindings.js'
 import { openUpstream, type UpstreamClient } from './client.js'
 
 interface Opened extends CollectionKey {
@@ -25,9 +26,9 @@ interface Opened extends CollectionKey {
 export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise<Ledger> {
   const upstreams = new Map<string, Opened>()
   for (const [key, bound] of bindings) {
-    if (!('upstream' in bound)) continue
+    if (bound.authority !== 'upstream') continue
     const { database, collection, upstream } = bound
-    const client = openUpstream({ ...upstream, tag: upstream.tag ?? collection })
+    const client = openUpstream(upstream)
     upstreams.set(key, { database, collection, client, ends: new Map() })
     await client.check().catch((error) => {
       if (!(error instanceof LedgerUnavailable)) throw error

@@ -38,3 +38,6 @@ export const upstreamSettings = z.strictObject({
 })
 
 export type Upstream = z.output<typeof upstreamSettings>['upstream']
+
+/** An upstream whose collection has its name. */
+export type UpstreamAddress = Upstream & { tag: string }

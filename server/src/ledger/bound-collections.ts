@@ -1,0 +1,84 @@
+/**
+ * Bound collections, as far as the ledger knows them: their numbers come from another authority.
+ * Guarantees that a collection is not granted from by a server which has it bound otherwise than
+ * the ledger remembers.
+ */
+import { type CollectionKey, CounterUnusable } from './ledger.js'
+
+/** Who counts a collection: this ledger, an ORM's counter in the ledger's database, an upstream. */
+export type Authority = 'ledger' | 'counter' | 'upstream'
+
+export interface BoundCollection extends CollectionKey {
+  authority: Exclude<Authority, 'ledger'>
+  /**
+   * What the ledger remembers of the binding. In other blocks, or from another counter, it would
+   * grant ids that are in use.
+   */
+  description: string
+}
+
+/** By `bindingKey`. */
+export type BoundCollections = ReadonlyMap<string, BoundCollection>
+
+/** Databases have no `/` in their names. */
+export const bindingKey = ({ database, collection }: CollectionKey): string =>
+  `${database}/${collection}`.toLowerCase()
+
+/** Where a ledger remembers a binding, among its settings, before its key. */
+export const BINDING_PREFIX = 'binding:'
+
+export const authorityOf = (bound: BoundCollections, key: CollectionKey): Authority =>
+  bindingOf(bound, key)?.authority ?? 'ledger'
+
+/**
+ * The bindings of the configuration that differ from what a ledger remembers, each as a message.
+ * @param remembered descriptions by `bindingKey`
+ */
+export function changedBindings(
+  bound: BoundCollections,
+  remembered: ReadonlyMap<string, string>,
+): string[] {
+  return [...bound].flatMap(([key, { database, collection, authority, description }]) => {
+    const before = remembered.get(key)
+    if (before === undefined || before === description) return []
+    const adopt =
+      authority === 'counter'
+        ? '; or, when everybody who takes from the counter has changed at once: ' +
+          `offline-hilo-server adopt ${database} ${collection} --from <table>.<column> --apply`
+        : ''
+    return [
+      `${key}: the ledger knows it as ${before}, the configuration says ${description}. ` +
+        `Set it back${adopt}.`,
+    ]
+  })
+}
+
+/** @throws CounterUnusable with every problem, if there is any */
+export function refuseBindings(problems: readonly string[]): void {
+  if (problems.length > 0)
+    throw new CounterUnusable(
+      `These collections cannot be bound:\n${problems.map((line) => `  ${line}`).join('\n')}`,
+    )
+}
+
+/**
+ * @param remembered what the ledger remembers of the collection's binding
+ * @throws CounterUnusable when that is another one, or when there is none in the configuration: the
+ * ledger would count over the other's ids
+ */
+export function refuseChanged(
+  bound: BoundCollections,
+  key: CollectionKey,
+  remembered: string | undefined,
+): void {
+  const now = bindingOf(bound, key)?.description
+  if (remembered === now) return
+  throw new CounterUnusable(
+    `The ledger knows ${bindingKey(key)} as ${remembered ?? 'counted by itself'}, this server ` +
+      `as ${now ?? 'counted by the ledger'}. Give every server the same \`collections\`, and ` +
+      'start them again.',
+  )
+}
+
+const bindingOf = (bound: BoundCollections, key: CollectionKey): BoundCollection | undefined =>
+  bound.size === 0 ? undefined : bound.get(bindingKey(key))

@@ -1,0 +1,169 @@
+/**
+ * How claims are granted, all that share a commit in one step. Pure. Guarantees that a claim which
+ * is repeated gets the same grant (H11), and that no number is granted twice.
+ */
+import { authorityOf, refuseChanged } from './bound-collections.js'
+import type { LedgerContext } from './context.js'
+import type { CounterAnswer, CounterAnswers, CounterAsk } from './counter-port.js'
+import type { GrantTokens } from './grant-token.js'
+import { grouped, keyText } from './keys.js'
+import type { ClaimOutcome, ClaimRequest, CollectionKey, Grant, UpstreamRange } from './ledger.js'
+import { type NumberLine, type Span, type Taken, take } from './number-line.js'
+import type { LoadedCollection, Rows, StepResult } from './row-store.js'
+import { type CollectionRow, type GrantRow, withLine } from './rows.js'
+import { addFresh, shortfall, takeFromStock } from './stock.js'
+
+type GrantsByClaim = ReadonlyMap<string, GrantRow>
+type Take = (
+  line: NumberLine,
+  claim: ClaimRequest,
+) => Taken | { refused: 'jump' | 'overflow' | 'short' }
+
+const NONE: GrantsByClaim = new Map()
+
+/** What the counters of ORMs have to give before these claims can be granted. */
+export function asksOfClaims(
+  rows: Rows,
+  claims: readonly ClaimRequest[],
+  { bound, limits }: LedgerContext,
+): CounterAsk[] {
+  const ofCounters = claims.filter((claim) => authorityOf(bound, claim) === 'counter')
+  return [...grouped(ofCounters, keyText)].flatMap(([key, group]): CounterAsk[] => {
+    const row = rows.collections.get(key)
+    if (!row) return []
+    refuseChanged(bound, row, row.binding)
+    const open = withoutRepeats(group, rows.claimed.get(key) ?? NONE)
+    const { line, missing } = shortfall(row, open, limits.maxJump)
+    const raiseTo = line.peak > row.peak ? line.peak : undefined
+    if (missing === 0 && raiseTo === undefined) return []
+    return [
+      { database: row.database, collection: row.collection, raiseTo, above: line.peak, missing },
+    ]
+  })
+}
+
+/**
+ * @param answers of the counters that were asked
+ * @param received ranges from upstreams; undefined: nobody has asked there yet
+ */
+export function grantClaims(
+  rows: Rows,
+  claims: readonly ClaimRequest[],
+  answers: CounterAnswers,
+  received: readonly UpstreamRange[] | undefined,
+  context: LedgerContext,
+): StepResult<ClaimOutcome[]> {
+  const outcomes = new Map<ClaimRequest, ClaimOutcome>()
+  const collections: CollectionRow[] = []
+  const newGrants: GrantRow[] = []
+  for (const [key, group] of grouped(claims, keyText)) {
+    const row = rows.collections.get(key)
+    if (!row) {
+      for (const claim of group) outcomes.set(claim, { refused: 'full', max: 0 })
+      continue
+    }
+    refuseChanged(context.bound, row, row.binding)
+    const known = new Map(rows.claimed.get(key))
+    const open = withoutRepeats(group, known)
+    const source = sourceOf(row, open, answers.get(key), received, context)
+    let { line } = source
+    for (const claim of group) {
+      const before = known.get(claim.id!)
+      if (before) {
+        outcomes.set(claim, repeatOutcome(before, line.max, context.tokens))
+        continue
+      }
+      const taken = source.take(line, claim)
+      if ('refused' in taken) {
+        outcomes.set(claim, { refused: taken.refused, max: line.max })
+        continue
+      }
+      line = taken.line
+      const grant = newGrant(claim, taken.span, context.newGrantId())
+      newGrants.push(grant)
+      if (claim.id !== undefined) known.set(claim.id, grant)
+      outcomes.set(claim, { grant: toGrant(grant, context.tokens), isRepeat: false })
+    }
+    if (line !== row) collections.push(withLine(row, line))
+  }
+  return {
+    answer: claims.map((claim) => outcomes.get(claim)!),
+    changes: { collections, newGrants },
+  }
+}
+
+/** Where a collection's numbers come from: its line, or the stock of a bound one. */
+function sourceOf(
+  row: LoadedCollection,
+  open: readonly ClaimRequest[],
+  answer: CounterAnswer | undefined,
+  received: readonly UpstreamRange[] | undefined,
+  { bound, limits: { maxJump } }: LedgerContext,
+): { line: NumberLine; take: Take } {
+  const authority = authorityOf(bound, row)
+  if (authority === 'ledger')
+    return { line: row, take: (line, claim) => take(line, claim, maxJump) }
+  const short = shortfall(row, open, maxJump)
+  const fresh =
+    authority === 'counter' ? (answer?.fresh ?? []) : received && spansFor(row, received)
+  if (!fresh && short.missing > 0)
+    return {
+      line: short.line,
+      take: (_, claim) => ({ refused: short.believed.has(claim) ? 'short' : 'jump' }),
+    }
+  const stock = addFresh(short, fresh ?? [])
+  const none = authority === 'counter' ? 'overflow' : 'short'
+  return { line: stock.line, take: (line, claim) => takeFromStock(line, claim, stock, none) }
+}
+
+/** Claims that are not answered by a grant of before, nor by one another. */
+function withoutRepeats(claims: readonly ClaimRequest[], known: GrantsByClaim): ClaimRequest[] {
+  const met = new Set<string>()
+  return claims.filter(({ id }) => {
+    if (id === undefined) return true
+    const isRepeat = known.has(id) || met.has(id)
+    met.add(id)
+    return !isRepeat
+  })
+}
+
+/** What of `received` is the collection's. */
+const spansFor = (
+  { database, collection }: CollectionKey,
+  received: readonly UpstreamRange[],
+): Span[] =>
+  received
+    .filter(
+      (range) =>
+        range.database.toLowerCase() === database && range.collection.toLowerCase() === collection,
+    )
+    .map(({ low, high, node }) => [low, high, node])
+
+function newGrant(claim: ClaimRequest, [low, high, node]: Span, id: string): GrantRow {
+  return {
+    id,
+    database: claim.database,
+    collection: claim.collection,
+    claim: claim.id ?? null,
+    low,
+    high,
+    firstHigh: high,
+    issued: low - 1,
+    count: claim.count,
+    serverTag: node ?? claim.serverTag,
+    grantedAt: claim.at,
+    rotation: 0,
+    checkIn: null,
+  }
+}
+
+/** Of a claim that was answered before. */
+function repeatOutcome(row: GrantRow, max: number, tokens: GrantTokens): ClaimOutcome {
+  if (row.rotation > 0 || row.high !== row.firstHigh) return { refused: 'spent', max }
+  return { grant: toGrant(row, tokens), isRepeat: true }
+}
+
+function toGrant(row: GrantRow, tokens: GrantTokens): Grant {
+  const { low, high, count, serverTag, grantedAt: at } = row
+  return { low, high, count, serverTag, at, token: tokens.write(row) }
+}

@@ -1,0 +1,119 @@
+/**
+ * The ledger over a row store: reads each request, tells the store which rows its step works on,
+ * and which step that is.
+ */
+import { authorityOf, type BoundCollections } from './bound-collections.js'
+import { checkIn, readCheckIn, selectionOf } from './check-in.js'
+import { asksOfClaims, grantClaims } from './claim.js'
+import type { LedgerContext } from './context.js'
+import { giveBack } from './give-back.js'
+import { grantTokens, newGrantId } from './grant-token.js'
+import { nextIdentities, seedIdentity } from './identities.js'
+import { distinct, identityText, keyText, normalized, normalizedIdentity } from './keys.js'
+import type { Ledger, LedgerLimits } from './ledger.js'
+import { asksOfFloor, raiseFloor, withdraw, writeMarks } from './marks.js'
+import { sizeOf } from './number-line.js'
+import { UNLIMITED } from './quota.js'
+import type { RowStore } from './row-store.js'
+import { toMark, toStatus } from './rows.js'
+
+export function createLedger(
+  store: RowStore,
+  limits: LedgerLimits,
+  bound: BoundCollections,
+): Ledger {
+  const tokens = grantTokens(store.secret)
+  const context: LedgerContext = { limits, bound, tokens, newGrantId }
+
+  return {
+    claim(requests, received) {
+      const claims = requests.map(normalized)
+      return store.change({
+        select: {
+          collections: distinct(claims, keyText),
+          quota: limits,
+          claims: claims.filter(({ id }) => id !== undefined),
+        },
+        ask: (rows) => asksOfClaims(rows, claims, context),
+        step: (rows, answers) => grantClaims(rows, claims, answers, received, context),
+      })
+    },
+
+    isBound: (key) => authorityOf(bound, key) !== 'ledger',
+
+    withdraw(request) {
+      const piece = normalized(request)
+      return store.change({
+        select: { collections: [piece] },
+        step: (rows) => withdraw(rows, piece),
+      })
+    },
+
+    async giveBack(unread) {
+      const request = normalized(unread)
+      const { database, collection, end, last } = request
+      const token = request.token === undefined ? undefined : tokens.read(request.token)
+      if (request.token !== undefined && !token) return 0
+      return store.change({
+        select: {
+          collections: [request],
+          ...(token ? { grants: [token.id] } : { returned: { database, collection, end, last } }),
+        },
+        step: (rows) => giveBack(rows, request, token, context),
+      })
+    },
+
+    checkIn(unread) {
+      const request = readCheckIn(unread, tokens)
+      return store.change({
+        select: selectionOf(request),
+        step: (rows) => checkIn(rows, request, tokens),
+      })
+    },
+
+    read: async (key) => toMark(await store.readCollection(normalized(key))),
+
+    write(requests) {
+      const writes = requests.map(normalized)
+      return store.change({
+        select: { collections: distinct(writes, keyText), quota: limits, withHeld: true },
+        step: (rows) => writeMarks(rows, writes, context),
+      })
+    },
+
+    raiseFloor(unread) {
+      const request = normalized(unread)
+      return store.change({
+        select: { collections: [request], quota: UNLIMITED },
+        ask: (rows) => asksOfFloor(rows, request, context),
+        step: (rows, answers) => raiseFloor(rows, request, answers),
+      })
+    },
+
+    nextIdentities(requests) {
+      const claims = requests.map(normalizedIdentity)
+      return store.change({
+        select: {
+          identities: distinct(claims, identityText),
+          quota: limits,
+          identityClaims: claims.filter(({ id }) => id !== undefined),
+        },
+        step: (rows) => nextIdentities(rows, claims),
+      })
+    },
+
+    seedIdentity(request) {
+      const seed = normalizedIdentity(request)
+      return store.change({
+        select: { identities: [seed], quota: limits },
+        step: (rows) => seedIdentity(rows, seed, context),
+      })
+    },
+
+    status: async () => (await store.readStatus()).map(toStatus),
+    countFree: async () => (await store.readFree()).reduce((sum, free) => sum + sizeOf(free), 0),
+    prune: (before) => store.prune(before),
+    ping: () => store.ping(),
+    close: () => store.close(),
+  }
+}

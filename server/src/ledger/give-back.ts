@@ -1,0 +1,72 @@
+/**
+ * How numbers come back. Pure. Guarantees that only the tail of an outstanding grant does (H22):
+ * under its latest token, or without one once (H8).
+ */
+import { type Authority, authorityOf } from './bound-collections.js'
+import type { LedgerContext } from './context.js'
+import type { TokenContent } from './grant-token.js'
+import { isSame, keyText } from './keys.js'
+import type { GiveBack } from './ledger.js'
+import { release } from './number-line.js'
+import type { Rows, StepResult } from './row-store.js'
+import { type CollectionRow, type GrantRow, withIssued, withLine } from './rows.js'
+import { restock } from './stock.js'
+
+const NOTHING: StepResult<number> = { answer: 0, changes: {} }
+
+/** @param token what the request's token says; undefined: it has none */
+export function giveBack(
+  rows: Rows,
+  request: GiveBack,
+  token: TokenContent | undefined,
+  { bound }: LedgerContext,
+): StepResult<number> {
+  const row = rows.collections.get(keyText(request))
+  const grant = token ? rows.grants.get(token.id) : rows.returnedOf
+  if (!row || !grant || !isSame(grant, row) || !isTail(grant, request)) return NOTHING
+  const { end, last } = request
+  const authority = authorityOf(bound, row)
+  const collections = [withReturned(row, grant, last, authority)]
+  if (token) {
+    if (token.rotation !== grant.rotation) return NOTHING
+    return { answer: end - last, changes: { collections, grants: [{ ...grant, high: last }] } }
+  }
+  if (!isPlain(grant) || rows.isReturned) return NOTHING
+  const { database, collection, at } = request
+  const returns = [{ database, collection, end, last, returnedAt: at }]
+  if (!isPlainEnd(row, end, authority)) return { answer: 0, changes: { returns } }
+  const grants = [{ ...withIssued(grant, last + 1), high: last }]
+  return { answer: end - last, changes: { collections, grants, returns } }
+}
+
+/** May the numbers after `last` come back? */
+const isTail = (grant: GrantRow, { end, last }: GiveBack): boolean =>
+  grant.high === end && last < end && last >= grant.issued
+
+/**
+ * May a return without a token shorten it? RavenDB's clients claim without an id, never check in,
+ * and return a range once.
+ */
+const isPlain = (grant: GrantRow): boolean =>
+  grant.claim === null && grant.rotation === 0 && grant.high === grant.firstHigh
+
+/**
+ * May a return without a token free what ends there? Where an upstream counts, more than one range
+ * can end there, of several nodes.
+ */
+const isPlainEnd = (row: CollectionRow, end: number, authority: Authority): boolean =>
+  authority === 'ledger' ? row.max === end : authority === 'counter'
+
+/** The collection when the grant's numbers above `last` came back. */
+function withReturned(
+  row: CollectionRow,
+  { high, serverTag }: GrantRow,
+  last: number,
+  authority: Authority,
+): CollectionRow {
+  if (authority === 'ledger') return withLine(row, release(row, last + 1, high))
+  return withLine(
+    row,
+    restock(row, authority === 'counter' ? [last + 1, high] : [last + 1, high, serverTag]),
+  )
+}

@@ -1,0 +1,85 @@
+/**
+ * How far collections have gone, as somebody else says. Pure. Guarantees that `max` never goes below
+ * a number that a grant holds, and a floor never down.
+ */
+import { authorityOf, refuseChanged } from './bound-collections.js'
+import type { LedgerContext } from './context.js'
+import type { CounterAnswers, CounterAsk } from './counter-port.js'
+import { keyText } from './keys.js'
+import {
+  CounterUnusable,
+  type Floor,
+  type Mark,
+  type MarkRefusal,
+  type MarkWrite,
+  type UpstreamPiece,
+} from './ledger.js'
+import { move, raise } from './number-line.js'
+import type { Rows, StepResult } from './row-store.js'
+import { type CollectionRow, toMark, withLine } from './rows.js'
+import { unstock } from './stock.js'
+
+/** All of the writes, or none. */
+export function writeMarks(
+  rows: Rows,
+  writes: readonly MarkWrite[],
+  { bound, limits }: LedgerContext,
+): StepResult<Mark[] | MarkRefusal> {
+  const written = new Map<string, CollectionRow>()
+  const marks: Mark[] = []
+  for (const write of writes) {
+    const key = keyText(write)
+    const loaded = rows.collections.get(key)
+    const row = written.get(key) ?? loaded
+    const refuse = (refused: MarkRefusal['refused']): StepResult<MarkRefusal> => ({
+      answer: { refused, write, mark: toMark(row) },
+      changes: {},
+    })
+    if (authorityOf(bound, write) !== 'ledger') return refuse('bound')
+    if (!row) return refuse('full')
+    refuseChanged(bound, write, loaded?.binding)
+    if (write.version !== undefined && write.version !== row.version) return refuse('conflict')
+    if (write.max > row.max + limits.maxJump) return refuse('jump')
+    const moved = withLine(row, move(row, write.max, rows.held.get(key) ?? 0))
+    // A document that is written has a version, be it {"Max": 0}.
+    const isFirst = moved.version === 0
+    written.set(key, isFirst ? { ...moved, version: 1 } : moved)
+    marks.push(toMark(written.get(key)))
+  }
+  return { answer: marks, changes: { collections: [...written.values()] } }
+}
+
+/** The counter of an ORM is raised with the floor: the next block comes from above it. */
+export function asksOfFloor(
+  rows: Rows,
+  { floor, ...key }: Floor,
+  { bound }: LedgerContext,
+): CounterAsk[] {
+  refuseChanged(bound, key, rows.collections.get(keyText(key))?.binding)
+  if (authorityOf(bound, key) !== 'counter') return []
+  return [{ ...key, raiseTo: floor, above: floor, missing: 0 }]
+}
+
+export function raiseFloor(
+  rows: Rows,
+  request: Floor,
+  answers: CounterAnswers,
+): StepResult<number> {
+  const { collection, floor } = request
+  const key = keyText(request)
+  const row = rows.collections.get(key)!
+  if (answers.get(key)?.isAtEnd)
+    throw new CounterUnusable(
+      `No block of '${collection}' is left above ${floor}: the id column ends before (maxId). ` +
+        'Nothing was changed.',
+    )
+  const raised = withLine(row, raise(row, floor))
+  return { answer: raised.max, changes: { collections: [raised] } }
+}
+
+export function withdraw(rows: Rows, piece: UpstreamPiece): StepResult<number | undefined> {
+  const row = rows.collections.get(keyText(piece))
+  const taken = row && unstock(row, piece.end, piece.node)
+  if (!taken) return { answer: undefined, changes: {} }
+  return { answer: taken.span[0], changes: { collections: [withLine(row, taken.line)] } }
+}

@@ -1,0 +1,106 @@
+/**
+ * The port of a database that keeps the ledger's rows. A store knows no rule of the ledger: it locks
+ * rows, reads them, runs a step on them and saves what the step changed.
+ *
+ * - `change` is one transaction, on disk before its promise resolves. Rejected with
+ *   `LedgerUnavailable`, it happened as a whole or not at all, and nobody knows which.
+ * - The rows that a step gets are locked until its changes are saved, against every process on the
+ *   database. Rows are locked in one order, so that two transactions never wait for each other.
+ * - A step may run more than once, and only what its last run changed is saved: it must be pure.
+ */
+import type { CounterAnswers, CounterAsk } from './counter-port.js'
+import type {
+  ClaimRequest,
+  CollectionKey,
+  IdentityClaim,
+  IdentityKey,
+  LedgerLimits,
+} from './ledger.js'
+import type { Span } from './number-line.js'
+import type {
+  CollectionRow,
+  GrantRow,
+  IdentityClaimRow,
+  IdentityRow,
+  ReturnRow,
+  StatusRow,
+} from './rows.js'
+
+export interface RowStore {
+  /** The secret of the grant tokens. */
+  secret: string
+  change<T>(transaction: Transaction<T>): Promise<T>
+  readCollection(key: CollectionKey): Promise<CollectionRow | undefined>
+  readStatus(): Promise<StatusRow[]>
+  /** Of every collection that has free numbers. */
+  readFree(): Promise<(readonly Span[])[]>
+  /** Deletes what was settled before a time, in small transactions. */
+  prune(before: number): Promise<void>
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Transaction<T> {
+  select: Selection
+  /** What the ORMs' counters are asked for before the step runs. */
+  ask?(rows: Rows): readonly CounterAsk[]
+  /** @returns `select`: nothing is saved, and the transaction begins again with these rows, too */
+  step(rows: Rows, answers: CounterAnswers): StepResult<T> | { select: Selection }
+}
+
+export interface StepResult<T> {
+  answer: T
+  changes: RowChanges
+}
+
+/** Which rows a step works on. Keys are lower-cased, and none is there twice. */
+export interface Selection {
+  collections?: readonly CollectionKey[]
+  identities?: readonly IdentityKey[]
+  /** Missing collections and identities are added, as far as it goes. Undefined: none is. */
+  quota?: Quota
+  /** Grants of these claims, where they were granted before. */
+  claims?: readonly ClaimRequest[]
+  /** Numbers of identities that these claims were answered with before. */
+  identityClaims?: readonly IdentityClaim[]
+  /** Ids of grants. */
+  grants?: readonly string[]
+  /** A return without a token: the grant that it may be of, and whether it was honoured before. */
+  returned?: Omit<ReturnRow, 'returnedAt'>
+  /** Of each collection, also the highest number that a grant holds. */
+  withHeld?: boolean
+}
+
+export type Quota = Pick<LedgerLimits, 'collections' | 'databases'>
+
+export interface Rows {
+  /** By `keyText`. Missing: it is not there, or the quota is used up. */
+  collections: ReadonlyMap<string, LoadedCollection>
+  /** By `keyText`, then by the id of the claim. */
+  claimed: ReadonlyMap<string, ReadonlyMap<string, GrantRow>>
+  /** By id. */
+  grants: ReadonlyMap<string, GrantRow>
+  /** The grant that holds the end of what was returned, or begins nearest below it. */
+  returnedOf: GrantRow | undefined
+  isReturned: boolean
+  /** By `keyText`. Missing: no grant holds a number. */
+  held: ReadonlyMap<string, number>
+  /** By `identityText`. */
+  identities: ReadonlyMap<string, IdentityRow>
+  /** By `identityText`, then by the id of the claim. */
+  answered: ReadonlyMap<string, ReadonlyMap<string, IdentityClaimRow>>
+}
+
+/** A collection, and what the ledger remembers of its binding. */
+export type LoadedCollection = CollectionRow & { binding: string | undefined }
+
+export interface RowChanges {
+  collections?: readonly CollectionRow[]
+  newGrants?: readonly GrantRow[]
+  grants?: readonly GrantRow[]
+  returns?: readonly ReturnRow[]
+  identities?: readonly IdentityRow[]
+  identityClaims?: readonly IdentityClaimRow[]
+  /** A database of which nothing that was ever granted may be granted again. */
+  distrusted?: string | undefined
+}

@@ -1,0 +1,62 @@
+/**
+ * SQL that SQLite and PostgreSQL both read, so that there is one text of it, and how a statement
+ * names columns.
+ */
+import type { Columns } from './rows.js'
+
+export const columnNames = <Row>(columns: Columns<Row>): string =>
+  entriesOf(columns)
+    .map(([, [column]]) => column)
+    .join(', ')
+
+/**
+ * The columns as fields of a row: `g.tag AS "collection", …`.
+ * @param table `g.`
+ */
+export const fields = <Row>(columns: Columns<Row>, table = ''): string =>
+  entriesOf(columns)
+    .map(([field, [column]]) => `${table}${column} AS "${field}"`)
+    .join(', ')
+
+export const entriesOf = <Row>(
+  columns: Columns<Row>,
+): [field: string, [column: string, type: string]][] => Object.entries(columns)
+
+export const STATUS = `
+  SELECT c.database AS "database", c.tag AS "collection", c.max AS "max", c.free AS "free",
+    CAST(coalesce(sum(g.high - g.low + 1), 0) AS BIGINT) AS "outstanding",
+    count(g.id) AS "grants", max(g.granted_at) AS "lastClaim"
+  FROM hilo_counters c LEFT JOIN hilo_grants g ON g.database = c.database AND g.tag = c.tag
+  GROUP BY c.database, c.tag, c.max, c.free ORDER BY c.database, c.tag`
+
+export const FREE_LISTS = `SELECT free AS "free" FROM hilo_counters WHERE free <> '[]'`
+
+/** Tables whose rows are added because a request names them. */
+export type NamedTable = 'hilo_counters' | 'hilo_identities'
+
+export const countDatabases = (table: NamedTable): string =>
+  `SELECT count(*) AS "count" FROM (SELECT DISTINCT database FROM ${table}) AS databases`
+
+/**
+ * Nothing that was ever granted is granted again in a database.
+ * @param database a parameter
+ */
+export const distrustDatabase = (database: '?' | '$1'): string =>
+  `UPDATE hilo_counters SET max = peak, floor = peak, free = '[]', version = version + 1
+   WHERE database = ${database} AND floor < peak`
+
+const PRUNE_STEP = 1_000
+
+/**
+ * Deletes what was settled before a time. Each is repeated until it returns no row.
+ * @param time a parameter
+ */
+export const prunings = (time: '?' | '$1'): readonly string[] => [
+  pruning('hilo_grants', 'id', `high < low AND granted_at < ${time}`),
+  pruning('hilo_returns', 'database, tag, range_end, range_last', `returned_at < ${time}`),
+  pruning('hilo_identity_claims', 'database, name, claim', `claimed_at < ${time}`),
+]
+
+const pruning = (table: string, key: string, condition: string): string =>
+  `DELETE FROM ${table} WHERE (${key}) IN
+     (SELECT ${key} FROM ${table} WHERE ${condition} LIMIT ${PRUNE_STEP}) RETURNING 1 AS "pruned"`

@@ -1,0 +1,75 @@
+/**
+ * Adds the rows of collections and identities that are asked for the first time, as far as the
+ * quota goes. That is a transaction of its own, so that nobody who waits for another's new row
+ * holds a lock.
+ */
+import type { Query } from '../ledger/counter-port.js'
+import { identityText, keyText } from '../ledger/keys.js'
+import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
+import { withinQuota } from '../ledger/quota.js'
+import type { Quota, Rows, Selection } from '../ledger/row-store.js'
+import {
+  COLLECTION_COLUMNS,
+  IDENTITY_COLUMNS,
+  newCollection,
+  newIdentity,
+  writeSpans,
+} from '../ledger/rows.js'
+import { countDatabases, type NamedTable } from '../ledger/sql.js'
+import { insertInto } from './save.js'
+
+/** In one order: two that add the same rows do not wait for each other both. */
+const ADD_COLLECTIONS = `${insertInto('hilo_counters', COLLECTION_COLUMNS)}
+  ORDER BY n."database", n."collection" ON CONFLICT DO NOTHING`
+const ADD_IDENTITIES = `${insertInto('hilo_identities', IDENTITY_COLUMNS)}
+  ORDER BY n."database", n."name" ON CONFLICT DO NOTHING`
+
+export interface Missing {
+  collections: readonly CollectionKey[]
+  identities: readonly IdentityKey[]
+  quota: Quota
+}
+
+/** Undefined: all that was selected is there, or nothing may be added. */
+export function missingFrom(rows: Rows, select: Selection): Missing | undefined {
+  const { collections = [], identities = [], quota } = select
+  if (!quota) return undefined
+  const missing = {
+    collections: collections.filter((key) => !rows.collections.has(keyText(key))),
+    identities: identities.filter((key) => !rows.identities.has(identityText(key))),
+    quota,
+  }
+  return missing.collections.length + missing.identities.length > 0 ? missing : undefined
+}
+
+export async function addMissing(
+  query: Query,
+  { collections, identities, quota }: Missing,
+): Promise<void> {
+  const newCollections = (await allowed(query, 'hilo_counters', collections, quota)).map((key) => ({
+    ...newCollection(key),
+    free: writeSpans([]),
+  }))
+  const newIdentities = (await allowed(query, 'hilo_identities', identities, quota)).map(
+    newIdentity,
+  )
+  if (newCollections.length > 0) await query(ADD_COLLECTIONS, [JSON.stringify(newCollections)])
+  if (newIdentities.length > 0) await query(ADD_IDENTITIES, [JSON.stringify(newIdentities)])
+}
+
+async function allowed<K extends { database: string }>(
+  query: Query,
+  table: NamedTable,
+  keys: readonly K[],
+  quota: Quota,
+): Promise<K[]> {
+  if (keys.length === 0) return []
+  const counts = await query<{ database: string; count: number }>(
+    `SELECT database AS "database", count(*) AS "count" FROM ${table}
+     WHERE database = ANY($1) GROUP BY database`,
+    [keys.map(({ database }) => database)],
+  )
+  const [all] = await query<{ count: number }>(countDatabases(table))
+  const perDatabase = new Map(counts.map(({ database, count }) => [database, count]))
+  return withinQuota(keys, { perDatabase, databases: all!.count }, quota)
+}

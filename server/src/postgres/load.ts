@@ -1,0 +1,111 @@
+/**
+ * Reads the rows that a step works on, locked until the transaction ends. All statements are sent
+ * at once, and the database runs them one after another: what comes after the locks is read as it
+ * is when they are held.
+ */
+import { BINDING_PREFIX } from '../ledger/bound-collections.js'
+import type { Query } from '../ledger/counter-port.js'
+import { byClaim, identityText, keyText } from '../ledger/keys.js'
+import type { CollectionKey } from '../ledger/ledger.js'
+import type { LoadedCollection, Rows, Selection } from '../ledger/row-store.js'
+import {
+  COLLECTION_COLUMNS,
+  GRANT_COLUMNS,
+  type GrantRow,
+  IDENTITY_CLAIM_COLUMNS,
+  IDENTITY_COLUMNS,
+  type IdentityClaimRow,
+  type IdentityRow,
+  readSpans,
+  type StoredCollection,
+} from '../ledger/rows.js'
+import { fields } from '../ledger/sql.js'
+
+const COLLECTIONS = `
+  SELECT ${fields(COLLECTION_COLUMNS, 'c.')}, m.value AS "binding"
+  FROM hilo_counters c LEFT JOIN hilo_meta m
+    ON m.key = '${BINDING_PREFIX}' || c.database || '/' || c.tag
+  WHERE (c.database, c.tag) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
+const LOCK_COLLECTIONS = `${COLLECTIONS} ORDER BY c.database, c.tag FOR UPDATE OF c`
+const LOCK_IDENTITIES = `
+  SELECT ${fields(IDENTITY_COLUMNS)} FROM hilo_identities
+  WHERE (database, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+  ORDER BY database, name FOR UPDATE`
+/**
+ * By the primary key alone. Were the collection asked for, too, a planner whose statistics are
+ * older than the collection would think it tiny, and read all of it instead.
+ */
+const LOCK_GRANTS = `
+  SELECT ${fields(GRANT_COLUMNS)} FROM hilo_grants WHERE id = ANY($1) ORDER BY id FOR UPDATE`
+const LOCK_RETURNED_OF = `
+  SELECT ${fields(GRANT_COLUMNS)} FROM hilo_grants
+  WHERE database = $1 AND tag = $2 AND low <= $3 AND high >= low
+  ORDER BY low DESC LIMIT 1 FOR UPDATE`
+const CLAIMED = `
+  SELECT ${fields(GRANT_COLUMNS)} FROM hilo_grants
+  WHERE (database, tag, claim) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`
+const ANSWERED = `
+  SELECT ${fields(IDENTITY_CLAIM_COLUMNS)} FROM hilo_identity_claims
+  WHERE (database, name, claim) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`
+const RETURNS = `
+  SELECT 1 FROM hilo_returns
+  WHERE database = $1 AND tag = $2 AND range_end = $3 AND range_last = $4`
+const HELD = `
+  SELECT k.database AS "database", k.tag AS "collection", g.high AS "high"
+  FROM unnest($1::text[], $2::text[]) k (database, tag), LATERAL (
+    SELECT high FROM hilo_grants WHERE database = k.database AND tag = k.tag AND high >= low
+    ORDER BY low DESC LIMIT 1) g`
+
+type StoredWithBinding = StoredCollection & { binding: string | null }
+
+export async function load(query: Query, select: Selection): Promise<Rows> {
+  const { collections = [], identities = [], grants = [], returned, withHeld } = select
+  const { claims = [], identityClaims = [] } = select
+  const keys = byColumn(collections, 'database', 'collection')
+  const returnedEnd = returned && [returned.database, returned.collection, returned.end]
+  const [loaded, named, locked, returnedOf, claimed, answered, returns, held] = await Promise.all([
+    collections.length > 0 ? query<StoredWithBinding>(LOCK_COLLECTIONS, keys) : [],
+    identities.length > 0
+      ? query<IdentityRow>(LOCK_IDENTITIES, byColumn(identities, 'database', 'name'))
+      : [],
+    grants.length > 0 ? query<GrantRow>(LOCK_GRANTS, [grants]) : [],
+    returnedEnd ? query<GrantRow>(LOCK_RETURNED_OF, returnedEnd) : [],
+    claims.length > 0
+      ? query<GrantRow>(CLAIMED, byColumn(claims, 'database', 'collection', 'id'))
+      : [],
+    identityClaims.length > 0
+      ? query<IdentityClaimRow>(ANSWERED, byColumn(identityClaims, 'database', 'name', 'id'))
+      : [],
+    returnedEnd ? query(RETURNS, [...returnedEnd, returned.last]) : [],
+    withHeld ? query<CollectionKey & { high: number }>(HELD, keys) : [],
+  ])
+  return {
+    collections: new Map(loaded.map((row) => [keyText(row), toLoaded(row)])),
+    identities: new Map(named.map((row) => [identityText(row), row])),
+    grants: new Map(locked.map((row) => [row.id, row])),
+    returnedOf: returnedOf[0],
+    claimed: byClaim(claimed, keyText),
+    answered: byClaim(answered, identityText),
+    isReturned: returns.length > 0,
+    held: new Map(held.map((row) => [keyText(row), row.high])),
+  }
+}
+
+/** Without a lock. */
+export async function readCollection(
+  query: Query,
+  { database, collection }: CollectionKey,
+): Promise<LoadedCollection | undefined> {
+  const [row] = await query<StoredWithBinding>(COLLECTIONS, [[database], [collection]])
+  return row && toLoaded(row)
+}
+
+const toLoaded = (row: StoredWithBinding): LoadedCollection => ({
+  ...row,
+  free: readSpans(row.free),
+  binding: row.binding ?? undefined,
+})
+
+/** Many rows are one parameter per column. */
+const byColumn = <Row>(rows: readonly Row[], ...columns: (keyof Row)[]): unknown[][] =>
+  columns.map((column) => rows.map((row) => row[column]))

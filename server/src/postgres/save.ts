@@ -1,0 +1,66 @@
+/**
+ * Writes what a step changed: one statement per table, its rows as one parameter in JSON. They
+ * travel with the commit.
+ */
+import { keyText } from '../ledger/keys.js'
+import type { RowChanges, Rows } from '../ledger/row-store.js'
+import {
+  COLLECTION_COLUMNS,
+  type Columns,
+  GRANT_COLUMNS,
+  IDENTITY_CLAIM_COLUMNS,
+  IDENTITY_COLUMNS,
+  RETURN_COLUMNS,
+  writeSpans,
+} from '../ledger/rows.js'
+import { columnNames, distrustDatabase, entriesOf } from '../ledger/sql.js'
+import type { Write } from './pool.js'
+
+/** The parameter as rows `n`. */
+const rowsOf = <Row>(columns: Columns<Row>): string =>
+  `json_to_recordset($1) AS n (${entriesOf(columns)
+    .map(([field, [, type]]) => `"${field}" ${type}`)
+    .join(', ')})`
+
+/** A statement that adds the rows in its parameter. */
+export const insertInto = <Row>(table: string, columns: Columns<Row>): string =>
+  `INSERT INTO ${table} (${columnNames(columns)})
+   SELECT ${entriesOf(columns)
+     .map(([field]) => `n."${field}"`)
+     .join(', ')} FROM ${rowsOf(columns)}`
+
+const SAVE_COLLECTIONS = `
+  UPDATE hilo_counters c SET max = n."max", peak = n."peak", floor = n."floor",
+    free = coalesce(n."free", c.free), version = n."version"
+  FROM ${rowsOf(COLLECTION_COLUMNS)} WHERE c.database = n."database" AND c.tag = n."collection"`
+const ADD_GRANTS = insertInto('hilo_grants', GRANT_COLUMNS)
+const SAVE_GRANTS = `
+  UPDATE hilo_grants g SET high = n."high", issued = n."issued", rotation = n."rotation",
+    check_in = n."checkIn"
+  FROM ${rowsOf(GRANT_COLUMNS)} WHERE g.id = n."id"`
+const ADD_RETURNS = insertInto('hilo_returns', RETURN_COLUMNS)
+const SAVE_IDENTITIES = `
+  UPDATE hilo_identities i SET value = n."value", peak = n."peak"
+  FROM ${rowsOf(IDENTITY_COLUMNS)} WHERE i.database = n."database" AND i.name = n."name"`
+const ADD_IDENTITY_CLAIMS = insertInto('hilo_identity_claims', IDENTITY_CLAIM_COLUMNS)
+
+/** @param rows as the step found them */
+export function save(write: Write, rows: Rows, changes: RowChanges): void {
+  const saveAll = (text: string, changed: readonly object[] = []) => {
+    if (changed.length > 0) write(text, [JSON.stringify(changed)])
+  }
+  if (changes.distrusted !== undefined) write(distrustDatabase('$1'), [changes.distrusted])
+  saveAll(
+    SAVE_COLLECTIONS,
+    changes.collections?.map(({ free, ...row }) => {
+      // A list that did not change is not sent again: a long one would be compressed once more.
+      const isChanged = free !== rows.collections.get(keyText(row))?.free
+      return { ...row, free: isChanged ? writeSpans(free) : null }
+    }),
+  )
+  saveAll(ADD_GRANTS, changes.newGrants)
+  saveAll(SAVE_GRANTS, changes.grants)
+  saveAll(ADD_RETURNS, changes.returns)
+  saveAll(SAVE_IDENTITIES, changes.identities)
+  saveAll(ADD_IDENTITY_CLAIMS, changes.identityClaims)
+}

@@ -1,0 +1,75 @@
+/**
+ * The ledger's rows in PostgreSQL, for several servers. Each transaction first locks the rows of the
+ * collections it touches, always in the same order. So steps on one collection follow each other,
+ * and each reads what the one before has committed.
+ */
+import type { CounterAnswer, CounterAsk, OrmCounters, Query } from '../ledger/counter-port.js'
+import { keyText } from '../ledger/keys.js'
+import type { RowStore } from '../ledger/row-store.js'
+import { readSpans, type StatusRow } from '../ledger/rows.js'
+import { FREE_LISTS, prunings, STATUS } from '../ledger/sql.js'
+import { addMissing, missingFrom } from './add-missing.js'
+import { load, readCollection } from './load.js'
+import { migratePostgres } from './migrations.js'
+import { openPool, type PostgresPool } from './pool.js'
+import { save } from './save.js'
+
+/** @param startCounters makes ready the ORMs' counters in the same database */
+export async function openPostgresStore(
+  databaseUrl: string,
+  startCounters: (pool: PostgresPool) => Promise<OrmCounters>,
+): Promise<RowStore> {
+  const pool = openPool(databaseUrl)
+  try {
+    const secret = await migratePostgres(pool)
+    return storeOver(pool, secret, await startCounters(pool))
+  } catch (error) {
+    await pool.close()
+    throw error
+  }
+}
+
+function storeOver(pool: PostgresPool, secret: string, counters: OrmCounters): RowStore {
+  async function answersTo(query: Query, asks: readonly CounterAsk[] = []) {
+    const answers = new Map<string, CounterAnswer>()
+    for (const ask of asks) answers.set(keyText(ask), await counters.answer(query, ask))
+    return answers
+  }
+
+  return {
+    secret,
+
+    async change({ select, ask, step }) {
+      let wanted = select
+      for (let mayAdd = true; ; ) {
+        const result = await pool.transaction(async (query, write) => {
+          const rows = await load(query, wanted)
+          const missing = mayAdd ? missingFrom(rows, wanted) : undefined
+          if (missing) return { missing }
+          const result = step(rows, await answersTo(query, ask?.(rows)))
+          if ('answer' in result) save(write, rows, result.changes)
+          return result
+        })
+        if ('answer' in result) return result.answer
+        if ('select' in result) wanted = { ...wanted, ...result.select }
+        else {
+          await pool.transaction((query) => addMissing(query, result.missing))
+          mayAdd = false
+        }
+      }
+    },
+
+    readCollection: (key) => readCollection(pool.query, key),
+    readStatus: () => pool.query<StatusRow>(STATUS),
+    readFree: async () =>
+      (await pool.query<{ free: string }>(FREE_LISTS)).map(({ free }) => readSpans(free)),
+    prune: async (before) => {
+      for (const statement of prunings('$1'))
+        while ((await pool.query(statement, [before])).length > 0);
+    },
+    ping: async () => {
+      await pool.query('SELECT 1')
+    },
+    close: () => pool.close(),
+  }
+}

@@ -1,0 +1,64 @@
+/** Writes what a step changed, inside its transaction: one statement per table, run once per row. */
+import type { RowChanges } from '../ledger/row-store.js'
+import {
+  COLLECTION_COLUMNS,
+  type Columns,
+  GRANT_COLUMNS,
+  IDENTITY_CLAIM_COLUMNS,
+  IDENTITY_COLUMNS,
+  RETURN_COLUMNS,
+  writeSpans,
+} from '../ledger/rows.js'
+import { columnNames, distrustDatabase } from '../ledger/sql.js'
+import { runner, type Sqlite } from './file.js'
+
+export function saver(db: Sqlite): (changes: RowChanges) => void {
+  const putCollection = inserter(
+    db,
+    'hilo_counters',
+    COLLECTION_COLUMNS,
+    `ON CONFLICT (database, tag) DO UPDATE SET max = excluded.max, peak = excluded.peak,
+     floor = excluded.floor, free = excluded.free, version = excluded.version`,
+  )
+  const addGrant = inserter(db, 'hilo_grants', GRANT_COLUMNS)
+  const putGrant = runner(
+    db,
+    'UPDATE hilo_grants SET high = ?, issued = ?, rotation = ?, check_in = ? WHERE id = ?',
+  )
+  const addReturn = inserter(db, 'hilo_returns', RETURN_COLUMNS)
+  const putIdentity = inserter(
+    db,
+    'hilo_identities',
+    IDENTITY_COLUMNS,
+    'ON CONFLICT (database, name) DO UPDATE SET value = excluded.value, peak = excluded.peak',
+  )
+  const addIdentityClaim = inserter(db, 'hilo_identity_claims', IDENTITY_CLAIM_COLUMNS)
+  const distrust = runner(db, distrustDatabase('?'))
+
+  return (changes) => {
+    if (changes.distrusted !== undefined) distrust(changes.distrusted)
+    for (const row of changes.collections ?? [])
+      putCollection({ ...row, free: writeSpans(row.free) })
+    for (const row of changes.newGrants ?? []) addGrant(row)
+    for (const { id, high, issued, rotation, checkIn } of changes.grants ?? [])
+      putGrant(high, issued, rotation, checkIn, id)
+    for (const row of changes.returns ?? []) addReturn(row)
+    for (const row of changes.identities ?? []) putIdentity(row)
+    for (const row of changes.identityClaims ?? []) addIdentityClaim(row)
+  }
+}
+
+function inserter<Row extends object>(
+  db: Sqlite,
+  table: string,
+  columns: Columns<Row>,
+  onConflict = '',
+): (row: Row) => void {
+  const names = Object.keys(columns) as (keyof Row)[]
+  const values = names.map(() => '?').join(', ')
+  const run = runner(
+    db,
+    `INSERT INTO ${table} (${columnNames(columns)}) VALUES (${values}) ${onConflict}`,
+  )
+  return (row) => run(...names.map((name) => row[name]))
+}

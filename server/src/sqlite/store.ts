@@ -1,0 +1,58 @@
+/**
+ * The ledger's rows in one SQLite file, for a single machine. Each transaction takes the write lock
+ * first, so transactions of other processes wait for it.
+ */
+import type { BoundCollections } from '../ledger/bound-collections.js'
+import type { RowStore } from '../ledger/row-store.js'
+import { readSpans, type StatusRow } from '../ledger/rows.js'
+import { FREE_LISTS, prunings, STATUS } from '../ledger/sql.js'
+import { rememberBindings } from './bindings.js'
+import { guard, openSqliteFile, reader, write } from './file.js'
+import { collectionReader, loader } from './load.js'
+import { saver } from './save.js'
+
+/** @param bound to upstreams only: the counters of ORMs are in PostgreSQL */
+export function openSqliteStore(dataDir: string, bound: BoundCollections): RowStore {
+  const { db, secret } = openSqliteFile(dataDir)
+  try {
+    rememberBindings(db, bound)
+  } catch (error) {
+    db.close()
+    throw error
+  }
+  const load = loader(db)
+  const save = saver(db)
+  const readCollection = collectionReader(db)
+  const readStatus = reader<StatusRow>(db, STATUS)
+  const readFree = reader<{ free: string }>(db, FREE_LISTS)
+  const readAnything = reader(db, 'SELECT value FROM hilo_meta LIMIT 1')
+  const prune = prunings('?').map((sql) => reader(db, sql))
+
+  return {
+    secret,
+    change: async ({ select, step }) =>
+      write(db, () => {
+        let result = step(load(select), new Map())
+        for (let wanted = select; 'select' in result; ) {
+          wanted = { ...wanted, ...result.select }
+          result = step(load(wanted), new Map())
+        }
+        save(result.changes)
+        return result.answer
+      }),
+    readCollection: async (key) => guard(() => readCollection(key)),
+    readStatus: async () => guard(() => readStatus()),
+    readFree: async () => guard(() => readFree().map(({ free }) => readSpans(free))),
+    prune: async (before) => {
+      for (const step of prune)
+        while (write(db, () => step(before)).length > 0)
+          await new Promise((resolve) => setImmediate(resolve))
+    },
+    ping: async () => {
+      guard(() => readAnything())
+    },
+    close: async () => {
+      db.close()
+    },
+  }
+}
