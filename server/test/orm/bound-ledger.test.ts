@@ -438,30 +438,25 @@ test('several collections in one request, bound or not, are answered in their or
   const { ledger } = await open()
   const { createHiloHandler } = await import('../../src/index.js')
   const handler = createHiloHandler({ ledger })
-  const collections = ['lines', 'orders', 'parts', 'Orders'].map((tag) => ({
+  const collections = ['lines', 'Orders', 'parts'].map((tag) => ({
     tag,
     count: 32 + tag.length,
   }))
   const response = await handler(
     new Request('http://ids.test/databases/Shop/hilo/next', {
       method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ claim: newId(), collections }),
     }),
   )
   const answer = (await response.json()) as {
     collections: { Prefix: string; Low: number; High: number }[]
   }
-  expect(answer.collections.map(({ Prefix }) => Prefix)).toEqual([
-    'lines/',
-    'orders/',
-    'parts/',
-    'Orders/',
-  ])
+  expect(answer.collections.map(({ Prefix }) => Prefix)).toEqual(['lines/', 'Orders/', 'parts/'])
   expect(answer.collections.map(({ Low, High }) => [Low, High])).toEqual([
     [1, 37],
     [1, 38],
     [1, 37],
-    [1, 38],
   ])
 })
 
