@@ -1,4 +1,6 @@
-/** Which part of `src` may use which: a table, and the complaints about sources that break it. */
+/**
+ * Which part of the sources may use which: a table, and the complaints about sources that break it.
+ */
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { type ModuleImport, moduleImports } from '../scripts/module-imports.js'
@@ -6,10 +8,12 @@ import { type ModuleImport, moduleImports } from '../scripts/module-imports.js'
 const { dependencies } = JSON.parse(
   readFileSync(new URL('../server/package.json', import.meta.url), 'utf8'),
 )
+const LIBRARIES = ['node:', ...Object.keys(dependencies)]
+const ROOMS = ['server/ledger', 'server/http', 'server/sqlite', 'server/postgres', 'server/bound']
 
 /**
- * What a part may use besides itself, at run time. Types may come from any part but for `core` and
- * `server`, which know no other.
+ * What a part may use besides itself, at run time. In the browser package, types may come from any
+ * part, but for `core`, which knows no other.
  */
 const MAY_USE: Record<string, string[]> = {
   core: [],
@@ -19,23 +23,38 @@ const MAY_USE: Record<string, string[]> = {
   worker: ['core', 'store', 'source', 'client', 'comlink'],
   client: ['core', 'comlink'],
   inspector: [],
-  server: ['core', 'node:', ...Object.keys(dependencies)],
   'index.ts': ['core', 'client'],
   'react.ts': ['react'],
   'raven.ts': ['core', 'pluralize'],
   'format.ts': ['core', 'cdigit', '@noble/ciphers'],
   'textbook.ts': [],
+  'server/ledger': ['core', 'node:', 'zod'],
+  'server/http': [
+    'server/ledger',
+    'core',
+    'node:',
+    'hono',
+    'pino',
+    'prom-client',
+    'rate-limiter-flexible',
+    'zod',
+  ],
+  'server/sqlite': ['server/ledger', 'node:', 'libsql'],
+  'server/postgres': ['server/ledger', 'pg'],
+  'server/bound': ['server/ledger', 'core', 'node:', 'zod'],
+  'server/cli': [...ROOMS, 'server', ...LIBRARIES],
+  server: [...ROOMS, ...LIBRARIES],
 }
-/** Their types, too, come only from what they may use. */
-const STRICT = ['core', 'server']
+/** Types, too, come only from what it may use. */
+const isStrict = (part: string): boolean => part === 'core' || part.startsWith('server')
 
 interface Use extends ModuleImport {
   file: string
-  /** File in `src`, undefined for a package. */
+  /** A file of ours, undefined for a package. */
   target: string | undefined
 }
 
-/** @param sources text of each file, by its path in `src` */
+/** @param sources text of each file, by its path in the repository */
 export function brokenRules(sources: ReadonlyMap<string, string>): string[] {
   const uses = usesIn(sources)
   const missing = uses.filter(({ target }) => target !== undefined && !sources.has(target))
@@ -92,10 +111,12 @@ function isAllowed(use: Use): boolean {
   const from = partOf(use.file)
   const to = use.target === undefined ? use.specifier : partOf(use.target)
   if (from === to || use.kind === 'worker' || isFallback(use)) return true
-  if (use.kind === 'type' && use.target !== undefined && !STRICT.includes(from)) return true
+  if (use.kind === 'type' && use.target !== undefined && !isStrict(from)) return true
+  const isLibrary = use.target === undefined
   return (MAY_USE[from] ?? []).some(
     (name) =>
-      to === name || (name.endsWith(':') && to.startsWith(name)) || to.startsWith(`${name}/`),
+      to === name ||
+      (isLibrary && (name.endsWith(':') ? to.startsWith(name) : to.startsWith(`${name}/`))),
   )
 }
 
@@ -109,9 +130,15 @@ function isFallback({ file, kind, target }: Use): boolean {
   )
 }
 
-/** The part a file belongs to: its folder, or the file itself at the top. */
+/**
+ * The part a file belongs to: `core`, `server/http`. At the top of the browser package each file is
+ * a part, like `raven.ts`; the files at the top of the server are one, `server`.
+ */
 function partOf(file: string): string {
-  return file.split('/')[0]!
+  const [, isServer, path] = /^(server\/)?src\/(.+)$/.exec(file)!
+  const [part, ...rest] = path!.split('/')
+  if (!isServer) return part!
+  return rest.length > 0 ? `server/${part}` : 'server'
 }
 
 /** Each use in another file than the first, with the first. */

@@ -1,114 +1,179 @@
 /**
- * The rules of which part of `src` may use which (docs/architecture.md), checked on the sources;
- * and that the check finds what breaks them.
+ * The rules of which part of the two packages may use which (docs/architecture.md), checked on the
+ * sources; and that the check finds what breaks them.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { arrowsBetweenParts, brokenRules } from './import-rules.js'
 
-const SRC = new URL('../src', import.meta.url).pathname
+const ROOT = new URL('..', import.meta.url).pathname
+const PAGE = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
 
 const sources = new Map<string, string>()
-for (const path of readdirSync(SRC, { recursive: true, encoding: 'utf8' })) {
-  if (path.endsWith('.ts')) sources.set(path, readFileSync(join(SRC, path), 'utf8'))
-}
+for (const folder of ['src', 'server/src'])
+  for (const path of readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })) {
+    const file = join(folder, path)
+    if (path.endsWith('.ts')) sources.set(file, readFileSync(join(ROOT, file), 'utf8'))
+  }
 
-test('src keeps the import rules', () => {
-  expect(sources.size).toBeGreaterThan(20)
+test('the sources keep the import rules', () => {
+  expect(sources.size).toBeGreaterThan(100)
   expect(brokenRules(sources)).toEqual([])
 })
 
-test('the drawing and the list of places in docs/architecture.md are those of the sources', () => {
-  const page = readFileSync(new URL('../docs/architecture.md', import.meta.url), 'utf8')
-  const drawing = /```mermaid\n([^`]*)```/.exec(page)![1]!
-  const drawn = [...drawing.matchAll(/^ *([\w.]+) (-->|-\.->) ([\w.]+)$/gm)].map(
-    ([, from, arrow, to]) => `${from} ${arrow} ${to}`,
+/** Of the drawing in docs/architecture.md under the heading. */
+const drawnUnder = (heading: string): string[] => {
+  const drawing = /```mermaid\n([^`]*)```/.exec(PAGE.slice(PAGE.indexOf(heading)))![1]!
+  return [...drawing.matchAll(/^ *([\w.]+) (-->|-\.->) ([\w.]+)$/gm)]
+    .map(([, from, arrow, to]) => `${from} ${arrow} ${to}`)
+    .sort()
+}
+
+test('the drawings in docs/architecture.md are those of the sources', () => {
+  const arrows = arrowsBetweenParts(sources)
+  const ofServer = arrows.filter((arrow) => arrow.startsWith('server'))
+  expect(drawnUnder('The browser package')).toEqual(
+    arrows.filter((arrow) => !arrow.startsWith('server')),
   )
-  expect(drawn.sort()).toEqual(arrowsBetweenParts(sources))
-  const places = [...page.matchAll(/^src\/([\w.]+)\/? /gm)].map(([, place]) => place)
-  expect(places.sort()).toEqual(
-    [...new Set([...sources.keys()].map((path) => path.split('/')[0]))].sort(),
+  expect(drawnUnder('The server package')).toEqual(
+    ofServer.map((arrow) => arrow.replaceAll('server/', '').replaceAll('server', 'top')).sort(),
   )
+})
+
+test('the places in docs/architecture.md are those of the sources', () => {
+  const listed = [...PAGE.matchAll(/^((?:server\/)?src\/[\w.-]+)\/?[\w/]* /gm)].map(([, it]) => it)
+  const there = [...sources.keys()].map((path) => /^(server\/)?src\/[^/]+/.exec(path)![0])
+  expect([...new Set(listed)].sort()).toEqual([...new Set(there)].sort())
 })
 
 /** Each breaks one rule, in its last file. */
 const BROKEN: Record<string, [files: Record<string, string>, complaint: string]> = {
   'an import of a file that is not there': [
-    { 'core/a.ts': "import './b.js'" },
-    'core/a.ts:1 imports ./b.js, which does not exist',
+    { 'src/core/a.ts': "import './b.js'" },
+    'src/core/a.ts:1 imports ./b.js, which does not exist',
   ],
   'a cycle': [
-    { 'core/a.ts': "import { b } from './b.js'", 'core/b.ts': "\nimport { a } from './a.js'" },
-    'core/b.ts:2 closes a cycle: core/a.ts → core/b.ts → core/a.ts',
+    {
+      'src/core/a.ts': "import { b } from './b.js'",
+      'src/core/b.ts': "\nimport { a } from './a.js'",
+    },
+    'src/core/b.ts:2 closes a cycle: src/core/a.ts → src/core/b.ts → src/core/a.ts',
   ],
   'a cycle through a re-export': [
-    { 'core/a.ts': "import { b } from './b.js'", 'core/b.ts': "export * from './a.js'" },
-    'core/b.ts:1 closes a cycle: core/a.ts → core/b.ts → core/a.ts',
+    { 'src/core/a.ts': "import { b } from './b.js'", 'src/core/b.ts': "export * from './a.js'" },
+    'src/core/b.ts:1 closes a cycle: src/core/a.ts → src/core/b.ts → src/core/a.ts',
   ],
   'core using a package': [
-    { 'core/a.ts': "import { z } from 'zod'" },
-    'core/a.ts:1: core may not use zod',
+    { 'src/core/a.ts': "import { z } from 'zod'" },
+    'src/core/a.ts:1: core may not use zod',
   ],
   'core using a package as a type': [
-    { 'core/a.ts': "import type { z } from 'zod'" },
-    'core/a.ts:1: core may not use zod',
+    { 'src/core/a.ts': "import type { z } from 'zod'" },
+    'src/core/a.ts:1: core may not use zod',
   ],
   'core using another part': [
-    { 'store/b.ts': '', 'core/a.ts': "import '../store/b.js'" },
-    'core/a.ts:1: core may not use store',
+    { 'src/store/b.ts': '', 'src/core/a.ts': "import '../store/b.js'" },
+    'src/core/a.ts:1: core may not use store',
   ],
   'store using the worker': [
-    { 'worker/b.ts': '', 'store/a.ts': "import '../worker/b.js'" },
-    'store/a.ts:1: store may not use worker',
+    { 'src/worker/b.ts': '', 'src/store/a.ts': "import '../worker/b.js'" },
+    'src/store/a.ts:1: store may not use worker',
   ],
   'source using the store': [
-    { 'store/b.ts': '', 'source/a.ts': "import '../store/b.js'" },
-    'source/a.ts:1: source may not use store',
+    { 'src/store/b.ts': '', 'src/source/a.ts': "import '../store/b.js'" },
+    'src/source/a.ts:1: source may not use store',
   ],
   'client using the store': [
-    { 'store/b.ts': '', 'client/a.ts': "import { b } from '../store/b.js'" },
-    'client/a.ts:1: client may not use store',
+    { 'src/store/b.ts': '', 'src/client/a.ts': "import { b } from '../store/b.js'" },
+    'src/client/a.ts:1: client may not use store',
   ],
   'client using the store on demand': [
-    { 'store/b.ts': '', 'client/a.ts': "import('../store/b.js')" },
-    'client/a.ts:1: client may not use store',
+    { 'src/store/b.ts': '', 'src/client/a.ts': "import('../store/b.js')" },
+    'src/client/a.ts:1: client may not use store',
   ],
   'client using the worker at once': [
-    { 'worker/here.ts': '', 'client/a.ts': "import '../worker/here.js'" },
-    'client/a.ts:1: client may not use worker',
+    { 'src/worker/here.ts': '', 'src/client/a.ts': "import '../worker/here.js'" },
+    'src/client/a.ts:1: client may not use worker',
   ],
   'client using idb': [
-    { 'client/a.ts': "import { openDB } from 'idb'" },
-    'client/a.ts:1: client may not use idb',
+    { 'src/client/a.ts': "import { openDB } from 'idb'" },
+    'src/client/a.ts:1: client may not use idb',
   ],
   'client loading more than one fallback': [
     {
-      'worker/here.ts': '',
-      'client/a.ts': "import('../worker/here.js')",
-      'client/b.ts': "\n\nimport('../worker/here.js')",
+      'src/worker/here.ts': '',
+      'src/client/a.ts': "import('../worker/here.js')",
+      'src/client/b.ts': "\n\nimport('../worker/here.js')",
     },
-    'client/b.ts:3 loads ../worker/here.js on demand, as client/a.ts does: there is one fallback',
+    'src/client/b.ts:3 loads ../worker/here.js on demand, as src/client/a.ts does: there is one fallback',
   ],
-  'server using the client': [
-    { 'client/b.ts': '', 'server/a.ts': "import type { B } from '../client/b.js'" },
-    'server/a.ts:1: server may not use client',
+  'the server using more of the client than core': [
+    {
+      'src/client/b.ts': '',
+      'server/src/http/a.ts': "import type { B } from '../../../src/client/b.js'",
+    },
+    'server/src/http/a.ts:1: server/http may not use client',
+  ],
+  'the client using the server': [
+    {
+      'server/src/ledger/b.ts': '',
+      'src/core/a.ts': "import '../../server/src/ledger/b.js'",
+    },
+    'src/core/a.ts:1: core may not use server/ledger',
+  ],
+  'the ledger using a store': [
+    {
+      'server/src/sqlite/b.ts': '',
+      'server/src/ledger/a.ts': "import type { B } from '../sqlite/b.js'",
+    },
+    'server/src/ledger/a.ts:1: server/ledger may not use server/sqlite',
+  ],
+  'the ledger using a database': [
+    { 'server/src/ledger/a.ts': "import pg from 'pg'" },
+    'server/src/ledger/a.ts:1: server/ledger may not use pg',
+  ],
+  'a store using another store': [
+    { 'server/src/postgres/b.ts': '', 'server/src/sqlite/a.ts': "import '../postgres/b.js'" },
+    'server/src/sqlite/a.ts:1: server/sqlite may not use server/postgres',
+  ],
+  'bound collections using a store': [
+    {
+      'server/src/postgres/b.ts': '',
+      'server/src/bound/orm/a.ts': "import type { B } from '../../postgres/b.js'",
+    },
+    'server/src/bound/orm/a.ts:1: server/bound may not use server/postgres',
+  ],
+  'http using bound collections': [
+    { 'server/src/bound/b.ts': '', 'server/src/http/a.ts': "import '../bound/b.js'" },
+    'server/src/http/a.ts:1: server/http may not use server/bound',
+  ],
+  'a room using the top of the server': [
+    { 'server/src/serve.ts': '', 'server/src/http/a.ts': "import '../serve.js'" },
+    'server/src/http/a.ts:1: server/http may not use server',
+  ],
+  'the top of the server using the command line': [
+    { 'server/src/cli/b.ts': '', 'server/src/serve.ts': "import './cli/b.js'" },
+    'server/src/serve.ts:1: server may not use server/cli',
   ],
   'the inspector using more than types of the client': [
-    { 'client/b.ts': '', 'inspector/a.ts': "import { b } from '../client/b.js'" },
-    'inspector/a.ts:1: inspector may not use client',
+    { 'src/client/b.ts': '', 'src/inspector/a.ts': "import { b } from '../client/b.js'" },
+    'src/inspector/a.ts:1: inspector may not use client',
   ],
   'idb in a second file': [
-    { 'store/a.ts': "import 'idb'", 'store/b.ts': "import type { IDBPDatabase } from 'idb'" },
-    'store/b.ts:1 imports idb, as store/a.ts does: one file owns the database',
+    {
+      'src/store/a.ts': "import 'idb'",
+      'src/store/b.ts': "import type { IDBPDatabase } from 'idb'",
+    },
+    'src/store/b.ts:1 imports idb, as src/store/a.ts does: one file owns the database',
   ],
   'a library of the server in the browser': [
-    { 'source/a.ts': "import 'hono'" },
-    'source/a.ts:1: source may not use hono',
+    { 'src/source/a.ts': "import 'hono'" },
+    'src/source/a.ts:1: source may not use hono',
   ],
   'Node in the browser': [
-    { 'store/a.ts': "import 'node:fs'" },
-    'store/a.ts:1: store may not use node:fs',
+    { 'src/store/a.ts': "import 'node:fs'" },
+    'src/store/a.ts:1: store may not use node:fs',
   ],
 }
 
@@ -118,20 +183,29 @@ test.each(Object.entries(BROKEN))('complains of %s', (_, [files, complaint]) => 
 
 test('allows what the parts are for', () => {
   const files = {
-    'core/a.ts': '',
-    'core/b.ts': "import { a } from './a.js'",
-    'store/store.ts': "import type { B } from '../core/b.js'",
-    'store/idb.ts': "import 'idb'; import '../core/b.js'",
-    'source/raven.ts': "import '../core/b.js'",
-    'worker/here.ts': "import '../store/idb.js'; import '../source/raven.js'",
-    'worker/entry.ts': "import 'comlink'; import './here.js'",
-    'worker/index.ts': "import '../client/page.js'",
-    'client/page.ts': "import 'comlink'; import type { S } from '../store/store.js'",
-    'client/create.ts':
+    'src/core/a.ts': '',
+    'src/core/b.ts': "import { a } from './a.js'",
+    'src/store/store.ts': "import type { B } from '../core/b.js'",
+    'src/store/idb.ts': "import 'idb'; import '../core/b.js'",
+    'src/source/raven.ts': "import '../core/b.js'",
+    'src/worker/here.ts': "import '../store/idb.js'; import '../source/raven.js'",
+    'src/worker/entry.ts': "import 'comlink'; import './here.js'",
+    'src/worker/index.ts': "import '../client/page.js'",
+    'src/client/page.ts': "import 'comlink'; import type { S } from '../store/store.js'",
+    'src/client/create.ts':
       "import('../worker/here.js'); new Worker(new URL('../worker/entry.js', import.meta.url))",
-    'inspector/element.ts': "import type { A } from '../index.js'",
-    'server/http.ts': "import 'hono'; import 'node:fs'; import '../core/b.js'",
-    'index.ts': "export { create } from './client/create.js'; export type { A } from './core/a.js'",
+    'src/inspector/element.ts': "import type { A } from '../index.js'",
+    'server/src/ledger/ledger.ts': "import 'node:crypto'",
+    'server/src/http/handler.ts':
+      "import 'hono'; import '../ledger/ledger.js'; import '../../../src/core/b.js'",
+    'server/src/sqlite/store.ts': "import 'libsql'; import '../ledger/ledger.js'",
+    'server/src/postgres/store.ts': "import 'pg'; import type { L } from '../ledger/ledger.js'",
+    'server/src/bound/orm/blocks.ts': "import '../../ledger/ledger.js'",
+    'server/src/serve.ts': "import './http/handler.js'; import('./sqlite/store.js')",
+    'server/src/cli/main.ts':
+      "import 'commander'; import '../serve.js'; import '../bound/orm/blocks.js'",
+    'src/index.ts':
+      "export { create } from './client/create.js'; export type { A } from './core/a.js'",
   }
   expect(brokenRules(new Map(Object.entries(files)))).toEqual([])
 })
