@@ -6,6 +6,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { CollectionsOptions } from './bound/bindings.js'
+import { drainOf } from './drain.js'
 import { createHiloHandler } from './http/handler.js'
 import { createLog } from './http/log.js'
 import type { HandlerLimits, HandlerOptions } from './http/options.js'
@@ -29,8 +30,17 @@ export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> 
 export interface HiloServer {
   /** Without a slash at the end. */
   url: string
-  /** Stops listening, waits for what is under way, closes the ledger. */
-  close(): Promise<void>
+  /**
+   * `/healthz` answers 503 from now on, and every answer ends its connection. After `drain` seconds
+   * the server stops listening, waits for the requests under way (at most 10 seconds) and closes
+   * the ledger. Called once more, it waits no longer.
+   */
+  close(options?: CloseOptions): Promise<void>
+}
+
+export interface CloseOptions {
+  /** Seconds that load balancers need to notice that the server is not ready. Default 0.25. */
+  drain?: number | undefined
 }
 
 export const DEFAULT_PORT = 8080
@@ -42,9 +52,13 @@ const NO_HOST = 'localhost'
 const REQUEST_TIMEOUT_MS = 15_000
 const HEADERS_TIMEOUT_MS = 10_000
 const MAX_HEADER_BYTES = 16_384
-/** Requests that are still under way then are cut off. Their claims can be sent again. */
-const DRAIN_MS = 10_000
-const DRAIN_STEP_MS = 20
+/**
+ * Longer than the 60 seconds after which load balancers, as a rule, close an idle connection. If
+ * the server closed it first, a request that is on its way would be lost.
+ */
+const KEEP_ALIVE_MS = 75_000
+/** On a connection that seems idle a request may be on its way. */
+const DEFAULT_DRAIN_SECONDS = 0.25
 const DAY_MS = 24 * 60 * 60 * 1000
 const PRUNE_INTERVAL_MS = DAY_MS
 /** No request is repeated after so long. */
@@ -66,7 +80,14 @@ export async function serve({
   try {
     const addresses = new WeakMap<Request, string>()
     const clientOf = (request: Request) => networkOf(addresses.get(request) ?? '')
-    const handler = createHiloHandler({ clientOf, ...rest, log, limits: handlerLimits, ledger })
+    const handler = createHiloHandler({
+      clientOf,
+      ...rest,
+      log,
+      limits: handlerLimits,
+      ledger,
+      isReady: () => !drain.hasBegun && (rest.isReady?.() ?? true),
+    })
     const listener = getRequestListener(
       (request, { incoming }) => {
         addresses.set(request, incoming.socket.remoteAddress ?? '')
@@ -80,25 +101,28 @@ export async function serve({
         headersTimeout: HEADERS_TIMEOUT_MS,
         maxHeaderSize: MAX_HEADER_BYTES,
         connectionsCheckingInterval: 1_000,
+        keepAliveTimeout: KEEP_ALIVE_MS,
       },
       listener,
     )
+    const drain = drainOf(http)
     await listen(http, port, host)
     const { port: actual } = http.address() as AddressInfo
-    let closing: Promise<void> | undefined
+    let closed: Promise<void> | undefined
     /** A failure is logged, and the next day's pruning makes up for it. */
     const prune = () =>
       ledger
         .prune(Date.now() - SETTLED_MS)
-        .catch((error) => closing || log.error({ err: error }, 'Old rows were not removed.'))
+        .catch((error) => closed || log.error({ err: error }, 'Old rows were not removed.'))
     void prune()
     const pruning = setInterval(prune, PRUNE_INTERVAL_MS)
     return {
       url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
-      close: () => {
+      close: ({ drain: seconds = DEFAULT_DRAIN_SECONDS } = {}) => {
         clearInterval(pruning)
-        closing ??= drain(http).finally(() => ledger.close())
-        return closing
+        const drained = drain.end(seconds)
+        closed ??= drained.finally(() => ledger.close())
+        return closed
       },
     }
   } catch (error) {
@@ -120,13 +144,4 @@ function listen(http: Server, port: number, host: string): Promise<void> {
     })
     http.listen(port, host, resolve)
   })
-}
-
-async function drain(http: Server): Promise<void> {
-  // A connection that is kept alive is idle only between two requests, so look for idle ones often.
-  const step = setInterval(() => http.closeIdleConnections(), DRAIN_STEP_MS)
-  const end = setTimeout(() => http.closeAllConnections(), DRAIN_MS)
-  await new Promise<void>((resolve) => http.close(() => resolve()))
-  clearInterval(step)
-  clearTimeout(end)
 }

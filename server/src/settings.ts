@@ -25,6 +25,16 @@ const hosts = z.preprocess(
   z.array(host).min(1),
 )
 
+const MAX_DRAIN_SECONDS = 600
+/** Seconds; a fraction is one, too. */
+const drain = z.preprocess(
+  (value) => (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value),
+  z
+    .number('is a number of seconds')
+    .min(0)
+    .max(MAX_DRAIN_SECONDS, `is 0 to ${MAX_DRAIN_SECONDS} seconds`),
+)
+
 const config = z.strictObject({
   port: port.optional(),
   host: z.string().min(1).optional(),
@@ -36,6 +46,7 @@ const config = z.strictObject({
   databases: databases.optional(),
   cors: z.strictObject({ origins: z.array(origin) }).optional(),
   hosts: hosts.optional(),
+  drain: drain.optional(),
   tokens: tokens.optional(),
   logRequests: z.boolean().optional(),
   // Checked where the ledger is opened.
@@ -57,11 +68,17 @@ export interface Flags {
   nodeTag?: string
   publicUrl?: string
   hosts?: string
+  drain?: string
   config?: string
 }
 
+export interface Settings extends ServeOptions {
+  /** Seconds between SIGTERM and the end of listening. */
+  drain?: number | undefined
+}
+
 /** @throws Error that names the setting and the fix */
-export function readConfig({ config: file, ...flags }: Flags): ServeOptions {
+export function readConfig({ config: file, ...flags }: Flags): Settings {
   const { data, ...settings } = checked(
     config,
     { ...(file !== undefined && readFile(file)), ...flags },

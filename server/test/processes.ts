@@ -47,7 +47,7 @@ async function start(args: readonly string[], environment: NodeJS.ProcessEnv) {
   await buildServer()
   const { DATABASE_URL: _, ...inherited } = process.env
   const child = spawn(process.execPath, [join(built, 'cli.mjs'), ...args], {
-    env: { ...inherited, ...environment },
+    env: { HILO_DRAIN: '0', ...inherited, ...environment },
   })
   running.add(child)
   child.once('exit', () => running.delete(child))

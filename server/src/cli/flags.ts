@@ -1,8 +1,7 @@
 /** What every command is told by flags and environment variables: where the ledger is. */
 import { Command, Option } from 'commander'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
-import type { ServeOptions } from '../serve.js'
-import { type Flags, readConfig } from '../settings.js'
+import { type Flags, readConfig, type Settings } from '../settings.js'
 
 /** A command with the flags that name a ledger. */
 export const ledgerCommand = (name: string, description: string): Command =>
@@ -27,7 +26,7 @@ export const ledgerCommand = (name: string, description: string): Command =>
     )
 
 /** `DATABASE_URL` is the name that hosting platforms use. */
-export function readFlags(flags: Flags): ServeOptions {
+export function readFlags(flags: Flags): Settings {
   const { DATABASE_URL } = process.env
   const isGiven = !DATABASE_URL || flags.databaseUrl !== undefined || flags.data !== undefined
   return readConfig(isGiven ? flags : { ...flags, databaseUrl: DATABASE_URL })

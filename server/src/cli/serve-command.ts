@@ -5,6 +5,9 @@ import type { Flags } from '../settings.js'
 import { fail } from './fail.js'
 import { ledgerCommand, readFlags } from './flags.js'
 
+/** Load balancers ask for health every few seconds. */
+const DEFAULT_DRAIN_SECONDS = 5
+
 export const serveCommand = (): Command =>
   ledgerCommand('serve', 'Answer claims until SIGTERM or SIGINT; then finish what is under way.')
     .addOption(
@@ -35,9 +38,18 @@ export const serveCommand = (): Command =>
         'the names under which it may be asked, with commas (default: any)',
       ).env('HILO_HOSTS'),
     )
+    .addOption(
+      new Option(
+        '--drain <seconds>',
+        'how long it goes on answering after SIGTERM, while /healthz says 503 ' +
+          `(default ${DEFAULT_DRAIN_SECONDS})`,
+      ).env('HILO_DRAIN'),
+    )
     .action(async (flags: Flags) => {
-      const server = await serve(readFlags(flags))
-      for (const signal of ['SIGTERM', 'SIGINT'] as const)
-        process.once(signal, () => server.close().catch(fail))
+      const { drain = DEFAULT_DRAIN_SECONDS, ...options } = readFlags(flags)
+      const server = await serve(options)
+      process.on('SIGTERM', () => server.close({ drain }).catch(fail))
+      // Somebody waits at the terminal.
+      process.on('SIGINT', () => server.close().catch(fail))
       process.stdout.write(`offline-hilo-server serves ${server.url}\n`)
     })

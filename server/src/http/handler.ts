@@ -59,7 +59,7 @@ export function createHiloHandler(
     return next()
   })
   // Before the host is looked at: a load balancer asks by address.
-  app.route('/', healthRoutes(checked.ledger))
+  app.route('/', healthRoutes(checked))
   app.use((c, next) => {
     refuseOtherSites(c.req.raw, checked)
     return next()

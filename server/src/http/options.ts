@@ -51,6 +51,11 @@ export interface HandlerOptions {
    * address of the connection.
    */
   clientOf?: ((request: Request) => string) | undefined
+  /**
+   * Called for each `/healthz`, which answers 503 where it returns false: a server that is about to
+   * stop says so to load balancers. Default: always ready.
+   */
+  isReady?: (() => boolean) | undefined
   /** Default: JSON lines on stderr, by pino. */
   log?: Log | undefined
   /** One line per request. Default false. */
@@ -202,6 +207,7 @@ const handlerOptions = z
     tokens: z.union([tokens, callback<Extract<Tokens, () => unknown>>()], TOKEN_FORM).optional(),
     authorize: callback<NonNullable<HandlerOptions['authorize']>>().optional(),
     clientOf: callback<NonNullable<HandlerOptions['clientOf']>>().optional(),
+    isReady: callback<NonNullable<HandlerOptions['isReady']>>().default(() => () => true),
     log: z
       .custom<Log>(
         (value) => typeof (value as Log | undefined)?.error === 'function',
