@@ -1,6 +1,6 @@
 /**
- * Asks the desk's server for a little JSON. Guarantees to resolve: with undefined where no whole
- * answer comes, for whoever will look again anyway.
+ * Asks the desk's server for a little JSON. Always resolves: with undefined when no complete answer
+ * comes. Its callers ask again anyway.
  */
 export async function ask<T>(path: string, method = 'GET'): Promise<T | undefined> {
   try {

@@ -1,6 +1,6 @@
 /**
- * Work that need not be done for each call, only after it. Guarantees that a run begins after every
- * call, or the one under way fails and says so; never two at once.
+ * Runs work after calls, once for several calls. Guarantees that a run begins after each call, or
+ * that the run under way fails and says so. Two runs are never under way at once.
  */
 export function coalesce(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined

@@ -1,7 +1,7 @@
 /**
- * Is the desk online? The desk's own switch, which all tabs share and a reload keeps, and what the
- * browser says of its network. Neither promises that the server answers; they say when it is no use
- * to try.
+ * Is the desk online? Two things decide: the desk's own switch, which all tabs share and which
+ * survives a reload, and what the browser says of its network. When either says no, trying is no
+ * use. When both say yes, the server may still not answer.
  */
 const SWITCH_KEY = 'order-desk:offline'
 

@@ -1,12 +1,13 @@
 /**
- * Makes orders: takes final ids, writes the records, and keeps what a half-made order already has.
+ * Makes orders: takes final ids and writes the records. After a failed attempt, the next one uses
+ * what the first already made.
  */
 import { type Hilo, HiloError } from '../src/index.js'
 import { CATALOGUE, SAMPLE_CUSTOMERS } from './catalogue.js'
 import { type Collection, type Customer, type Line, newKey, type Order } from './records.js'
 import type { DeskStore } from './store.js'
 
-/** There are not as many ids as were needed; what was typed has to be kept. */
+/** There were too few ids. What the user typed has to be kept. */
 export class NoIds extends Error {
   readonly collection: Collection
   readonly wanted: number
@@ -37,8 +38,8 @@ export class Desk {
   }
 
   /**
-   * @throws NoIds, HiloError. Nothing was made then but perhaps the customer, which the next
-   * attempt finds.
+   * @throws NoIds, HiloError. Then no order was made. The customer may exist already; the next
+   * attempt uses it.
    */
   async order({ customer, line, follows }: Draft): Promise<string> {
     const customerId = await this.#customer(customer)
@@ -63,7 +64,7 @@ export class Desk {
     return ids
   }
 
-  /** A second order under an id that another one has, for the server's table to refuse. */
+  /** Makes a second order with the id of another one. The server's table will refuse it. */
   async forge({ id, customer, lines }: Order): Promise<void> {
     await this.#store.add('orders', [this.#order(id, { customer, lines })])
   }
@@ -72,7 +73,7 @@ export class Desk {
     await this.#store.edit(key, lines)
   }
 
-  /** The same order under an id of its own. Errors as {@link order}. */
+  /** Gives a refused order a new id. Errors as {@link order}. */
   async reissue(refused: Order): Promise<string> {
     const [id] = await this.#ids('orders', 1)
     const { customer, lines } = refused

@@ -1,4 +1,4 @@
-/** Puts the desk together: ids, memory, sync and views, and who is told when something changes. */
+/** Puts the desk together: ids, store, sync and views, and what is updated when something changes. */
 import { coalesce } from './coalesce.js'
 import { Connection } from './connection.js'
 import { Desk } from './desk.js'

@@ -1,15 +1,15 @@
 /**
- * The service worker, seen from the page: it keeps the pages for offline visits, and can send what
- * waits once every tab is closed.
+ * The page's side of the service worker. The service worker stores the pages for offline visits, and
+ * can send waiting orders after every tab is closed.
  */
 
 export interface KeptPages {
   /**
-   * Lets the browser send what waits when the network is back, even without a tab. Where it cannot,
-   * the next visit sends.
+   * Asks the browser to send waiting orders when the network is back, even without a tab. Where the
+   * browser cannot, the next visit sends them.
    */
   sendLater(): void
-  /** Takes the newer version, and reloads. */
+  /** Starts the newer version and reloads. */
   update(): void
 }
 
@@ -20,14 +20,14 @@ interface SyncManager {
 /** @param updated there is a newer version of the desk */
 export function keepPages(updated: () => void): KeptPages {
   const { serviceWorker } = navigator
-  // Not on plain-http pages, nor in some private windows: then the desk needs the server to load.
+  // Plain-http pages and some private windows have none: there the desk needs the server to load.
   const registered = serviceWorker?.register('/service-worker.js').catch(() => undefined)
   let waiting: ServiceWorker | undefined
   registered?.then((registration) => {
     const look = () => {
       const found = registration?.waiting
-      // The first one of all is no newer version: it waits for nobody, though in WebKit it may have
-      // taken over by the time this is heard.
+      // The very first service worker is no newer version. In WebKit it may already be active when
+      // this event comes.
       if (!found || found === waiting || !registration.active) return
       waiting = found
       updated()

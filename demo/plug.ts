@@ -1,5 +1,5 @@
 /**
- * Pulls the plug on this page: it is gone without a word to anybody, as when its process is killed.
+ * Kills this page: it ends without `pagehide` and without a message, as when its process is killed.
  */
 
 const LAST_WORDS = ['visibilitychange', 'pagehide', 'freeze', 'beforeunload', 'unload'] as const

@@ -1,6 +1,6 @@
 /**
- * What the order desk keeps and sends, and what its server answers: the words that page and server
- * share.
+ * The records that the order desk stores and sends, and its server's answers. Page and server share
+ * these types.
  */
 
 export type Collection = 'orders' | 'customers'
@@ -9,7 +9,7 @@ export const COLLECTIONS: readonly Collection[] = ['orders', 'customers']
 interface Made {
   /** Final from the first moment: `orders/33-A`. Nothing ever replaces it. */
   id: string
-  /** Tells the same record sent twice from two records with one id. */
+  /** Shows whether two records with one id are the same record, sent twice. */
   key: string
   /** ISO time. */
   createdAt: string
@@ -36,7 +36,7 @@ export interface Order extends Made {
   follows?: string
   /** 1 when it is made, one more with each edit. */
   version: number
-  /** New with each edit; tells one's own edit from another's. */
+  /** New with each edit. It shows whose edit the server has. */
   edit: string
 }
 
@@ -47,16 +47,16 @@ export interface Records {
 
 /** A record on its way to the server. */
 export type Sent<R> = R & {
-  /** The version that the sender last knew in the table; 0 when it knew none. */
+  /** The version in the table, as far as the sender knows; 0 when it knows none. */
   base: number
 }
 
-/** What became of one record of a batch, with the HTTP status it would have had alone. */
+/** The result for one record of a batch, with the HTTP status that it would have alone. */
 export interface Result {
   key: string
   status: /** Stored now. */
     | 201
-    /** Was there already, the very same: an earlier answer got lost. */
+    /** The table had this very record already: an earlier answer was lost. */
     | 200
     /** Another record has this id; the table's constraint refused this one. */
     | 409
@@ -67,12 +67,12 @@ export interface Result {
     /** It refers to a record that the table does not have. */
     | 424
   reason?: string
-  /** With 412: what the table has. */
+  /** For 412: what the table has. */
   current?: Order
 }
 
 interface Count {
-  /** Rows of the table; each has an id of its own, by its constraint. */
+  /** Rows of the table. Its constraint gives each a different id. */
   stored: number
   /** Records that the constraint refused because their id was taken. */
   refused: number
@@ -86,7 +86,7 @@ export type Counts = Record<Collection, Count>
 export interface Changes {
   customers: Customer[]
   orders: Order[]
-  /** To ask with next time. */
+  /** Send it with the next question. */
   since: number
   isAll: boolean
   counts: Counts

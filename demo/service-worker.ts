@@ -1,6 +1,6 @@
 /**
- * Keeps the desk's pages for visits without a network, and, where the browser offers Background
- * Sync, sends what waits after the last tab was closed.
+ * Stores the desk's pages for visits without a network. Where the browser has Background Sync, it
+ * also sends waiting orders after the last tab was closed.
  */
 import {
   cleanupOutdatedCaches,
@@ -37,9 +37,9 @@ self.addEventListener('sync', (event) => {
   if (sync.tag === 'orders') sync.waitUntil(sendWhatWaits())
 })
 
-/** Rejects when not all of it arrived: the browser tries again later. */
+/** Rejects when something did not arrive. The browser then tries again later. */
 async function sendWhatWaits(): Promise<void> {
-  // A tab sends for itself, and knows the desk's own switch.
+  // An open tab sends its orders itself, and knows the desk's offline switch.
   if ((await self.clients.matchAll()).length > 0) return
   const store = await DeskStore.open()
   try {

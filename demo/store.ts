@@ -1,7 +1,7 @@
 /**
- * The desk's memory: every record this browser made or was told of, in IndexedDB, with what became
- * of it. Shared by all tabs; each method is one transaction. Records are kept by their key, not by
- * their id: that ids never collide is what the desk shows, so it may not assume it.
+ * Every record that this browser made or received, with its state, in IndexedDB. All tabs share it;
+ * each method is one transaction. Records are stored under their key and not under their id: the
+ * desk shows that ids never collide, so it must not rely on it.
  */
 import { type DBSchema, type IDBPDatabase, type IDBPObjectStore, openDB } from 'idb'
 import {
@@ -17,17 +17,17 @@ import {
 } from './records.js'
 
 /**
- * `waiting`: not known to be in the server's table yet. `refused`: the server said no for good.
+ * `waiting`: the server's table may not have it yet. `refused`: the server refused it for good.
  * `conflict`: somebody else edited it first.
  */
 export type State = 'waiting' | 'sent' | 'refused' | 'conflict'
 
 export type Kept<R> = R & {
   state: State
-  /** The version that the server is known to have. */
+  /** The version that the server has, as far as is known. */
   base: number
   reason?: string
-  /** Edits that may have reached the server since, their answers lost. */
+  /** Later edits whose answers were lost: the server may have them. */
   attempts?: string[]
   /** In a conflict: what the server has. */
   current?: Order
@@ -87,7 +87,7 @@ export class DeskStore {
     this.#db.close()
   }
 
-  /** The desk's own switch, for the service worker to know. */
+  /** The desk's offline switch, stored for the service worker. */
   async noteSwitch(on: boolean): Promise<void> {
     await this.#db.put('settings', on ? 0 : 1, 'isSwitchedOff')
   }
@@ -135,7 +135,7 @@ export class DeskStore {
     }))
   }
 
-  /** Ends a conflict: the own edit goes on top of the other one, or makes way for it. */
+  /** Ends a conflict: keeps this browser's edit, or takes the other one. */
   async resolve(key: string, whose: 'mine' | 'theirs'): Promise<void> {
     await this.#changeOrder(key, ({ current, attempts: _, reason: __, ...order }) => {
       if (!current) return order
@@ -146,7 +146,7 @@ export class DeskStore {
     })
   }
 
-  /** What is to be sent now, oldest first. From here on it may have arrived. */
+  /** What to send now, oldest first. From now on the server may have it. */
   async takeWaiting<C extends Collection>(
     collection: C,
     limit: number,
@@ -172,7 +172,7 @@ export class DeskStore {
     return (await this.#db.get(collection, key))?.state === 'waiting'
   }
 
-  /** The refused order makes way for the same one under another id. */
+  /** Replaces a refused order by the same order with another id. */
   async replace(refused: Order, order: Order): Promise<void> {
     const tx = this.#db.transaction('orders', 'readwrite')
     await Promise.all([
@@ -183,8 +183,8 @@ export class DeskStore {
   }
 
   /**
-   * Notes what the server made of a batch.
-   * @returns how many records stand differently now
+   * Stores the server's results for a batch.
+   * @returns how many records changed their state
    */
   async settle(
     collection: Collection,
@@ -210,12 +210,12 @@ export class DeskStore {
     })
   }
 
-  /** The number of the last change that {@link merge} was told of. */
+  /** The number of the last change that {@link merge} stored. */
   async since(): Promise<number> {
     return (await this.#db.get('settings', 'since')) ?? 0
   }
 
-  /** Takes over what others changed. What waits here is left alone: sending it will tell. */
+  /** Stores what others changed, except for records that wait here: sending them shows conflicts. */
   async merge({ customers, orders, since }: Changes): Promise<void> {
     const tx = this.#db.transaction(['orders', 'customers', 'settings'], 'readwrite')
     await inFull(tx, async () => {
@@ -245,8 +245,8 @@ export class DeskStore {
 }
 
 /**
- * What `work` comes to, once its transaction is complete. When the browser takes it back, that is
- * told once.
+ * Resolves with the result of `work` when its transaction is complete. If the browser aborts the
+ * transaction, it rejects once.
  */
 async function inFull<T>(tx: { done: Promise<void> }, work: () => Promise<T>): Promise<T> {
   const [result] = await Promise.all([work(), tx.done])
@@ -262,13 +262,13 @@ function settled(
   if (status < 300) {
     if (!('version' in record)) return { ...rest, state: 'sent' }
     const { version, edit } = sent as Order
-    // Edited while it was on its way: the newer edit still waits.
+    // It was edited while it was sent: the newer edit still waits.
     return record.edit === edit
       ? { ...rest, state: 'sent', base: version }
       : { ...rest, base: version, attempts: [] }
   }
   if (status !== 412 || !current) return { ...rest, state: 'refused', ...(reason && { reason }) }
-  // An earlier edit of one's own, whose answer was lost.
+  // The server has an earlier edit of this browser, whose answer was lost.
   if (attempts.includes(current.edit)) {
     const version = Math.max((record as Kept<Order>).version, current.version + 1)
     return { ...rest, base: current.version, version, attempts: [] }

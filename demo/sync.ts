@@ -1,7 +1,7 @@
 /**
- * Keeps this browser's records and the server's tables alike: sends what waits, customers first,
- * because orders refer to them, and fetches what others changed. A batch whose answer was lost is
- * sent again as it is; the server recognises each record by its key. Any tab may send any record,
+ * Keeps this browser's records and the server's tables equal. It sends what waits, customers first,
+ * because orders refer to them, and fetches what others changed. If an answer is lost, it sends the
+ * same batch again, and the server recognises each record by its key. Any tab can send any record,
  * so no tab has to be elected.
  */
 import type { Changes, Collection, Counts, Result } from './records.js'
@@ -13,16 +13,16 @@ const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 30_000
 /** How long another tab has to send its own orders before this one does it. */
 const OTHERS_FIRST_MS = 3_000
-/** While somebody looks. */
+/** Only while the page is visible. */
 const LOOK_EVERY_MS = 3_000
 
 export interface SyncOptions {
   store: DeskStore
   isOnline(): boolean
   isShown(): boolean
-  /** Records in the store stand differently now. */
+  /** Records in the store changed. */
   settled(): void
-  /** Only what this tab shows of the sync changed. */
+  /** Only this tab's own view of the sync changed. */
   changed(): void
 }
 
@@ -33,9 +33,9 @@ export class Sync {
   #timer: ReturnType<typeof setTimeout> | undefined
   #failures = 0
   #stop = new AbortController()
-  /** Why the last attempt failed; it is repeated by itself. */
+  /** Why the last attempt failed. The sync repeats it. */
   problem: string | undefined
-  /** Of the server's tables, as last heard. */
+  /** The server's figures, as of its last answer. */
   counts: Counts | undefined
 
   constructor(options: SyncOptions) {
@@ -63,14 +63,14 @@ export class Sync {
     this.#start()
   }
 
-  /** Another tab has something to send, and will, unless it is gone. */
+  /** Another tab has something to send. It does so itself, unless it was closed. */
   stepInLater(): void {
     this.#plan(OTHERS_FIRST_MS)
   }
 
   /**
-   * The desk went offline: nothing more goes out. What was under way may have arrived; it will be
-   * recognised.
+   * The desk went offline: nothing more is sent. Requests under way may have arrived; the server
+   * will recognise their records.
    */
   pause(): void {
     clearTimeout(this.#timer)
@@ -131,9 +131,9 @@ export class Sync {
       body: JSON.stringify(records),
     })
     const changes = await store.settle(collection, records, results)
-    // Nothing would end the loop.
+    // Otherwise the loop would never end.
     if (changes === 0 && (await store.isWaiting(collection, records[0]!.key)))
-      throw new ServerProblem('The server does not say what became of what was sent.')
+      throw new ServerProblem('The server’s answer does not say what happened to the orders.')
     settled()
     return true
   }

@@ -1,6 +1,6 @@
 /**
- * This tab's name, new for every page, and the line to the desk's other tabs: it only ever says
- * that something changed.
+ * This tab's name, new for every page, and its messages to the desk's other tabs. They say only that
+ * something changed.
  */
 
 /** Letters and digits that nobody confuses when read out. */
@@ -15,7 +15,7 @@ export interface OtherTabs {
   tell(): void
 }
 
-/** Without BroadcastChannel each tab sees the others' orders at its next load. */
+/** Without BroadcastChannel a tab sees the other tabs' orders when it is loaded again. */
 export function listenToTabs(changed: () => void): OtherTabs {
   if (typeof BroadcastChannel === 'undefined') return { tell() {} }
   const channel = new BroadcastChannel('order-desk')

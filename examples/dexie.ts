@@ -1,4 +1,4 @@
-/** Dexie: ids are given in a creating hook, inside the transaction, and are final. */
+/** Dexie: a creating hook gives each object its final id, inside the transaction. */
 import Dexie, { type Table } from 'dexie'
 import { createHilo } from 'offline-hilo'
 
@@ -25,7 +25,7 @@ for (const name of ['orders', 'lines'] as const)
 
 /** Works offline. What it returns is the order's id for ever. */
 export async function addOrder(customer: string, products: string[]): Promise<string> {
-  // Before the transaction: IndexedDB ends one that waits for anything else than itself.
+  // Before the transaction: IndexedDB ends one that waits for anything but IndexedDB.
   await Promise.all([hilo.warm('orders', 1), hilo.warm('lines', products.length)])
   return db.transaction('rw', db.orders, db.lines, async () => {
     const orderId = await db.orders.add({ customer })

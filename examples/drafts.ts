@@ -3,7 +3,7 @@ import { type DBSchema, openDB } from 'idb'
 
 interface Draft {
   key?: number
-  /** Given by the service worker, before the draft is sent for the first time. */
+  /** The service worker adds it before it sends the draft for the first time. */
   id?: string
   customer: string
 }

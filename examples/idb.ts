@@ -1,4 +1,4 @@
-/** idb, and IndexedDB itself: ids first, then one transaction with all that uses them. */
+/** idb, and IndexedDB itself: first the ids, then one transaction that uses them all. */
 import { openDB } from 'idb'
 import { createHilo } from 'offline-hilo'
 

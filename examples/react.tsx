@@ -1,11 +1,11 @@
 /**
- * React: a component that shows what is left for offline work, and makes ids when it is clicked.
+ * React: a component that shows how many ids are left for offline work and makes one at a click.
  */
 import { createHilo } from 'offline-hilo'
 import { useHiloStatus } from 'offline-hilo/react'
 import { useState } from 'react'
 
-// Where a framework also renders on its server, there is no Hilo.
+// A framework may also render this on its server, where there is no Hilo.
 const hilo =
   typeof window === 'undefined'
     ? undefined

@@ -3,9 +3,7 @@ import { opening } from './drafts.js'
 
 declare global {
   interface ServiceWorkerRegistration {
-    /**
-     * Chromium has it. Elsewhere it is left to the page to send its drafts, whenever it is open.
-     */
+    /** Only Chromium has it. In other browsers, a page has to send its drafts while it is open. */
     sync?: { register(tag: string): Promise<void> }
   }
 }

@@ -15,10 +15,7 @@ addEventListener('sync', (event) => {
   if (sync.tag === 'orders') sync.waitUntil(sendDrafts())
 })
 
-/**
- * The id is stored before it is first sent: sent again after a lost answer, the order is the same
- * order.
- */
+/** Stores the id before it sends the order. After a lost answer, it sends the same order again. */
 async function sendDrafts(): Promise<void> {
   const db = await opening
   for (const draft of await db.getAll('drafts')) {

@@ -1,14 +1,15 @@
 /**
- * Svelte: the status as a store, to be read as `$status`. It listens only while somebody reads it.
+ * Svelte: the status as a store, for `$status` in the markup. It listens only while it has
+ * subscribers.
  */
 import type { Hilo, HiloStatus } from 'offline-hilo'
 import { type Readable, readable } from 'svelte/store'
 
 export function hiloStatus(hilo: Hilo): Readable<HiloStatus> {
   return readable(hilo.status(), (set) => {
-    const look = () => set(hilo.status())
-    look()
-    hilo.addEventListener('status', look)
-    return () => hilo.removeEventListener('status', look)
+    const refresh = () => set(hilo.status())
+    refresh()
+    hilo.addEventListener('status', refresh)
+    return () => hilo.removeEventListener('status', refresh)
   })
 }

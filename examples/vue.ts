@@ -4,10 +4,10 @@ import { onScopeDispose, type ShallowRef, shallowRef } from 'vue'
 
 export function useHiloStatus(hilo: Hilo): Readonly<ShallowRef<HiloStatus>> {
   const status = shallowRef(hilo.status())
-  const look = () => {
+  const refresh = () => {
     status.value = hilo.status()
   }
-  hilo.addEventListener('status', look)
-  onScopeDispose(() => hilo.removeEventListener('status', look))
+  hilo.addEventListener('status', refresh)
+  onScopeDispose(() => hilo.removeEventListener('status', refresh))
   return status
 }

@@ -24,8 +24,7 @@ export async function buildDesk(outDir: string): Promise<void> {
     build: {
       outDir,
       target: 'es2022',
-      // Every script has a name of its own: none is in the page, for a strict content security
-      // policy.
+      // A strict content security policy allows no script inside the page.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       rolldownOptions: {
@@ -43,7 +42,7 @@ export async function buildDesk(outDir: string): Promise<void> {
         injectManifest: {
           globPatterns: ['**/*.{html,js,css,svg}'],
           rollupFormat: 'iife',
-          // The worker is a build of its own, which would not ask what this one's level is.
+          // The service worker is built separately, with a log level of its own.
           buildPlugins: { vite: [{ name: 'quiet', config: () => ({ logLevel: LOG_LEVEL }) }] },
         },
         manifest: {

@@ -1,7 +1,7 @@
 /**
- * The order desk's own small HTTP API: batches of records in, what became of each out, and what
- * changed since. A record that was stored before, sent again after a lost answer, is recognised;
- * another with its id is refused.
+ * The order desk's own small HTTP API. It takes batches of records, answers with a result for each,
+ * and lists what changed since. It recognises a record that is sent again after a lost answer, and
+ * refuses another record with the same id.
  */
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
@@ -52,7 +52,7 @@ const changesQuery = z.object({
 
 export function deskApi(tables: Tables): Hono {
   const api = new Hono().basePath('/api')
-  // Other sites' pages may not write here.
+  // Pages of other sites must not write here.
   api.use(csrf())
 
   for (const collection of COLLECTIONS) {

@@ -1,7 +1,7 @@
 /**
  * One Node process with everything in it: the desk's pages, the HiLo server, and the desk's orders
- * API, all on one origin and in one database. It can play dead for a while, so that the pages show
- * what they do then.
+ * API, all on one origin and in one database. It can stop answering for a while, so that the pages
+ * show what they do then.
  */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -78,7 +78,7 @@ export async function startDesk({
   }
 }
 
-/** While it is on, every connection is cut, but for the request that ends it. */
+/** While it is on, every connection is cut, except for the request that ends it. */
 class Outage {
   #endsAt = 0
 

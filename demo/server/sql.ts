@@ -1,7 +1,7 @@
 /**
  * SQL for the desk's tables, on the embedded SQLite file or on PostgreSQL, with `?` for parameters
- * in both. A transaction is alone on SQLite, and its commit is on disk before it resolves on
- * either.
+ * in both. On SQLite, one transaction runs at a time. On both, a transaction resolves when its
+ * commit is on disk.
  */
 import { join } from 'node:path'
 import Database from 'libsql'
@@ -66,8 +66,8 @@ function openPostgres(databaseUrl: string): Sql {
     application_name: 'order-desk',
     connectionTimeoutMillis: 5_000,
   })
-  // A connection that breaks while idle has left the pool already; of one in a transaction, the
-  // next query tells.
+  // The pool has already removed a connection that breaks while idle. If one breaks in a transaction,
+  // the next query fails.
   const ignore = () => {}
   pool.on('error', ignore)
   pool.on('connect', (client) => client.on('error', ignore))

@@ -26,7 +26,7 @@ const SCHEMA = [
   )`,
   'CREATE TABLE IF NOT EXISTS refused (key TEXT PRIMARY KEY, collection TEXT NOT NULL, id ' +
     'TEXT NOT NULL, tab TEXT NOT NULL)',
-  // Counts every change; its row lock puts the changes of several writers in one order.
+  // Counts every change. Its row lock orders the changes of several writers.
   'CREATE TABLE IF NOT EXISTS changes (single INTEGER PRIMARY KEY CHECK (single = 1), last ' +
     'BIGINT NOT NULL)',
   'INSERT INTO changes (single, last) VALUES (1, 0) ON CONFLICT (single) DO NOTHING',
@@ -34,15 +34,15 @@ const SCHEMA = [
 
 export interface Tables {
   /**
-   * Stores each record that can be stored, in one transaction, and says of each what became of it.
+   * Stores the records that can be stored, in one transaction, and returns a result for each.
    */
   store(collection: Collection, records: readonly StoredRecord[]): Promise<Result[]>
-  /** What changed since the change with that number, at most `limit` of each table. */
+  /** What changed after the change with this number, at most `limit` of each table. */
   changes(since: number, limit: number): Promise<Changes>
   counts(): Promise<Counts>
 }
 
-/** What both collections' records have, and what only one has. */
+/** Fields of both kinds of records, and fields of one kind. */
 export type StoredRecord = Sent<
   Omit<Order, 'customer' | 'lines' | 'version' | 'edit'> & Partial<Order> & { name?: string }
 >
@@ -76,7 +76,7 @@ interface ChangeCounter {
   save(): Promise<void>
 }
 
-/** Takes the lock that all writers need, first. */
+/** Takes the lock that all writers need, before anything else. */
 async function changeCounter(query: Query): Promise<ChangeCounter> {
   const [row] = await query<{ last: number | string }>(
     'UPDATE changes SET last = last RETURNING last',
@@ -174,7 +174,7 @@ async function noteRefusal(
 }
 
 async function readChanges(query: Query, since: number, limit: number): Promise<Changes> {
-  // Everything up to there is committed: the counter is locked until its writer's changes are.
+  // All changes up to there are committed: a writer holds the counter's lock until its commit.
   const [counter] = await query<{ last: number | string }>('SELECT last FROM changes')
   const read = (collection: Collection) =>
     query<Row>(
@@ -184,7 +184,8 @@ async function readChanges(query: Query, since: number, limit: number): Promise<
       limit,
     )
   const [customers, orders] = [await read('customers'), await read('orders')]
-  // A list that was cut short holds the other one back: an order never comes before its customer.
+  // If one list was cut short, the other ends at the same change: an order never comes before its
+  // customer.
   const cuts = [customers, orders]
     .filter((rows) => rows.length === limit)
     .map((rows) => Number(rows.at(-1)!.change))

@@ -34,7 +34,7 @@ export function icon(name: string): SVGSVGElement {
   return svg
 }
 
-/** An id with its number brought forward: `orders/` 33 `-A`. Its text stays the id. */
+/** An id that shows its number in bold: `orders/` **33** `-A`. Its text is the whole id. */
 export function idText(id: string): HTMLElement {
   const [, before = '', number = id, after = ''] = /^(.*\D)(\d+)(\D*)$/.exec(id) ?? []
   return el(
@@ -46,7 +46,7 @@ export function idText(id: string): HTMLElement {
   )
 }
 
-/** Writes text only when it differs, so that live regions speak only of changes. */
+/** Writes text only when it differs, so that screen readers announce only changes. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text
 }

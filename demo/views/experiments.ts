@@ -9,7 +9,7 @@ import { must, setText } from './dom.js'
 export interface Attempts {
   storm(): Promise<void>
   forge(): Promise<void>
-  /** The server has gone or is back. */
+  /** The server stopped answering, or answers again. */
   lostServer(): void
 }
 

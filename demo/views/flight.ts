@@ -1,6 +1,6 @@
 /**
- * Shows where a new order's number came from: it travels from the ids on this device to the order.
- * Nothing waits for it.
+ * Shows where a new order's number came from: it moves from the ids on this device to the order.
+ * Nothing waits for the animation.
  */
 import { must } from './dom.js'
 

@@ -18,12 +18,12 @@ const STATES: Record<CollectionStatus['state'], string> = {
 }
 
 const STORAGE = {
-  persistent: 'Kept for good: the browser does not evict this site’s storage.',
+  persistent: 'Kept for good: the browser does not delete this site’s storage.',
   'best-effort':
-    'Kept across reloads and tabs. The browser may evict it when space is short; ids then ' +
-    'become gaps, never duplicates.',
+    'Kept across reloads and tabs. The browser may delete them when space is short. That makes ' +
+    'gaps, never duplicates.',
   memory:
-    'In memory only: this browser gives the page no storage. Ids left are lost with the page.',
+    'Kept in memory only, because this browser gives the page no storage. Closing the page loses them.',
 }
 
 export class IdMeters {
@@ -59,13 +59,13 @@ export class IdMeters {
     setText(this.#storage, STORAGE[storage])
   }
 
-  /** The ids that were here belong to another browser, which went on with them. */
+  /** The ids that were here belong to another browser, which uses them. */
   forked(collection: string): void {
     this.#meters
       .get(collection as Collection)
       ?.problem(
-        'This browser’s storage is a copy of another’s, so its ids were dropped here and new ' +
-          'ones are taken.',
+        'The storage of this browser is a copy of another one’s. Its ids were dropped, and new ' +
+          'ones are claimed.',
       )
   }
 

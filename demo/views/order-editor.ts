@@ -1,4 +1,4 @@
-/** The dialog in which an order's lines are changed. Its id, and whatever refers to it, stay. */
+/** The dialog that changes an order's lines. The order's id stays, and so do references to it. */
 import { CATALOGUE } from '../catalogue.js'
 import type { Line, Order } from '../records.js'
 import { el, idText, money, must } from './dom.js'
@@ -6,7 +6,7 @@ import { el, idText, money, must } from './dom.js'
 export interface EditorActions {
   save(key: string, lines: Line[]): Promise<void>
   /**
-   * Saved or not. The button that opened the dialog may be gone, its row having been drawn anew.
+   * The dialog was closed. The button that opened it may be gone, because its row was drawn again.
    */
   closed(key: string): void
 }
@@ -47,7 +47,7 @@ export class OrderEditor {
   }
 
   #addLine({ item, quantity, cents }: Line): HTMLElement {
-    // What an order has and the catalogue has not keeps its price.
+    // An item that is no longer in the catalogue keeps its price.
     const products = CATALOGUE.some((product) => product.item === item)
       ? CATALOGUE
       : [{ item, cents }, ...CATALOGUE]

@@ -1,6 +1,6 @@
 /**
- * The form for a new order. Nothing typed is lost: it is cleared only when the order exists, and a
- * reload brings a draft back.
+ * The form for a new order. Nothing typed is lost: the form is cleared only when the order exists,
+ * and a reload restores a draft.
  */
 import type { Hilo } from '../../src/index.js'
 import { CATALOGUE, SAMPLE_CUSTOMERS } from '../catalogue.js'
@@ -24,7 +24,7 @@ export class OrderForm {
   readonly #connection: Connection
   readonly #hilo: Hilo
   readonly #made: () => void
-  /** What the last attempt lacked. */
+  /** The ids that the last attempt needed and did not get. */
   #lacked: NoIds | undefined
   /** Id of the order that the next one repeats. */
   #follows: string | undefined
@@ -51,7 +51,7 @@ export class OrderForm {
     must('#problem-online').addEventListener('click', () => this.#connection.switch(true))
   }
 
-  /** Takes the message away that ids are lacking once there are enough. */
+  /** Removes the message about missing ids when there are enough. */
   recheck(): void {
     if (!this.#lacked || this.#hilo.status(this.#lacked.collection).available < this.#lacked.wanted)
       return
@@ -76,7 +76,7 @@ export class OrderForm {
       line: { ...product, quantity },
       follows: this.#follows,
     })
-    // Unless something else was typed meanwhile.
+    // Unless the user typed something else meanwhile.
     if (this.#customer.value.trim() === customer) {
       this.#customer.value = ''
       this.#quantity.value = '1'
@@ -92,7 +92,7 @@ export class OrderForm {
     return this.attempt(() => this.#samples(STORM))
   }
 
-  /** Fills the form with an order that this one is to repeat. */
+  /** Fills the form with an order to repeat. */
   repeat({ id, lines }: Order, customer: string): void {
     const [line] = lines
     this.#customer.value = customer
@@ -110,7 +110,7 @@ export class OrderForm {
 
   /** @param work resolves with what to announce */
   async attempt(work: () => Promise<string>): Promise<void> {
-    // Enter pressed twice is one order.
+    // Pressing Enter twice makes one order.
     if (this.#form.getAttribute('aria-busy') === 'true') return
     this.#form.setAttribute('aria-busy', 'true')
     try {
@@ -158,7 +158,7 @@ export class OrderForm {
 
   #restore(): void {
     const draft = sessionStorage.getItem(DRAFT_KEY)
-    // Typed while the page was loading.
+    // The user typed this while the page was loading.
     if (!draft || this.#customer.value !== '') return
     const { customer, item, quantity, follows } = JSON.parse(draft)
     this.#customer.value = customer

@@ -22,7 +22,7 @@ export interface OrderActions {
   showMore(): void
   edit(order: Order): void
   repeat(order: Order): void
-  /** The same order, under an id of its own. */
+  /** Gives the order a new id. */
   reissue(order: Order): void
   resolve(order: Order, whose: 'mine' | 'theirs'): void
 }
@@ -87,8 +87,7 @@ export class OrderList {
   }
 
   /**
-   * Puts the focus on a button of this order, or on another one of its row when there is none of
-   * that name any more.
+   * Focuses a button of this order. If the row has no such button any more, it focuses another one.
    */
   focus(key: string, name: string): void {
     const row = this.#rows.get(key)?.row
@@ -104,7 +103,7 @@ export class OrderList {
     const row = draw(order, customer)
     if (known) row.dataset.hasArrived = 'true'
     else if (!this.#isFirst) row.classList.add('is-new')
-    // Whoever was on one of its buttons stays there.
+    // A button that had the focus keeps it.
     const focused = known?.row.contains(document.activeElement)
       ? (document.activeElement as HTMLButtonElement).name
       : ''
@@ -179,7 +178,7 @@ function problem(order: Kept<Order>): HTMLElement | undefined {
 const words = (lines: readonly Line[]): string =>
   lines.map(({ quantity, item }) => `${quantity} × ${item}`).join(', ')
 
-/** Each says which order it is about to who does not see the row. */
+/** For screen readers, each button names its order. */
 const action = ({ key, id }: Order, name: string, label: string): HTMLButtonElement =>
   el(
     'button',

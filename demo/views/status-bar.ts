@@ -1,11 +1,11 @@
-/** The switch, and one sentence on how things stand between this device and the server. */
+/** The offline switch, and one sentence on the state between this device and the server. */
 import type { Hilo } from '../../src/index.js'
 import type { Connection } from '../connection.js'
 import type { Snapshot } from '../store.js'
 import type { Sync } from '../sync.js'
 import { must, plural, setText } from './dom.js'
 
-/** Sending that takes no longer is not worth a word. */
+/** Sending that is faster than this is not announced. */
 const SENDING_SHOWN_AFTER_MS = 400
 
 export class StatusBar {
@@ -23,7 +23,7 @@ export class StatusBar {
     this.#switch.addEventListener('click', () => connection.switch(!connection.isSwitchedOn))
   }
 
-  /** @param update takes the newer version and reloads */
+  /** @param update starts the newer version and reloads */
   offerUpdate(update: () => void): void {
     const offer = must<HTMLButtonElement>('#update')
     offer.addEventListener('click', update, { once: true })
