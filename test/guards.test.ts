@@ -40,7 +40,8 @@ test('the tests that docs/why-it-cannot-duplicate.md names exist under those nam
     for (const [, path, names] of files) {
       // `server/fuzz` is a test of the second package, which has a folder of its own.
       const place = path!.startsWith('server/') ? path!.replace('/', '/test/') : `test/${path}`
-      const file = [`${place}.test.ts`, `${place}.ts`].find((each) =>
+      // `store/testing` is published, so that it can test an app's own store.
+      const file = [`${place}.test.ts`, `${place}.ts`, `src/${path}.ts`].find((each) =>
         existsSync(new URL(`../${each}`, import.meta.url)),
       )
       expect(file, path).toBeDefined()
