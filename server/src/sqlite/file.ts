@@ -11,7 +11,7 @@ import { LedgerUnavailable, reasonOf } from '../ledger/ledger.js'
 import { META_TABLE, MIGRATIONS, migrationsFrom, SQLITE_FILE } from '../ledger/schema.js'
 
 /** Another process may hold the write lock for one commit; longer means trouble. */
-const BUSY_TIMEOUT_MS = 5_000
+export const BUSY_TIMEOUT_MS = 5_000
 
 export type Sqlite = Database.Database
 

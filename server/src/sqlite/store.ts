@@ -7,8 +7,9 @@ import type { RowStore } from '../ledger/row-store.js'
 import { readSpans, type StatusRow } from '../ledger/rows.js'
 import { FREE_LISTS, prunings, STATUS } from '../ledger/sql.js'
 import { rememberBindings } from './bindings.js'
-import { guard, openSqliteFile, reader, write } from './file.js'
+import { BUSY_TIMEOUT_MS, guard, openSqliteFile, reader, write } from './file.js'
 import { collectionReader, loader } from './load.js'
+import { createPatience } from './patience.js'
 import { saver } from './save.js'
 
 /** @param bound to upstreams only: the counters of ORMs are in PostgreSQL */
@@ -26,12 +27,17 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
   const readStatus = reader<StatusRow>(db, STATUS)
   const readFree = reader<{ free: string }>(db, FREE_LISTS)
   const readAnything = reader(db, 'SELECT value FROM hilo_meta LIMIT 1')
+  // From here on a lock of another program is waited for without stopping the process.
+  db.exec('PRAGMA busy_timeout = 0')
+  const patience = createPatience(BUSY_TIMEOUT_MS)
+  const change = <T>(step: () => T): Promise<T> => patience.run(() => write(db, step))
+  const read = <T>(step: () => T): Promise<T> => patience.run(() => guard(step))
   const prune = prunings('?').map((sql) => reader(db, sql))
 
   return {
     secret,
-    change: async ({ select, step }) =>
-      write(db, () => {
+    change: ({ select, step }) =>
+      change(() => {
         let result = step(load(select), new Map())
         for (let wanted = select; 'select' in result; ) {
           wanted = { ...wanted, ...result.select }
@@ -40,18 +46,19 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
         save(result.changes)
         return result.answer
       }),
-    readCollection: async (key) => guard(() => readCollection(key)),
-    readStatus: async () => guard(() => readStatus()),
-    readFree: async () => guard(() => readFree().map(({ free }) => readSpans(free))),
+    readCollection: (key) => read(() => readCollection(key)),
+    readStatus: () => read(() => readStatus()),
+    readFree: () => read(() => readFree().map(({ free }) => readSpans(free))),
     prune: async (before) => {
       for (const step of prune)
-        while (write(db, () => step(before)).length > 0)
+        while ((await change(() => step(before))).length > 0)
           await new Promise((resolve) => setImmediate(resolve))
     },
     ping: async () => {
-      guard(() => readAnything())
+      await read(() => readAnything())
     },
     close: async () => {
+      await patience.end()
       db.close()
     },
   }

@@ -1,0 +1,56 @@
+/** Another program holds the lock of the SQLite file, as a backup or a shell does. */
+import { join } from 'node:path'
+import Database from 'libsql'
+import { expect, test, vi } from 'vitest'
+import { newFolder } from './folders.js'
+import { newHandler } from './handlers.js'
+
+const NEXT = '/databases/Shop/hilo/next?tag=orders'
+
+async function lockedServer() {
+  const dataDir = newFolder()
+  const log = { info: vi.fn(), error: vi.fn() }
+  const server = await newHandler({ log }, { dataDir })
+  const other = new Database(join(dataDir, 'hilo.db'))
+  other.exec('BEGIN IMMEDIATE')
+  return { ...server, other }
+}
+
+/** The claim has reached the ledger. */
+async function turn(): Promise<void> {
+  for (let i = 0; i < 2; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+test('meanwhile everything else is answered, and claims follow when the lock is free', async () => {
+  const { ask, ledger, other } = await lockedServer()
+  let isAnswered = false
+  const claim = ask(NEXT).finally(() => {
+    isAnswered = true
+  })
+  await turn()
+  for (const path of ['/healthz', '/topology?name=Shop', '/healthz'])
+    expect((await ask(path)).status).toBe(200)
+  expect(await ledger.read({ database: 'Shop', collection: 'orders' })).toEqual({
+    max: 0,
+    version: 0,
+  })
+  expect(isAnswered).toBe(false)
+  other.exec('COMMIT')
+  expect((await claim).body.Low).toBe(1)
+  other.close()
+})
+
+test('a lock that is not freed: 503 after a while, and the ledger goes on afterwards', async () => {
+  const { ask, ledger, other } = await lockedServer()
+  expect(await ask(NEXT)).toMatchObject({
+    status: 503,
+    body: { Message: expect.stringContaining('does not answer') },
+  })
+  const claim = ask(NEXT)
+  await turn()
+  const closed = ledger.close()
+  other.exec('COMMIT')
+  expect((await claim).body.Low).toBe(1)
+  await closed
+  other.close()
+})
