@@ -5,7 +5,7 @@
  */
 import type { OwnerConfig, Target } from '../core/contract.js'
 import { fromFailure, HiloError } from '../core/errors.js'
-import { type CollectionRef, checkTag, classOf } from '../core/names.js'
+import { type CollectionRef, collectionOf } from '../core/names.js'
 import {
   type CheckedOptions,
   checkCount,
@@ -91,7 +91,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     super()
     this.#options = checkOptions(options, globalThis.location?.href)
     this.#home = this.#issuersOf(this.#options.database)
-    const listed = Object.keys(this.#options.collections).map((name) => this.#nameOf(name))
+    const listed = Object.keys(this.#options.collections).map((each) =>
+      collectionOf(each, this.#options),
+    )
     const { url, name, timeout, credentials, headers, worker, source } = this.#options
     const config: OwnerConfig = {
       url: source?.key ?? url,
@@ -230,7 +232,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     if (this.#closing) throw closed()
     const answer = await this.#link.call(
       'nextIdentity',
-      [checkDatabase(database, this.#options), this.#nameOf(collection), key],
+      [checkDatabase(database, this.#options), collectionOf(collection, this.#options), key],
       this.#options.timeout,
     )
     if ('failure' in answer) throw fromFailure(answer.failure)
@@ -388,17 +390,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
       }
     }
     return this.#issuerOf(
-      this.#nameOf(collection),
+      collectionOf(collection, this.#options),
       checkDatabase(options?.database ?? this.#options.database, this.#options),
-    )
-  }
-
-  #nameOf(collection: CollectionRef): string {
-    const { findCollectionName, transformCollectionName, identityPartsSeparator } = this.#options
-    const isName = typeof collection === 'string'
-    return checkTag(
-      isName ? collection : transformCollectionName(findCollectionName(classOf(collection))),
-      identityPartsSeparator,
     )
   }
 

@@ -3,11 +3,12 @@
  * anything.
  */
 import { type Step, stepsBetween } from '../core/activity.js'
-import type { OwnerCallbacks } from '../core/contract.js'
+import type { OwnerCallbacks, Target } from '../core/contract.js'
 import { fromFailure } from '../core/errors.js'
 import { type Segment, segmentsOf } from '../core/segments.js'
 import type { DeviceState, Gaps } from '../core/state.js'
 import type { Holdings } from './holdings.js'
+import type { LeaseQueue } from './lease-queue.js'
 import type { OwnerLink } from './owner-link.js'
 
 /**
@@ -59,11 +60,20 @@ export async function inspect(
 ): Promise<Inspection> {
   const answer = await link.call('inspect', [target])
   if ('failure' in answer) throw fromFailure(answer.failure)
-  const { reserve = target.reserve, issued, gaps, claim, checkedIn } = answer.state
+  return inspectionOf(answer.state, thisPage, target, queue)
+}
+
+export function inspectionOf(
+  state: DeviceState,
+  thisPage: string,
+  target: Target,
+  queue: LeaseQueue,
+): Inspection {
+  const { reserve = target.reserve, issued, gaps, claim, checkedIn } = state
   return {
     collection: target.collection,
     database: target.database,
-    segments: segmentsOf(answer.state, queue.progress()).map((segment) => ({
+    segments: segmentsOf(state, queue.progress()).map((segment) => ({
       ...segment,
       isThisPage: segment.page === thisPage,
     })),

@@ -40,6 +40,27 @@ export const isSeparator = (value: unknown): boolean =>
 export const idSuffix = ({ serverTag }: Pick<Range, 'serverTag'>): string =>
   serverTag ? `-${serverTag}` : ''
 
+/** How classes name collections, and what stands between a collection and a number. */
+export interface Conventions {
+  findCollectionName: (entityClass: EntityClass) => string
+  transformCollectionName: (collectionName: string) => string
+  identityPartsSeparator: string
+}
+
+/**
+ * The name of the collection that an app means.
+ * @throws HiloError `invalid-collection`
+ */
+export function collectionOf(
+  ref: CollectionRef,
+  { findCollectionName, transformCollectionName, identityPartsSeparator }: Conventions,
+): string {
+  return checkTag(
+    typeof ref === 'string' ? ref : transformCollectionName(findCollectionName(classOf(ref))),
+    identityPartsSeparator,
+  )
+}
+
 /**
  * The class of an entity, or the class itself.
  * @throws HiloError `invalid-collection`
