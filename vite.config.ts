@@ -7,9 +7,11 @@ export default defineConfig({
       : ['default'],
     projects: [
       {
+        // Examples import the package by its name.
+        resolve: { tsconfigPaths: true },
         test: {
           name: 'unit',
-          include: ['{test,server/test}/**/*.test.ts'],
+          include: ['{test,server/test,examples}/**/*.test.ts'],
           exclude: ['test/browser/**', 'test/package/**', 'server/test/interop/**'],
           // Property tests and real databases, on two busy cores.
           testTimeout: 60_000,

@@ -5,7 +5,7 @@
  */
 import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { build } from 'rolldown'
+import { build, type Plugin } from 'rolldown'
 import { emitDeclarations } from './declarations.js'
 import { moduleImports } from './module-imports.js'
 import { BROWSER_PACKAGE, isOneOf, type Package, SERVER_PACKAGE } from './packages.js'
@@ -19,6 +19,11 @@ interface Bundle {
    * entry stands alone, in one file.
    */
   chunks?: string
+  /**
+   * Uses the same class `HiloError` as the page, so that `instanceof` holds; otherwise a bundle has a
+   * copy.
+   */
+  sharesErrors?: boolean
 }
 
 /**
@@ -38,10 +43,17 @@ const BUNDLES: Bundle[] = [
       'store/store': 'src/store/store.ts',
       'store/testing': 'src/store/testing.ts',
       'sqlite/index': 'src/sqlite/index.ts',
+      'core/errors': 'src/core/errors.ts',
     },
     chunks: 'client',
   },
   { package: BROWSER_PACKAGE, entries: { 'inspector/index': 'src/inspector/index.ts' } },
+  // Apart, so that it does not tear the page's files into more parts.
+  {
+    package: BROWSER_PACKAGE,
+    entries: { 'testing/index': 'src/testing/index.ts' },
+    sharesErrors: true,
+  },
   { package: BROWSER_PACKAGE, entries: { 'worker/here': 'src/worker/here.ts' } },
   { package: BROWSER_PACKAGE, entries: { 'worker/index': 'src/worker/index.ts' } },
   { package: BROWSER_PACKAGE, entries: { 'worker/entry': 'src/worker/entry.ts' } },
@@ -68,12 +80,13 @@ for (const file of ['LICENSE', 'CHANGELOG.md'])
 emitDeclarations(PACKAGES)
 for (const each of PACKAGES) checkReferences(each)
 
-async function emit({ package: of, entries, chunks }: Bundle): Promise<void> {
+async function emit({ package: of, entries, chunks, sharesErrors }: Bundle): Promise<void> {
   const isForNode = of === SERVER_PACKAGE
   const { output: files } = await build({
     input: entries,
     platform: isForNode ? 'node' : 'browser',
     external: (specifier) => isFallback(specifier) || isInstalled(of, specifier),
+    plugins: sharesErrors ? [errorsOfThePage()] : [],
     transform: { target: isForNode ? 'node20.19' : 'es2022' },
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
     onLog: (level, log) => {
@@ -91,6 +104,19 @@ async function emit({ package: of, entries, chunks }: Bundle): Promise<void> {
     of,
     files.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : [])),
   )
+}
+
+/** Leaves `src/core/errors.ts` out: in `dist` it is a file of its own, beside the entry's folder. */
+function errorsOfThePage(): Plugin {
+  const errors = resolve('src/core/errors.ts')
+  return {
+    name: 'errors-of-the-page',
+    resolveId(specifier, importer) {
+      const isErrors =
+        importer && resolve(dirname(importer), specifier.replace(/\.js$/, '.ts')) === errors
+      return isErrors ? { id: '../core/errors.js', external: true } : null
+    },
+  }
 }
 
 /** Every library whose code became part of our files has its licence beside them. */

@@ -20,6 +20,7 @@ const MAY_USE: Record<string, string[]> = {
   store: ['core', 'idb'],
   source: ['core'],
   sqlite: ['core'],
+  testing: ['core', 'client'],
   worker: ['core', 'store', 'source', 'client', 'comlink'],
   client: ['core', 'comlink'],
   inspector: [],

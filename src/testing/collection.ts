@@ -1,0 +1,246 @@
+/**
+ * One collection of a test's `Hilo`: what the device holds of it, and what the page has leased. It
+ * changes the device's state by the same functions as the real owner, but at once, without a worker,
+ * a storage, a network or a timer.
+ */
+import { LeaseQueue } from '../client/lease-queue.js'
+import type { CollectionStatus } from '../client/status.js'
+import { Waiters, type WaitLimits } from '../client/waiters.js'
+import type { Target } from '../core/contract.js'
+import { addGrant, exchange, settle } from '../core/device.js'
+import { HiloError } from '../core/errors.js'
+import type { IdParts } from '../core/names.js'
+import { total } from '../core/range.js'
+import { isLow, PAGE_AT_REST } from '../core/sizes.js'
+import { type DeviceState, emptyState, type Note } from '../core/state.js'
+import type { TestServer } from './server.js'
+
+/** The page of a test, which is always the same one. */
+export const PAGE = 'page'
+
+export interface TestContext {
+  server: TestServer
+  formatId: ((number: number, parts: IdParts) => string) | undefined
+  isOnline(): boolean
+  changed(collection: TestCollection): void
+  exhausted(collection: TestCollection, error: HiloError): void
+  stored(collection: TestCollection, before: DeviceState, after: DeviceState): void
+}
+
+export class TestCollection {
+  readonly target: Target
+  readonly queue = new LeaseQueue()
+  state = emptyState()
+  lastError: HiloError | undefined
+  readonly #context: TestContext
+  readonly #waiters = new Waiters()
+  #exchanges = 0
+  #isUsed = false
+  #isRefilling = false
+  #closed: HiloError | undefined
+
+  constructor(target: Target, context: TestContext) {
+    this.target = target
+    this.#context = context
+  }
+
+  get available(): number {
+    return this.queue.held + total(this.state.ranges)
+  }
+
+  get reserve(): number {
+    return this.state.reserve ?? this.target.reserve
+  }
+
+  status(): CollectionStatus {
+    const { available, reserve, lastError } = this
+    const { crash, giveBack, fork } = this.state.gaps
+    const isOffline = lastError !== undefined || !this.#context.isOnline()
+    const stateWhenEmpty = isOffline ? 'exhausted' : 'claiming'
+    return {
+      available,
+      leased: this.queue.held,
+      reserve,
+      state: available === 0 ? stateWhenEmpty : isLow(available, reserve) ? 'low' : 'ready',
+      gaps: crash + giveBack + fork,
+      ...(lastError && { lastError }),
+    }
+  }
+
+  /** @throws HiloError `not-leased`, `closed` */
+  nextNumber(): number {
+    const number = this.queue.take()
+    if (this.queue.held < PAGE_AT_REST / 2) this.#refillSoon()
+    if (number < 0) throw this.#closed ?? this.#notLeased()
+    this.#claim(this.reserve)
+    this.#context.changed(this)
+    return number
+  }
+
+  /** @throws HiloError `not-leased`, `closed` */
+  nextId(): string {
+    const number = this.nextNumber()
+    const { formatId } = this.#context
+    const { prefix, suffix, serverTag } = this.queue
+    return formatId
+      ? formatId(number, { collection: this.target.collection, prefix, serverTag })
+      : prefix + number + suffix
+  }
+
+  /** Runs `take` once the page holds `count` numbers: now, or never, or when the server is back. */
+  when<T>(count: number, take: () => T, { timeout, signal }: WaitLimits): Promise<T> {
+    if (this.#closed) return Promise.reject(this.#closed)
+    const mayTake = !signal?.aborted
+    if (mayTake && this.#hold(count)) return Promise.resolve(take())
+    if (mayTake && timeout < Number.POSITIVE_INFINITY) return Promise.reject(this.#exhausted())
+    return this.#waiters.add(count, take, { timeout: Number.POSITIVE_INFINITY, signal })
+  }
+
+  /** @throws HiloError `server-unreachable` */
+  fill(count: number): void {
+    this.#isUsed = true
+    this.#claim(count)
+    if (this.available < count) throw this.lastError!
+    this.#change({ ...this.state, reserve: count })
+  }
+
+  giveBack(): void {
+    const { reserve: _, ...settled } = settle(this.state, this.#revoke())
+    for (const range of [...settled.ranges].reverse())
+      this.#context.server.takeBack(this.target, range)
+    this.#isUsed = false
+    this.#change({ ...settled, ranges: [] })
+  }
+
+  /** The server can be reached again: serves those who waited for it. */
+  reconnect(): void {
+    this.lastError = undefined
+    if (this.#isUsed) this.#hold(Math.max(1, this.#waiters.total))
+    this.#waiters.serve(() => this.queue.held)
+    this.#context.changed(this)
+  }
+
+  /** Uses up everything, as if another page had. */
+  exhaust(): void {
+    if (this.available > 0) this.#lease(total(this.state.ranges))
+    while (this.queue.take() >= 0);
+    this.#claim(1)
+    this.#context.changed(this)
+  }
+
+  /** Drops everything: the storage of this device turned out to be a copy. */
+  drop(): void {
+    const { gaps } = this.state
+    const dropped = this.available
+    this.#revoke()
+    this.#change({
+      ...this.state,
+      ranges: [],
+      leases: [],
+      gaps: { ...gaps, fork: gaps.fork + dropped },
+    })
+    if (this.#isUsed && this.#context.isOnline()) this.#hold(1)
+  }
+
+  close(error: HiloError): void {
+    this.#closed = error
+    this.#change(settle(this.state, this.#revoke()))
+    this.#waiters.refuse(error, 'all')
+  }
+
+  /** Leases until the page holds `count` numbers. @returns whether it does */
+  #hold(count: number): boolean {
+    this.#isUsed = true
+    this.#claim(count)
+    if (this.available < count) return false
+    const held = Math.max(count, Math.min(PAGE_AT_REST, this.available))
+    if (this.queue.held < held) this.#lease(held - this.queue.held)
+    this.#claim(this.reserve)
+    this.#context.changed(this)
+    return true
+  }
+
+  /** Claims until the device holds `count` numbers, or what it keeps if that is more. */
+  #claim(count: number): void {
+    const shortage = Math.max(count, this.reserve) - this.available
+    if (shortage <= 0) return
+    if (this.#context.isOnline()) {
+      const range = this.#context.server.grant(this.target, shortage)
+      this.lastError = undefined
+      this.#change(addGrant(this.state, PAGE, { range }))
+    } else if (this.available < count || isLow(this.available, this.reserve))
+      this.lastError = unreachable()
+  }
+
+  #lease(want: number): void {
+    const { state, leases } = exchange(
+      this.state,
+      {
+        page: PAGE,
+        id: `${PAGE}:${this.#exchanges++}`,
+        want,
+        notes: this.queue.takeSpent(),
+        cuts: [],
+        takeBack: [],
+        offer: false,
+      },
+      Number.POSITIVE_INFINITY,
+    )
+    this.queue.add(leases)
+    this.#change(state)
+  }
+
+  /** A real page fetches its next lease in the background, too. */
+  #refillSoon(): void {
+    if (this.#isRefilling || this.#closed) return
+    this.#isRefilling = true
+    queueMicrotask(() => {
+      this.#isRefilling = false
+      if (!this.#closed) this.#hold(1)
+    })
+  }
+
+  /** Gives up all that the page has leased. */
+  #revoke(): Note[] {
+    const spent = this.queue.takeSpent()
+    return [
+      ...spent,
+      ...this.queue.revoke().map(({ lease: { id }, next }) => ({ lease: id, next })),
+    ]
+  }
+
+  #change(state: DeviceState): void {
+    const before = this.state
+    this.state = state
+    this.#context.stored(this, before, state)
+    this.#context.changed(this)
+  }
+
+  #exhausted(): HiloError {
+    this.lastError ??= unreachable()
+    const error = new HiloError(
+      'exhausted',
+      `Collection '${this.target.collection}': no id is left on this device, and the server gave ` +
+        `none. ${this.lastError.message}`,
+      { cause: this.lastError },
+    )
+    this.#context.exhausted(this, error)
+    return error
+  }
+
+  #notLeased(): HiloError {
+    const { collection } = this.target
+    return new HiloError(
+      'not-leased',
+      `Collection '${collection}': this page holds no id right now. Await ` +
+        `\`hilo.warm('${collection}', n)\` before a burst of …Sync calls, or use ` +
+        `\`await hilo.nextId('${collection}')\`.`,
+    )
+  }
+}
+
+export const unreachable = (): HiloError =>
+  new HiloError(
+    'server-unreachable',
+    'The test has cut the server off. `hilo.connect()` or `hilo.goOnline()` brings it back.',
+  )

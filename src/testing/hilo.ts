@@ -1,0 +1,325 @@
+/**
+ * A `Hilo` for the app's own tests. Guarantees that the same calls make the same ids in every run:
+ * it has no worker, no storage, no network and no timers. What a real one does in the background
+ * is done at once, or in a microtask.
+ */
+import type { Hilo, HiloEvents, IdentityOptions, IdOptions } from '../client/hilo.js'
+import {
+  type Activity,
+  type Inspection,
+  inspectionOf,
+  type Observer,
+  observe,
+} from '../client/observer.js'
+import type { CollectionStatus, HiloStatus } from '../client/status.js'
+import type { WaitLimits } from '../client/waiters.js'
+import { HiloError } from '../core/errors.js'
+import { type CollectionRef, collectionOf } from '../core/names.js'
+import {
+  type CheckedOptions,
+  checkCount,
+  checkDatabase,
+  checkOptions,
+  checkTimeout,
+  type HiloOptions,
+  type NamesOf,
+} from '../core/options.js'
+import { PAGE, TestCollection, unreachable } from './collection.js'
+import { TestServer } from './server.js'
+
+/** What a test can make happen, besides what an app can. */
+export interface TestSwitches {
+  /** The server cannot be reached any more. Ids go on while the device has some. */
+  disconnect(): void
+  /** The server can be reached again, after {@link disconnect} and {@link exhaust}. */
+  connect(): void
+  /** The server cannot be reached, and no id is left on the device in any collection. */
+  exhaust(): void
+  /**
+   * This device turns out to be a copy of another one: its ids are dropped, and a `fork` event tells
+   * the app for each collection.
+   */
+  fork(): void
+}
+
+export type TestHilo<Name extends string = string> = Hilo<Name> & TestSwitches
+
+/**
+ * As `createHilo`, with the same options; of these, `url`, `headers`, `source`, `worker` and `name`
+ * do nothing. Each instance is a device of its own with a server of its own, so its ids begin at 1:
+ * `orders/1-A`. While it is online, the device always holds as many ids as its `reserve` says.
+ *
+ * @example
+ * const hilo = createTestHilo({ collections: { orders: { reserve: 2 } } })
+ * await hilo.nextId('orders') // 'orders/1-A'
+ * hilo.disconnect()
+ * await hilo.nextIds('orders', 2) // 'orders/2-A' and 'orders/3-A'; the next call is `exhausted`
+ *
+ * @throws HiloError `invalid-argument` when an option is wrong
+ */
+export function createTestHilo<Name extends string = string>(
+  options: HiloOptions<Name> = {},
+): TestHilo<NamesOf<Name>> {
+  // Hilo is a class with private fields, and this is another one with the same methods.
+  return new Instance<NamesOf<Name>>(options as HiloOptions) as unknown as TestHilo<NamesOf<Name>>
+}
+
+class Instance<Name extends string>
+  extends EventTarget
+  implements Pick<Hilo<Name>, keyof Hilo<Name>>, TestSwitches
+{
+  readonly ready: Promise<void>
+  readonly #options: CheckedOptions
+  readonly #server = new TestServer()
+  readonly #collections = new Map<string, TestCollection>()
+  readonly #observers = new Set<Observer>()
+  /** What listeners were told of a collection last. */
+  readonly #told = new Map<TestCollection, { isLow: boolean; error: string | undefined }>()
+  readonly #changed = new Set<TestCollection>()
+  #storage: HiloStatus['storage'] = 'best-effort'
+  #isSwitchedOn = true
+  #isConnected = true
+  #identities = 0
+  #closed: HiloError | undefined
+
+  constructor(options: HiloOptions) {
+    super()
+    this.#options = checkOptions({ ...options, url: 'https://test.invalid' }, undefined)
+    const listed = Object.keys(this.#options.collections).map((each) => this.#find(each))
+    const untilLeased = { timeout: Number.POSITIVE_INFINITY }
+    // In a microtask, so that a test can cut the server off before.
+    this.ready = Promise.resolve()
+      .then(() => Promise.all(listed.map((each) => each.when(1, () => {}, untilLeased))))
+      .then(() => {})
+    this.ready.catch(() => {})
+  }
+
+  async nextId(collection: CollectionRef<Name>, options: IdOptions = {}): Promise<string> {
+    const found = this.#find(collection, options)
+    return found.when(1, () => found.nextId(), this.#limits(options))
+  }
+
+  async nextNumber(collection: CollectionRef<Name>, options: IdOptions = {}): Promise<number> {
+    const found = this.#find(collection, options)
+    return found.when(1, () => found.nextNumber(), this.#limits(options))
+  }
+
+  nextIdSync(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): string {
+    return this.#find(collection, options).nextId()
+  }
+
+  nextNumberSync(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): number {
+    return this.#find(collection, options).nextNumber()
+  }
+
+  async nextIds(
+    collection: CollectionRef<Name>,
+    count: number,
+    options: IdOptions = {},
+  ): Promise<string[]> {
+    checkCount('count', count, 0)
+    const found = this.#find(collection, options)
+    const take = () => Array.from({ length: count }, () => found.nextId())
+    return found.when(count, take, this.#limits(options))
+  }
+
+  async warm(
+    collection: CollectionRef<Name>,
+    count: number,
+    options: IdOptions = {},
+  ): Promise<void> {
+    checkCount('count', count, 0)
+    await this.#find(collection, options).when(count, () => {}, this.#limits(options))
+  }
+
+  async reserve(
+    collection: CollectionRef<Name>,
+    count: number,
+    options: Pick<IdOptions, 'database'> = {},
+  ): Promise<void> {
+    checkCount('count', count, 0)
+    const found = this.#find(collection, options)
+    this.#throwIfClosed()
+    found.fill(count)
+  }
+
+  async nextIdentity(
+    collection: CollectionRef,
+    { database = this.#options.database, key = `test-${++this.#identities}` }: IdentityOptions = {},
+  ): Promise<number> {
+    this.#throwIfClosed()
+    const name = collectionOf(collection, this.#options)
+    checkDatabase(database, this.#options)
+    if (!this.#isOnline()) throw unreachable()
+    return this.#server.nextIdentity(database, name, key)
+  }
+
+  status(): HiloStatus
+  status(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): CollectionStatus
+  status(
+    collection?: CollectionRef<Name>,
+    options?: Pick<IdOptions, 'database'>,
+  ): HiloStatus | CollectionStatus {
+    if (collection !== undefined) return this.#find(collection, options).status()
+    const all = [...this.#collections.values()]
+    const sum = (kind: keyof HiloStatus['gaps']) =>
+      all.reduce((gaps, { state }) => gaps + state.gaps[kind], 0)
+    return {
+      online: this.#isOnline(),
+      storage: this.#storage,
+      collections: Object.fromEntries(
+        all.map((each) => {
+          const { collection, database } = each.target
+          const isHome = database === this.#options.database
+          return [isHome ? collection : `${collection}|${database}`, each.status()]
+        }),
+      ),
+      gaps: { crash: sum('crash'), giveBack: sum('giveBack'), fork: sum('fork') },
+    }
+  }
+
+  async inspect(
+    collection: CollectionRef<Name>,
+    options?: Pick<IdOptions, 'database'>,
+  ): Promise<Inspection> {
+    const { state, target, queue } = this.#find(collection, options)
+    this.#throwIfClosed()
+    return inspectionOf(state, PAGE, target, queue)
+  }
+
+  watch(listener: (activity: Activity) => void): () => void {
+    const observer = observe(PAGE, listener)
+    this.#observers.add(observer)
+    return () => this.#observers.delete(observer)
+  }
+
+  async persist(): Promise<boolean> {
+    this.#storage = 'persistent'
+    this.#tell('status', this.status())
+    return true
+  }
+
+  goOffline(): void {
+    this.#isSwitchedOn = false
+    this.#connectivityChanged()
+  }
+
+  goOnline(): void {
+    this.#isSwitchedOn = true
+    this.#connectivityChanged()
+  }
+
+  async release(): Promise<void> {
+    this.#throwIfClosed()
+    if (!this.#isOnline()) throw unreachable()
+    for (const each of this.#collections.values()) each.giveBack()
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = new HiloError(
+      'closed',
+      'This Hilo was closed with `close()`; it makes no more ids. Create another one.',
+    )
+    for (const each of this.#collections.values()) each.close(this.#closed)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  disconnect(): void {
+    this.#isConnected = false
+    this.#connectivityChanged()
+  }
+
+  connect(): void {
+    this.#isConnected = true
+    this.#connectivityChanged()
+  }
+
+  exhaust(): void {
+    this.#isConnected = false
+    for (const each of this.#collections.values()) each.exhaust()
+    this.#connectivityChanged()
+  }
+
+  fork(): void {
+    for (const each of this.#collections.values()) {
+      each.drop()
+      this.#tell('fork', { collection: each.target.collection })
+    }
+  }
+
+  #find(ref: CollectionRef, options: Pick<IdOptions, 'database'> = {}): TestCollection {
+    const { collections, identityPartsSeparator: separator, formatId } = this.#options
+    const collection = collectionOf(ref, this.#options)
+    const database = checkDatabase(options.database ?? this.#options.database, this.#options)
+    const name = JSON.stringify([database, collection])
+    const known = this.#collections.get(name)
+    if (known) return known
+    const reserve = collections[collection]?.reserve ?? this.#options.reserve
+    const found = new TestCollection(
+      { database, collection, separator, reserve },
+      {
+        server: this.#server,
+        formatId,
+        isOnline: () => this.#isOnline(),
+        changed: (of) => this.#tellSoon(of),
+        exhausted: (of, error) =>
+          this.#tell('exhausted', { collection: of.target.collection, error }),
+        stored: ({ target }, before, after) => {
+          for (const observer of this.#observers) observer(target, before, after)
+        },
+      },
+    )
+    if (this.#closed) found.close(this.#closed)
+    this.#collections.set(name, found)
+    return found
+  }
+
+  #limits({ timeout = this.#options.timeout, signal }: IdOptions): WaitLimits {
+    checkTimeout(timeout)
+    return { timeout, signal }
+  }
+
+  #isOnline(): boolean {
+    return this.#isSwitchedOn && this.#isConnected
+  }
+
+  #throwIfClosed(): void {
+    if (this.#closed) throw this.#closed
+  }
+
+  #connectivityChanged(): void {
+    if (this.#isOnline() && !this.#closed)
+      for (const each of this.#collections.values()) each.reconnect()
+    this.#tell('status', this.status())
+  }
+
+  /** Once for everything that happens until the running code ends. */
+  #tellSoon(changed: TestCollection): void {
+    if (this.#changed.size === 0)
+      queueMicrotask(() => {
+        const all = [...this.#changed]
+        this.#changed.clear()
+        for (const each of all) this.#tellOf(each)
+        this.#tell('status', this.status())
+      })
+    this.#changed.add(changed)
+  }
+
+  #tellOf(changed: TestCollection): void {
+    const { state, available, lastError } = changed.status()
+    const before = this.#told.get(changed)
+    this.#told.set(changed, { isLow: state === 'low', error: lastError?.message })
+    const { collection } = changed.target
+    if (state === 'low' && !before?.isLow) this.#tell('low', { collection, available })
+    if (lastError && lastError.message !== before?.error)
+      this.#tell('error', { collection, error: lastError })
+  }
+
+  #tell<K extends keyof HiloEvents>(type: K, detail: HiloEvents[K]): void {
+    this.dispatchEvent(new CustomEvent(type, { detail }))
+  }
+}

@@ -1,0 +1,271 @@
+/**
+ * The instance of offline-hilo/testing answers as the real one does, over a real server: each test
+ * runs on both.
+ */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Hilo } from '../../src/client/hilo.js'
+import { HiloError } from '../../src/core/errors.js'
+import type { HiloOptions } from '../../src/core/options.js'
+import { createTestHilo } from '../../src/testing/index.js'
+import { newShop, type Shop } from '../support/shop.js'
+
+interface Subject {
+  open(options?: Omit<HiloOptions, 'worker'>): Hilo
+  /** Cuts the server off. */
+  disconnect(): void
+  connect(): void
+  close(): Promise<void>
+}
+
+async function real(): Promise<Subject> {
+  const shop: Shop = await newShop()
+  const opened: Hilo[] = []
+  return {
+    open(options) {
+      const { hilo } = shop.open(options)
+      opened.push(hilo)
+      return hilo
+    },
+    disconnect() {
+      shop.isDown = true
+    },
+    connect() {
+      shop.isDown = false
+      // What the browser does when the network is back.
+      for (const hilo of opened) hilo.goOnline()
+    },
+    close: () => shop.close(),
+  }
+}
+
+async function ofTests(): Promise<Subject> {
+  const opened: ReturnType<typeof createTestHilo>[] = []
+  return {
+    open(options) {
+      const hilo = createTestHilo(options)
+      opened.push(hilo)
+      return hilo
+    },
+    disconnect() {
+      for (const hilo of opened) hilo.disconnect()
+    },
+    connect() {
+      for (const hilo of opened) hilo.connect()
+    },
+    async close() {
+      for (const hilo of opened) await hilo.close()
+    },
+  }
+}
+
+const codeOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => 'no error',
+    (error: unknown) => (error instanceof HiloError ? error.code : error),
+  )
+const codeOfSync = (work: () => unknown): unknown => {
+  try {
+    return work()
+  } catch (error) {
+    return error instanceof HiloError ? error.code : error
+  }
+}
+
+describe.each([
+  ['a real Hilo', real],
+  ['a Hilo of offline-hilo/testing', ofTests],
+])('%s', (_, start) => {
+  let subject: Subject
+  beforeEach(async () => {
+    subject = await start()
+  })
+  afterEach(() => subject.close())
+
+  test('makes final ids from 1, each once', async () => {
+    const hilo = subject.open()
+    expect(await hilo.nextId('orders')).toBe('orders/1-A')
+    expect(await hilo.nextNumber('orders')).toBe(2)
+    expect(await hilo.nextIds('orders', 40)).toEqual(
+      Array.from({ length: 40 }, (_, i) => `orders/${i + 3}-A`),
+    )
+    expect(await hilo.nextIds('orders', 0)).toEqual([])
+    expect(await hilo.nextId('lines')).toBe('lines/1-A')
+  })
+
+  test('makes ids without await once the page has leased some', async () => {
+    const hilo = subject.open()
+    expect(codeOfSync(() => hilo.nextIdSync('orders'))).toBe('not-leased')
+    await hilo.warm('orders', 100)
+    expect(hilo.status('orders').leased).toBeGreaterThanOrEqual(100)
+    const numbers = Array.from({ length: 100 }, () => hilo.nextNumberSync('orders'))
+    expect(numbers).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
+  })
+
+  test('has leased the listed collections when it is ready', async () => {
+    const hilo = subject.open({ collections: { orders: {} } })
+    expect(codeOfSync(() => hilo.nextIdSync('orders'))).toBe('not-leased')
+    await hilo.ready
+    expect(hilo.nextIdSync('orders')).toBe('orders/1-A')
+  })
+
+  test('names collections by class and entity, with the conventions of the app', async () => {
+    class Order {}
+    const hilo = subject.open({
+      transformCollectionName: (name) => `${name.toLowerCase()}s`,
+      identityPartsSeparator: '-',
+    })
+    expect(await hilo.nextId(Order)).toBe('orders-1-A')
+    expect(await hilo.nextId(new Order())).toBe('orders-2-A')
+    expect(await hilo.nextId('orders')).toBe('orders-3-A')
+  })
+
+  test('forms ids as the app does', async () => {
+    const hilo = subject.open({
+      formatId: (number, { collection, prefix, serverTag }) =>
+        [number, collection, prefix, serverTag].join(),
+    })
+    expect(await hilo.nextId('orders')).toBe('1,orders,orders/,A')
+  })
+
+  test('counts each database for itself', async () => {
+    const hilo = subject.open({ database: 'Shop' })
+    expect(await hilo.nextId('orders')).toBe('orders/1-A')
+    expect(await hilo.nextId('orders', { database: 'Archive' })).toBe('orders/1-A')
+    expect(Object.keys(hilo.status().collections)).toEqual(['orders', 'orders|Archive'])
+  })
+
+  test('refuses bad input with the same codes', async () => {
+    const hilo = subject.open()
+    expect(await codeOf(hilo.nextId(''))).toBe('invalid-collection')
+    expect(await codeOf(hilo.nextId(Promise.resolve('orders')))).toBe('invalid-collection')
+    expect(await codeOf(hilo.nextId('orders', { database: '' }))).toBe('invalid-argument')
+    expect(await codeOf(hilo.nextId('orders', { timeout: -1 }))).toBe('invalid-argument')
+    expect(await codeOf(hilo.nextIds('orders', -1))).toBe('invalid-argument')
+    expect(await codeOf(hilo.warm('orders', 0.5))).toBe('invalid-argument')
+    expect(await codeOf(hilo.reserve('orders', -1))).toBe('invalid-argument')
+    expect(codeOfSync(() => hilo.status(''))).toBe('invalid-collection')
+    expect(codeOfSync(() => subject.open({ reserve: -1 }))).toBe('invalid-argument')
+    expect(await codeOf(hilo.nextId('orders', { signal: AbortSignal.abort() }))).toBe('aborted')
+  })
+
+  test('goes on without the server while the device has ids, then is exhausted', async () => {
+    const hilo = subject.open()
+    await hilo.reserve('orders', 50)
+    subject.disconnect()
+    const { available } = hilo.status('orders')
+    expect(available).toBeGreaterThanOrEqual(50)
+    expect(await hilo.nextIds('orders', available)).toHaveLength(available)
+    expect(await codeOf(hilo.nextId('orders'))).toBe('exhausted')
+    expect(hilo.status('orders')).toMatchObject({ available: 0, leased: 0, state: 'exhausted' })
+    expect(hilo.status().online).toBe(false)
+    expect(await codeOf(hilo.reserve('orders', 50))).toBe('server-unreachable')
+    expect(await codeOf(hilo.nextIdentity('invoices'))).toBe('server-unreachable')
+  })
+
+  test('serves a caller with an endless timeout when the server is back', async () => {
+    const hilo = subject.open()
+    subject.disconnect()
+    const waiting = hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })
+    expect(await codeOf(hilo.nextId('orders'))).toBe('exhausted')
+    subject.connect()
+    expect(await waiting).toBe('orders/1-A')
+  })
+
+  test('stops a caller with an endless timeout by its signal', async () => {
+    const hilo = subject.open()
+    subject.disconnect()
+    const stop = new AbortController()
+    const { signal } = stop
+    const waiting = hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY, signal })
+    stop.abort()
+    expect(await codeOf(waiting)).toBe('aborted')
+  })
+
+  test('tells of low reserves, of refused calls and of failed claims', async () => {
+    const hilo = subject.open()
+    const told: string[] = []
+    for (const type of ['low', 'exhausted', 'error'] as const)
+      hilo.addEventListener(type, ({ detail }) => told.push(`${type} ${detail.collection}`))
+    await hilo.reserve('orders', 20)
+    subject.disconnect()
+    await hilo.nextIds('orders', hilo.status('orders').available - 5)
+    await expect.poll(() => told).toContain('low orders')
+    await hilo.nextIds('orders', 5)
+    await codeOf(hilo.nextId('orders'))
+    await expect.poll(() => told).toContain('exhausted orders')
+    await expect.poll(() => told).toContain('error orders')
+  })
+
+  test('sends nothing while the app has it switched off', async () => {
+    const hilo = subject.open()
+    await hilo.nextId('orders')
+    const told: boolean[] = []
+    hilo.addEventListener('status', ({ detail }) => told.push(detail.online))
+    hilo.goOffline()
+    expect(hilo.status().online).toBe(false)
+    expect(await codeOf(hilo.reserve('orders', 5000))).toBe('server-unreachable')
+    hilo.goOnline()
+    await hilo.reserve('orders', 5000)
+    expect(hilo.status().online).toBe(true)
+    expect(told[0]).toBe(false)
+  })
+
+  test('keeps what was reserved as its target', async () => {
+    const hilo = subject.open()
+    await hilo.reserve('orders', 500)
+    expect(hilo.status('orders')).toMatchObject({ reserve: 500, state: 'ready', gaps: 0 })
+    expect(hilo.status('orders').available).toBeGreaterThanOrEqual(500)
+  })
+
+  test('gives everything back on release, and goes on where it was', async () => {
+    const hilo = subject.open()
+    await hilo.nextIds('orders', 3)
+    await hilo.release()
+    expect(hilo.status('orders')).toMatchObject({ available: 0, leased: 0, gaps: 0 })
+    expect(await hilo.nextId('orders')).toBe('orders/4-A')
+  })
+
+  test('gives one identity number per key', async () => {
+    const hilo = subject.open()
+    expect(await hilo.nextIdentity('invoices', { key: 'a' })).toBe(1)
+    expect(await hilo.nextIdentity('invoices', { key: 'a' })).toBe(1)
+    expect(await hilo.nextIdentity('invoices')).toBe(2)
+    expect(await codeOf(hilo.nextIdentity('a|b'))).toBe('invalid-collection')
+    expect(hilo.status().collections).toEqual({})
+  })
+
+  test('shows what the device holds', async () => {
+    const hilo = subject.open()
+    await hilo.nextIds('orders', 3)
+    const { collection, database, segments } = await hilo.inspect('orders')
+    expect({ collection, database }).toEqual({ collection: 'orders', database: 'default' })
+    expect(segments.map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(['issued', 'leased', 'granted']),
+    )
+    expect(segments[0]).toMatchObject({ from: 1, to: 3, prefix: 'orders/', isThisPage: true })
+  })
+
+  test('tells whoever watches of claims and leases, until it is stopped', async () => {
+    const hilo = subject.open()
+    const kinds = new Set<string>()
+    const stop = hilo.watch(({ kind }) => kinds.add(kind))
+    await hilo.nextId('orders')
+    await expect.poll(() => [...kinds]).toEqual(expect.arrayContaining(['claim', 'lease']))
+    stop()
+  })
+
+  test('makes no id after it was closed, and rejects whoever waits', async () => {
+    const hilo = subject.open()
+    subject.disconnect()
+    const waiting = hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })
+    const rejected = codeOf(waiting)
+    await hilo.close()
+    expect(await rejected).toBe('closed')
+    expect(await codeOf(hilo.nextId('orders'))).toBe('closed')
+    expect(await codeOf(hilo.reserve('orders', 5))).toBe('closed')
+    expect(await codeOf(hilo.release())).toBe('closed')
+    expect(await codeOf(hilo.nextIdentity('invoices'))).toBe('closed')
+    expect(codeOfSync(() => hilo.nextIdSync('orders'))).toBe('closed')
+    await hilo.close()
+  })
+})

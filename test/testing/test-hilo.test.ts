@@ -1,0 +1,142 @@
+/** The instance for the app's own tests: the same ids in every run, and nothing left behind. */
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { type Hilo, HiloError } from '../../src/index.js'
+import * as testing from '../../src/testing/index.js'
+
+const { createTestHilo } = testing
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
+
+/** What an app does that gets its Hilo from outside. */
+const addOrder = async (hilo: Hilo, customer: string) => ({
+  id: await hilo.nextId('orders'),
+  customer,
+})
+
+test('an app takes it for a Hilo, and every run makes the same ids', async () => {
+  for (let run = 0; run < 3; run++) {
+    const hilo: Hilo = createTestHilo({ collections: { orders: { reserve: 200 } } })
+    expect(await addOrder(hilo, 'Ada')).toEqual({ id: 'orders/1-A', customer: 'Ada' })
+    expect(await addOrder(hilo, 'Bob')).toEqual({ id: 'orders/2-A', customer: 'Bob' })
+  }
+})
+
+test('it takes the names of the main entry, so that it can replace the module', () => {
+  expect(testing.createHilo).toBe(createTestHilo)
+  expect(testing.HiloError).toBe(HiloError)
+  expect(Object.keys(testing).sort()).toEqual(['HiloError', 'createHilo', 'createTestHilo'])
+})
+
+test('it needs no network, no worker, no storage and no timer, under fake timers too', async () => {
+  const forbidden = (what: string) => () => {
+    throw new Error(`It used ${what}.`)
+  }
+  for (const name of ['fetch', 'Worker', 'BroadcastChannel', 'indexedDB', 'localStorage'])
+    vi.stubGlobal(name, forbidden(name))
+  vi.useFakeTimers()
+  const hilo = createTestHilo({
+    url: '/ids',
+    headers: forbidden('headers'),
+    worker: forbidden('a worker'),
+    collections: { orders: {} },
+  })
+  await hilo.ready
+  await hilo.nextIds('orders', 100)
+  hilo.nextIdSync('orders')
+  hilo.exhaust()
+  await expect(hilo.nextId('orders')).rejects.toMatchObject({ code: 'exhausted' })
+  const waiting = hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })
+  hilo.connect()
+  await waiting
+  hilo.fork()
+  await hilo.reserve('orders', 500)
+  await hilo.release()
+  await hilo.close()
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+describe('the switches', () => {
+  test('disconnect: the reserve goes on, then calls are refused; connect ends it', async () => {
+    const hilo = createTestHilo({ collections: { orders: { reserve: 2 } } })
+    expect(await hilo.nextId('orders')).toBe('orders/1-A')
+    hilo.disconnect()
+    expect(hilo.status().online).toBe(false)
+    expect(hilo.status('orders')).toMatchObject({ available: 2, state: 'ready' })
+    expect(await hilo.nextIds('orders', 2)).toEqual(['orders/2-A', 'orders/3-A'])
+    await expect(hilo.nextId('orders')).rejects.toMatchObject({
+      code: 'exhausted',
+      cause: { code: 'server-unreachable' },
+    })
+    hilo.connect()
+    expect(hilo.status().online).toBe(true)
+    expect(hilo.status('orders')).toMatchObject({ available: 2, state: 'ready' })
+    expect(hilo.status('orders').lastError).toBeUndefined()
+    expect(await hilo.nextId('orders')).toBe('orders/4-A')
+  })
+
+  test('disconnect before the start: ready waits until connect', async () => {
+    const hilo = createTestHilo({ collections: { orders: {} } })
+    hilo.disconnect()
+    let isReady = false
+    hilo.ready.then(() => {
+      isReady = true
+    })
+    await expect(hilo.nextId('orders')).rejects.toMatchObject({ code: 'exhausted' })
+    expect(isReady).toBe(false)
+    hilo.connect()
+    await hilo.ready
+  })
+
+  test('exhaust: the next call is refused, and an event tells the app', async () => {
+    const hilo = createTestHilo({ collections: { orders: {} } })
+    await hilo.ready
+    const told: string[] = []
+    hilo.addEventListener('exhausted', ({ detail }) => told.push(detail.collection))
+    hilo.exhaust()
+    expect(hilo.status('orders')).toMatchObject({ available: 0, state: 'exhausted' })
+    expect(() => hilo.nextIdSync('orders')).toThrow(HiloError)
+    await expect(hilo.nextId('orders')).rejects.toBeInstanceOf(HiloError)
+    expect(told).toEqual(['orders'])
+    hilo.connect()
+    expect(await hilo.nextId('orders')).toMatch(/^orders\/\d+-A$/)
+  })
+
+  test('exhaust: a collection that was not used before has no id, either', async () => {
+    const hilo = createTestHilo()
+    hilo.exhaust()
+    await expect(hilo.nextId('orders')).rejects.toMatchObject({ code: 'exhausted' })
+  })
+
+  test('fork: an event tells the app, and the dropped ids are a gap', async () => {
+    const hilo = createTestHilo({ reserve: 10 })
+    const first = await hilo.nextNumber('orders')
+    const told: string[] = []
+    hilo.addEventListener('fork', ({ detail }) => told.push(detail.collection))
+    hilo.fork()
+    expect(told).toEqual(['orders'])
+    expect(hilo.status('orders')).toMatchObject({ available: 10, gaps: 10 })
+    expect(await hilo.nextNumber('orders')).toBe(first + 11)
+  })
+})
+
+test('ids for calls without await run out within one task, as those of a page do', async () => {
+  const hilo = createTestHilo({ reserve: 100 })
+  await hilo.nextId('orders')
+  const held = hilo.status('orders').leased
+  for (let i = 0; i < held; i++) hilo.nextIdSync('orders')
+  expect(() => hilo.nextIdSync('orders')).toThrow(expect.objectContaining({ code: 'not-leased' }))
+  await Promise.resolve()
+  expect(hilo.nextNumberSync('orders')).toBe(held + 2)
+})
+
+test('status events come once for all that one task does', async () => {
+  const hilo = createTestHilo()
+  let told = 0
+  hilo.addEventListener('status', () => told++)
+  await hilo.nextIds('orders', 5)
+  await Promise.resolve()
+  expect(told).toBe(1)
+})
