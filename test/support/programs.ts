@@ -38,15 +38,26 @@ export const lighttpd = program('lighttpd', 'lighttpd', ['lighttpd', 'lighttpd-m
 
 export const pgbouncer = program('pgbouncer', 'PgBouncer', ['pgbouncer'], '--version')
 
-export const PROGRAMS = [nginx, caddy, lighttpd, pgbouncer]
+const php = program('php', 'Doctrine', ['php-cli', 'php-pgsql', 'php-doctrine-orm'], '--version')
+/** PHP, when Doctrine is there for it. */
+export const doctrine: Program = {
+  ...php,
+  find: () => (isReadable('/usr/share/php/Doctrine/ORM/autoload.php') ? php.find() : undefined),
+}
+
+export const PROGRAMS = [nginx, caddy, lighttpd, pgbouncer, doctrine]
 
 /** A test's title says what it is left out for. */
 export const unless = ({ title, find }: Program): string =>
   find() ? '' : ` (left out: ${title} is not installed)`
 
-export function isExecutable(path: string): boolean {
+export const isExecutable = (path: string): boolean => isAllowed(path, constants.X_OK)
+
+const isReadable = (path: string): boolean => isAllowed(path, constants.R_OK)
+
+function isAllowed(path: string, access: number): boolean {
   try {
-    accessSync(path, constants.X_OK)
+    accessSync(path, access)
     return true
   } catch {
     return false

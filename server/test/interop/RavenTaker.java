@@ -1,7 +1,8 @@
 /**
- * A back end with RavenDB's Java client: it stores users, and prints their ids.
- * Arguments: URL, database, number of users.
+ * A back end with RavenDB's Java client. Reads numbers from its input; for each it stores so many
+ * users, one in a session, and prints their ids, then a dot. Arguments: URL, database.
  */
+import java.util.Scanner;
 import net.ravendb.client.documents.DocumentStore;
 import net.ravendb.client.documents.session.IDocumentSession;
 
@@ -15,12 +16,18 @@ public class RavenTaker {
   public static void main(String[] args) {
     try (DocumentStore store = new DocumentStore(args[0], args[1])) {
       store.initialize();
-      for (int i = 0; i < Integer.parseInt(args[2]); i++) {
-        try (IDocumentSession session = store.openSession()) {
-          User user = new User();
-          session.store(user);
-          System.out.println(user.getId());
+      System.out.println(".");
+      Scanner input = new Scanner(System.in);
+      while (input.hasNextInt()) {
+        int count = input.nextInt();
+        for (int i = 0; i < count; i++) {
+          try (IDocumentSession session = store.openSession()) {
+            User user = new User();
+            session.store(user);
+            System.out.println(user.getId());
+          }
         }
+        System.out.println(".");
       }
     }
   }

@@ -1,5 +1,5 @@
-"""A back end with RavenDB's Python client: it stores users, and prints their ids.
-Arguments: URL, database, number of users."""
+"""A back end with RavenDB's Python client. Reads numbers from its input; for each it stores so
+many users, one in a session, and prints their ids, then a dot. Arguments: URL, database."""
 import sys
 
 from ravendb import DocumentStore
@@ -10,11 +10,14 @@ class User:
         self.Id = None
 
 
-_, url, database, count = sys.argv
+_, url, database = sys.argv
 with DocumentStore(url, database) as store:
     store.initialize()
-    for _ in range(int(count)):
-        with store.open_session() as session:
-            user = User()
-            session.store(user)
-            print(user.Id)
+    print(".", flush=True)
+    for line in sys.stdin:
+        for _ in range(int(line)):
+            with store.open_session() as session:
+                user = User()
+                session.store(user)
+                print(user.Id)
+        print(".", flush=True)

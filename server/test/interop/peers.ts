@@ -36,4 +36,22 @@ export const ravenJava = jars('ravendb-java-6.0.2', "RavenDB's Java client 6.0.2
   'net.ravendb:ravendb:6.0.2',
 ])
 
-export const PEERS: readonly Peer[] = [ravenDb, ravenPython, ravenJava]
+const hibernate = (version: string, group = 'org.hibernate', ...more: string[]): Peer =>
+  jars(`hibernate-${version}`, `Hibernate ${version}`, [
+    `${group}:hibernate-core:${version}.Final`,
+    'org.postgresql:postgresql:42.7.7',
+    ...more,
+  ])
+
+/** A version on each side of every change to how Hibernate counts. */
+export const HIBERNATE = {
+  '3.6': hibernate('3.6.10'),
+  // What Java had in it when this Hibernate was new.
+  '5.2.10': hibernate('5.2.10', 'org.hibernate', 'org.glassfish.jaxb:jaxb-runtime:2.3.9'),
+  '5.6.7': hibernate('5.6.7'),
+  '5.6.8': hibernate('5.6.8'),
+  '6.6': hibernate('6.6.13', 'org.hibernate.orm'),
+  '7.1': hibernate('7.1.0', 'org.hibernate.orm'),
+}
+
+export const PEERS: readonly Peer[] = [ravenDb, ravenPython, ravenJava, ...Object.values(HIBERNATE)]

@@ -18,7 +18,7 @@ import { openLedger, serve } from '../../src/index.js'
 import { newFolder } from '../folders.js'
 import { grantOf, newId } from '../ledger-bench.js'
 import { ravenJava, ravenPython } from './peers.js'
-import { type Command, take } from './taker.js'
+import { type Command, startTaker } from './taker.js'
 
 type Raven = typeof import('ravendb')
 /** Stores users, one in a session, and closes its store: what it has left goes back. */
@@ -54,6 +54,15 @@ const storeByNode =
     return ids
   }
 
+const byProcess =
+  (command: (...args: string[]) => Command): StoreUsers =>
+  async (url, database, count) => {
+    const taker = await startTaker(command(url, database))
+    await taker.take(count)
+    await taker.end()
+    return taker.ids
+  }
+
 const python = (...args: string[]): Command => ({
   program: 'python3',
   args: [join(import.meta.dirname, 'RavenTaker.py'), ...args],
@@ -81,12 +90,12 @@ const CLIENTS: { title: string; peer?: Peer; store: StoreUsers }[] = [
   {
     title: `Python${unlessInstalled(ravenPython)}`,
     peer: ravenPython,
-    store: (url, database, count) => take(python(url, database, String(count))),
+    store: byProcess(python),
   },
   {
     title: `Java${unlessInstalled(ravenJava)}`,
     peer: ravenJava,
-    store: (url, database, count) => take(java(url, database, String(count))),
+    store: byProcess(java),
   },
 ]
 const installed = CLIENTS.filter(({ peer }) => !peer || isInstalled(peer))

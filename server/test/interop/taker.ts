@@ -9,58 +9,76 @@ export interface Command {
   environment?: NodeJS.ProcessEnv
 }
 
-interface Taker {
-  /** Every id that it printed so far. */
+/**
+ * Reads numbers from its input. For each it stores so many entities, prints their ids, one a line,
+ * then a dot; the first dot says that it is ready.
+ */
+export interface Taker {
+  /** What it printed so far. */
   ids: string[]
-  /** Resolves when there are so many ids; rejects when it ends before. */
+  /** Resolves when it has stored so many more. */
+  take(count: number): Promise<void>
+  /** Resolves when it has printed so many in all. */
   has(count: number): Promise<void>
-  /** Resolves when it ended well, or by `kill`. */
-  ended: Promise<void>
+  /** Resolves when it has ended by itself. */
+  end(): Promise<void>
   /** SIGKILL, as a crash. */
   kill(): Promise<void>
 }
 
-function startTaker({ program, args, environment }: Command): Taker {
-  const child = spawn(program, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...environment },
-  })
+export async function startTaker({ program, args, environment }: Command): Promise<Taker> {
+  const child = spawn(program, args, { env: { ...process.env, ...environment } })
   const ids: string[] = []
-  const waiting: { count: number; resolve: () => void; reject: (error: Error) => void }[] = []
+  let dots = 0
   let errors = ''
+  let failure: Error | undefined
+  const waiting = new Set<() => void>()
+  const until = (isSo: () => boolean) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => {
+        if (isSo()) resolve()
+        else if (failure) reject(failure)
+        else return
+        waiting.delete(look)
+      }
+      waiting.add(look)
+      look()
+    })
+  const lookAgain = () => {
+    for (const look of waiting) look()
+  }
   createInterface(child.stdout).on('line', (line) => {
-    ids.push(line)
-    for (const { count, resolve } of waiting) if (ids.length >= count) resolve()
+    if (line === '.') dots++
+    else ids.push(line)
+    lookAgain()
   })
   child.stderr.on('data', (chunk) => {
     errors += chunk
   })
-  const ended = once(child, 'close').then(([code, signal]) => {
-    const failure = new Error(
+  const closed = once(child, 'close').then(([code, signal]) => {
+    failure = new Error(
       `${program} ended with ${code ?? signal} after ${ids.length} ids:\n${errors.slice(-3_000)}`,
     )
-    for (const { reject } of waiting) reject(failure)
+    lookAgain()
     if (code !== 0 && signal !== 'SIGKILL') throw failure
   })
-  ended.catch(() => {})
+  closed.catch(() => {})
+  await until(() => dots > 0)
   return {
     ids,
-    has: (count) =>
-      new Promise((resolve, reject) => {
-        if (ids.length >= count) resolve()
-        else waiting.push({ count, resolve, reject })
-      }),
-    ended,
+    take: (count) => {
+      const before = dots
+      child.stdin.write(`${count}\n`)
+      return until(() => dots > before)
+    },
+    has: (count) => until(() => ids.length >= count),
+    end: () => {
+      child.stdin.end()
+      return closed
+    },
     kill: () => {
       child.kill('SIGKILL')
-      return ended
+      return closed
     },
   }
-}
-
-/** To its end. @returns its ids */
-export async function take(command: Command): Promise<string[]> {
-  const taker = startTaker(command)
-  await taker.ended
-  return taker.ids
 }
