@@ -1,6 +1,6 @@
 /**
- * Making elements without a library: {@link h} for any, {@link button}, and {@link update} and
- * {@link say} to touch only what differs.
+ * Makes elements without a library: {@link h} and {@link button}. {@link update} and {@link say}
+ * change only what differs.
  */
 
 type Attributes = Record<string, string | boolean | ((event: Event) => void)>
@@ -29,13 +29,12 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 }
 
 /**
- * A button that does something when it is pressed; with a label where its text alone would not say
- * what.
+ * A button. It has a label if its text alone would not say what it does.
  */
 export const button = (text: string, press: () => void, label?: string): HTMLButtonElement =>
   h('button', { type: 'button', click: press, ...(label && { 'aria-label': label }) }, text)
 
-/** Sets the attributes that differ: what has not changed is not told to screen readers again. */
+/** Sets the attributes that differ, so that screen readers announce only changes. */
 export function update(element: Element, attributes: Record<string, string | boolean>): void {
   for (const [name, value] of Object.entries(attributes))
     if (element.getAttribute(name) !== value) set(element, name, value)

@@ -1,6 +1,6 @@
 /**
- * `<hilo-inspector>`: shows what a {@link Hilo} holds and does, and lets a developer try it. Reads
- * public API only, and only while it is on the page.
+ * `<hilo-inspector>` shows what a {@link Hilo} holds and does, and lets a developer try it. It uses
+ * the public API only, and only while it is on the page.
  */
 import type { Activity, Hilo, HiloError, HiloStatus, Inspection } from '../index.js'
 import { button, h, say, update } from './dom.js'
@@ -11,12 +11,12 @@ import { report } from './report.js'
 import { STYLES } from './styles.js'
 import { KINDS, STORAGE } from './words.js'
 
-/** Milliseconds from a change to its picture: a burst of ids is drawn a few times, not for each. */
+/** Milliseconds from a change to its drawing, so that a burst of ids is drawn a few times only. */
 const DRAW_MS = 150
 const NO_LEASE = 'holds no lease'
 
 /**
- * Where there are no elements, on a server, the import is harmless and the class cannot be used.
+ * A server has no elements: there the import does nothing, and the class cannot be used.
  */
 const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
 
@@ -36,9 +36,9 @@ export class HiloInspector extends Base {
   #timer: ReturnType<typeof setTimeout> | undefined
   readonly #panels = new Map<string, Panel>()
   readonly #inspections = new Map<string, Inspection>()
-  /** What the device holds no more, as far as it was seen to go; by collection and database. */
+  /** What the device no longer holds, as far as was seen; by collection and database. */
   readonly #past = new Map<string, Piece[]>()
-  /** Of what was tried here. */
+  /** The error of the last button pressed. */
   #problem: HiloError | undefined
   readonly #log = createEventLog()
 
@@ -64,12 +64,12 @@ export class HiloInspector extends Base {
   )
   readonly #none = h(
     'p.hint',
-    "No collection is used yet: the first call, as hilo.nextId('orders'), names one.",
+    "No collection is in use yet. Call hilo.nextId('orders'), for example.",
   )
   readonly #collections = h('div')
   readonly #empty = h(
     'div',
-    h('p', 'There is nothing to look at yet. Give it the instance that your app uses:'),
+    h('p', 'Nothing to show yet. Give the inspector your app’s instance:'),
     h('code', "document.querySelector('hilo-inspector').hilo = hilo"),
   )
   readonly #body = h(
@@ -124,7 +124,7 @@ export class HiloInspector extends Base {
     shadow.append(this.#root)
   }
 
-  /** The instance to look at. Set `undefined` to let go of it. */
+  /** The instance to show. Set `undefined` to stop. */
   get hilo(): Hilo | undefined {
     return this.#hilo
   }
@@ -143,14 +143,14 @@ export class HiloInspector extends Base {
 
   /** Called by the browser. */
   connectedCallback(): void {
-    // Set before the element was registered, by a page that loads the inspector late: it would hide
-    // the property for ever.
+    // A page that loads the inspector late may set this before the element is registered. It would
+    // then hide the property for ever.
     if (Object.hasOwn(this, 'hilo')) {
       const { hilo } = this
       delete (this as Partial<this>).hilo
       this.hilo = hilo
     }
-    // A page that says nothing about dark and light leaves it to the system.
+    // A page without a `color-scheme` gets the system's.
     const { style } = this.#root
     style.colorScheme = 'inherit'
     if (getComputedStyle(this.#root).colorScheme === 'normal') style.colorScheme = 'light dark'
@@ -213,7 +213,7 @@ export class HiloInspector extends Base {
       this.#panel(name, hilo).draw(each)
       hilo.inspect(...refOf(name)).then(
         (inspection) => {
-          // It may look at another instance by now.
+          // By now it may show another instance.
           if (hilo !== this.#hilo) return
           this.#inspections.set(name, inspection)
           const mine = inspection.segments.find(({ isThisPage }) => isThisPage)
@@ -232,7 +232,7 @@ export class HiloInspector extends Base {
   #drawStatus({ online, storage, collections }: HiloStatus): void {
     update(this.#network, { class: online ? 'ready' : 'low' })
     say(this.#network, online ? '● Online' : '▲ Offline: ids come from the reserve')
-    // Whoever switched it off: the app may have a switch of its own.
+    // The app may have switched it off, too.
     say(this.#switch, online ? 'Simulate offline' : 'Go online')
     say(this.#storage, STORAGE[storage])
     this.#none.hidden = Object.keys(collections).length > 0
@@ -297,14 +297,14 @@ export class HiloInspector extends Base {
       this.#report.value = text
       this.#report.hidden = false
       this.#report.select()
-      say(this.#copied, 'This page may not copy: the report stands in the field, selected.')
+      say(this.#copied, 'The browser forbids copying. Copy the selected text yourself.')
     }
   }
 }
 
 /**
- * A collection of another database than the instance's own is listed as `tag|database`; only the
- * database may have a `|` in it.
+ * A collection of another database is listed as `tag|database`. Only the database may contain a
+ * `|`.
  */
 function refOf(name: string): [collection: string, options: { database?: string }] {
   const [collection, ...database] = name.split('|') as [string, ...string[]]

@@ -1,10 +1,10 @@
 /**
- * What is on a collection's number line: what the device holds now, and what has become of other
- * numbers since somebody looked. Pure.
+ * What is on a collection's number line: what the device holds now, and what happened to other
+ * numbers while the inspector was open. Pure.
  */
 import type { Activity, ActivityKind, InspectedSegment, Numbers } from '../index.js'
 
-/** A piece of the line. What is past has no page any more. */
+/** A piece of the line. A piece that the device no longer holds has no page. */
 export interface Piece extends Numbers {
   kind: InspectedSegment['kind'] | 'gap'
   page?: string
@@ -12,7 +12,7 @@ export interface Piece extends Numbers {
 }
 
 /**
- * Where an event takes numbers to. A check-in leaves them where they are; an error concerns none.
+ * What an event makes of numbers. A check-in changes nothing, and an error concerns no numbers.
  */
 export const PLACES: Record<ActivityKind | 'error', Piece['kind'] | ''> = {
   claim: 'granted',
@@ -29,8 +29,8 @@ export const PLACES: Record<ActivityKind | 'error', Piece['kind'] | ''> = {
 }
 
 /**
- * The pieces that the device holds no more, after one more activity. Whatever happens to a number,
- * only its last fate counts.
+ * The pieces that the device no longer holds, after one more activity. For each number, only the
+ * last activity counts.
  */
 export function remember(
   past: readonly Piece[],
@@ -45,8 +45,8 @@ export function remember(
 }
 
 /**
- * Everything on the line, lowest first within a series: what the device holds counts more than what
- * is remembered.
+ * Everything on the line, lowest first within a series. What the device holds now wins over what
+ * the inspector remembers.
  */
 export function pieces(held: readonly InspectedSegment[], past: readonly Piece[]): Piece[] {
   return join([
@@ -90,8 +90,8 @@ function without(past: readonly Piece[], taken: readonly Numbers[]): Piece[] {
 }
 
 /**
- * Sorted, and neighbours of one kind made one; only granted ranges stay apart, because each was a
- * claim of its own.
+ * Sorted, with neighbours of one kind joined. Only granted ranges stay apart, because each was a
+ * separate claim.
  */
 function join(all: readonly Piece[]): Piece[] {
   const joined: Piece[] = []

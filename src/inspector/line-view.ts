@@ -1,6 +1,6 @@
 /**
- * One collection's number line on the page: drawn to scale, zoomed and moved by wheel, pinch, drag,
- * buttons and keys; every piece can be read and focused.
+ * One collection's number line on the page, drawn to scale. Wheel, pinch, drag, buttons and keys
+ * zoom and move it. Every piece can be focused and has a text.
  */
 import { button, h, say, update } from './dom.js'
 import { type Piece, seriesOf } from './history.js'
@@ -12,18 +12,18 @@ export interface LineView {
   show(pieces: Piece[]): void
 }
 
-const KEYS = 'Arrow keys go from piece to piece, + and − zoom, 0 shows all, Enter comes close.'
+const KEYS = 'Arrow keys go from piece to piece, + and − zoom, 0 shows all, Enter zooms to a piece.'
 const STEP = 1.6
 /** Height of the numbers of one prefix and server tag. */
 const LANE_PX = 36
-/** A pointer may tremble so far. */
+/** A pointer may move this far and still be a click. */
 const DRAG_PX = 4
 
 export function createLineView(name: string): LineView {
   let pieces: Piece[] = []
-  /** Undefined: everything, whatever comes. */
+  /** Undefined: always everything. */
   let view: Viewport | undefined
-  /** Key of the piece that Tab leads to. */
+  /** Key of the piece that Tab focuses. */
   let current: string | undefined
   let dragged = 0
   const shown = new Map<string, HTMLButtonElement>()
@@ -49,8 +49,7 @@ export function createLineView(name: string): LineView {
   }
 
   /**
-   * Where keys and buttons zoom: at the piece that has or had the focus, so that as much of it is
-   * seen as there is room for.
+   * Where keys and buttons zoom: at the piece that has or had the focus.
    */
   function middle(): number {
     const piece = pieces.find((each) => keyOf(each) === current)
@@ -90,7 +89,7 @@ export function createLineView(name: string): LineView {
     if (isFocusLost) shown.get(current!)?.focus()
     track.style.height = `${Math.max(1, series.length) * LANE_PX}px`
     const width = track.clientWidth
-    // A digit is 7 pixels wide; numbers keep apart, and off the ends of the line.
+    // A digit is 7 pixels wide. Numbers need space between them, and at the ends of the line.
     const room = 7 * count(Math.ceil(now.end)).length + 24
     scale.replaceChildren(
       ...ticks(now, Math.max(2, width / room))
@@ -105,7 +104,7 @@ export function createLineView(name: string): LineView {
     tell()
   }
 
-  /** The piece under the pointer or with the focus, in words; otherwise what is seen. */
+  /** The text of the piece under the pointer or with the focus; otherwise of the visible part. */
   function tell(): void {
     const piece = track.querySelector(':hover') ?? track.querySelector(':focus')
     const { start, end } = seen()
@@ -142,7 +141,7 @@ export function createLineView(name: string): LineView {
   }
 
   function wheel(event: WheelEvent): void {
-    // A wheel that is only on its way down the page is left alone, as on maps.
+    // Without Ctrl and without the focus, the wheel scrolls the page, as on maps.
     if (!event.ctrlKey && !event.metaKey && !track.matches(':focus-within')) return
     event.preventDefault()
     const { deltaX, deltaY, clientX } = event
@@ -152,7 +151,7 @@ export function createLineView(name: string): LineView {
 
   /** One pointer moves the line, two pinch it. */
   function move({ pointerId, clientX, buttons }: PointerEvent): void {
-    // It was let go of where the line does not hear it.
+    // It was released outside the line.
     if (!buttons) pointers.delete(pointerId)
     const before = pointers.get(pointerId)
     if (before === undefined) return
@@ -222,7 +221,7 @@ export function createLineView(name: string): LineView {
   }
 }
 
-/** The same piece still when ids are issued: it grows at one end only. */
+/** Stays the same while ids are issued, because a piece then grows at one end only. */
 const keyOf = (piece: Piece): string =>
   [piece.kind, seriesOf(piece), /^(iss|giv|gap)/.test(piece.kind) ? piece.from : piece.to].join(' ')
 

@@ -1,9 +1,8 @@
 /**
- * The geometry of a number line: what part of it is seen, and where on it numbers are, to scale.
- * Pure.
+ * The geometry of a number line: which part of it is visible, and where numbers are on it. Pure.
  */
 
-/** The part that is seen. Number `n` fills the line from `n` to `n + 1`. */
+/** The visible part. Number `n` fills the line from `n` to `n + 1`. */
 export interface Viewport {
   start: number
   end: number
@@ -26,9 +25,9 @@ export function whole(segments: readonly Span[]): Viewport {
 }
 
 /**
- * @param factor of what is seen: below 1 comes closer
- * @param at the point that stays where it is, as a share of the line
- * @returns undefined: everything is seen
+ * @param factor of the visible part: below 1 zooms in
+ * @param at the point that stays in place, as a share of the line
+ * @returns undefined: everything is visible
  */
 export function zoom(
   view: Viewport,
@@ -47,7 +46,7 @@ export function pan(view: Viewport, share: number, all: Viewport): Viewport | un
   return within({ start: view.start + shift, end: view.end + shift }, all)
 }
 
-/** The view as it is where something of the numbers is seen, otherwise with them in its middle. */
+/** The same view if some of the numbers are visible, otherwise one with them in the middle. */
 export function reveal(view: Viewport, numbers: Span, all: Viewport): Viewport | undefined {
   if (place(numbers, view)) return view
   return pan(
@@ -64,7 +63,7 @@ export function closeUp({ from, to }: Span, all: Viewport): Viewport | undefined
   return within({ start: from - margin, end: to + 1 + margin }, all)
 }
 
-/** Percent of the line; undefined where the numbers are not seen. */
+/** Percent of the line; undefined if the numbers are not visible. */
 export function place(
   { from, to }: Span,
   { start, end }: Viewport,
@@ -76,7 +75,7 @@ export function place(
   return { left: (left - start) * percent, width: (right - left) * percent }
 }
 
-/** At most `count` round numbers that are seen, with the percent at which each has its middle. */
+/** At most `count` visible round numbers, and the percent of the line where each has its middle. */
 export function ticks({ start, end }: Viewport, count: number): { number: number; at: number }[] {
   const rough = (end - start) / count
   const magnitude = 10 ** Math.floor(Math.log10(rough))

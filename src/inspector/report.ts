@@ -1,14 +1,14 @@
-/** What goes into a bug report: the state and what happened lately, and no secret. */
+/** The content of a bug report: the state and the last events, without secrets. */
 import type { Activity, HiloError, HiloStatus, Inspection } from '../index.js'
 
-/** As in package.json; a test says so. */
+/** As in package.json; a test checks it. */
 export const VERSION = '0.1.0'
 
 export interface Facts {
   status: HiloStatus
   inspections: readonly Inspection[]
   activities: readonly Activity[]
-  /** Of the inspector's own calls. */
+  /** The last error of the inspector's own calls. */
   problem: HiloError | undefined
   /** The page's address. */
   page: string
@@ -55,8 +55,8 @@ const plain = ({ code, message, status, cause }: HiloError) => ({
 })
 
 /**
- * Messages quote what servers answered: nothing in them that looks like a token, a password or a
- * signed address is passed on.
+ * Messages quote answers of servers. Removes whatever looks like a token, a password or a signed
+ * address.
  */
 const redact = (message: string): string =>
   message.replace(/(?:Bearer|Basic)\s+\S+|\/\/[^/\s@]+@|\?\S+|[\w+=-]{24,}/gi, '…')

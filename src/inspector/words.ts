@@ -8,7 +8,7 @@ export const KINDS: Record<Piece['kind'] | 'leased-here', { name: string; meanin
   'leased-here': { name: 'Leased, this page', meaning: 'the next ids made here' },
   leased: { name: 'Leased, another page', meaning: 'held by another tab' },
   issued: { name: 'Issued', meaning: 'the app has used them' },
-  offered: { name: 'Offered', meaning: 'above the reserve; goes back when a page goes' },
+  offered: { name: 'Offered', meaning: 'above the reserve; goes back when a page closes' },
   'given-back': { name: 'Given back', meaning: 'sent to the server' },
   gap: { name: 'Gap', meaning: 'nobody will ever issue them' },
 }
@@ -16,10 +16,10 @@ export const KINDS: Record<Piece['kind'] | 'leased-here', { name: string; meanin
 export const STORAGE: Record<StorageKind, string> = {
   persistent: 'persistent',
   'best-effort': 'best effort: may be evicted',
-  memory: 'memory: gone with this page',
+  memory: 'memory: lost with this page',
 }
 
-/** A word and, so that colour is not all that tells them apart, a sign. */
+/** A word and a sign, because colour alone does not show the difference to everybody. */
 export const STATES: Record<CollectionStatus['state'], string> = {
   ready: '● Ready',
   low: '▼ Low',
