@@ -71,20 +71,20 @@ async function start(): Promise<void> {
       await desk.forge(snapshot.orders.find(({ state }) => state === 'sent')!)
       made()
     },
-    lostServer: () => sync.hurry(),
+    lostServer: () => sync.runNow(),
   })
   new Inspector(hilo)
 
   /** Something was made in this tab. */
   function made(): void {
     changed()
-    sync.hurry()
+    sync.runNow()
   }
 
   /** This tab changed something that the others show too. */
   function changed(): void {
     refresh()
-    tabs.tell()
+    tabs.notify()
   }
 
   const refresh = coalesce(async () => {
@@ -107,7 +107,7 @@ async function start(): Promise<void> {
     if (connection.isSwitchedOn) hilo.goOnline()
     else hilo.goOffline()
     store.noteSwitch(connection.isSwitchedOn)
-    if (connection.isOnline) sync.hurry()
+    if (connection.isOnline) sync.runNow()
     else sync.pause()
     render()
   })
@@ -116,11 +116,11 @@ async function start(): Promise<void> {
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'hidden') return
     refresh()
-    sync.hurry()
+    sync.runNow()
   })
 
   await refresh()
-  sync.hurry()
+  sync.runNow()
 }
 
 start().catch((error) => {

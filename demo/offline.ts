@@ -24,7 +24,7 @@ export function keepPages(updated: () => void): KeptPages {
   const registered = serviceWorker?.register('/service-worker.js').catch(() => undefined)
   let waiting: ServiceWorker | undefined
   registered?.then((registration) => {
-    const look = () => {
+    const refresh = () => {
       const found = registration?.waiting
       // The very first service worker is no newer version. In WebKit it may already be active when
       // this event comes.
@@ -32,9 +32,9 @@ export function keepPages(updated: () => void): KeptPages {
       waiting = found
       updated()
     }
-    look()
+    refresh()
     registration?.addEventListener('updatefound', () =>
-      registration.installing?.addEventListener('statechange', look),
+      registration.installing?.addEventListener('statechange', refresh),
     )
   })
   return {

@@ -57,7 +57,7 @@ export class Sync {
   }
 
   /** Sends now: something new waits, or the network may be back. */
-  hurry(): void {
+  runNow(): void {
     this.#failures = 0
     clearTimeout(this.#timer)
     this.#start()

@@ -12,13 +12,13 @@ export const tabName = Array.from(
 ).join('')
 
 export interface OtherTabs {
-  tell(): void
+  notify(): void
 }
 
 /** Without BroadcastChannel a tab sees the other tabs' orders when it is loaded again. */
 export function listenToTabs(changed: () => void): OtherTabs {
-  if (typeof BroadcastChannel === 'undefined') return { tell() {} }
+  if (typeof BroadcastChannel === 'undefined') return { notify() {} }
   const channel = new BroadcastChannel('order-desk')
   channel.onmessage = changed
-  return { tell: () => channel.postMessage('changed') }
+  return { notify: () => channel.postMessage('changed') }
 }

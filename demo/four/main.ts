@@ -4,7 +4,7 @@ import type { Counts } from '../records.js'
 import { must } from '../views/dom.js'
 import { Scoreboard } from '../views/scoreboard.js'
 
-const LOOK_EVERY_MS = 1_000
+const REFRESH_MS = 1_000
 
 const scoreboard = new Scoreboard()
 const desks = [...document.querySelectorAll('iframe')]
@@ -18,9 +18,9 @@ must('#kill-one').addEventListener('click', () =>
   press(desks[Math.floor(Math.random() * desks.length)]!, '#kill'),
 )
 
-async function look(): Promise<void> {
+async function refresh(): Promise<void> {
   scoreboard.render(await ask<Counts>('/api/counts'))
-  setTimeout(look, LOOK_EVERY_MS)
+  setTimeout(refresh, REFRESH_MS)
 }
 
-look()
+refresh()

@@ -91,7 +91,7 @@ async function openSync(isOnline = () => true) {
 test('customers go before the orders that refer to them', async () => {
   answer(all(201))
   const { sync, states } = await openSync()
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
   expect(requests).toEqual(['customers', 'orders'])
 })
@@ -103,7 +103,7 @@ test('what is refused stays, with the reason, and is not sent again', async () =
     ),
   )
   const { sync, store, states } = await openSync()
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(async () => expect(await states()).toEqual(['refused']))
   expect((await store.snapshot(1)).orders[0]?.reason).toBe('taken')
   expect(await store.takeWaiting('orders', 10)).toEqual([])
@@ -116,7 +116,7 @@ test('an answer that never came: the batch is sent again by itself', async () =>
     return all(200)(collection, keys, [])
   })
   const { sync, states } = await openSync()
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(() => expect(sync.problem).toBe('The server does not answer.'))
   expect(await states()).toEqual(['waiting'])
   await vi.advanceTimersByTimeAsync(1_000)
@@ -130,7 +130,7 @@ test('a browser that stores nothing more is not said to be a server that does no
   vi.spyOn(store, 'settle').mockRejectedValueOnce(
     new DOMException('The disk is full.', 'QuotaExceededError'),
   )
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(() =>
     expect(sync.problem).toBe('This browser did not store it: The disk is full.'),
   )
@@ -139,7 +139,7 @@ test('a browser that stores nothing more is not said to be a server that does no
 test('a server in trouble is asked less and less often', async () => {
   answer(() => new Response('', { status: 503 }))
   const { sync } = await openSync()
-  sync.hurry()
+  sync.runNow()
   const pauses = vi.spyOn(globalThis, 'setTimeout')
   await vi.waitFor(async () => {
     await vi.advanceTimersByTimeAsync(30_000)
@@ -154,10 +154,10 @@ test('offline nothing is sent, and a pause cancels what is planned', async () =>
   answer(() => new Response('', { status: 503 }))
   let isOnline = false
   const { sync } = await openSync(() => isOnline)
-  sync.hurry()
+  sync.runNow()
   expect(requests).toEqual([])
   isOnline = true
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1))
   sync.pause()
   expect(vi.getTimerCount()).toBe(0)
@@ -171,11 +171,11 @@ test('a server that lost its customers gets them again', async () => {
     return all(hasCustomer ? 201 : 424)(collection, keys, [])
   })
   const { sync, store, states } = await openSync()
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
   hasCustomer = false
   await store.add('orders', [{ ...order, id: 'orders/2-A', key: 'second', edit: 'second' }])
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(async () => expect(await states()).toEqual(['sent', 'sent']))
   expect(requests).toEqual(['customers', 'orders', 'orders', 'customers', 'orders'])
 })
@@ -183,7 +183,7 @@ test('a server that lost its customers gets them again', async () => {
 test('an answer about something else is trouble, not an endless loop', async () => {
   answer(() => [{ key: 'of nobody', status: 201 }])
   const { sync } = await openSync()
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(() => expect(sync.problem).toContain('does not say'))
   expect(requests).toEqual(['customers'])
 })
@@ -200,10 +200,10 @@ test('what is made while a batch is under way is sent too', async () => {
     return answerNow(path, init)
   })
   const { sync, store, states } = await openSync()
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
   await store.add('orders', [{ ...order, id: 'orders/2-A', key: 'second', edit: 'second' }])
-  sync.hurry()
+  sync.runNow()
   release()
   await vi.waitFor(async () => expect(await states()).toEqual(['sent', 'sent']))
 })
@@ -217,11 +217,11 @@ test('an edit is sent on top of the version that the table is known to have', as
     return all(201)(collection, keys, records)
   })
   const { sync, store, states, order } = await openSync()
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
   await store.edit((await order()).key, edited)
   expect(await states()).toEqual(['waiting'])
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
   expect(sent.map(({ base, version }) => [base, version])).toEqual([
     [0, 1],
@@ -244,7 +244,7 @@ test('an edit made while the order is on its way is sent after it', async () => 
       await store.edit((await order()).key, edited)
     return response
   })
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
   expect(versions).toEqual([1, 2])
   expect(await order()).toMatchObject({ lines: edited, base: 2 })
@@ -261,13 +261,13 @@ test('an edit whose answer was lost is no conflict with the next one', async () 
     return [{ key: record.key, status: 201 }]
   })
   const { sync, store, states, order } = await openSync()
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
   await store.edit((await order()).key, edited)
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(() => expect(sync.problem).toBeDefined())
   await store.edit((await order()).key, [...edited, ...lines])
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
   expect(stored?.lines).toEqual([...edited, ...lines])
 })
@@ -291,15 +291,15 @@ test.each(['mine', 'theirs'] as const)(
       return [{ key: record.key, status: 201 }]
     })
     const opened = await openSync()
-    opened.sync.hurry()
+    opened.sync.runNow()
     await vi.waitFor(async () => expect(await opened.states()).toEqual(['sent']))
     stored = theirs
     await opened.store.edit(order.key, edited)
-    opened.sync.hurry()
+    opened.sync.runNow()
     await vi.waitFor(async () => expect(await opened.states()).toEqual(['conflict']))
     expect((await opened.order()).current).toEqual(theirs)
     await opened.store.resolve(order.key, whose)
-    opened.sync.hurry()
+    opened.sync.runNow()
     await vi.waitFor(async () => expect(await opened.states()).toEqual(['sent']))
     expect((await opened.order()).lines).toEqual(whose === 'mine' ? edited : theirs.lines)
     expect(stored.lines).toEqual(whose === 'mine' ? edited : theirs.lines)
@@ -309,7 +309,7 @@ test.each(['mine', 'theirs'] as const)(
 test('what others changed comes here, but not over what waits', async () => {
   answer(all(201))
   const { sync, store, states } = await openSync()
-  sync.hurry()
+  sync.runNow()
   await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
   const other: Order = {
     ...order,
