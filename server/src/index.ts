@@ -38,4 +38,4 @@ export {
   type UpstreamRange,
 } from './ledger/ledger.js'
 export { type LedgerOptions, openLedger } from './open-ledger.js'
-export { type HiloServer, type ServeOptions, serve } from './serve.js'
+export { type CloseOptions, type HiloServer, type ServeOptions, serve } from './serve.js'

@@ -1,34 +1,7 @@
 #!/usr/bin/env node
-/** The program `offline-hilo-server`: its commands, and what `--help` teaches. */
-import { Command } from 'commander'
-import { DEFAULT_DATA_DIR } from '../open-ledger.js'
-import { DEFAULT_HOST, DEFAULT_PORT } from '../serve.js'
-import { adoptCommand, checkCommand } from './counter-commands.js'
-import { fail } from './fail.js'
-import { raiseFloorCommand, statusCommand } from './ledger-commands.js'
-import { serveCommand } from './serve-command.js'
-
-const EXAMPLES = `
-Examples:
-  $ offline-hilo-server
-      serves on ${DEFAULT_HOST}:${DEFAULT_PORT}, with SQLite in ${DEFAULT_DATA_DIR}
-  $ offline-hilo-server --database-url postgres://hilo@db/hilo --host 0.0.0.0
-  $ offline-hilo-server status
-      what was granted, per collection
-  $ offline-hilo-server check --config hilo.json
-      are the counters that collections are bound to as configured?
-  $ offline-hilo-server raise-floor Shop orders 5000
-      after a restore: grant nothing up to 5000
-
-A flag goes before its environment variable, that before the configuration file:
-  {"nodeTag": "A", "databases": ["Shop"], "tokens": ["…"],
-   "cors": {"origins": ["https://app.example.com"]}, "limits": {"count": 100000}}`
-
-const program = new Command('offline-hilo-server')
-  .description('HiLo server: final, short, numeric ids for apps that work offline.')
-  .addHelpText('after', EXAMPLES)
-  .addCommand(serveCommand(), { isDefault: true })
-for (const command of [statusCommand(), raiseFloorCommand(), checkCommand(), adoptCommand()])
-  program.addCommand(command)
-
-program.parseAsync().catch(fail)
+/**
+ * Where the program `offline-hilo-server` begins. The commands are loaded on demand: a bundler may
+ * then put code that they share with the library anywhere but into this file, which the library
+ * must not load, since it would start a server.
+ */
+import('./program.js').then(({ run }) => run())
