@@ -9,6 +9,7 @@ import { cors } from 'hono/cors'
 import { createAccess } from './access.js'
 import { cutOff } from './body.js'
 import { documentRoutes } from './document-routes.js'
+import { failureLog } from './failure-log.js'
 import { hiloRoutes } from './hilo-routes.js'
 import { identityRoutes } from './identity-routes.js'
 import { requestLog } from './log.js'
@@ -33,6 +34,7 @@ export function createHiloHandler(
   const checked = checkHandlerOptions(options)
   const { limits } = checked
   const access = createAccess(checked)
+  const logFailure = failureLog(checked.log)
   const metrics = createMetrics(checked.ledger)
   const app = new Hono()
 
@@ -76,7 +78,7 @@ export function createHiloHandler(
     app.use(rateLimit(limits.requestsPerSecond, checked.clientOf!))
   app.route('/', metricsRoutes(metrics, access))
   app.route('/', topologyRoutes(checked, access))
-  app.route('/databases/:database', hiloRoutes(checked, access, metrics))
+  app.route('/databases/:database', hiloRoutes(checked, access, metrics, logFailure))
   app.route('/databases/:database', identityRoutes(checked, access, metrics))
   app.route('/databases/:database', documentRoutes(checked, access))
 
@@ -84,7 +86,7 @@ export function createHiloHandler(
     throw notFound(`There is no handler for ${c.req.method} ${pathOf(c.req.url)}.`)
   })
   app.onError((error, c) => {
-    const refusal = toRefusal(error, checked.log)
+    const refusal = toRefusal(error, logFailure)
     metrics.refused(refusal.status)
     return c.json(refusalBody(refusal, pathOf(c.req.url)), refusal.status, { ...refusal.headers })
   })

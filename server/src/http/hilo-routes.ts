@@ -9,6 +9,7 @@ import type { Access, Caller } from './access.js'
 import { parseJson, readJson, readText } from './body.js'
 import { claimAnswer, claimRefused } from './claim-answer.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
+import type { FailureLog } from './failure-log.js'
 import { readCheckInBody, readClaimBody, readReturnBody } from './hilo-bodies.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
@@ -16,9 +17,10 @@ import { type ReturnedRange, readNextQuery, readReturnQuery } from './query.js'
 import { pathOf, refusalBody, toRefusal } from './refusals.js'
 
 export function hiloRoutes(
-  { ledger, nodeTag, limits, log }: CheckedOptions,
+  { ledger, nodeTag, limits }: CheckedOptions,
   access: Access,
   metrics: Metrics,
+  logFailure: FailureLog,
 ): Hono {
   // A bound collection waits in a queue of its own: its counter may be locked by somebody else, and
   // its upstream may not answer. All other collections share one queue.
@@ -73,15 +75,12 @@ export function hiloRoutes(
       return { ...wanted, id, database, serverTag: nodeTag, at }
     })
     const outcomes = await claim(caller, claims)
-    const failures = new Set(
-      outcomes.flatMap((outcome) => ('failure' in outcome ? [outcome.failure] : [])),
-    )
-    // A failure is one line in the log, however many claims failed with it.
-    const refusals = new Map([...failures].map((failure) => [failure, toRefusal(failure, log)]))
     const collections = outcomes.map((outcome, i) => {
       if ('grant' in outcome) return claimAnswer(outcome.grant, ranges[i]!.prefix)
       const refusal =
-        'failure' in outcome ? refusals.get(outcome.failure)! : claimRefused(outcome, claims[i]!)
+        'failure' in outcome
+          ? toRefusal(outcome.failure, logFailure)
+          : claimRefused(outcome, claims[i]!)
       return refusalBody(refusal, pathOf(c.req.url))
     })
     const isNew = outcomes.some((outcome) => 'grant' in outcome && !outcome.isRepeat)

@@ -13,9 +13,9 @@ export interface Log {
 
 const STDERR = 2
 
-/** Written at once, so that the last line before the process ends is there. */
+/** No request waits for its line to be written. What is left is written as the process ends. */
 export const createLog = (): Log =>
-  pino({ name: 'offline-hilo' }, destination({ fd: STDERR, sync: true }))
+  pino({ name: 'offline-hilo-server' }, destination({ fd: STDERR, sync: false }))
 
 export const requestLog =
   (log: Log): MiddlewareHandler =>

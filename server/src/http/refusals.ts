@@ -6,7 +6,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ErrorAnswer } from '../../../src/core/wire.js'
 import { CounterUnusable, LedgerUnavailable } from '../ledger/ledger.js'
 import { QueueFull } from './claim-queue.js'
-import type { Log } from './log.js'
+import type { FailureLog } from './failure-log.js'
 
 export const RETRY_SECONDS = 1
 /** A person has to look at the counter first. */
@@ -80,14 +80,14 @@ export const tooMany = (requestsPerSecond: number, seconds: number) =>
   )
 
 /** Turns any error into an answer. Errors that are not the client's go into the log. */
-export function toRefusal(error: unknown, log: Log): Refusal {
+export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof QueueFull)
     return tryLater(
       'The server has more claims than it can grant just now. Nothing was granted.',
       RETRY_SECONDS,
     )
-  log.error({ err: error }, 'A request failed.')
+  logFailure(error)
   if (error instanceof LedgerUnavailable)
     return tryLater(
       "The server's database, or the RavenDB that these numbers come from, does not answer. " +

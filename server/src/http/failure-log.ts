@@ -1,0 +1,36 @@
+/**
+ * Logs failures inside the server. Guarantees that an outage is a short line now and then, however
+ * many requests it fails.
+ */
+import { CounterUnusable, LedgerUnavailable } from '../ledger/ledger.js'
+import type { Log } from './log.js'
+
+export type FailureLog = (error: unknown) => void
+
+/** The same failure is logged once in so long. */
+const QUIET_MS = 10_000
+/** Failures that are told apart. A message may hold what a client sent. */
+const MAX_KINDS = 100
+
+export function failureLog(log: Log): FailureLog {
+  const logged = new Map<string, { at: number; more: number }>()
+
+  return (error) => {
+    const kind = String(error)
+    const last = logged.get(kind)
+    const now = performance.now()
+    if (last && now - last.at < QUIET_MS) {
+      last.more++
+      return
+    }
+    if (logged.size >= MAX_KINDS) logged.clear()
+    logged.set(kind, { at: now, more: 0 })
+    // How often it happened since the last line, and was not logged.
+    const more = last?.more ? { more: last.more } : {}
+    if (error instanceof LedgerUnavailable)
+      log.error({ reason: error.message, ...more }, 'The database does not answer.')
+    else if (error instanceof CounterUnusable)
+      log.error({ reason: error.message, ...more }, 'A bound counter cannot be used.')
+    else log.error({ err: error, ...more }, 'A request failed.')
+  }
+}
