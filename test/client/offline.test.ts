@@ -65,7 +65,7 @@ describe('without the network', () => {
     expect(await drain(hilo)).toHaveLength(before)
   })
 
-  test('a caller with endless limits gets its id when the network is back', async () => {
+  test('a caller without a timeout gets its id when the network is back', async () => {
     shop.isDown = true
     const { hilo } = shop.open()
     const waiting = hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })
@@ -75,7 +75,7 @@ describe('without the network', () => {
     expect(await waiting).toBe('orders/1-A')
   })
 
-  test('a caller with endless limits is refused all the same when the server says no for good', async () => {
+  test('a caller without a timeout is refused all the same when the server says no for good', async () => {
     shop.answer = () => new Response('', { status: 403 })
     const { hilo } = shop.open()
     expect(

@@ -1,5 +1,5 @@
 /**
- * The owner's world in a test: a clock that only moves when views, a server that does as it is views,
+ * The owner's world in a test: a clock that only moves when told, a server that does as it is told,
  * and every request on record.
  */
 import type { Answer, DeviceView, Owner, OwnerConfig, Target } from '../../src/core/contract.js'
@@ -173,7 +173,7 @@ export class FakeWorld implements World {
 let worlds = 0
 
 /**
- * An owner that was opened in this world, and what it views its page; what was stored before and
+ * An owner that was opened in this world, and what it told its page; what was stored before and
  * after each change, if that is watched.
  */
 export function ownerIn(world: World): {

@@ -165,7 +165,7 @@ test('a check-in whose answer was lost is sent again as it was, and its answer i
   expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32, token: 'token1' }])
 })
 
-test('two copies of a device with a check-in under way are views apart, though both are answered the same', async () => {
+test('two copies of a device with a check-in under way are told apart, though both are answered the same', async () => {
   const world = await yesterday()
   world.source.onCheckIn = (request) => {
     world.source.server.checkIn(request)

@@ -34,7 +34,7 @@ const holding = async (source: FakeSource, ...ranges: ReturnType<typeof range>[]
 }
 
 describe('where pages cannot hear each other, one may not know that another node answers by now', () => {
-  test('so nothing is set aside without a token, and no page is views whom it might send it to', async () => {
+  test('so nothing is set aside without a token, and no page is told whom it might send it to', async () => {
     const { owner } = ownerIn(deaf(await holding(new FakeSource(false), range(1, 100))))
     const { offers, view } = await lease(owner, 16, { offer: true })
     expect(offers).toEqual([])
@@ -352,7 +352,7 @@ test('tabs whose ranges are in memory keep them to themselves: one tells nothing
 })
 
 describe('whoever looks on', () => {
-  test('is views what was stored before and after each change, from then on and only then', async () => {
+  test('is told what was stored before and after each change, from then on and only then', async () => {
     const world = new FakeWorld()
     const { owner, changes } = ownerIn(world)
     await lease(owner, 0)
@@ -375,7 +375,7 @@ describe('whoever looks on', () => {
     expect(changes).toHaveLength(count)
   })
 
-  test('is views what another tab stored', async () => {
+  test('is told what another tab stored', async () => {
     const world = new FakeWorld()
     const { owner, changes } = ownerIn(world)
     const { view } = await lease(owner, 0)

@@ -51,7 +51,7 @@ describe('in the background', () => {
 })
 
 describe('switched off', () => {
-  test('nothing is sent, by nobody, and whoever asks is views why', async () => {
+  test('nothing is sent, by nobody, and whoever asks is told why', async () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))

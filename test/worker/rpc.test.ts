@@ -98,7 +98,7 @@ describe('across a message channel', () => {
     })
   })
 
-  test('the page is views of changes that it did not make', async () => {
+  test('the page is told of changes that it did not make', async () => {
     const { owner, views, changed } = ownerAcross(new FakeWorld())
     must(await owner.exchange(target, exchangeOf({ want: 1 })))
     await changed
