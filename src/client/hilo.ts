@@ -4,7 +4,7 @@
  * collection's issuer, and turns what the owner reports into a status and events.
  */
 import type { OwnerConfig, Target } from '../core/contract.js'
-import { fromFailure, HiloError } from '../core/errors.js'
+import { HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import {
   type CheckedOptions,
@@ -15,7 +15,9 @@ import {
   type HiloOptions,
 } from '../core/options.js'
 import { uuid } from '../core/uuid.js'
-import { Issuer } from './issuer.js'
+import { Holdings, type PageState } from './holdings.js'
+import { countInstance } from './instances.js'
+import { Issuer, type IssuerContext } from './issuer.js'
 import { watchLifecycle } from './lifecycle.js'
 import type { Activity, Inspection, Observer } from './observer.js'
 import { type LinkOptions, OwnerLink } from './owner-link.js'
@@ -77,14 +79,17 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   readonly #link: OwnerLink
   readonly #pageExit: PageExit
   readonly #observers = new Set<Promise<Observer>>()
-  readonly #unwatch: () => void
+  /** Aborted by `close()`: from then on nothing is issued. */
+  readonly #closing = new AbortController()
+  /** Aborted when all is parked: from then on nothing is stored or sent. */
+  readonly #ended = new AbortController()
   /**
    * Asked for last. Bursts ask for the same again, and looking it up would double the cost of a
    * number.
    */
   #recent: { name: string; issuer: Issuer } | undefined
   #isSwitchedOn = true
-  #closing: Promise<void> | undefined
+  #closed: Promise<void> | undefined
 
   /** @internal */
   constructor(options: HiloOptions, realm: Pick<LinkOptions, 'spawn' | 'ownerHere'>) {
@@ -104,7 +109,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
       headers: typeof headers === 'function' ? 'ask' : (headers ?? {}),
       ...(credentials && { credentials }),
     }
-    this.#pageExit = new PageExit(config)
+    countInstance(config, this.#closing.signal)
+    this.#pageExit = new PageExit(config, this.#ended.signal)
     this.#link = new OwnerLink({
       ...realm,
       spawn: realm.spawn && (worker ?? realm.spawn),
@@ -122,19 +128,21 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
           this.#issuerOf(target.collection, target.database).onChange(view),
         parkExcess: (target) => this.#issuerOf(target.collection, target.database).parkExcess(),
       },
+      signal: this.#ended.signal,
     })
-    this.#unwatch = watchLifecycle({
+    const lifecycle = {
       hidden: () => this.#each((issuer) => issuer.park()),
       exit: () => this.#each((issuer) => issuer.exit()),
       shown: () => {
         this.#each((issuer) => issuer.wake())
         this.#link.retryNow()
       },
-      online: () => this.#link.retryNow(),
+      online: () => this.#retryNow(),
       offline: () => this.#each((issuer) => issuer.keepSurplus()),
-    })
+    }
+    watchLifecycle(lifecycle, this.#closing.signal)
     const leased = listed.map((name) =>
-      this.#issuerOf(name, this.#options.database).when(1, () => {}, {
+      this.#issuerOf(name, this.#options.database).warm(1, {
         timeout: Number.POSITIVE_INFINITY,
       }),
     )
@@ -198,9 +206,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     options: IdOptions = {},
   ): Promise<void> {
     checkCount('count', count, 0)
-    const issuer = this.#resolve(collection, options)
-    issuer.warm(count)
-    return issuer.when(count, () => {}, this.#limits(options))
+    return this.#resolve(collection, options).warm(count, this.#limits(options))
   }
 
   /**
@@ -213,9 +219,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     options: Pick<IdOptions, 'database'> = {},
   ): Promise<void> {
     checkCount('count', count, 0)
-    const issuer = this.#resolve(collection, options)
-    if (this.#closing) throw closed()
-    await issuer.reserve(count)
+    const { holdings } = this.#resolve(collection, options)
+    this.#throwIfClosed()
+    await holdings.reserve(count)
   }
 
   /**
@@ -229,14 +235,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     collection: CollectionRef,
     { database = this.#options.database, key = newId() }: IdentityOptions = {},
   ): Promise<number> {
-    if (this.#closing) throw closed()
-    const answer = await this.#link.call(
-      'nextIdentity',
-      [checkDatabase(database, this.#options), collectionOf(collection, this.#options), key],
-      this.#options.timeout,
-    )
-    if ('failure' in answer) throw fromFailure(answer.failure)
-    return answer.number
+    this.#throwIfClosed()
+    const name = collectionOf(collection, this.#options)
+    checkDatabase(database, this.#options)
+    const { nextIdentity } = await import('./online-calls.js')
+    return nextIdentity(this.#link, database, name, key)
   }
 
   status(): HiloStatus
@@ -262,7 +265,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     options?: Pick<IdOptions, 'database'>,
   ): Promise<Inspection> {
     const { holdings } = this.#resolve(collection, options)
-    if (this.#closing) throw closed()
+    this.#throwIfClosed()
     const { inspect } = await import('./observer.js')
     return inspect(this.#link, this.#page, holdings)
   }
@@ -309,24 +312,37 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   goOnline(): void {
     this.#isSwitchedOn = true
     this.#link.setOnline(true)
+    this.#each((issuer) => issuer.retryNow())
     this.#dispatch('status', this.status())
   }
 
   /**
-   * Sign-out: gives everything back that this page and the device hold. What other pages hold stays
-   * theirs.
+   * Sign-out: gives everything back that this page and the device hold, of every collection. What
+   * other pages hold stays theirs.
+   * @throws HiloError `server-unreachable`: the device keeps what it holds. `server-refused`
    */
   async release(): Promise<void> {
-    if (this.#closing) throw closed()
-    await Promise.all(this.#all().map((issuer) => issuer.release()))
+    this.#throwIfClosed()
+    const used = this.#all().map(({ holdings }) => holdings.target)
+    const { unusedCollections } = await import('./online-calls.js')
+    const unused = (await unusedCollections(this.#link, used)).map(
+      ({ collection, database, separator }) =>
+        new Holdings(this.#targetOf(collection, database, separator), {
+          ...this.#context(),
+          changed() {},
+          forked() {},
+        }),
+    )
+    await Promise.all([...this.#all(), ...unused].map((each) => each.release()))
   }
 
   /**
    * Parks this page's leases on the device and stops. Calls that wait are rejected with `closed`.
+   * With a reserve of 0 everything goes back to the server.
    */
   close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
+    this.#closed ??= this.#close()
+    return this.#closed
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -356,10 +372,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   async #close(): Promise<void> {
-    this.#unwatch()
-    await Promise.all(this.#all().map((issuer) => issuer.close(closed()).catch(() => {})))
-    this.#link.close()
-    this.#pageExit.close()
+    this.#closing.abort(closed())
+    await Promise.all(this.#all().map((issuer) => issuer.close()))
+    this.#ended.abort(closed())
   }
 
   /**
@@ -402,24 +417,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   #issuerOf(collection: string, database: string): Issuer {
-    const { collections, identityPartsSeparator, reserve, formatId, timeout } = this.#options
     const issuers = this.#issuersOf(database)
     const known = issuers.get(collection)
     if (known) return known
-    const target: Target = {
-      database,
-      collection,
-      separator: identityPartsSeparator,
-      reserve: collections[collection]?.reserve ?? reserve,
-    }
-    const issuer = new Issuer(target, {
-      page: this.#page,
-      link: this.#link,
-      pageExit: this.#pageExit,
-      requestTimeout: timeout,
-      formatId,
-      isOnline: () => this.#isOnline(),
-      isVisible: () => globalThis.document?.visibilityState !== 'hidden',
+    const issuer = new Issuer(this.#targetOf(collection, database), {
+      ...this.#context(),
       changed: (changed) => this.#report(changed),
       forked: (of) => this.#dispatch('fork', { collection: of.holdings.target.collection }),
       exhausted: (of, error) =>
@@ -429,9 +431,46 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     return issuer
   }
 
+  #targetOf(
+    collection: string,
+    database: string,
+    separator = this.#options.identityPartsSeparator,
+  ): Target {
+    const { collections, reserve } = this.#options
+    const ownReserve = collections[collection]?.reserve ?? reserve
+    return { database, collection, separator, reserve: ownReserve }
+  }
+
+  #context(): Omit<IssuerContext, 'changed' | 'forked' | 'exhausted'> {
+    return {
+      page: this.#page,
+      link: this.#link,
+      pageExit: this.#pageExit,
+      signal: this.#closing.signal,
+      formatId: this.#options.formatId,
+      state: () => this.#state(),
+      isOnline: () => this.#isOnline(),
+    }
+  }
+
   #limits({ timeout = this.#options.timeout, signal }: CallOptions): WaitLimits {
     checkTimeout(timeout)
     return { timeout, signal }
+  }
+
+  #state(): PageState {
+    if (this.#closing.signal.aborted) return 'closed'
+    return globalThis.document?.visibilityState === 'visible' ? 'visible' : 'hidden'
+  }
+
+  #throwIfClosed(): void {
+    this.#closing.signal.throwIfAborted()
+  }
+
+  /** The network may be back. */
+  #retryNow(): void {
+    this.#link.retryNow()
+    this.#each((issuer) => issuer.retryNow())
   }
 
   #isOnline(): boolean {

@@ -1,28 +1,30 @@
 /**
  * What this page holds of one collection, leases to issue from and offers to give back, and every
  * way it gets them or gives them up. Guarantees that nothing it has parked, sent or lost to a fork
- * is ever issued: it is voided here first, synchronously (H6).
+ * is ever issued: it is revoked here first, synchronously (H6).
  */
 import type { DeviceView, Target } from '../core/contract.js'
-import { type Failure, fromFailure } from '../core/errors.js'
-import { insert, isReturnable, type Range, size } from '../core/range.js'
-import type { Exchange, Note, Offer } from '../core/state.js'
-import { LeaseQueue } from './lease-queue.js'
+import { type Failure, fromFailure, toFailure } from '../core/errors.js'
+import { insertAll, isReturnable, type Range, size } from '../core/range.js'
+import type { Offer } from '../core/state.js'
+import { type LeaseLeft, LeaseQueue } from './lease-queue.js'
+import { Outbox } from './outbox.js'
 import type { OwnerLink } from './owner-link.js'
 import type { PageExit } from './page-exit.js'
+
+/** `hidden` is also a page without a document: a service worker may be killed at any time. */
+export type PageState = 'visible' | 'hidden' | 'closed'
 
 export interface HoldingsContext {
   /** This page instance; no identity outlives it (H7). */
   page: string
   link: OwnerLink
   pageExit: PageExit
-  /** Milliseconds a request to the server may take. */
-  requestTimeout: number
-  isVisible(): boolean
+  state(): PageState
   /** May requests be sent? Otherwise surplus stays on the device. */
   isOnline(): boolean
   changed(): void
-  /** This storage turned out to be a copy: all was voided (H13). */
+  /** This storage turned out to be a copy: all was revoked (H13). */
   forked(): void
 }
 
@@ -46,69 +48,54 @@ export class Holdings {
    */
   offers: Offer[] = []
   readonly #context: HoldingsContext
+  readonly #outbox: Outbox
   #exchanges = 0
-  /** Exchanges whose answers this page still waits for and will use, with what it brought. */
-  readonly #unanswered = new Map<string, Pick<Exchange, 'notes' | 'takeBack'>>()
   #gaveBackAt = Number.NEGATIVE_INFINITY
-  /** Numbers that forks have cost this device; unknown before its first word. */
+  /** Numbers that forks have cost this device; unknown before its first answer. */
   #forked: number | undefined
-  #isClosed = false
-  /**
-   * Notes that lie in `localStorage`: those of earlier pages, read at the first exchange, and this
-   * page's own, should it come back. Settled with the next exchange.
-   */
-  #left: Note[] | undefined
 
   constructor(target: Target, context: HoldingsContext) {
     this.target = target
     this.#context = context
+    this.#outbox = new Outbox(target, context.pageExit)
   }
 
   /**
-   * One transaction on the device. Offers are disarmed before it starts; new ones come armed with
-   * its answer.
+   * One transaction on the device: it confirms what this page has given up, leases `want` numbers,
+   * and sets surplus aside for this page if `offer`. Offers of before are cancelled first.
    */
-  async exchange(
-    want: number,
-    notes: readonly Note[] = [],
-    cuts: Exchange['cuts'] = [],
-    offer = this.#mayOffer(),
-  ): Promise<Failure | undefined> {
-    const { pageExit, page, link } = this.#context
-    this.#left ??= pageExit.readNotes(this.target)
+  async exchange(want: number, offer = this.#mayOffer()): Promise<Failure | undefined> {
+    const { page, link, pageExit } = this.#context
     const id = this.#nextId()
     const isFirst = this.#forked === undefined
-    const brought = {
-      notes: [...this.#left, ...notes, ...this.queue.takeSpent()],
-      takeBack: this.#cancelOffers(),
-    }
-    this.#left = []
-    this.#unanswered.set(id, brought)
-    const answer = await link.call('exchange', [
-      this.target,
-      { page, id, want, cuts, offer, ...brought },
-    ])
-    const isCancelled = !this.#unanswered.delete(id)
+    this.#outbox.put(this.queue.takeSpent())
+    const brought = this.#outbox.begin(id, this.#cancelOffers())
+    const answer = await link
+      .call('exchange', [this.target, { page, id, want, offer, ...brought }])
+      .catch((error) => ({ failure: toFailure(error, 'storage-failed') }))
     this.failure = 'failure' in answer ? answer.failure : undefined
     if ('failure' in answer) {
+      this.#outbox.cancel(id)
       this.#context.changed()
       return answer.failure
     }
-    if (answer.view.storage !== 'memory') pageExit.openStore()
-    pageExit.forgetNotes(this.target, brought.notes)
-    // What other pages caused may be told before the answer is here: it can be of before a fork
-    // that took these leases.
-    const isOfBeforeFork = isFirst && answer.view.gaps.fork < (this.#forked ?? 0)
+    const { view, leases, offers, outstanding } = answer
+    const isDurable = view.storage !== 'memory'
+    if (isDurable) pageExit.openStore()
+    const isCancelled = !this.#outbox.confirm(id, brought, isDurable)
+    // The page may learn what other pages caused before this answer is here. The answer can be one
+    // of before a fork, which took these leases.
+    const isOfBeforeFork = isFirst && view.gaps.fork < (this.#forked ?? 0)
     if (isCancelled || isOfBeforeFork) {
-      this.observe(answer.view)
-      return answer.leases.length + answer.offers.length > 0
-        ? this.exchange(0, [{ exchange: id, takeBack: [] }])
-        : undefined
+      this.observe(view)
+      if (leases.length + offers.length === 0) return undefined
+      this.#outbox.put([{ exchange: id, takeBack: [] }])
+      return this.exchange(0)
     }
-    this.queue.add(answer.leases)
-    this.queue.renew(answer.outstanding)
-    this.offers.push(...answer.offers)
-    this.observe(answer.view)
+    this.queue.add(leases)
+    this.queue.renew(outstanding)
+    this.offers.push(...offers)
+    this.observe(view)
     return undefined
   }
 
@@ -119,7 +106,8 @@ export class Holdings {
     if (view.gaps.fork > this.#forked) {
       this.#forked = view.gaps.fork
       this.offers = []
-      this.exchange(0, this.revokeLeases()).catch(() => {})
+      this.revokeLeases()
+      this.exchange(0)
       this.#context.forked()
     }
     this.#context.changed()
@@ -130,20 +118,18 @@ export class Holdings {
     return this.#mayOffer() && (this.view?.surplus ?? 0) > 0
   }
 
-  /** Gives every lease up, those in answers not yet here too, and says what of it was used. */
-  revokeLeases(): Note[] {
-    const notes: Note[] = this.queue.takeSpent()
-    for (const { lease, next } of this.queue.revoke()) notes.push({ lease: lease.id, next })
-    for (const [exchange, brought] of this.#unanswered)
-      notes.push(...brought.notes, { exchange, takeBack: brought.takeBack })
-    this.#unanswered.clear()
-    return notes
+  /** Gives every lease up, those in answers not yet here too. The next exchange says so. */
+  revokeLeases(): void {
+    this.#outbox.put(this.queue.takeSpent())
+    this.#outbox.put(this.queue.revoke().map(({ lease, next }) => ({ lease: lease.id, next })))
+    this.#outbox.cancelAll()
   }
 
   /** Gives the newest numbers to the device until only `count` are held. */
   parkDownTo(count: number, offer?: boolean): Promise<Failure | undefined> {
     const { notes, cuts } = this.queue.cutTo(count)
-    return this.exchange(0, notes, cuts, offer)
+    this.#outbox.put([...notes, ...cuts])
+    return this.exchange(0, offer)
   }
 
   /**
@@ -151,10 +137,13 @@ export class Holdings {
    * there is none (H4).
    */
   async park(): Promise<void> {
-    const before = this.#left?.length
+    const { size: before } = this.#outbox
     if ((this.offers.length > 0 || this.#keepsNothing()) && this.#mayGiveBack()) this.exit()
-    else this.#leaveNotes(this.revokeLeases())
-    if (this.#left?.length !== before || this.offers.length > 0) await this.exchange(0)
+    else {
+      this.revokeLeases()
+      this.#leaveNotes()
+    }
+    if (this.#outbox.size > before || this.offers.length > 0) await this.exchange(0)
   }
 
   /**
@@ -163,75 +152,60 @@ export class Holdings {
    */
   async returnSurplus(): Promise<void> {
     if (!this.view?.surplus || !this.#mayGiveBack() || !this.#context.isOnline()) return
-    await this.exchange(0, [], [], true)
+    await this.exchange(0, true)
     if (this.offers.length > 0) this.exit()
   }
 
-  /** Goes: the lease becomes a note, and the surplus is sent back. All of it synchronous (H5). */
+  /** The page goes: leases become notes, and the surplus is sent back. All synchronous (H5). */
   exit(): void {
     const mayGo = ({ range }: { range: Range }) =>
       this.#context.isOnline() && isReturnable(range, this.view?.serverTag)
-    // What must not be sent is disarmed, and the device keeps it.
     const kept = this.#cancelOffers((offer) => !mayGo(offer))
-    if (kept.length > 0) this.#unanswered.set(this.#nextId(), { notes: [], takeBack: kept })
-    const left = this.#keepsNothing() ? this.queue.revoke() : []
-    const returned = left.filter(({ lease }) => mayGo(lease))
-    const parked = left
-      .filter(({ lease }) => !mayGo(lease))
-      .map(({ lease, next }) => ({ lease: lease.id, next }))
-    returned.push(...this.offers.map((offer) => ({ lease: offer, next: offer.range.from })))
+    if (kept.length > 0) this.#outbox.put([{ exchange: this.#nextId(), takeBack: kept }])
+    const sent = this.offers.map((offer): LeaseLeft => ({ lease: offer, next: offer.range.from }))
     this.#cancelOffers()
-    const sent = returned.map(({ lease, next }) => ({
-      lease: lease.id,
-      next,
-      givenBack: true as const,
-    }))
-    this.#leaveNotes([...parked, ...this.revokeLeases(), ...sent])
-    const rests = returned
+    for (const left of this.#keepsNothing() ? this.queue.revoke() : [])
+      if (mayGo(left.lease)) sent.push(left)
+      else this.#outbox.put([{ lease: left.lease.id, next: left.next }])
+    this.#outbox.put(sent.map(({ lease, next }) => ({ lease: lease.id, next, givenBack: true })))
+    this.revokeLeases()
+    this.#leaveNotes()
+    const rests = sent
       .map(({ lease, next }) => ({ ...lease.range, from: next }))
       .filter((range) => size(range) > 0)
-    if (rests.length > 0) this.#giveBack(rests.reduce<Range[]>(insert, []))
+    if (rests.length > 0) this.#giveBack(insertAll([], rests))
   }
 
   /** Fills the device up to `count`, and keeps that as its target. @throws HiloError */
   async reserve(count: number): Promise<void> {
-    const { link, page, requestTimeout } = this.#context
-    const answer = await link.call(
-      'reserve',
-      [this.target, { page, takeBack: this.#cancelOffers(), count }],
-      2 * requestTimeout,
-    )
-    if ('view' in answer) this.observe(answer.view)
-    if ('failure' in answer) throw fromFailure(answer.failure)
+    // What this page was to give back counts, too.
+    if (this.offers.length > 0) check(await this.exchange(0, false))
+    await this.#ask('reserve', [this.target, count])
+    if (this.hasSurplus()) await this.exchange(0)
   }
 
   /** Gives everything back that the page and the device hold. @throws HiloError */
   async release(): Promise<void> {
-    const { link, page, requestTimeout } = this.#context
-    const id = this.#nextId()
-    const notes = this.revokeLeases()
-    const takeBack = this.#cancelOffers()
-    // It may wait for a claim first: a page that goes meanwhile leaves what it brought as a note.
-    this.#unanswered.set(id, { notes, takeBack })
-    const answer = await link.call(
-      'release',
-      [this.target, { page, id, notes, takeBack }],
-      requestTimeout,
-    )
-    this.#unanswered.delete(id)
-    if ('failure' in answer) {
-      // Given up here, and perhaps not yet there: the next exchange brings it, of this page or of
-      // another.
-      this.#leaveNotes([...notes, { exchange: id, takeBack }])
-      throw fromFailure(answer.failure)
-    }
-    this.observe(answer.view)
+    this.revokeLeases()
+    check(await this.exchange(0, false))
+    await this.#ask('release', [this.target, { page: this.#context.page, id: this.#nextId() }])
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
-    const notes = this.revokeLeases()
-    if (notes.length > 0 || this.offers.length > 0) await this.exchange(0, notes)
+    if (this.#exchanges > 0 && this.#keepsNothing() && this.#context.isOnline())
+      await this.release().catch(() => {})
+    this.revokeLeases()
+    // What was left as notes waits for the next page.
+    if (!this.#outbox.isLeft || this.offers.length > 0) await this.exchange(0)
+  }
+
+  async #ask<M extends 'reserve' | 'release'>(
+    method: M,
+    args: Parameters<OwnerLink['call']>[1],
+  ): Promise<void> {
+    const answer = await this.#context.link.call(method, args as never)
+    this.observe(answer.view)
+    if ('failure' in answer) throw fromFailure(answer.failure)
   }
 
   /** From here on this page does not send these offers. */
@@ -242,7 +216,7 @@ export class Holdings {
   }
 
   #mayOffer(): boolean {
-    return this.#context.isVisible() && this.#context.isOnline() && !this.#isClosed
+    return this.#context.state() === 'visible' && this.#context.isOnline()
   }
 
   #mayGiveBack(): boolean {
@@ -250,25 +224,27 @@ export class Holdings {
   }
 
   #keepsNothing(): boolean {
-    return (
-      this.#context.pageExit.takesBack &&
-      (this.view?.reserve === 0 || this.view?.storage === 'memory')
-    )
+    const { reserve, storage } = this.view ?? (this.target as Partial<DeviceView>)
+    return this.#context.pageExit.takesBack && (reserve === 0 || storage === 'memory')
   }
 
-  #leaveNotes(notes: Note[]): void {
-    this.#context.pageExit.leaveNotes(this.target, notes)
-    this.#left?.push(...notes)
+  /** Nobody would read the notes of a page whose storage is its memory. */
+  #leaveNotes(): void {
+    if (this.view?.storage !== 'memory') this.#outbox.leave()
   }
 
   async #giveBack(ranges: Range[]): Promise<void> {
     this.#gaveBackAt = performance.now()
     await this.#context.pageExit.giveBack(this.target, ranges)
-    // Still here: what became of it comes out at a check-in.
-    if (!this.#isClosed) this.#context.link.retryNow()
+    // The page is still here: a check-in finds out what became of it.
+    this.#context.link.retryNow()
   }
 
   #nextId(): string {
     return `${this.#context.page}:${this.#exchanges++}`
   }
+}
+
+function check(failure: Failure | undefined): void {
+  if (failure) throw fromFailure(failure)
 }

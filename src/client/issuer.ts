@@ -1,9 +1,10 @@
 /**
  * Issues the ids of one collection from what this page holds, and keeps enough of them at hand.
- * Guarantees that callers are served in turn and that a call takes all it asked for or nothing.
+ * Guarantees that a call takes all it asked for or nothing, and that after the page was closed
+ * nothing is issued.
  */
 import type { DeviceView, Target } from '../core/contract.js'
-import { type Failure, fromFailure, HiloError, isTemporary, toFailure } from '../core/errors.js'
+import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
 import { hiddenTarget, PAGE_AT_REST, pageTarget } from '../core/sizes.js'
 import { Holdings, type HoldingsContext } from './holdings.js'
@@ -12,6 +13,8 @@ import { Pace } from './pace.js'
 import { Waiters, type WaitLimits } from './waiters.js'
 
 export interface IssuerContext extends Omit<HoldingsContext, 'changed' | 'forked'> {
+  /** Aborted when the page is closed, with the error for callers. */
+  signal: AbortSignal
   formatId: ((number: number, parts: IdParts) => string) | undefined
   changed(issuer: Issuer): void
   exhausted(issuer: Issuer, error: HiloError): void
@@ -24,8 +27,8 @@ export interface IssuerContext extends Omit<HoldingsContext, 'changed' | 'forked
  */
 const REST_MS = 1_000
 
-/** At most this often a burst of issued ids is told to listeners. */
-const ANNOUNCE_MS = 50
+/** Listeners are told of a burst of issued ids at most this often. */
+const NOTIFY_MS = 50
 
 export class Issuer {
   readonly holdings: Holdings
@@ -36,12 +39,14 @@ export class Issuer {
   /** With fewer held, the next lease is fetched. */
   #low = 0
   #warmed = { count: 0, since: 0 }
-  #pump: Promise<void> | undefined
+  /**
+   * `unused`: nobody has asked for ids here, or all were given back since. `short`: leases have to
+   * be fetched. `dry`: the last time none came. `filled`: as many are held as are wanted.
+   */
+  #state: 'unused' | 'short' | 'dry' | 'filled' = 'unused'
+  #fetching: Promise<void> | undefined
   #restTimer: ReturnType<typeof setTimeout> | undefined
-  #isAnnounced = false
-  /** Has anyone asked for ids here? Only then does a page that is shown again lease anew. */
-  #isUsed = false
-  #closed: HiloError | undefined
+  #isNotifying = false
 
   constructor(target: Target, context: IssuerContext) {
     this.#context = context
@@ -64,9 +69,9 @@ export class Issuer {
 
   #take(): number {
     const number = this.#queue.take()
-    if (number < 0) throw this.#closed ?? this.#notLeased()
+    if (number < 0) throw this.#notLeased()
     if (this.#queue.held < this.#low) this.refill()
-    if (!this.#isAnnounced) this.#announce()
+    if (!this.#isNotifying) this.#notify()
     return number
   }
 
@@ -81,12 +86,14 @@ export class Issuer {
   }
 
   /**
-   * Runs `take` at once when `count` numbers are held and nobody waits; otherwise as soon as it is
-   * this caller's turn.
+   * Runs `take` at once when `count` numbers are held and it is this caller's turn; otherwise as
+   * soon as it is.
    */
   when<T>(count: number, take: (issuer: this) => T, limits: WaitLimits): Promise<T> {
-    if (this.#closed) return Promise.reject(this.#closed)
-    if (this.#waiters.isEmpty && this.#queue.held >= count && !limits.signal?.aborted)
+    const { signal } = this.#context
+    if (signal.aborted) return Promise.reject(signal.reason)
+    const isNext = !this.#waiters.hasTakers || this.#state === 'dry'
+    if (isNext && this.#queue.held >= count && !limits.signal?.aborted)
       return Promise.resolve(take(this))
     const taken = this.#waiters.add(count, () => take(this), limits)
     this.refill()
@@ -94,66 +101,75 @@ export class Issuer {
   }
 
   /** Keeps `count` ids in this page until they are issued or the page is hidden. */
-  warm(count: number): void {
-    this.#warmed = { count, since: this.#queue.issued }
+  async warm(count: number, limits: WaitLimits): Promise<void> {
+    this.#context.signal.throwIfAborted()
+    const warmed = { count, since: this.#queue.issued }
+    this.#warmed = warmed
+    if (this.#queue.held >= count && !limits.signal?.aborted) return
+    const kept = this.#waiters.keep(count, limits)
+    this.refill()
+    try {
+      await kept
+    } catch (error) {
+      // What it has leased so far goes back to the device.
+      warmed.count = 0
+      this.#watchRest()
+      throw error
+    }
   }
 
   /**
-   * Fetches leases until the page holds what it should and every waiter is served, or no more can
+   * Fetches leases until the page holds what it should and every caller is served, or no more can
    * be had. One at a time.
    */
   refill(): void {
-    if (this.#closed) return
-    this.#isUsed = true
+    if (this.#context.signal.aborted) return
+    this.#state = 'short'
     this.#low = -1
-    this.#pump ??= this.#callersHadTheirTurn()
-      .then(() => this.#fetchLeases())
-      .catch((error: unknown) => this.#refuse(toFailure(error, 'storage-failed')))
-      .finally(() => {
-        this.#pump = undefined
-        if (this.#waiters.someHaveTimeout) this.refill()
-      })
+    this.#fetching ??= this.#fetchWhileShort()
   }
 
   /**
    * The page is seen again, perhaps after a stay in the back/forward cache: it leases anew (H6).
    */
   wake(): void {
-    if (this.#isUsed) this.refill()
+    if (this.#state !== 'unused') this.refill()
+  }
+
+  /** The network may be back. */
+  retryNow(): void {
+    if (!this.#waiters.isEmpty) this.refill()
   }
 
   /** The device or another tab reported something. */
   onChange(view: DeviceView): void {
-    const isRenewed = view.checkedIn !== this.holdings.view?.checkedIn
+    const before = this.holdings.view
     this.holdings.observe(view)
-    if (!this.#waiters.isEmpty && (view.free > 0 || !view.failure)) this.refill()
-    else if (!this.#pump && isRenewed && this.#queue.held > 0)
-      this.holdings.exchange(0).catch(() => {})
+    const isServerBack = before?.failure !== undefined && view.failure === undefined
+    const canServe = this.#waiters.canServe(this.#queue.held + view.free)
+    if (canServe || (isServerBack && !this.#waiters.isEmpty)) this.refill()
+    else if (!this.#fetching && view.checkedIn !== before?.checkedIn && this.#queue.held > 0)
+      this.holdings.exchange(0)
     // Not at once: another page of this device may be about to lease it.
     else if (this.holdings.hasSurplus()) this.#watchRest()
   }
 
-  /** @throws HiloError */
-  async reserve(count: number): Promise<void> {
-    await this.holdings.reserve(count)
-    if (this.holdings.hasSurplus()) await this.holdings.exchange(0)
-  }
-
   /** Offline: what this page would have sent back goes to the device, for every tab to use. */
   keepSurplus(): void {
-    if (this.holdings.offers.length > 0) this.holdings.exchange(0).catch(() => {})
+    if (this.holdings.offers.length > 0) this.holdings.exchange(0)
   }
 
   /** Another page of this device has no id left: it gets what this one only looks ahead with. */
   async parkExcess(): Promise<void> {
+    const needed = () => (this.#state === 'dry' ? this.#needed(0) : this.#wanted(0))
     // Again when an answer that was on its way brought more.
-    do await this.holdings.parkDownTo(this.#target(0), false)
-    while (this.#queue.held > this.#target(0))
+    do await this.holdings.parkDownTo(needed(), false)
+    while (this.#queue.held > needed())
   }
 
   park(): void {
     this.#forgetPace()
-    this.holdings.park().catch(() => {})
+    this.holdings.park()
   }
 
   exit(): void {
@@ -164,42 +180,56 @@ export class Issuer {
   /** @throws HiloError */
   release(): Promise<void> {
     this.#forgetPace()
-    this.#isUsed = false
+    this.#state = 'unused'
     return this.holdings.release()
   }
 
-  async close(error: HiloError): Promise<void> {
-    this.#closed = error
+  /** The page is closed: its signal is aborted. */
+  close(): Promise<void> {
     clearTimeout(this.#restTimer)
-    this.#waiters.refuse(error, 'all')
-    await this.holdings.close()
+    this.#waiters.refuse(() => this.#context.signal.reason, 'all')
+    return this.holdings.close()
   }
 
-  async #fetchLeases(): Promise<void> {
-    const { link, requestTimeout } = this.#context
-    // Closed or released while the server was asked: a lease taken now would be a gap.
-    while (!this.#closed && this.#isUsed) {
-      const want = this.#target() - this.#queue.held
-      const failure = want > 0 ? await this.holdings.exchange(want) : undefined
+  async #fetchWhileShort(): Promise<void> {
+    await this.#callersHadTheirTurn()
+    while (this.#isShort()) {
+      this.#state = 'filled'
+      const failure = await this.#fetch().catch((error) => toFailure(error, 'storage-failed'))
+      if (failure) await this.#refuse(failure)
+    }
+    this.#fetching = undefined
+    this.#low = Math.min(this.#needed(), this.#queue.held) >> 1
+    this.#watchRest()
+    this.#notify()
+  }
+
+  /** Asked anew after each wait: closed or released meanwhile, a lease would be a gap. */
+  #isShort(): boolean {
+    return this.#state === 'short' && !this.#context.signal.aborted
+  }
+
+  #isUsed(): boolean {
+    return this.#state !== 'unused' && !this.#context.signal.aborted
+  }
+
+  /** @returns why no more can be had */
+  async #fetch(): Promise<Failure | undefined> {
+    const { link } = this.#context
+    while (this.#isUsed()) {
       this.#waiters.serve(() => this.#queue.held)
-      if (this.#closed || !this.#isUsed) return
-      if (failure) this.#refuse(failure)
-      if (failure || !this.#shouldClaim()) break
+      if (!this.#lacksNumbers()) return undefined
+      const failure = await this.holdings.exchange(this.#wanted() - this.#queue.held)
+      this.#waiters.serve(() => this.#queue.held)
+      if (failure || !this.#isUsed() || !this.#shouldClaim()) return failure
       // What this page was to give back comes with its next exchange.
       if (this.holdings.view!.free > 0 || this.holdings.offers.length > 0) continue
-      const answer = await link.call(
-        'claim',
-        [this.holdings.target, this.#target() - this.#queue.held],
-        requestTimeout,
-      )
-      if ('view' in answer) this.holdings.observe(answer.view)
-      if (!('failure' in answer)) continue
-      this.#refuse(answer.failure)
-      break
+      const missing = this.#wanted() - this.#queue.held
+      const answer = await link.call('claim', [this.holdings.target, missing])
+      this.holdings.observe(answer.view)
+      if ('failure' in answer) return answer.failure
     }
-    this.#low = Math.min(this.#target(), this.#queue.held) >> 1
-    this.#watchRest()
-    this.#announce()
+    return undefined
   }
 
   /**
@@ -208,42 +238,59 @@ export class Issuer {
    * so nobody waits for one there.
    */
   async #callersHadTheirTurn(): Promise<void> {
-    if (this.#waiters.isEmpty && this.#context.isVisible())
+    if (this.#waiters.isEmpty && this.#context.state() === 'visible')
       await new Promise((resolve) => setTimeout(resolve))
   }
 
+  /** A caller just served may have taken some: one id less is no reason to ask for more. */
+  #lacksNumbers(): boolean {
+    return this.#queue.held < (this.#waiters.isEmpty ? this.#needed() >> 1 : this.#wanted())
+  }
+
   /**
-   * The device had too little: is it worth a request? A page that only looks ahead does not knock
-   * at a server that just failed.
+   * The device had too little: is it worth a request? A page that only looks ahead does not ask a
+   * server that has just failed.
    */
   #shouldClaim(): boolean {
-    // A caller just served may have taken some: one id less is no reason to ask again.
-    const isShort =
-      this.#queue.held < (this.#waiters.isEmpty ? this.#target() >> 1 : this.#target())
-    return (
-      isShort && (!this.#waiters.isEmpty || this.#queue.held === 0 || !this.holdings.view?.failure)
-    )
+    const isWaitedFor = !this.#waiters.isEmpty || this.#queue.held === 0
+    return this.#lacksNumbers() && (isWaitedFor || !this.holdings.view?.failure)
   }
 
   /**
-   * Nothing more can be had now. A patient caller waits on, unless the server will say no for ever.
+   * No more can be had now. Who can be served with what is held is served. The others are refused,
+   * but for callers without a timeout: those wait until the failure is over, if it can be.
    */
-  #refuse(failure: Failure): void {
+  async #refuse(failure: Failure): Promise<void> {
+    if (!this.#isUsed()) return
+    if (this.#state === 'filled') this.#state = 'dry'
+    this.#waiters.serve(() => this.#queue.held, true)
     const cause = fromFailure(failure)
-    if (isTemporary(failure)) {
-      const message = `${this.#name()}: no id is left on this device, and the server gave none. ${cause.message}`
-      const error = new HiloError('exhausted', message, { cause })
-      this.#waiters.refuse(error, 'with-timeout')
-      if (this.#queue.held === 0) this.#context.exhausted(this, error)
-    } else this.#waiters.refuse(cause, 'all')
+    const left = this.#queue.held + (this.holdings.view?.free ?? 0)
+    if (failure.isRepeated) {
+      const errors = new Map<number, HiloError>()
+      const errorFor = (count: number) => {
+        const error = errors.get(count) ?? this.#exhausted(count, left, cause)
+        errors.set(count, error)
+        return error
+      }
+      this.#waiters.refuse(errorFor, 'with-timeout')
+      if (left === 0) this.#context.exhausted(this, errorFor([...errors.keys()][0] ?? 1))
+    } else this.#waiters.refuse(() => cause, 'all')
+    // What a refused call has leased so far goes back to the device.
+    const needed = this.#needed()
+    if (this.#queue.held > needed) await this.holdings.parkDownTo(needed)
   }
 
-  /** How many numbers this page should hold now. */
-  #target(pace = this.#pace.perSecond(performance.now(), this.#queue.issued)): number {
-    const waiting = this.#waiters.total
-    if (!this.#context.isVisible()) return Math.max(waiting, hiddenTarget(pace))
+  /** How many numbers this page should hold now: for its callers, and to look ahead. */
+  #wanted(pace?: number): number {
+    return Math.max(this.#waiters.total, this.#needed(pace))
+  }
+
+  /** How many numbers this page should hold to look ahead. */
+  #needed(pace = this.#pace.perSecond(performance.now(), this.#queue.issued)): number {
+    if (this.#context.state() !== 'visible') return hiddenTarget(pace)
     const warmed = this.#warmed.count - (this.#queue.issued - this.#warmed.since)
-    return Math.max(waiting, pageTarget(pace, warmed))
+    return pageTarget(pace, warmed)
   }
 
   #forgetPace(): void {
@@ -253,47 +300,58 @@ export class Issuer {
 
   /** After a burst, or in the background, parks what the page does not need any more. */
   #watchRest(): void {
-    if (this.#closed) return
+    if (this.#context.signal.aborted) return
     this.#restTimer ??= setTimeout(() => {
       this.#restTimer = undefined
-      this.#rest().catch(() => {})
+      this.#rest()
     }, REST_MS)
   }
 
   async #rest(): Promise<void> {
-    const target = this.#target()
-    if (!this.#pump && (this.#queue.held > target || this.holdings.hasSurplus()))
-      await this.holdings.parkDownTo(target)
-    const isVisible = this.#context.isVisible()
+    const needed = this.#needed()
+    if (!this.#fetching && (this.#queue.held > needed || this.holdings.hasSurplus()))
+      await this.holdings.parkDownTo(needed)
+    const isVisible = this.#context.state() === 'visible'
     if (!isVisible) await this.holdings.returnSurplus()
     if (this.#queue.held > (isVisible ? PAGE_AT_REST : 0)) this.#watchRest()
   }
 
   /** Tells the façade, once for all ids that are issued in the meantime. */
-  #announce(): void {
-    this.#isAnnounced = true
+  #notify(): void {
+    this.#isNotifying = true
     setTimeout(() => {
-      this.#isAnnounced = false
+      this.#isNotifying = false
       this.#context.changed(this)
-    }, ANNOUNCE_MS)
+    }, NOTIFY_MS)
   }
 
   #ambiguous(nodes: readonly string[]): HiloError {
     const { collection } = this.holdings.target
     return new HiloError(
       'invalid-argument',
-      `${this.#name()}: no number was issued. This device has ids of ${nodes.join(' and of ')}, and ` +
-        'both nodes may grant the same number. Use the whole id: ' +
+      `${this.#name()}: no number was issued. This device has ids of ` +
+        `${nodes.join(' and of ')}, and both nodes may grant the same number. Use the whole id: ` +
         `\`await hilo.nextId('${collection}')\`.`,
     )
   }
 
-  #notLeased(): HiloError {
+  #exhausted(count: number, left: number, cause: HiloError): HiloError {
+    const what =
+      left === 0
+        ? 'no id is left on this device, and the server gave none'
+        : `${count} asked for, ${left} left on this device, and the server gave no more`
+    return new HiloError('exhausted', `${this.#name()}: ${what}. ${cause.message}`, { cause })
+  }
+
+  #notLeased(): Error {
+    const { signal } = this.#context
+    if (signal.aborted) return signal.reason
     this.refill()
     const { collection } = this.holdings.target
     return new HiloError(
       'not-leased',
-      `${this.#name()}: this page holds no id right now. Await \`hilo.warm('${collection}', n)\` before a burst of …Sync calls, or use \`await hilo.nextId('${collection}')\`.`,
+      `${this.#name()}: this page holds no id right now. Await \`hilo.warm('${collection}', n)\` ` +
+        `before a burst of …Sync calls, or use \`await hilo.nextId('${collection}')\`.`,
     )
   }
 

@@ -7,6 +7,12 @@ import { idSuffix } from '../core/names.js'
 import { size } from '../core/range.js'
 import type { Lease, LeaseNote } from '../core/state.js'
 
+/** A lease that is used up to below `next`. */
+export interface LeaseLeft {
+  lease: Lease
+  next: number
+}
+
 export class LeaseQueue {
   /** Unissued numbers. */
   held = 0
@@ -61,7 +67,7 @@ export class LeaseQueue {
   }
 
   /** Gives every lease up, at once and for good, and says how far each was used. */
-  revoke(): { lease: Lease; next: number }[] {
+  revoke(): LeaseLeft[] {
     const left = this.#current ? [{ lease: this.#current, next: this.#next }] : []
     left.push(...this.#waiting.map((lease) => ({ lease, next: lease.range.from })))
     this.#current = undefined

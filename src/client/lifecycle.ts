@@ -15,27 +15,21 @@ export interface LifecycleCallbacks {
   offline(): void
 }
 
-/** @returns stops listening */
-export function watchLifecycle({
-  hidden,
-  exit,
-  shown,
-  online,
-  offline,
-}: LifecycleCallbacks): () => void {
-  const stop = new AbortController()
+/** @param signal stops listening */
+export function watchLifecycle(
+  { hidden, exit, shown, online, offline }: LifecycleCallbacks,
+  signal: AbortSignal,
+): void {
   const on = (target: Partial<EventTarget>, type: string, run: (event: Event) => void) =>
-    target.addEventListener?.(type, run, { signal: stop.signal })
+    target.addEventListener?.(type, run, { signal })
   on(globalThis as Partial<EventTarget>, 'online', online)
   on(globalThis as Partial<EventTarget>, 'offline', offline)
-  if (typeof document !== 'undefined') {
-    on(document, 'freeze', hidden)
-    on(document, 'resume', shown)
-    on(document, 'visibilitychange', () =>
-      document.visibilityState === 'hidden' ? hidden() : shown(),
-    )
-    on(window, 'pagehide', exit)
-    on(window, 'pageshow', (event) => (event as PageTransitionEvent).persisted && shown())
-  }
-  return () => stop.abort()
+  if (typeof document === 'undefined') return
+  on(document, 'freeze', hidden)
+  on(document, 'resume', shown)
+  on(document, 'visibilitychange', () =>
+    document.visibilityState === 'hidden' ? hidden() : shown(),
+  )
+  on(window, 'pagehide', exit)
+  on(window, 'pageshow', (event) => (event as PageTransitionEvent).persisted && shown())
 }

@@ -1,30 +1,22 @@
 /**
- * The page's connection to the owner of the ranges: a worker, or the same code in this page when no
- * worker starts, dies or hangs (H16). Comlink calls on a dead worker never settle, so each is raced
- * with the worker's death and a deadline, then asked again of the next owner; every method of the
- * owner can be repeated.
+ * The page's link to the owner of the ranges: a worker, or the same code in this page when no
+ * worker starts, dies or hangs (H16). A call that is lost with a worker is made again to the next
+ * owner; every method of the owner can be repeated.
  */
 import { proxy, wrap } from 'comlink'
 import type { Owner, OwnerCallbacks, OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
-import { whenLate } from '../core/when-late.js'
+import { VERSION } from '../core/version.js'
+import { Connection, LOST } from './connection.js'
 
-type Method = 'exchange' | 'claim' | 'reserve' | 'release' | 'inspect' | 'nextIdentity'
-
-/**
- * Longer than the storage's own deadlines: whoever has not answered by then does not run any more.
- */
-const HANG_MS = 8_000
-
-interface Connection {
-  owner: Owner
-  /**
-   * Rejects when the worker is lost; undefined for the owner in this realm, which lives as long as
-   * the page.
-   */
-  lost?: Promise<never>
-  end(): void
-}
+type Method =
+  | 'exchange'
+  | 'claim'
+  | 'reserve'
+  | 'release'
+  | 'collections'
+  | 'inspect'
+  | 'nextIdentity'
 
 export interface LinkOptions {
   /** Undefined: the owner runs in this realm from the start. */
@@ -33,6 +25,8 @@ export interface LinkOptions {
   ownerHere: () => Promise<Owner>
   config: OwnerConfig
   callbacks: OwnerCallbacks
+  /** Ends the link: calls that wait are rejected with its reason, and no owner is started. */
+  signal: AbortSignal
 }
 
 export class OwnerLink {
@@ -45,43 +39,33 @@ export class OwnerLink {
   constructor(options: LinkOptions) {
     this.#options = options
     if (options.spawn) this.#use(this.#connectWorker(options.spawn))
+    options.signal.addEventListener('abort', () => this.#close())
   }
 
-  /**
-   * @param networkTime milliseconds this call may take beyond the owner's own work, for what it waits
-   * for elsewhere
-   * @throws HiloError `storage-failed` when the owner runs nowhere
-   */
+  /** @throws HiloError `storage-failed` when the owner runs nowhere, `closed` */
   async call<M extends Method>(
     method: M,
     args: Parameters<Owner[M]>,
-    networkTime = 0,
   ): Promise<Awaited<ReturnType<Owner[M]>>> {
     for (;;) {
       const connecting = this.#connect()
-      const { owner, lost, end } = await connecting
-      const answer = (owner[method] as (...all: unknown[]) => unknown)(...args) as ReturnType<
-        Owner[M]
-      >
-      if (!lost) return await answer
-      const cancel = whenLate(HANG_MS + networkTime, end)
+      const connection = await connecting
       try {
-        return await Promise.race([answer, lost])
-      } catch {
+        return await connection.call(method, args)
+      } catch (error) {
+        if (error !== LOST) throw error
         if (this.#connection === connecting) this.#use(this.#connectHere())
-      } finally {
-        cancel()
       }
     }
   }
 
-  /** As the owner's; whoever replaces it is told, too. */
+  /** As the owner's; an owner that replaces it is told, too. */
   setOnline(isOnline: boolean): void {
     this.#isOnline = isOnline
     this.#notify((owner) => owner.setOnline(isOnline))
   }
 
-  /** As the owner's; whoever replaces it is told, too. */
+  /** As the owner's; an owner that replaces it is told, too. */
   watch(isWatched: boolean): void {
     this.#isWatched = isWatched
     this.#notify((owner) => owner.watch(isWatched))
@@ -92,30 +76,26 @@ export class OwnerLink {
     this.#notify((owner) => owner.retryNow())
   }
 
-  close(): void {
+  #notify(send: (owner: Owner) => void): void {
+    this.#connect().then(
+      ({ owner }) => send(owner),
+      () => {},
+    )
+  }
+
+  #close(): void {
     this.#connection?.then(
-      ({ owner, end }) => {
-        owner.close()
-        end()
+      (connection) => {
+        connection.owner.close()
+        connection.end(this.#options.signal.reason)
       },
       () => {},
     )
   }
 
-  #notify(say: (owner: Owner) => void): void {
-    this.#connect().then(
-      ({ owner }) => say(owner),
-      () => {},
-    )
-  }
-
-  #open(owner: Owner, callbacks: OwnerCallbacks): void {
-    owner.open(this.#options.config, callbacks)
-    if (!this.#isOnline) owner.setOnline(false)
-    if (this.#isWatched) owner.watch(true)
-  }
-
   #connect(): Promise<Connection> {
+    const { signal } = this.#options
+    if (signal.aborted) return Promise.reject(signal.reason)
     return this.#connection ?? this.#use(this.#connectHere())
   }
 
@@ -129,41 +109,50 @@ export class OwnerLink {
   }
 
   async #connectWorker(spawn: () => Worker): Promise<Connection> {
-    let worker: Worker
     try {
-      worker = spawn()
+      const worker = spawn()
+      const connection = new Connection(wrap<Owner>(worker) as unknown as Owner, worker)
+      await this.#open(connection, proxy(this.#options.callbacks))
+      return connection
     } catch {
       return this.#connectHere()
     }
-    let end!: () => void
-    const lost = new Promise<never>((_, reject) => {
-      end = () => {
-        worker.terminate()
-        reject()
-      }
-    })
-    lost.catch(() => {})
-    worker.addEventListener('error', end)
-    worker.addEventListener('messageerror', end)
-    const owner = wrap<Owner>(worker) as unknown as Owner
-    this.#open(owner, proxy(this.#options.callbacks))
-    return { owner, lost, end }
   }
 
   async #connectHere(): Promise<Connection> {
-    let owner: Owner
+    this.#options.signal.throwIfAborted()
     try {
-      owner = await this.#options.ownerHere()
+      const connection = new Connection(await this.#options.ownerHere())
+      await this.#open(connection, this.#options.callbacks)
+      return connection
     } catch (cause) {
-      throw new HiloError(
-        'storage-failed',
-        'No id can be made: the worker did not start, and its code could not be loaded into the page either. ' +
-          'Check the content security policy (worker-src, script-src) and that the files of ' +
-          'offline-hilo are served.',
-        { cause },
-      )
+      throw new HiloError('storage-failed', NOWHERE + ('document' in globalThis ? CSP : REALM), {
+        cause,
+      })
     }
-    this.#open(owner, this.#options.callbacks)
-    return { owner, end() {} }
+  }
+
+  /** @throws when the owner was lost, or is of another version */
+  async #open(connection: Connection, callbacks: OwnerCallbacks): Promise<void> {
+    const version = await connection.call('open', [this.#options.config, callbacks])
+    if (version !== VERSION) {
+      connection.end(LOST)
+      console.warn(otherVersion(version))
+      throw LOST
+    }
+    if (!this.#isOnline) connection.owner.setOnline(false)
+    if (this.#isWatched) connection.owner.watch(true)
   }
 }
+
+const NOWHERE =
+  'No id can be made: the worker did not start, and its code could not be loaded into the page ' +
+  'either. '
+const CSP =
+  'Check the content security policy (worker-src, script-src) and that the files of offline-hilo ' +
+  'are served.'
+const REALM = "In a worker or a service worker, import createHilo from 'offline-hilo/worker'."
+
+const otherVersion = (version: unknown): string =>
+  `offline-hilo: this page is of version ${VERSION}, its worker file of ${version}. The page makes ` +
+  'ids without the worker. Deploy both files of one build.'

@@ -4,7 +4,7 @@
  * nothing is read first, nothing is awaited: only that gets out in every engine.
  */
 import type { OwnerConfig, Target } from '../core/contract.js'
-import { isNote, NOTES_STORE, notesKeyPrefix, type SeriesKey } from '../core/page-exit.js'
+import { idOf, isNote, NOTES_STORE, notesKeyPrefix, type SeriesKey } from '../core/page-exit.js'
 import type { Range } from '../core/range.js'
 import { returnRequest } from '../core/requests.js'
 import type { Note } from '../core/state.js'
@@ -13,79 +13,69 @@ export class PageExit {
   readonly #config: OwnerConfig
   #db: IDBDatabase | undefined
   #isOpening = false
-  /** `localStorage` keys of notes that are there, as far as this page knows. */
-  readonly #stored = new Set<string>()
   /** Does anybody take ranges back? */
   readonly takesBack: boolean
   /** Headers of the last request: there is no time to ask for new ones. */
   headers: Record<string, string> = {}
 
-  constructor(config: OwnerConfig) {
+  /** @param signal closes the connection to the storage */
+  constructor(config: OwnerConfig, signal: AbortSignal) {
     this.#config = config
     this.takesBack = !config.isAsked
     if (config.headers !== 'ask') this.headers = config.headers
+    signal.addEventListener('abort', () => this.#db?.close())
   }
 
-  /**
-   * Opens the connection that the last note is written through. To be called when the owner has
-   * created the database.
-   */
+  /** Opens the connection that the last note is written through, once the owner has a database. */
   openStore(): void {
-    if (this.#isOpening || typeof indexedDB === 'undefined') return
+    if (this.#isOpening) return
     this.#isOpening = true
-    const request = indexedDB.open(this.#config.name)
-    const forget = () => {
-      this.#db = undefined
-      this.#isOpening = false
-    }
-    request.onerror = forget
-    // Not there any more: making it would leave the owner a database without its stores.
-    request.onupgradeneeded = () => request.transaction!.abort()
-    request.onsuccess = () => {
-      const db = request.result
-      this.#db = db
-      db.onclose = forget
-      db.onversionchange = () => {
-        db.close()
-        forget()
+    attempt(() => {
+      const request = indexedDB.open(this.#config.name)
+      const forget = () => {
+        this.#db = undefined
+        this.#isOpening = false
       }
-    }
+      request.onerror = forget
+      // The database is gone. Making it here would leave the owner one without its stores.
+      request.onupgradeneeded = () => request.transaction!.abort()
+      request.onsuccess = () => {
+        const db = request.result
+        this.#db = db
+        db.onclose = forget
+        db.onversionchange = () => {
+          db.close()
+          forget()
+        }
+      }
+    })
   }
 
-  /**
-   * Notes that earlier pages left in `localStorage` for this collection; {@link forgetNotes} them once
-   * they are settled.
-   */
+  /** Notes that earlier pages left in `localStorage` for this collection. */
   readNotes(target: Target): Note[] {
     const prefix = this.#storagePrefix(target)
     const notes: Note[] = []
     attempt(() => {
-      for (const key of Object.keys(localStorage).filter((each) => each.startsWith(prefix))) {
-        this.#stored.add(key)
+      for (const key of Object.keys(localStorage).filter((each) => each.startsWith(prefix)))
         attempt(() => {
           const note = JSON.parse(localStorage.getItem(key)!)
           if (isNote(note)) notes.push(note)
         })
-      }
     })
     return notes
   }
 
-  forgetNotes(target: Target, notes: readonly Note[]): void {
-    if (this.#stored.size === 0) return
+  /** Removes the copies in `localStorage` of notes that are settled. */
+  forgetNotes(target: Target, ids: readonly string[]): void {
     const prefix = this.#storagePrefix(target)
-    for (const note of notes) {
-      const key = prefix + idOf(note)
-      if (this.#stored.delete(key)) attempt(() => localStorage.removeItem(key))
-    }
+    for (const id of ids) attempt(() => localStorage.removeItem(prefix + id))
   }
 
+  /** Leaves notes in two places at once: no engine loses both. */
   leaveNotes(target: Target, notes: readonly Note[]): void {
     const prefix = this.#storagePrefix(target)
-    for (const note of notes) {
-      this.#stored.add(prefix + idOf(note))
+    for (const note of notes)
       attempt(() => localStorage.setItem(prefix + idOf(note), JSON.stringify(note)))
-    }
     attempt(() => {
       if (!this.#db || notes.length === 0) return
       const tx = this.#db.transaction(NOTES_STORE, 'readwrite')
@@ -118,11 +108,6 @@ export class PageExit {
     await Promise.allSettled(sent)
   }
 
-  close(): void {
-    this.#db?.close()
-    this.#db = undefined
-  }
-
   #key({ database, collection, separator }: Target): SeriesKey {
     return [this.#config.url, database, collection + separator]
   }
@@ -131,8 +116,6 @@ export class PageExit {
     return notesKeyPrefix(this.#config.name, this.#key(target))
   }
 }
-
-const idOf = (note: Note): string => ('exchange' in note ? note.exchange : note.lease)
 
 const isOwnOrigin = (url: string): boolean =>
   typeof location !== 'undefined' && new URL(url, location.href).origin === location.origin

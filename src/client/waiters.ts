@@ -1,11 +1,11 @@
 /**
- * Callers that wait for numbers. Guarantees that they are served in turn, that each gets all it
- * asked for or nothing, and that a caller whose timeout passed, or whose signal was aborted, gets
- * none.
+ * Callers that wait for numbers. Guarantees that each gets all it asked for or nothing, that a
+ * caller whose timeout passed, or whose signal was aborted, gets none, and that callers are served
+ * in the order in which they asked. Its cost does not grow with the number of callers.
  */
 import { HiloError } from '../core/errors.js'
 
-/** What one call may wait. */
+/** How long a call may wait. */
 export interface CallOptions {
   /**
    * Milliseconds until the call rejects with `timeout`. Default: the `timeout` option. `Infinity`
@@ -23,43 +23,93 @@ export interface WaitLimits {
 
 interface Waiter {
   count: number
-  /** Without one, the caller waits for the network while the device is exhausted and offline. */
-  hasTimeout: boolean
+  timeout: number
+  /** When the timeout has passed; `Infinity` when it never does. */
+  deadline: number
   serve(): void
   refuse(error: HiloError): void
 }
 
 export class Waiters {
-  #waiting: Waiter[] = []
+  /** Callers that take `count` numbers, in the order in which they asked. */
+  readonly #takers = new Set<Waiter>()
+  /** Callers that only want the page to hold `count` numbers. Nobody waits for them. */
+  readonly #keepers = new Set<Waiter>()
+  #taken = 0
+  /** One timer for all: it goes off at the earliest deadline. */
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #timerAt = Number.POSITIVE_INFINITY
 
-  /** Numbers asked for, in all. */
+  /** How many numbers the page has to hold to serve everybody. */
   get total(): number {
-    return this.#waiting.reduce((sum, waiter) => sum + waiter.count, 0)
+    return this.#taken + Math.max(0, ...[...this.#keepers].map(({ count }) => count))
   }
 
   get isEmpty(): boolean {
-    return this.#waiting.length === 0
+    return this.#takers.size + this.#keepers.size === 0
   }
 
-  get someHaveTimeout(): boolean {
-    return this.#waiting.some((waiter) => waiter.hasTimeout)
+  /** Does anybody wait to take a number? */
+  get hasTakers(): boolean {
+    return this.#takers.size > 0
+  }
+
+  /** Can anybody be served once `held` numbers are held? */
+  canServe(held: number): boolean {
+    for (const { count } of this.#all()) if (count <= held) return true
+    return false
   }
 
   /**
    * Resolves with what `take` returns, once `count` numbers are held and it is this caller's turn.
    */
-  add<T>(count: number, take: () => T, { timeout, signal }: WaitLimits): Promise<T> {
+  add<T>(count: number, take: () => T, limits: WaitLimits): Promise<T> {
+    return this.#wait(this.#takers, count, take, limits)
+  }
+
+  /** Resolves once `count` numbers are held. */
+  keep(count: number, limits: WaitLimits): Promise<void> {
+    return this.#wait(this.#keepers, count, () => {}, limits)
+  }
+
+  /**
+   * Serves whoever can be served with what is held.
+   * @param mayOvertake the server gives no more now: a caller that wants more than is held does not
+   * hold up those behind it
+   */
+  serve(held: () => number, mayOvertake = false): void {
+    for (const waiter of this.#takers) {
+      if (waiter.count <= held()) waiter.serve()
+      else if (!mayOvertake) break
+    }
+    for (const waiter of this.#keepers) if (waiter.count <= held()) waiter.serve()
+  }
+
+  /** @param error made for a caller that asked for `count` numbers */
+  refuse(error: (count: number) => HiloError, who: 'all' | 'with-timeout'): void {
+    for (const waiter of this.#all())
+      if (who === 'all' || waiter.deadline < Number.POSITIVE_INFINITY)
+        waiter.refuse(error(waiter.count))
+  }
+
+  #wait<T>(
+    waiting: Set<Waiter>,
+    count: number,
+    take: () => T,
+    { timeout, signal }: WaitLimits,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
-      const hasTimeout = timeout !== Number.POSITIVE_INFINITY
-      let timer: ReturnType<typeof setTimeout> | undefined
+      const abort = () => waiter.refuse(aborted(signal!))
       const leave = () => {
-        clearTimeout(timer)
+        waiting.delete(waiter)
         signal?.removeEventListener('abort', abort)
-        this.#waiting = this.#waiting.filter((other) => other !== waiter)
+        if (waiting === this.#takers) this.#taken -= count
+        if (this.isEmpty) this.#setTimer()
       }
       const waiter: Waiter = {
         count,
-        hasTimeout,
+        timeout,
+        deadline: deadlineOf(timeout),
         serve() {
           leave()
           try {
@@ -73,36 +123,51 @@ export class Waiters {
           reject(error)
         },
       }
-      const abort = () =>
-        waiter.refuse(
-          new HiloError('aborted', 'The call was aborted by its signal; no id was burnt.', {
-            cause: signal?.reason,
-          }),
-        )
-      if (signal?.aborted) return abort()
+      if (signal?.aborted) return reject(aborted(signal))
       signal?.addEventListener('abort', abort)
-      if (hasTimeout)
-        timer = setTimeout(() => waiter.refuse(tooLate(timeout)), Math.min(timeout, MAX_TIMER_MS))
-      this.#waiting.push(waiter)
+      waiting.add(waiter)
+      if (waiting === this.#takers) this.#taken += count
+      if (waiter.deadline < this.#timerAt) this.#setTimer(waiter.deadline)
     })
   }
 
-  /** Serves from the front, as long as enough is held. */
-  serve(held: () => number): void {
-    while (this.#waiting.length > 0 && this.#waiting[0]!.count <= held()) this.#waiting[0]!.serve()
+  *#all(): Iterable<Waiter> {
+    yield* this.#takers
+    yield* this.#keepers
   }
 
-  refuse(error: HiloError, who: 'all' | 'with-timeout'): void {
-    for (const waiter of [...this.#waiting])
-      if (who === 'all' || waiter.hasTimeout) waiter.refuse(error)
+  #setTimer(deadline = Number.POSITIVE_INFINITY): void {
+    clearTimeout(this.#timer)
+    this.#timerAt = deadline
+    if (deadline < Number.POSITIVE_INFINITY)
+      this.#timer = setTimeout(() => this.#refuseLate(deadline), deadline - performance.now())
+  }
+
+  #refuseLate(deadline: number): void {
+    const now = Math.max(deadline, performance.now())
+    let next = Number.POSITIVE_INFINITY
+    for (const waiter of this.#all())
+      if (waiter.deadline <= now) waiter.refuse(tooLate(waiter.timeout))
+      else next = Math.min(next, waiter.deadline)
+    this.#setTimer(next)
   }
 }
 
 /** Timers with more milliseconds than 31 bits hold go off at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
+const deadlineOf = (timeout: number): number =>
+  timeout === Number.POSITIVE_INFINITY
+    ? timeout
+    : performance.now() + Math.min(timeout, MAX_TIMER_MS)
+
 const tooLate = (timeout: number): HiloError =>
   new HiloError(
     'timeout',
     `No id came within ${timeout} ms; none was burnt. Try again, or pass a longer \`timeout\`.`,
   )
+
+const aborted = (signal: AbortSignal): HiloError =>
+  new HiloError('aborted', 'The call was aborted by its signal; no id was burnt.', {
+    cause: signal.reason,
+  })

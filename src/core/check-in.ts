@@ -5,7 +5,7 @@
  * stops using what the other copy went on with (H13).
  */
 
-import { insert, type Range, size, total } from './range.js'
+import { insertAll, type Range, size, total } from './range.js'
 import type { DeviceState, Lease, Offer } from './state.js'
 import type { CheckInAnswer, CheckInRequest } from './wire.js'
 
@@ -97,7 +97,7 @@ function renew(state: DeviceState, token: string, newToken: string, high: number
   const free = state.ranges.map((range) => (isOurs(range) ? renewed(range) : range))
   return {
     ...state,
-    ranges: [...free, ...back].reduce<Range[]>(insert, []),
+    ranges: insertAll(free, back),
     leases: state.leases.flatMap((lease) => {
       if (!isOurs(lease.range)) return lease
       const range = renewed(lease.range)

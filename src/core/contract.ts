@@ -99,32 +99,35 @@ export interface DeviceView {
  */
 export type StorageKind = 'persistent' | 'best-effort' | 'memory'
 
-export type Reserve = Pick<Exchange, 'page' | 'takeBack'> & { count: number }
-
-export type Release = Pick<Exchange, 'page' | 'id' | 'notes' | 'takeBack'>
-
 /** What tabs tell each other of a collection. */
 export type SharedView = Pick<
   DeviceView,
   'free' | 'reserve' | 'surplus' | 'gaps' | 'checkedIn' | 'serverTag' | 'mixedNodes'
 >
 
-export type Answer<T> = ({ view: DeviceView } & T) | { failure: Failure }
+export type Answer<T> = { view: DeviceView } & (T | { failure: Failure })
 
 export interface Owner {
-  /** First call. Starts opening the storage; does not wait for it. */
-  open(config: OwnerConfig, callbacks: OwnerCallbacks): void
+  /**
+   * First call. Starts opening the storage; does not wait for it.
+   * @returns the version of the owner's code
+   */
+  open(config: OwnerConfig, callbacks: OwnerCallbacks): string
+  /** Its answer shows that the owner runs. */
+  ping(): void
   /** One strict transaction: settles, carves and offers. Never waits for the network. */
   exchange(target: Target, request: Exchange): Promise<Answer<Exchanged>>
-  /** Asks the server until `want` numbers are free, once; several callers share one request. */
+  /** Asks the server once, unless `want` numbers are free; callers share one request. */
   claim(target: Target, want: number): Promise<Answer<object>>
-  /** Sets the target durably and fills up to it. */
-  reserve(target: Target, request: Reserve): Promise<Answer<object>>
-  /** Settles what the page brings, then sends every free number back to the server. */
-  release(target: Target, request: Release): Promise<Answer<object>>
+  /** Fills the device up to `count`; once that is reached, keeps it as the target. */
+  reserve(target: Target, count: number): Promise<Answer<object>>
+  /** Sends every free number back to the server. When it cannot be reached, all stay. */
+  release(target: Target, request: Pick<Exchange, 'page' | 'id'>): Promise<Answer<object>>
+  /** Of this authority, the collections of which this device has stored something. */
+  collections(): Promise<{ collections: StoredCollection[] } | { failure: Failure }>
   /**
-   * What is stored, notes that wait to be settled included. One read: it changes nothing and holds
-   * nobody up.
+   * What is stored, notes that wait to be settled included. One read: it changes nothing and blocks
+   * nobody.
    */
   inspect(target: Target): Promise<Answer<{ state: DeviceState }>>
   /** Whether the page is told of every change of what is stored, those of other tabs too. */
@@ -141,9 +144,11 @@ export interface Owner {
   /** `false`: no request until `true` again (an app's own offline switch). */
   setOnline(isOnline: boolean): void
   /**
-   * Connectivity, or the kind of storage, may have changed: what waits for a retry is tried now.
+   * The network, or the kind of storage, may have changed: what waits for a repetition is sent now.
    */
   retryNow(): void
   /** Stops timers and closes the storage. */
   close(): void
 }
+
+export type StoredCollection = Pick<Target, 'database' | 'collection' | 'separator'>

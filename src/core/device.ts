@@ -8,6 +8,7 @@ import { idSuffix } from './names.js'
 import { isNote } from './page-exit.js'
 import {
   insert,
+  insertAll,
   isReturnable,
   overlaps,
   type Range,
@@ -117,7 +118,8 @@ export function exchange(
 
   const { taken, rest } = takeLowest(next.ranges, request.want)
   const leases = taken.map((range, i) => ({ id: `${request.id}.${i}`, range }))
-  next = writeOffOldest({ ...next, ranges: rest, leases: [...next.leases, ...leases] })
+  if (leases.length > 0) next = { ...next, ranges: rest, leases: [...next.leases, ...leases] }
+  next = writeOffOldest(next, request.page)
   return answer(request.offer ? setAside(next, request.page, request.id, keep).state : next)
 }
 
@@ -137,7 +139,7 @@ export function setAside(
   const offers = taken.map((range, i) => ({ id: `${id}.offer${i}`, page, range }))
   const kept = state.ranges.filter((range) => !isReturnable(range, state.serverTag))
   return {
-    state: { ...state, ranges: rest.reduce(insert, kept), offers: [...state.offers, ...offers] },
+    state: { ...state, ranges: insertAll(kept, rest), offers: [...state.offers, ...offers] },
     offers,
   }
 }
@@ -151,19 +153,21 @@ export function surplus(state: DeviceState, keep: number): number {
 /**
  * The claim to send, stored before it is sent: the pending one, or a new one when fewer than `want`
  * numbers are free.
+ * @param largest the server has refused a claim for more
  */
 export function beginClaim(
   state: DeviceState,
   id: string,
   want: number,
   reserve: number,
+  largest?: number,
 ): { state: DeviceState; claim?: ClaimRequest } {
   if (state.claim) return { state, claim: state.claim }
   const free = total(state.ranges)
   if (free >= want) return { state }
   const claim = {
     id,
-    ...claimSize(free, state.reserve ?? reserve, want, state.last),
+    ...claimSize(free, state.reserve ?? reserve, want, state.last, largest),
     lastMax: highest(state),
   }
   return { state: { ...state, claim }, claim }
@@ -257,8 +261,14 @@ export function takeBack(state: DeviceState, page: string, ids: readonly string[
   )
 }
 
-const returnOffers = (state: DeviceState, offers: readonly Offer[]): DeviceState => ({
-  ...state,
-  ranges: offers.reduce((ranges, offer) => insert(ranges, offer.range), state.ranges),
-  offers: state.offers.filter((offer) => !offers.includes(offer)),
-})
+function returnOffers(state: DeviceState, offers: readonly Offer[]): DeviceState {
+  if (offers.length === 0) return state
+  return {
+    ...state,
+    ranges: insertAll(
+      state.ranges,
+      offers.map(({ range }) => range),
+    ),
+    offers: state.offers.filter((offer) => !offers.includes(offer)),
+  }
+}

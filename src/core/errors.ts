@@ -42,6 +42,8 @@ export interface Failure {
   status?: number
   /** Milliseconds the server asked to wait (`Retry-After`). */
   retryAfter?: number
+  /** The owner sends the request again by itself. */
+  isRepeated?: true
   cause?: Failure | string
 }
 
@@ -91,12 +93,4 @@ export function fromFailure(failure: Failure): HiloError {
     ...details,
     ...(cause !== undefined && { cause: typeof cause === 'string' ? cause : fromFailure(cause) }),
   })
-}
-
-/** Will asking again later help? A refusal that is not about load or timing needs a human. */
-export function isTemporary({ code, status }: Failure): boolean {
-  return (
-    code === 'server-unreachable' ||
-    (code === 'server-refused' && (status === 408 || status === 429 || status! >= 500))
-  )
 }

@@ -15,6 +15,10 @@ export const NOTES_STORE = 'notes'
 export const notesKeyPrefix = (name: string, key: SeriesKey): string =>
   `${name}/note/${JSON.stringify(key)}/`
 
+/** What a note is filed under. */
+export const idOf = (note: { exchange: string } | { lease: string }): string =>
+  'exchange' in note ? note.exchange : note.lease
+
 /** Notes come from storage, which is not trusted; one that cannot be read says nothing. */
 export const isNote = (note: Partial<LeaseNote & ExchangeNote> | null): note is Note =>
   typeof note?.lease === 'string' ||

@@ -36,13 +36,12 @@ const isOneGrant = (a: Range, b: Range): boolean =>
   a.token === b.token && a.serverTag === b.serverTag && a.prefix === b.prefix
 
 /**
- * `ranges` with `added` in its place, joined with its neighbours of the same grant. An empty range
- * adds nothing.
+ * `ranges` and `added`, sorted, with neighbours of one grant joined. Empty ranges are left out.
  */
-export function insert(ranges: readonly Range[], added: Range): Range[] {
-  if (size(added) <= 0) return [...ranges]
+export function insertAll(ranges: readonly Range[], added: readonly Range[]): Range[] {
   const result: Range[] = []
-  for (const range of [...ranges, added].sort((a, b) => a.from - b.from)) {
+  for (const range of [...ranges, ...added].sort((a, b) => a.from - b.from)) {
+    if (size(range) <= 0) continue
     const last = result.at(-1)
     if (last && last.to + 1 === range.from && isOneGrant(last, range))
       result[result.length - 1] = { ...last, to: range.to }
@@ -50,6 +49,9 @@ export function insert(ranges: readonly Range[], added: Range): Range[] {
   }
   return result
 }
+
+export const insert = (ranges: readonly Range[], added: Range): Range[] =>
+  insertAll(ranges, [added])
 
 /** The lowest `count` numbers (or as many as there are), and the rest. */
 export function takeLowest(

@@ -1,6 +1,6 @@
 /**
- * The addresses of the HiLo wire, for the source and for the request a page sends at its exit. Every value is
- * encoded.
+ * The addresses of the HiLo wire, for the source and for the request that a page sends at its exit.
+ * Every value is encoded.
  */
 import type { Target } from './contract.js'
 import type { Range } from './range.js'
@@ -33,6 +33,13 @@ export function returnRequest(url: string, target: Target, range: Range): Return
     body: { tag, end, last, lease: range.token },
   }
 }
+
+/**
+ * Asks the server to take nothing back. RavenDB's own client sends this when it closes before it
+ * got a range, and every server ignores it.
+ */
+export const emptyReturnUrl = (url: string, target: Target): string =>
+  hiloUrl(url, target, 'return', { tag: target.collection, end: 0, last: 1 })
 
 interface ReturnCall {
   method: 'PUT' | 'POST'

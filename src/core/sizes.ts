@@ -33,17 +33,17 @@ export const isLow = (free: number, reserve: number): boolean => free < reserve 
  * that is more. The first claim, and one far above the last size, asks for exactly its shortage (no
  * `lastRangeAt`); the others let the server's capacity table grow and shrink the range with the
  * pace of use. More than a server grants at once takes several claims.
+ * @param largest the server has refused a claim for more
  */
 export function claimSize(
   free: number,
   reserve: number,
   want: number,
   last: { size: number; at: string } | undefined,
+  largest = MAX_DOUBLED_CAPACITY,
 ): { lastBatchSize: number; lastRangeAt?: string } {
-  const shortage = Math.min(
-    Math.max(MIN_CAPACITY, reserve - free, want - free),
-    MAX_DOUBLED_CAPACITY,
-  )
-  if (!last || shortage > 2 * last.size) return { lastBatchSize: shortage }
+  const shortage = Math.min(Math.max(MIN_CAPACITY, reserve - free, want - free), largest)
+  if (!last || shortage > 2 * last.size || largest < MAX_DOUBLED_CAPACITY)
+    return { lastBatchSize: shortage }
   return { lastBatchSize: Math.max(last.size, shortage), lastRangeAt: last.at }
 }

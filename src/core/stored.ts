@@ -4,7 +4,7 @@
  * the reason, so that the caller can set it aside and claim anew.
  */
 
-import { overlaps, type Range } from './range.js'
+import type { Range } from './range.js'
 import { type DeviceState, emptyState, STATE_VERSION } from './state.js'
 
 /** The stored state (`undefined`: nothing stored yet), or why it cannot be used. */
@@ -56,15 +56,26 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
   if (!isSound) return { refused: 'fields are missing or have the wrong type' }
 
   const state = stored as unknown as DeviceState
-  const held = [
+  const twice = heldTwice([
     ...state.ranges,
     ...state.leases.map((lease) => lease.range),
     ...state.offers.map((offer) => offer.range),
-  ]
-  held.sort((a, b) => a.from - b.from)
-  const twice = held.find((range, i) => held.slice(i + 1).some((other) => overlaps(range, other)))
+  ])
   if (twice) return { refused: `${twice.from}–${twice.to} has two owners` }
   return { state }
+}
+
+/** A range that overlaps another one of its prefix and server tag. */
+function heldTwice(held: Range[]): Range | undefined {
+  const ends = new Map<string, number>()
+  return held
+    .sort((a, b) => a.from - b.from)
+    .find(({ from, to, prefix, serverTag }) => {
+      const series = JSON.stringify([prefix, serverTag])
+      const end = ends.get(series) ?? -1
+      ends.set(series, Math.max(end, to))
+      return from <= end
+    })
 }
 
 type Fields = Record<string, unknown>

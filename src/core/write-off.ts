@@ -7,20 +7,22 @@
 import { total } from './range.js'
 import type { DeviceState, Lease, Offer } from './state.js'
 
-/**
- * Leases, and offers, remembered as outstanding; a page that was killed never settles its own, and
- * the oldest go first.
- */
-const MAX_OUTSTANDING = 64
+/** Pages that are remembered as holding something. One that was killed never settles it. */
+const MAX_PAGES = 64
+/** Give-backs of unknown fate that are remembered. */
+const MAX_SENT = 64
 
-export const writeOffOldest = (state: DeviceState): DeviceState =>
-  state.leases.length > MAX_OUTSTANDING || state.offers.length > MAX_OUTSTANDING
-    ? writeOff(
-        state,
-        state.leases.slice(0, -MAX_OUTSTANDING),
-        state.offers.slice(0, -MAX_OUTSTANDING),
-      )
-    : state
+/**
+ * Writes off what is beyond these numbers, oldest first.
+ * @param page is asking just now: it lives, however many leases it holds
+ */
+export function writeOffOldest(state: DeviceState, page: string): DeviceState {
+  const pages = pagesOf(state)
+  const excess = Math.max(0, pages.size - MAX_PAGES)
+  const oldest = [...pages].filter((other) => other !== page).slice(0, excess)
+  const sent = state.offers.filter(({ isSent }) => isSent)
+  return writeOff(writeOffPages(state, new Set(oldest)), [], sent.slice(0, -MAX_SENT))
+}
 
 /** The pages that hold leases of this device, or offers they may still send. */
 export function pagesOf({ leases, offers }: DeviceState): Set<string> {
@@ -31,8 +33,8 @@ export function pagesOf({ leases, offers }: DeviceState): Set<string> {
 }
 
 /**
- * The pages that could send back, but need not, what makes up `want` free numbers; none when all of
- * them together cannot.
+ * Pages whose unsent offers, with the free numbers, cover `want`. None when the offers of all pages
+ * together do not.
  */
 export function pagesWithOffers({ ranges, offers }: DeviceState, want: number): Set<string> {
   const unsent = offers.filter((offer) => !offer.isSent)
@@ -42,10 +44,11 @@ export function pagesWithOffers({ ranges, offers }: DeviceState, want: number): 
 }
 
 /**
- * These pages did not answer: what they hold is lost, but for offers with a token, of which the
- * server knows what became.
+ * These pages did not answer: what they hold is lost, but for offers with a token. The server knows
+ * what became of those.
  */
 export function writeOffPages(state: DeviceState, pages: ReadonlySet<string>): DeviceState {
+  if (pages.size === 0) return state
   const isDead = ({ page, isSent }: Offer) => !isSent && pages.has(page)
   const asked = {
     ...state,

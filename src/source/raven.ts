@@ -5,7 +5,13 @@
  */
 import type { OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
-import { checkInUrl, identityUrl, nextUrl, returnRequest } from '../core/requests.js'
+import {
+  checkInUrl,
+  emptyReturnUrl,
+  identityUrl,
+  nextUrl,
+  returnRequest,
+} from '../core/requests.js'
 import type { GrantedRange } from '../core/state.js'
 import type { CheckInAnswer, NextAnswer } from '../core/wire.js'
 import { type GetHeaders, refusal, unreachable } from './http.js'
@@ -51,9 +57,12 @@ export function ravenSource(
   return {
     claim: async (target, claim) =>
       readGrant(await request('GET', nextUrl(url, target, claim)), url),
+    reach: async (target) => {
+      checkReturned(await request('PUT', emptyReturnUrl(url, target)), url)
+    },
     giveBack: async (target, range) => {
       const { method, url: address, body } = returnRequest(url, target, range)
-      await request(method, address, body)
+      checkReturned(await request(method, address, body), url)
     },
     nextIdentity: async (database, name, key) =>
       readIdentity(
@@ -73,7 +82,7 @@ function readGrant(body: string, url: string): GrantedRange {
     Record<keyof NextAnswer, unknown>
   >(body, url)
   if (typeof Prefix !== 'string' || typeof Low !== 'number' || typeof High !== 'number')
-    throw invalid(url, 'Prefix, Low or High is missing', body)
+    throw noHiloAnswer(url, 'Prefix, Low or High is missing', body)
   if (High > Number.MAX_SAFE_INTEGER)
     throw new HiloError(
       'unsafe-range',
@@ -123,18 +132,28 @@ function readJson<T>(body: string, url: string): Partial<T> {
   try {
     return Object(JSON.parse(body))
   } catch {
-    throw invalid(url, 'it is not JSON', body)
+    throw noHiloAnswer(url, 'it is not JSON', body)
   }
 }
 
 const isTextOrAbsent = (value: unknown): value is string | undefined =>
   value === undefined || value === null || typeof value === 'string'
 
-function invalid(url: string, why: string, body: string): HiloError {
+/** A return is answered without a word, or in JSON. */
+function checkReturned(body: string, url: string): void {
+  if (body !== '') readJson(body, url)
+}
+
+function invalid(url: string, why: string, body: string, status?: number): HiloError {
   return new HiloError(
     'invalid-response',
     `${url} answered with something that is no HiLo answer: ${why}. It began: ` +
       `${JSON.stringify(body.slice(0, 120))}. Nothing was taken; check that the URL is that of a ` +
       'HiLo server.',
+    status === undefined ? {} : { status },
   )
 }
+
+/** It comes from somebody else, such as the sign-in page of a hotel's network. */
+const noHiloAnswer = (url: string, why: string, body: string): HiloError =>
+  invalid(url, why, body, 200)

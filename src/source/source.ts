@@ -14,6 +14,11 @@ export interface Source {
    */
   claim(target: Target, claim: ClaimRequest): Promise<GrantedRange>
   /**
+   * Asks whether the server would take numbers of a collection back now. Gives nothing back.
+   * @throws HiloError as `claim`
+   */
+  reach?(target: Target): Promise<void>
+  /**
    * Gives back a range that nobody on this device uses any more. For a range without a token it is
    * called at most once (H8). Absent: this source takes nothing back, and the device keeps what it
    * has claimed.

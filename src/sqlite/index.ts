@@ -43,6 +43,7 @@ const TABLES = [
     id INTEGER PRIMARY KEY, key TEXT NOT NULL, record TEXT NOT NULL)`,
 ]
 const READ_STATE = 'SELECT state FROM offline_hilo WHERE key = ?'
+const READ_KEYS = 'SELECT key FROM offline_hilo'
 const READ_NOTES = 'SELECT note FROM offline_hilo_notes WHERE key = ? ORDER BY id'
 const SAVE_STATE = 'INSERT OR REPLACE INTO offline_hilo (key, state) VALUES (?, ?)'
 const SET_ASIDE = 'INSERT INTO offline_hilo_set_aside (key, record) VALUES (?, ?)'
@@ -89,6 +90,11 @@ class SqliteStore implements DeviceStore {
 
   read(key: StoreKey): Promise<Stored> {
     return this.#inTurn('BEGIN', () => this.#look(keyOf(key)))
+  }
+
+  async keys(): Promise<StoreKey[]> {
+    const rows = await this.#inTurn('BEGIN', () => this.#all(READ_KEYS))
+    return rows.map(({ key }) => parse(key) as StoreKey)
   }
 
   leaveNotes(key: StoreKey, notes: readonly Note[]): void {
@@ -151,6 +157,10 @@ class SqliteStore implements DeviceStore {
     const [row] = yield this.#run(READ_STATE, key)
     const notes = (yield this.#run(READ_NOTES, key)).map(({ note }) => parse(note) as Note)
     return { stored: row && parse(row.state), notes: notes.filter(isNote) }
+  }
+
+  *#all(sql: string): Steps<readonly SqliteRow[]> {
+    return yield this.#run(sql)
   }
 
   *#change<T>(key: string, change: (stored: unknown, notes: Note[]) => Change<T>): Steps<T> {

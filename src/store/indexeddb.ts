@@ -78,6 +78,15 @@ export class IndexedDbStore implements DeviceStore {
     })
   }
 
+  async keys(): Promise<StoreKey[]> {
+    const tx = await this.#begin('readonly')
+    return finish(tx, () => {
+      const keys = tx.objectStore('collections').getAllKeys()
+      tx.commit()
+      return keys
+    })
+  }
+
   close(): void {
     this.#db?.then((db) => db.close()).catch(() => {})
     this.#db = undefined

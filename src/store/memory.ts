@@ -22,5 +22,9 @@ export class MemoryStore implements DeviceStore {
     return { stored: structuredClone(this.#records.get(JSON.stringify(key))), notes: [] }
   }
 
+  async keys(): Promise<StoreKey[]> {
+    return [...this.#records.keys()].map((id) => JSON.parse(id))
+  }
+
   close(): void {}
 }

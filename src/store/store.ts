@@ -12,6 +12,7 @@
  *   rejects with what it threw.
  * - `read` is one look at what the next `update` of that key would be handed. It changes nothing,
  *   not even the notes.
+ * - `keys` lists every key under which something was stored.
  * - Notes that pages left for the key are handed to `change` and removed in the same step, so
  *   each settles once (H5).
  * - What is stored is plain data: whatever JSON keeps is enough.
@@ -38,6 +39,7 @@ export interface DeviceStore {
   readonly isDurable: boolean
   update<T>(key: StoreKey, change: (stored: unknown, notes: Note[]) => Change<T>): Promise<T>
   read(key: StoreKey): Promise<{ stored: unknown; notes: Note[] }>
+  keys(): Promise<StoreKey[]>
   /**
    * Called when there is no time left: starts to write, waits for nothing, throws nothing. A note
    * that is lost is a gap. Absent: notes come some other way, or never.

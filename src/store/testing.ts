@@ -105,6 +105,15 @@ export function storeChecks(makeBench: () => StoreBench | Promise<StoreBench>): 
       mustBe((await store.read(KEY)).stored, { ...emptyState(), issued: 1 }, 'what is read')
     }),
 
+    check('lists the keys under which something is stored', async (bench) => {
+      const store = await bench.open()
+      mustBe(await store.keys(), [], 'the keys of an empty storage')
+      const keys = [KEY, OTHER_KEYS[1]![1]]
+      for (const key of keys) await store.update(key, countUp)
+      const listed = (await store.keys()).map((key) => JSON.stringify(key)).sort()
+      mustBe(listed, keys.map((key) => JSON.stringify(key)).sort(), 'the keys')
+    }),
+
     ...OTHER_KEYS.map(([what, other]) =>
       check(`keeps a key with another ${what} apart`, async (bench) => {
         const store = await bench.open()

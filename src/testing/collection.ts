@@ -145,7 +145,7 @@ export class TestCollection {
   close(error: HiloError): void {
     this.#closed = error
     this.#change(settle(this.state, this.#revoke()))
-    this.#waiters.refuse(error, 'all')
+    this.#waiters.refuse(() => error, 'all')
   }
 
   /** Leases until the page holds `count` numbers. @returns whether it does */

@@ -1,76 +1,60 @@
 /**
  * When this device checks in for one collection: at the start and every few hours, in the
  * background, one tab at a time. Guarantees that the first id never waits for it, and that an
- * answer is taken over once.
+ * answer is applied once.
  */
 
 import { applyCheckIn, beginCheckIn, dropCheckIn, isCheckInDue } from '../core/check-in.js'
-import type { Target } from '../core/contract.js'
-import { isTemporary, toFailure } from '../core/errors.js'
+import { type Failure, toFailure } from '../core/errors.js'
+import { nextStep } from '../core/failures.js'
 import type { CheckInAnswer } from '../core/wire.js'
-import type { OwnerContext, Update } from './context.js'
-import type { World } from './world.js'
+import type { CollectionContext } from './context.js'
+import { Retry } from './retry.js'
 
 /**
- * A copy of this device's storage goes unnoticed for as long; a server sees this many requests
- * less.
+ * A copy of this device's storage goes unnoticed for up to this time; a server gets that many
+ * fewer requests.
  */
 const INTERVAL_MS = 3 * 60 * 60 * 1000
-/** After a failure. */
-const RETRY_MS = 60_000
+/** Longer than a claim's: nobody waits for a check-in. */
+const PAUSES = { first: 60_000, longest: 60 * 60 * 1000 }
 
 export class CheckIns {
-  readonly #world: World
-  readonly #context: OwnerContext
-  readonly #target: Target
-  readonly #lockName: string
-  readonly #update: Update
-  readonly #changed: () => void
+  readonly #context: CollectionContext
+  readonly #retry: Retry
   #flight: Promise<void> | undefined
-  #cancelNext: (() => void) | undefined
-  /** Id of the check-in that this session began. */
+  /** Id of the check-in that this owner began. */
   #begun: string | undefined
   #isStarted = false
-  #isStopped = false
 
-  constructor(
-    world: World,
-    context: OwnerContext,
-    target: Target,
-    lockName: string,
-    update: Update,
-    changed: () => void,
-  ) {
-    this.#world = world
+  constructor(context: CollectionContext) {
     this.#context = context
-    this.#target = target
-    this.#lockName = lockName
-    this.#update = update
-    this.#changed = changed
+    this.#retry = new Retry(context.owner, PAUSES)
   }
 
   /**
-   * @param isDue is there something to ask? A device that holds nothing yet has new tokens soon,
+   * @param isDue is there something to ask? A device that holds nothing yet gets new tokens soon,
    * and shows them hours from now.
    */
   start(isDue: boolean): void {
     if (this.#isStarted) return
     this.#isStarted = true
     if (isDue) this.retryNow()
-    else this.#schedule(INTERVAL_MS)
+    else this.#plan()
   }
 
-  /** Now, if there is something to ask. */
+  /** Checks in now, if there is something to ask and the server did not ask for a pause. */
   retryNow(): void {
-    if (!this.#isStarted || this.#isStopped || !this.#context.isOnline()) return
+    const { signal, isOnline } = this.#context.owner
+    if (!this.#isStarted || this.#retry.isPaused || signal.aborted || !isOnline()) return
     this.#flight ??= this.#run().finally(() => {
       this.#flight = undefined
     })
   }
 
   /**
-   * Does something that a check-in must not overlap: a give-back under a token that is being
-   * swapped would be ignored.
+   * Runs `work` while no check-in is under way: the server would ignore a give-back under a token
+   * that is just being replaced.
    */
   async apart<T>(work: () => Promise<T>): Promise<T> {
     await this.idle()
@@ -91,31 +75,30 @@ export class CheckIns {
     while (this.#flight) await this.#flight
   }
 
-  stop(): void {
-    this.#isStopped = true
-    this.#cancelNext?.()
-  }
-
   async #run(): Promise<void> {
-    this.#cancelNext?.()
-    let wait = INTERVAL_MS
+    this.#retry.cancel()
+    const { owner, name } = this.#context
     try {
-      await this.#world.lock(this.#lockName, () => this.#checkIn())
-    } catch {
-      wait = RETRY_MS
+      await owner.world.lock(`offline-hilo ${name} check-in`, () => this.#checkIn())
+      this.#retry.succeeded()
+      this.#plan()
+    } catch (error) {
+      this.#plan()
+      this.#retry.failed(toFailure(error, 'storage-failed'), () => this.retryNow())
     }
-    if (!this.#isStopped) this.#schedule(wait)
   }
 
-  #schedule(wait: number): void {
-    this.#cancelNext = this.#world.after(wait, () => this.retryNow())
+  #plan(): void {
+    this.#retry.plan(INTERVAL_MS, () => this.retryNow())
   }
 
   /** @param isForced also when there is nothing new to ask */
   async #checkIn(isForced = false): Promise<void> {
-    const newId = this.#world.newId()
-    const request = await this.#update((state) => {
-      if (!isForced && !isCheckInDue(state, this.#world.date())) return [state, undefined]
+    const { owner, target, update, notify } = this.#context
+    const { world, source } = owner
+    const newId = world.newId()
+    const request = await update((state) => {
+      if (!isForced && !isCheckInDue(state, world.date())) return [state, undefined]
       const begun = beginCheckIn(state, newId)
       return [begun.state, begun.request]
     })
@@ -123,22 +106,21 @@ export class CheckIns {
     if (request.id === newId) this.#begun = newId
     let answer: CheckInAnswer
     try {
-      answer = await this.#context.source.checkIn!(this.#target, request)
+      answer = await source.checkIn!(target, request)
     } catch (error) {
-      const failure = toFailure(error, 'storage-failed')
-      // Only a refusal says that no token was swapped; in any other case the same request has to
+      // Only a refusal tells that no token was replaced. In any other case the same request has to
       // bring the same answer again.
-      if (failure.code === 'server-refused' && !isTemporary(failure))
-        await this.#update((state) => [dropCheckIn(state, request.id), undefined])
+      if (isRefused(toFailure(error, 'storage-failed')))
+        await update((state) => [dropCheckIn(state, request.id), undefined])
       throw error
     }
-    await this.#update((state) => [
-      applyCheckIn(state, request.id, answer, this.#world.date()),
-      undefined,
-    ])
-    this.#changed()
-    // Begun by an earlier session: a copy of this storage may send the same, and is answered the
-    // same. A new one tells them apart (H13).
+    await update((state) => [applyCheckIn(state, request.id, answer, world.date()), undefined])
+    notify()
+    // Begun by an earlier owner: a copy of this storage may send the same, and is answered the
+    // same. A new check-in tells them apart (H13).
     if (request.id !== this.#begun) await this.#checkIn(true)
   }
 }
+
+const isRefused = (failure: Failure): boolean =>
+  failure.code === 'server-refused' && nextStep(failure) !== 'same'

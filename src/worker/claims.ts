@@ -1,73 +1,55 @@
 /**
- * The claims of one collection: one at a time, retried with jittered back-off, and safe to lose at
- * any point, because a claim's id is stored before it is first sent (H11).
+ * The claims of one collection: one at a time, repeated after a failure, and safe to lose at any
+ * point, because a claim's id is stored before it is first sent (H11).
  */
-import type { Target } from '../core/contract.js'
 import { addGrant, beginClaim, dropClaim } from '../core/device.js'
-import { type Failure, isTemporary, toFailure } from '../core/errors.js'
-import type { ClaimRequest } from '../core/state.js'
+import { type Failure, toFailure } from '../core/errors.js'
+import { isNoAnswer, isRepeated, nextStep } from '../core/failures.js'
+import { total } from '../core/range.js'
+import type { ClaimRequest, GrantedRange } from '../core/state.js'
+import { MIN_CAPACITY } from '../core/wire.js'
 import { pagesWithOffers } from '../core/write-off.js'
-import type { OwnerContext, Update } from './context.js'
-import type { World } from './world.js'
+import type { CollectionContext } from './context.js'
+import { Retry } from './retry.js'
 
-/**
- * Retries start here and double up to a minute, each shortened at random by up to a half so that a
- * fleet does not knock at once.
- */
-const FIRST_RETRY_MS = 1_000
-const LAST_RETRY_MS = 60_000
+const PAUSES = { first: 1_000, longest: 60_000 }
 
 export class Claims {
   /** Why the last claim failed. */
   failure: Failure | undefined
-  /** Did the server answer when it was last asked? */
+  /** Did a HiLo server answer when it was last asked? */
   isReachable: boolean | undefined
-  readonly #world: World
-  readonly #context: OwnerContext
-  readonly #target: Target
-  /** Of the collection, on this device. */
-  readonly #name: string
-  readonly #update: Update
-  readonly #changed: () => void
+  readonly #context: CollectionContext
+  /** A claim in the background has ended; the server granted `missing` fewer than were wanted. */
+  readonly #ended: (missing: number) => void
+  readonly #retry: Retry
   #flight: Promise<Failure | undefined> | undefined
-  #failures = 0
-  /**
-   * Until then a claim fails at once: the server asked for a pause, or its last answer never came.
-   */
-  #notBefore = 0
-  #cancelRetry: (() => void) | undefined
-  #isStopped = false
+  /** How many numbers the last grant was too small. */
+  #missing = 0
+  /** A larger claim was refused. */
+  #largest: number | undefined
 
-  constructor(
-    world: World,
-    context: OwnerContext,
-    target: Target,
-    name: string,
-    update: Update,
-    changed: () => void,
-  ) {
-    this.#world = world
+  constructor(context: CollectionContext, ended: (missing: number) => void) {
     this.#context = context
-    this.#target = target
-    this.#name = name
-    this.#update = update
-    this.#changed = changed
+    this.#ended = ended
+    this.#retry = new Retry(context.owner, PAUSES)
   }
 
   get isUnderWay(): boolean {
     return this.#flight !== undefined
   }
 
+  /** The server asked for a pause, or has just let a request wait in vain. */
   get isPaused(): boolean {
-    return this.failure !== undefined && this.#world.now() < this.#notBefore
+    return this.failure !== undefined && this.#retry.isPaused
   }
 
   /**
-   * Asks until `want` numbers are free. Whoever asks while a claim is under way gets that one's
-   * outcome.
+   * Asks the server once, unless `want` numbers are free. A caller who asks while a claim is under
+   * way gets the outcome of that one.
    */
   ask(want: number): Promise<Failure | undefined> {
-    if (!this.#context.isOnline()) return Promise.resolve(SWITCHED_OFF)
+    if (!this.#context.owner.isOnline()) return Promise.resolve(SWITCHED_OFF)
     if (this.isPaused) return Promise.resolve(this.failure)
     this.#flight ??= this.#start(want).finally(() => {
       this.#flight = undefined
@@ -76,100 +58,106 @@ export class Claims {
   }
 
   askInBackground(want: number): void {
-    if (this.isUnderWay || this.#isStopped || !this.#context.isOnline()) return
-    this.ask(want).then(this.#changed)
-    this.#changed()
+    const { signal, isOnline } = this.#context.owner
+    if (this.isUnderWay || signal.aborted || !isOnline()) return
+    this.ask(want).then((failure) => this.#ended(failure ? 0 : this.#missing))
+    this.#context.notify()
   }
 
-  /** Connectivity may be back: pauses are over. */
-  resume(): void {
-    this.#notBefore = 0
-    this.#failures = 0
+  /** The network may be back: what waits for a repetition is sent now. */
+  retryNow(): void {
+    this.#retry.now()
   }
 
-  /** No retry any more; resolves when what is under way has ended. */
+  /** Resolves when nothing is under way, and nothing is repeated any more. */
   async finish(): Promise<void> {
     await this.#flight
-    this.#cancelRetry?.()
-  }
-
-  stop(): void {
-    this.#isStopped = true
-    this.#cancelRetry?.()
+    this.#retry.cancel()
   }
 
   async #start(want: number): Promise<Failure | undefined> {
-    this.#cancelRetry?.()
+    this.#retry.cancel()
+    const { owner, name } = this.#context
     try {
-      await this.#world.lock(`offline-hilo ${this.#name} claim`, () => this.#claim(want))
-      this.resume()
+      await owner.world.lock(`offline-hilo ${name} claim`, () => this.#claim(want))
+      this.#retry.succeeded()
       this.failure = undefined
     } catch (error) {
-      this.failure = toFailure(error, 'storage-failed')
-      this.#scheduleRetry(this.failure, want)
+      const failure = toFailure(error, 'storage-failed')
+      this.failure = isRepeated(failure) ? { ...failure, isRepeated: true } : failure
+      this.#retry.failed(failure, () => this.askInBackground(want))
     }
     return this.failure
   }
 
   async #claim(want: number): Promise<void> {
-    const claim = await this.#begin(this.#world.newId(), want)
-    if (!claim) return // Another tab's claim was enough, or what others could spare.
-    try {
-      const grant = await this.#context.source.claim(this.#target, claim)
-      this.isReachable = true
-      await this.#update((state) => [addGrant(state, claim.id, grant), undefined])
-    } catch (error) {
-      const { code, status } = toFailure(error, 'storage-failed')
-      if (code === 'server-unreachable') this.isReachable = false
-      // The same claim would be answered the same way for ever.
-      const isUseless =
-        code === 'unsafe-range' || code === 'invalid-response' || status === CLAIM_SPENT
-      if (isUseless) await this.#update((state) => [dropClaim(state, claim.id), undefined])
-      if (status !== CLAIM_SPENT) throw error
-      await this.#claim(want)
+    const { owner, update } = this.#context
+    for (let isFirstFailure = this.#retry.failures === 0; ; isFirstFailure = false) {
+      const claim = await this.#begin(want)
+      // Without one, what other tabs claimed or could park is enough.
+      this.#missing = 0
+      if (!claim || owner.signal.aborted) return
+      try {
+        return await this.#send(claim, want)
+      } catch (error) {
+        const step = nextStep(toFailure(error, 'storage-failed'))
+        if (step === 'same' || step === 'stop') throw error
+        await update((state) => [dropClaim(state, claim.id), undefined])
+        const isSmallest = claim.lastBatchSize <= MIN_CAPACITY
+        if (step === 'smaller')
+          this.#largest = isSmallest ? undefined : Math.max(MIN_CAPACITY, claim.lastBatchSize >> 1)
+        if (step === 'forget' || (step === 'smaller' ? isSmallest : !isFirstFailure)) throw error
+      }
     }
   }
 
-  /**
-   * @param mayAsk may this device's other pages be asked for what they hold to give back? It is
-   * nearer than the server.
-   */
-  async #begin(newId: string, want: number, mayAsk = true): Promise<ClaimRequest | undefined> {
-    const { pages, claim } = await this.#update<{
-      pages?: Set<string>
-      claim?: ClaimRequest | undefined
-    }>((state, reserve) => {
-      const pages = pagesWithOffers(state, want)
-      if (mayAsk && pages.size > 0) return [state, { pages }]
-      const { state: next, claim } = beginClaim(state, newId, want, reserve)
-      return [next, { claim }]
+  async #send(claim: ClaimRequest, want: number): Promise<void> {
+    let grant: GrantedRange
+    try {
+      grant = await this.#context.owner.source.claim(this.#context.target, claim)
+      this.isReachable = true
+    } catch (error) {
+      this.isReachable = !isNoAnswer(toFailure(error, 'storage-failed'))
+      throw error
+    }
+    const error = await this.#context.update((state) => {
+      try {
+        const next = addGrant(state, claim.id, grant)
+        this.#missing = want - total(next.ranges)
+        return [next, undefined]
+      } catch (error) {
+        // The same claim would bring the same grant.
+        return [dropClaim(state, claim.id), error]
+      }
     })
-    if (!pages) return claim
-    await this.#context.tabs?.askToPark(this.#name, pages)
-    return this.#begin(newId, want, false)
+    if (error) throw error
   }
 
-  #scheduleRetry(failure: Failure, want: number): void {
-    const now = this.#world.now()
-    this.#notBefore = failure.retryAfter === undefined ? 0 : now + failure.retryAfter
-    if (!isTemporary(failure) || this.#isStopped) return
-    const backOff =
-      Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LAST_RETRY_MS) *
-      (1 - this.#world.random() / 2)
-    this.#cancelRetry = this.#world.after(Math.max(backOff, this.#notBefore - now), () =>
-      this.askInBackground(want),
-    )
+  /**
+   * The claim to send, durably stored; undefined when enough is free. Other pages of this device
+   * are asked first for what they hold to give back: they are nearer than the server.
+   */
+  async #begin(want: number): Promise<ClaimRequest | undefined> {
+    const { owner, name, update } = this.#context
+    const id = owner.world.newId()
+    for (let mayAsk = true; ; mayAsk = false) {
+      const { pages, claim } = await update<{ pages?: Set<string>; claim?: ClaimRequest }>(
+        (state, reserve) => {
+          const pages = pagesWithOffers(state, want)
+          if (mayAsk && pages.size > 0) return [state, { pages }]
+          const { state: next, ...begun } = beginClaim(state, id, want, reserve, this.#largest)
+          return [next, begun]
+        },
+      )
+      if (!pages) return claim
+      await owner.tabs?.askToPark(name, pages)
+    }
   }
 }
 
-/**
- * HTTP 410: the claim's numbers have been used since; whoever asks again is a copy of the device
- * that did (H13).
- */
-const CLAIM_SPENT = 410
-
 export const SWITCHED_OFF: Failure = {
   code: 'server-unreachable',
+  isRepeated: true,
   message:
     'The app has switched the network off for offline-hilo. Switch it on again with ' +
     '`hilo.goOnline()`.',

@@ -3,16 +3,8 @@
  * before (order law), and whatever it forgets costs a gap at most.
  */
 import { isCheckInDue } from '../core/check-in.js'
-import type {
-  Answer,
-  DeviceView,
-  OwnerCallbacks,
-  Release,
-  Reserve,
-  SharedView,
-  Target,
-} from '../core/contract.js'
-import { exchange, setAside, settle, surplus, takeBack } from '../core/device.js'
+import type { Answer, DeviceView, OwnerCallbacks, SharedView, Target } from '../core/contract.js'
+import { exchange, settle, surplus } from '../core/device.js'
 import { type Failure, toFailure } from '../core/errors.js'
 import { total } from '../core/range.js'
 import { isLow } from '../core/sizes.js'
@@ -22,75 +14,66 @@ import { pagesOf, writeOffPages } from '../core/write-off.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
 import { CheckIns } from './check-ins.js'
 import { Claims, SWITCHED_OFF } from './claims.js'
-import type { OwnerContext, Update } from './context.js'
-import { PAGE_ANSWER_MS } from './tabs.js'
-import type { World } from './world.js'
+import type { CollectionContext, OwnerContext } from './context.js'
+import { DeadPages } from './dead-pages.js'
+import { giveEverythingBack } from './give-back.js'
 
 export class OwnedCollection {
-  readonly #world: World
-  readonly #context: OwnerContext
+  readonly #owner: OwnerContext
+  readonly #context: CollectionContext
   readonly #target: Target
   readonly #key: StoreKey
-  /** Of the key, as text. */
-  readonly #name: string
   readonly #callbacks: OwnerCallbacks
   readonly #claims: Claims
   readonly #checkIns: CheckIns
+  readonly #deadPages: DeadPages
   /** Everything was given back; nothing is claimed until somebody asks for ids again. */
   #isReleased = false
-  #hasSearched = false
-  #cancelPageSearch: (() => void) | undefined
-  /** Resolves when it is known which of the device's pages live. */
-  #pageSearch: Promise<void> | undefined
-  /** What a status shows of the last state seen. Never used to decide who owns a number. */
+  /** What the device is being filled up to; what exceeds it is surplus. */
+  #filling = 0
+  /** What a status shows of the last state that was read. It never decides who owns a number. */
   #shared: SharedView
   /**
-   * Offered numbers of a storage that nobody else can see: all that is free is offered there, and
+   * Offered numbers of a storage that no other page can see. There all that is free is offered, and
    * is no less at hand.
    */
   #inMemory = 0
   #refreshing: Promise<void> = Promise.resolve()
-  /** What happened to the stored state in this session. */
+  /** What happened to the stored state while this owner ran. */
   #notice: Failure | undefined
 
-  constructor(
-    world: World,
-    context: OwnerContext,
-    key: StoreKey,
-    name: string,
-    target: Target,
-    callbacks: OwnerCallbacks,
-  ) {
-    this.#world = world
-    this.#context = context
+  constructor(owner: OwnerContext, key: StoreKey, target: Target, callbacks: OwnerCallbacks) {
+    this.#owner = owner
     this.#key = key
-    this.#name = name
     this.#target = target
     this.#callbacks = callbacks
     this.#shared = { free: 0, reserve: target.reserve, surplus: 0, gaps: emptyState().gaps }
-    const update: Update = (change) => this.#update(change)
-    const notify = () => this.#notify()
-    this.#claims = new Claims(world, context, target, name, update, () => {
-      // The authority may have granted less than was asked for.
-      if (!this.#claims.failure) this.#topUp()
-      notify()
-    })
-    this.#checkIns = new CheckIns(
-      world,
-      context,
+    this.#context = {
+      owner,
       target,
-      `offline-hilo ${name} check-in`,
-      update,
-      notify,
-    )
+      name: nameOf(key),
+      update: (change) => this.#update(change),
+      notify: () => this.#notify(),
+    }
+    this.#claims = new Claims(this.#context, (missing) => {
+      if (missing > 0 && !this.#isReleased)
+        this.#claims.askInBackground(this.#shared.free + missing)
+      this.#notify()
+    })
+    this.#checkIns = new CheckIns(this.#context)
+    this.#deadPages = new DeadPages(owner, async (dead) => {
+      await this.#update((state) => [writeOffPages(state, dead), undefined])
+      this.#notify()
+      this.#checkIns.retryNow()
+    })
   }
 
   exchange(request: Exchange): Promise<Answer<Exchanged>> {
     return this.#answer(async () => {
-      const { store: opened, tabs } = this.#context
+      const { store: opened, tabs, world } = this.#owner
       const store = await opened
-      // What a busy page sets aside its busy neighbours would have to ask it for. When it rests it
-      // comes again.
+      // While several pages are busy, surplus stays free so that they can lease it. A page at rest
+      // sets it aside to give back.
       const offer = request.offer && (request.want === 0 || !tabs || tabs.isAlone())
       const { pages, isDue, ...given } = await this.#update((state, reserve) => {
         const { state: next, ...answer } = exchange(
@@ -98,16 +81,14 @@ export class OwnedCollection {
           { ...request, offer },
           this.#keep(store, state, reserve),
         )
-        return [
-          next,
-          { ...answer, pages: pagesOf(next), isDue: isCheckInDue(next, this.#world.date()) },
-        ]
+        return [next, { ...answer, pages: pagesOf(next), isDue: isCheckInDue(next, world.date()) }]
       })
       if (request.want > 0) this.#isReleased = false
       const unmet = request.want - total(given.leases.map(({ range }) => range))
       if (unmet > 0) this.#topUp(unmet)
       this.#checkIns.start(isDue)
-      this.#findDeadPages(pages, request.page)
+      pages.delete(request.page)
+      this.#deadPages.search(pages)
       if (unmet <= 0) this.#topUpInAdvance()
       return given
     })
@@ -124,41 +105,39 @@ export class OwnedCollection {
     return this.#callbacks.parkExcess(this.#target)
   }
 
-  reserve({ page, takeBack: ids, count }: Reserve): Promise<Answer<object>> {
+  reserve(count: number): Promise<Answer<object>> {
     return this.#answer(async () => {
-      await this.#update((state) => [{ ...takeBack(state, page, ids), reserve: count }, undefined])
-      while (this.#shared.free < count) {
-        const failure = await this.#claims.ask(count)
-        if (failure) return { failure }
+      this.#isReleased = false
+      this.#filling = count
+      try {
+        // Stored in the step that finds it reached: every later claim fills up to it.
+        while (
+          !(await this.#update((state) =>
+            total(state.ranges) < count ? [state, false] : [{ ...state, reserve: count }, true],
+          ))
+        ) {
+          const failure = await this.#claims.ask(count)
+          if (failure) return { failure }
+        }
+        return {}
+      } finally {
+        this.#filling = 0
       }
-      return {}
     })
   }
 
-  release({ page, id, notes, takeBack: ids }: Release): Promise<Answer<object>> {
+  release(request: Pick<Exchange, 'page' | 'id'>): Promise<Answer<object>> {
     return this.#answer(async () => {
-      if (!this.#context.isOnline()) return { failure: SWITCHED_OFF }
+      if (!this.#owner.isOnline()) return { failure: SWITCHED_OFF }
       this.#isReleased = true
       await this.#claims.finish()
-      const { source } = this.#context
-      await this.#checkIns.apart(async () => {
-        const offers = await this.#update((state) => {
-          const { reserve: _, ...settled } = takeBack(settle(state, notes), page, ids)
-          const aside = setAside(settled, page, id, source.giveBack ? 0 : Number.POSITIVE_INFINITY)
-          // Sent from here on, as far as anyone can know (H8).
-          const sent = aside.offers.map((offer) => ({
-            lease: offer.id,
-            next: offer.range.from,
-            givenBack: true as const,
-          }))
-          return [settle(aside.state, sent), aside.offers]
-        })
-        // Highest first: the server's counter can only step back from its end. One that fails is
-        // not sent again.
-        for (const { range } of offers.reverse())
-          await source.giveBack!(this.#target, range).catch(() => {})
-      })
+      const failure = await this.#checkIns.apart(() => giveEverythingBack(this.#context, request))
       this.#checkIns.retryNow()
+      if (failure) {
+        this.#isReleased = false
+        return { failure }
+      }
+      await this.#update(({ reserve: _, ...state }) => [state, undefined])
       return {}
     })
   }
@@ -170,39 +149,38 @@ export class OwnedCollection {
     this.refresh()
   }
 
-  /** One read for whoever looks on: what the next transaction would find. */
+  /** One read: what the next transaction would find. */
   inspect(): Promise<Answer<{ state: DeviceState }>> {
     return this.#answer(async () => {
-      const store = await this.#context.store
+      const store = await this.#owner.store
       const { stored, notes } = await store.read(this.#key)
       return { state: settle(usable(readState(stored)), notes) }
     })
   }
 
   /**
-   * Tells how things stand, if that is watched; one look after the other, so that an older state
-   * never comes after a newer one.
+   * Tells the page how things stand, if it watches. One read after the other, so that an older
+   * state never comes after a newer one.
    */
   refresh(): void {
-    if (!this.#context.isWatched()) return
+    if (!this.#owner.isWatched()) return
     this.#refreshing = this.#refreshing.then(async () => {
       const answer = await this.inspect()
       if ('state' in answer) this.#callbacks.stored(this.#target, answer.state, answer.state)
     })
   }
 
-  /** Connectivity may be back: try what waits. */
+  /** The network may be back: what waits for a repetition is sent now. */
   retryNow(): void {
-    this.#claims.resume()
+    this.#claims.retryNow()
     this.#checkIns.retryNow()
     this.#topUpInAdvance()
     this.#notify()
   }
 
-  close(): void {
-    this.#cancelPageSearch?.()
-    this.#claims.stop()
-    this.#checkIns.stop()
+  /** Resolves when no request is under way. */
+  async idle(): Promise<void> {
+    await Promise.all([this.#claims.finish(), this.#checkIns.idle()])
   }
 
   view(): DeviceView {
@@ -211,7 +189,7 @@ export class OwnedCollection {
     return {
       ...this.#shared,
       isClaiming: isUnderWay,
-      storage: this.#context.storageKind(),
+      storage: this.#owner.storageKind(),
       ...(failure && { failure }),
       ...(isReachable !== undefined && { isReachable }),
     }
@@ -220,30 +198,30 @@ export class OwnedCollection {
   /** How many numbers are kept when the surplus is set aside to go back. */
   #keep(store: DeviceStore, { ranges }: DeviceState, reserve: number): number {
     const mayGoBack = this.#isHeard(store) || ranges.every(({ token }) => token !== undefined)
-    if (!this.#context.source.giveBack || !mayGoBack) return Number.POSITIVE_INFINITY
-    return store.isDurable ? reserve : 0
+    if (!this.#owner.source.giveBack || !mayGoBack) return Number.POSITIVE_INFINITY
+    return store.isDurable ? Math.max(reserve, this.#filling) : 0
   }
 
   /**
-   * Will this page hear that another node has answered another page? If not, it gives nothing back
-   * without a token: it could be the wrong node's (H9).
+   * Does this page hear when another node answers another page? If not, it gives nothing back
+   * without a token: the range could be another node's (H9).
    */
   #isHeard({ isDurable }: DeviceStore): boolean {
-    return this.#context.tabs !== undefined || !isDurable
+    return this.#owner.tabs !== undefined || !isDurable
   }
 
   async #answer<T>(work: () => Promise<T | { failure: Failure }>): Promise<Answer<T>> {
     try {
       const result = await work()
-      return { view: this.view(), ...(result as T) }
+      return { view: this.view(), ...result }
     } catch (error) {
-      return { failure: toFailure(error, 'storage-failed') }
+      return { view: this.view(), failure: toFailure(error, 'storage-failed') }
     }
   }
 
   /**
-   * Claims in the background when the reserve runs low, or a page got `unmet` numbers too few.
-   * Failing, it tries again later by itself.
+   * Claims in the background when the reserve runs low, or a page got `unmet` numbers too few. A
+   * claim that fails is repeated later.
    */
   #topUp(unmet = 0): void {
     const { free, reserve } = this.#shared
@@ -251,59 +229,34 @@ export class OwnedCollection {
       this.#claims.askInBackground(Math.max(unmet, Math.ceil(reserve / 2)))
   }
 
-  /** Nobody waits: what comes back by a check-in, or from pages that were killed, may be enough. */
+  /** Nobody waits: what a check-in, or killed pages, bring back may be enough. */
   async #topUpInAdvance(): Promise<void> {
-    await this.#pageSearch
+    await this.#deadPages.idle()
     await this.#checkIns.idle()
     this.#topUp()
   }
 
   /**
-   * Has the device's other pages park what they can spare. @returns whether there is something to
-   * lease now
+   * Asks the device's other pages to park what they do not need.
+   * @returns whether there is something to lease now
    */
   async #gather(): Promise<boolean> {
     const holders = await this.#update((state) => [state, pagesOf(state)])
-    const wasAnyoneAsked = await this.#context.tabs?.askToPark(this.#name, holders)
+    const wasAnyoneAsked = await this.#owner.tabs?.askToPark(this.#context.name, holders)
     return wasAnyoneAsked ? this.#update((state) => [state, state.ranges.length > 0]) : false
   }
 
   #notify(): void {
-    this.#callbacks.changed(this.#target, this.view())
+    if (!this.#owner.signal.aborted) this.#callbacks.changed(this.#target, this.view())
   }
 
   /**
-   * Once: pages that this device thinks live, but that do not answer when they are called, were
-   * killed.
-   */
-  #findDeadPages(pages: Set<string>, own: string): void {
-    const { tabs } = this.#context
-    if (this.#hasSearched || !tabs) return
-    this.#hasSearched = true
-    pages.delete(own)
-    if (pages.size === 0) return
-    const called = new Promise<void>((resolve) => {
-      this.#cancelPageSearch = this.#world.after(PAGE_ANSWER_MS, resolve)
-    })
-    this.#pageSearch = called
-      .then(() => this.#writeOffPages(new Set([...pages].filter((each) => !tabs.isAlive(each)))))
-      .catch(() => {})
-  }
-
-  async #writeOffPages(dead: Set<string>): Promise<void> {
-    if (dead.size === 0) return
-    await this.#update((state) => [writeOffPages(state, dead), undefined])
-    this.#notify()
-    this.#checkIns.retryNow()
-  }
-
-  /**
-   * Notes that pages left are settled first; a record that cannot be used is set aside and
-   * replaced.
+   * One transaction. Notes that pages left are settled first; a record that cannot be used is set
+   * aside and replaced. Other tabs are told only if something changed.
    */
   async #update<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T> {
-    const store = await this.#context.store
-    const { result, shared, inMemory, stages } = await store.update(this.#key, (stored, notes) => {
+    const store = await this.#owner.store
+    const { result, ...seen } = await store.update(this.#key, (stored, notes) => {
       const read = readState(stored)
       if ('refused' in read) this.#notice = unusable(read.refused)
       const before = settle(usable(read), notes)
@@ -319,21 +272,29 @@ export class OwnedCollection {
         ...(serverTag !== undefined && this.#isHeard(store) && { serverTag }),
         ...(nodes && nodes.length > 1 && { mixedNodes: nodes }),
       }
-      const inMemory = store.isDurable ? 0 : total(state.offers.map(({ range }) => range))
-      const stages = this.#context.isWatched() ? ([before, state] as const) : undefined
       return {
         state,
-        result: { result, shared, inMemory, stages },
+        result: {
+          result,
+          shared,
+          inMemory: store.isDurable ? 0 : total(state.offers.map(({ range }) => range)),
+          isChanged: state !== stored,
+          stages: [before, state] as const,
+        },
         ...('refused' in read && { setAside: stored }),
       }
     })
-    this.#shared = shared
-    this.#inMemory = inMemory
-    if (store.isDurable) this.#context.tabs?.notify(this.#name, shared)
-    if (stages) this.#callbacks.stored(this.#target, ...stages)
+    this.#shared = seen.shared
+    this.#inMemory = seen.inMemory
+    if (!seen.isChanged) return result
+    if (store.isDurable) this.#owner.tabs?.notify(this.#context.name, seen.shared)
+    if (this.#owner.isWatched()) this.#callbacks.stored(this.#target, ...seen.stages)
     return result
   }
 }
+
+/** Names a collection in locks and in messages between tabs. */
+export const nameOf = (key: StoreKey): string => JSON.stringify(key)
 
 const usable = (read: ReturnType<typeof readState>): DeviceState =>
   'refused' in read ? emptyState() : read.state

@@ -1,24 +1,33 @@
-/**
- * What the parts of an owner share: the storage, the authority, and the one way to change a
- * collection's state.
- */
-import type { StorageKind } from '../core/contract.js'
+/** What the parts of an owner share, and what claims and check-ins share about their collection. */
+import type { StorageKind, Target } from '../core/contract.js'
 import type { DeviceState } from '../core/state.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore } from '../store/store.js'
 import type { Tabs } from './tabs.js'
+import type { World } from './world.js'
 
 export interface OwnerContext {
+  world: World
   store: Promise<DeviceStore>
   source: Source
   storageKind(): StorageKind
   isOnline(): boolean
   isWatched(): boolean
-  /** Undefined where tabs cannot hear each other. */
+  /** Undefined where tabs cannot send each other messages. */
   tabs: Tabs | undefined
+  /** Aborted when the page closes: nothing is sent or planned from then on. */
+  signal: AbortSignal
+  /** Runs `run` after `ms` milliseconds, unless it is cancelled or the page closes before. */
+  after(ms: number, run: () => void): () => void
 }
 
-/** One transaction on a collection's state; `reserve` is the target in force. */
-export type Update = <T>(
-  change: (state: DeviceState, reserve: number) => [DeviceState, T],
-) => Promise<T>
+export interface CollectionContext {
+  owner: OwnerContext
+  target: Target
+  /** Of the collection, on this device. */
+  name: string
+  /** One transaction on the collection's state; `reserve` is the target in force. */
+  update<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T>
+  /** The status of the collection has changed. */
+  notify(): void
+}

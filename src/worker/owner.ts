@@ -5,15 +5,19 @@
  */
 import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '../core/contract.js'
 import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
+import { VERSION } from '../core/version.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
 import { SWITCHED_OFF } from './claims.js'
-import { OwnedCollection } from './collection.js'
+import { nameOf, OwnedCollection } from './collection.js'
 import type { OwnerContext } from './context.js'
 import type { World } from './world.js'
 
 export function createOwner(world: World): Owner {
   const collections = new Map<string, OwnedCollection>()
+  const closing = new AbortController()
+  /** Cancels each timer that is set. */
+  const timers = new Set<() => void>()
   let opened: { config: OwnerConfig; callbacks: OwnerCallbacks; context: OwnerContext } | undefined
   let isOnline = true
   let isWatched = false
@@ -23,7 +27,7 @@ export function createOwner(world: World): Owner {
     storage = await world.storageKind().catch(() => storage)
   }
 
-  function open(config: OwnerConfig, callbacks: OwnerCallbacks): void {
+  function open(config: OwnerConfig, callbacks: OwnerCallbacks): string {
     const store: Promise<DeviceStore> = world.openStore(config.name)
     store.then(
       ({ isDurable }) => {
@@ -33,6 +37,7 @@ export function createOwner(world: World): Owner {
       () => {},
     )
     const context: OwnerContext = {
+      world,
       store,
       source: config.isAsked
         ? pageSource(callbacks)
@@ -45,8 +50,9 @@ export function createOwner(world: World): Owner {
       storageKind: () => storage,
       isOnline: () => isOnline,
       isWatched: () => isWatched,
-      // Ranges in memory are this tab's alone: there is nothing to tell, and what others hold is
-      // not here.
+      signal: closing.signal,
+      after,
+      // Ranges in memory are this tab's alone: other tabs' news are not about them.
       tabs: world.openTabs?.(config.name, config.page, {
         onChange(collection, view) {
           if (storage !== 'memory') collections.get(collection)?.onChangeElsewhere(view)
@@ -55,6 +61,20 @@ export function createOwner(world: World): Owner {
       }),
     }
     opened = { config, callbacks, context }
+    return VERSION
+  }
+
+  function after(ms: number, run: () => void): () => void {
+    if (closing.signal.aborted) return () => {}
+    const cancel = world.after(ms, () => {
+      timers.delete(cancel)
+      run()
+    })
+    timers.add(cancel)
+    return () => {
+      timers.delete(cancel)
+      cancel()
+    }
   }
 
   function collection(target: Target): OwnedCollection {
@@ -65,29 +85,44 @@ export function createOwner(world: World): Owner {
       )
     const { config, callbacks, context } = opened
     const key: StoreKey = [config.url, target.database, target.collection + target.separator]
-    const name = JSON.stringify(key)
+    const name = nameOf(key)
     const existing = collections.get(name)
     if (existing) return existing
-    const created = new OwnedCollection(world, context, key, name, target, callbacks)
+    const created = new OwnedCollection(context, key, target, callbacks)
     collections.set(name, created)
     return created
   }
 
+  /** What is under way may end before the storage is closed; nothing new begins. */
+  async function close(): Promise<void> {
+    closing.abort()
+    for (const cancel of timers) cancel()
+    opened?.context.tabs?.close()
+    await Promise.all([...collections.values()].map((each) => each.idle()))
+    const store = await opened?.context.store
+    store?.close()
+  }
+
   return {
     open,
+    ping() {},
     close() {
-      for (const each of collections.values()) each.close()
-      opened?.context.tabs?.close()
-      opened?.context.store.then(
-        (store) => store.close(),
-        () => {},
-      )
+      close().catch(() => {})
     },
     exchange: (target, request) => collection(target).exchange(request),
     claim: (target, want) => collection(target).claim(want),
-    reserve: (target, request) => collection(target).reserve(request),
+    reserve: (target, count) => collection(target).reserve(count),
     release: (target, request) => collection(target).release(request),
     inspect: (target) => collection(target).inspect(),
+    async collections() {
+      const { config, context } = opened!
+      try {
+        const keys = await (await context.store).keys()
+        return { collections: keys.filter(([url]) => url === config.url).map(collectionOf) }
+      } catch (error) {
+        return { failure: toFailure(error, 'storage-failed') }
+      }
+    },
     watch(watched) {
       isWatched = watched
       for (const each of collections.values()) each.refresh()
@@ -112,6 +147,13 @@ export function createOwner(world: World): Owner {
       for (const each of collections.values()) each.retryNow()
     },
   }
+}
+
+/** The separator is the last character of the stored prefix. */
+function collectionOf([, database, prefix]: StoreKey) {
+  const characters = [...prefix]
+  const separator = characters.pop()!
+  return { database, collection: characters.join(''), separator }
 }
 
 const NO_IDENTITIES: Failure = {

@@ -44,16 +44,20 @@ interface Message {
   view?: SharedView | undefined
 }
 
-/** @param name of the storage that the pages share */
+/**
+ * @param name of the storage that the pages share
+ * @returns undefined where there is no `BroadcastChannel`, or the browser forbids it
+ */
 export function openTabs(
   name: string,
   page: string,
   { onChange, parkExcess }: TabsCallbacks,
-): Tabs {
+): Tabs | undefined {
+  const channel = openChannel(name)
+  if (!channel) return undefined
   const alive = new Set<string>()
   /** By collection: called with each page that has parked. */
   const awaited = new Map<string, (page: string) => void>()
-  const channel = new BroadcastChannel(name)
   const send = (type: Message['type'], collection = '', view?: SharedView) =>
     channel.postMessage({ page, type, collection, view } satisfies Message)
   channel.onmessage = ({
@@ -89,5 +93,17 @@ export function openTabs(
         send('park', collection)
       }),
     close: () => channel.close(),
+  }
+}
+
+/** Firefox has the class also where cookies are blocked, and throws when one is made. */
+function openChannel(name: string): BroadcastChannel | undefined {
+  try {
+    const channel: BroadcastChannel & { unref?(): void } = new BroadcastChannel(name)
+    // In Node nothing here keeps a process from ending.
+    channel.unref?.()
+    return channel
+  } catch {
+    return undefined
   }
 }

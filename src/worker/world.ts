@@ -31,7 +31,7 @@ export interface World {
    * is safe (H18).
    */
   lock<T>(name: string, run: () => Promise<T>): Promise<T>
-  /** This site's other tabs that use the same storage. Absent where tabs cannot hear each other. */
+  /** This site's other tabs that use the same storage; undefined where tabs cannot talk. */
   openTabs?: typeof openTabs | undefined
 }
 
@@ -60,13 +60,15 @@ export function browserWorld(): World {
     now: () => performance.now(),
     date: () => Date.now(),
     after(ms, run) {
-      const timer = setTimeout(run, ms)
-      return () => clearTimeout(timer)
+      const timer: { unref?(): void } | number = setTimeout(run, ms)
+      // In Node nothing here keeps a process from ending.
+      if (typeof timer === 'object') timer.unref?.()
+      return () => clearTimeout(timer as never)
     },
     random: Math.random,
     newId: () => uuid(crypto.getRandomValues(new Uint8Array(16))),
     lock: lockSoon,
-    ...(typeof BroadcastChannel !== 'undefined' && { openTabs }),
+    openTabs,
   }
 }
 

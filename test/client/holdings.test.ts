@@ -52,8 +52,7 @@ beforeEach(() => {
       leaveNotes: (_: Target, notes: Note[]) => left.push(...notes),
       giveBack,
     } as unknown as PageExit,
-    requestTimeout: 1000,
-    isVisible: () => true,
+    state: () => 'visible',
     isOnline: () => isOnline,
     changed() {},
     forked() {},
@@ -70,7 +69,7 @@ describe('a page that goes before it heard an answer', () => {
     expect(holdings.offers).toEqual([])
     expect(requests[1]!.request).toMatchObject({
       want: 0,
-      notes: [{ exchange: 'page:0' }, { exchange: 'page:0' }],
+      notes: [{ exchange: 'page:0' }],
     })
   })
 

@@ -10,17 +10,23 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
+const deaf = { hidden() {}, exit() {}, shown() {}, online() {}, offline() {} }
+
 function watchedPage() {
   const page = new FakePage().enter()
   vi.stubGlobal('addEventListener', page.window.addEventListener.bind(page.window))
   const told: string[] = []
-  const stop = watchLifecycle({
-    hidden: () => told.push('hidden'),
-    exit: () => told.push('exit'),
-    shown: () => told.push('shown'),
-    online: () => told.push('online'),
-    offline: () => told.push('offline'),
-  })
+  const stop = new AbortController()
+  watchLifecycle(
+    {
+      hidden: () => told.push('hidden'),
+      exit: () => told.push('exit'),
+      shown: () => told.push('shown'),
+      online: () => told.push('online'),
+      offline: () => told.push('offline'),
+    },
+    stop.signal,
+  )
   return { page, told, stop }
 }
 
@@ -62,7 +68,7 @@ test('the network going and coming back is passed on', () => {
 
 test('nothing is heard any more after it stopped', () => {
   const { page, told, stop } = watchedPage()
-  stop()
+  stop.abort()
   page.hide()
   page.leave()
   page.comeBack()
@@ -71,9 +77,7 @@ test('nothing is heard any more after it stopped', () => {
 })
 
 test('without a document, as in a service worker, it hears what there is to hear', () => {
-  expect(
-    watchLifecycle({ hidden() {}, exit() {}, shown() {}, online() {}, offline() {} }),
-  ).not.toThrow()
+  expect(() => watchLifecycle(deaf, new AbortController().signal)).not.toThrow()
 })
 
 test('no listener is added that would keep a page out of the back/forward cache', () => {
@@ -82,7 +86,7 @@ test('no listener is added that would keep a page out of the back/forward cache'
     vi.spyOn(page.window, 'addEventListener'),
     vi.spyOn(page.document, 'addEventListener'),
   ]
-  watchLifecycle({ hidden() {}, exit() {}, shown() {}, online() {}, offline() {} })
+  watchLifecycle(deaf, new AbortController().signal)
   const types = heard.flatMap(({ mock }) => mock.calls.map(([type]) => type))
   expect(types).not.toContain('unload')
   expect(types).not.toContain('beforeunload')

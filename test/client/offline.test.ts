@@ -192,7 +192,7 @@ describe('a server that is not well', () => {
     ['429', 'exhausted', () => new Response('', { status: 429, headers: { 'Retry-After': '60' } })],
     ['500', 'exhausted', () => new Response('', { status: 500 })],
     ['503', 'exhausted', () => new Response('', { status: 503 })],
-    ['a page of HTML', 'invalid-response', () => new Response('<!doctype html>')],
+    ['a page of HTML', 'exhausted', () => new Response('<!doctype html>')],
     [
       'High below Low',
       'invalid-response',

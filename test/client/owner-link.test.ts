@@ -5,15 +5,16 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { OwnerLink } from '../../src/client/owner-link.js'
 import type { Owner } from '../../src/core/contract.js'
+import { HiloError } from '../../src/core/errors.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { FakeWorker } from '../support/worker.js'
 import { config, exchangeOf, FakeWorld, flush, must, target } from '../support/world.js'
 
-const links: OwnerLink[] = []
+const ends: AbortController[] = []
 const workers: FakeWorker[] = []
 
 afterEach(() => {
-  for (const link of links.splice(0)) link.close()
+  for (const end of ends.splice(0)) end.abort(new HiloError('closed', 'Over.'))
   for (const worker of workers.splice(0)) worker.terminate()
   vi.useRealTimers()
 })
@@ -22,6 +23,8 @@ afterEach(() => {
 function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new FakeWorld()) {
   const ownerHere = vi.fn(async () => createOwner(world))
   const stored = vi.fn()
+  const end = new AbortController()
+  ends.push(end)
   const link = new OwnerLink({
     spawn:
       spawn &&
@@ -33,9 +36,9 @@ function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new F
     ownerHere,
     config,
     callbacks: { headers: async () => ({}), changed() {}, stored, parkExcess: async () => {} },
+    signal: end.signal,
   })
-  links.push(link)
-  return { link, world, ownerHere, stored }
+  return { link, world, ownerHere, stored, end }
 }
 
 const flushes = async (count: number): Promise<undefined> => {
@@ -101,14 +104,30 @@ describe('the connection to the owner', () => {
     expect(workers[0]!.isTerminated).toBe(false)
   })
 
-  test('waits longer for a call that waits for the network itself', async () => {
+  test('waits for a call that takes its time, as long as the worker says that it runs', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const { link } = linkTo(() => new FakeWorker())
-    const claiming = link.call('claim', [target, 1], 10_000)
-    await vi.advanceTimersByTimeAsync(17_999)
+    let answer = () => {}
+    const { link, ownerHere } = linkTo(
+      (owner) =>
+        new FakeWorker({
+          ...owner,
+          reserve: async (...args) => {
+            await new Promise<void>((resolve) => {
+              answer = resolve
+            })
+            return owner.reserve(...args)
+          },
+        }),
+    )
+    const reserving = link.call('reserve', [target, 20_000])
+    for (let second = 0; second < 60; second++) {
+      await vi.advanceTimersByTimeAsync(1_000)
+      await flushes(3)
+    }
     expect(workers[0]!.isTerminated).toBe(false)
-    await vi.advanceTimersByTimeAsync(1)
-    must(await claiming)
+    answer()
+    must(await reserving)
+    expect(ownerHere).not.toHaveBeenCalled()
   })
 
   test('sends all calls that hung to one owner in the page, and those that follow', async () => {
@@ -167,20 +186,27 @@ describe('the connection to the owner', () => {
     expect(stored).toHaveBeenCalled()
   })
 
-  test('fails when the owner runs nowhere, and is tried again by the next call', async () => {
+  test('fails when the owner runs nowhere, says what to do in a page or elsewhere, and is tried again', async () => {
     const { link, ownerHere } = linkTo(undefined)
     ownerHere.mockRejectedValueOnce(new TypeError('Failed to fetch dynamically imported module'))
     await expect(claim(link)).rejects.toMatchObject({
       code: 'storage-failed',
+      message: expect.stringContaining("'offline-hilo/worker'"),
+    })
+    vi.stubGlobal('document', {})
+    ownerHere.mockRejectedValueOnce(new TypeError('Refused to connect'))
+    await expect(claim(link)).rejects.toMatchObject({
+      code: 'storage-failed',
       message: expect.stringContaining('content security policy'),
     })
+    vi.unstubAllGlobals()
     expect((await claim(link)).view.free).toBe(32)
   })
 
   test('ends with close: the worker is terminated', async () => {
-    const { link } = linkTo((owner) => new FakeWorker(owner))
+    const { link, end } = linkTo((owner) => new FakeWorker(owner))
     await claim(link)
-    link.close()
+    end.abort()
     await vi.waitFor(() => expect(workers[0]!.isTerminated).toBe(true))
   })
 })

@@ -36,7 +36,7 @@ async function preparedPage(name = newName()) {
     headers: {},
     timeout: 1000,
   }
-  const pageExit = new PageExit(config)
+  const pageExit = new PageExit(config, open())
   const opened = vi.spyOn(IDBFactory.prototype, 'open')
   pageExit.openStore()
   const request = opened.mock.results[0]!.value as IDBOpenDBRequest
@@ -45,6 +45,8 @@ async function preparedPage(name = newName()) {
   return { pageExit, name, config }
 }
 
+/** For a page that is not closed. */
+const open = () => new AbortController().signal
 const keysOf = () => Object.keys(localStorage)
 
 describe('leaving', () => {
@@ -61,7 +63,7 @@ describe('leaving', () => {
     pageExit.leaveNotes(invoices, [note])
     expect(keysOf()).toHaveLength(2)
     pageExit.readNotes(target)
-    pageExit.forgetNotes(target, [note])
+    pageExit.forgetNotes(target, [note.lease])
     expect(pageExit.readNotes(invoices)).toEqual([note])
   })
 
@@ -98,7 +100,7 @@ describe('leaving', () => {
     const { config } = await preparedPage()
     vi.stubGlobal('localStorage', undefined)
     vi.stubGlobal('indexedDB', undefined)
-    const pageExit = new PageExit(config)
+    const pageExit = new PageExit(config, open())
     pageExit.openStore()
     expect(() => pageExit.leaveNotes(target, [note])).not.toThrow()
     expect(pageExit.readNotes(target)).toEqual([])
@@ -117,13 +119,15 @@ describe('the next page', () => {
   test('finds the notes of its own collection, database and server', async () => {
     const { pageExit, config } = await preparedPage()
     pageExit.leaveNotes(target, [note])
-    expect(new PageExit(config).readNotes(target)).toEqual([note])
+    expect(new PageExit(config, open()).readNotes(target)).toEqual([note])
     for (const other of [invoices, { ...target, database: 'Other' }, { ...target, separator: '-' }])
       expect(pageExit.readNotes(other)).toEqual([])
-    expect(new PageExit({ ...config, url: 'https://other.example.com' }).readNotes(target)).toEqual(
+    expect(
+      new PageExit({ ...config, url: 'https://other.example.com' }, open()).readNotes(target),
+    ).toEqual([])
+    expect(new PageExit({ ...config, name: `${config.name}-2` }, open()).readNotes(target)).toEqual(
       [],
     )
-    expect(new PageExit({ ...config, name: `${config.name}-2` }).readNotes(target)).toEqual([])
   })
 
   test('keeps them until they are settled, and then no more', async () => {
@@ -131,7 +135,7 @@ describe('the next page', () => {
     pageExit.leaveNotes(target, [note])
     pageExit.readNotes(target)
     expect(pageExit.readNotes(target)).toEqual([note])
-    pageExit.forgetNotes(target, [note])
+    pageExit.forgetNotes(target, [note.lease])
     expect(pageExit.readNotes(target)).toEqual([])
     expect(keysOf()).toEqual([])
   })
@@ -158,7 +162,10 @@ describe('the connection for the last note', () => {
   test('never creates the database: only the owner does', async () => {
     const name = newName()
     const opened = vi.spyOn(IDBFactory.prototype, 'open')
-    new PageExit({ url: 'https://x', name, page: 'page', headers: {}, timeout: 1000 }).openStore()
+    new PageExit(
+      { url: 'https://x', name, page: 'page', headers: {}, timeout: 1000 },
+      open(),
+    ).openStore()
     const request = opened.mock.results[0]!.value as IDBOpenDBRequest
     await new Promise((done) => request.addEventListener('error', done))
     expect((await indexedDB.databases()).map((database) => database.name)).not.toContain(name)
@@ -204,11 +211,10 @@ describe('giving back', () => {
 
   test('carries the headers that were last used, for there is no time to ask for new ones', async () => {
     const { config } = await preparedPage()
-    const pageExit = new PageExit({
-      ...config,
-      headers: { Authorization: 'Bearer 1' },
-      credentials: 'include',
-    })
+    const pageExit = new PageExit(
+      { ...config, headers: { Authorization: 'Bearer 1' }, credentials: 'include' },
+      open(),
+    )
     await pageExit.giveBack(target, [range(1, 5)])
     expect(sent()[0]![1]).toMatchObject({
       headers: { Authorization: 'Bearer 1' },
@@ -221,7 +227,7 @@ describe('giving back', () => {
 
   test('shows a lease token in plain text without headers, which needs no preflight elsewhere', async () => {
     const { config } = await preparedPage()
-    const pageExit = new PageExit({ ...config, headers: { Authorization: 'Bearer 1' } })
+    const pageExit = new PageExit({ ...config, headers: { Authorization: 'Bearer 1' } }, open())
     await pageExit.giveBack(target, [range(1, 5, { token: 't' })])
     vi.stubGlobal('location', new URL('https://api.example.com/app'))
     await pageExit.giveBack(target, [range(1, 5, { token: 't' })])

@@ -101,17 +101,66 @@ describe('callers that wait', () => {
     await expect(bang).rejects.toThrow('bang')
   })
 
-  test('without end stay when the impatient are refused, and go when all are', async () => {
+  test('without a timeout stay when the others are refused, and go when all are', async () => {
     const waiters = new Waiters()
     const error = new HiloError('exhausted', 'Nothing left.')
-    const impatient = expect(waiters.add(1, () => {}, { timeout: 500 })).rejects.toBe(error)
+    const refused = expect(waiters.add(1, () => {}, { timeout: 500 })).rejects.toBe(error)
     const waiting = waiters.add(1, () => {}, patient)
-    expect(waiters.someHaveTimeout).toBe(true)
-    waiters.refuse(error, 'with-timeout')
-    await impatient
-    expect(waiters.someHaveTimeout).toBe(false)
+    waiters.refuse(() => error, 'with-timeout')
+    await refused
     expect(waiters.total).toBe(1)
-    waiters.refuse(error, 'all')
+    waiters.refuse(() => error, 'all')
     await expect(waiting).rejects.toBe(error)
+  })
+
+  test('are told how many they asked for when they are refused', async () => {
+    const waiters = new Waiters()
+    const refused = expect(waiters.add(7, () => {}, patient)).rejects.toThrow('7 were too many')
+    waiters.refuse((count) => new HiloError('exhausted', `${count} were too many`), 'all')
+    await refused
+  })
+
+  test('behind one that wants more than there is are served when the server gives none', async () => {
+    const waiters = new Waiters()
+    let held = 3
+    const take = (count: number) => () => {
+      held -= count
+    }
+    waiters.add(1_000, take(1_000), patient).catch(() => {})
+    const [second, third] = [waiters.add(2, take(2), patient), waiters.add(2, take(2), patient)]
+    third.catch(() => {})
+    waiters.serve(() => held)
+    expect(held).toBe(3)
+    waiters.serve(() => held, true)
+    await second
+    expect(held).toBe(1)
+    expect(waiters.total).toBe(1_002)
+  })
+
+  test('who only want numbers to be held hold up nobody', async () => {
+    const waiters = new Waiters()
+    let held = 10
+    const kept = waiters.keep(10, patient)
+    const taken = waiters.add(1, () => held--, patient)
+    expect(waiters.total).toBe(11)
+    waiters.serve(() => held)
+    await taken
+    expect(waiters.isEmpty).toBe(false)
+    held = 10
+    waiters.serve(() => held)
+    await kept
+  })
+
+  test('share one timer, and each is late in its own time', async () => {
+    const waiters = new Waiters()
+    const late: number[] = []
+    for (const timeout of [300, 100, 200])
+      waiters.add(1, () => {}, { timeout }).catch(() => late.push(timeout))
+    expect(vi.getTimerCount()).toBe(1)
+    await vi.advanceTimersByTimeAsync(150)
+    expect(late).toEqual([100])
+    await vi.advanceTimersByTimeAsync(150)
+    expect(late).toEqual([100, 200, 300])
+    expect(vi.getTimerCount()).toBe(0)
   })
 })

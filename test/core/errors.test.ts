@@ -3,13 +3,7 @@
  * from what will not.
  */
 import { describe, expect, test } from 'vitest'
-import {
-  type Failure,
-  fromFailure,
-  HiloError,
-  isTemporary,
-  toFailure,
-} from '../../src/core/errors.js'
+import { fromFailure, HiloError, toFailure } from '../../src/core/errors.js'
 
 const cross = (error: HiloError): HiloError =>
   fromFailure(structuredClone(toFailure(error, 'storage-failed')))
@@ -65,32 +59,4 @@ test.each([
   [7, '7'],
 ])('anything else that was thrown becomes the fallback: %s', (thrown, message) => {
   expect(toFailure(thrown, 'storage-failed')).toEqual({ code: 'storage-failed', message })
-})
-
-describe('isTemporary', () => {
-  const failure = (code: Failure['code'], status?: number): Failure => ({
-    code,
-    message: '',
-    ...(status && { status }),
-  })
-
-  test.each([408, 429, 500, 502, 503])('%i may be gone next time', (status) => {
-    expect(isTemporary(failure('server-refused', status))).toBe(true)
-  })
-
-  test.each([400, 401, 403, 404, 409, 412])('%i stays until somebody acts', (status) => {
-    expect(isTemporary(failure('server-refused', status))).toBe(false)
-  })
-
-  test('a server that cannot be reached may be back; a wrong answer or a broken storage is not about time', () => {
-    expect(isTemporary(failure('server-unreachable'))).toBe(true)
-    for (const code of [
-      'invalid-response',
-      'unsafe-range',
-      'storage-failed',
-      'outdated',
-      'closed',
-    ] as const)
-      expect(isTemporary(failure(code))).toBe(false)
-  })
 })

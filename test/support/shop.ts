@@ -98,6 +98,7 @@ function ownerOf(page: FakePage): Owner {
     isDurable: store.isDurable,
     update: (key, change) => page.running().then(() => store.update(key, change)),
     read: (key) => page.running().then(() => store.read(key)),
+    keys: () => page.running().then(() => store.keys()),
     close: () => store.close(),
   })
   const owner = createOwner({
@@ -124,6 +125,7 @@ function ownerOf(page: FakePage): Owner {
     claim: inPage(owner.claim),
     reserve: inPage(owner.reserve),
     release: inPage(owner.release),
+    collections: inPage(owner.collections),
     inspect: inPage(owner.inspect),
   }
 }

@@ -50,6 +50,10 @@ export class DiskStore implements DeviceStore {
     return this.#records.read(key)
   }
 
+  keys(): Promise<StoreKey[]> {
+    return this.#records.keys()
+  }
+
   close(): void {}
 }
 

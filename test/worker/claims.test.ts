@@ -119,17 +119,50 @@ describe('a claim', () => {
     expect(world.source.claims[1]!.id).not.toBe(world.source.claims[0]!.id)
   })
 
-  test.each(['unsafe-range', 'invalid-response'] as const)(
-    'whose answer is useless (%s) is not repeated',
-    async (code) => {
-      const world = new FakeWorld()
-      world.source.onClaim = fail(new HiloError(code, 'Odd.'))
-      const { owner } = ownerIn(world)
-      expect(failureOf(await owner.claim(target, 1)).code).toBe(code)
-      expect((await world.stored()).claim).toBeUndefined()
-      expect(world.waits).toEqual([])
-    },
-  )
+  test('that the server calls spent a second time is replaced after a pause', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(refused(410))
+    const { owner } = ownerIn(world)
+    expect(failureOf(await owner.claim(target, 1)).status).toBe(410)
+    expect(world.source.claims).toHaveLength(2)
+    expect(world.waits).toEqual([1_000])
+    await world.pass(60 * 60_000)
+    expect(world.source.claims.length).toBeLessThan(70)
+    expect(new Set(world.source.claims.map(({ id }) => id)).size).toBe(world.source.claims.length)
+  })
+
+  test('for numbers that JavaScript cannot count is not repeated', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(new HiloError('unsafe-range', 'Too high.'))
+    const { owner } = ownerIn(world)
+    expect(failureOf(await owner.claim(target, 1)).code).toBe('unsafe-range')
+    expect((await world.stored()).claim).toBeUndefined()
+    expect(world.waits).toEqual([])
+  })
+
+  test('answered by something that is no HiLo server is repeated as it was', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(
+      new HiloError('invalid-response', 'A sign-in page.', { status: 200 }),
+    )
+    const { owner } = ownerIn(world)
+    expect(failureOf(await owner.claim(target, 1)).code).toBe('invalid-response')
+    expect((await lease(owner, 0)).view.isReachable).toBe(false)
+    world.source.onClaim = () => {}
+    await world.pass(1_000)
+    expect(world.source.claims[1]).toEqual(world.source.claims[0])
+    expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32 }])
+  })
+
+  test('that asks for too many is replaced by smaller ones until one is granted', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = ({ lastBatchSize }) => {
+      if (lastBatchSize > 100) throw refused(413)
+    }
+    const { owner } = ownerIn(world)
+    expect(must(await owner.claim(target, 350)).view.free).toBe(87)
+    expect(world.source.claims.map(({ lastBatchSize }) => lastBatchSize)).toEqual([350, 175, 87])
+  })
 
   test('whose grant overlaps what is held adds nothing', async () => {
     const world = new FakeWorld()

@@ -23,7 +23,7 @@ import {
   target,
 } from '../support/world.js'
 
-const release = (id = 'page1:orders:r') => ({ page: 'page1', id, notes: [], takeBack: [] })
+const release = (id = 'page1:orders:r') => ({ page: 'page1', id })
 
 const deaf = (world: FakeWorld) => Object.assign(world, { openTabs: undefined })
 
@@ -91,11 +91,36 @@ describe('release', () => {
       throw new HiloError('server-unreachable', 'Lost.')
     }
     const { owner } = ownerIn(world)
-    must(await owner.release(target, release()))
+    expect(failureOf(await owner.release(target, release())).code).toBe('server-unreachable')
     must(await owner.release(target, release('page1:orders:r2')))
     await world.pass(24 * 60 * 60_000)
     expect(world.source.returns).toHaveLength(1)
     expect((await world.stored()).offers).toEqual([])
+  })
+
+  test('keeps everything, and the target, when the server cannot be reached', async () => {
+    const world = await holding(new FakeSource(false), range(1, 10), range(20, 30))
+    const before = await world.stored()
+    Object.assign(world.source, {
+      reach: async () => {
+        throw new HiloError('server-unreachable', 'Offline.')
+      },
+    })
+    const { owner } = ownerIn(world)
+    expect(failureOf(await owner.release(target, release())).code).toBe('server-unreachable')
+    expect(world.source.returns).toEqual([])
+    expect(await world.stored()).toEqual(before)
+  })
+
+  test('stops at the first range that gets no answer: those behind it stay on the device', async () => {
+    const world = await holding(new FakeSource(false), range(1, 10), range(20, 30), range(40, 50))
+    world.source.onGiveBack = ({ from }) => {
+      if (from === 20) throw new HiloError('server-unreachable', 'Lost.')
+    }
+    const { owner } = ownerIn(world)
+    expect(failureOf(await owner.release(target, release())).code).toBe('server-unreachable')
+    expect(world.source.returns).toEqual([range(40, 50), range(20, 30)])
+    expect(await world.stored()).toMatchObject({ ranges: [range(1, 10)], offers: [] })
   })
 
   test('keeps what another node granted, for only that node may have it back', async () => {
@@ -177,7 +202,7 @@ describe('release', () => {
     world.source.onGiveBack = () => {
       throw new HiloError('server-unreachable', 'Lost.')
     }
-    must(await owner.release(target, release()))
+    expect(failureOf(await owner.release(target, release())).code).toBe('server-unreachable')
     expect((await world.stored()).offers).toMatchObject([{ isSent: true }])
     await lease(owner, 0)
     await flush()
@@ -187,15 +212,11 @@ describe('release', () => {
   test('settles what the page held, forgets a reserve that was set, and leaves other pages their leases', async () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
-    must(await owner.reserve(target, { page: 'page1', takeBack: [], count: 100 }))
+    must(await owner.reserve(target, 100))
     const mine = await lease(owner, 16)
     await lease(owner, 16, { page: 'page2', id: 'page2:orders:0' })
-    must(
-      await owner.release(target, {
-        ...release(),
-        notes: [{ lease: mine.leases[0]!.id, next: 5 }],
-      }),
-    )
+    await lease(owner, 0, { notes: [{ lease: mine.leases[0]!.id, next: 5 }] })
+    must(await owner.release(target, release()))
     const stored = await world.stored()
     expect(stored.leases.map(({ range: { from, to } }) => [from, to])).toEqual([[17, 32]])
     expect(stored.reserve).toBeUndefined()

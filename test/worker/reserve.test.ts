@@ -63,9 +63,7 @@ describe('switched off', () => {
       code: 'server-unreachable',
       message: expect.stringContaining('goOnline'),
     })
-    expect(
-      failureOf(await owner.reserve(target, { page: 'page1', takeBack: [], count: 500 })).code,
-    ).toBe('server-unreachable')
+    expect(failureOf(await owner.reserve(target, 500)).code).toBe('server-unreachable')
     expect(world.source.claims).toHaveLength(1)
     expect(world.source.checkIns).toHaveLength(0)
   })
@@ -82,13 +80,11 @@ describe('switched off', () => {
 })
 
 describe('reserve', () => {
-  const reserve = (count: number) => ({ page: 'page1', takeBack: [], count })
-
   test('fills up in one request, durably', async () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
-    expect(must(await owner.reserve(target, reserve(500))).view).toMatchObject({
+    expect(must(await owner.reserve(target, 500)).view).toMatchObject({
       free: 500,
       reserve: 500,
     })
@@ -102,17 +98,52 @@ describe('reserve', () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
-    must(await owner.reserve(target, reserve(32)))
+    must(await owner.reserve(target, 32))
     expect(world.source.claims).toHaveLength(1)
   })
 
-  test('sets the target even when the server cannot be asked, and fills up when it can', async () => {
+  test('that the server cannot fill is no target: later claims ask for what is needed', async () => {
     const world = new FakeWorld()
     world.source.onClaim = fail(unreachable())
     const { owner } = ownerIn(world)
-    expect(failureOf(await owner.reserve(target, reserve(500))).code).toBe('server-unreachable')
+    expect(failureOf(await owner.reserve(target, 500)).code).toBe('server-unreachable')
+    expect((await world.stored()).reserve).toBeUndefined()
+    expect((await lease(owner, 0)).view.reserve).toBe(32)
+  })
+
+  test('is filled in several claims where the server grants less at once', async () => {
+    const world = new FakeWorld()
+    const { grant } = world.source.server
+    world.source.server.grant = (claim, count) =>
+      grant.call(world.source.server, claim, Math.min(count, 100))
+    const { owner } = ownerIn(world)
+    expect(must(await owner.reserve(target, 500)).view).toMatchObject({ free: 500, reserve: 500 })
+    expect(world.source.claims).toHaveLength(5)
+  })
+
+  test('above what the server grants at once is filled in smaller claims', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = ({ lastBatchSize }) => {
+      if (lastBatchSize > 10_000)
+        throw new HiloError('server-refused', 'At most 10,000.', { status: 422 })
+    }
+    const { owner } = ownerIn(world)
+    expect(must(await owner.reserve(target, 20_000)).view).toMatchObject({
+      free: 20_000,
+      reserve: 20_000,
+    })
+    expect(world.source.claims.length).toBeLessThan(6)
+  })
+
+  test('that is refused is forgotten: the next claim is one of its own', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(new HiloError('server-refused', 'Not for you.', { status: 403 }))
+    const { owner } = ownerIn(world)
+    expect(failureOf(await owner.reserve(target, 20_000))).toMatchObject({ status: 403 })
+    expect(await world.stored()).not.toHaveProperty('claim')
     world.source.onClaim = () => {}
-    await world.pass(60_000)
-    expect((await lease(owner, 0)).view).toMatchObject({ free: 500, reserve: 500 })
+    world.source.claims.length = 0
+    must(await owner.claim(target, 1))
+    expect(world.source.claims).toMatchObject([{ lastBatchSize: 32 }])
   })
 })

@@ -22,7 +22,7 @@ function open(
   parkExcess: () => Promise<void> = async () => {},
   onChange: TabsCallbacks['onChange'] = () => {},
 ): Tabs {
-  const tabs = openTabs(name, page, { onChange, parkExcess })
+  const tabs = openTabs(name, page, { onChange, parkExcess })!
   all.push(tabs)
   return tabs
 }

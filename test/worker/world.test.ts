@@ -146,10 +146,26 @@ describe('a lock', () => {
   })
 })
 
-test('where there is no BroadcastChannel tabs do not hear each other', () => {
-  expect(browserWorld().openTabs).toBeDefined()
-  vi.stubGlobal('BroadcastChannel', undefined)
-  expect(browserWorld().openTabs).toBeUndefined()
+describe('tabs do not hear each other', () => {
+  const openTabs = () =>
+    browserWorld().openTabs!('name', 'page', { onChange() {}, parkExcess: async () => {} })
+
+  test('where there is no BroadcastChannel', () => {
+    vi.stubGlobal('BroadcastChannel', undefined)
+    expect(openTabs()).toBeUndefined()
+  })
+
+  test('where the browser forbids one, as Firefox does with cookies blocked', () => {
+    vi.stubGlobal(
+      'BroadcastChannel',
+      class {
+        constructor() {
+          throw new DOMException('The operation is insecure.', 'SecurityError')
+        }
+      },
+    )
+    expect(openTabs()).toBeUndefined()
+  })
 })
 
 test('every id is a new UUID', () => {

@@ -1,0 +1,85 @@
+/**
+ * Calls to one owner. Guarantees that every call settles: with its answer, or, as soon as the owner
+ * is lost, with a rejection. (Comlink never settles calls on a worker that died.)
+ */
+import type { Owner } from '../core/contract.js'
+import { whenLate } from '../core/when-late.js'
+
+/**
+ * A worker that runs answers {@link Owner.ping} within this time, however long its other work
+ * takes.
+ */
+const HANG_MS = 4_000
+
+type Method = {
+  [M in keyof Owner]: Owner[M] extends (...args: never[]) => unknown ? M : never
+}[keyof Owner]
+
+export class Connection {
+  readonly owner: Owner
+  /** Of each call that waits: rejects it. */
+  readonly #waiting = new Set<(reason: unknown) => void>()
+  #cancelWatch: (() => void) | undefined
+  readonly #worker: Worker | undefined
+  #end: { reason: unknown } | undefined
+
+  /** @param worker undefined: the owner is in this realm and lives as long as the page */
+  constructor(owner: Owner, worker?: Worker) {
+    this.owner = owner
+    this.#worker = worker
+    for (const type of ['error', 'messageerror'])
+      worker?.addEventListener(type, () => this.end(LOST))
+  }
+
+  call<M extends Method>(
+    method: M,
+    args: Parameters<Owner[M]>,
+  ): Promise<Awaited<ReturnType<Owner[M]>>> {
+    return new Promise((resolve, reject) => {
+      if (this.#end) return reject(this.#end.reason)
+      const settled = () => {
+        this.#waiting.delete(reject)
+        if (this.#waiting.size === 0) this.#stopWatch()
+      }
+      this.#waiting.add(reject)
+      this.#watch()
+      const answer = (this.owner[method] as (...all: unknown[]) => unknown)(...args)
+      Promise.resolve(answer as ReturnType<Owner[M]>)
+        .then(resolve, reject)
+        .finally(settled)
+    })
+  }
+
+  /** @param reason what calls are rejected with: those that wait, and those to come */
+  end(reason: unknown): void {
+    this.#end ??= { reason }
+    this.#stopWatch()
+    this.#worker?.terminate()
+    for (const reject of this.#waiting) reject(reason)
+    this.#waiting.clear()
+  }
+
+  /** While calls wait, the worker is asked now and then whether it runs. */
+  #watch(): void {
+    if (!this.#worker) return
+    this.#cancelWatch ??= whenLate(HANG_MS, () => {
+      let isAlive = false
+      Promise.resolve(this.owner.ping()).then(() => {
+        isAlive = true
+      })
+      this.#cancelWatch = whenLate(HANG_MS, () => {
+        this.#cancelWatch = undefined
+        if (isAlive) this.#watch()
+        else this.end(LOST)
+      })
+    })
+  }
+
+  #stopWatch(): void {
+    this.#cancelWatch?.()
+    this.#cancelWatch = undefined
+  }
+}
+
+/** The worker died, or does not answer. */
+export const LOST = Symbol('lost')

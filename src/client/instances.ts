@@ -1,0 +1,23 @@
+/**
+ * Counts the open instances of this page. A hot update, two bundles, or a component that makes one
+ * at each mount may make two for one device. Nothing is wrong with their ids, but each has a worker
+ * and leases of its own, so the second one says so.
+ */
+import type { OwnerConfig } from '../core/contract.js'
+
+/** Two bundles in one page have two copies of this module, but one document. */
+const KEY = Symbol.for('offline-hilo')
+
+/** @param closed the instance counts no more */
+export function countInstance({ name, url }: OwnerConfig, closed: AbortSignal): void {
+  const page = (globalThis.document ?? globalThis) as { [KEY]?: Set<string> }
+  page[KEY] ??= new Set()
+  const open = page[KEY]
+  const device = `${name} ${url}`
+  if (open.has(device)) {
+    import('./second-instance.js').then(({ warn }) => warn(name, url))
+    return
+  }
+  open.add(device)
+  closed.addEventListener('abort', () => open.delete(device))
+}

@@ -1,0 +1,50 @@
+/**
+ * What a failed request means for the next one: a single table for claims and check-ins. The
+ * page learns from it whether its callers may wait on.
+ */
+import type { Failure } from './errors.js'
+
+/**
+ * - `same`: the same request is sent again later. It was lost, or the server is busy.
+ * - `fresh`: this claim will never be granted, but a new one is sent.
+ * - `smaller`: as `fresh`, and for fewer numbers: a limit may have refused the many.
+ * - `forget`: this claim will never be granted. A new one is sent when the app asks again.
+ * - `stop`: the same request is sent when the app asks again. Somebody has to correct something.
+ */
+export type NextStep = 'same' | 'fresh' | 'smaller' | 'forget' | 'stop'
+
+const BY_STATUS: Record<number, NextStep> = {
+  401: 'stop',
+  404: 'stop',
+  405: 'stop',
+  408: 'same',
+  // The numbers of this claim are in use: who asks again is a copy of the device that got them.
+  410: 'fresh',
+  425: 'same',
+  429: 'same',
+}
+
+export function nextStep(failure: Failure): NextStep {
+  const { code, status = 0 } = failure
+  if (isNoAnswer(failure)) return 'same'
+  // The last numbers below 2^53 may still be enough for a smaller claim.
+  if (code === 'unsafe-range') return 'smaller'
+  // A counter that contradicts itself, or what this device holds.
+  if (code === 'invalid-response') return 'forget'
+  if (code !== 'server-refused') return 'stop'
+  if (status >= 500) return 'same'
+  return BY_STATUS[status] ?? (status >= 400 ? 'smaller' : 'stop')
+}
+
+/** Is the request repeated without anybody asking? Then a caller without a timeout waits on. */
+export function isRepeated(failure: Failure): boolean {
+  return ['same', 'fresh'].includes(nextStep(failure))
+}
+
+/**
+ * Did nobody answer, or somebody who is no HiLo server? The sign-in page of a hotel's network, and
+ * the offline page of a service worker, come with status 200. Then the device counts as offline.
+ */
+export function isNoAnswer({ code, status }: Failure): boolean {
+  return code === 'server-unreachable' || (code === 'invalid-response' && status !== undefined)
+}

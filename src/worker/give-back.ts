@@ -1,0 +1,50 @@
+/**
+ * Gives every free number of a collection back to the server. Guarantees that a range is durably
+ * let go of before it is sent, that it is sent once (H8), and that while the server cannot be
+ * reached all of them stay.
+ */
+import { setAside, settle, takeBack } from '../core/device.js'
+import { type Failure, toFailure } from '../core/errors.js'
+import { nextStep } from '../core/failures.js'
+import type { Exchange, Offer } from '../core/state.js'
+import type { CollectionContext } from './context.js'
+
+type Request = Pick<Exchange, 'page' | 'id'>
+
+/** @returns why not everything was given back */
+export async function giveEverythingBack(
+  { owner, target, update }: CollectionContext,
+  { page, id }: Request,
+): Promise<Failure | undefined> {
+  const { source } = owner
+  if (!source.giveBack) return undefined
+  const unreachable = await failureOf(source.reach?.(target))
+  if (unreachable) return unreachable
+  const offers = await update((state) => {
+    const aside = setAside(state, page, id, 0)
+    return [aside.state, aside.offers]
+  })
+  // Highest first: the server's counter can only step back from its end.
+  for (const offer of offers.reverse()) {
+    // From here on it counts as sent, as far as anyone can know.
+    await update((state) => [settle(state, [sentNote(offer)]), undefined])
+    const failure = await failureOf(source.giveBack(target, offer.range))
+    if (!failure || nextStep(failure) !== 'same') continue
+    const unsent = offers.map((each) => each.id)
+    await update((state) => [takeBack(state, page, unsent), undefined])
+    return failure
+  }
+  return undefined
+}
+
+const sentNote = ({ id, range }: Offer) => ({
+  lease: id,
+  next: range.from,
+  givenBack: true as const,
+})
+
+const failureOf = (work: Promise<unknown> | undefined): Promise<Failure | undefined> =>
+  Promise.resolve(work).then(
+    () => undefined,
+    (error) => toFailure(error, 'server-unreachable'),
+  )
