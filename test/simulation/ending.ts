@@ -4,7 +4,7 @@
  * owners; and every number is accounted for.
  */
 import type { Range } from '../../src/core/range.js'
-import { ID } from './app.js'
+import { record } from './app.js'
 import type { Device, Page } from './device.js'
 import { heal } from './faults.js'
 import { isOfTheApp } from './profile.js'
@@ -81,14 +81,9 @@ async function useAllUp(
   devices: readonly Device[],
   pages: readonly Page[],
 ): Promise<void> {
-  const { profile, scheduler, checker } = simulation
+  const { profile } = simulation
   async function issue(page: Page, tag: string, count: number): Promise<void> {
-    const ids = await page.hilo.nextIds(tag, count)
-    scheduler.note(page.actor, `issues ${ids[0]} … ${ids.at(-1)}`)
-    for (const id of ids) {
-      const [, , number, node = ''] = ID.exec(id) ?? []
-      checker.issued(`${tag}-${node}`, page.device.name, Number(number))
-    }
+    record(simulation, page, tag, await page.hilo.nextIds(tag, count))
   }
   async function issueAll(page: Page, tag: string): Promise<void> {
     try {
