@@ -66,7 +66,6 @@ const BUNDLES: Bundle[] = [
 ]
 
 const PACKAGES = [BROWSER_PACKAGE, SERVER_PACKAGE]
-const COMMAND_LINE = resolve(SERVER_PACKAGE.dist, 'cli.js')
 
 const missing = BUNDLES.flatMap((bundle) => Object.values(bundle.entries)).filter(
   (source) => !existsSync(source),
@@ -74,7 +73,7 @@ const missing = BUNDLES.flatMap((bundle) => Object.values(bundle.entries)).filte
 if (missing.length > 0) throw new Error(`Nothing was built: ${missing.join(', ')} does not exist.`)
 for (const each of PACKAGES) rmSync(each.dist, { recursive: true, force: true })
 for (const bundle of BUNDLES) await emit(bundle)
-chmodSync(COMMAND_LINE, 0o755)
+chmodSync(join(SERVER_PACKAGE.dist, 'cli.js'), 0o755)
 // npm packs only what is inside the folder of a package.
 for (const file of ['LICENSE', 'CHANGELOG.md'])
   copyFileSync(file, join(SERVER_PACKAGE.folder, file))
@@ -85,9 +84,6 @@ async function emit({ package: of, entries, chunks, sharesErrors }: Bundle): Pro
   const isForNode = of === SERVER_PACKAGE
   const { output: files } = await build({
     input: entries,
-    // Nothing is added to an entry, so no file needs one for the code in it: cli.js runs when it is
-    // imported.
-    preserveEntrySignatures: 'strict',
     platform: isForNode ? 'node' : 'browser',
     external: (specifier) => isFallback(specifier) || isInstalled(of, specifier),
     plugins: sharesErrors ? [errorsOfThePage()] : [],
@@ -149,10 +145,7 @@ function isInstalled(of: Package, specifier: string): boolean {
   )
 }
 
-/**
- * All that our files refer to is there. The page refers to its worker. Nothing refers to the
- * command line, which would run.
- */
+/** All that our files refer to is there. The page refers to its worker. */
 function checkReferences(of: Package): void {
   const { dist } = of
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) =>
@@ -171,8 +164,6 @@ function checkReferences(of: Package): void {
         throw new Error(
           `${join(dist, file)}:${line} refers to ${specifier}, which will not be there.`,
         )
-      if (target === COMMAND_LINE)
-        throw new Error(`${join(dist, file)}:${line} imports cli.js, which would run.`)
       if (kind === 'worker') workers.add(`${dirname(file)} ${relative(dist, target)}`)
     }
   }

@@ -175,7 +175,8 @@ export function beginClaim(
 
 /**
  * Adds what the server granted. A grant with a lease token answers one claim and is added once,
- * however many tabs saw the answer; without a token every answer is a grant of its own (RavenDB).
+ * however many tabs saw the answer. Without a token (RavenDB) every answer is a grant of its own,
+ * unless its numbers may be issued already.
  * @throws HiloError `invalid-response` when the grant overlaps what this device already holds
  */
 export function addGrant(
@@ -185,6 +186,10 @@ export function addGrant(
 ): DeviceState {
   const isPending = state.claim?.id === claimId
   if (range.token && !isPending) return state
+  // A claim says what this device has seen, and its grant is above that. One that is not any more
+  // is an answer that came before, and whose numbers may be issued. 0: none was issued.
+  if (!range.token && state.issued > 0 && range.from <= state.issued)
+    return dropClaim(state, claimId)
   const { claim, ...rest } = state
   const clash = heldRanges(state).find(
     (other) => overlaps(other, range) && !wasReturned(state, other),

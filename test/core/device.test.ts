@@ -286,6 +286,19 @@ describe('a grant', () => {
     expect(both).toMatchObject({ ranges: [range(1, 64)], claim: { id: 'c2' } })
   })
 
+  test('without a token is dropped when its answer comes again after its numbers were issued', () => {
+    const granted = { range: range(1, 32) }
+    const state = addGrant(claimed, 'c1', granted)
+    const { state: leased } = exchange(state, request({ want: 32 }), 32)
+    const issued = settle(leased, [{ lease: leased.leases[0]!.id, next: 33 }])
+    expect(addGrant(issued, 'c1', granted)).toEqual(issued)
+  })
+
+  test('without a token may begin at 0, which a device that has issued nothing takes', () => {
+    const granted = { range: range(0, 99) }
+    expect(addGrant(claimed, 'c1', granted).ranges).toEqual([granted.range])
+  })
+
   test.each<[string, Partial<DeviceState>]>([
     ['free', { ranges: [range(20, 40)] }],
     ['leased', { leases: [{ id: 'L', range: range(32, 40) }] }],

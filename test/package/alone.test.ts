@@ -68,21 +68,6 @@ describe('offline-hilo-server', () => {
     expect(existsSync(join(folder, 'hilo-data/hilo.db'))).toBe(true)
   })
 
-  test('answers inside another program, which reads its own command line', async () => {
-    const folder = newFolder()
-    await install(folder, packed.server.tarball)
-    const code = `
-      import { createHiloHandler, openLedger } from 'offline-hilo-server'
-      const ledger = await openLedger({ dataDir: './hilo-data' })
-      const handler = createHiloHandler({ ledger })
-      const url = 'http://localhost/databases/Shop/hilo/next?tag=orders'
-      const { status } = await handler(new Request(url))
-      await ledger.close()
-      console.log(process.argv.at(-1), status)`
-    const args = ['--input-type=module', '--eval', code, '--', 'an-argument-of-its-own']
-    expect(await execute(process.execPath, args, folder)).toBe('an-argument-of-its-own 201\n')
-  })
-
   test('does without the browser package', async () => {
     const folder = newFolder()
     await install(folder, packed.server.tarball)

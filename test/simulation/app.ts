@@ -3,7 +3,8 @@ import { HiloError } from '../../src/core/errors.js'
 import type { Page } from './device.js'
 import type { Simulation } from './simulation.js'
 
-const ID = /^(\w+)\/(\d+)-([A-Z])$/
+/** Who brings the authority has no nodes. */
+export const ID = /^(\w+)\/(\d+)(?:-([A-Z]))?$/
 
 /** Errors that an app has to expect. */
 const EXPECTED = new Set([
@@ -17,30 +18,18 @@ const EXPECTED = new Set([
   'storage-failed',
 ])
 
-/** A page got these ids. */
-export function record(
-  { scheduler, checker }: Simulation,
-  page: Page,
-  tag: string,
-  ids: readonly string[],
-): void {
-  scheduler.note(page.actor, `issues ${ids.length > 1 ? `${ids[0]} … ${ids.at(-1)}` : ids[0]}`)
-  for (const id of ids) {
-    const [, prefix, number, node] = ID.exec(id) ?? []
-    if (prefix !== tag) checker.complain(`${page.name} got an id of another form: ${id}`)
-    else checker.issued(`${tag}-${node}`, page.device.name, Number(number))
-    if (page.tenant && node !== page.tenant)
-      checker.complain(`${page.name} of tenant ${page.tenant} got an id of another one: ${id}`)
-  }
-}
-
 export function callApp(simulation: Simulation, page: Page): void {
   const { random, scheduler, profile, checker } = simulation
   const tag = random.pick(profile.collections)
   const { device, name } = page
 
   function issued(ids: readonly string[]): void {
-    record(simulation, page, tag, ids)
+    scheduler.note(page.actor, `issues ${ids.length > 1 ? `${ids[0]} … ${ids.at(-1)}` : ids[0]}`)
+    for (const id of ids) {
+      const [, prefix, number, node = ''] = ID.exec(id) ?? []
+      if (prefix === tag) checker.issued(`${tag}-${node}`, device.name, Number(number))
+      else checker.complain(`${name} got an id of another form: ${id}`)
+    }
     const log = page.issues.get(tag) ?? []
     page.issues.set(tag, log)
     log.push({ at: scheduler.now, count: ids.length })

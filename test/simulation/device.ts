@@ -81,8 +81,8 @@ export class Device {
     }
   }
 
-  openPage(options: HiloOptions, tenant?: string): Page {
-    const page = new Page(this, `${this.name}.p${++this.#pageCount}`, options, tenant)
+  openPage(options: HiloOptions): Page {
+    const page = new Page(this, `${this.name}.p${++this.#pageCount}`, options)
     this.pages.push(page)
     this.allPages.push(page)
     return page
@@ -116,8 +116,6 @@ export class Page {
   hilo!: Hilo
   /** The id it goes by in the device's state. */
   id = ''
-  /** Whose counter its source asks, where the app brings one. */
-  readonly tenant: string | undefined
   /** Why numbers it held may be lost. */
   excuse: string | undefined
   /** When it last did something that can be under way. */
@@ -127,10 +125,9 @@ export class Page {
   readonly wishes = new Map<string, { until: number; count: number }[]>()
   readonly #scheduler: Scheduler
 
-  constructor(device: Device, name: string, options: HiloOptions, tenant?: string) {
+  constructor(device: Device, name: string, options: HiloOptions) {
     this.device = device
     this.name = name
-    this.tenant = tenant
     this.#scheduler = device.scheduler
     this.actor = new Actor(name)
     this.actor.realm = pageRealm(this.#scheduler, this.actor, device.surroundings, this.window)

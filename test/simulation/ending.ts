@@ -4,7 +4,7 @@
  * owners; and every number is accounted for.
  */
 import type { Range } from '../../src/core/range.js'
-import { record } from './app.js'
+import { ID } from './app.js'
 import type { Device, Page } from './device.js'
 import { heal } from './faults.js'
 import { isOfTheApp } from './profile.js'
@@ -81,9 +81,14 @@ async function useAllUp(
   devices: readonly Device[],
   pages: readonly Page[],
 ): Promise<void> {
-  const { profile } = simulation
+  const { profile, scheduler, checker } = simulation
   async function issue(page: Page, tag: string, count: number): Promise<void> {
-    record(simulation, page, tag, await page.hilo.nextIds(tag, count))
+    const ids = await page.hilo.nextIds(tag, count)
+    scheduler.note(page.actor, `issues ${ids[0]} … ${ids.at(-1)}`)
+    for (const id of ids) {
+      const [, , number, node = ''] = ID.exec(id) ?? []
+      checker.issued(`${tag}-${node}`, page.device.name, Number(number))
+    }
   }
   async function issueAll(page: Page, tag: string): Promise<void> {
     try {

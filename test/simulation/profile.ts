@@ -29,8 +29,6 @@ export interface Profile {
    */
   authority: 'own' | 'raven' | 'document' | 'nextHi'
   nodes: readonly string[]
-  /** Whose counters an app's own authority has; each page asks for one of them. */
-  tenants: readonly string[]
   devices: number
   collections: readonly string[]
   reserve: number
@@ -48,11 +46,9 @@ export function chooseProfile(random: Random): Profile {
   const authority = random.weighted({ own: 62, raven: 30, document: 5, nextHi: 3 })
   const isClean = random.chance(0.15)
   const nodes = random.chance(0.3) && !isOfTheApp(authority) ? ['A', 'B'] : ['A']
-  const tenants = random.chance(0.5) ? ['P', 'Q'] : ['P']
   return {
     authority,
     nodes,
-    tenants: isOfTheApp(authority) ? tenants : [],
     devices: random.between(1, 3),
     collections: random.chance(0.3) ? ['orders', 'lines'] : ['orders'],
     reserve: random.pick([0, 0, 4, 32, 32, 100]),

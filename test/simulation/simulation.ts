@@ -151,17 +151,17 @@ export class Simulation {
   }
 
   openPage(device: Device): Page {
-    const { collections, reserve, authority, tenants } = this.profile
-    const tenant = isOfTheApp(authority) ? this.random.pick(tenants) : undefined
-    const options: HiloOptions = {
-      ...(tenant && isOfTheApp(authority)
-        ? { source: SOURCES[authority](tenant) }
-        : { url: SERVER_URL }),
+    return device.openPage(this.options())
+  }
+
+  options(): HiloOptions {
+    const { collections, reserve, authority } = this.profile
+    return {
+      ...(isOfTheApp(authority) ? { source: SOURCES[authority]() } : { url: SERVER_URL }),
       database: this.database,
       reserve,
       collections: Object.fromEntries(collections.map((tag) => [tag, {}])),
     }
-    return device.openPage(options, tenant)
   }
 
   /** What a device has stored of each collection. */

@@ -1,9 +1,8 @@
 /**
  * The authorities that an app brings itself: a store of documents with conditional writes, whose
- * ETag is the content's, and a textbook counter. Each remembers only its numbers, and never who has
- * what. Each tenant has counters of its own, which know nothing of the other tenants'.
+ * ETag is the content's, and a textbook counter. Each remembers only its number, and never who has
+ * what.
  */
-import type { HiloSource } from '../../src/core/contract.js'
 import { documentSource, nextHiSource } from '../../src/source/index.js'
 import type { Checker } from './checker.js'
 import type { Reply, Request } from './network.js'
@@ -14,45 +13,23 @@ const NO_VERSION = '"offline-hilo-probe"'
 
 /** As an app would make them. `fetch` is that of the page which runs. */
 export const SOURCES = {
-  document: (tenant: string) =>
-    named(
-      tenant,
-      documentSource({
-        url: 'https://store.test/{collection}',
-        key: tenant,
-        headers: { [TENANT]: tenant },
-        fetch: (url, init) => fetch(url, init),
-      }),
-    ),
-  nextHi: (tenant: string) =>
-    named(
-      tenant,
-      nextHiSource({
-        key: tenant,
-        nextHi: async (collection) =>
-          Number(await ask(`https://counter.test/${collection}`, tenant)),
-        maxLo: MAX_LO,
-        firstId: 1,
-      }),
-    ),
+  document: () =>
+    documentSource({
+      url: 'https://store.test/{collection}',
+      key: 'store.test',
+      fetch: (url, init) => fetch(url, init),
+    }),
+  nextHi: () =>
+    nextHiSource({
+      key: 'counter.test',
+      nextHi: async (collection) => Number(await ask(`https://counter.test/${collection}`)),
+      maxLo: MAX_LO,
+      firstId: 1,
+    }),
 }
 
-/** The header that says whose counter it is. */
-const TENANT = 'X-Tenant'
-
-/** Ids say in whose name their range was claimed: `orders/7-P`. */
-const named = (tenant: string, source: HiloSource): HiloSource => ({
-  key: source.key,
-  async claim(...request) {
-    const answer = await source.claim(...request)
-    if ('failure' in answer) return answer
-    const { range, ...rest } = answer.grant
-    return { grant: { ...rest, range: { ...range, serverTag: tenant } } }
-  },
-})
-
-async function ask(url: string, tenant: string): Promise<string> {
-  const response = await fetch(url, { method: 'POST', headers: { [TENANT]: tenant } })
+async function ask(url: string): Promise<string> {
+  const response = await fetch(url, { method: 'POST' })
   if (!response.ok) throw new Error(`${url} answered ${response.status}`)
   return response.text()
 }
@@ -68,8 +45,8 @@ export class DocumentModel {
   }
 
   async handle({ method, url, headers, body, from }: Request): Promise<Reply> {
-    const series = seriesOf(url, headers)
-    const max = this.#max.get(series)
+    const tag = url.pathname.slice(1)
+    const max = this.#max.get(tag)
     const etag = max === undefined ? undefined : `"${max}"`
     if (method === 'GET')
       return etag
@@ -86,8 +63,8 @@ export class DocumentModel {
     }
     this.#hit('moved a document')
     const { Max } = JSON.parse(body!) as { Max: number }
-    this.#max.set(series, Max)
-    this.#checker.granted(series, from, (max ?? 0) + 1, Max)
+    this.#max.set(tag, Max)
+    this.#checker.granted(`${tag}-`, from, (max ?? 0) + 1, Max)
     return { status: 200, body: '' }
   }
 }
@@ -102,15 +79,12 @@ export class CounterModel {
     this.#hit = hit
   }
 
-  async handle({ url, headers, from }: Request): Promise<Reply> {
-    const series = seriesOf(url, headers)
-    const hi = this.#hi.get(series) ?? 0
+  async handle({ url, from }: Request): Promise<Reply> {
+    const tag = url.pathname.slice(1)
+    const hi = this.#hi.get(tag) ?? 0
     this.#hit('took a hi')
-    this.#hi.set(series, hi + 1)
-    this.#checker.granted(series, from, Math.max(1, hi * MAX_LO), hi * MAX_LO + MAX_LO - 1)
+    this.#hi.set(tag, hi + 1)
+    this.#checker.granted(`${tag}-`, from, Math.max(1, hi * MAX_LO), hi * MAX_LO + MAX_LO - 1)
     return { status: 200, body: String(hi) }
   }
 }
-
-const seriesOf = ({ pathname }: URL, headers: Request['headers']): string =>
-  `${pathname.slice(1)}-${headers[TENANT]}`

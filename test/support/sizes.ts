@@ -9,6 +9,8 @@ export const isFull = Boolean(process.env.CI) && process.env.CI !== 'false'
 const SIZES = {
   /** Schedules of the simulation, seeds from 1 on. */
   SCHEDULES: { small: 300, full: 3_000 },
+  /** States of one corner of the model, at most. */
+  STATES: { small: 1_000_000, full: 1_500_000 },
   /** Random sequences that a property is tried with, where one of them takes milliseconds. */
   SEQUENCES: { small: 50, full: 250 },
   /** Steps of random ledgers. */

@@ -1,0 +1,72 @@
+/**
+ * The corners of the system that are explored, each within bounds that can be explored to the end.
+ * A bound says how often an event may happen in one history.
+ */
+import type { Bounds } from './system.js'
+
+const NONE: Bounds = {
+  devices: 1,
+  pages: 1,
+  range: 2,
+  lease: 1,
+  hasTokens: true,
+  claims: 0,
+  issues: 0,
+  exchanges: 0,
+  exits: 0,
+  kills: 0,
+  giveBacks: 0,
+  checkIns: 0,
+  repeats: 0,
+  losses: 0,
+  copies: 0,
+  restores: 0,
+}
+
+/** By what is explored: how often everything happens in `npm test`, and what is added at full size. */
+export const CORNERS: Record<string, { small: Partial<Bounds>; full: Partial<Bounds> }> = {
+  'one page, every message lost, late or twice': {
+    small: { claims: 2, exchanges: 2, issues: 2, repeats: 1, losses: 1 },
+    full: { exchanges: 3, issues: 3, checkIns: 1, kills: 1 },
+  },
+  'two pages that come, go and are killed': {
+    small: { pages: 2, claims: 1, exchanges: 2, issues: 2, exits: 1, kills: 1 },
+    full: { exchanges: 3, exits: 2, losses: 1 },
+  },
+  'surplus that goes back under a token, late and twice': {
+    small: { lease: 2, claims: 1, exchanges: 2, issues: 1, exits: 1, giveBacks: 1, checkIns: 1 },
+    full: { claims: 2, exchanges: 3, issues: 2, exits: 2, repeats: 1, losses: 1 },
+  },
+  'surplus that goes back to a RavenDB, without a token': {
+    small: {
+      hasTokens: false,
+      lease: 2,
+      claims: 2,
+      exchanges: 2,
+      issues: 1,
+      exits: 1,
+      giveBacks: 1,
+    },
+    full: { devices: 2, exchanges: 3, issues: 2, exits: 2, giveBacks: 2, repeats: 1 },
+  },
+  'answers of a RavenDB that come twice, after their numbers were issued': {
+    small: { hasTokens: false, range: 1, claims: 2, exchanges: 3, issues: 2, repeats: 1 },
+    full: { pages: 2, exchanges: 4, issues: 3 },
+  },
+  'a profile that is copied while it is in use': {
+    small: { claims: 1, exchanges: 2, issues: 2, checkIns: 1, copies: 1 },
+    full: { claims: 2, exchanges: 3, checkIns: 2, kills: 1 },
+  },
+  'a server that is restored from a backup': {
+    small: { claims: 2, exchanges: 2, issues: 2, checkIns: 1, restores: 1 },
+    full: { devices: 2, claims: 3, issues: 3 },
+  },
+}
+
+export const boundsOf = (corner: string, size: 'small' | 'full'): Bounds => {
+  const { small, full } = CORNERS[corner]!
+  return { ...NONE, ...small, ...(size === 'full' && full) }
+}
+
+/** @param asked numbers by the name of their bound, as the command line has them */
+export const boundsFrom = (asked: Partial<Bounds>): Bounds => ({ ...NONE, ...asked })

@@ -1,0 +1,192 @@
+/**
+ * Explores every state that a model can reach, breadth first, and keeps what is needed to tell the
+ * shortest way to a state that breaks a property. Knows nothing of ids: {@link Model} does.
+ */
+
+export interface Model<S> {
+  initial(): S
+  /** Every event that can happen in this state, and the state after it. */
+  next(state: S): Step<S>[]
+  /**
+   * The state as text, the same for states that differ only in names: two of them are explored
+   * once. {@link Model.decode} makes a state of it again.
+   */
+  encode(state: S): string
+  decode(text: string): S
+  /** Which property this state breaks, in a sentence. */
+  broken(state: S): string | undefined
+}
+
+export interface Step<S> {
+  /** What happened, in words a person can read. */
+  event: string
+  state: S
+}
+
+export interface Limits {
+  /** Stop after so many states. */
+  states: number
+  /** Called now and then. */
+  progress?: ((seen: Progress) => void) | undefined
+}
+
+export interface Progress {
+  states: number
+  transitions: number
+  /** Events from the beginning to the states that are explored now. */
+  depth: number
+  /** States that are known and not explored yet. */
+  waiting: number
+}
+
+export interface Exploration extends Progress {
+  /** Was every reachable state explored? */
+  isComplete: boolean
+  violation?: { problem: string; trace: string[] } | undefined
+}
+
+const PROGRESS_EVERY = 100_000
+
+export function explore<S>(model: Model<S>, { states: most, progress }: Limits): Exploration {
+  const seen = new HashSet()
+  const parents = new Column()
+  const choices = new Column()
+  const first = model.encode(model.initial())
+  seen.add(first)
+  parents.push(0)
+  choices.push(0)
+  let [level, ids]: [string[], number[]] = [[first], [0]]
+  let transitions = 0
+  let explored = 0
+  for (let depth = 0; ; depth++) {
+    const [nextLevel, nextIds]: [string[], number[]] = [[], []]
+    for (let i = 0; i < level.length; i++) {
+      const state = model.decode(level[i]!)
+      level[i] = ''
+      explored++
+      for (const [choice, step] of model.next(state).entries()) {
+        transitions++
+        const text = model.encode(step.state)
+        if (!seen.add(text)) continue
+        const id = parents.length
+        parents.push(ids[i]!)
+        choices.push(choice)
+        nextLevel.push(text)
+        nextIds.push(id)
+        const problem = model.broken(step.state)
+        const found = { states: parents.length, transitions, depth: depth + 1 }
+        const waiting = level.length - i + nextLevel.length
+        if (problem !== undefined) {
+          const trace = traceTo(model, id, parents, choices)
+          return { ...found, waiting, isComplete: false, violation: { problem, trace } }
+        }
+        if (parents.length >= most) return { ...found, waiting, isComplete: false }
+      }
+      if (explored % PROGRESS_EVERY === 0)
+        progress?.({
+          states: parents.length,
+          transitions,
+          depth,
+          waiting: level.length - i + nextLevel.length,
+        })
+    }
+    if (nextLevel.length === 0)
+      return { states: parents.length, transitions, depth, waiting: 0, isComplete: true }
+    ;[level, ids] = [nextLevel, nextIds]
+  }
+}
+
+/** The events that lead to a state: its choices are made once more, from the beginning. */
+function traceTo<S>(model: Model<S>, id: number, parents: Column, choices: Column): string[] {
+  const path: number[] = []
+  for (let each = id; each !== 0; each = parents.at(each)) path.unshift(choices.at(each))
+  const trace: string[] = []
+  let state = model.decode(model.encode(model.initial()))
+  for (const choice of path) {
+    const step = model.next(state)[choice]!
+    trace.push(step.event)
+    state = model.decode(model.encode(step.state))
+  }
+  return trace
+}
+
+/** Whole numbers below 2^32, as many as there is memory for. */
+class Column {
+  length = 0
+  #values = new Uint32Array(1024)
+
+  push(value: number): void {
+    if (this.length === this.#values.length) {
+      const larger = new Uint32Array(this.#values.length * 2)
+      larger.set(this.#values)
+      this.#values = larger
+    }
+    this.#values[this.length++] = value
+  }
+
+  at(index: number): number {
+    return this.#values[index]!
+  }
+}
+
+/**
+ * Which texts were added, by 64 bits of a hash of each. Two of n texts share theirs with a
+ * probability of about n² / 2^65: for ten million, 3 in a million.
+ */
+class HashSet {
+  #size = 0
+  /** Pairs of 32 bits; 0, 0 is free. */
+  #slots = new Uint32Array(2 * 1024)
+
+  /** @returns whether it is new */
+  add(text: string): boolean {
+    const [high, low] = hash(text)
+    if (this.#place(this.#slots, high, low)) {
+      if (++this.#size * 4 > this.#slots.length) this.#grow()
+      return true
+    }
+    return false
+  }
+
+  #place(slots: Uint32Array, high: number, low: number): boolean {
+    const mask = slots.length / 2 - 1
+    for (let slot = high & mask; ; slot = (slot + 1) & mask) {
+      const i = 2 * slot
+      if (slots[i + 1] === 0) {
+        slots[i] = high
+        slots[i + 1] = low
+        return true
+      }
+      if (slots[i] === high && slots[i + 1] === low) return false
+    }
+  }
+
+  #grow(): void {
+    const larger = new Uint32Array(this.#slots.length * 2)
+    for (let i = 0; i < this.#slots.length; i += 2)
+      if (this.#slots[i + 1] !== 0) this.#place(larger, this.#slots[i]!, this.#slots[i + 1]!)
+    this.#slots = larger
+  }
+}
+
+/** Twice MurmurHash3's mixing, over the text's code units; the second is never 0. */
+function hash(text: string): [high: number, low: number] {
+  let a = 0x9e3779b9
+  let b = 0x85ebca6b
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    a = Math.imul(a ^ unit, 0xcc9e2d51)
+    a = (a << 15) | (a >>> 17)
+    b = Math.imul(b ^ unit, 0x1b873593)
+    b = (b << 13) | (b >>> 19)
+  }
+  return [mixed(a), mixed(b) | 1]
+}
+
+function mixed(hash: number): number {
+  let h = hash ^ (hash >>> 16)
+  h = Math.imul(h, 0x85ebca6b)
+  h ^= h >>> 13
+  h = Math.imul(h, 0xc2b2ae35)
+  return (h ^ (h >>> 16)) >>> 0
+}

@@ -1,0 +1,140 @@
+/**
+ * The server of the model: the ledger's own steps over rows that are plain data. One collection, and
+ * tokens that can be read by a person: `~4.1` is grant `~4` after one check-in.
+ */
+import { checkIn, readCheckIn } from '../../server/src/ledger/check-in.js'
+import { grantClaims } from '../../server/src/ledger/claim.js'
+import type { LedgerContext } from '../../server/src/ledger/context.js'
+import { giveBack } from '../../server/src/ledger/give-back.js'
+import type { GrantTokens } from '../../server/src/ledger/grant-token.js'
+import { keyText } from '../../server/src/ledger/keys.js'
+import type { CheckInFate, ClaimOutcome } from '../../server/src/ledger/ledger.js'
+import { raise } from '../../server/src/ledger/number-line.js'
+import type { RowChanges, Rows } from '../../server/src/ledger/row-store.js'
+import {
+  type CollectionRow,
+  type GrantRow,
+  newCollection,
+  type ReturnRow,
+  withLine,
+} from '../../server/src/ledger/rows.js'
+
+export interface Server {
+  collection: CollectionRow
+  grants: GrantRow[]
+  returns: ReturnRow[]
+}
+
+const KEY = { database: 'shop', collection: 'orders' }
+
+export const newServer = (): Server => ({
+  collection: newCollection(KEY),
+  grants: [],
+  returns: [],
+})
+
+const TOKENS: GrantTokens = {
+  write: ({ id, rotation }) => `${id}.${rotation}`,
+  read(token) {
+    const [id, rotation] = token.split('.')
+    return { id: id!, rotation: Number(rotation) }
+  },
+}
+
+const context = (newGrantId: () => string): LedgerContext => ({
+  limits: { maxJump: 1_000, collections: 10, databases: 10 },
+  bound: new Map(),
+  tokens: TOKENS,
+  newGrantId,
+})
+
+export interface ClaimMessage {
+  /** Undefined: a client of RavenDB's protocol alone. */
+  id: string | undefined
+  count: number
+  lastMax: number
+}
+
+export function serverClaims(
+  server: Server,
+  { id, count, lastMax }: ClaimMessage,
+  newGrantId: () => string,
+): { server: Server; outcome: ClaimOutcome } {
+  const claim = { ...KEY, id, count, lastMax, serverTag: 'A', at: 0 }
+  const claims = id === undefined ? [] : server.grants.filter((grant) => grant.claim === id)
+  const rows = rowsOf(server, {
+    claimed: new Map([[keyText(KEY), new Map(claims.map((grant) => [grant.claim!, grant]))]]),
+  })
+  const { answer, changes } = grantClaims(rows, [claim], new Map(), undefined, context(newGrantId))
+  return { server: saved(server, changes), outcome: answer[0]! }
+}
+
+export function serverTakesBack(
+  server: Server,
+  { end, last, token }: { end: number; last: number; token: string | undefined },
+): { server: Server; count: number } {
+  const request = { ...KEY, end, last, token, at: 0 }
+  const below = server.grants
+    .filter((grant) => grant.low <= end && grant.high >= grant.low)
+    .sort((a, b) => b.low - a.low)
+  const rows = rowsOf(server, {
+    returnedOf: below[0],
+    isReturned: server.returns.some((each) => each.end === end && each.last === last),
+  })
+  const content = token === undefined ? undefined : TOKENS.read(token)
+  const { answer, changes } = giveBack(
+    rows,
+    request,
+    content,
+    context(() => ''),
+  )
+  return { server: saved(server, changes), count: answer }
+}
+
+export function serverChecksIn(
+  server: Server,
+  id: string,
+  grants: readonly { token: string; next: number }[],
+  spent: readonly string[],
+): { server: Server; fates: CheckInFate[] } {
+  const request = readCheckIn({ database: KEY.database, id, grants, spent }, TOKENS)
+  const step = checkIn(rowsOf(server, {}), request, TOKENS)
+  if ('select' in step) throw new Error('The step wants rows that it has.')
+  return { server: saved(server, step.changes), fates: step.answer }
+}
+
+export const raiseFloor = (server: Server, floor: number): Server => ({
+  ...server,
+  collection: withLine(server.collection, raise(server.collection, floor)),
+})
+
+function rowsOf(server: Server, found: Partial<Rows>): Rows {
+  return {
+    collections: new Map([[keyText(KEY), { ...server.collection, binding: undefined }]]),
+    claimed: new Map(),
+    grants: new Map(server.grants.map((grant) => [grant.id, grant])),
+    returnedOf: undefined,
+    isReturned: false,
+    held: new Map(),
+    identities: new Map(),
+    answered: new Map(),
+    ...found,
+  }
+}
+
+function saved(server: Server, changes: RowChanges): Server {
+  const { collections = [], newGrants = [], grants = [], returns = [], distrusted } = changes
+  const changed = new Map(grants.map((grant) => [grant.id, grant]))
+  const { binding: _, ...collection } = {
+    binding: undefined,
+    ...(collections[0] ?? server.collection),
+  }
+  return {
+    collection:
+      distrusted === undefined || collection.floor >= collection.peak
+        ? collection
+        : { ...collection, max: collection.peak, floor: collection.peak, free: [] },
+    grants: [...server.grants.map((grant) => changed.get(grant.id) ?? grant), ...newGrants],
+    returns: [...server.returns, ...returns],
+  }
+}

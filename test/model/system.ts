@@ -1,0 +1,697 @@
+/**
+ * The whole system as one value: a server, its backup, devices with their pages, and the messages
+ * under way. Every step that decides about numbers is the production function; what stands here is
+ * who calls it when, and what can go wrong in between.
+ */
+import { applyCheckIn, beginCheckIn } from '../../src/core/check-in.js'
+import { addGrant, beginClaim, dropClaim, exchange, settle } from '../../src/core/device.js'
+import { total } from '../../src/core/range.js'
+import {
+  type ClaimRequest,
+  type DeviceState,
+  type Exchange,
+  type ExchangeNote,
+  emptyState,
+  type Lease,
+  type Note,
+  type Offer,
+} from '../../src/core/state.js'
+import { readState } from '../../src/core/stored.js'
+import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
+import { writeOffPages } from '../../src/core/write-off.js'
+import type { Model, Step } from './explorer.js'
+import {
+  newServer,
+  raiseFloor,
+  type Server,
+  serverChecksIn,
+  serverClaims,
+  serverTakesBack,
+} from './server.js'
+
+/** How often each event may happen in one history: what makes the number of states finite. */
+export interface Bounds {
+  devices: number
+  pages: number
+  /** Numbers of one claim. */
+  range: number
+  /** Numbers a page leases at once. */
+  lease: number
+  /** Does the server give tokens, or is it a RavenDB? */
+  hasTokens: boolean
+  claims: number
+  issues: number
+  exchanges: number
+  exits: number
+  kills: number
+  giveBacks: number
+  checkIns: number
+  /** Messages that are delivered twice. */
+  repeats: number
+  /** Messages that are lost. */
+  losses: number
+  copies: number
+  restores: number
+}
+
+export interface Page {
+  id: string
+  leases: (Lease & { next: number })[]
+  offers: Offer[]
+  /** Given up, and not confirmed by the device yet. */
+  outbox: Note[]
+  /** An exchange that the device has done, and whose answer is not here yet. */
+  asked?: { id: string; takeBack: string[]; leases: Lease[]; offers: Offer[] } | undefined
+  /** In the back/forward cache. */
+  isFrozen?: true | undefined
+}
+
+interface Device {
+  name: string
+  stored: DeviceState
+  pages: Page[]
+  /** What pages left in IndexedDB or `localStorage`. */
+  notes: Note[]
+  /** Pages that were killed and that nobody has written off. */
+  dead: string[]
+}
+
+type Message =
+  | { to: 'server'; kind: 'claim'; device: number; request: ClaimRequest }
+  | { to: 'server'; kind: 'check-in'; device: number; request: CheckInRequest }
+  | { to: 'server'; kind: 'give-back'; end: number; last: number; token?: string | undefined }
+  | { to: 'device'; kind: 'claim'; device: number; id: string; answer: Answered }
+  | { to: 'device'; kind: 'check-in'; device: number; id: string; answer: CheckInAnswer }
+
+type Answered = { low: number; high: number; token?: string | undefined } | { refused: string }
+
+/** Limits that the documentation names, each of which allows a number twice. */
+export interface Excuses {
+  /** Held by a device when its profile was copied: either copy may issue it. */
+  copied: number[]
+  /** Claims that were stored when their profile was copied: the grant is of both copies. */
+  copiedClaims: string[]
+  /** Granted by a server after the backup that was restored later. */
+  unknownToServer: number[]
+}
+
+export interface System {
+  server: Server
+  backup?: Server | undefined
+  devices: Device[]
+  messages: Message[]
+  /** Each number that was issued, with the devices that did. */
+  issued: [number: number, devices: string[]][]
+  excuses: Excuses
+  /** The highest number that was ever granted, by the server or by the one it was restored over. */
+  granted: number
+  /** What went wrong in the last event, if something did. */
+  problem?: string | undefined
+  left: Omit<Bounds, 'devices' | 'pages' | 'range' | 'lease' | 'hasTokens'>
+}
+
+const PREFIX = 'orders/'
+const RESERVE = 0
+
+export function hiloModel(bounds: Bounds): Model<System> {
+  const { devices, pages, range, lease, hasTokens, ...left } = bounds
+
+  const initial = (): System => ({
+    server: newServer(),
+    devices: Array.from({ length: devices }, (_, i) => newDevice(String.fromCharCode(97 + i))),
+    messages: [],
+    issued: [],
+    excuses: { copied: [], copiedClaims: [], unknownToServer: [] },
+    granted: 0,
+    left,
+  })
+
+  function next(system: System): Step<System>[] {
+    const steps: Step<System>[] = []
+    const names = nextName(system)
+    let ids = 0
+    const newId = () => `~${names + ids++}`
+    const before = places(system)
+    const add = (event: string, after: System | undefined, reason?: string) => {
+      ids = 0
+      if (!after) return
+      const lost = reason === undefined ? lostBetween(before, after) : []
+      const problem = lost.length > 0 ? `${lost.join(', ')} left no trace.` : after.problem
+      steps.push({ event, state: { ...after, problem } })
+    }
+    for (const [d, device] of system.devices.entries()) {
+      if (device.pages.length < pages)
+        add(`A page opens on device ${device.name}.`, openPage(system, d, newId))
+      for (const [p, page] of device.pages.entries()) {
+        const who = `Page ${p + 1} of device ${device.name}`
+        if (page.isFrozen) {
+          add(`${who} comes back from the cache.`, thaw(system, d, p))
+          add(`${who}, in the cache, is thrown away.`, remove(system, d, p))
+          continue
+        }
+        add(`${who} issues a number.`, issue(system, d, p))
+        if (!page.asked) add(`${who} asks its device for numbers.`, ask(system, d, p, lease, newId))
+        if (!page.asked && (page.outbox.length > 0 || page.offers.length > 0))
+          add(
+            `${who} tells its device what it gave up.`,
+            ask(system, d, p, 0, newId),
+            hasTokens ? undefined : 'offer',
+          )
+        if (page.asked) add(`${who} hears its device's answer.`, hear(system, d, p))
+        add(`${who} parks: it is hidden.`, park(system, d, p))
+        for (const kept of ['kept', 'lost'] as const)
+          for (const cached of [false, true])
+            add(
+              `${who} is left${cached ? ', into the cache' : ''}; its note is ${kept}.`,
+              exit(system, d, p, kept === 'kept', cached),
+            )
+        add(`${who} is killed.`, kill(system, d, p))
+      }
+      if (device.dead.length > 0)
+        add(`Device ${device.name} writes its dead pages off.`, writeOff(system, d), 'crash')
+      add(`Device ${device.name} sends a claim.`, sendClaim(system, d, newId))
+      if (hasTokens) add(`Device ${device.name} sends a check-in.`, sendCheckIn(system, d, newId))
+      if (system.devices.length < devices + 1)
+        add(`The profile of device ${device.name} is copied.`, copy(system, d))
+    }
+    for (const [m, message] of system.messages.entries()) {
+      if (system.messages.findIndex((other) => isSame(other, message)) < m) continue
+      const what = describe(message, system)
+      const reason = mayLose(message)
+      add(`${what} arrives.`, deliver(without(system, m), message, newId), reason)
+      if (system.left.repeats > 0)
+        add(
+          `${what} arrives, and will once more.`,
+          deliver(spend(system, 'repeats'), message, newId),
+          reason,
+        )
+      if (system.left.losses > 0)
+        add(`${what} is lost.`, spend(without(system, m), 'losses'), hasTokens ? undefined : 'lost')
+    }
+    if (system.left.restores > 0 && !system.backup)
+      add('The server is backed up.', { ...system, backup: system.server })
+    if (system.left.restores > 0 && system.backup)
+      add('The server is restored from its backup.', restore(system), 'restore')
+    if (
+      system.server.collection.floor < system.granted &&
+      system.excuses.unknownToServer.length > 0
+    )
+      add(
+        'The operator raises the floor.',
+        {
+          ...system,
+          server: raiseFloor(system.server, system.granted),
+        },
+        'restore',
+      )
+    return steps
+  }
+
+  /** What an answer may cost: the numbers of a copied device, or those of a grant without a token. */
+  function mayLose(message: Message): string | undefined {
+    if (message.kind === 'check-in') return message.to === 'device' ? 'fork' : 'copied'
+    if (message.kind === 'give-back') return hasTokens ? undefined : 'unknown fate'
+    return hasTokens ? undefined : 'repeated answer'
+  }
+
+  function openPage(system: System, d: number, newId: () => string): System {
+    const page: Page = { id: newId(), leases: [], offers: [], outbox: [] }
+    return withDevice(system, d, (device) => ({ ...device, pages: [...device.pages, page] }))
+  }
+
+  function issue(system: System, d: number, p: number): System | undefined {
+    const { leases } = system.devices[d]!.pages[p]!
+    const at = leases.findIndex(({ next: following, range: { to } }) => following <= to)
+    if (at < 0 || system.left.issues === 0) return undefined
+    const number = leases[at]!.next
+    const used = withPage(spend(system, 'issues'), d, p, (page) => ({
+      ...page,
+      leases: page.leases.map((each, i) => (i === at ? { ...each, next: number + 1 } : each)),
+    }))
+    return withIssued(used, number, system.devices[d]!.name)
+  }
+
+  /** The worker does the exchange at once, in one transaction; its answer is under way. */
+  function ask(
+    system: System,
+    d: number,
+    p: number,
+    want: number,
+    newId: () => string,
+  ): System | undefined {
+    if (system.left.exchanges === 0) return undefined
+    const device = system.devices[d]!
+    const page = device.pages[p]!
+    if (want > 0 && page.leases.some(({ next: following, range: { to } }) => following <= to))
+      return undefined
+    const id = `${page.id}:${newId()}`
+    const takeBack = page.offers.map((offer) => offer.id)
+    const spent = page.leases.filter(({ next: following, range: { to } }) => following > to)
+    const request: Exchange = {
+      page: page.id,
+      id,
+      want,
+      notes: [...page.outbox, ...spent.map(noteOf)],
+      cuts: [],
+      takeBack,
+      offer: want === 0,
+    }
+    const settled = settle(device.stored, device.notes)
+    const { state, leases, offers } = exchange(settled, request, settled.reserve ?? RESERVE)
+    if (want > 0 && leases.length === 0 && request.notes.length + device.notes.length === 0)
+      return undefined
+    const asking = withPage(spend(system, 'exchanges'), d, p, (before) => ({
+      ...before,
+      outbox: [],
+      offers: [],
+      leases: before.leases.filter((each) => !spent.includes(each)),
+      asked: { id, takeBack, leases, offers },
+    }))
+    return withDevice(asking, d, (before) => ({ ...before, stored: state, notes: [] }))
+  }
+
+  function hear(system: System, d: number, p: number): System {
+    return withPage(system, d, p, ({ asked, ...page }) => ({
+      ...page,
+      leases: [
+        ...page.leases,
+        ...asked!.leases.map((each) => ({ ...each, next: each.range.from })),
+      ],
+      offers: [...page.offers, ...asked!.offers],
+    }))
+  }
+
+  function park(system: System, d: number, p: number): System | undefined {
+    const page = system.devices[d]!.pages[p]!
+    if (page.leases.length === 0 && !page.asked) return undefined
+    return withPage(system, d, p, (before) => ({
+      ...before,
+      leases: [],
+      asked: undefined,
+      outbox: [...before.outbox, ...before.leases.map(noteOf), ...cancelled(before)],
+    }))
+  }
+
+  /** The page gives its offers back, leaves a note of the rest, and is gone or in the cache. */
+  function exit(
+    system: System,
+    d: number,
+    p: number,
+    isKept: boolean,
+    isCached: boolean,
+  ): System | undefined {
+    if (system.left.exits === 0) return undefined
+    const page = system.devices[d]!.pages[p]!
+    if (!isKept && system.left.losses === 0) return undefined
+    const sends = page.offers.length > 0
+    if (sends && system.left.giveBacks === 0) return undefined
+    const notes: Note[] = [
+      ...page.outbox,
+      ...page.leases.map(noteOf),
+      ...cancelled(page),
+      ...page.offers.map(({ id, range: { from } }) => ({
+        lease: id,
+        next: from,
+        givenBack: true as const,
+      })),
+    ]
+    let after = spend(system, 'exits')
+    if (sends) after = spend(after, 'giveBacks')
+    if (!isKept && notes.length > 0) after = spend(after, 'losses')
+    if (!isKept && notes.length === 0) return undefined
+    const sent = page.offers.map(
+      ({ range: { from, to, token } }): Message => ({
+        to: 'server',
+        kind: 'give-back',
+        end: to,
+        last: from - 1,
+        token,
+      }),
+    )
+    after = { ...after, messages: [...after.messages, ...sent] }
+    after = withDevice(after, d, (device) => ({
+      ...device,
+      notes: isKept ? [...device.notes, ...notes] : device.notes,
+    }))
+    if (!isCached) return gone(after, d, p, isKept)
+    return withPage(after, d, p, ({ id }) => ({
+      id,
+      leases: [],
+      offers: [],
+      outbox: notes,
+      isFrozen: true,
+    }))
+  }
+
+  function thaw(system: System, d: number, p: number): System {
+    return withPage(system, d, p, ({ isFrozen: _, ...page }) => page)
+  }
+
+  const remove = (system: System, d: number, p: number): System => gone(system, d, p, false)
+
+  function kill(system: System, d: number, p: number): System | undefined {
+    if (system.left.kills === 0) return undefined
+    return gone(spend(system, 'kills'), d, p, false)
+  }
+
+  function gone(system: System, d: number, p: number, isSettled: boolean): System {
+    return withDevice(system, d, (device) => ({
+      ...device,
+      pages: device.pages.filter((_, i) => i !== p),
+      dead: isSettled ? device.dead : [...device.dead, device.pages[p]!.id],
+    }))
+  }
+
+  function writeOff(system: System, d: number): System {
+    return withDevice(system, d, (device) => ({
+      ...device,
+      stored: writeOffPages(settle(device.stored, device.notes), new Set(device.dead)),
+      notes: [],
+      dead: [],
+    }))
+  }
+
+  function sendClaim(system: System, d: number, newId: () => string): System | undefined {
+    const device = system.devices[d]!
+    if (system.left.claims === 0) return undefined
+    const settled = settle(device.stored, device.notes)
+    const { state, claim } = beginClaim(settled, newId(), lease, RESERVE)
+    if (!claim || total(settled.ranges) >= lease) return undefined
+    const isUnderWay = system.messages.some(
+      (message) =>
+        message.kind === 'claim' &&
+        (message.to === 'server' ? message.request.id : message.id) === claim.id,
+    )
+    if (isUnderWay) return undefined
+    const sending = withDevice(spend(system, 'claims'), d, (before) => ({
+      ...before,
+      stored: state,
+      notes: [],
+    }))
+    return send(sending, { to: 'server', kind: 'claim', device: d, request: claim })
+  }
+
+  function sendCheckIn(system: System, d: number, newId: () => string): System | undefined {
+    const device = system.devices[d]!
+    if (system.left.checkIns === 0) return undefined
+    const { state, request } = beginCheckIn(settle(device.stored, device.notes), newId())
+    if (!request) return undefined
+    const isUnderWay = system.messages.some(
+      (message) =>
+        message.kind === 'check-in' &&
+        (message.to === 'server' ? message.request.id : message.id) === request.id,
+    )
+    if (isUnderWay) return undefined
+    const sending = withDevice(spend(system, 'checkIns'), d, (before) => ({
+      ...before,
+      stored: state,
+      notes: [],
+    }))
+    return send(sending, { to: 'server', kind: 'check-in', device: d, request })
+  }
+
+  function copy(system: System, d: number): System | undefined {
+    if (system.left.copies === 0) return undefined
+    const device = system.devices[d]!
+    const name = String.fromCharCode(97 + system.devices.length)
+    const twin: Device = { ...device, name, pages: [], dead: device.pages.map(({ id }) => id) }
+    const after = spend(system, 'copies')
+    const copied = [...new Set([...after.excuses.copied, ...numbersOf(device)])].sort(
+      (a, b) => a - b,
+    )
+    const { claim } = device.stored
+    const copiedClaims = [...after.excuses.copiedClaims, ...(claim ? [claim.id] : [])]
+    return {
+      ...after,
+      devices: [...after.devices, twin],
+      excuses: { ...after.excuses, copied, copiedClaims },
+    }
+  }
+
+  function restore(system: System): System {
+    const { backup, server } = system
+    const lost = numbersBetween(backup!.collection.max + 1, server.collection.max)
+    const unknownToServer = [...new Set([...system.excuses.unknownToServer, ...lost])]
+    return {
+      ...spend(system, 'restores'),
+      server: backup!,
+      backup: undefined,
+      excuses: { ...system.excuses, unknownToServer },
+    }
+  }
+
+  function deliver(system: System, message: Message, newId: () => string): System | undefined {
+    if (message.to === 'device') return deliverAnswer(system, message)
+    switch (message.kind) {
+      case 'claim':
+        return deliverClaim(system, message, newId)
+      case 'check-in': {
+        const { id, leases, spent = [] } = message.request
+        const shown = leases.map(({ lease: token, next: following }) => ({
+          token,
+          next: following,
+        }))
+        const { server, fates } = serverChecksIn(system.server, id, shown, spent)
+        const answer: CheckInAnswer = {
+          leases: fates.map((fate) =>
+            fate === 'superseded'
+              ? { superseded: true as const }
+              : fate === 'unknown'
+                ? { unknown: true as const }
+                : { lease: fate.token, high: fate.high },
+          ),
+        }
+        return send(
+          { ...system, server },
+          { to: 'device', kind: 'check-in', device: message.device, id, answer },
+        )
+      }
+      case 'give-back':
+        return {
+          ...system,
+          server: serverTakesBack(system.server, { token: undefined, ...message }).server,
+        }
+    }
+  }
+
+  function deliverClaim(
+    system: System,
+    { device, request: { id, lastMax } }: Extract<Message, { to: 'server'; kind: 'claim' }>,
+    newId: () => string,
+  ): System {
+    const message = { id: hasTokens ? id : undefined, count: range, lastMax }
+    const { server, outcome } = serverClaims(system.server, message, newId)
+    const answer: Answered =
+      'refused' in outcome
+        ? { refused: outcome.refused }
+        : {
+            low: outcome.grant.low,
+            high: outcome.grant.high,
+            token: hasTokens ? outcome.grant.token : undefined,
+          }
+    const after = send({ ...system, server }, { to: 'device', kind: 'claim', device, id, answer })
+    const { floor } = system.server.collection
+    after.granted = Math.max(after.granted, server.collection.max)
+    const isBelow = 'grant' in outcome && !outcome.isRepeat && outcome.grant.low <= floor
+    return isBelow
+      ? { ...after, problem: `${outcome.grant.low} was granted, below the floor.` }
+      : after
+  }
+
+  function deliverAnswer(system: System, message: Extract<Message, { to: 'device' }>): System {
+    if (message.kind === 'check-in')
+      return forked(
+        withDevice(system, message.device, (device) => ({
+          ...device,
+          stored: applyCheckIn(settle(device.stored, device.notes), message.id, message.answer, 0),
+          notes: [],
+        })),
+        message.device,
+        system.devices[message.device]!.stored.gaps.fork,
+      )
+    const { answer, id } = message
+    return withDevice(system, message.device, (device) => {
+      const settled = settle(device.stored, device.notes)
+      if ('refused' in answer) return { ...device, stored: dropClaim(settled, id), notes: [] }
+      const { low, high, token } = answer
+      const granted = {
+        from: low,
+        to: high,
+        prefix: PREFIX,
+        serverTag: 'A',
+        ...(token && { token }),
+      }
+      try {
+        return { ...device, stored: addGrant(settled, id, { range: granted }), notes: [] }
+      } catch {
+        return { ...device, stored: dropClaim(settled, id), notes: [] }
+      }
+    })
+  }
+
+  /** Every page hears of a fork, and gives all up that it holds. */
+  function forked(system: System, d: number, before: number): System {
+    if (system.devices[d]!.stored.gaps.fork === before) return system
+    return withDevice(system, d, (device) => ({
+      ...device,
+      pages: device.pages.map((page) => ({
+        ...page,
+        leases: [],
+        offers: [],
+        asked: undefined,
+        outbox: [...page.outbox, ...page.leases.map(noteOf), ...cancelled(page)],
+      })),
+    }))
+  }
+
+  return { initial, next, encode, decode, broken: (system) => broken(system) }
+}
+
+/** What is wrong with a state, whatever led to it. */
+function broken({ server, problem, issued, devices, excuses }: System): string | undefined {
+  if (problem !== undefined) return problem
+  const isCopied = (number: number) =>
+    excuses.copied.includes(number) ||
+    server.grants.some(
+      ({ claim, low, firstHigh }) =>
+        excuses.copiedClaims.includes(claim!) && low <= number && number <= firstHigh,
+    )
+  for (const [number, by] of issued) {
+    if (by.length < 2 || isCopied(number) || excuses.unknownToServer.includes(number)) continue
+    return `${number} was issued twice: by ${by.join(' and by ')}.`
+  }
+  for (const { name, stored, pages } of devices) {
+    const read = readState(stored)
+    if ('refused' in read) return `What device ${name} stores cannot be used: ${read.refused}.`
+    const free = new Set(stored.ranges.flatMap(({ from, to }) => numbersBetween(from, to)))
+    for (const [p, page] of pages.entries())
+      for (const { next, range } of page.leases)
+        for (const number of numbersBetween(next, range.to))
+          if (free.has(number))
+            return `${number} is free on device ${name} and leased to page ${p + 1}.`
+  }
+  return undefined
+}
+
+/** Where every number is that is not issued: in the server's free list, on a device, on its way. */
+function places({ server, devices, messages }: System): Set<number> {
+  const found = new Set<number>()
+  const put = (from: number, to: number) => {
+    for (let number = from; number <= to; number++) found.add(number)
+  }
+  for (const [low, high] of server.collection.free) put(low, high)
+  for (const { stored } of devices) {
+    for (const { from, to } of stored.ranges) put(from, to)
+    for (const { range } of stored.leases) put(range.from, range.to)
+    // Without a token nobody can tell what became of an offer: it counts as lost when it is made.
+    for (const { range } of stored.offers) if (range.token) put(range.from, range.to)
+    const answered = server.grants.find((grant) => grant.claim === stored.claim?.id)
+    if (answered) put(answered.low, answered.high)
+  }
+  for (const message of messages) {
+    if (message.kind === 'give-back' && message.token) put(message.last + 1, message.end)
+    // With a token it is the answer to the claim that its device has stored, or it says nothing.
+    if (message.kind === 'claim' && message.to === 'device' && 'low' in message.answer)
+      if (!message.answer.token) put(message.answer.low, message.answer.high)
+  }
+  return found
+}
+
+/** Numbers that are neither anywhere nor issued any more, nor above all that are granted. */
+function lostBetween(before: ReadonlySet<number>, after: System): number[] {
+  const now = places(after)
+  const issued = new Set(after.issued.map(([number]) => number))
+  return [...before].filter(
+    (number) => !now.has(number) && !issued.has(number) && number <= after.server.collection.max,
+  )
+}
+
+const newDevice = (name: string): Device => ({
+  name,
+  stored: emptyState(),
+  pages: [],
+  notes: [],
+  dead: [],
+})
+
+const noteOf = ({ id, next }: { id: string; next: number }): Note => ({ lease: id, next })
+
+/** A page that will not use the answer of its exchange says so. */
+const cancelled = ({ asked }: Page): ExchangeNote[] =>
+  asked ? [{ exchange: asked.id, takeBack: asked.takeBack }] : []
+
+function withDevice(system: System, d: number, change: (device: Device) => Device): System {
+  return { ...system, devices: system.devices.map((each, i) => (i === d ? change(each) : each)) }
+}
+
+function withPage(system: System, d: number, p: number, change: (page: Page) => Page): System {
+  return withDevice(system, d, (device) => ({
+    ...device,
+    pages: device.pages.map((each, i) => (i === p ? change(each) : each)),
+  }))
+}
+
+const send = (system: System, message: Message): System => ({
+  ...system,
+  messages: [...system.messages, message],
+})
+
+const without = (system: System, m: number): System => ({
+  ...system,
+  messages: system.messages.filter((_, i) => i !== m),
+})
+
+const spend = (system: System, what: keyof System['left']): System => ({
+  ...system,
+  left: { ...system.left, [what]: system.left[what] - 1 },
+})
+
+function withIssued(system: System, number: number, device: string): System {
+  const before = system.issued.find(([each]) => each === number)?.[1] ?? []
+  const others = system.issued.filter(([each]) => each !== number)
+  const issued: System['issued'] = [...others, [number, [...before, device]]]
+  return { ...system, issued: issued.sort(([a], [b]) => a - b) }
+}
+
+function numbersBetween(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => from + i)
+}
+
+/** All numbers a device has not let go of. */
+function numbersOf({ stored: { ranges, leases, offers } }: Device): number[] {
+  const held = [...ranges, ...leases.map((each) => each.range), ...offers.map((each) => each.range)]
+  return held.flatMap(({ from, to }) => numbersBetween(from, to))
+}
+
+const isSame = (a: Message, b: Message): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+function describe(message: Message, { devices }: System): string {
+  if (message.kind === 'give-back') return `The give-back of ${message.last + 1}–${message.end}`
+  const { name } = devices[message.device]!
+  if (message.to === 'server') return `The ${message.kind} of device ${name}`
+  const { answer } = message
+  return 'low' in answer
+    ? `The grant of ${answer.low}–${answer.high} to device ${name}`
+    : `The answer to device ${name}'s ${message.kind}`
+}
+
+/** Names that were made up (`~0`, `~1` …) are numbered anew, in the order in which they appear. */
+function encode(system: System): string {
+  const names = new Map<string, string>()
+  const messages = [...system.messages].sort((a, b) => (masked(a) < masked(b) ? -1 : 1))
+  return JSON.stringify({ ...system, messages, problem: undefined }).replace(/~\d+/g, (name) => {
+    const known = names.get(name) ?? `~${names.size}`
+    names.set(name, known)
+    return known
+  })
+}
+
+const decode = (text: string): System => JSON.parse(text)
+
+const masked = (message: Message): string => JSON.stringify(message).replace(/~\d+/g, '~')
+
+/** The first made-up name that is free: all that are there were numbered by {@link encode}. */
+function nextName(system: System): number {
+  const found = new Set(JSON.stringify(system).match(/~\d+/g))
+  return found.size
+}
