@@ -20,6 +20,7 @@ export {
   type ClaimRequest as Claim,
   type CollectionKey,
   type CollectionStatus,
+  type Connections,
   CounterUnusable,
   type Floor,
   type GiveBack,

@@ -1,7 +1,7 @@
 /**
  * The command line: settings from everywhere, clear messages, and commands beside a running server.
  */
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { serve } from '../src/index.js'
@@ -51,6 +51,34 @@ describe('serve', { timeout: TIMEOUT }, () => {
     expect(await server.stop()).toBe(0)
   })
 
+  test('the log begins with version, storage and settings, and has no secret', async () => {
+    const folder = newFolder()
+    const config = join(folder, 'hilo.json')
+    const token = 'correct-horse-battery'
+    writeFileSync(config, JSON.stringify({ tokens: [token], databases: ['Shop'] }))
+    const databaseUrl = new URL(await newDatabase())
+    databaseUrl.password = 'never-to-be-seen'
+    const started = await startProcess(['--port', '0', '--config', config, '--node-tag', 'B'], {
+      DATABASE_URL: databaseUrl.href,
+    })
+    expect(await started.stop()).toBe(0)
+    const [line] = started.log().split('\n')
+    expect(JSON.parse(line!)).toMatchObject({
+      msg: 'The server has started.',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      url: started.url,
+      storage: `PostgreSQL at ${databaseUrl.host}${databaseUrl.pathname}`,
+      settings: { nodeTag: 'B', databases: ['Shop'], tokens: '1, not shown' },
+    })
+    for (const secret of [token, databaseUrl.password]) expect(started.log()).not.toContain(secret)
+    const dataDir = join(folder, 'data')
+    const other = await startProcess(['--port', '0', '--data', dataDir])
+    await other.stop()
+    expect(JSON.parse(other.log().split('\n')[0]!)).toMatchObject({
+      storage: `SQLite in ${dataDir}`,
+    })
+  })
+
   test('what it cannot use: one clear message', async () => {
     const { code, stdout, stderr } = await runCli([
       'serve',
@@ -94,6 +122,13 @@ test('the library, bundled, never loads the command line, which would start a se
   expect(output.map(({ fileName }) => fileName)).toContain('cli.mjs')
   for (const chunk of output)
     if (chunk.type === 'chunk') expect(chunk.imports).not.toContain('cli.mjs')
+})
+
+test('--version', async () => {
+  const { version } = JSON.parse(
+    readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+  ) as { version: string }
+  expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
 })
 
 test('--help teaches', async () => {

@@ -8,6 +8,7 @@ import { networkOf } from '../src/http/rate-limit.js'
 import { type HandlerOptions, LedgerUnavailable, serve } from '../src/index.js'
 import { newFolder } from './folders.js'
 import { json, newHandler } from './handlers.js'
+import { newDatabase } from './postgres.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const RETURN = '/databases/Shop/hilo/return?tag=orders'
@@ -42,6 +43,67 @@ describe('operation', () => {
       expect(text.split('\n')).toContain(line)
     expect((await get('/metrics', {})).status).toBe(403)
     expect((await get('/healthz', {})).status).toBe(200)
+  })
+
+  test('metrics tell why requests are refused, and of devices that were copied', async () => {
+    const { ask, handler } = await newHandler({ databases: ['Shop'] })
+    const { Lease } = (await ask(`${NEXT}&claim=${ID}`)).body
+    const checkIn = (id: string) => ask(CHECK_IN, json({ id, leases: [{ lease: Lease, next: 1 }] }))
+    await checkIn(ID)
+    await checkIn(ID.replace('6', '7'))
+    await ask(`${NEXT}&claim=${ID}`)
+    await ask('/databases/Store/hilo/next?tag=orders')
+    await ask(NEXT, { headers: { Origin: 'http://evil.test' } })
+    const collections = [
+      { tag: 'orders', count: 1 },
+      { tag: 'lines', count: 1, lastMax: 1e12 },
+    ]
+    await ask('/databases/Shop/hilo/next', json({ claim: ID.replace('6', '8'), collections }))
+    const text = await (await handler(new Request('http://ids.test/metrics'))).text()
+    expect(text.split('\n')).toEqual(
+      expect.arrayContaining([
+        'hilo_forks_total 2',
+        'hilo_refusal_reasons_total{reason="copied-device"} 1',
+        'hilo_refusal_reasons_total{reason="no-database"} 1',
+        'hilo_refusal_reasons_total{reason="other-site"} 1',
+        'hilo_refusal_reasons_total{reason="jump"} 1',
+        'hilo_refusals_total{status="410"} 1',
+      ]),
+    )
+  })
+
+  test('metrics tell how busy the server is: queue, connections, event loop', async () => {
+    const { ask, handler, ledger } = await newHandler({}, { databaseUrl: await newDatabase() })
+    const metrics = async () =>
+      (await (await handler(new Request('http://ids.test/metrics'))).text()).split('\n')
+    expect((await ask(NEXT)).status).toBe(201)
+    const before = await metrics()
+    expect(before).toContain('hilo_claims_waiting 0')
+    expect(before).toContain('hilo_database_connections{state="busy"} 0')
+    expect(before).toContain('hilo_database_connections{state="idle"} 1')
+    expect(before).toContain('hilo_database_connections{state="waiting"} 0')
+    const lag = before.find((line) => line.startsWith('hilo_event_loop_lag_seconds{quantile="1"}'))
+    expect(Number(lag?.split(' ')[1])).toBeGreaterThanOrEqual(0)
+    const { claim } = ledger
+    let endCommit = () => {}
+    const begun = new Promise<void>((begin) => {
+      ledger.claim = async (claims) => {
+        begin()
+        await new Promise<void>((end) => {
+          endCommit = end
+        })
+        return claim(claims)
+      }
+    })
+    const first = ask(NEXT)
+    await begun
+    const others = [ask(NEXT), ask(NEXT)]
+    await expect.poll(metrics).toContain('hilo_claims_waiting 2')
+    ledger.claim = claim
+    endCommit()
+    expect((await Promise.all([first, ...others])).map(({ status }) => status)).toEqual([
+      201, 201, 201,
+    ])
   })
 
   test('requests are logged when asked for, without their query', async () => {

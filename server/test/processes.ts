@@ -15,6 +15,8 @@ export interface ServerProcess {
   kill(): Promise<void>
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>
+  /** What it wrote to stderr so far. */
+  log(): string
 }
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -76,7 +78,7 @@ export async function startProcess(
     child.once('exit', (code) => reject(new Error(`The server ended with ${code}:\n${stderr}`)))
   })
   const end = async (signal: NodeJS.Signals) => {
-    const exited = once(child, 'exit')
+    const exited = once(child, 'close')
     child.kill(signal)
     return (await exited)[0] as number | null
   }
@@ -86,5 +88,6 @@ export async function startProcess(
       await end('SIGKILL')
     },
     stop: () => end('SIGTERM'),
+    log: () => stderr,
   }
 }

@@ -6,6 +6,7 @@ import { adoptCommand, checkCommand } from './counter-commands.js'
 import { fail } from './fail.js'
 import { raiseFloorCommand, statusCommand } from './ledger-commands.js'
 import { serveCommand } from './serve-command.js'
+import { VERSION } from './version.js'
 
 const EXAMPLES = `
 Examples:
@@ -27,6 +28,7 @@ A flag goes before its environment variable, that before the configuration file:
 export async function run(): Promise<void> {
   const program = new Command('offline-hilo-server')
     .description('HiLo server: final, short, numeric ids for apps that work offline.')
+    .version(VERSION)
     .addHelpText('after', EXAMPLES)
     .addCommand(serveCommand(), { isDefault: true })
   for (const command of [statusCommand(), raiseFloorCommand(), checkCommand(), adoptCommand()])

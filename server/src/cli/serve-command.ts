@@ -1,9 +1,11 @@
 /** The command `serve`, which is also what runs when no command is named. */
 import { type Command, Option } from 'commander'
+import { createLog } from '../http/log.js'
 import { DEFAULT_HOST, DEFAULT_PORT, serve } from '../serve.js'
 import type { Flags } from '../settings.js'
 import { fail } from './fail.js'
 import { ledgerCommand, readFlags } from './flags.js'
+import { startLine } from './start-line.js'
 
 /** Load balancers ask for health every few seconds. */
 const DEFAULT_DRAIN_SECONDS = 5
@@ -46,10 +48,16 @@ export const serveCommand = (): Command =>
       ).env('HILO_DRAIN'),
     )
     .action(async (flags: Flags) => {
-      const { drain = DEFAULT_DRAIN_SECONDS, ...options } = readFlags(flags)
-      const server = await serve(options)
-      process.on('SIGTERM', () => server.close({ drain }).catch(fail))
+      const settings = readFlags(flags)
+      const { drain = DEFAULT_DRAIN_SECONDS, ...options } = settings
+      const log = createLog()
+      const server = await serve({ ...options, log })
+      process.on('SIGTERM', () => {
+        log.info({ drain }, 'The server is about to stop: /healthz answers 503.')
+        server.close({ drain }).catch(fail)
+      })
       // Somebody waits at the terminal.
       process.on('SIGINT', () => server.close().catch(fail))
+      log.info(startLine(settings, server.url), 'The server has started.')
       process.stdout.write(`offline-hilo-server serves ${server.url}\n`)
     })

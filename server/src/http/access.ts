@@ -40,6 +40,7 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
     const token = findToken?.(c.req.raw.headers)
     if (findToken && !token)
       throw forbidden(
+        'no-token',
         "Forbidden: this server asks for 'Authorization: Bearer <token>', with one of the " +
           'tokens from its configuration.',
       )
@@ -51,11 +52,13 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
     if (token?.databases && !isListed(token.databases, database)) throw notFor(database)
     if (!tokenAllows(token, action))
       throw forbidden(
+        'no-right',
         `Forbidden: this token may not do '${action}'. Name the action with the token in the ` +
           "server's configuration.",
       )
     if (authorize && (await authorize(c.env.request, wanted)) !== true)
       throw forbidden(
+        'no-right',
         `Forbidden: this user may not do '${action}' ` +
           `${tag === undefined ? 'here' : `of '${tag}'`}.`,
       )
@@ -102,6 +105,7 @@ const isListed = (names: readonly string[], name: string | undefined): boolean =
 
 const notFor = (database: string | undefined) =>
   forbidden(
+    'no-right',
     `Forbidden: this token is not for ` +
       `${database === undefined ? 'all databases' : `the database '${database}'`}.`,
   )

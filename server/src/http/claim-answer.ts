@@ -24,6 +24,7 @@ export function claimRefused(
   switch (why) {
     case 'jump':
       return refused(
+        'jump',
         `The client saw number ${lastMax} of '${tag}', but this server has granted only up to ` +
           `${max}: too far apart to be believed. ` +
           'If the server was restored from an old backup, run: offline-hilo-server raise-floor ' +
@@ -31,6 +32,7 @@ export function claimRefused(
       )
     case 'overflow':
       return refused(
+        'no-numbers',
         `The numbers of '${tag}' are used up: the next would pass 2^53-1, which JavaScript ` +
           'cannot count, or what its id column can hold. ' +
           'Go on under a new name, or make the column larger and raise maxId.',
@@ -39,12 +41,14 @@ export function claimRefused(
       return quotaReached('collections')
     case 'short':
       return tryLater(
+        'no-numbers',
         `'${tag}' has no numbers here just now: they come from another server. Send the same ` +
           'request again later.',
         RETRY_SECONDS,
       )
     case 'spent':
       return new Refusal(
+        'copied-device',
         410,
         'System.InvalidOperationException',
         'This claim was answered before, and its numbers have been in use since: a copy of ' +

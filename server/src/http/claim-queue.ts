@@ -23,6 +23,8 @@ export interface FailedClaim {
 export interface ClaimQueue<Claim, Outcome> {
   /** Resolves with an outcome per claim, in their order. Never rejects. */
   add(claims: readonly Claim[]): Promise<(Outcome | FailedClaim)[]>
+  /** Claims that wait for their commit, in all queues. */
+  waiting(): number
 }
 
 /** The queue is full. Nothing was granted. */
@@ -61,6 +63,7 @@ export function claimQueue<Claim, Outcome>(
       )
       return outcomes
     },
+    waiting: () => [...queues.values()].reduce((sum, queue) => sum + queue.waiting, 0),
   }
 }
 
@@ -73,7 +76,8 @@ interface Waiting<Claim, Outcome> {
 class Queue<Claim, Outcome> {
   readonly #options: QueueOptions<Claim, Outcome>
   #requests: Waiting<Claim, Outcome>[] = []
-  #waiting = 0
+  /** Claims. */
+  waiting = 0
   #isRunning = false
 
   constructor(options: QueueOptions<Claim, Outcome>) {
@@ -82,12 +86,12 @@ class Queue<Claim, Outcome> {
 
   add(claims: readonly Claim[]): Promise<(Outcome | FailedClaim)[]> {
     // A request that alone is too large would otherwise be told to come again for ever.
-    if (this.#waiting > 0 && this.#waiting + claims.length > this.#options.maxWaiting) {
-      const failure = new QueueFull(`${this.#waiting} claims are waiting already.`)
+    if (this.waiting > 0 && this.waiting + claims.length > this.#options.maxWaiting) {
+      const failure = new QueueFull(`${this.waiting} claims are waiting already.`)
       return Promise.resolve(claims.map(() => ({ failure })))
     }
     return new Promise((resolve) => {
-      this.#waiting += claims.length
+      this.waiting += claims.length
       this.#requests.push({ claims, resolve })
       if (!this.#isRunning) void this.#run()
     })
@@ -110,7 +114,7 @@ class Queue<Claim, Outcome> {
       count += claims.length
       requests++
     }
-    this.#waiting -= count
+    this.waiting -= count
     return this.#requests.splice(0, requests)
   }
 

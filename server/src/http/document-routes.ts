@@ -155,6 +155,7 @@ const isHiloDocument = (id: string): boolean =>
 function tagOf(id: string): string {
   if (!isHiloDocument(id))
     throw refused(
+      'limit',
       `This server stores no documents but ${HILO_DOCUMENT}…: keep '${id.slice(0, 100)}' in ` +
         'a database.',
     )
@@ -181,6 +182,7 @@ function writeRefused({ refused: why, write, mark }: MarkRefusal, conflict: 409 
   switch (why) {
     case 'conflict':
       return new Refusal(
+        'conflict',
         conflict,
         'Raven.Client.Exceptions.ConcurrencyException',
         `Document ${document} has changed: it is at {"Max": ${mark.max}} now. Read it again, ` +
@@ -188,6 +190,7 @@ function writeRefused({ refused: why, write, mark }: MarkRefusal, conflict: 409 
       )
     case 'jump':
       return refused(
+        'jump',
         `Document ${document} is at ${mark.max}; ${write.max} is too far above to be ` +
           'believed. To go there, run: offline-hilo-server raise-floor.',
       )
@@ -195,6 +198,7 @@ function writeRefused({ refused: why, write, mark }: MarkRefusal, conflict: 409 
       return quotaReached('collections')
     case 'bound':
       return refused(
+        'limit',
         `The numbers of '${write.collection}' come from another counter, which ${document} ` +
           'does not move. Claim ranges instead.',
       )

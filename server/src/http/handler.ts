@@ -87,7 +87,7 @@ export function createHiloHandler(
   })
   app.onError((error, c) => {
     const refusal = toRefusal(error, logFailure)
-    metrics.refused(refusal.status)
+    metrics.refused(refusal)
     return c.json(refusalBody(refusal, pathOf(c.req.url)), refusal.status, { ...refusal.headers })
   })
   // `authorize` is given the request that came. `bodyLimit` replaces a request whose body tells no

@@ -31,6 +31,7 @@ export function hiloRoutes(
     maxWaiting: limits.waiting,
     onCommit: metrics.committed,
   })
+  metrics.watchQueue(queue)
 
   /** @throws the failure, if every claim failed */
   async function claim(
@@ -81,6 +82,7 @@ export function hiloRoutes(
         'failure' in outcome
           ? toRefusal(outcome.failure, logFailure)
           : claimRefused(outcome, claims[i]!)
+      metrics.claimRefused(refusal)
       return refusalBody(refusal, pathOf(c.req.url))
     })
     const isNew = outcomes.some((outcome) => 'grant' in outcome && !outcome.isRepeat)
@@ -98,6 +100,7 @@ export function hiloRoutes(
     await allow({ action: 'check-in', count: 0 })
     const grants = leases.map(({ lease, next }) => ({ token: lease, next }))
     const fates = await ledger.checkIn({ database, id, grants, spent })
+    metrics.checkedIn(fates)
     return c.json({ leases: fates.map(fateAnswer) } satisfies CheckInAnswer)
   })
   return routes

@@ -23,6 +23,7 @@ export function identityRoutes(
     maxWaiting: limits.waiting,
     onCommit: metrics.committed,
   })
+  metrics.watchQueue(queue)
 
   return new Hono()
     .post('/identity/next', async (c) => {
@@ -55,11 +56,13 @@ function identityRefused(
   switch (why) {
     case 'overflow':
       return refused(
+        'no-numbers',
         `The numbers of identity '${name}' would pass 2^53-1, which JavaScript cannot count. ` +
           'Go on under a new name.',
       )
     case 'jump':
       return refused(
+        'jump',
         `Identity '${name}' is at ${value}; the seed is too far above to be believed. Seed ` +
           'it in steps, or raise limits.maxJump.',
       )

@@ -2,8 +2,11 @@
  * What Prometheus reads at `/metrics`. No label holds a name that clients send: they could make the
  * server keep any number of values.
  */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { ClaimOutcome, Ledger } from '../ledger/ledger.js'
+import type { CheckInFate, ClaimOutcome, Ledger } from '../ledger/ledger.js'
+import type { ClaimQueue } from './claim-queue.js'
+import type { Refusal } from './refusals.js'
 
 export interface Metrics {
   /** Once per request, with its outcomes and how long they took. */
@@ -11,7 +14,13 @@ export interface Metrics {
   /** Once per commit, with the number of its claims. */
   committed(claims: number): void
   returned(ids: number): void
-  refused(status: number): void
+  /** A request that is answered with an error. */
+  refused(refusal: Refusal): void
+  /** A claim of several is refused, in an answer that is none. */
+  claimRefused(refusal: Refusal): void
+  checkedIn(fates: readonly CheckInFate[]): void
+  /** Its waiting claims are counted whenever the metrics are read. */
+  watchQueue(queue: Pick<ClaimQueue<never, never>, 'waiting'>): void
   /** In Prometheus' text format, and its media type. */
   read(): Promise<{ text: string; type: string }>
 }
@@ -19,8 +28,9 @@ export interface Metrics {
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
-export function createMetrics(ledger: Pick<Ledger, 'countFree'>): Metrics {
+export function createMetrics(ledger: Pick<Ledger, 'countFree' | 'connections'>): Metrics {
   const registers = [new Registry()]
+  const queues: Pick<ClaimQueue<never, never>, 'waiting'>[] = []
   const grants = new Counter({ name: 'hilo_grants_total', help: 'Ranges granted.', registers })
   const repeats = new Counter({
     name: 'hilo_repeated_claims_total',
@@ -43,6 +53,17 @@ export function createMetrics(ledger: Pick<Ledger, 'countFree'>): Metrics {
     labelNames: ['status'],
     registers,
   })
+  const reasons = new Counter({
+    name: 'hilo_refusal_reasons_total',
+    help: 'Refused requests, and refused claims of requests for several, by reason.',
+    labelNames: ['reason'],
+    registers,
+  })
+  const forks = new Counter({
+    name: 'hilo_forks_total',
+    help: 'Grants shown by a copy of the device that holds them.',
+    registers,
+  })
   const latency = new Histogram({
     name: 'hilo_claim_seconds',
     help: 'Time from a claim to its commit.',
@@ -56,6 +77,29 @@ export function createMetrics(ledger: Pick<Ledger, 'countFree'>): Metrics {
     registers,
   })
   new Gauge({
+    name: 'hilo_claims_waiting',
+    help: 'Claims that wait for their commit.',
+    registers,
+    collect() {
+      this.set(queues.reduce((sum, queue) => sum + queue.waiting(), 0))
+    },
+  })
+  new Gauge({
+    name: 'hilo_database_connections',
+    help: 'Connections to PostgreSQL, and steps that wait for one.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const { open, idle, waiting } = ledger.connections() ?? {}
+      if (open === undefined) return
+      this.set({ state: 'busy' }, open - idle!)
+      this.set({ state: 'idle' }, idle!)
+      this.set({ state: 'waiting' }, waiting!)
+    },
+  })
+  watchEventLoop(registers)
+  // Last: it asks the database itself, which would count among the connections that are busy.
+  new Gauge({
     name: 'hilo_ids_free',
     help: 'Numbers given back that will be granted again first.',
     registers,
@@ -64,6 +108,11 @@ export function createMetrics(ledger: Pick<Ledger, 'countFree'>): Metrics {
       this.set(await ledger.countFree().catch(() => Number.NaN))
     },
   })
+
+  function countReason({ reason }: Refusal): void {
+    reasons.inc({ reason })
+    if (reason === 'copied-device') forks.inc()
+  }
 
   return {
     claimed(outcomes, seconds) {
@@ -80,7 +129,36 @@ export function createMetrics(ledger: Pick<Ledger, 'countFree'>): Metrics {
     },
     committed: (claims) => batches.observe(claims),
     returned: (ids) => returned.inc(ids),
-    refused: (status) => refusals.inc({ status }),
+    refused(refusal) {
+      refusals.inc({ status: refusal.status })
+      countReason(refusal)
+    },
+    claimRefused: countReason,
+    checkedIn: (fates) => forks.inc(fates.filter((fate) => fate === 'superseded').length),
+    watchQueue: (queue) => void queues.push(queue),
     read: async () => ({ text: await registers[0]!.metrics(), type: registers[0]!.contentType }),
   }
+}
+
+const RESOLUTION_MS = 20
+const NANOSECONDS = 1e9
+
+/** How late the event loop is, since the metrics were read last: requests wait as long. */
+function watchEventLoop(registers: Registry[]): void {
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  delay.enable()
+  new Gauge({
+    name: 'hilo_event_loop_lag_seconds',
+    help: 'How late the event loop was since the last reading.',
+    labelNames: ['quantile'],
+    registers,
+    collect() {
+      // What is measured includes the pause itself.
+      const lag = (value: number) => Math.max(0, value / NANOSECONDS - RESOLUTION_MS / 1000)
+      this.set({ quantile: '0.5' }, lag(delay.percentile(50)))
+      this.set({ quantile: '0.99' }, lag(delay.percentile(99)))
+      this.set({ quantile: '1' }, lag(delay.max))
+      delay.reset()
+    },
+  })
 }

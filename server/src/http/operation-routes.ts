@@ -12,7 +12,7 @@ import { RETRY_SECONDS, tryLater } from './refusals.js'
 export function healthRoutes({ ledger, isReady }: CheckedOptions): Hono {
   let ping: Promise<void> | undefined
   return new Hono().get('/healthz', async (c) => {
-    if (!isReady()) throw tryLater('This server is about to stop.', RETRY_SECONDS)
+    if (!isReady()) throw tryLater('stopping', 'This server is about to stop.', RETRY_SECONDS)
     ping ??= ledger.ping().finally(() => {
       ping = undefined
     })

@@ -17,6 +17,7 @@ export function refuseOtherSites(
   // origin for the browser. Only the host tells that the server is asked under a foreign name.
   if (hosts && !hosts.some((known) => isHost(host, known)))
     throw forbidden(
+      'other-host',
       `This server does not answer for the host '${host}'. Add it to hosts of the server, or use ` +
         'a name that is listed there.',
     )
@@ -30,6 +31,7 @@ export function refuseOtherSites(
       : site === 'cross-site' || site === 'same-site'
   if (isOther)
     throw forbidden(
+      'other-site',
       `A page of '${origin ?? 'another site'}' may not ask at '${host}'. Add its origin to ` +
         "cors.origins of the server, or serve the page from the server's own origin. Behind a " +
         'proxy, let it pass the Host header on.',

@@ -58,6 +58,7 @@ export function readNextQuery(query: URLSearchParams, now: number, maxCount: num
 export function checkCount(count: number, maxCount: number): void {
   if (count > maxCount)
     throw refused(
+      'limit',
       `This server grants at most ${maxCount} numbers at once, ${count} were asked for. Ask ` +
         'several times for fewer, or raise limits.count of the server.',
     )

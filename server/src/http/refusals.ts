@@ -12,19 +12,43 @@ export const RETRY_SECONDS = 1
 /** A person has to look at the counter first. */
 const COUNTER_RETRY_SECONDS = 30
 
+/** What the metrics count refusals by. */
+export type Reason =
+  | 'bad-request'
+  | 'conflict'
+  | 'copied-device'
+  | 'counter'
+  | 'database'
+  | 'failure'
+  | 'jump'
+  | 'limit'
+  | 'no-database'
+  | 'no-numbers'
+  | 'no-right'
+  | 'no-route'
+  | 'no-token'
+  | 'other-host'
+  | 'other-site'
+  | 'queue'
+  | 'rate'
+  | 'stopping'
+
 export class Refusal extends Error {
   override name = 'Refusal'
+  readonly reason: Reason
   readonly status: ContentfulStatusCode
   readonly type: string
   readonly headers: Readonly<Record<string, string>>
 
   constructor(
+    reason: Reason,
     status: ContentfulStatusCode,
     type: string,
     message: string,
     headers: Record<string, string> = {},
   ) {
     super(message)
+    this.reason = reason
     this.status = status
     this.type = type
     this.headers = headers
@@ -33,36 +57,41 @@ export class Refusal extends Error {
 
 /** RavenDB answers a bad parameter with 500. */
 export const badParameter = (message: string) =>
-  new Refusal(500, 'System.ArgumentException', message)
+  new Refusal('bad-request', 500, 'System.ArgumentException', message)
 
 /** A request of our extension cannot be read. */
-export const badRequest = (message: string) => new Refusal(400, 'System.ArgumentException', message)
+export const badRequest = (message: string) =>
+  new Refusal('bad-request', 400, 'System.ArgumentException', message)
 
-export const forbidden = (message: string) =>
-  new Refusal(403, 'Raven.Client.Exceptions.Security.AuthorizationException', message)
+export const forbidden = (
+  reason: 'no-right' | 'no-token' | 'other-host' | 'other-site',
+  message: string,
+) => new Refusal(reason, 403, 'Raven.Client.Exceptions.Security.AuthorizationException', message)
 
 export const notFound = (message: string) =>
-  new Refusal(404, 'Raven.Client.Exceptions.RouteNotFoundException', message)
+  new Refusal('no-route', 404, 'Raven.Client.Exceptions.RouteNotFoundException', message)
 
 /** The request is understood, but a limit or the promise of unique numbers forbids it. */
-export const refused = (message: string) =>
-  new Refusal(422, 'System.InvalidOperationException', message)
+export const refused = (reason: Reason, message: string) =>
+  new Refusal(reason, 422, 'System.InvalidOperationException', message)
 
 export const quotaReached = (what: 'collections' | 'identities') =>
   refused(
+    'limit',
     `This server allows no more databases, or no more ${what} in this one. Correct the ` +
       'name, or raise limits.databases or limits.collections.',
   )
 
 export const tooLarge = (status: 413 | 414, message: string) =>
-  new Refusal(status, 'System.ArgumentException', message)
+  new Refusal('limit', status, 'System.ArgumentException', message)
 
 /** Nothing was granted, or that is unknown. The same request may be sent again. */
-export const tryLater = (message: string, seconds: number) =>
-  new Refusal(503, 'System.TimeoutException', message, { 'Retry-After': String(seconds) })
+export const tryLater = (reason: Reason, message: string, seconds: number) =>
+  new Refusal(reason, 503, 'System.TimeoutException', message, { 'Retry-After': String(seconds) })
 
 export const databaseMissing = (database: string, status: 500 | 503) =>
   new Refusal(
+    'no-database',
     status,
     'Raven.Client.Exceptions.Database.DatabaseDoesNotExistException',
     `Database '${database}' does not exist. This server has a list of its databases: add it ` +
@@ -72,6 +101,7 @@ export const databaseMissing = (database: string, status: 500 | 503) =>
 
 export const tooMany = (requestsPerSecond: number, seconds: number) =>
   new Refusal(
+    'rate',
     429,
     'System.InvalidOperationException',
     `More than ${requestsPerSecond} requests per second came from here. Nothing was granted; ` +
@@ -84,23 +114,27 @@ export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof QueueFull)
     return tryLater(
+      'queue',
       'The server has more claims than it can grant just now. Nothing was granted.',
       RETRY_SECONDS,
     )
   logFailure(error)
   if (error instanceof LedgerUnavailable)
     return tryLater(
+      'database',
       "The server's database, or the RavenDB that these numbers come from, does not answer. " +
         'Send the same request again later.',
       RETRY_SECONDS,
     )
   if (error instanceof CounterUnusable)
     return tryLater(
+      'counter',
       "The counter that these numbers come from cannot be used. The server's log says why, and " +
         'so does: offline-hilo-server check. Nothing was granted.',
       COUNTER_RETRY_SECONDS,
     )
   return new Refusal(
+    'failure',
     500,
     'System.Exception',
     'The server failed, and its log says why. The same request may be sent again.',

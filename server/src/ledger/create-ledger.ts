@@ -113,6 +113,7 @@ export function createLedger(
     status: async () => (await store.readStatus()).map(toStatus),
     countFree: async () => (await store.readFree()).reduce((sum, free) => sum + sizeOf(free), 0),
     prune: (before) => store.prune(before),
+    connections: () => store.connections?.(),
     ping: () => store.ping(),
     close: () => store.close(),
   }

@@ -179,6 +179,13 @@ export interface CollectionStatus extends CollectionKey {
   lastClaim: number | undefined
 }
 
+export interface Connections {
+  open: number
+  idle: number
+  /** Steps that wait for a connection. */
+  waiting: number
+}
+
 export interface Ledger {
   /**
    * One outcome per claim, in their order; all of them in one commit.
@@ -254,6 +261,9 @@ export interface Ledger {
    * that claims need not wait.
    */
   prune(before: number): Promise<void>
+
+  /** The connections to the database. Undefined where it has none: SQLite. */
+  connections(): Connections | undefined
 
   /** Resolves when the database answers. */
   ping(): Promise<void>

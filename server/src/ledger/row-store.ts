@@ -12,6 +12,7 @@ import type { CounterAnswers, CounterAsk } from './counter-port.js'
 import type {
   ClaimRequest,
   CollectionKey,
+  Connections,
   IdentityClaim,
   IdentityKey,
   LedgerLimits,
@@ -36,6 +37,7 @@ export interface RowStore {
   readFree(): Promise<(readonly Span[])[]>
   /** Deletes what was settled before a time, in small transactions. */
   prune(before: number): Promise<void>
+  connections?(): Connections
   ping(): Promise<void>
   close(): Promise<void>
 }

@@ -6,7 +6,7 @@
  */
 import pg from 'pg'
 import type { Query, SqlDatabase } from '../ledger/counter-port.js'
-import { CounterUnusable, LedgerUnavailable, reasonOf } from '../ledger/ledger.js'
+import { type Connections, CounterUnusable, LedgerUnavailable, reasonOf } from '../ledger/ledger.js'
 import { createMissing } from './create-missing.js'
 
 /** More would only queue inside the database, which is fastest with a few. */
@@ -39,6 +39,7 @@ export interface PostgresPool extends SqlDatabase {
    * transaction, and the commit with its last writes.
    */
   transaction<T>(step: Step<T>): Promise<T>
+  connections(): Connections
   close(): Promise<void>
 }
 
@@ -108,6 +109,11 @@ export function openPool(databaseUrl: string): PostgresPool {
     transaction,
     createMissing: (table, statement) =>
       transaction((query) => createMissing(query, table, statement)),
+    connections: () => ({
+      open: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     close: () => pool.end(),
   }
 }

@@ -67,6 +67,7 @@ function storeOver(pool: PostgresPool, secret: string, counters: OrmCounters): R
       for (const statement of prunings('$1'))
         while ((await pool.query(statement, [before])).length > 0);
     },
+    connections: () => pool.connections(),
     ping: async () => {
       await pool.query('SELECT 1')
     },
