@@ -16,7 +16,7 @@ let apps: FreshApps
 beforeAll(async () => {
   apps = await freshApps()
 }, 600_000)
-afterAll(() => apps?.remove(), 60_000)
+afterAll(() => apps?.remove(), 600_000)
 
 interface App {
   title: string
