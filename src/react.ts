@@ -18,8 +18,7 @@ export function useHiloStatus(hilo: Hilo | undefined): HiloStatus | undefined
 /**
  * The status of one collection; undefined as for all.
  *
- * @param collection a name or a class; an object that is new in each render is looked up anew in
- * each render
+ * @param collection a name, a class, or an entity, which may be a new object in each render
  * @throws HiloError `invalid-collection`
  * @example
  * const orders = useHiloStatus(hilo, 'orders')
@@ -33,8 +32,15 @@ export function useHiloStatus(
   hilo: Hilo | undefined,
   collection?: CollectionRef,
 ): HiloStatus | CollectionStatus | undefined {
-  const { subscribe, snapshot } = useMemo(() => watch(hilo, collection), [hilo, collection])
+  const ref = stableRef(collection)
+  const { subscribe, snapshot } = useMemo(() => watch(hilo, ref), [hilo, ref])
   return useSyncExternalStore(subscribe, snapshot, nothingYet)
+}
+
+/** An entity is a new object in each render, and stands for its class, which is always the same. */
+function stableRef(collection: CollectionRef | undefined): CollectionRef | undefined {
+  const isEntity = typeof collection === 'object' && collection !== null
+  return isEntity ? (collection.constructor ?? collection) : collection
 }
 
 /**

@@ -124,9 +124,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
           for (const observer of this.#observers) observer.then((observe) => observe(...change))
         },
         claim: (target, claim) => source!.claim(target, claim, timeout),
-        changed: (target, view) =>
-          this.#issuerOf(target.collection, target.database).onChange(view),
-        parkExcess: (target) => this.#issuerOf(target.collection, target.database).parkExcess(),
+        changed: (target, view) => this.#known(target)?.onChange(view),
+        parkExcess: async (target) => this.#known(target)?.parkExcess(),
       },
       signal: this.#ended.signal,
     })
@@ -142,7 +141,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     }
     watchLifecycle(lifecycle, this.#closing.signal)
     const leased = listed.map((name) =>
-      this.#issuerOf(name, this.#options.database).warm(1, {
+      this.#issuerOf(name, this.#options.database).hold(1, {
         timeout: Number.POSITIVE_INFINITY,
       }),
     )
@@ -429,6 +428,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     })
     issuers.set(collection, issuer)
     return issuer
+  }
+
+  #known({ database, collection }: Target): Issuer | undefined {
+    return this.#issuers.get(database)?.get(collection)
   }
 
   #targetOf(

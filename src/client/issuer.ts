@@ -102,20 +102,17 @@ export class Issuer {
 
   /** Keeps `count` ids in this page until they are issued or the page is hidden. */
   async warm(count: number, limits: WaitLimits): Promise<void> {
+    await this.hold(count, limits)
+    this.#warmed = { count, since: this.#queue.issued }
+  }
+
+  /** Resolves once the page holds `count` ids. Nobody waits for it. */
+  async hold(count: number, limits: WaitLimits): Promise<void> {
     this.#context.signal.throwIfAborted()
-    const warmed = { count, since: this.#queue.issued }
-    this.#warmed = warmed
     if (this.#queue.held >= count && !limits.signal?.aborted) return
-    const kept = this.#waiters.keep(count, limits)
+    const held = this.#waiters.keep(count, limits)
     this.refill()
-    try {
-      await kept
-    } catch (error) {
-      // What it has leased so far goes back to the device.
-      warmed.count = 0
-      this.#watchRest()
-      throw error
-    }
+    await held
   }
 
   /**
@@ -257,28 +254,31 @@ export class Issuer {
   }
 
   /**
-   * No more can be had now. Who can be served with what is held is served. The others are refused,
-   * but for callers without a timeout: those wait until the failure is over, if it can be.
+   * No more can be had now. Who can be served with what is held is served, and what was leased for
+   * the others goes back to the device. These are refused, but for callers without a timeout: they
+   * wait until the failure is over, if it can be.
    */
   async #refuse(failure: Failure): Promise<void> {
     if (!this.#isUsed()) return
     if (this.#state === 'filled') this.#state = 'dry'
     this.#waiters.serve(() => this.#queue.held, true)
-    const cause = fromFailure(failure)
     const left = this.#queue.held + (this.holdings.view?.free ?? 0)
-    if (failure.isRepeated) {
-      const errors = new Map<number, HiloError>()
-      const errorFor = (count: number) => {
-        const error = errors.get(count) ?? this.#exhausted(count, left, cause)
-        errors.set(count, error)
-        return error
-      }
-      this.#waiters.refuse(errorFor, 'with-timeout')
-      if (left === 0) this.#context.exhausted(this, errorFor([...errors.keys()][0] ?? 1))
-    } else this.#waiters.refuse(() => cause, 'all')
-    // What a refused call has leased so far goes back to the device.
     const needed = this.#needed()
-    if (this.#queue.held > needed) await this.holdings.parkDownTo(needed)
+    if (this.#queue.held > needed) {
+      await this.holdings.parkDownTo(needed)
+      // Others came meanwhile.
+      this.#waiters.serve(() => this.#queue.held, true)
+    }
+    const cause = fromFailure(failure)
+    if (!failure.isRepeated) return this.#waiters.refuse(() => cause, 'all')
+    const errors = new Map<number, HiloError>()
+    const errorFor = (count: number) => {
+      const error = errors.get(count) ?? this.#exhausted(count, left, cause)
+      errors.set(count, error)
+      return error
+    }
+    this.#waiters.refuse(errorFor, 'with-timeout')
+    if (left === 0) this.#context.exhausted(this, errorFor([...errors.keys()][0] ?? 1))
   }
 
   /** How many numbers this page should hold now: for its callers, and to look ahead. */

@@ -233,3 +233,89 @@ describe('a server that is not well', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 })
+
+describe('an answer 200 that is none of a HiLo server', () => {
+  const signIn = () => new Response('<!doctype html><title>Sign in</title>', { status: 200 })
+
+  test('does not end `ready`, and the claim it hid is sent again as it was', async () => {
+    shop.answer = signIn
+    const { hilo } = shop.open({ collections: { orders: {} } })
+    const ready = hilo.ready.then(() => 'ready')
+    await vi.waitFor(() => expect(hilo.status('orders').lastError?.code).toBe('invalid-response'))
+    expect(hilo.status().online).toBe(false)
+    const [first] = shop.requests
+    shop.answer = undefined
+    hilo.goOnline()
+    expect(await ready).toBe('ready')
+    const claims = shop.requests.filter(({ action }) => action === 'next')
+    expect(claims[1]!.query).toEqual(first!.query)
+    expect(await hilo.nextId('orders')).toBe('orders/1-A')
+  })
+
+  test('takes nothing back: release keeps the numbers', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 100)
+    shop.answer = signIn
+    expect((await failureOf(hilo.release())).code).toBe('invalid-response')
+    shop.answer = undefined
+    expect(await shop.max()).toBe(100)
+    shop.isDown = true
+    expect(await hilo.nextIds('orders', 100)).toHaveLength(100)
+  })
+})
+
+describe('a claim that is too large for the server', () => {
+  beforeEach(() => {
+    shop.answer = (request) =>
+      Number(new URL(request.url).searchParams.get('lastBatchSize')) > 10_000
+        ? Response.json({ Message: 'At most 10,000.' }, { status: 422 })
+        : undefined
+  })
+
+  test('is made smaller: a large reserve is filled all the same', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 20_000)
+    expect(hilo.status('orders')).toMatchObject({ reserve: 20_000, state: 'ready' })
+    expect(hilo.status('orders').available).toBeGreaterThanOrEqual(20_000)
+  })
+
+  test('leaves nothing behind when all are refused: the next page claims what it needs', async () => {
+    const granted = shop.answer
+    shop.answer = () => Response.json({ Message: 'Not for you.' }, { status: 403 })
+    const { hilo } = shop.open()
+    expect((await failureOf(hilo.reserve('orders', 20_000))).code).toBe('server-refused')
+    shop.answer = granted
+    expect(hilo.status('orders').reserve).toBe(32)
+    await hilo.close()
+    const next = shop.open().hilo
+    expect(await next.nextId('orders')).toBe('orders/1-A')
+    expect(await shop.max()).toBeLessThan(200)
+  })
+})
+
+describe('release without the network', () => {
+  test('says so, and keeps every number', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 100)
+    await hilo.nextIds('orders', 3)
+    shop.isDown = true
+    expect((await failureOf(hilo.release())).code).toBe('server-unreachable')
+    expect(hilo.status('orders')).toMatchObject({ reserve: 100 })
+    const { available } = hilo.status('orders')
+    expect(available).toBeGreaterThanOrEqual(97)
+    expect(new Set(await hilo.nextIds('orders', available)).size).toBe(available)
+  })
+})
+
+test('release gives back what other collections of this device hold, which this page has not used', async () => {
+  const first = shop.open()
+  await first.hilo.nextId('orders')
+  await first.hilo.nextIds('invoices', 3)
+  await first.hilo.nextId('orders', { database: 'Other' })
+  first.page.leave()
+  const { hilo } = shop.open()
+  await hilo.release()
+  expect([await shop.max('orders'), await shop.max('invoices')]).toEqual([1, 3])
+  expect(Object.keys(hilo.status().collections)).toEqual([])
+  expect(await shop.open().hilo.nextId('orders', { database: 'Other' })).toBe('orders/2-A')
+})

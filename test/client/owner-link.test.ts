@@ -2,10 +2,14 @@
  * The connection to the owner: a worker that does not start, dies or hangs is replaced by the owner in
  * the page.
  */
+import { readFileSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { OwnerLink } from '../../src/client/owner-link.js'
 import type { Owner } from '../../src/core/contract.js'
 import { HiloError } from '../../src/core/errors.js'
+import { VERSION } from '../../src/core/version.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { FakeWorker } from '../support/worker.js'
 import { config, exchangeOf, FakeWorld, flush, must, target } from '../support/world.js'
@@ -39,6 +43,11 @@ function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new F
     signal: end.signal,
   })
   return { link, world, ownerHere, stored, end }
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
 }
 
 const flushes = async (count: number): Promise<undefined> => {
@@ -209,4 +218,37 @@ describe('the connection to the owner', () => {
     end.abort()
     await vi.waitFor(() => expect(workers[0]!.isTerminated).toBe(true))
   })
+
+  test('keeps nothing of a call that was answered, however many there are', async () => {
+    const { link } = linkTo((owner) => new FakeWorker(owner))
+    const answers: WeakRef<object>[] = []
+    for (let i = 0; i < 20; i++) answers.push(new WeakRef(await claim(link)))
+    await flushes(3)
+    collectGarbage()
+    expect(answers.filter((answer) => answer.deref()).length).toBeLessThan(5)
+    await claim(link)
+  })
+
+  test('does without a worker file of another version, and names it', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const { link, ownerHere } = linkTo(
+      (owner) =>
+        new FakeWorker({
+          ...owner,
+          open(...args) {
+            owner.open(...args)
+            return '0.0.1'
+          },
+        }),
+    )
+    expect((await claim(link)).view.free).toBe(32)
+    expect(ownerHere).toHaveBeenCalledOnce()
+    expect(workers[0]!.isTerminated).toBe(true)
+    expect(warn.mock.calls[0]![0]).toMatch(/worker file of 0\.0\.1/)
+    warn.mockRestore()
+  })
+})
+
+test('page and worker say the version of the package', () => {
+  expect(VERSION).toBe(JSON.parse(readFileSync('package.json', 'utf8')).version)
 })

@@ -334,3 +334,20 @@ test('where IndexedDB is missing ids are made all the same, and the status says 
   await vi.waitFor(async () => expect(await shop.max()).toBe(1))
   vi.stubGlobal('indexedDB', indexedDB)
 })
+
+test('a page whose storage is its memory leaves the notes of other pages for those that can use them', async () => {
+  const { hilo, page } = shop.open()
+  expect(await hilo.nextId('orders')).toBe('orders/1-A')
+  page.leave()
+  const left = Object.keys(localStorage)
+  expect(left.length).toBeGreaterThan(0)
+  const { indexedDB } = globalThis
+  vi.stubGlobal('indexedDB', undefined)
+  const inMemory = shop.open()
+  await inMemory.hilo.nextId('orders')
+  inMemory.page.leave()
+  vi.stubGlobal('indexedDB', indexedDB)
+  expect(Object.keys(localStorage)).toEqual(left)
+  expect(await shop.open().hilo.nextId('orders')).toBe('orders/2-A')
+  expect(Object.keys(localStorage)).toEqual([])
+})

@@ -4,7 +4,12 @@
 import { describe, expect, test } from 'vitest'
 import { settle } from '../../src/core/device.js'
 import { type DeviceState, emptyState } from '../../src/core/state.js'
-import { pagesOf, pagesWithOffers, writeOffPages } from '../../src/core/write-off.js'
+import {
+  pagesOf,
+  pagesWithOffers,
+  writeOffOldest,
+  writeOffPages,
+} from '../../src/core/write-off.js'
 import { range } from '../support/ranges.js'
 
 const device: DeviceState = {
@@ -38,26 +43,48 @@ describe('those who could send numbers back, but need not,', () => {
 })
 
 describe('a page that is dead', () => {
-  const buried = writeOffPages(device, new Set(['dead']))
+  const written = writeOffPages(device, new Set(['dead']))
 
   test('loses its leases: they are gaps, below which no claim may go, and never free again', () => {
-    expect(buried.leases.map(({ id }) => id)).toEqual(['alive:0.0'])
-    expect(buried.gaps.crash).toBe(10)
-    expect(buried.issued).toBe(10)
-    expect(buried.ranges).toEqual(device.ranges)
-    expect(settle(buried, [{ lease: 'dead:0.0', next: 1 }])).toEqual(buried)
+    expect(written.leases.map(({ id }) => id)).toEqual(['alive:0.0'])
+    expect(written.gaps.crash).toBe(10)
+    expect(written.issued).toBe(10)
+    expect(written.ranges).toEqual(device.ranges)
+    expect(settle(written, [{ lease: 'dead:0.0', next: 1 }])).toEqual(written)
   })
 
   test('loses its offers: without a token for ever, with one the server will say what became of them', () => {
-    expect(buried.offers.map(({ id, isSent }) => [id, isSent])).toEqual([
+    expect(written.offers.map(({ id, isSent }) => [id, isSent])).toEqual([
       ['dead:0.offer1', true],
       ['alive:0.offer0', undefined],
       ['gone:0.offer0', true],
     ])
-    expect(buried.gaps.giveBack).toBe(5)
+    expect(written.gaps.giveBack).toBe(5)
   })
 
   test('takes nothing of others with it', () => {
     expect(writeOffPages(device, new Set(['unknown', 'gone']))).toEqual(device)
+  })
+})
+
+describe('when there are too many to remember', () => {
+  const leases = (page: string, count: number) =>
+    Array.from({ length: count }, (_, i) => ({
+      id: `${page}:0.${i}`,
+      range: range(1 + 2 * i, 1 + 2 * i, { prefix: `${page}/` }),
+    }))
+
+  test('a page that is asking keeps all its leases, however many', () => {
+    const state = { ...emptyState(), leases: leases('busy', 500) }
+    expect(writeOffOldest(state, 'busy')).toEqual(state)
+  })
+
+  test('the oldest pages are written off whole', () => {
+    const pages = Array.from({ length: 70 }, (_, i) => `page${i}`)
+    const state = { ...emptyState(), leases: pages.flatMap((page) => leases(page, 3)) }
+    const left = writeOffOldest(state, 'page2')
+    expect([...pagesOf(left)]).toEqual(['page2', ...pages.slice(7)])
+    expect(left.leases).toHaveLength(64 * 3)
+    expect(left.gaps.crash).toBe(6 * 3)
   })
 })

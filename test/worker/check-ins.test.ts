@@ -243,3 +243,53 @@ test('a device without a number held has nothing to show', async () => {
   await flush()
   expect(world.source.checkIns).toEqual([])
 })
+
+describe('a check-in that fails', () => {
+  const failing = async (error: HiloError) => {
+    const world = await yesterday()
+    world.source.onCheckIn = () => {
+      throw error
+    }
+    const { owner } = ownerIn(world)
+    await lease(owner, 0)
+    await flush()
+    return { world, owner }
+  }
+
+  test('is sent again after pauses that double, shortened by chance', async () => {
+    const { world } = await failing(new HiloError('server-unreachable', 'Down.'))
+    const pauses: number[] = []
+    for (let i = 0; i < 8; i++) {
+      pauses.push(world.waits[0]!)
+      await world.pass(world.waits[0]!)
+    }
+    const minutes = pauses.map((pause) => pause / 60_000)
+    expect(minutes).toEqual([1, 2, 4, 8, 16, 32, 60, 60])
+    world.chance = 0.5
+    await world.pass(world.waits[0]!)
+    expect(world.waits).toEqual([45 * 60_000])
+  })
+
+  test('waits as long as the server asked, also when the page is seen again', async () => {
+    const { world, owner } = await failing(
+      new HiloError('server-refused', 'Busy.', { status: 429, retryAfter: 7_200_000 }),
+    )
+    expect(world.source.checkIns).toHaveLength(1)
+    owner.retryNow()
+    await flush()
+    await world.pass(7_199_999)
+    expect(world.source.checkIns).toHaveLength(1)
+    await world.pass(1)
+    expect(world.source.checkIns).toHaveLength(2)
+  })
+
+  test('without having been answered by a HiLo server is sent again as it was', async () => {
+    const { world } = await failing(
+      new HiloError('invalid-response', 'A sign-in page.', { status: 200 }),
+    )
+    world.source.onCheckIn = () => {}
+    await world.pass(60_000)
+    const [first, second] = world.source.checkIns
+    expect(second).toEqual(first)
+  })
+})

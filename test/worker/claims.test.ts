@@ -238,6 +238,20 @@ describe('a claim that failed', () => {
     expect(world.source.claims).toHaveLength(2)
   })
 
+  test('waits as long as the server asked also when the page is seen again', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(refused(429, 30_000))
+    const { owner } = ownerIn(world)
+    await owner.claim(target, 1)
+    owner.retryNow()
+    await flush()
+    await world.pass(29_999)
+    expect(world.source.claims).toHaveLength(1)
+    world.source.onClaim = () => {}
+    await world.pass(1)
+    expect(world.source.claims).toHaveLength(2)
+  })
+
   test.each([401, 403, 404, 409])(
     'with %i is not tried again by itself, but by whoever asks',
     async (status) => {

@@ -1,6 +1,11 @@
 /** The package’s entry for workers. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
 import { wrap } from 'comlink'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Owner } from '../../src/core/contract.js'
 import { createHilo, startWorker } from '../../src/worker/index.js'
 import { newName } from '../support/idb.js'
@@ -25,6 +30,35 @@ test('createHilo makes ids in a realm without a document or a worker of its own'
   expect(await hilo.nextId('orders')).toBe('orders/1-A')
   expect(hilo.status().storage).toBe('best-effort')
   await hilo.close()
+})
+
+test('where there is no document, as in a service worker, nothing is held that its end would lose', async () => {
+  vi.stubGlobal('fetch', async () => Response.json(grant, { status: 201 }))
+  const options = { url: config.url, name: newName() }
+  const first = createHilo(options)
+  expect(await first.nextId('orders')).toBe('orders/1-A')
+  expect(await first.nextId('orders')).toBe('orders/2-A')
+  // It is killed without a word.
+  expect(first.status('orders').leased).toBe(0)
+  expect(await createHilo(options).nextId('orders')).toBe('orders/3-A')
+})
+
+test('a Node process with an instance that nobody closed ends all the same', async () => {
+  const server = createServer((_, response) => {
+    response.writeHead(201).end(JSON.stringify(grant))
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const script = fileURLToPath(new URL('../support/unclosed.ts', import.meta.url))
+  const { port } = server.address() as AddressInfo
+  const child = spawn(process.execPath, ['--import', 'tsx', script, `http://127.0.0.1:${port}`])
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      said += chunk
+    })
+  expect(await once(child, 'close')).toEqual([0, null])
+  expect(said).toBe('orders/1-A\n')
 })
 
 test('createHilo refuses wrong options at once', () => {

@@ -1,0 +1,170 @@
+/** What closing stops: calls that wait, calls under way, and everything that would begin later. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { Hilo } from '../../src/client/hilo.js'
+import type { HiloError } from '../../src/core/errors.js'
+import { createOwner } from '../../src/worker/owner.js'
+import { newName } from '../support/idb.js'
+import { FakePage } from '../support/page.js'
+import { newShop, type Shop } from '../support/shop.js'
+import { FakeWorker } from '../support/worker.js'
+import { FakeWorld, flush } from '../support/world.js'
+
+let shop: Shop
+
+beforeEach(async () => {
+  shop = await newShop()
+})
+afterEach(() => shop.close())
+
+const codeOf = (work: Promise<unknown>): Promise<string | undefined> =>
+  work.then(
+    () => undefined,
+    (error: HiloError) => error.code,
+  )
+const settled = async () => {
+  for (let i = 0; i < 20; i++) await flush()
+}
+
+/** An instance whose owner is in a worker; `starts` says whether the worker ever answers. */
+function withWorker(starts = true) {
+  new FakePage().enter()
+  const world = new FakeWorld()
+  const ownerHere = vi.fn(async () => createOwner(world))
+  const workers: FakeWorker[] = []
+  const spawn = () => {
+    const worker = new FakeWorker(starts ? createOwner(world) : undefined)
+    workers.push(worker)
+    return worker as unknown as Worker
+  }
+  const open = () =>
+    new Hilo(
+      { url: 'https://shop.example.com', name: newName(), collections: { orders: {} } },
+      { spawn, ownerHere },
+    )
+  return { world, ownerHere, workers, open }
+}
+
+describe('close() while a call is with the worker', () => {
+  test('ends the worker and starts no owner in the page', async () => {
+    const { open, ownerHere, workers, world } = withWorker()
+    let answer = () => {}
+    world.source.onClaim = () =>
+      new Promise<void>((resolve) => {
+        answer = resolve
+      })
+    const hilo = open()
+    const reserving = codeOf(hilo.reserve('orders', 500))
+    await vi.waitFor(() => expect(world.source.claims).toHaveLength(1))
+    await hilo.close()
+    expect(await reserving).toBe('closed')
+    answer()
+    await settled()
+    expect(ownerHere).not.toHaveBeenCalled()
+    expect(workers[0]!.isTerminated).toBe(true)
+    expect(world.source.claims).toHaveLength(1)
+  })
+
+  test('ends each instance that a component makes and closes at every mount', async () => {
+    const { open, ownerHere, workers, world } = withWorker()
+    for (let mount = 0; mount < 5; mount++) {
+      const hilo = open()
+      const ready = codeOf(hilo.ready)
+      await hilo.close()
+      expect(await ready).toBe('closed')
+    }
+    const last = open()
+    await last.ready
+    expect(last.nextIdSync('orders')).toBe('orders/1-A')
+    await last.close()
+    await settled()
+    expect(workers.map(({ isTerminated }) => isTerminated)).toEqual(Array(6).fill(true))
+    expect(ownerHere).not.toHaveBeenCalled()
+    const { stored } = await world.store.read(['https://shop.example.com', 'default', 'orders/'])
+    expect(stored).toMatchObject({ leases: [] })
+  })
+})
+
+test('after close() a collection that was not used before issues nothing either', async () => {
+  const { hilo } = shop.open()
+  await hilo.close()
+  const closed = expect.objectContaining({ code: 'closed' })
+  expect(() => hilo.nextIdSync('invoices')).toThrow(closed)
+  expect(() => hilo.nextNumberSync('invoices')).toThrow(closed)
+  for (const call of [
+    hilo.nextId('invoices'),
+    hilo.nextIds('invoices', 2),
+    hilo.warm('invoices', 2),
+    hilo.reserve('invoices', 2),
+    hilo.release(),
+    hilo.nextIdentity('invoices'),
+    hilo.inspect('invoices'),
+  ])
+    expect(await codeOf(call)).toBe('closed')
+  hilo.goOnline()
+  await settled()
+  expect(shop.requests).toEqual([])
+})
+
+describe('with a reserve of 0', () => {
+  test('close() leaves nothing on the device: the server has everything back', async () => {
+    const { hilo } = shop.open({ reserve: 0 })
+    await hilo.nextIds('orders', 3)
+    await hilo.close()
+    expect(await shop.max()).toBe(3)
+  })
+
+  test('close() also gives back what a claim brings that is under way', async () => {
+    const send = fetch
+    let answer = () => {}
+    const held = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const fetched = vi.fn(async (...request: Parameters<typeof fetch>) => {
+      const response = await send(...request)
+      await held
+      return response
+    })
+    vi.stubGlobal('fetch', fetched)
+    const { hilo } = shop.open({ reserve: 0 })
+    const waiting = codeOf(hilo.nextIds('orders', 3))
+    await vi.waitFor(() => expect(fetched).toHaveBeenCalled())
+    const closing = hilo.close()
+    expect(await waiting).toBe('closed')
+    answer()
+    await closing
+    expect(await shop.max()).toBe(0)
+  })
+
+  test('close() without a network keeps the numbers on the device', async () => {
+    const { hilo } = shop.open({ reserve: 0 })
+    await hilo.nextIds('orders', 3)
+    shop.isDown = true
+    await hilo.close()
+    expect(await shop.open({ reserve: 0 }).hilo.nextId('orders')).toBe('orders/4-A')
+  })
+})
+
+describe('two open instances for one device in one page', () => {
+  const warned = () => vi.spyOn(console, 'warn').mockImplementation(() => {})
+
+  test('are named in the console, with what to do', async () => {
+    const warn = warned()
+    const { page } = shop.open()
+    shop.openIn(page)
+    await vi.waitFor(() => expect(warn).toHaveBeenCalledOnce())
+    expect(warn.mock.calls[0]![0]).toContain('in a module of its own')
+    warn.mockRestore()
+  })
+
+  test('are no two when the first was closed before, or when they are of other devices', async () => {
+    const warn = warned()
+    const { hilo, page } = shop.open()
+    hilo.close()
+    shop.openIn(page)
+    shop.openIn(page, { name: 'another device' })
+    shop.openIn(page, { url: 'https://another.example.com' })
+    await settled()
+    expect(warn).not.toHaveBeenCalled()
+    warn.mockRestore()
+  })
+})
