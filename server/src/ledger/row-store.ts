@@ -42,7 +42,7 @@ export interface RowStore {
   close(): Promise<void>
 }
 
-export interface Transaction<T> {
+interface Transaction<T> {
   select: Selection
   /** What the ORMs' counters are asked for before the step runs. */
   ask?(rows: Rows): readonly CounterAsk[]

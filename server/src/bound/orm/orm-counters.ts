@@ -28,7 +28,7 @@ const MAX_AHEAD = 64
  */
 const OF_THE_COUNTER = /^(22|23|42)/
 
-export function ormCounters(bindings: Bindings): OrmCounters {
+function ormCounters(bindings: Bindings): OrmCounters {
   const checked = new WeakMap<Query, Set<Binding>>()
   const paces = new Map<Binding, { at: number; blocks: number }>()
 
