@@ -1,22 +1,50 @@
 /**
- * What `npm run mutate` takes out is where it is said to be, so that a guard which is moved or
+ * What `npm run mutate` takes out is marked in the sources, so that a guard which is moved or
  * renamed goes on being proven.
  */
 import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseSync } from 'oxc-parser'
 import { describe, expect, test } from 'vitest'
-import { GUARDS } from '../scripts/guards.js'
+import { GUARDS, hazardOf } from '../scripts/guards.js'
+import { guardedCode, markedIn, replaceMarked } from '../scripts/markers.js'
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 
+const code = guardedCode(fileURLToPath(new URL('..', import.meta.url)))
+
 describe('each guard', () => {
-  test.each(GUARDS.map((guard) => [`${guard.hazard} ${guard.name}`, guard] as const))(
-    '%s',
-    (_, { file, from, to, test }) => {
-      expect(read(file).split(from)).toHaveLength(2)
-      expect(to).not.toBe(from)
-      expect(existsSync(new URL(`../${test}`, import.meta.url))).toBe(true)
-    },
-  )
+  test.each(GUARDS.map((guard) => [guard.name, guard] as const))('%s', (name, guard) => {
+    const marked = code.filter((each) => each.name === name)
+    expect(marked, 'places in the sources with its comment').toHaveLength(1)
+    const [{ file, source, start, end }] = marked as [(typeof marked)[0]]
+    expect(guard.takeOut(source.slice(start, end))).not.toBe(source.slice(start, end))
+    const without = replaceMarked(source, marked[0]!, guard.takeOut)
+    expect(parseSync(file, without).errors).toEqual([])
+    expect(existsSync(new URL(`../${guard.test}`, import.meta.url))).toBe(true)
+  })
+})
+
+test('every guard that is marked in the sources is listed once', () => {
+  const names = GUARDS.map(({ name }) => name)
+  expect(names).toEqual([...new Set(names)])
+  expect(code.map(({ name }) => name).sort()).toEqual(names.sort())
+})
+
+test.each([
+  ['a statement', '// guard: H0 x\nif (a) b()\nelse c()\nd()', 'if (a) b()\nelse c()'],
+  ['a property', 'f({\n  // guard: H0 x\n  a: 1 + 2,\n  b,\n})', 'a: 1 + 2'],
+  ['an expression', 'if (a && /* guard: H0 x */ b.c) d()', 'b.c'],
+  ['code after more comments', '// guard: H0 x\n/* why */\n// it is\nreturned = a', 'returned = a'],
+  ['code after letters of two units', "f('🦊')\n// guard: H0 x\ng()", 'g()'],
+])('a marker marks %s', (_, source, code) => {
+  const [marked] = markedIn('x.ts', source)
+  expect(marked!.name).toBe('H0 x')
+  expect(source.slice(marked!.start, marked!.end)).toBe(code)
+})
+
+test('a marker with nothing after it is an error', () => {
+  expect(() => markedIn('x.ts', 'f({\n  a,\n  // guard: H0 x\n})')).toThrow("'guard: H0 x'")
 })
 
 const PAGE = read('docs/why-it-cannot-duplicate.md')
@@ -30,7 +58,7 @@ test('every hazard of docs/why-it-cannot-duplicate.md has a guard, and every gua
   const numbers = [...hazards].map((hazard) => Number(hazard.slice(1))).sort((a, b) => a - b)
   expect(numbers.length).toBeGreaterThanOrEqual(23)
   expect(numbers).toEqual(numbers.map((_, i) => i + 1))
-  expect(new Set(GUARDS.map(({ hazard }) => hazard))).toEqual(hazards)
+  expect(new Set(GUARDS.map(hazardOf))).toEqual(hazards)
 })
 
 test('the tests that docs/why-it-cannot-duplicate.md names exist under those names', () => {

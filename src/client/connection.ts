@@ -55,6 +55,7 @@ export class Connection {
     this.#end ??= { reason }
     this.#stopWatch()
     this.#worker?.terminate()
+    // guard: H16 a call is raced with the worker’s death
     for (const reject of this.#waiting) reject(reason)
     this.#waiting.clear()
   }
@@ -69,6 +70,7 @@ export class Connection {
       })
       this.#cancelWatch = whenLate(HANG_MS, () => {
         this.#cancelWatch = undefined
+        // guard: H16 a worker that does not answer is given up
         if (isAlive) this.#watch()
         else this.end(LOST)
       })

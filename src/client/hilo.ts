@@ -75,6 +75,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     Issuer,
     { state: CollectionStatus['state']; error: string | undefined }
   >()
+  // guard: H7 every page has a fresh id
   readonly #page = newId()
   readonly #link: OwnerLink
   readonly #pageExit: PageExit
@@ -130,6 +131,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
       signal: this.#ended.signal,
     })
     const lifecycle = {
+      // guard: H4 a hidden page parks
       hidden: () => this.#each((issuer) => issuer.park()),
       exit: () => this.#each((issuer) => issuer.exit()),
       shown: () => {

@@ -82,9 +82,11 @@ export class Holdings {
     const { view, leases, offers, outstanding } = answer
     const isDurable = view.storage !== 'memory'
     if (isDurable) pageExit.openStore()
+    // guard: H6 an answer that comes when the page has gone is not used
     const isCancelled = !this.#outbox.confirm(id, brought, isDurable)
     // The page may learn what other pages caused before this answer is here. The answer can be one
     // of before a fork, which took these leases.
+    // guard: H13 a page does not use an answer of before a fork
     const isOfBeforeFork = isFirst && view.gaps.fork < (this.#forked ?? 0)
     if (isCancelled || isOfBeforeFork) {
       this.observe(view)
@@ -103,6 +105,7 @@ export class Holdings {
     this.view = view
     this.mixedNodes = view.mixedNodes
     this.#forked ??= view.gaps.fork
+    // guard: H13 a page that hears of a fork voids what it holds
     if (view.gaps.fork > this.#forked) {
       this.#forked = view.gaps.fork
       this.offers = []
@@ -159,10 +162,12 @@ export class Holdings {
   /** The page goes: leases become notes, and the surplus is sent back. All synchronous (H5). */
   exit(): void {
     const mayGo = ({ range }: { range: Range }) =>
+      // guard: H9 a page sends without a token only to the node that granted
       this.#context.isOnline() && isReturnable(range, this.view?.serverTag)
     const kept = this.#cancelOffers((offer) => !mayGo(offer))
     if (kept.length > 0) this.#outbox.put([{ exchange: this.#nextId(), takeBack: kept }])
     const sent = this.offers.map((offer): LeaseLeft => ({ lease: offer, next: offer.range.from }))
+    // guard: H8 an offer is sent once
     this.#cancelOffers()
     for (const left of this.#keepsNothing() ? this.queue.revoke() : [])
       if (mayGo(left.lease)) sent.push(left)
@@ -211,6 +216,7 @@ export class Holdings {
   /** From here on this page does not send these offers. */
   #cancelOffers(isMeant: (offer: Offer) => boolean = () => true): string[] {
     const meant = this.offers.filter(isMeant)
+    // guard: H8 a page does not send what it takes back
     this.offers = this.offers.filter((offer) => !meant.includes(offer))
     return meant.map(({ id }) => id)
   }

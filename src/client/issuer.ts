@@ -160,6 +160,7 @@ export class Issuer {
   async parkExcess(): Promise<void> {
     const needed = () => (this.#state === 'dry' ? this.#needed(0) : this.#wanted(0))
     // Again when an answer that was on its way brought more.
+    // guard: H3 a page parks its excess again, when an answer brought more
     do await this.holdings.parkDownTo(needed(), false)
     while (this.#queue.held > needed())
   }

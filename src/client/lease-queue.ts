@@ -67,6 +67,7 @@ export class LeaseQueue {
   }
 
   /** Gives every lease up, at once and for good, and says how far each was used. */
+  // guard: H6 a lease given up is void
   revoke(): LeaseLeft[] {
     const left = this.#current ? [{ lease: this.#current, next: this.#next }] : []
     left.push(...this.#waiting.map((lease) => ({ lease, next: lease.range.from })))

@@ -76,6 +76,7 @@ export class Outbox {
   }
 
   cancelAll(): void {
+    // guard: H6 a page that goes says which answers it will not use
     for (const exchange of this.#awaited.keys()) this.cancel(exchange)
   }
 

@@ -74,8 +74,10 @@ export class PageExit {
   /** Leaves notes in two places at once: no engine loses both. */
   leaveNotes(target: Target, notes: readonly Note[]): void {
     const prefix = this.#storagePrefix(target)
+    // guard: H5 the note in localStorage
     for (const note of notes)
       attempt(() => localStorage.setItem(prefix + idOf(note), JSON.stringify(note)))
+    // guard: H5 the note in IndexedDB
     attempt(() => {
       if (!this.#db || notes.length === 0) return
       const tx = this.#db.transaction(NOTES_STORE, 'readwrite')

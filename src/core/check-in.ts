@@ -22,6 +22,7 @@ const REST_MS = 60_000
  */
 export function isCheckInDue(state: DeviceState, date: number): boolean {
   const isFateUnknown = state.offers.some((offer) => offer.isSent && offer.range.token)
+  // guard: H19 a clock that is set back stops no check-in
   const isRecent = state.checkedIn !== undefined && Math.abs(date - state.checkedIn) < REST_MS
   return state.checkIn !== undefined || isFateUnknown || (!isRecent && state.grants.length > 0)
 }
@@ -61,6 +62,7 @@ export function applyCheckIn(
     (applied, { lease }, i) => {
       const fate = answer.leases[i]
       if (!fate || 'unknown' in fate) return applied
+      // guard: H13 a copy drops its ranges
       return 'superseded' in fate
         ? dropForked(applied, lease)
         : renew(applied, lease, fate.lease, fate.high)
@@ -90,6 +92,7 @@ function renew(state: DeviceState, token: string, newToken: string, high: number
   const renewed = (range: Range): Range => ({
     ...range,
     token: newToken,
+    // guard: H12 what a give-back has taken does not come back
     to: Math.min(range.to, high),
   })
   const isOurs = (range: Range) => range.token === token

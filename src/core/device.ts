@@ -65,12 +65,14 @@ function settleLease(state: DeviceState, note: LeaseNote): DeviceState {
   if (!lease) return state
   const { from, to } = lease.range
   // A note is not trusted either: what it does not say clearly counts as burnt.
+  // guard: H5 a note frees nothing outside its lease
   const next = Number.isSafeInteger(note.next)
     ? Math.min(Math.max(note.next, from), to + 1)
     : to + 1
   const rest = { ...lease.range, from: next }
   const settled = {
     ...state,
+    // guard: H5 a lease is settled once
     leases: state.leases.filter((other) => other !== lease),
     issued: next > from ? Math.max(state.issued, next - 1) : state.issued,
   }
@@ -110,6 +112,7 @@ export function exchange(
     offers: next.offers.filter(isOfRequest),
     outstanding: next.leases.filter(({ id }) => id.startsWith(request.page)),
   })
+  // guard: H16 an exchange that comes again is answered the same way
   if (state.leases.some(isOfRequest) || state.offers.some(isOfRequest)) return answer(state)
 
   let next = settle(state, request.notes)
@@ -139,7 +142,12 @@ export function setAside(
   const offers = taken.map((range, i) => ({ id: `${id}.offer${i}`, page, range }))
   const kept = state.ranges.filter((range) => !isReturnable(range, state.serverTag))
   return {
-    state: { ...state, ranges: insertAll(kept, rest), offers: [...state.offers, ...offers] },
+    state: {
+      ...state,
+      // guard: H8 an offer leaves the ranges before it is sent
+      ranges: insertAll(kept, rest),
+      offers: [...state.offers, ...offers],
+    },
     offers,
   }
 }
@@ -168,8 +176,10 @@ export function beginClaim(
   const claim = {
     id,
     ...claimSize(free, state.reserve ?? reserve, want, state.last, largest),
+    // guard: H20 a claim tells the highest number seen
     lastMax: highest(state),
   }
+  // guard: H11 a claim is stored before it is sent
   return { state: { ...state, claim }, claim }
 }
 
@@ -185,6 +195,7 @@ export function addGrant(
   { range, last }: GrantedRange,
 ): DeviceState {
   const isPending = state.claim?.id === claimId
+  // guard: H11 a grant is added once
   if (range.token && !isPending) return state
   // A claim says what this device has seen, and its grant is above that. One that is not any more
   // is an answer that came before, and whose numbers may be issued. 0: none was issued.
@@ -194,6 +205,7 @@ export function addGrant(
   const clash = heldRanges(state).find(
     (other) => overlaps(other, range) && !wasReturned(state, other),
   )
+  // guard: H20 a grant that overlaps is refused
   if (clash)
     throw new HiloError(
       'invalid-response',
@@ -262,7 +274,10 @@ function cutLease(state: DeviceState, id: string, to: number): DeviceState {
 export function takeBack(state: DeviceState, page: string, ids: readonly string[]): DeviceState {
   return returnOffers(
     state,
-    state.offers.filter((offer) => offer.page === page && !offer.isSent && ids.includes(offer.id)),
+    state.offers.filter(
+      // guard: H12 only its page takes an offer back
+      (offer) => offer.page === page && !offer.isSent && ids.includes(offer.id),
+    ),
   )
 }
 

@@ -75,6 +75,7 @@ export class HiloError extends Error {
 export function toFailure(error: unknown, fallback: HiloErrorCode): Failure {
   if (!(error instanceof HiloError))
     return { code: fallback, message: String((error as Error)?.message ?? error) }
+  // guard: H23 an error keeps its code
   const { code, message, status, retryAfter, cause } = error
   return {
     code,

@@ -30,9 +30,11 @@ export const overlaps = (a: Range, b: Range): boolean =>
  * @param serverTag of the node that answered last
  */
 export const isReturnable = (range: Range, serverTag: string | undefined): boolean =>
+  // guard: H9 without a token only the node that granted gets it back
   range.token !== undefined || range.serverTag === serverTag
 
 const isOneGrant = (a: Range, b: Range): boolean =>
+  // guard: H10 numbers of different grants never merge
   a.token === b.token && a.serverTag === b.serverTag && a.prefix === b.prefix
 
 /**

@@ -8,6 +8,7 @@ import { MAX_DOUBLED_CAPACITY, MIN_CAPACITY } from './wire.js'
 export const DEFAULT_RESERVE = 32
 
 /** At rest a page holds at most this many unissued ids: what a crash may waste (H3). */
+// guard: H3 a page at rest holds few
 export const PAGE_AT_REST = 16
 
 /**

@@ -11,6 +11,7 @@ import { type DeviceState, emptyState, STATE_VERSION } from './state.js'
 export function readState(stored: unknown): { state: DeviceState } | { refused: string } {
   if (stored === undefined) return { state: emptyState() }
   if (!isObject(stored)) return { refused: 'it is not an object' }
+  // guard: H17 storage of a newer version is not misread
   if (stored.version !== STATE_VERSION)
     return {
       refused: `its version is ${String(stored.version)}, this package knows ${STATE_VERSION}`,
@@ -61,6 +62,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     ...state.leases.map((lease) => lease.range),
     ...state.offers.map((offer) => offer.range),
   ])
+  // guard: H17 a record in which a number has two owners is refused
   if (twice) return { refused: `${twice.from}–${twice.to} has two owners` }
   return { state }
 }

@@ -8,6 +8,7 @@
  * The timer is set again so many times: what a freeze took is over with the first that goes off
  * after it.
  */
+// guard: H16 time in the back/forward cache is no delay
 const PARTS = 4
 
 /** @returns cancels it */

@@ -37,6 +37,7 @@ export function pagesOf({ leases, offers }: DeviceState): Set<string> {
  * together do not.
  */
 export function pagesWithOffers({ ranges, offers }: DeviceState, want: number): Set<string> {
+  // guard: H12 what may have been sent is asked of nobody
   const unsent = offers.filter((offer) => !offer.isSent)
   const free = total(ranges)
   const isEnough = free < want && free + total(unsent.map(({ range }) => range)) >= want

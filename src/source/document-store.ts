@@ -100,6 +100,7 @@ export class DocumentStore {
    */
   moveTo(max: number, document: StoredDocument, signal: AbortSignal): Promise<number | undefined> {
     const { address, content, version } = document
+    // guard: H21 a document is written only in the version that was read
     const condition = version === undefined ? dialectOf(address).isNew : { 'If-Match': version }
     return this.#write(address, { ...content, Max: max }, condition, signal)
   }

@@ -99,11 +99,13 @@ export function documentSource({
     const size = Math.max(minSize, sizeOf(claim))
     for (let lost = 0; ; lost++) {
       const document = await store.read(address, signal)
+      // guard: H20 a document goes on above what this device has seen
       const from = Math.max(document.content.Max, claim.lastMax) + 1
       const to = from + Math.min(size * Math.min(2 ** lost, MAX_GROWTH), MAX_DOUBLED_CAPACITY) - 1
       if (!Number.isSafeInteger(to)) throw beyondSafe(address, document.content.Max)
       const isNew = document.version === undefined
       if (!isNew && !tested.has(address)) {
+        // guard: H21 a store that ignores the version is found out
         await store.testVersionCheck(document, signal)
         tested.add(address)
       }

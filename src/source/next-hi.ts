@@ -91,6 +91,7 @@ export function nextHiSource({ key, nextHi, maxLo, firstId = 0 }: NextHiOptions)
           `nextHi('${collection}') gave ${hi}, whose ids pass 2^53−1: none was made. Continue ` +
             'this collection under a new name.',
         )
+      // guard: H20 a hi that was seen before is refused
       if (hi <= last || (lastMax > 0 && from <= lastMax))
         throw refused(collection, hi, 'went backwards: this device has seen a higher one')
       if (to >= firstId)

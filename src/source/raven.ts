@@ -83,6 +83,7 @@ function readGrant(body: string, url: string): GrantedRange {
   >(body, url)
   if (typeof Prefix !== 'string' || typeof Low !== 'number' || typeof High !== 'number')
     throw noHiloAnswer(url, 'Prefix, Low or High is missing', body)
+  // guard: H15 no range above 2^53−1 is taken
   if (High > Number.MAX_SAFE_INTEGER)
     throw new HiloError(
       'unsafe-range',
@@ -104,7 +105,10 @@ function readGrant(body: string, url: string): GrantedRange {
     },
     ...(Number.isSafeInteger(LastSize) &&
       (LastSize as number) > 0 &&
-      typeof LastRangeAt === 'string' && { last: { size: LastSize as number, at: LastRangeAt } }),
+      typeof LastRangeAt === 'string' && {
+        // guard: H19 the server’s time is echoed, not read
+        last: { size: LastSize as number, at: LastRangeAt },
+      }),
   }
 }
 

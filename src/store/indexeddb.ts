@@ -54,6 +54,7 @@ export class IndexedDbStore implements DeviceStore {
     key: StoreKey,
     change: (stored: unknown, notes: Note[]) => Change<T>,
   ): Promise<T> {
+    // guard: H1 one transaction reads and writes
     const tx = await this.#begin('readwrite')
     return finish(tx, async () => {
       const { stored, notes } = await look(tx, key)
@@ -63,6 +64,7 @@ export class IndexedDbStore implements DeviceStore {
       if (notes.length > 0) writes.push(tx.objectStore(NOTES_STORE).delete(notesOf(key)))
       if (setAside !== undefined)
         writes.push(tx.objectStore('set-aside').add({ key, record: setAside }))
+      // guard: H18 a transaction is committed by hand
       tx.commit()
       await Promise.all(writes)
       return result
@@ -103,11 +105,13 @@ export class IndexedDbStore implements DeviceStore {
       try {
         // strict: after a power cut a relaxed commit may be gone, and the same numbers would be
         // carved again (H2).
+        // guard: H2 carving is strict
         return db.transaction(STORES, mode, { durability: 'strict' })
       } catch (error) {
         // Unless another call, which found it lost at the same time, has a new one already.
         if (this.#db === connecting) this.#db = undefined
         db.close()
+        // guard: H14 a lost connection is opened again
         if (attempt > 1) throw storageFailed('the connection was lost twice', error)
       }
     }
@@ -115,6 +119,7 @@ export class IndexedDbStore implements DeviceStore {
 
   #connect(): Promise<IDBPDatabase<Schema>> {
     if (this.#isOutdated) return Promise.reject(outdated())
+    // guard: H14 an open that never ends is given up
     this.#db ??= withDeadline(this.#open(), 'it did not open').catch((error: unknown) => {
       this.#db = undefined
       if ((error as Error).name === 'VersionError') throw outdated()
@@ -133,6 +138,7 @@ export class IndexedDbStore implements DeviceStore {
       // A newer version of this package wants to upgrade, or the app deletes the database: let go
       // at once (H17).
       blocking: (_current, newVersion, event) => {
+        // guard: H17 a page of an older version stops when the storage is upgraded
         this.#isOutdated = newVersion !== null
         this.#db = undefined
         ;(event.target as IDBDatabase).close()
@@ -170,6 +176,8 @@ async function finish<T>(tx: Transaction<IDBTransactionMode>, work: () => Promis
     throw storageFailed('a transaction was aborted', error)
   })
   try {
+    // guard: H2 nothing leaves before the transaction is complete
+    // guard: H18 a transaction is not waited for without a deadline
     const [result] = await withDeadline(Promise.all([work(), done]), 'a transaction did not finish')
     return result
   } catch (error) {

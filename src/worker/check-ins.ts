@@ -118,6 +118,7 @@ export class CheckIns {
     notify()
     // Begun by an earlier owner: a copy of this storage may send the same, and is answered the
     // same. A new check-in tells them apart (H13).
+    // guard: H13 a check-in that an earlier session began is followed by a new one
     if (request.id !== this.#begun) await this.#checkIn(true)
   }
 }

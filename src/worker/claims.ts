@@ -144,6 +144,7 @@ export class Claims {
       const { pages, claim } = await update<{ pages?: Set<string>; claim?: ClaimRequest }>(
         (state, reserve) => {
           const pages = pagesWithOffers(state, want)
+          // guard: H12 pages are asked for their offers before a server is
           if (mayAsk && pages.size > 0) return [state, { pages }]
           const { state: next, ...begun } = beginClaim(state, id, want, reserve, this.#largest)
           return [next, begun]

@@ -31,6 +31,7 @@ export function createOwner(world: World): Owner {
     const store: Promise<DeviceStore> = world.openStore(config.name)
     store.then(
       ({ isDurable }) => {
+        // guard: H14 ranges in memory are reported
         if (isDurable) askStorageKind()
         else storage = 'memory'
       },

@@ -78,7 +78,9 @@ async function lockSoon<T>(name: string, run: () => Promise<T>): Promise<T> {
     work ??= run()
     return work
   }
+  // guard: H18 no lock is no reason to stop
   try {
+    // guard: H18 a lock is not waited for without a deadline
     await navigator.locks.request(name, { signal: AbortSignal.timeout(LOCK_DEADLINE_MS) }, start)
   } catch {} // Not there, refused or too late; or the work failed, which the next line says.
   return start()

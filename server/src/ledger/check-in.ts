@@ -75,6 +75,7 @@ export function checkIn(
  * the same, which costs free numbers, nothing else.
  */
 const provesOlderCopy = (grant: GrantRow | undefined, { rotation }: TokenContent): boolean =>
+  // guard: H20 a token that is not known any more proves one, too
   grant === undefined || grant.rotation < rotation
 
 /**
@@ -88,6 +89,7 @@ function withRotation(
   id: string,
 ): GrantRow | undefined {
   if (grant.rotation === rotation)
+    // guard: H12 a check-in voids the old token
     return { ...withIssued(grant, next), rotation: rotation + 1, checkIn: id }
   return grant.rotation === rotation + 1 && grant.checkIn === id ? grant : undefined
 }
@@ -101,6 +103,7 @@ function withoutCopied(rows: Rows, copied: readonly GrantRow[]): CollectionRow[]
   for (const grant of copied) {
     const key = keyText(grant)
     const row = changed.get(key) ?? rows.collections.get(key)
+    // guard: H13 what a copied grant gives back is granted to nobody
     if (row && grant.firstHigh > row.floor)
       changed.set(key, withLine(row, raise(row, grant.firstHigh)))
   }

@@ -69,6 +69,7 @@ export function grantClaims(
     let { line } = source
     for (const claim of group) {
       const before = known.get(claim.id!)
+      // guard: H21 a claim repeated gets the same grant
       if (before) {
         outcomes.set(claim, repeatOutcome(before, line.max, context.tokens))
         continue
@@ -159,6 +160,7 @@ function newGrant(claim: ClaimRequest, [low, high, node]: Span, id: string): Gra
 
 /** Of a claim that was answered before. */
 function repeatOutcome(row: GrantRow, max: number, tokens: GrantTokens): ClaimOutcome {
+  // guard: H13 a claim is not answered again once its numbers are in use
   if (row.rotation > 0 || row.high !== row.firstHigh) return { refused: 'spent', max }
   return { grant: toGrant(row, tokens), isRepeat: true }
 }

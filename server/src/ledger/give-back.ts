@@ -31,6 +31,8 @@ export function giveBack(
     if (token.rotation !== grant.rotation) return NOTHING
     return { answer: end - last, changes: { collections, grants: [{ ...grant, high: last }] } }
   }
+  // guard: H22 a return without a lease frees nothing that was claimed with an id
+  // guard: H22 a return without a lease is honoured once
   if (!isPlain(grant) || rows.isReturned) return NOTHING
   const { database, collection, at } = request
   const returns = [{ database, collection, end, last, returnedAt: at }]
@@ -41,6 +43,7 @@ export function giveBack(
 
 /** May the numbers after `last` come back? */
 const isTail = (grant: GrantRow, { end, last }: GiveBack): boolean =>
+  // guard: H22 only the tail of a grant comes back
   grant.high === end && last < end && last >= grant.issued
 
 /**

@@ -25,6 +25,7 @@ const INT8 = 20
  * Set in each transaction: it then holds behind a pooler, which gives every transaction another
  * session, and against any default of role or database.
  */
+// guard: H21 PostgreSQL syncs each commit to the disk
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
   SET LOCAL lock_timeout = ${STATEMENT_TIMEOUT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${QUERY_TIMEOUT_MS}`
 

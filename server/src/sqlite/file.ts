@@ -43,6 +43,7 @@ function openIn(folder: string): SqliteFile {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = new Database(join(folder, SQLITE_FILE))
   try {
+    // guard: H21 SQLite syncs each commit to the disk
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA synchronous = FULL`)
     const [mode] = db.pragma('journal_mode = WAL') as { journal_mode: string }[]
     if (mode?.journal_mode !== 'wal')
