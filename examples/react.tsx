@@ -1,15 +1,9 @@
 /**
  * React: a component that shows how many ids are left for offline work and makes one at a click.
  */
-import { createHilo } from 'offline-hilo'
 import { useHiloStatus } from 'offline-hilo/react'
 import { useState } from 'react'
-
-// A framework may also render this on its server, where there is no Hilo.
-const hilo =
-  typeof window === 'undefined'
-    ? undefined
-    : createHilo({ collections: { orders: { reserve: 200 } } })
+import { hilo } from './hilo.js'
 
 export function Orders() {
   const status = useHiloStatus(hilo, 'orders')

@@ -1,0 +1,8 @@
+/** The one `Hilo` of an app, in a module of its own, which hot updates and new mounts leave alone. */
+import { createHilo } from 'offline-hilo'
+
+// A framework may also load this on its server, where there is no page.
+export const hilo =
+  typeof window === 'undefined'
+    ? undefined
+    : createHilo({ collections: { orders: { reserve: 200 } } })
