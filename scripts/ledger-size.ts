@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
-import { type Claim, type Ledger, openLedger } from '../server/src/index.js'
+import { type ClaimRequest, type Ledger, openLedger } from '../server/src/index.js'
 import { createDatabase, runSql, startCluster } from '../server/test/postgres-cluster.js'
 
 const BATCHES = 40
@@ -58,7 +58,7 @@ async function postgresBytes(): Promise<number> {
 
 async function fill(ledger: Ledger, batches: number): Promise<void> {
   for (let batch = 0; batch < batches; batch++) {
-    const claims = Array.from({ length: CLAIMS_PER_BATCH }, (_, i): Claim => {
+    const claims = Array.from({ length: CLAIMS_PER_BATCH }, (_, i): ClaimRequest => {
       const tag = `collection${i % COLLECTIONS}`
       return {
         database: 'Shop',

@@ -46,7 +46,8 @@ export const AT = Date.UTC(2026, 10, 21)
 export const DAY_MS = 86_400_000
 /** Takes a ledger's tables back to version 2. */
 export const WITHOUT_CLAIMED_AT = `
-  DROP INDEX hilo_identity_claims_claimed_at; ALTER TABLE hilo_identity_claims DROP COLUMN claimed_at;
+  DROP INDEX hilo_identity_claims_claimed_at;
+  ALTER TABLE hilo_identity_claims DROP COLUMN claimed_at;
   UPDATE hilo_meta SET value = '2' WHERE key = 'version'`
 export const LIMITS = { collections: 50, databases: 1_000, maxJump: 10_000 }
 let lastId = 0

@@ -6,8 +6,10 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { sizeOf } from '../../test/support/sizes.js'
 import { type Grant, type Ledger, openLedger } from '../src/index.js'
+import { createLedger } from '../src/ledger/create-ledger.js'
 import { type Held, overlaps } from './devices.js'
 import { newFolder } from './folders.js'
+import { MemoryStore } from './ledger/memory-store.js'
 import { grantOf, held, newId } from './ledger-bench.js'
 import { newDatabase } from './postgres.js'
 
@@ -128,7 +130,9 @@ async function run(
   }
 }
 
+const LIMITS = { maxJump: 10_000_000, collections: 10_000, databases: 1_000_000 }
 const STORES: [string, number, () => Promise<Ledger>][] = [
+  ['memory', 1_000, async () => createLedger(new MemoryStore(), LIMITS, new Map())],
   ['SQLite', sizeOf('LEDGER_RUNS'), () => openLedger({ dataDir: newFolder() })],
   [
     'PostgreSQL',

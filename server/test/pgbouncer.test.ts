@@ -34,7 +34,8 @@ async function newPooledDatabase(): Promise<string> {
   const port = await freePort()
   const settings = [
     '[databases]',
-    `* = host=${url.hostname} port=${url.port} user=${url.username}${url.password && ` password=${decodeURIComponent(url.password)}`}`,
+    `* = host=${url.hostname} port=${url.port} user=${url.username}` +
+      (url.password && ` password=${decodeURIComponent(url.password)}`),
     '[pgbouncer]',
     'listen_addr = 127.0.0.1',
     `listen_port = ${port}`,
@@ -79,7 +80,8 @@ describe.skipIf(!pgbouncer.find())(`PgBouncer${unless(pgbouncer)}`, () => {
     ])
     const { rows } = await runSql(
       databaseUrl,
-      "SELECT name FROM pg_settings WHERE source = 'session' AND name ~ 'timeout|synchronous_commit'",
+      `SELECT name FROM pg_settings
+       WHERE source = 'session' AND name ~ 'timeout|synchronous_commit'`,
     )
     expect(rows).toEqual([])
     await ledger.close()

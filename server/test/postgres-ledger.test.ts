@@ -32,8 +32,12 @@ test('commits are synchronous whatever the default of the database is', async ()
     databaseUrl,
     `CREATE TABLE seen (setting text);
      CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
-       $$ BEGIN INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$;
-     CREATE TRIGGER note AFTER INSERT OR UPDATE ON hilo_counters FOR EACH STATEMENT EXECUTE FUNCTION note()`,
+       $$ BEGIN
+         INSERT INTO seen VALUES (current_setting('synchronous_commit'));
+         RETURN NULL;
+       END $$;
+     CREATE TRIGGER note AFTER INSERT OR UPDATE ON hilo_counters
+       FOR EACH STATEMENT EXECUTE FUNCTION note()`,
   )
   await ledger.claim([wish])
   const { rows } = await runSql(databaseUrl, 'SELECT DISTINCT setting FROM seen')
@@ -67,7 +71,8 @@ test('a role without the right to create tables runs on tables that are there', 
     databaseUrl,
     `REVOKE CREATE ON SCHEMA public FROM PUBLIC;
      DROP ROLE IF EXISTS hilo_test_role; CREATE ROLE hilo_test_role LOGIN;
-     GRANT SELECT, INSERT, UPDATE ON hilo_meta, hilo_counters, hilo_grants, hilo_returns TO hilo_test_role`,
+     GRANT SELECT, INSERT, UPDATE
+       ON hilo_meta, hilo_counters, hilo_grants, hilo_returns TO hilo_test_role`,
   )
   const url = new URL(databaseUrl)
   url.username = 'hilo_test_role'
@@ -84,7 +89,7 @@ test('a database that a newer version has upgraded is left alone', async () => {
   await expect(openLedger({ databaseUrl })).rejects.toThrow('A newer offline-hilo has upgraded it')
 })
 
-test('claims of identities from a version that kept them for good are as old as the upgrade', async () => {
+test('identity claims of a version that never pruned are as old as the upgrade', async () => {
   const databaseUrl = await newDatabase()
   const claim = { database: 'Shop', name: 'invoices|', id: newId(), at: 0 }
   const first = await openLedger({ databaseUrl })

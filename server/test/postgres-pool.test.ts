@@ -3,7 +3,7 @@
  * for done that is not.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { LedgerUnavailable } from '../src/ledger/ledger.js'
+import { LedgerUnavailable } from '../src/ledger/errors.js'
 import { openPool, type PostgresPool } from '../src/postgres/pool.js'
 import { newDatabase } from './postgres.js'
 
@@ -51,14 +51,14 @@ describe('a transaction', () => {
     expect(await notes()).toEqual([2])
   })
 
-  test('fails for the reason that its first failing statement had, not because those behind it failed with it', async () => {
+  test('fails for the reason of its first failing statement', async () => {
     const failing = pool.transaction((query) =>
       Promise.all([query('SELECT 1 / 0').then(() => {}), query('SELECT 1')]),
     )
     await expect(failing).rejects.toMatchObject({ code: '22012' })
   })
 
-  test('whose connection breaks as something is sent is unavailable: EPIPE has five letters, but is no SQLSTATE', async () => {
+  test('whose connection breaks is unavailable: EPIPE is no SQLSTATE', async () => {
     const broken = pool.transaction(async () => {
       throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
     })
@@ -78,7 +78,7 @@ describe('a transaction', () => {
     )
   })
 
-  test('whose step throws with statements under way is undone, and the next one on that connection sees nothing of it', async () => {
+  test('whose step throws is undone, and the next one on the connection sees nothing', async () => {
     const failing = pool.transaction(async (query, write) => {
       write('INSERT INTO notes VALUES (6)')
       void query('SELECT pg_sleep(0.05)').catch(() => {})

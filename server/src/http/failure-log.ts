@@ -2,7 +2,7 @@
  * Logs failures inside the server. Guarantees that an outage is a short line now and then, however
  * many requests it fails.
  */
-import { CounterUnusable, LedgerUnavailable } from '../ledger/ledger.js'
+import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
 import type { Log } from './log.js'
 
 export type FailureLog = (error: unknown) => void

@@ -4,7 +4,7 @@
  */
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ErrorAnswer } from '../../../src/core/wire.js'
-import { CounterUnusable, LedgerUnavailable } from '../ledger/ledger.js'
+import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
 import { QueueFull } from './claim-queue.js'
 import type { FailureLog } from './failure-log.js'
 

@@ -3,7 +3,8 @@
  * Guarantees that a collection is not granted from by a server which has it bound otherwise than
  * the ledger remembers.
  */
-import { type CollectionKey, CounterUnusable } from './ledger.js'
+import { CounterUnusable } from './errors.js'
+import type { CollectionKey } from './ledger.js'
 
 /** Who counts a collection: this ledger, an ORM's counter in the ledger's database, an upstream. */
 export type Authority = 'ledger' | 'counter' | 'upstream'

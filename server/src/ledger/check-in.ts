@@ -1,6 +1,6 @@
 /**
- * How a device checks in. Pure. Guarantees that a token is replaced once, after which nothing can be
- * done with it (H12), and that a copy of the device is found out (H13).
+ * How a device checks in. Pure. Guarantees that a token is replaced once, after which nothing can
+ * be done with it (H12), and that a copy of the device is found out (H13).
  */
 import type { GrantTokens, TokenContent } from './grant-token.js'
 import { distinct, keyOf, keyText } from './keys.js'

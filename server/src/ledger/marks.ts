@@ -1,19 +1,13 @@
 /**
- * How far collections have gone, as somebody else says. Pure. Guarantees that `max` never goes below
- * a number that a grant holds, and a floor never down.
+ * How far collections have gone, as somebody else says. Pure. Guarantees that `max` never goes
+ * below a number that a grant holds, and a floor never down.
  */
 import { authorityOf, refuseChanged } from './bound-collections.js'
 import type { LedgerContext } from './context.js'
 import type { CounterAnswers, CounterAsk } from './counter-port.js'
+import { CounterUnusable } from './errors.js'
 import { keyText } from './keys.js'
-import {
-  CounterUnusable,
-  type Floor,
-  type Mark,
-  type MarkRefusal,
-  type MarkWrite,
-  type UpstreamPiece,
-} from './ledger.js'
+import type { Floor, Mark, MarkRefusal, MarkWrite, UpstreamPiece } from './ledger.js'
 import { move, raise } from './number-line.js'
 import type { Rows, StepResult } from './row-store.js'
 import { type CollectionRow, toMark, withLine } from './rows.js'

@@ -1,6 +1,6 @@
 /**
- * The port of a database that keeps the ledger's rows. A store knows no rule of the ledger: it locks
- * rows, reads them, runs a step on them and saves what the step changed.
+ * The port of a database that keeps the ledger's rows. A store knows no rule of the ledger: it
+ * locks rows, reads them, runs a step on them and saves what the step changed.
  *
  * - `change` is one transaction, on disk before its promise resolves. Rejected with
  *   `LedgerUnavailable`, it happened as a whole or not at all, and nobody knows which.

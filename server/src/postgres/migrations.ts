@@ -2,8 +2,9 @@
  * Brings a PostgreSQL database's ledger tables up to date, several processes starting at once
  * included; refuses a standby.
  */
+
+import { LedgerUnavailable } from '../ledger/errors.js'
 import { newSecret } from '../ledger/grant-token.js'
-import { LedgerUnavailable } from '../ledger/ledger.js'
 import { META_TABLE, MIGRATIONS, migrationsFrom } from '../ledger/schema.js'
 import { createMissing } from './create-missing.js'
 import type { PostgresPool } from './pool.js'

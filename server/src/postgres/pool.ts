@@ -6,7 +6,8 @@
  */
 import pg from 'pg'
 import type { Query, SqlDatabase } from '../ledger/counter-port.js'
-import { type Connections, CounterUnusable, LedgerUnavailable, reasonOf } from '../ledger/ledger.js'
+import { CounterUnusable, LedgerUnavailable, reasonOf } from '../ledger/errors.js'
+import type { Connections } from '../ledger/ledger.js'
 import { createMissing } from './create-missing.js'
 
 /** More would only queue inside the database, which is fastest with a few. */
@@ -26,8 +27,10 @@ const INT8 = 20
  * session, and against any default of role or database.
  */
 // guard: H21 PostgreSQL syncs each commit to the disk
-const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
-  SET LOCAL lock_timeout = ${STATEMENT_TIMEOUT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${QUERY_TIMEOUT_MS}`
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
+  SET LOCAL synchronous_commit = on; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
+  SET LOCAL lock_timeout = ${STATEMENT_TIMEOUT_MS};
+  SET LOCAL idle_in_transaction_session_timeout = ${QUERY_TIMEOUT_MS}`
 
 /** Sends a statement whose rows nobody wants; when it fails, so does its transaction. */
 export type Write = (text: string, parameters?: unknown[]) => void

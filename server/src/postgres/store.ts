@@ -1,7 +1,7 @@
 /**
- * The ledger's rows in PostgreSQL, for several servers. Each transaction first locks the rows of the
- * collections it touches, always in the same order. So steps on one collection follow each other,
- * and each reads what the one before has committed.
+ * The ledger's rows in PostgreSQL, for several servers. Each transaction first locks the rows of
+ * the collections it touches, always in the same order. So steps on one collection follow each
+ * other, and each reads what the one before has committed.
  */
 import type { CounterAnswer, CounterAsk, OrmCounters, Query } from '../ledger/counter-port.js'
 import { keyText } from '../ledger/keys.js'

@@ -6,8 +6,8 @@
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import Database from 'libsql'
+import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
 import { newSecret } from '../ledger/grant-token.js'
-import { LedgerUnavailable, reasonOf } from '../ledger/ledger.js'
 import { META_TABLE, MIGRATIONS, migrationsFrom, SQLITE_FILE } from '../ledger/schema.js'
 
 /** Another process may hold the write lock for one commit; longer means trouble. */

@@ -47,7 +47,8 @@ export function loader(db: Sqlite): (select: Selection) => Rows {
   )
   const readReturn = reader(
     db,
-    'SELECT 1 FROM hilo_returns WHERE database = ? AND tag = ? AND range_end = ? AND range_last = ?',
+    `SELECT 1 FROM hilo_returns
+     WHERE database = ? AND tag = ? AND range_end = ? AND range_last = ?`,
   )
   const readHeld = reader<{ high: number }>(
     db,

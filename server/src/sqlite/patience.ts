@@ -3,7 +3,7 @@
  * process: no other request would be answered, not even one for health. Guarantees that a step is
  * tried again only if it did nothing.
  */
-import { LedgerUnavailable } from '../ledger/ledger.js'
+import { LedgerUnavailable } from '../ledger/errors.js'
 
 export interface Patience {
   /** Resolves with what the step returns. It rejects like the step when the lock stays away. */

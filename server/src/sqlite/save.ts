@@ -1,4 +1,4 @@
-/** Writes what a step changed, inside its transaction: one statement per table, run once per row. */
+/** Writes what a step changed, inside its transaction: one statement per table, run per row. */
 import type { RowChanges } from '../ledger/row-store.js'
 import {
   COLLECTION_COLUMNS,

@@ -12,7 +12,10 @@ function jars(name: string, title: string, libraries: readonly string[]): Peer {
     fill(folder) {
       const dependencies = libraries.map((library) => {
         const [group, artifact, version] = library.split(':')
-        return `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`
+        return (
+          `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId>` +
+          `<version>${version}</version></dependency>`
+        )
       })
       writeFileSync(
         join(folder, 'pom.xml'),

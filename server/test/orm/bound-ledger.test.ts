@@ -24,7 +24,8 @@ const ROW = 'CREATE TABLE hi (next bigint); INSERT INTO hi VALUES (1)'
 const stopTime = () => vi.spyOn(performance, 'now').mockReturnValue(performance.now())
 
 const WAITING = `SELECT count(*)::int AS waiting FROM pg_stat_activity
-  WHERE datname = current_database() AND application_name = 'offline-hilo' AND wait_event_type = 'Lock'`
+  WHERE datname = current_database() AND application_name = 'offline-hilo'
+    AND wait_event_type = 'Lock'`
 
 /** Resolves when one of the ledger's connections waits for another's lock. */
 const oneWaits = (watcher: pg.Client) =>
@@ -70,7 +71,7 @@ async function open(settings: CounterOptions = EFCORE, schema = SEQUENCE, limits
 }
 
 describe('claims', () => {
-  test('a larger one takes several blocks; the rest of the last waits, and is granted next', async () => {
+  test('a larger one takes several blocks; the rest of the last one is granted next', async () => {
     const { take, free, nextval } = await open()
     expect(span(await take())).toEqual([1, 32])
     expect(await free()).toBe(8)
@@ -79,7 +80,7 @@ describe('claims', () => {
     expect(span(await take({ count: 5 }))).toEqual([51, 55])
   })
 
-  test('where another taker came between, a smaller range is granted, and the pieces later', async () => {
+  test('another taker came between: a smaller range is granted now, the rest later', async () => {
     const { take, nextval, free } = await open()
     expect(span(await take({ count: 5 }))).toEqual([1, 5])
     expect(await nextval()).toBe(11)
@@ -88,7 +89,7 @@ describe('claims', () => {
     expect(span(await take({ count: 5 }))).toEqual([6, 10])
   })
 
-  test('repeated with its id, it is answered with the same range, and the counter stays', async () => {
+  test('repeated with its id, it gets the same range, and the counter stays', async () => {
     const { claim, nextval } = await open()
     const id = newId()
     const first = await claim({ id })
@@ -120,7 +121,8 @@ describe('claims', () => {
   test('of a where move its row only', async () => {
     const { take, sql } = await open(
       { ...TABLE, where: { entity: 'Order' } },
-      "CREATE TABLE hi (entity text, next bigint); INSERT INTO hi VALUES ('Line', 7), ('Order', 1), ('Part', 9)",
+      `CREATE TABLE hi (entity text, next bigint);
+       INSERT INTO hi VALUES ('Line', 7), ('Order', 1), ('Part', 9)`,
     )
     expect(span(await take({ count: 20 }))).toEqual([10, 29])
     expect(await sql('SELECT entity, next FROM hi ORDER BY entity')).toEqual([
@@ -134,7 +136,8 @@ describe('claims', () => {
     const { ledger, sql } = await open(
       TABLE,
       `${ROW}; CREATE TABLE moves (n int);
-      CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO moves VALUES (1); RETURN NULL; END $$;
+      CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN INSERT INTO moves VALUES (1); RETURN NULL; END $$;
       CREATE TRIGGER note AFTER UPDATE ON hi FOR EACH ROW EXECUTE FUNCTION note()`,
     )
     const id = newId()
@@ -233,13 +236,14 @@ describe('numbers that must not be granted', () => {
     expect(span(await take({ count: 10 }))).toEqual(next)
   })
 
-  test('a floor far above a sequence is one step for its owner, and an error that says so for others', async () => {
+  test('a floor far above a sequence is one step for its owner, an error for others', async () => {
     const { ledger, take, nextval, databaseUrl, sql } = await open()
     await ledger.raiseFloor({ ...KEY, floor: 10 ** 12 })
     expect(span(await take({ count: 10 }))).toEqual([10 ** 12 + 1, 10 ** 12 + 10])
     expect(await nextval()).toBe(10 ** 12 + 11)
     await sql(`DROP ROLE IF EXISTS hilo_bound_role; CREATE ROLE hilo_bound_role LOGIN;
-      GRANT ALL ON ALL TABLES IN SCHEMA public TO hilo_bound_role; GRANT USAGE, SELECT ON SEQUENCE seq TO hilo_bound_role`)
+      GRANT ALL ON ALL TABLES IN SCHEMA public TO hilo_bound_role;
+      GRANT USAGE, SELECT ON SEQUENCE seq TO hilo_bound_role`)
     const url = new URL(databaseUrl)
     url.username = 'hilo_bound_role'
     const other = await openLedger({
@@ -283,7 +287,8 @@ describe('numbers that must not be granted', () => {
       await (await openLedger({ databaseUrl })).close()
       await runSql(
         databaseUrl,
-        `REVOKE CREATE ON SCHEMA public FROM PUBLIC; DROP ROLE IF EXISTS hilo_textbook_role; CREATE ROLE hilo_textbook_role LOGIN;
+        `REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+         DROP ROLE IF EXISTS hilo_textbook_role; CREATE ROLE hilo_textbook_role LOGIN;
          GRANT ALL ON ALL TABLES IN SCHEMA public TO hilo_textbook_role`,
       )
       cleanups.push(() =>
@@ -301,7 +306,7 @@ describe('numbers that must not be granted', () => {
     })
   })
 
-  test('a sequence that is set far up keeps what somebody else takes or sets meanwhile', async () => {
+  test('a sequence that is set far up keeps what others take or set meanwhile', async () => {
     const { ledger, nextval, orm } = await open()
     const [other, watcher] = [await orm(), await orm()]
     await other.query("BEGIN; SELECT nextval('seq')")
@@ -323,13 +328,13 @@ describe('numbers that must not be granted', () => {
     expect(await nextval()).toBe(41)
   })
 
-  test('beyond what the id column holds, for a client that has seen its end: the sequence stays where it is', async () => {
+  test('a client has seen the end of the id column: the sequence stays where it is', async () => {
     const { claim, nextval } = await open({ ...EFCORE, maxId: 45 })
     expect(await claim({ lastMax: 44 })).toMatchObject({ refused: 'overflow' })
     expect(await nextval()).toBe(1)
   })
 
-  test('beyond what the id column holds, when others have used it up: the sequence stays where it is', async () => {
+  test('others have used the id column up: the sequence stays where it is', async () => {
     const { claim, nextval, sql } = await open({ ...EFCORE, maxId: 45 })
     await sql("SELECT setval('seq', 41, false)")
     expect(await claim()).toMatchObject({ refused: 'overflow' })
@@ -343,7 +348,7 @@ describe('numbers that must not be granted', () => {
     expect(await sql('SELECT next FROM hi')).toEqual([{ next: '4' }])
   })
 
-  test('beyond what the id column holds, when somebody else takes its last block at the same time', async () => {
+  test('somebody else takes the last block of the id column at the same time', async () => {
     const { claim, sql, orm } = await open({ ...EFCORE, maxId: 45 })
     await sql("SELECT setval('seq', 31, false)")
     const [other, watcher] = [await orm(), await orm()]
@@ -467,11 +472,13 @@ test('a counter on which nobody starves gives no more blocks than are asked for'
   expect(await sql('SELECT next FROM hi')).toEqual([{ next: '21' }])
 })
 
-test('a stream of claims on a counter that another taker would starve at takes ever more blocks at once', async () => {
+test('where other takers would starve, many claims take ever more blocks at once', async () => {
   const { take, sql } = await open(
     { strategy: 'marten', entity: 'order', maxLo: 10, maxId: 'int8' },
-    `CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint); CREATE TABLE moves (n int);
-     CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO moves VALUES (1); RETURN NULL; END $$;
+    `CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint);
+     CREATE TABLE moves (n int);
+     CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN INSERT INTO moves VALUES (1); RETURN NULL; END $$;
      CREATE TRIGGER note AFTER UPDATE ON mt_hilo FOR EACH ROW EXECUTE FUNCTION note()`,
   )
   stopTime()

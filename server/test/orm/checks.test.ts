@@ -77,7 +77,8 @@ const REFUSED: [
     'another increment',
     EFCORE,
     'CREATE SEQUENCE order_seq',
-    'shop/orders: Sequence order_seq moves by 1, but efcore with blockSize 10 needs it to move by 10: blocks would overlap or leave gaps. ' +
+    'shop/orders: Sequence order_seq moves by 1, but efcore with blockSize 10 needs it to move ' +
+      'by 10: blocks would overlap or leave gaps. ' +
       'Find out what EF Core is configured with; then correct blockSize, or ALTER SEQUENCE ' +
       '"order_seq" INCREMENT BY 10.',
   ],
@@ -220,7 +221,8 @@ const REFUSED: [
     'what duplicates in Doctrine itself',
     { strategy: 'doctrine-table', segment: 'orders', maxId: 'int4' },
     `${DOCTRINE}; INSERT INTO sequences VALUES ('orders', 1, 10)`,
-    "has sequence_increment_by 10, and Doctrine DBAL's TableGenerator then makes the first id of each block twice. Set sequence_increment_by to 1",
+    "has sequence_increment_by 10, and Doctrine DBAL's TableGenerator then makes the first id of " +
+      'each block twice. Set sequence_increment_by to 1',
   ],
 ]
 
@@ -283,7 +285,8 @@ describe('at the start', () => {
     [
       'a table whose rows it may not tell apart',
       { ...HILO_TABLE, where: { entity: 'Order' } },
-      "CREATE TABLE hi (entity text, next_hi int); INSERT INTO hi VALUES ('Order', 0); GRANT SELECT (next_hi), UPDATE ON hi TO hilo_check_role",
+      `CREATE TABLE hi (entity text, next_hi int); INSERT INTO hi VALUES ('Order', 0);
+       GRANT SELECT (next_hi), UPDATE ON hi TO hilo_check_role`,
       'GRANT SELECT, UPDATE ON "hi"',
     ],
     [
@@ -337,7 +340,7 @@ describe('at the start', () => {
     await expect(open(databaseUrl, settings)).rejects.toThrow(message)
   })
 
-  test('a counter below what the collection was granted when it still counted by itself', async () => {
+  test('a counter below what was granted when the collection counted by itself', async () => {
     const databaseUrl = await newDatabase()
     const own = await openLedger({ databaseUrl })
     await own.claim([
@@ -353,7 +356,7 @@ describe('at the start', () => {
   })
 })
 
-test('on reconnect: a server that meets a changed counter on a new connection takes nothing from it', async () => {
+test('a server that meets a changed counter on a new connection takes nothing', async () => {
   const databaseUrl = await newDatabase()
   await runSql(databaseUrl, 'CREATE SEQUENCE order_seq INCREMENT 10')
   const ledger = await open(databaseUrl, EFCORE)
@@ -373,7 +376,8 @@ test('on reconnect: a server that meets a changed counter on a new connection ta
   await runSql(
     databaseUrl,
     `ALTER SEQUENCE order_seq CYCLE;
-     SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'offline-hilo'`,
+     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'offline-hilo'`,
   )
   await expect
     .poll(() => claim().catch((error) => error.message), { timeout: 10_000 })

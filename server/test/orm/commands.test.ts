@@ -124,8 +124,10 @@ describe('adopt', () => {
   test('applied, it says what comes next; again, it changes nothing', async () => {
     const { adopt, take } = await start(EFCORE, SEQUENCE(10))
     expect(await adopt(true)).toBe(
-      '-- The highest id in orders.id is 95, the highest granted here 0; sequence order_seq gives 1 next, and has to give 96 at least.\n' +
-        `SELECT setval('"order_seq"', greatest(96, CASE WHEN is_called THEN last_value + 10 ELSE last_value END), false) FROM "order_seq";\n` +
+      '-- The highest id in orders.id is 95, the highest granted here 0; sequence order_seq ' +
+        'gives 1 next, and has to give 96 at least.\n' +
+        `SELECT setval('"order_seq"', greatest(96, CASE WHEN is_called THEN last_value + 10 ` +
+        `ELSE last_value END), false) FROM "order_seq";\n` +
         '-- Done: the next ids are 96 to 105.\n',
     )
     expect(await adopt(true)).toContain(
@@ -145,7 +147,8 @@ describe('adopt', () => {
     ],
     [
       { strategy: 'marten', entity: 'order', maxLo: 10, maxId: 'int4' } as const,
-      "CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint); INSERT INTO mt_hilo VALUES ('order', 0)",
+      `CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint);
+       INSERT INTO mt_hilo VALUES ('order', 0)`,
       'UPDATE mt_hilo SET hi_value = 500',
       'the next ids are 5011 to 5020',
     ],
@@ -228,7 +231,8 @@ describe('adopt', () => {
     await expect
       .poll(() =>
         sql(
-          "SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'ALTER SEQUENCE%'",
+          `SELECT count(*)::int AS waiting FROM pg_stat_activity
+           WHERE wait_event_type = 'Lock' AND query LIKE 'ALTER SEQUENCE%'`,
         ),
       )
       .toEqual([{ waiting: 1 }])
@@ -250,7 +254,7 @@ describe('adopt', () => {
     await expect(adopt(false, from)).rejects.toThrow(message)
   })
 
-  test('a collection that is not bound, a counter that is not as configured, an id column at its end', async () => {
+  test('a collection that is not bound, a wrong counter, an id column at its end', async () => {
     const { options, adopt: run } = await start({ ...EFCORE, maxId: 100 }, SEQUENCE(10))
     await expect(
       adopt(options, {
@@ -285,7 +289,8 @@ describe('check', () => {
 
   test('no database, or nothing bound: it says so', async () => {
     await expect(check({ collections: { Shop: { orders: EFCORE } } })).rejects.toThrow(
-      "Shop/orders is bound to an ORM's counter, so the ledger has to be in that PostgreSQL database. Give --database-url",
+      "Shop/orders is bound to an ORM's counter, so the ledger has to be in that PostgreSQL " +
+        'database. Give --database-url',
     )
     expect(await check({})).toContain('No collection is bound to another counter')
   })
@@ -302,7 +307,7 @@ describe('check', () => {
     const { code, stdout, stderr } = await runCli(['check', '--config', config])
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toMatch(
-      /^shop\/parts: The upstream http:\/\/127.0.0.1:1 does not answer: .*\nshop\/orders: Sequence order_seq is CYCLE/,
+      /^shop\/parts: The upstream \S+ does not answer: .*\nshop\/orders: .* order_seq is CYCLE/,
     )
   })
 

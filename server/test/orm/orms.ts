@@ -280,7 +280,8 @@ export const ORMS: Orm[] = [
   {
     title: 'marten',
     settings: { strategy: 'marten', entity: 'order', maxLo: N, maxId },
-    schema: `CREATE TABLE mt_hilo (entity_name varchar CONSTRAINT pk_mt_hilo PRIMARY KEY, hi_value bigint DEFAULT 0);
+    schema: `CREATE TABLE mt_hilo
+        (entity_name varchar CONSTRAINT pk_mt_hilo PRIMARY KEY, hi_value bigint DEFAULT 0);
       CREATE FUNCTION mt_get_next_hi(entity varchar) RETURNS integer LANGUAGE plpgsql AS $$
       DECLARE
         before bigint;
@@ -305,7 +306,8 @@ export const ORMS: Orm[] = [
       again(client, () =>
         inTransaction(client, async (): Promise<Block> => {
           const { rows } = await client.query(
-            "SELECT sequence_value AS v, sequence_increment_by AS d FROM sequences WHERE sequence_name = 'orders' FOR UPDATE",
+            `SELECT sequence_value AS v, sequence_increment_by AS d FROM sequences
+             WHERE sequence_name = 'orders' FOR UPDATE`,
           )
           if (rows.length === 0) {
             await client.query("INSERT INTO sequences VALUES ('orders', 1, 1)")
@@ -313,7 +315,8 @@ export const ORMS: Orm[] = [
           }
           const [{ v, d }] = rows
           await client.query(
-            "UPDATE sequences SET sequence_value = sequence_value + sequence_increment_by WHERE sequence_name = 'orders' AND sequence_value = $1",
+            `UPDATE sequences SET sequence_value = sequence_value + sequence_increment_by
+             WHERE sequence_name = 'orders' AND sequence_value = $1`,
             [v],
           )
           return [v + 1, v + d]
@@ -326,7 +329,8 @@ export const ORMS: Orm[] = [
     schema: 'CREATE TABLE hilo_next_hi (name text PRIMARY KEY, next_hi bigint NOT NULL)',
     newTaker: (client) => async () => {
       const { rows } = await client.query(
-        "INSERT INTO hilo_next_hi AS t VALUES ('orders', 0) ON CONFLICT (name) DO UPDATE SET next_hi = t.next_hi + 1 RETURNING next_hi AS v",
+        `INSERT INTO hilo_next_hi AS t VALUES ('orders', 0)
+           ON CONFLICT (name) DO UPDATE SET next_hi = t.next_hi + 1 RETURNING next_hi AS v`,
       )
       const v = Number(rows[0].v)
       return [v * N, v * N + N - 1]

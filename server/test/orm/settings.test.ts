@@ -114,7 +114,8 @@ describe('a setting that cannot be meant is refused by its name', () => {
     await expect(
       openLedger({ dataDir: newFolder(), collections: { Shop: { orders: EFCORE } } as never }),
     ).rejects.toThrow(
-      "Shop/orders is bound to an ORM's counter, so the ledger has to be in that PostgreSQL database. Give --database-url (embedded: databaseUrl).",
+      "Shop/orders is bound to an ORM's counter, so the ledger has to be in that PostgreSQL " +
+        'database. Give --database-url (embedded: databaseUrl).',
     )
   })
 

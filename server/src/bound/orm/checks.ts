@@ -65,9 +65,11 @@ async function sequenceProblems(
   place: SequencePlace,
 ): Promise<string[]> {
   const [found] = await query<SequenceFacts>(
-    `SELECT c.relkind AS kind, c.relpersistence AS persistence, seqincrement::text AS increment, seqmax::text AS maximum,
-       seqstart::text AS start, seqcache::text AS cache, seqcycle AS cycle, current_user AS role,
-       has_sequence_privilege(seqrelid, 'USAGE, UPDATE') AS takes, has_sequence_privilege(seqrelid, 'SELECT') AS reads
+    `SELECT c.relkind AS kind, c.relpersistence AS persistence,
+       seqincrement::text AS increment, seqmax::text AS maximum, seqstart::text AS start,
+       seqcache::text AS cache, seqcycle AS cycle, current_user AS role,
+       has_sequence_privilege(seqrelid, 'USAGE, UPDATE') AS takes,
+       has_sequence_privilege(seqrelid, 'SELECT') AS reads
      FROM pg_class c LEFT JOIN pg_sequence ON seqrelid = c.oid WHERE c.oid = to_regclass($1)`,
     [quoted(place.sequence)],
   )
@@ -83,7 +85,8 @@ async function sequenceProblems(
     )
   if (BigInt(found.increment) !== blocks.step)
     problems.push(
-      `Sequence ${name} moves by ${found.increment}, but ${strategy} with ${size} needs it to move by ${blocks.step}: blocks would overlap or leave gaps. ` +
+      `Sequence ${name} moves by ${found.increment}, but ${strategy} with ${size} needs it to ` +
+        `move by ${blocks.step}: blocks would overlap or leave gaps. ` +
         `Find out what ${system} is configured with; then correct ${size.split(' ')[0]}, or ` +
         `ALTER SEQUENCE ${quoted(name)} INCREMENT BY ${blocks.step}.`,
     )
@@ -94,7 +97,8 @@ async function sequenceProblems(
     )
   if (found.cache !== '1')
     problems.push(
-      `Sequence ${name} has CACHE ${found.cache}: each connection keeps values of its own, so nobody can see that the counter went backwards. ` +
+      `Sequence ${name} has CACHE ${found.cache}: each connection keeps values of its own, so ` +
+        'nobody can see that the counter went backwards. ' +
         `ALTER SEQUENCE ${quoted(name)} CACHE 1.`,
     )
   if (found.persistence === 'u')
@@ -120,11 +124,14 @@ async function tableProblems(query: Query, binding: Binding, place: TablePlace):
   const { table, column, where, start, fixed } = place
   const names = [column, ...Object.keys(where), ...Object.keys(fixed)]
   const found = await query<ColumnFacts>(
-    `SELECT c.relkind AS kind, c.relpersistence AS persistence, format_type(a.atttypid, NULL) AS type, current_user AS role,
-       has_column_privilege(c.oid, a.attnum, 'SELECT') AS reads, has_column_privilege(c.oid, a.attnum, 'UPDATE') AS writes,
+    `SELECT c.relkind AS kind, c.relpersistence AS persistence,
+       format_type(a.atttypid, NULL) AS type, current_user AS role,
+       has_column_privilege(c.oid, a.attnum, 'SELECT') AS reads,
+       has_column_privilege(c.oid, a.attnum, 'UPDATE') AS writes,
        has_column_privilege(c.oid, a.attnum, 'INSERT') AS inserts
      FROM pg_class c CROSS JOIN unnest($2::text[]) WITH ORDINALITY AS n(name, i)
-       LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = n.name AND a.attnum > 0 AND NOT a.attisdropped
+       LEFT JOIN pg_attribute a
+       ON a.attrelid = c.oid AND a.attname = n.name AND a.attnum > 0 AND NOT a.attisdropped
      WHERE c.oid = to_regclass($1) ORDER BY n.i`,
     [quoted(table), names],
   )
@@ -165,7 +172,8 @@ async function tableProblems(query: Query, binding: Binding, place: TablePlace):
     )
   if (start !== undefined && !(await isUnique(query, place)))
     problems.push(
-      `Table ${table} may have several rows per ${Object.keys(where).join(', ')}: it has no primary key or unique index on exactly that. ` +
+      `Table ${table} may have several rows per ${Object.keys(where).join(', ')}: it has no ` +
+        'primary key or unique index on exactly that. ' +
         'Two that start at once would both begin at the start. Add the primary key.',
     )
   return [...problems, ...(await rowProblems(query, binding, place))]
@@ -186,18 +194,21 @@ async function rowProblems(query: Query, binding: Binding, place: TablePlace): P
     return place.start !== undefined
       ? []
       : [
-          `There is no row for ${name}. Correct \`where\`, or let ${binding.system} create its row first (its schema tool does).`,
+          `There is no row for ${name}. Correct \`where\`, or let ${binding.system} create its ` +
+            'row first (its schema tool does).',
         ]
   if (rows.length > 1)
     return [
-      `There are several rows for ${name}: nobody can tell which one counts. Give a \`where\` that matches one, or delete the others.`,
+      `There are several rows for ${name}: nobody can tell which one counts. Give a \`where\` ` +
+        'that matches one, or delete the others.',
     ]
   if (row[place.column] === null) return [`${name} is NULL. Set it above every id in use.`]
   return Object.entries(place.fixed)
     .filter(([column, wanted]) => row[column] !== String(wanted))
     .map(
       ([column, wanted]) =>
-        `${name} has ${column} ${row[column]}, and ${binding.system} then makes the first id of each block twice. ` +
+        `${name} has ${column} ${row[column]}, and ${binding.system} then makes the first id of ` +
+        'each block twice. ' +
         `Set ${column} to ${wanted}, in the row and where the back end configures it.`,
     )
 }
@@ -206,13 +217,15 @@ function positionProblems(binding: Binding, next: bigint, peak: number): string[
   const { blocks, first, system, fetchesTwice } = binding
   if (fetchesTwice && next < first! + 2n * blocks.step)
     return [
-      `${nameOf(binding)} gives ${next} next, so ${system} has not made its first ids yet. It fetches two values for them, ` +
+      `${nameOf(binding)} gives ${next} next, so ${system} has not made its first ids yet. It ` +
+        'fetches two values for them, ' +
         'and would take what we are given in between for its own. Let the back end make one ' +
         'id, then start again.',
     ]
   if (peak > 0 && (idsOf(blocks, next)?.low ?? 0n) <= peak)
     return [
-      `${nameOf(binding)} gives ${next} next, whose ids are not above ${peak}, and up to there ids were granted here. ` +
+      `${nameOf(binding)} gives ${next} next, whose ids are not above ${peak}, and up to there ` +
+        'ids were granted here. ' +
         'Stop who set it back, or, when the collection counted by itself before, raise the ' +
         'counter: offline-hilo-server adopt.',
     ]
@@ -223,8 +236,10 @@ function positionProblems(binding: Binding, next: bigint, peak: number): string[
 async function isUnique(query: Query, { table, where }: TablePlace): Promise<boolean> {
   const rows = await query<{ columns: string[] }>(
     `SELECT array_agg(a.attname::text) AS columns FROM pg_index i
-       JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey[0:i.indnkeyatts - 1])
-     WHERE i.indrelid = $1::regclass AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL GROUP BY i.indexrelid`,
+       JOIN pg_attribute a
+       ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey[0:i.indnkeyatts - 1])
+     WHERE i.indrelid = $1::regclass AND i.indisunique AND i.indisvalid
+       AND i.indpred IS NULL AND i.indexprs IS NULL GROUP BY i.indexrelid`,
     [quoted(table)],
   )
   return rows.some(

@@ -11,7 +11,8 @@ import {
   refuseBindings,
 } from '../../ledger/bound-collections.js'
 import type { OrmCounters, Query, SqlDatabase } from '../../ledger/counter-port.js'
-import { type CollectionKey, CounterUnusable } from '../../ledger/ledger.js'
+import { CounterUnusable } from '../../ledger/errors.js'
+import type { CollectionKey } from '../../ledger/ledger.js'
 import type { Bindings, Bound } from '../bindings.js'
 import { type Binding, isSequence } from './binding.js'
 import { lastValue, valueAbove } from './blocks.js'

@@ -6,7 +6,7 @@
  */
 
 import type { Query } from '../../ledger/counter-port.js'
-import { CounterUnusable } from '../../ledger/ledger.js'
+import { CounterUnusable } from '../../ledger/errors.js'
 import { type Span, sizeOf } from '../../ledger/number-line.js'
 import { toSpans } from '../../ledger/stock.js'
 import { type Binding, isSequence, type SequencePlace, type TablePlace } from './binding.js'
@@ -34,8 +34,9 @@ export async function takeBlocks(
   const spans = toSpans(values.flatMap((value) => idsOf(binding.blocks, value) ?? []))
   if (spans.some(([low]) => low <= floor))
     throw new CounterUnusable(
-      `${nameOf(binding)} gave ids from ${spans[0]![0]}, but up to ${floor} may be in use: it went backwards. Nothing was granted. ` +
-        'Find out who set it back, then raise it: offline-hilo-server adopt.',
+      `${nameOf(binding)} gave ids from ${spans[0]![0]}, but up to ${floor} may be in use: it ` +
+        'went backwards. Nothing was granted. Find out who set it back, then raise it: ' +
+        'offline-hilo-server adopt.',
     )
   // The value that a counter starts with may stand for no id.
   return values.length > 0 && sizeOf(spans) === 0
@@ -97,7 +98,10 @@ export function raiseStatement({ place, blocks: { step } }: Binding, value: bigi
     ([name, wanted]) => `${quoted(name)} = ${literal(wanted)}`,
   )
   if (place.start === undefined)
-    return `UPDATE ${table} SET ${column} = greatest(${column}, ${stored})${conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : ''}`
+    return (
+      `UPDATE ${table} SET ${column} = greatest(${column}, ${stored})` +
+      (conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '')
+    )
   const columns = [...Object.keys(place.where), place.column, ...Object.keys(place.fixed)]
   const values = [...Object.values(place.where).map(literal), stored, ...Object.values(place.fixed)]
   return (
@@ -120,7 +124,8 @@ export function nameOf({ place }: Binding): string {
   const conditions = Object.entries(place.where).map(
     ([column, value]) => `${column} = ${literal(value)}`,
   )
-  return `${place.table}.${place.column}${conditions.length > 0 ? ` where ${conditions.join(' and ')}` : ''}`
+  const where = conditions.length > 0 ? ` where ${conditions.join(' and ')}` : ''
+  return `${place.table}.${place.column}${where}`
 }
 
 /** @param name `table` or `schema.table` */
@@ -151,7 +156,8 @@ async function takeFromSequence(
   const rows = await query<{ value: string; increment: string }>(
     `WITH counter AS (SELECT ${nextOf(blocks.step)} AS next FROM ${quoted(place.sequence)})
      SELECT nextval($1)::text AS value, seqincrement::text AS increment
-     FROM counter, pg_sequence, generate_series(1, least($2::bigint, ($3::bigint - next) / ${blocks.step} + 1))
+     FROM counter, pg_sequence,
+       generate_series(1, least($2::bigint, ($3::bigint - next) / ${blocks.step} + 1))
      WHERE next <= $3::bigint AND seqrelid = $1::regclass`,
     [quoted(place.sequence), String(count), String(end)],
   )
@@ -197,12 +203,14 @@ async function setSequence(
   value: bigint,
 ): Promise<void> {
   const [role] = await query<{ owns: boolean; name: string }>(
-    "SELECT pg_has_role(relowner, 'USAGE') AS owns, current_user AS name FROM pg_class WHERE oid = $1::regclass",
+    `SELECT pg_has_role(relowner, 'USAGE') AS owns, current_user AS name
+     FROM pg_class WHERE oid = $1::regclass`,
     [quoted(place.sequence)],
   )
   if (!role!.owns)
     throw new CounterUnusable(
-      `sequence ${place.sequence} is more than ${MAX_STEPS} takes below ${value}, and only its owner can set it safely; role ${role!.name} is not. ` +
+      `sequence ${place.sequence} is more than ${MAX_STEPS} takes below ${value}, and only its ` +
+        `owner can set it safely; role ${role!.name} is not. ` +
         'Run the command with a --database-url of the owner.',
     )
   await lockSequence(query, place)
@@ -253,7 +261,8 @@ async function addMissing(
   }
   const names = Object.keys(values)
   await query(
-    `INSERT INTO ${quoted(table)} (${names.map(quoted).join(', ')}) VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')}) ON CONFLICT DO NOTHING`,
+    `INSERT INTO ${quoted(table)} (${names.map(quoted).join(', ')})
+     VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')}) ON CONFLICT DO NOTHING`,
     Object.values(values),
   )
 }

@@ -185,10 +185,12 @@ export type StrategyName = keyof typeof STRATEGIES
  */
 export const REFUSED_STRATEGIES: Readonly<Record<string, string>> = {
   'nhibernate-hilo':
-    "NHibernate's enhanced hilo takes every number between two values for its own, so it duplicates as soon as anybody else takes one. " +
+    "NHibernate's enhanced hilo takes every number between two values for its own, so it " +
+    'duplicates as soon as anybody else takes one. ' +
     'Switch NHibernate to pooled-lo. (Its older generators are fine: nhibernate-hilo-table, ' +
     'nhibernate-seqhilo.)',
   'hibernate-hilo-before-5.2.10':
-    'before 5.2.10, hilo takes every number between two values for its own, so it duplicates as soon as anybody else takes one. ' +
+    'before 5.2.10, hilo takes every number between two values for its own, so it duplicates as ' +
+    'soon as anybody else takes one. ' +
     'Upgrade Hibernate, or switch it to pooled-lo.',
 }

@@ -8,13 +8,8 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { z } from 'zod'
 import { claimSize } from '../../../../src/core/sizes.js'
-import {
-  type CollectionKey,
-  CounterUnusable,
-  LedgerUnavailable,
-  reasonOf,
-  type UpstreamRange,
-} from '../../ledger/ledger.js'
+import { CounterUnusable, LedgerUnavailable, reasonOf } from '../../ledger/errors.js'
+import type { CollectionKey, UpstreamRange } from '../../ledger/ledger.js'
 import { publicUrl } from '../../ledger/options.js'
 import type { UpstreamAddress } from './options.js'
 
@@ -79,8 +74,11 @@ export function openUpstream({
   let nodes: Node[] | undefined
   let last: { size: number; at: string } | undefined
 
-  const hilo = (node: string, action: string, query: Record<string, string | number>) =>
-    `${node}/databases/${encodeURIComponent(database)}/hilo/${action}?${new URLSearchParams(Object.entries(query).map(([key, value]) => [key, String(value)]))}`
+  function hilo(node: string, action: string, query: Record<string, string | number>): string {
+    const parameters = new URLSearchParams()
+    for (const [name, value] of Object.entries(query)) parameters.set(name, String(value))
+    return `${node}/databases/${encodeURIComponent(database)}/hilo/${action}?${parameters}`
+  }
 
   async function askForNodes(url: string): Promise<Node[]> {
     const { status, body } = await send(
@@ -198,7 +196,8 @@ function refused(url: string, status: number, body: string): Error {
   const said = typeof Message === 'string' ? `: ${Message.slice(0, 300)}` : ''
   if (status === 403 || status === 401)
     return new CounterUnusable(
-      `The upstream ${url} answered ${status}${said}. Give \`certificate\` a client certificate that may use the database.`,
+      `The upstream ${url} answered ${status}${said}. Give \`certificate\` a client certificate ` +
+        'that may use the database.',
     )
   if (/DatabaseDoesNotExist/.test(body))
     return new CounterUnusable(

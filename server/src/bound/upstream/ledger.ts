@@ -5,13 +5,13 @@
  */
 
 import { bindingKey } from '../../ledger/bound-collections.js'
-import {
-  type ClaimOutcome,
-  type ClaimRequest,
-  type CollectionKey,
-  type Ledger,
-  LedgerUnavailable,
-  type UpstreamRange,
+import { LedgerUnavailable } from '../../ledger/errors.js'
+import type {
+  ClaimOutcome,
+  ClaimRequest,
+  CollectionKey,
+  Ledger,
+  UpstreamRange,
 } from '../../ledger/ledger.js'
 import type { Bindings } from '../bindings.js'
 import { openUpstream, type UpstreamClient } from './client.js'

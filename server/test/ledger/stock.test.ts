@@ -3,8 +3,8 @@
  * upstream.test.ts.
  */
 import { expect, test } from 'vitest'
-import { EMPTY_LINE } from '../src/ledger/number-line.js'
-import { addFresh, restock, shortfall, takeFromStock } from '../src/ledger/stock.js'
+import { EMPTY_LINE } from '../../src/ledger/number-line.js'
+import { addFresh, restock, shortfall, takeFromStock } from '../../src/ledger/stock.js'
 
 const LINE = { ...EMPTY_LINE, max: 20, peak: 20, floor: 20 }
 const MAX_JUMP = 1_000

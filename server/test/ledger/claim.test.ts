@@ -1,0 +1,203 @@
+/** The step that grants claims. */
+import { describe, expect, test } from 'vitest'
+import type { BoundCollection } from '../../src/ledger/bound-collections.js'
+import { asksOfClaims, grantClaims } from '../../src/ledger/claim.js'
+import type { CounterAnswers } from '../../src/ledger/counter-port.js'
+import { keyText } from '../../src/ledger/keys.js'
+import type { ClaimOutcome, ClaimRequest, UpstreamRange } from '../../src/ledger/ledger.js'
+import type { Rows } from '../../src/ledger/row-store.js'
+import {
+  claimOf,
+  collectionOf,
+  contextOf,
+  grantId,
+  grantOf,
+  ORDERS,
+  rowsOf,
+  TOKENS,
+} from './steps.js'
+
+const grant = (
+  rows: Rows,
+  claims: readonly ClaimRequest[],
+  context = contextOf(),
+  answers: CounterAnswers = new Map(),
+  received?: readonly UpstreamRange[],
+) => grantClaims(rows, claims, answers, received, context)
+
+const spanOf = (outcome: ClaimOutcome) =>
+  'grant' in outcome ? [outcome.grant.low, outcome.grant.high] : outcome.refused
+
+describe('of a collection that the ledger counts', () => {
+  test('a claim gets what follows, and the grant and the collection are saved', () => {
+    const rows = rowsOf({ collections: [collectionOf({ max: 10, peak: 10, version: 3 })] })
+    const { answer, changes } = grant(rows, [claimOf({ id: 'a' })])
+    const token = TOKENS.write({ id: grantId(1), rotation: 0 })
+    expect(answer).toEqual([
+      {
+        grant: { low: 11, high: 42, count: 32, serverTag: 'A', at: 5, token },
+        isRepeat: false,
+      },
+    ])
+    expect(changes.newGrants).toEqual([
+      grantOf({ id: grantId(1), low: 11, high: 42, firstHigh: 42, issued: 10, grantedAt: 5 }),
+    ])
+    expect(changes.collections).toMatchObject([{ ...ORDERS, max: 42, peak: 42, version: 4 }])
+  })
+
+  test('claims of one step follow each other, and each collection is saved once', () => {
+    const lines = { ...ORDERS, collection: 'lines' }
+    const rows = rowsOf({
+      collections: [
+        collectionOf({ max: 64, peak: 64, free: [[3, 12]] }),
+        collectionOf({ ...lines, max: 5, peak: 5 }),
+      ],
+    })
+    const { answer, changes } = grant(rows, [
+      claimOf({ id: 'a', count: 8 }),
+      claimOf({ ...lines }),
+      claimOf({ count: 8 }),
+      claimOf({ id: 'b', count: 8 }),
+    ])
+    expect(answer.map(spanOf)).toEqual([
+      [3, 10],
+      [6, 37],
+      [65, 72],
+      [11, 12],
+    ])
+    expect(changes.collections).toMatchObject([
+      { collection: 'orders', max: 72, free: [] },
+      { collection: 'lines', max: 37 },
+    ])
+    expect(changes.newGrants).toHaveLength(4)
+  })
+
+  test('a claim that was granted before gets the same again, and nothing is saved', () => {
+    const before = grantOf()
+    const rows = rowsOf({ collections: [collectionOf({ max: 64, peak: 64 })], grants: [before] })
+    const { answer, changes } = grant(rows, [claimOf({ id: 'a', count: 9 })])
+    expect(answer).toMatchObject([{ grant: { low: 1, high: 32, count: 32 }, isRepeat: true }])
+    expect(changes).toEqual({ collections: [], newGrants: [] })
+  })
+
+  test('one id twice in a step is granted once', () => {
+    const rows = rowsOf({ collections: [collectionOf()] })
+    const { answer, changes } = grant(rows, [claimOf({ id: 'a' }), claimOf({ id: 'a' })])
+    expect(answer).toMatchObject([{ isRepeat: false }, { isRepeat: true, grant: { low: 1 } }])
+    expect(changes.newGrants).toHaveLength(1)
+  })
+
+  test.each([
+    ['checked in', { rotation: 1 }],
+    ['given back in part', { high: 20 }],
+  ])('a claim whose grant was %s since is a copy’s', (_, change) => {
+    const rows = rowsOf({ collections: [collectionOf({ max: 32 })], grants: [grantOf(change)] })
+    expect(grant(rows, [claimOf({ id: 'a' })]).answer).toEqual([{ refused: 'spent', max: 32 }])
+  })
+
+  test('a refused claim saves nothing, and the others are granted', () => {
+    const rows = rowsOf({ collections: [collectionOf()] })
+    const claims = [claimOf({ lastMax: 1_001 }), claimOf({ ...ORDERS, collection: 'none' })]
+    expect(grant(rows, claims)).toEqual({
+      answer: [
+        { refused: 'jump', max: 0 },
+        { refused: 'full', max: 0 },
+      ],
+      changes: { collections: [], newGrants: [] },
+    })
+    expect(grant(rows, [...claims, claimOf()]).answer.map(spanOf)).toEqual([
+      'jump',
+      'full',
+      [1, 32],
+    ])
+  })
+
+  test('that is remembered as bound, nothing is granted', () => {
+    const rows = rowsOf({ collections: [collectionOf({ binding: 'efcore on sequence s' })] })
+    expect(() => grant(rows, [claimOf()])).toThrow('this server as counted by the ledger')
+  })
+})
+
+describe('of a collection that an ORM’s counter counts', () => {
+  const bound: BoundCollection = { ...ORDERS, authority: 'counter', description: 'a counter' }
+  const context = () => contextOf(bound)
+  const binding = 'a counter'
+  const answered = (...fresh: [number, number][]): CounterAnswers =>
+    new Map([[keyText(ORDERS), { fresh, isAtEnd: false }]])
+
+  test('the counter is asked for what claims want and the stock has not', () => {
+    const collections = [collectionOf({ binding, max: 50, peak: 50, free: [[41, 50]] })]
+    const rows = rowsOf({ collections, grants: [grantOf({ claim: 'known' })] })
+    const claims = [
+      claimOf({ id: 'a', count: 8 }),
+      claimOf({ id: 'known', count: 500 }),
+      claimOf({ id: 'b', count: 8 }),
+      claimOf({ id: 'b', count: 8 }),
+      claimOf({ count: 4 }),
+    ]
+    expect(asksOfClaims(rows, claims, context())).toEqual([
+      { ...ORDERS, raiseTo: undefined, above: 50, missing: 10 },
+    ])
+    expect(asksOfClaims(rows, claims.slice(0, 2), context())).toEqual([])
+  })
+
+  test('it is raised above what a client saw', () => {
+    const rows = rowsOf({
+      collections: [collectionOf({ binding, max: 50, peak: 50, free: [[41, 50]] })],
+    })
+    expect(asksOfClaims(rows, [claimOf({ id: 'a', lastMax: 70 })], context())).toEqual([
+      { ...ORDERS, raiseTo: 70, above: 70, missing: 32 },
+    ])
+  })
+
+  test('what it gives is granted; who claims without an id gets nothing that came back', () => {
+    const rows = rowsOf({
+      collections: [collectionOf({ binding, max: 50, peak: 50, free: [[41, 50]] })],
+    })
+    const claims = [claimOf({ id: 'a', count: 12 }), claimOf({ count: 4 })]
+    const { answer, changes } = grant(rows, claims, context(), answered([61, 70]))
+    expect(answer.map(spanOf)).toEqual([
+      [41, 50],
+      [61, 64],
+    ])
+    expect(changes.collections).toMatchObject([{ max: 70, peak: 70, free: [[65, 70]] }])
+  })
+
+  test('where the id column ends there is nothing', () => {
+    const rows = rowsOf({ collections: [collectionOf({ binding, max: 50, peak: 50 })] })
+    const claims = [claimOf({ id: 'a' }), claimOf()]
+    expect(grant(rows, claims, context(), answered()).answer.map(spanOf)).toEqual([
+      'overflow',
+      'overflow',
+    ])
+  })
+})
+
+describe('of a collection that an upstream counts', () => {
+  const bound: BoundCollection = { ...ORDERS, authority: 'upstream', description: 'a RavenDB' }
+  const binding = 'a RavenDB'
+  const range = (low: number, high: number): UpstreamRange => ({
+    database: 'Shop',
+    collection: 'Orders',
+    low,
+    high,
+    node: 'B',
+  })
+
+  test('nothing is granted before somebody has asked there, but what was seen is kept', () => {
+    const rows = rowsOf({ collections: [collectionOf({ binding })] })
+    const { answer, changes } = grant(rows, [claimOf({ id: 'a', lastMax: 40 })], contextOf(bound))
+    expect(answer).toEqual([{ refused: 'short', max: 40 }])
+    expect(changes.collections).toMatchObject([{ max: 40, peak: 40 }])
+  })
+
+  test('what it granted keeps its node, and is kept also when no claim needs it', () => {
+    const collections = [collectionOf({ binding, max: 32, peak: 32 })]
+    const rows = rowsOf({ collections, grants: [grantOf()] })
+    const claims = [claimOf({ id: 'a' })]
+    const { changes } = grant(rows, claims, contextOf(bound), new Map(), [range(33, 64)])
+    expect(changes.collections).toMatchObject([{ max: 64, free: [[33, 64, 'B']] }])
+    const fresh = grant(rows, [claimOf()], contextOf(bound), new Map(), [range(33, 64)])
+    expect(fresh.answer).toMatchObject([{ grant: { low: 33, high: 64, serverTag: 'B' } }])
+  })
+})

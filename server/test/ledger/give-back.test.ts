@@ -1,0 +1,111 @@
+/** The step by which numbers come back. */
+import { describe, expect, test } from 'vitest'
+import { giveBack } from '../../src/ledger/give-back.js'
+import type { GrantRow } from '../../src/ledger/rows.js'
+import { collectionOf, contextOf, grantId, grantOf, ORDERS, rowsOf } from './steps.js'
+
+const NOTHING = { answer: 0, changes: {} }
+const TOKEN = { id: grantId(0), rotation: 0 }
+const request = (end: number, last: number) => ({ ...ORDERS, end, last, at: 7 })
+const collection = collectionOf({ max: 64, peak: 64, version: 2 })
+
+describe('with a token', () => {
+  const rows = (change: Partial<GrantRow> = {}) =>
+    rowsOf({ collections: [collection], grants: [grantOf(change)] })
+
+  test('the tail of its grant comes back', () => {
+    expect(giveBack(rows(), request(32, 20), TOKEN, contextOf())).toEqual({
+      answer: 12,
+      changes: {
+        collections: [{ ...collection, free: [[21, 32]] }],
+        grants: [grantOf({ high: 20 })],
+      },
+    })
+  })
+
+  test('what ends the line takes max back, and all of a grant may come', () => {
+    const last = grantOf({ low: 33, high: 64, firstHigh: 64, issued: 32 })
+    const step = giveBack(
+      rowsOf({ collections: [{ ...collection, free: [[21, 32]] }], grants: [last] }),
+      request(64, 32),
+      TOKEN,
+      contextOf(),
+    )
+    expect(step.changes).toMatchObject({
+      collections: [{ max: 20, peak: 64, free: [], version: 3 }],
+      grants: [{ low: 33, high: 32 }],
+    })
+  })
+
+  test.each([
+    ['not from its end', request(31, 20), {}, TOKEN],
+    ['of nothing', request(32, 32), {}, TOKEN],
+    ['of more than the grant', request(32, -1), {}, TOKEN],
+    ['of what is known to be issued', request(32, 20), { issued: 21 }, TOKEN],
+    ['by a replaced token', request(32, 20), { rotation: 1 }, TOKEN],
+    ['by a token of a later time', request(32, 20), {}, { ...TOKEN, rotation: 1 }],
+    ['of an unknown grant', request(32, 20), {}, { id: grantId(9), rotation: 0 }],
+    ['to another collection', request(32, 20), { collection: 'lines' }, TOKEN],
+  ])('nothing comes back %s', (_, wanted, change, token) => {
+    expect(giveBack(rows(change), wanted, token, contextOf())).toEqual(NOTHING)
+  })
+})
+
+describe('without a token, as RavenDB’s clients return', () => {
+  const plain = grantOf({ claim: null, low: 33, high: 64, firstHigh: 64, issued: 32 })
+  const RETURNED = { ...ORDERS, end: 64, last: 40, returnedAt: 7 }
+  const step = (returnedOf: GrantRow, isReturned = false, max = 64) =>
+    giveBack(
+      rowsOf({ collections: [{ ...collection, max }], returnedOf, isReturned }),
+      request(64, 40),
+      undefined,
+      contextOf(),
+    )
+
+  test('the end of the line comes back once, and is remembered', () => {
+    expect(step(plain)).toMatchObject({
+      answer: 24,
+      changes: {
+        collections: [{ max: 40, free: [] }],
+        grants: [{ high: 40, issued: 40 }],
+        returns: [RETURNED],
+      },
+    })
+    expect(step(plain, true)).toEqual(NOTHING)
+  })
+
+  test('what does not end the line stays with its client, but counts as returned', () => {
+    expect(step(plain, false, 96)).toEqual({ answer: 0, changes: { returns: [RETURNED] } })
+  })
+
+  test.each([
+    ['was claimed with an id', { claim: 'a' }],
+    ['was checked in', { rotation: 1 }],
+    ['was shortened before', { firstHigh: 70 }],
+  ])('nothing comes back of a grant that %s', (_, change) => {
+    expect(step({ ...plain, ...change })).toEqual(NOTHING)
+  })
+})
+
+describe('to the stock of a bound collection', () => {
+  const at = (authority: 'counter' | 'upstream') =>
+    contextOf({ ...ORDERS, authority, description: 'bound' })
+  const rows = rowsOf({ collections: [collection], grants: [grantOf({ serverTag: 'B' })] })
+
+  test('numbers come back, but its counter does not: max stays', () => {
+    const { changes } = giveBack(rows, request(32, 20), TOKEN, at('counter'))
+    expect(changes.collections).toMatchObject([{ max: 64, free: [[21, 32]] }])
+  })
+
+  test('those of an upstream keep their node', () => {
+    const { changes } = giveBack(rows, request(32, 20), TOKEN, at('upstream'))
+    expect(changes.collections).toMatchObject([{ max: 64, free: [[21, 32, 'B']] }])
+  })
+
+  test('without a token nothing comes back where several nodes count', () => {
+    const plain = grantOf({ claim: null, low: 33, high: 64, firstHigh: 64, issued: 32 })
+    const returned = rowsOf({ collections: [collection], returnedOf: plain })
+    expect(giveBack(returned, request(64, 40), undefined, at('upstream')).answer).toBe(0)
+    expect(giveBack(returned, request(64, 40), undefined, at('counter')).answer).toBe(24)
+  })
+})

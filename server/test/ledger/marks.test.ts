@@ -1,0 +1,119 @@
+/** The steps that move a collection's line as somebody else says. */
+import { describe, expect, test } from 'vitest'
+import { keyText } from '../../src/ledger/keys.js'
+import { asksOfFloor, raiseFloor, withdraw, writeMarks } from '../../src/ledger/marks.js'
+import { collectionOf, contextOf, ORDERS, rowsOf } from './steps.js'
+
+const collection = collectionOf({ max: 64, peak: 64, version: 3, free: [[10, 20]] })
+const counter = { ...ORDERS, authority: 'counter', description: 'a counter' } as const
+
+describe('a write', () => {
+  const write = (max: number, version?: number) => ({ ...ORDERS, max, version })
+
+  test('moves max, and each one changes the version', () => {
+    const { answer, changes } = writeMarks(
+      rowsOf({ collections: [collection] }),
+      [write(100, 3), write(70, 4), write(70)],
+      contextOf(),
+    )
+    expect(answer).toEqual([
+      { max: 100, version: 4 },
+      { max: 70, version: 5 },
+      { max: 70, version: 5 },
+    ])
+    expect(changes.collections).toMatchObject([{ max: 70, peak: 100, version: 5 }])
+  })
+
+  test('goes down to what a grant holds at most', () => {
+    const rows = rowsOf({ collections: [collection], held: 50 })
+    expect(writeMarks(rows, [write(5)], contextOf()).answer).toEqual([{ max: 50, version: 4 }])
+  })
+
+  test('of a new collection has a version, be it {"Max": 0}', () => {
+    const rows = rowsOf({ collections: [collectionOf()] })
+    expect(writeMarks(rows, [write(0, 0)], contextOf()).answer).toEqual([{ max: 0, version: 1 }])
+  })
+
+  test.each([
+    ['conflict', write(70, 2), collection, contextOf()],
+    ['jump', write(1_065), collection, contextOf()],
+    ['bound', write(70), collection, contextOf(counter)],
+  ])('that cannot be (%s) is refused, and so are the others', (refused, bad, row, context) => {
+    const good = { ...ORDERS, collection: 'lines', max: 5 }
+    const rows = rowsOf({ collections: [row, collectionOf({ collection: 'lines' })] })
+    expect(writeMarks(rows, [good, bad], context)).toEqual({
+      answer: { refused, write: bad, mark: { max: 64, version: 3 } },
+      changes: {},
+    })
+  })
+
+  test('finds no room for a new collection', () => {
+    const step = writeMarks(rowsOf({}), [write(5)], contextOf())
+    expect(step.answer).toMatchObject({ refused: 'full', mark: { max: 0, version: 0 } })
+  })
+
+  test('is refused where the ledger remembers a binding', () => {
+    const rows = rowsOf({ collections: [{ ...collection, binding: 'a counter' }] })
+    expect(() => writeMarks(rows, [write(5)], contextOf())).toThrow('Give every server the same')
+  })
+})
+
+describe('a floor', () => {
+  const floor = (to: number) => ({ ...ORDERS, floor: to })
+  const rows = rowsOf({ collections: [collection] })
+
+  test('takes what is free below it, and raises max', () => {
+    const { answer, changes } = raiseFloor(rows, floor(100), new Map())
+    expect(answer).toBe(100)
+    expect(changes.collections).toMatchObject([{ max: 100, peak: 100, floor: 100, free: [] }])
+  })
+
+  test('never goes down, nor does max', () => {
+    const raised = rowsOf({ collections: [{ ...collection, floor: 50 }] })
+    expect(raiseFloor(raised, floor(15), new Map())).toMatchObject({
+      answer: 64,
+      changes: { collections: [{ max: 64, floor: 50, free: [[16, 20]] }] },
+    })
+  })
+
+  test('raises the counter of a bound collection first, and fails where that ends', () => {
+    expect(asksOfFloor(rows, floor(100), contextOf())).toEqual([])
+    const bound = rowsOf({ collections: [{ ...collection, binding: 'a counter' }] })
+    expect(asksOfFloor(bound, floor(100), contextOf(counter))).toEqual([
+      { ...ORDERS, raiseTo: 100, above: 100, missing: 0 },
+    ])
+    expect(() => asksOfFloor(rows, floor(100), contextOf(counter))).toThrow('counted by itself')
+    const atEnd = new Map([[keyText(ORDERS), { fresh: [], isAtEnd: true }]])
+    expect(() => raiseFloor(bound, floor(100), atEnd)).toThrow('No block of')
+  })
+})
+
+test('a piece that is withdrawn is free no more', () => {
+  const stocked = collectionOf({
+    max: 64,
+    free: [
+      [10, 20, 'A'],
+      [60, 64, 'A'],
+      [60, 64, 'B'],
+    ],
+  })
+  const rows = rowsOf({ collections: [stocked] })
+  expect(withdraw(rows, { ...ORDERS, end: 64, node: 'B' })).toMatchObject({
+    answer: 60,
+    changes: {
+      collections: [
+        {
+          max: 59,
+          free: [
+            [10, 20, 'A'],
+            [60, 64, 'A'],
+          ],
+        },
+      ],
+    },
+  })
+  expect(withdraw(rows, { ...ORDERS, end: 20, node: 'B' })).toEqual({
+    answer: undefined,
+    changes: {},
+  })
+})

@@ -1,0 +1,175 @@
+/**
+ * The ledger's rows in maps: what a row store does, without a database. Rows are frozen, so that a
+ * step which changes what it was given fails.
+ */
+import { newSecret } from '../../src/ledger/grant-token.js'
+import { byClaim, identityText, isSame, keyText } from '../../src/ledger/keys.js'
+import { withinQuota } from '../../src/ledger/quota.js'
+import type { Quota, RowChanges, RowStore, Rows, Selection } from '../../src/ledger/row-store.js'
+import {
+  type CollectionRow,
+  type GrantRow,
+  type IdentityClaimRow,
+  type IdentityRow,
+  newCollection,
+  newIdentity,
+  type ReturnRow,
+  writeSpans,
+} from '../../src/ledger/rows.js'
+
+export class MemoryStore implements RowStore {
+  readonly secret = newSecret()
+  readonly collections = new Map<string, CollectionRow>()
+  readonly grants = new Map<string, GrantRow>()
+  readonly identities = new Map<string, IdentityRow>()
+  identityClaims: IdentityClaimRow[] = []
+  returns: ReturnRow[] = []
+
+  readonly change: RowStore['change'] = async ({ select, step }) => {
+    let result = step(this.#load(select), new Map())
+    for (let wanted = select; 'select' in result; ) {
+      wanted = { ...wanted, ...result.select }
+      result = step(this.#load(wanted), new Map())
+    }
+    this.#save(result.changes)
+    return result.answer
+  }
+
+  readonly readCollection: RowStore['readCollection'] = async (key) => {
+    const row = this.collections.get(keyText(key))
+    return row && { ...row, binding: undefined }
+  }
+
+  readonly readStatus: RowStore['readStatus'] = async () =>
+    [...this.collections.values()]
+      .map(({ database, collection, max, free }) => {
+        const grants = this.#grantsOf({ database, collection })
+        return {
+          database,
+          collection,
+          max,
+          free: writeSpans(free),
+          outstanding: grants.reduce((sum, { low, high }) => sum + high - low + 1, 0),
+          grants: grants.length,
+          lastClaim: grants.length > 0 ? Math.max(...grants.map((row) => row.grantedAt)) : null,
+        }
+      })
+      .sort((a, b) => (keyText(a) < keyText(b) ? -1 : 1))
+
+  readonly readFree: RowStore['readFree'] = async () =>
+    [...this.collections.values()].map(({ free }) => free)
+
+  readonly prune: RowStore['prune'] = async (before) => {
+    for (const { id, low, high, grantedAt } of this.grants.values())
+      if (high < low && grantedAt < before) this.grants.delete(id)
+    this.returns = this.returns.filter(({ returnedAt }) => returnedAt >= before)
+    this.identityClaims = this.identityClaims.filter(({ claimedAt }) => claimedAt >= before)
+  }
+
+  async ping() {}
+  async close() {}
+
+  #load(select: Selection): Rows {
+    const { collections = [], identities = [], quota, claims = [], identityClaims = [] } = select
+    const { grants = [], returned } = select
+    const ofClaims = new Set(claims.map((claim) => `${keyText(claim)}\n${claim.id}`))
+    const ofIdentities = new Set(
+      identityClaims.map((claim) => `${identityText(claim)}\n${claim.id}`),
+    )
+    return {
+      collections: new Map(
+        [...load(this.collections, collections, keyText, newCollection, quota)].map(
+          ([key, row]) => [key, { ...row, binding: undefined }],
+        ),
+      ),
+      identities: load(this.identities, identities, identityText, newIdentity, quota),
+      claimed: byClaim(
+        [...this.grants.values()].filter((row) => ofClaims.has(`${keyText(row)}\n${row.claim}`)),
+        keyText,
+      ),
+      answered: byClaim(
+        this.identityClaims.filter((row) => ofIdentities.has(`${identityText(row)}\n${row.claim}`)),
+        identityText,
+      ),
+      grants: new Map(
+        grants.flatMap((id): [string, GrantRow][] => {
+          const row = this.grants.get(id)
+          return row ? [[id, row]] : []
+        }),
+      ),
+      returnedOf:
+        returned &&
+        this.#held(returned)
+          .filter(({ low }) => low <= returned.end)
+          .at(-1),
+      isReturned: this.returns.some(
+        (row) =>
+          returned !== undefined &&
+          isSame(row, returned) &&
+          row.end === returned.end &&
+          row.last === returned.last,
+      ),
+      held: new Map(
+        collections.flatMap((key): [string, number][] => {
+          const last = this.#held(key).at(-1)
+          return last ? [[keyText(key), last.high]] : []
+        }),
+      ),
+    }
+  }
+
+  #save(changes: RowChanges): void {
+    for (const row of this.collections.values())
+      if (row.database === changes.distrusted && row.floor < row.peak)
+        this.collections.set(
+          keyText(row),
+          Object.freeze({
+            ...row,
+            max: row.peak,
+            floor: row.peak,
+            free: [],
+            version: row.version + 1,
+          }),
+        )
+    for (const row of changes.collections ?? [])
+      this.collections.set(keyText(row), Object.freeze(row))
+    for (const row of [...(changes.newGrants ?? []), ...(changes.grants ?? [])])
+      this.grants.set(row.id, Object.freeze(row))
+    for (const row of changes.identities ?? [])
+      this.identities.set(identityText(row), Object.freeze(row))
+    this.returns.push(...(changes.returns ?? []))
+    this.identityClaims.push(...(changes.identityClaims ?? []))
+  }
+
+  #grantsOf = (key: { database: string; collection: string }): GrantRow[] =>
+    [...this.grants.values()].filter((row) => isSame(row, key))
+
+  /** Grants that hold numbers, lowest first. */
+  #held = (key: { database: string; collection: string }): GrantRow[] =>
+    this.#grantsOf(key)
+      .filter(({ low, high }) => high >= low)
+      .sort((a, b) => a.low - b.low)
+}
+
+function load<Key extends { database: string }, Row extends Key>(
+  rows: ReadonlyMap<string, Row>,
+  keys: readonly Key[],
+  textOf: (key: Key) => string,
+  newRow: (key: Key) => Row,
+  quota: Quota | undefined,
+): Map<string, Row> {
+  const found = new Map<string, Row>()
+  const missing: Key[] = []
+  for (const key of keys) {
+    const row = rows.get(textOf(key))
+    if (row) found.set(textOf(key), row)
+    else missing.push(key)
+  }
+  if (!quota) return found
+  const perDatabase = new Map<string, number>()
+  for (const { database } of rows.values())
+    perDatabase.set(database, (perDatabase.get(database) ?? 0) + 1)
+  const usage = { perDatabase, databases: perDatabase.size }
+  for (const key of withinQuota(missing, usage, quota)) found.set(textOf(key), newRow(key))
+  return found
+}

@@ -1,0 +1,142 @@
+/** The number line against a model that keeps every number by itself. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  EMPTY_LINE,
+  join,
+  type NumberLine,
+  raise,
+  release,
+  type Span,
+  take,
+  takeFrom,
+} from '../../src/ledger/number-line.js'
+
+const numbers = ([low, high]: Span): number[] =>
+  Array.from({ length: high - low + 1 }, (_, i) => low + i)
+
+/** Sorted, disjoint, none touching another or `max`, all above the floor. */
+function expectSound({ max, peak, floor, free }: NumberLine): void {
+  expect(peak).toBeGreaterThanOrEqual(max)
+  for (const [i, [low, high]] of free.entries()) {
+    expect(low).toBeLessThanOrEqual(high)
+    expect(low).toBeGreaterThan(floor)
+    expect(high).toBeLessThan((free[i + 1]?.[0] ?? max + 1) - 1)
+  }
+}
+
+const operation = fc.record({
+  kind: fc.constantFrom('take', 'take', 'take', 'release', 'release', 'seen', 'raise'),
+  count: fc.integer({ min: 1, max: 12 }),
+  which: fc.nat(),
+  isPlain: fc.boolean(),
+})
+
+test('no number is held twice, and what is free was given back and is above the floor', () => {
+  fc.assert(
+    fc.property(fc.array(operation, { maxLength: 60 }), (operations) => {
+      let line: NumberLine = EMPTY_LINE
+      const held: Span[] = []
+      const owned = new Set<number>()
+      for (const { kind, count, which, isPlain } of operations) {
+        if (kind === 'raise') line = raise(line, which % 40)
+        else if (kind === 'release') {
+          const at = which % Math.max(1, held.length)
+          const span = held[at]
+          if (!span) continue
+          const from = Math.max(span[0], span[1] - count + 1)
+          held.splice(at, 1, ...(from > span[0] ? [[span[0], from - 1] as const] : []))
+          for (const n of numbers([from, span[1]])) owned.delete(n)
+          line = release(line, from, span[1])
+        } else {
+          const lastMax = kind === 'seen' ? line.max + (which % 30) : 0
+          const taken = take(line, { id: isPlain ? undefined : 'a', count, lastMax }, 1_000)
+          if ('refused' in taken) throw new Error(taken.refused)
+          for (const n of numbers(taken.span)) {
+            if (owned.has(n)) throw new Error(`${n} is held twice`)
+            expect(n).toBeGreaterThan(line.floor)
+            owned.add(n)
+          }
+          held.push(taken.span)
+          line = taken.line
+        }
+        expectSound(line)
+        for (const span of line.free)
+          for (const n of numbers(span)) expect(owned.has(n)).toBe(false)
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+describe('joining', () => {
+  const span = fc
+    .tuple(fc.integer({ min: 1, max: 60 }), fc.nat(4), fc.constantFrom(undefined, 'A', 'B'))
+    .map(([low, more, node]): Span => (node ? [low, low + more, node] : [low, low + more]))
+  const named = ([low, high, node]: Span) => numbers([low, high]).map((n) => `${n}${node ?? ''}`)
+
+  test('keeps every number once, sorted, neighbours of one node made one', () => {
+    fc.assert(
+      fc.property(fc.array(span, { maxLength: 30 }), (spans) => {
+        const disjoint: Span[] = []
+        for (const one of spans)
+          if (!disjoint.flatMap(named).some((name) => named(one).includes(name))) disjoint.push(one)
+        const joined = join([], disjoint)
+        expect(joined.flatMap(named).sort()).toEqual(disjoint.flatMap(named).sort())
+        expect(joined).toEqual(
+          joined.toSorted((a, b) => a[0] - b[0] || ((a[2] ?? '') < (b[2] ?? '') ? -1 : 1)),
+        )
+        for (const [, high, node] of joined)
+          expect(joined.some((other) => other[0] === high + 1 && other[2] === node)).toBe(false)
+      }),
+    )
+  })
+
+  test('the smallest range beyond a thousand becomes a gap', () => {
+    const many = Array.from({ length: 1_000 }, (_, i): Span => [i * 10 + 1, i * 10 + 3])
+    expect(join(many, [[20_001, 20_002]])).toEqual(many)
+    expect(join(many, [[20_001, 20_009]])).toHaveLength(1_000)
+  })
+})
+
+test.each<[string, number, Span, Span[]]>([
+  [
+    'the lowest range that holds it',
+    3,
+    [10, 12],
+    [
+      [1, 2],
+      [13, 15],
+      [20, 40],
+    ],
+  ],
+  [
+    'all of a range that it fills',
+    6,
+    [10, 15],
+    [
+      [1, 2],
+      [20, 40],
+    ],
+  ],
+  [
+    'the largest, where none holds it',
+    50,
+    [20, 40],
+    [
+      [1, 2],
+      [10, 15],
+    ],
+  ],
+])('a claim takes %s', (_, count, span, rest) => {
+  expect(
+    takeFrom(
+      [
+        [1, 2],
+        [10, 15],
+        [20, 40],
+      ],
+      count,
+    ),
+  ).toEqual({ span, rest })
+})

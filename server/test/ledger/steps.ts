@@ -1,0 +1,92 @@
+/** Rows and settings for tests of single steps. What a step is given is frozen: it must be pure. */
+import type { BoundCollection } from '../../src/ledger/bound-collections.js'
+import { bindingKey } from '../../src/ledger/bound-collections.js'
+import type { LedgerContext } from '../../src/ledger/context.js'
+import { grantTokens } from '../../src/ledger/grant-token.js'
+import { byClaim, identityText, keyText } from '../../src/ledger/keys.js'
+import type { ClaimRequest } from '../../src/ledger/ledger.js'
+import type { LoadedCollection, Rows } from '../../src/ledger/row-store.js'
+import {
+  type GrantRow,
+  type IdentityClaimRow,
+  type IdentityRow,
+  newCollection,
+} from '../../src/ledger/rows.js'
+
+export const ORDERS = { database: 'shop', collection: 'orders' }
+export const TOKENS = grantTokens('a secret of tests')
+/** As long as a grant's id is. */
+export const grantId = (n: number): string => `grant-${n}`.padEnd(16, '_')
+
+/** @param bound bindings of collections of `shop` */
+export function contextOf(...bound: BoundCollection[]): LedgerContext {
+  let grants = 0
+  return {
+    limits: { maxJump: 1_000, collections: 10, databases: 10 },
+    bound: new Map(bound.map((one) => [bindingKey(one), one])),
+    tokens: TOKENS,
+    newGrantId: () => grantId(++grants),
+  }
+}
+
+export const collectionOf = (change: Partial<LoadedCollection> = {}): LoadedCollection => ({
+  ...newCollection(ORDERS),
+  binding: undefined,
+  ...change,
+})
+
+/** 1 to 32, claimed with the id `a`, unless changed. */
+export const grantOf = (change: Partial<GrantRow> = {}): GrantRow => ({
+  id: grantId(0),
+  ...ORDERS,
+  claim: 'a',
+  low: 1,
+  high: 32,
+  firstHigh: 32,
+  issued: 0,
+  count: 32,
+  serverTag: 'A',
+  grantedAt: 0,
+  rotation: 0,
+  checkIn: null,
+  ...change,
+})
+
+export const claimOf = (change: Partial<ClaimRequest> = {}): ClaimRequest => ({
+  ...ORDERS,
+  count: 32,
+  lastMax: 0,
+  serverTag: 'A',
+  at: 5,
+  ...change,
+})
+
+interface Given {
+  collections?: LoadedCollection[]
+  grants?: GrantRow[]
+  returnedOf?: GrantRow
+  isReturned?: boolean
+  held?: number
+  identities?: IdentityRow[]
+  answered?: IdentityClaimRow[]
+}
+
+/** As a store would load them for any step. */
+export function rowsOf(given: Given): Rows {
+  const { collections = [], grants = [], identities = [], answered = [] } = given
+  for (const row of [...collections, ...grants, ...identities, ...answered]) Object.freeze(row)
+  for (const { free } of collections) Object.freeze(free)
+  return {
+    collections: new Map(collections.map((row) => [keyText(row), row])),
+    claimed: byClaim(
+      grants.filter(({ claim }) => claim !== null),
+      keyText,
+    ),
+    grants: new Map(grants.map((row) => [row.id, row])),
+    returnedOf: given.returnedOf,
+    isReturned: given.isReturned ?? false,
+    held: new Map(given.held === undefined ? [] : [[keyText(ORDERS), given.held]]),
+    identities: new Map(identities.map((row) => [identityText(row), row])),
+    answered: byClaim(answered, identityText),
+  }
+}
