@@ -6,7 +6,16 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { CollectionsOptions } from './bound/bindings.js'
-import { databases, host, limits, nodeTag, origin, serverPrefix, tokens } from './http/options.js'
+import {
+  DATABASES_LISTED,
+  databases,
+  host,
+  limits,
+  nodeTag,
+  origin,
+  serverPrefix,
+  tokens,
+} from './http/options.js'
 import { checked, publicUrl } from './ledger/options.js'
 import { databaseUrl, ledgerLimits } from './open-ledger.js'
 import type { ServeOptions } from './serve.js'
@@ -35,31 +44,33 @@ const drain = z.preprocess(
     .max(MAX_DRAIN_SECONDS, `is 0 to ${MAX_DRAIN_SECONDS} seconds`),
 )
 
-const config = z.strictObject({
-  port: port.optional(),
-  host: z.string().min(1).optional(),
-  data: z.string().min(1).optional(),
-  databaseUrl: databaseUrl.optional(),
-  nodeTag: nodeTag.optional(),
-  publicUrl: publicUrl.optional(),
-  serverPrefix: serverPrefix.optional(),
-  databases: databases.optional(),
-  cors: z.strictObject({ origins: z.array(origin) }).optional(),
-  hosts: hosts.optional(),
-  drain: drain.optional(),
-  tokens: tokens.optional(),
-  logRequests: z.boolean().optional(),
-  // Checked where the ledger is opened.
-  collections: z
-    .custom<CollectionsOptions>((value) => Object(value) === value, 'is an object of databases')
-    .optional(),
-  limits: z
-    .strictObject({ ...limits.shape, ...ledgerLimits.shape })
-    .partial()
-    .optional(),
-})
+const config = z
+  .strictObject({
+    port: port.optional(),
+    host: z.string().min(1).optional(),
+    data: z.string().min(1).optional(),
+    databaseUrl: databaseUrl.optional(),
+    nodeTag: nodeTag.optional(),
+    publicUrl: publicUrl.optional(),
+    serverPrefix: serverPrefix.optional(),
+    databases: databases.optional(),
+    cors: z.strictObject({ origins: z.array(origin) }).optional(),
+    hosts: hosts.optional(),
+    drain: drain.optional(),
+    tokens: tokens.optional(),
+    logRequests: z.boolean().optional(),
+    // Checked where the ledger is opened.
+    collections: z
+      .custom<CollectionsOptions>((value) => Object(value) === value, 'is an object of databases')
+      .optional(),
+    limits: z
+      .strictObject({ ...limits.shape, ...ledgerLimits.shape })
+      .partial()
+      .optional(),
+  })
+  .refine(...DATABASES_LISTED)
 
-/** Flags and environment variables, as commander reads them. */
+/** What flags and environment variables say. */
 export interface Flags {
   port?: string
   host?: string
@@ -77,12 +88,25 @@ export interface Settings extends ServeOptions {
   drain?: number | undefined
 }
 
-/** @throws Error that names the setting and the fix */
-export function readConfig({ config: file, ...flags }: Flags): Settings {
+/**
+ * @param names of flags and variables that were given, as in `HILO_PORT`
+ * @throws Error that names what was wrong, where it was given, and the fix
+ */
+export function readConfig(
+  { config: file, ...flags }: Flags,
+  names: { [K in keyof Flags]?: string } = {},
+): Settings {
+  const nameOf = (path: readonly PropertyKey[]) => {
+    const [key = '', ...rest] = path.map(String)
+    const flag = key in flags ? names[key as keyof Flags] : undefined
+    if (flag !== undefined) return [flag, ...rest].join('.')
+    return [path.join('.'), file].filter(Boolean).join(' in ') || 'options'
+  }
   const { data, ...settings } = checked(
     config,
     { ...(file !== undefined && readFile(file)), ...flags },
     'offline-hilo-server',
+    nameOf,
   )
   return { ...settings, dataDir: data }
 }

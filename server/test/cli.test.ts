@@ -3,15 +3,28 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { serve } from '../src/index.js'
 import { readConfig } from '../src/settings.js'
 import { newFolder } from './folders.js'
-import { newDatabase } from './postgres.js'
+import { createDatabase, newDatabase } from './postgres.js'
+import { runSql, startCluster } from './postgres-cluster.js'
 import { buildServer, runCli, startProcess } from './processes.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const TIMEOUT = 120_000
+
+/** On a cluster that asks for the password `right`. */
+async function databaseWithPassword(): Promise<string> {
+  const cluster = await startCluster({ isSynced: false })
+  onTestFinished(() => cluster.remove())
+  const url = new URL(await createDatabase(cluster.url))
+  await runSql(cluster.url, "ALTER ROLE postgres PASSWORD 'right'")
+  writeFileSync(join(cluster.data, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n')
+  await runSql(cluster.url, 'SELECT pg_reload_conf()')
+  url.password = 'right'
+  return url.href
+}
 
 describe('serve', { timeout: TIMEOUT }, () => {
   test('settings come from flags, the environment and a file; SIGTERM finishes requests', async () => {
@@ -79,32 +92,92 @@ describe('serve', { timeout: TIMEOUT }, () => {
     })
   })
 
-  test('what it cannot use: one clear message', async () => {
-    const { code, stdout, stderr } = await runCli([
-      'serve',
-      '--data',
-      newFolder(),
-      '--node-tag',
-      'lower',
-      '--port',
-      '99999',
-    ])
+  test('what it cannot use: one clear message that names flag, variable or file', async () => {
+    const config = join(newFolder(), 'hilo.json')
+    const settings = { limits: { count: 0 }, databases: ['Shop'], tokens: ['short'], x: 1 }
+    writeFileSync(config, JSON.stringify(settings))
+    const { code, stdout, stderr } = await runCli(
+      ['serve', '--data', newFolder(), '--node-tag', 'lower', '--config', config],
+      { HILO_PORT: '99999', HILO_HOSTS: 'a.lan,https://b.lan' },
+    )
     expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toBe(
-      'offline-hilo-server cannot use its options.\n  port: is 0 to 65535; 0 picks a free one\n  ' +
-        'nodeTag: a node tag has 1 to 4 capital letters, as in A\n',
+    expect(stderr.split('\n').sort()).toEqual(
+      [
+        'offline-hilo-server cannot use its options.',
+        '  HILO_PORT: is 0 to 65535; 0 picks a free one',
+        '  HILO_HOSTS.1: a host is a name or an address, as in ids.example.com or localhost:8080',
+        '  --node-tag: a node tag has 1 to 4 capital letters, as in A',
+        `  tokens.0 in ${config}: a token has at least 16 characters`,
+        `  limits.count in ${config}: is at least 1`,
+        `  ${config}: Unrecognized key: "x"`,
+        '',
+      ].sort(),
     )
   })
 
   test.each([
     [{ port: 'x' }, 'port: is a number'],
     [{ port: '' }, 'port: is a number'],
+    [{ drain: '-1' }, 'drain: is a number of seconds'],
+    [{ drain: '601' }, 'drain: is 0 to 600 seconds'],
     [{ databaseUrl: 'mysql://x' }, 'databaseUrl: is a URL like postgres://'],
-    [{ hosts: 'ids.lan,https://b.lan' }, 'hosts.1: a host is a name or an address'],
     [{ config: '/nowhere.json' }, 'config: /nowhere.json cannot be read (ENOENT)'],
     [{ config: import.meta.filename }, 'is not a JSON object'],
   ])('setting %j is refused', (flags, message) => {
     expect(() => readConfig(flags)).toThrow(message)
+  })
+
+  test('tokens without databases are refused, with what to write', async () => {
+    const config = join(newFolder(), 'hilo.json')
+    writeFileSync(config, JSON.stringify({ tokens: ['correct-horse-battery'] }))
+    expect(() => readConfig({ config })).toThrow(
+      `databases in ${config}: is missing: with tokens or authorize, list the databases that ` +
+        'exist, as in ["Shop"], or say "any"',
+    )
+  })
+
+  test('what is no command is called that, and no server starts', async () => {
+    const data = join(newFolder(), 'data')
+    const { code, stdout, stderr } = await runCli(['stauts', '--data', data])
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toBe(
+      "error: unknown command 'stauts'. There are: serve, status, raise-floor, check, adopt. See " +
+        '--help.\n',
+    )
+    expect(existsSync(data)).toBe(false)
+  })
+
+  test('a database that cannot be opened: which setting named it', async () => {
+    const url = new URL(await databaseWithPassword())
+    url.password = 'wrong'
+    const file = join(newFolder(), 'file')
+    writeFileSync(file, '')
+    const config = join(newFolder(), 'hilo.json')
+    writeFileSync(config, JSON.stringify({ databaseUrl: url.href }))
+    const credentials = 'Address, user and password come from'
+    const elsewhere = url.href.replace(/\w+$/, 'nowhere').replace('wrong', 'right')
+    const serving = ['serve', '--port', '0']
+    const runs: [args: string[], environment: NodeJS.ProcessEnv, ...texts: string[]][] = [
+      [serving, { DATABASE_URL: url.href }, 'password', `${credentials} DATABASE_URL.`],
+      [[...serving, '--database-url', url.href], {}, `${credentials} --database-url.`],
+      [['status', '--config', config], {}, `${credentials} databaseUrl in ${config}.`],
+      [['status'], { HILO_DATABASE_URL: elsewhere }, `${credentials} HILO_DATABASE_URL.`],
+      [serving, { HILO_DATA: file }, 'cannot be opened', 'The folder comes from HILO_DATA.'],
+    ]
+    for (const [args, environment, ...texts] of runs) {
+      const { code, stderr } = await runCli(args, environment)
+      expect(code).toBe(1)
+      for (const text of texts) expect(stderr).toContain(text)
+      expect(stderr).not.toMatch(/wrong|right/)
+    }
+  })
+
+  test('two ledgers named by the environment are one too many', async () => {
+    const environment = { HILO_DATA: newFolder(), DATABASE_URL: 'postgres://db/hilo' }
+    expect(await runCli(['status'], environment)).toMatchObject({
+      code: 1,
+      stderr: 'HILO_DATA and DATABASE_URL name two ledgers: give one of them.\n',
+    })
   })
 
   test('a port that is taken', async () => {

@@ -143,6 +143,7 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
     }),
   ],
   ['topology', 200, '/topology?name=Shop'],
+  ['about', 200, '/'],
   ['health', 200, '/healthz'],
   ['metrics', 200, '/metrics'],
 ]
@@ -176,18 +177,18 @@ test('every answer has the shape that is described, and every parameter that the
       ({ operation }) => operation.operationId === id,
     )!
     asked.mockClear()
+    const isText = id === 'metrics' || id === 'about'
     const sent: RequestInit = {
       method,
       ...init,
       ...(typeof init?.body === 'string' && { body: init.body.replace('LEASE', lease) }),
     }
     const address = path.replace('LEASE', lease)
-    const answer =
-      id === 'metrics'
-        ? await handler(new Request(`http://ids.test${address}`))
-        : await ask(address, sent)
+    const answer = isText
+      ? await handler(new Request(`http://ids.test${address}`))
+      : await ask(address, sent)
     expect(answer.status, `${id} ${path}`).toBe(status)
-    if (id !== 'metrics')
+    if (!isText)
       expect(complaints(described, method, status, answer.body), `${id} ${status}`).toBeUndefined()
     read.set(id, new Set([...(read.get(id) ?? []), ...asked.mock.calls.map(([name]) => name)]))
     if (id === 'claim' && status === 201)

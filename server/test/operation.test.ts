@@ -365,6 +365,21 @@ test('a load balancer may ask for health by HTTP/1.0, which names no host', asyn
   expect(answer).toMatch(/^HTTP\/1\.1 200 .*\{"status":"ok"\}$/s)
 })
 
+test('a load balancer may ask for health by HEAD', async () => {
+  const { handler, ledger } = await newHandler({ log: { info: vi.fn(), error: vi.fn() } })
+  const head = () => handler(new Request('http://ids.test/healthz', { method: 'HEAD' }))
+  expect((await head()).status).toBe(200)
+  expect(await (await head()).text()).toBe('')
+  ledger.ping = () => Promise.reject(new LedgerUnavailable('gone'))
+  expect((await head()).status).toBe(503)
+})
+
+test('a person who opens the address reads what it is and where its documentation lies', async () => {
+  const { handler } = await newHandler({ hosts: ['ids.lan'] })
+  const text = await (await handler(new Request('http://10.0.0.7/'))).text()
+  expect(text).toMatch(/^This is offline-hilo-server\. .*documentation: https:\/\/\S+\n$/)
+})
+
 test('who asks for its health at the same time shares one question to the database', async () => {
   const { ask, ledger } = await newHandler()
   const ping = vi.spyOn(ledger, 'ping')

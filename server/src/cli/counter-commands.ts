@@ -1,16 +1,17 @@
 /** The commands `check` and `adopt`, for collections whose numbers come from another counter. */
 import type { Command } from 'commander'
-import type { Flags } from '../settings.js'
-import { ledgerCommand, readFlags } from './flags.js'
+import { ledgerCommand, withSettings } from './flags.js'
 
 export const checkCommand = (): Command =>
   ledgerCommand(
     'check',
     'Look at every counter that a collection is bound to: can it be used as configured?',
-  ).action(async (flags: Flags) => {
-    const { check } = await import('./counters.js')
-    process.stdout.write(await check(readFlags(flags)))
-  })
+  ).action((_, command: Command) =>
+    withSettings(command, async (settings) => {
+      const { check } = await import('./counters.js')
+      process.stdout.write(await check(settings))
+    }),
+  )
 
 export const adoptCommand = (): Command =>
   ledgerCommand(
@@ -24,14 +25,15 @@ export const adoptCommand = (): Command =>
       'the id column of the table that moves to HiLo, like orders.id',
     )
     .option('--apply', 'run the statement, instead of printing it only')
-    .action(async (database: string, collection: string, flags: AdoptFlags) => {
-      const { from, apply = false, ...settings } = flags
-      const { adopt } = await import('./counters.js')
-      const adoption = { database, collection, from, isApplied: apply }
-      process.stdout.write(await adopt(readFlags(settings), adoption))
-    })
+    .action((database: string, collection: string, { from, apply }: AdoptFlags, command: Command) =>
+      withSettings(command, async (settings) => {
+        const { adopt } = await import('./counters.js')
+        const adoption = { database, collection, from, isApplied: apply === true }
+        process.stdout.write(await adopt(settings, adoption))
+      }),
+    )
 
-interface AdoptFlags extends Flags {
+interface AdoptFlags {
   from: string
   apply?: boolean
 }

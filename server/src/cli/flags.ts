@@ -1,5 +1,9 @@
-/** What every command is told by flags and environment variables: where the ledger is. */
+/**
+ * What every command is told by flags and environment variables: where the ledger is. Guarantees
+ * that a message names the flag, the variable or the file that was wrong.
+ */
 import { Command, Option } from 'commander'
+import { LedgerUnavailable } from '../ledger/errors.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
 import { type Flags, readConfig, type Settings } from '../settings.js'
 
@@ -25,9 +29,60 @@ export const ledgerCommand = (name: string, description: string): Command =>
       ).env('HILO_CONFIG'),
     )
 
-/** `DATABASE_URL` is the name that hosting platforms use. */
-export function readFlags(flags: Flags): Settings {
-  const { DATABASE_URL } = process.env
-  const isGiven = !DATABASE_URL || flags.databaseUrl !== undefined || flags.data !== undefined
-  return readConfig(isGiven ? flags : { ...flags, databaseUrl: DATABASE_URL })
+/**
+ * Runs a command with its settings.
+ * @throws Error that says which setting named the database, where that cannot be opened
+ */
+export async function withSettings(
+  command: Command,
+  run: (settings: Settings) => Promise<void>,
+): Promise<void> {
+  const { flags, names } = givenTo(command)
+  const settings = readConfig(flags, names)
+  try {
+    await run(settings)
+  } catch (error) {
+    if (!isAboutDatabase(error)) throw error
+    const key = settings.databaseUrl === undefined ? 'data' : 'databaseUrl'
+    const name = names[key] ?? (key in settings ? `${key} in ${flags.config}` : undefined)
+    const what = key === 'data' ? 'The folder comes' : 'Address, user and password come'
+    throw name === undefined
+      ? error
+      : new Error(`${(error as Error).message}\n${what} from ${name}.`, { cause: error })
+  }
 }
+
+interface Given {
+  flags: Flags
+  /** Of what was given: the flag, or the variable. */
+  names: { [K in keyof Flags]?: string }
+}
+
+function givenTo(command: Command): Given {
+  const flags: Record<string, string> = {}
+  const names: Record<string, string> = {}
+  for (const option of command.options) {
+    const key = option.attributeName()
+    const source = command.getOptionValueSource(key)
+    const isSetting = option.envVar !== undefined && (source === 'cli' || source === 'env')
+    if (!isSetting) continue
+    flags[key] = command.getOptionValue(key)
+    names[key] = source === 'cli' ? option.long! : option.envVar!
+  }
+  // The name that hosting platforms use.
+  const { DATABASE_URL } = process.env
+  if (!DATABASE_URL || 'databaseUrl' in flags || names.data === '--data') return { flags, names }
+  if ('data' in flags)
+    throw new Error('HILO_DATA and DATABASE_URL name two ledgers: give one of them.')
+  return {
+    flags: { ...flags, databaseUrl: DATABASE_URL },
+    names: { ...names, databaseUrl: 'DATABASE_URL' },
+  }
+}
+
+/** PostgreSQL's classes of what is wrong with a user, a password or a database's name. */
+const REFUSED_BY_POSTGRES = /^(28|3D)/
+
+const isAboutDatabase = (error: unknown): boolean =>
+  error instanceof LedgerUnavailable ||
+  REFUSED_BY_POSTGRES.test((error as { code?: string }).code ?? '')

@@ -6,13 +6,13 @@ import type { CollectionStatus, Ledger } from '../ledger/ledger.js'
 import { SQLITE_FILE } from '../ledger/schema.js'
 import { DEFAULT_DATA_DIR, openLedger } from '../open-ledger.js'
 import type { ServeOptions } from '../serve.js'
-import type { Flags } from '../settings.js'
-import { ledgerCommand, readFlags } from './flags.js'
+import type { Settings } from '../settings.js'
+import { ledgerCommand, withSettings } from './flags.js'
 
 export const statusCommand = (): Command =>
-  ledgerCommand('status', 'Show what was granted, per collection.').action((flags: Flags) =>
+  ledgerCommand('status', 'Show what was granted, per collection.').action((_, command: Command) =>
     // Works also while the counters of bound collections cannot be used.
-    report({ ...readFlags(flags), collections: undefined }, async (ledger) =>
+    report(command, { collections: undefined }, async (ledger) =>
       statusTable(await ledger.status()),
     ),
   )
@@ -22,22 +22,27 @@ export const raiseFloorCommand = (): Command =>
     .argument('<database>')
     .argument('<collection>')
     .argument('<number>', 'the highest number that may be in use', readFloor)
-    .action((database: string, collection: string, floor: number, flags: Flags) =>
-      report(readFlags(flags), (ledger) => raiseFloor(ledger, database, collection, floor)),
+    .action((database: string, collection: string, floor: number, _: unknown, command: Command) =>
+      report(command, {}, (ledger) => raiseFloor(ledger, database, collection, floor)),
     )
 
-/** Opens the ledger, prints what `step` resolves with, closes it. */
-async function report(
-  options: ServeOptions,
+/**
+ * Opens the ledger, prints what `step` resolves with, closes it.
+ * @param instead of settings that were given
+ */
+const report = (
+  command: Command,
+  instead: Partial<Settings>,
   step: (ledger: Ledger) => Promise<string>,
-): Promise<void> {
-  const ledger = await openExisting(options)
-  try {
-    process.stdout.write(await step(ledger))
-  } finally {
-    await ledger.close()
-  }
-}
+): Promise<void> =>
+  withSettings(command, async (settings) => {
+    const ledger = await openExisting({ ...settings, ...instead })
+    try {
+      process.stdout.write(await step(ledger))
+    } finally {
+      await ledger.close()
+    }
+  })
 
 /** Opens a ledger that exists. A mistyped folder does not become a new one. */
 function openExisting({ dataDir, databaseUrl, collections }: ServeOptions): Promise<Ledger> {

@@ -2,9 +2,9 @@
 import { type Command, Option } from 'commander'
 import { createLog } from '../http/log.js'
 import { DEFAULT_HOST, DEFAULT_PORT, serve } from '../serve.js'
-import type { Flags } from '../settings.js'
+import type { Settings } from '../settings.js'
 import { fail } from './fail.js'
-import { ledgerCommand, readFlags } from './flags.js'
+import { ledgerCommand, withSettings } from './flags.js'
 import { startLine } from './start-line.js'
 
 /** Load balancers ask for health every few seconds. */
@@ -47,17 +47,29 @@ export const serveCommand = (): Command =>
           `(default ${DEFAULT_DRAIN_SECONDS})`,
       ).env('HILO_DRAIN'),
     )
-    .action(async (flags: Flags) => {
-      const settings = readFlags(flags)
-      const { drain = DEFAULT_DRAIN_SECONDS, ...options } = settings
-      const log = createLog()
-      const server = await serve({ ...options, log })
-      process.on('SIGTERM', () => {
-        log.info({ drain }, 'The server is about to stop: /healthz answers 503.')
-        server.close({ drain }).catch(fail)
-      })
-      // Somebody waits at the terminal.
-      process.on('SIGINT', () => server.close().catch(fail))
-      log.info(startLine(settings, server.url), 'The server has started.')
-      process.stdout.write(`offline-hilo-server serves ${server.url}\n`)
+    .allowExcessArguments()
+    .action(async (_, command: Command) => {
+      const [unknown] = command.args
+      if (unknown !== undefined) refuseUnknown(command, unknown)
+      await withSettings(command, run)
     })
+
+async function run(settings: Settings): Promise<void> {
+  const { drain = DEFAULT_DRAIN_SECONDS, ...options } = settings
+  const log = createLog()
+  const server = await serve({ ...options, log })
+  process.on('SIGTERM', () => {
+    log.info({ drain }, 'The server is about to stop: /healthz answers 503.')
+    server.close({ drain }).catch(fail)
+  })
+  // Somebody waits at the terminal.
+  process.on('SIGINT', () => server.close().catch(fail))
+  log.info(startLine(settings, server.url), 'The server has started.')
+  process.stdout.write(`offline-hilo-server serves ${server.url}\n`)
+}
+
+/** What no command is called ends up here, since this is the default command. */
+function refuseUnknown(command: Command, name: string): never {
+  const known = command.parent!.commands.map((each) => each.name()).join(', ')
+  command.error(`error: unknown command '${name}'. There are: ${known}. See --help.`)
+}

@@ -14,7 +14,7 @@ import { hiloRoutes } from './hilo-routes.js'
 import { identityRoutes } from './identity-routes.js'
 import { requestLog } from './log.js'
 import { createMetrics } from './metrics.js'
-import { healthRoutes, metricsRoutes } from './operation-routes.js'
+import { metricsRoutes, openRoutes } from './operation-routes.js'
 import { checkHandlerOptions, type HandlerOptions } from './options.js'
 import { refuseOtherSites } from './origin.js'
 import { rateLimit } from './rate-limit.js'
@@ -53,6 +53,8 @@ export function createHiloHandler(
     maxAge: PREFLIGHT_SECONDS,
   })
   app.use((c, next) => (c.req.header('Origin') === undefined ? next() : withCors(c, next)))
+  // Before the method and the host are looked at: a load balancer asks by HEAD, and by address.
+  app.route('/', openRoutes(checked))
   app.use((c, next) => {
     // Hono answers HEAD by the GET route, which would grant a range that nobody reads.
     if (c.req.method === 'HEAD') throw notFound('There is no handler for HEAD.')
@@ -60,8 +62,6 @@ export function createHiloHandler(
       throw tooLarge(414, `The URL has more than ${limits.url} characters.`)
     return next()
   })
-  // Before the host is looked at: a load balancer asks by address.
-  app.route('/', healthRoutes(checked))
   app.use((c, next) => {
     refuseOtherSites(c.req.raw, checked)
     return next()

@@ -1,24 +1,31 @@
-/** For those who run the server: `/healthz`, which asks the database, and `/metrics`. */
+/** For those who run the server: what it is, `/healthz`, which asks the database, `/metrics`. */
 import { Hono } from 'hono'
 import type { Access } from './access.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { RETRY_SECONDS, tryLater } from './refusals.js'
 
+const ABOUT =
+  'This is offline-hilo-server. It grants ranges of ids to apps, over the HiLo protocol. Its ' +
+  'documentation: https://www.npmjs.com/package/offline-hilo-server\n'
+
 /**
- * Open to everybody, since a load balancer has no token. Requests that come at the same time share
- * one question to the database, so that nobody can keep it busy.
+ * Open to everybody, under any name, since a load balancer has no token and asks by address.
+ * Requests that come at the same time share one question to the database, so that nobody can keep
+ * it busy.
  */
-export function healthRoutes({ ledger, isReady }: CheckedOptions): Hono {
+export function openRoutes({ ledger, isReady }: CheckedOptions): Hono {
   let ping: Promise<void> | undefined
-  return new Hono().get('/healthz', async (c) => {
-    if (!isReady()) throw tryLater('stopping', 'This server is about to stop.', RETRY_SECONDS)
-    ping ??= ledger.ping().finally(() => {
-      ping = undefined
+  return new Hono()
+    .get('/', (c) => c.text(ABOUT))
+    .get('/healthz', async (c) => {
+      if (!isReady()) throw tryLater('stopping', 'This server is about to stop.', RETRY_SECONDS)
+      ping ??= ledger.ping().finally(() => {
+        ping = undefined
+      })
+      await ping
+      return c.json({ status: 'ok' })
     })
-    await ping
-    return c.json({ status: 'ok' })
-  })
 }
 
 export const metricsRoutes = (metrics: Metrics, access: Access): Hono =>

@@ -179,7 +179,8 @@ export const databases = z.union(
   'is a list of names, or "any"',
 )
 
-const positive = (max: number) => z.int().min(1).max(max)
+const positive = (max: number) =>
+  z.int('is a whole number').min(1, 'is at least 1').max(max, `is at most ${max}`)
 
 export const limits = z.strictObject({
   count: positive(2 ** 40).default(1_048_576),
@@ -191,6 +192,23 @@ export const limits = z.strictObject({
 })
 
 const callback = <T>() => z.custom<T>((value) => typeof value === 'function', 'is no function')
+
+interface Rights {
+  databases?: unknown
+  tokens?: unknown
+  authorize?: unknown
+}
+
+/** Requests would otherwise make databases by themselves, although not everybody may ask. */
+export const DATABASES_LISTED: [(options: Rights) => boolean, object] = [
+  ({ databases, tokens, authorize }) => Boolean(databases || !(tokens || authorize)),
+  {
+    path: ['databases'],
+    error:
+      'is missing: with tokens or authorize, list the databases that exist, as in ["Shop"], or ' +
+      'say "any": every name that is asked for then becomes a database',
+  },
+]
 
 const handlerOptions = z
   .strictObject({
@@ -221,12 +239,7 @@ const handlerOptions = z
     path: ['clientOf'],
     error: 'is missing: limits.requestsPerSecond has to know who asks',
   })
-  .refine(({ databases, tokens, authorize }) => databases || !(tokens || authorize), {
-    path: ['databases'],
-    error:
-      'is missing: with tokens or authorize, list the databases that exist, as in ["Shop"], or ' +
-      'say "any": every name that is asked for then becomes a database',
-  })
+  .refine(...DATABASES_LISTED)
 
 export type CheckedOptions = z.output<typeof handlerOptions>
 

@@ -26,13 +26,19 @@ export const publicUrl = z
   )
   .transform((url) => url.replace(/\/$/, ''))
 
-/** @throws Error that names every wrong option and the fix */
-export function checked<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+/**
+ * @param nameOf what the option at a path is called, where it came from
+ * @throws Error that names every wrong option and the fix
+ */
+export function checked<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  what: string,
+  nameOf = (path: readonly PropertyKey[]) => path.join('.') || 'options',
+): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const problems = result.error.issues.map(
-    (issue) => `${issue.path.join('.') || 'options'}: ${issue.message}`,
-  )
+  const problems = result.error.issues.map((issue) => `${nameOf(issue.path)}: ${issue.message}`)
   throw new Error(
     `${what} cannot use its options.\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
   )
