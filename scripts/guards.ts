@@ -211,17 +211,17 @@ export const GUARDS: Guard[] = [
 
   guard('H22 only the tail of a grant comes back', 'server/sqlite-ledger', 'last < end'),
   guard(
-    'H22 a lease token cannot be forged',
+    'H22 a grant token cannot be forged',
     'server/sqlite-ledger',
     'if (!body) return undefined',
   ),
   guard(
-    'H22 a return without a lease frees nothing that was claimed with an id',
+    'H22 a return without a token frees nothing that was claimed with an id',
     'server/sqlite-ledger',
     change('!isPlain(grant) || ', ''),
   ),
   guard(
-    'H22 a return without a lease is honoured once',
+    'H22 a return without a token is honoured once',
     'server/sqlite-ledger',
     change(' || rows.isReturned', ''),
   ),

@@ -1,5 +1,5 @@
 /**
- * The documents `Raven/Hilo/…` over HTTP. The ledger's own promises are in ledger-counters.ts, the
+ * The documents `Raven/Hilo/…` over HTTP. The ledger's promises are in ledger-number-lines.ts, the
  * official client's requests in ravendb.test.ts.
  */
 import { describe, expect, test } from 'vitest'

@@ -108,7 +108,7 @@ export function describeCheckIns(promise: Promises): void {
   )
 
   promise(
-    'a lease that is spent keeps its token, and nothing of it comes back',
+    'a grant that is spent keeps its token, and nothing of it comes back',
     async ({ ledger, database, take, giveBack, checkIn, max }) => {
       const grant = await take()
       const { token } = held((await checkIn(newId(), grant.token))[0])

@@ -4,9 +4,9 @@ import type { Ledger } from '../src/ledger/ledger.js'
 import { grantOf, LIMITS, type OpenLedger, promisesOf } from './ledger-bench.js'
 import { describeCheckIns } from './ledger-check-ins.js'
 import { describeClaims } from './ledger-claims.js'
-import { describeCounters } from './ledger-counters.js'
 import { describeGiveBacks } from './ledger-give-backs.js'
 import { describeIdentities } from './ledger-identities.js'
+import { describeNumberLines } from './ledger-number-lines.js'
 import { describeStorage } from './ledger-storage.js'
 
 /** A PostgreSQL may have to start, on a busy machine. */
@@ -26,7 +26,7 @@ export function describeLedger(name: string, newStorage: () => Promise<OpenLedge
     describeClaims(promise)
     describeGiveBacks(promise)
     describeCheckIns(promise)
-    describeCounters(promise)
+    describeNumberLines(promise)
     describeIdentities(promise)
     describeStorage(promise)
 

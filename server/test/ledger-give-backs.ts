@@ -19,7 +19,7 @@ export function describeGiveBacks(promise: Promises): void {
   })
 
   promise(
-    'a lease can be given back in parts, always from its end',
+    'a grant can be given back in parts, always from its end',
     async ({ take, giveBack, max }) => {
       const grant = await take()
       expect(await giveBack(grant, 32, 20)).toBe(12)
@@ -158,7 +158,7 @@ export function describeGiveBacks(promise: Promises): void {
   )
 
   promise(
-    'a return without a lease cannot shorten a grant that was claimed with an id, or checked in',
+    'a return without a token cannot shorten a grant that was claimed with an id, or checked in',
     async ({ take, takePlain, giveBackPlain, checkIn, max }) => {
       await take()
       expect(await giveBackPlain(32, 5)).toBe(0)

@@ -62,7 +62,7 @@ const STORAGES: [string, () => Promise<LedgerOptions>][] = [
 ]
 
 describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
-  test('claims a range there, grants of it with leases, and keeps the rest', async () => {
+  test('claims a range there, grants of it with tokens, and keeps the rest', async () => {
     const { nodes, checker } = await startRaven(['B'])
     const { take } = await open(nodes[0]!, await newStorage())
     expect(await take({ count: 10 })).toMatchObject({

@@ -110,6 +110,7 @@ export const raiseFloor = (server: Server, floor: number): Server => ({
 
 function rowsOf(server: Server, found: Partial<Rows>): Rows {
   return {
+    selected: { collections: [KEY] },
     collections: new Map([[keyText(KEY), { ...server.collection, binding: undefined }]]),
     claimed: new Map(),
     grants: new Map(server.grants.map((grant) => [grant.id, grant])),

@@ -64,7 +64,7 @@ export function checkIn(
   })
   const changes: RowChanges = { grants: [...changed.values()] }
   if (isOlderCopy) return { answer, changes: { ...changes, distrusted: database } }
-  if (copied.length > 0 && rows.collections.size === 0)
+  if (copied.length > 0 && !rows.selected.collections)
     return { select: { collections: distinct([...rows.grants.values()].map(keyOf), keyText) } }
   return { answer, changes: { ...changes, collections: withoutCopied(rows, copied) } }
 }

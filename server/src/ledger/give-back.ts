@@ -31,8 +31,8 @@ export function giveBack(
     if (token.rotation !== grant.rotation) return NOTHING
     return { answer: end - last, changes: { collections, grants: [{ ...grant, high: last }] } }
   }
-  // guard: H22 a return without a lease frees nothing that was claimed with an id
-  // guard: H22 a return without a lease is honoured once
+  // guard: H22 a return without a token frees nothing that was claimed with an id
+  // guard: H22 a return without a token is honoured once
   if (!isPlain(grant) || rows.isReturned) return NOTHING
   const { database, collection, at } = request
   const returns = [{ database, collection, end, last, returnedAt: at }]

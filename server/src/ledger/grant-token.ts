@@ -56,7 +56,7 @@ export function grantTokens(secret: string): GrantTokens {
     read(token) {
       const [, body, id, rotation, mac] =
         /^(([\w-]{16})\.(\d{1,9}))\.([\w-]{22})$/.exec(token) ?? []
-      // guard: H22 a lease token cannot be forged
+      // guard: H22 a grant token cannot be forged
       if (!body || !timingSafeEqual(macOf(body), Buffer.from(mac!, 'base64url'))) return undefined
       return { id: id!, rotation: Number(rotation) }
     },

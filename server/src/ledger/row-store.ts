@@ -76,6 +76,8 @@ export interface Selection {
 export type Quota = Pick<LedgerLimits, 'collections' | 'databases'>
 
 export interface Rows {
+  /** What was asked for. */
+  selected: Selection
   /** By `keyText`. Missing: it is not there, or the quota is used up. */
   collections: ReadonlyMap<string, LoadedCollection>
   /** By `keyText`, then by the id of the claim. */

@@ -58,9 +58,9 @@ const HELD = `
 
 type StoredWithBinding = StoredCollection & { binding: string | null }
 
-export async function load(query: Query, select: Selection): Promise<Rows> {
-  const { collections = [], identities = [], grants = [], returned, withHeld } = select
-  const { claims = [], identityClaims = [] } = select
+export async function load(query: Query, selected: Selection): Promise<Rows> {
+  const { collections = [], identities = [], grants = [], returned, withHeld } = selected
+  const { claims = [], identityClaims = [] } = selected
   const keys = byColumn(collections, 'database', 'collection')
   const returnedEnd = returned && [returned.database, returned.collection, returned.end]
   const [loaded, named, locked, returnedOf, claimed, answered, returns, held] = await Promise.all([
@@ -80,6 +80,7 @@ export async function load(query: Query, select: Selection): Promise<Rows> {
     withHeld ? query<CollectionKey & { high: number }>(HELD, keys) : [],
   ])
   return {
+    selected,
     collections: new Map(loaded.map((row) => [keyText(row), toLoaded(row)])),
     identities: new Map(named.map((row) => [identityText(row), row])),
     grants: new Map(locked.map((row) => [row.id, row])),

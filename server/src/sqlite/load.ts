@@ -56,8 +56,9 @@ export function loader(db: Sqlite): (select: Selection) => Rows {
      ORDER BY low DESC LIMIT 1`,
   )
 
-  return ({ collections = [], identities = [], quota, returned, withHeld, ...select }) => {
-    const { claims = [], identityClaims = [], grants = [] } = select
+  return (selected) => {
+    const { collections = [], identities = [], quota, returned, withHeld } = selected
+    const { claims = [], identityClaims = [], grants = [] } = selected
     const claimed =
       claims.length === 0
         ? []
@@ -77,6 +78,7 @@ export function loader(db: Sqlite): (select: Selection) => Rows {
       for (const key of collections)
         for (const { high } of readHeld(key.database, key.collection)) held.set(keyText(key), high)
     return {
+      selected,
       collections: loadCollections(collections, quota),
       identities: loadIdentities(identities, quota),
       claimed: byClaim(claimed, keyText),

@@ -62,6 +62,15 @@ test('a copy is found out: its collection is asked for, and its numbers are cut 
   })
 })
 
+test('a copy whose collection is not there is found out, too: nothing is asked for twice', () => {
+  const grants = [grantOf({ rotation: 1, checkIn: 'check-of-another-copy' })]
+  const rows = { ...rowsOf({ grants }), selected: { collections: [ORDERS] } }
+  expect(checkIn(rows, request([tokenOf(0)]), TOKENS)).toMatchObject({
+    answer: ['superseded'],
+    changes: { collections: [] },
+  })
+})
+
 test.each([
   ['is not there', []],
   ['has gone less far', [grantOf()]],

@@ -69,14 +69,15 @@ export class MemoryStore implements RowStore {
   async ping() {}
   async close() {}
 
-  #load(select: Selection): Rows {
-    const { collections = [], identities = [], quota, claims = [], identityClaims = [] } = select
-    const { grants = [], returned } = select
+  #load(selected: Selection): Rows {
+    const { collections = [], identities = [], quota, claims = [], identityClaims = [] } = selected
+    const { grants = [], returned } = selected
     const ofClaims = new Set(claims.map((claim) => `${keyText(claim)}\n${claim.id}`))
     const ofIdentities = new Set(
       identityClaims.map((claim) => `${identityText(claim)}\n${claim.id}`),
     )
     return {
+      selected,
       collections: new Map(
         [...load(this.collections, collections, keyText, newCollection, quota)].map(
           ([key, row]) => [key, { ...row, binding: undefined }],

@@ -77,6 +77,7 @@ export function rowsOf(given: Given): Rows {
   for (const row of [...collections, ...grants, ...identities, ...answered]) Object.freeze(row)
   for (const { free } of collections) Object.freeze(free)
   return {
+    selected: given.collections ? { collections: given.collections } : {},
     collections: new Map(collections.map((row) => [keyText(row), row])),
     claimed: byClaim(
       grants.filter(({ claim }) => claim !== null),

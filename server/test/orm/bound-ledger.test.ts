@@ -190,7 +190,7 @@ describe('what comes back', () => {
     expect(span(await take({ count: 28 }))).toEqual([13, 40])
   })
 
-  test('from a client without leases is taken back once, wherever its range ends', async () => {
+  test('from a client without tokens is taken back once, wherever its range ends', async () => {
     const { ledger, take } = await open()
     const plain = { id: undefined, count: 15 }
     expect(span(await take(plain))).toEqual([1, 15])

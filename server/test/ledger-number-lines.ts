@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { Mark } from '../src/ledger/ledger.js'
 import { LIMITS, type Promises, span } from './ledger-bench.js'
 
-export function describeCounters(promise: Promises): void {
+export function describeNumberLines(promise: Promises): void {
   promise('nothing is granted at or below what the client saw', async ({ take, takePlain }) => {
     await take()
     expect(span(await take({ lastMax: 100 }))).toEqual([101, 132])
