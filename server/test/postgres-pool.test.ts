@@ -2,9 +2,10 @@
  * Transactions whose statements are sent ahead: what fails undoes all of it, and nothing is taken
  * for done that is not.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { LedgerUnavailable } from '../src/ledger/errors.js'
-import { openPool, type PostgresPool } from '../src/postgres/pool.js'
+import { connectionFailure } from '../src/postgres/failures.js'
+import { MAX_CONNECTION_AGE_S, openPool, type PostgresPool } from '../src/postgres/pool.js'
 import { newDatabase } from './postgres.js'
 
 let pool: PostgresPool
@@ -18,6 +19,11 @@ afterAll(() => pool.close())
 
 const notes = async () =>
   (await pool.query<{ id: number }>('SELECT id FROM notes ORDER BY id')).map(({ id }) => id)
+
+async function pid(of: PostgresPool): Promise<number> {
+  const [row] = await of.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  return row!.pid
+}
 
 describe('a transaction', () => {
   test('keeps its writes, in the order they were sent', async () => {
@@ -58,24 +64,52 @@ describe('a transaction', () => {
     await expect(failing).rejects.toMatchObject({ code: '22012' })
   })
 
-  test('whose connection breaks is unavailable: EPIPE is no SQLSTATE', async () => {
-    const broken = pool.transaction(async () => {
-      throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
+  test('whose connection is cut by the database is unavailable, and the next is fine', async () => {
+    const broken = pool.transaction(async (query) => {
+      await query('SELECT pg_terminate_backend(pg_backend_pid())')
     })
     await expect(broken).rejects.toThrow(LedgerUnavailable)
+    expect(await notes()).toEqual([2])
   })
 
-  test('whose database is at none of its addresses says what each attempt did', async () => {
-    const broken = pool.transaction(async () => {
-      throw new AggregateError([
-        new Error('connect ECONNREFUSED ::1:5432'),
-        new Error('connect ECONNREFUSED 127.0.0.1:5432'),
-      ])
+  test('that fails by a mistake in this program is not called unavailable', async () => {
+    const inStep = pool.transaction(async () => {
+      throw new TypeError('x is not a function')
     })
-    await expect(broken).rejects.toThrow(
-      'PostgreSQL did not do it: connect ECONNREFUSED ::1:5432; connect ECONNREFUSED ' +
-        '127.0.0.1:5432.',
+    await expect(inStep).rejects.toThrow(new TypeError('x is not a function'))
+    const loop: unknown[] = []
+    loop.push({ loop })
+    await expect(pool.query('SELECT $1', [{ loop }])).rejects.toThrow(TypeError)
+    expect(await notes()).toEqual([2])
+  })
+
+  test('that meets a read-only database leaves no connection to it behind', async () => {
+    const before = await pid(pool)
+    const refused = pool.transaction(async (query) => {
+      await query('SET TRANSACTION READ ONLY')
+      await query('INSERT INTO notes VALUES (7)')
+    })
+    await expect(refused).rejects.toThrow(/read-only transaction/)
+    expect(await pid(pool)).not.toBe(before)
+  })
+
+  test('that is warned at its commit has an unknown outcome, and its connection goes', async () => {
+    await pool.query('CREATE TABLE warned (id INT)')
+    await pool.query(`CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE WARNING 'only here'; RETURN NULL; END $$`)
+    await pool.query(`CREATE CONSTRAINT TRIGGER warn_at_commit AFTER INSERT ON warned
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION warn()`)
+    await pool.query('CREATE TRIGGER warn_before AFTER UPDATE ON warned EXECUTE FUNCTION warn()')
+    const before = await pid(pool)
+    const warned = pool.transaction(async (_, write) => write('INSERT INTO warned VALUES (1)'))
+    await expect(warned).rejects.toThrow(
+      new LedgerUnavailable('PostgreSQL warned while it committed: only here.'),
     )
+    const after = await pid(pool)
+    expect(after).not.toBe(before)
+    await pool.transaction(async (_, write) => write('UPDATE warned SET id = 2'))
+    expect(await pool.query('SELECT id FROM warned')).toEqual([{ id: 2 }])
+    expect(await pid(pool)).toBe(after)
   })
 
   test('whose step throws is undone, and the next one on the connection sees nothing', async () => {
@@ -86,5 +120,43 @@ describe('a transaction', () => {
     })
     await expect(failing).rejects.toThrow('the step gives up')
     expect(await pool.transaction((query) => query('SELECT id FROM notes'))).toEqual([{ id: 2 }])
+  })
+})
+
+test('a connection in constant use is replaced when it is a minute old', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const young = openPool(await newDatabase())
+  onTestFinished(async () => {
+    vi.useRealTimers()
+    await young.close()
+  })
+  const first = await pid(young)
+  const STEP_S = 5
+  for (let age = STEP_S; age < MAX_CONNECTION_AGE_S; age += STEP_S) {
+    vi.advanceTimersByTime(STEP_S * 1000)
+    expect(await pid(young)).toBe(first)
+  }
+  vi.advanceTimersByTime(STEP_S * 1000)
+  expect(await pid(young)).not.toBe(first)
+})
+
+describe('what connecting failed with', () => {
+  test.each<[string, Error & { code?: string }]>([
+    ['EPIPE is no SQLSTATE', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })],
+    ['it has no code', new Error('Connection terminated unexpectedly')],
+  ])('is unavailable: %s', (_, error) => {
+    expect(connectionFailure(error)).toMatchObject({ name: 'LedgerUnavailable', cause: error })
+  })
+
+  test('says what happened at each of several addresses', () => {
+    const error = new AggregateError([
+      new Error('connect ECONNREFUSED ::1:5432'),
+      new Error('connect ECONNREFUSED 127.0.0.1:5432'),
+    ])
+    expect(connectionFailure(error)).toMatchObject({
+      message:
+        'PostgreSQL did not do it: connect ECONNREFUSED ::1:5432; connect ECONNREFUSED ' +
+        '127.0.0.1:5432.',
+    })
   })
 })

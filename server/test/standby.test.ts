@@ -79,6 +79,37 @@ test('a server that comes to face a standby grants nothing until that is the pri
   expect(sorted.filter(([low], i) => i > 0 && low <= sorted[i - 1]![1])).toEqual([])
 })
 
+test('a commit that gives up waiting for a lost standby is no grant yet, and no second one', {
+  timeout: TIMEOUT,
+}, async () => {
+  const server = await startCluster()
+  onTestFinished(() => server.remove())
+  const ledger = await openLedger({ databaseUrl: server.url })
+  onTestFinished(() => ledger.close())
+  const wish = { ...KEY, count: 32, lastMax: 0, serverTag: 'A', at: 0 }
+  await ledger.claim([{ ...wish, id: newId() }])
+  await runSql(server.url, "ALTER SYSTEM SET synchronous_standby_names = 'gone'")
+  await runSql(server.url, 'SELECT pg_reload_conf()')
+  const id = newId()
+  const claim = ledger.claim([{ ...wish, id }]).catch((error: unknown) => error)
+  const cancelled = async () =>
+    (
+      await runSql(
+        server.url,
+        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
+      )
+    ).rowCount
+  await expect.poll(cancelled, { timeout: TIMEOUT }).toBe(1)
+  expect(await claim).toMatchObject({
+    name: 'LedgerUnavailable',
+    message: expect.stringContaining('canceling wait for synchronous replication'),
+  })
+  await runSql(server.url, "ALTER SYSTEM SET synchronous_standby_names = ''")
+  await runSql(server.url, 'SELECT pg_reload_conf()')
+  const [again] = await ledger.claim([{ ...wish, id }])
+  expect(again).toMatchObject({ isRepeat: true, grant: { low: 33, high: 64 } })
+})
+
 /** Where a service name, or a proxy, leads to one server or the other. */
 async function newAddress(first: Cluster) {
   let current = first

@@ -6,31 +6,51 @@
  */
 import pg from 'pg'
 import type { Query, SqlDatabase } from '../ledger/counter-port.js'
-import { CounterUnusable, LedgerUnavailable, reasonOf } from '../ledger/errors.js'
 import type { Connections } from '../ledger/ledger.js'
 import { createMissing } from './create-missing.js'
+import {
+  connectionFailure,
+  isOfItsServer,
+  mayRetry,
+  OutcomeUnknown,
+  transactionFailure,
+} from './failures.js'
 
 /** More would only queue inside the database, which is fastest with a few. */
 const MAX_CONNECTIONS = 10
 const CONNECT_TIMEOUT_MS = 5_000
-const STATEMENT_TIMEOUT_MS = 5_000
-/** What the database itself does not answer, because it or the network is gone. */
-const QUERY_TIMEOUT_MS = 10_000
-/** Lost races in a distributed database; each was rolled back as a whole. */
+/**
+ * After a fail-over the address of the database leads elsewhere, while a connection may go on to
+ * the old server. Managed databases move their address within a minute or so; a new connection
+ * takes some milliseconds.
+ */
+export const MAX_CONNECTION_AGE_S = 60
+/** Lost races in a distributed database; connections that lead to a standby. */
 const MAX_ATTEMPTS = 5
-const SERIALIZATION_FAILURE = '40001'
-const DEADLOCK_DETECTED = '40P01'
 const INT8 = 20
+
+/** How long a transaction waits, in milliseconds. */
+export interface Waits {
+  /** For a row or a table that somebody else has locked; 0: as long as it takes. */
+  lock: number
+  /** For each of its statements; 0: as long as it takes. */
+  statement: number
+  /** For what the database itself does not answer, because it or the network is gone. */
+  answer: number
+}
+
+const USUAL: Waits = { lock: 5_000, statement: 5_000, answer: 10_000 }
+/** An upgrade of a large ledger takes minutes. */
+export const PATIENT: Waits = { lock: 0, statement: 0, answer: 2 ** 31 - 1 }
 
 /**
  * Set in each transaction: it then holds behind a pooler, which gives every transaction another
  * session, and against any default of role or database.
  */
-// guard: H21 PostgreSQL syncs each commit to the disk
-const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
-  SET LOCAL synchronous_commit = on; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
-  SET LOCAL lock_timeout = ${STATEMENT_TIMEOUT_MS};
-  SET LOCAL idle_in_transaction_session_timeout = ${QUERY_TIMEOUT_MS}`
+const begin = ({ lock, statement, answer }: Waits): string =>
+  `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on;
+  SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
+  SET LOCAL idle_in_transaction_session_timeout = ${answer}`
 
 /** Sends a statement whose rows nobody wants; when it fails, so does its transaction. */
 export type Write = (text: string, parameters?: unknown[]) => void
@@ -38,11 +58,12 @@ type Step<T> = (query: Query, write: Write) => Promise<T>
 
 export interface PostgresPool extends SqlDatabase {
   /**
-   * What `step` did is durable when this resolves, or undone, or (the connection broke at the
-   * commit) unknown: then it rejects. Its first statement travels with the beginning of the
-   * transaction, and the commit with its last writes.
+   * What `step` did is durable when this resolves. Else it is undone, or nobody knows (the
+   * connection broke at the commit, or PostgreSQL had something to say about it): then it rejects.
+   * Its first statement travels with the beginning of the transaction, and the commit with its last
+   * writes.
    */
-  transaction<T>(step: Step<T>): Promise<T>
+  transaction<T>(step: Step<T>, waits?: Waits): Promise<T>
   connections(): Connections
   close(): Promise<void>
 }
@@ -53,7 +74,7 @@ export function openPool(databaseUrl: string): PostgresPool {
     application_name: 'offline-hilo',
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
+    maxLifetimeSeconds: MAX_CONNECTION_AGE_S,
     keepAlive: true,
     pipeline: true,
     // The schema keeps every number at or below 2^53−1.
@@ -68,8 +89,10 @@ export function openPool(databaseUrl: string): PostgresPool {
 
   const sessions = new WeakMap<pg.PoolClient, Session>()
 
-  async function attempt<T>(step: Step<T>): Promise<T> {
-    const client = await pool.connect()
+  async function attempt<T>(step: Step<T>, waits: Waits): Promise<T> {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw connectionFailure(error)
+    })
     // A failure while nobody waits for this connection is told by the next query.
     const ignore = () => {}
     client.on('error', ignore)
@@ -77,14 +100,11 @@ export function openPool(databaseUrl: string): PostgresPool {
     sessions.set(client, session)
     let isSound = false
     try {
-      const result = await session.transaction(step)
+      const result = await session.transaction(step, waits)
       isSound = true
       return result
     } catch (error) {
-      isSound = await client.query('ROLLBACK').then(
-        () => true,
-        () => false,
-      )
+      isSound = !isOfItsServer(error) && (await session.rollback())
       throw error
     } finally {
       client.off('error', ignore)
@@ -92,21 +112,15 @@ export function openPool(databaseUrl: string): PostgresPool {
     }
   }
 
-  const transaction: PostgresPool['transaction'] = (step) =>
-    guard(async () => {
-      for (let attempts = 1; ; attempts++) {
-        try {
-          return await attempt(step)
-        } catch (error) {
-          const { code } = error as { code?: string }
-          if (
-            attempts === MAX_ATTEMPTS ||
-            (code !== SERIALIZATION_FAILURE && code !== DEADLOCK_DETECTED)
-          )
-            throw error
-        }
+  const transaction: PostgresPool['transaction'] = async (step, waits = USUAL) => {
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return await attempt(step, waits)
+      } catch (error) {
+        if (attempts === MAX_ATTEMPTS || !mayRetry(error)) throw transactionFailure(error)
       }
-    })
+    }
+  }
 
   return {
     query: (text, parameters) => transaction((query) => query(text, parameters)),
@@ -125,23 +139,48 @@ export function openPool(databaseUrl: string): PostgresPool {
 /** What one connection sends. Its `query` is the same function in all its transactions. */
 class Session {
   readonly #client: pg.PoolClient
+  #waits = USUAL
   /** The first of this transaction; statements behind it fail only because it did. */
   #failure: { error: unknown } | undefined
   #writes: Promise<unknown>[] = []
+  /** Statements that were sent and are not answered yet. */
+  #unanswered = 0
+  #isCommitSent = false
+  /** What PostgreSQL said while it committed. */
+  #warning: string | undefined
 
   constructor(client: pg.PoolClient) {
     this.#client = client
+    client.on('notice', ({ message }) => {
+      if (this.#isCommitSent && this.#unanswered === 1) this.#warning = message
+    })
   }
 
-  async transaction<T>(step: Step<T>): Promise<T> {
+  async transaction<T>(step: Step<T>, waits: Waits): Promise<T> {
+    this.#waits = waits
     this.#failure = undefined
-    this.#writes = [this.#send(BEGIN)]
+    this.#isCommitSent = false
+    this.#warning = undefined
+    this.#writes = [this.#send(begin(waits))]
     const result = await step(this.#query, this.#write)
-    await Promise.all([...this.#writes, this.#send('COMMIT')])
+    const committed = this.#send('COMMIT')
+    this.#isCommitSent = true
+    await Promise.all([...this.#writes, committed])
     // PostgreSQL answers the commit of a failed transaction as if nothing were wrong, and undoes
     // it.
     this.#check()
+    // A commit whose wait for the standbys was cancelled is on the primary alone.
+    if (this.#warning !== undefined)
+      throw new OutcomeUnknown(`PostgreSQL warned while it committed: ${this.#warning}.`)
     return result
+  }
+
+  /** @returns false when the connection is of no more use */
+  rollback(): Promise<boolean> {
+    return this.#send('ROLLBACK').then(
+      () => true,
+      () => false,
+    )
   }
 
   readonly #query: Query = async <Row>(text: string, parameters?: unknown[]) => {
@@ -154,8 +193,17 @@ class Session {
     this.#writes.push(this.#send(text, parameters))
   }
 
-  #send(text: string, parameters?: unknown[]): Promise<pg.QueryResult> {
-    const sent = this.#client.query(text, parameters)
+  #send(text: string, values?: unknown[]): Promise<pg.QueryResult> {
+    const query = { text, values, query_timeout: this.#waits.answer }
+    this.#unanswered++
+    const sent = new Promise<pg.QueryResult>((resolve, reject) => {
+      // A callback runs before what comes next on the connection is read, a promise's later.
+      this.#client.query(query as pg.QueryConfig, (error: Error | null, result) => {
+        this.#unanswered--
+        if (error) reject(connectionFailure(error))
+        else resolve(result)
+      })
+    })
     sent.catch((error: unknown) => {
       this.#failure ??= { error }
     })
@@ -164,23 +212,5 @@ class Session {
 
   #check(): void {
     if (this.#failure) throw this.#failure.error
-  }
-}
-
-/**
- * Classes of SQLSTATE that speak of the database's state, not of our statements: connection,
- * rollback, resources, operator, system; read-only.
- */
-const UNAVAILABLE = /^(08|40|53|55P03|57|58|25006|XX)/
-
-async function guard<T>(step: () => Promise<T>): Promise<T> {
-  try {
-    return await step()
-  } catch (error) {
-    // What PostgreSQL itself says has a SQLSTATE; everything else comes from the connection.
-    const isAnswer = error instanceof pg.DatabaseError && !UNAVAILABLE.test(error.code!)
-    if (isAnswer || error instanceof LedgerUnavailable || error instanceof CounterUnusable)
-      throw error
-    throw new LedgerUnavailable(`PostgreSQL did not do it: ${reasonOf(error)}.`, { cause: error })
   }
 }

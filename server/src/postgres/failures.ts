@@ -1,0 +1,47 @@
+/**
+ * What a failure of PostgreSQL means. Guarantees that only what speaks of the database's state or
+ * of the connection to it is called unavailable: a mistake in this program is none of them.
+ */
+import pg from 'pg'
+import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
+
+/**
+ * Classes of SQLSTATE that speak of the database's state, not of our statements: connection,
+ * rollback, resources, operator, system; a lock, read-only.
+ */
+const UNAVAILABLE = /^(08|40|53|55P03|57|58|25006|XX)/
+
+const SERIALIZATION_FAILURE = '40001'
+const DEADLOCK_DETECTED = '40P01'
+const READ_ONLY = '25006'
+
+/** PostgreSQL said yes to a commit, and that something is wrong with it. */
+export class OutcomeUnknown extends LedgerUnavailable {}
+
+/** The transaction was undone as a whole, and may succeed when it is tried again at once. */
+export const mayRetry = (error: unknown): boolean =>
+  [SERIALIZATION_FAILURE, DEADLOCK_DETECTED, READ_ONLY].includes(codeOf(error) ?? '')
+
+/** The connection leads to a standby, or to a primary that lost its standbys. */
+export const isOfItsServer = (error: unknown): boolean =>
+  error instanceof OutcomeUnknown || codeOf(error) === READ_ONLY
+
+/**
+ * What connecting or sending failed with: an answer of PostgreSQL is left as it is, and so is a
+ * mistake of ours, like a parameter that cannot be sent. All else is the connection's.
+ */
+export function connectionFailure(error: unknown): unknown {
+  const isMistake = error instanceof TypeError || error instanceof RangeError
+  if (error instanceof pg.DatabaseError || error instanceof LedgerUnavailable || isMistake)
+    return error
+  return unavailable(error)
+}
+
+/** What a transaction failed with, for the callers of the pool. */
+export const transactionFailure = (error: unknown): unknown =>
+  error instanceof pg.DatabaseError && UNAVAILABLE.test(error.code!) ? unavailable(error) : error
+
+const unavailable = (cause: unknown) =>
+  new LedgerUnavailable(`PostgreSQL did not do it: ${reasonOf(cause)}.`, { cause })
+
+const codeOf = (error: unknown): string | undefined => (error as { code?: string }).code
