@@ -26,6 +26,11 @@ export interface LedgerOptions {
    * or a RavenDB. By database, then by name.
    */
   collections?: CollectionsOptions | undefined
+  /**
+   * Makes the first row of a bound counter whose table has none under its key. Default false: a
+   * missing row is refused, because a wrong key would be a second counter with the same ids.
+   */
+  first?: boolean | undefined
 }
 
 export const DEFAULT_DATA_DIR = './hilo-data'
@@ -51,6 +56,7 @@ const ledgerOptions = z.strictObject({
   databaseUrl: databaseUrl.optional(),
   limits: ledgerLimits.prefault({}),
   collections: collectionsSetting.prefault({}),
+  first: z.boolean().default(false),
 })
 
 /**
@@ -58,7 +64,7 @@ const ledgerOptions = z.strictObject({
  * reached
  */
 export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
-  const { dataDir, databaseUrl, limits, collections } = checked(
+  const { dataDir, databaseUrl, limits, collections, first } = checked(
     ledgerOptions,
     options,
     'openLedger',
@@ -68,7 +74,7 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
   refuseWithoutPostgres(collections, databaseUrl)
   const store = await (databaseUrl === undefined
     ? openFile(dataDir ?? DEFAULT_DATA_DIR, collections)
-    : openDatabase(databaseUrl, collections))
+    : openDatabase(databaseUrl, collections, first))
   const ledger = createLedger(store, limits, collections)
   try {
     return await withUpstreams(ledger, collections)
@@ -84,8 +90,12 @@ async function openFile(dataDir: string, bindings: Bindings): Promise<RowStore> 
   return openSqliteStore(dataDir, bindings)
 }
 
-async function openDatabase(databaseUrl: string, bindings: Bindings): Promise<RowStore> {
+async function openDatabase(
+  databaseUrl: string,
+  bindings: Bindings,
+  isFirst: boolean,
+): Promise<RowStore> {
   const { openPostgresStore } = await import('./postgres/store.js')
   const { startBindings } = await import('./bound/orm/orm-counters.js')
-  return openPostgresStore(databaseUrl, (pool) => startBindings(pool, bindings))
+  return openPostgresStore(databaseUrl, (pool) => startBindings(pool, bindings, isFirst))
 }

@@ -25,6 +25,8 @@ export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> 
   limits?: Given<LedgerLimits & HandlerLimits> | undefined
   /** As for `openLedger`. */
   collections?: CollectionsOptions | undefined
+  /** As for `openLedger`. */
+  first?: boolean | undefined
 }
 
 export interface HiloServer {
@@ -70,13 +72,20 @@ export async function serve({
   dataDir,
   databaseUrl,
   collections,
+  first,
   limits = {},
   log = createLog(),
   ...rest
 }: ServeOptions = {}): Promise<HiloServer> {
   const { maxJump, collections: maxCollections, databases: maxDatabases, ...handlerLimits } = limits
   const ledgerLimits = { maxJump, collections: maxCollections, databases: maxDatabases }
-  const ledger = await openLedger({ dataDir, databaseUrl, collections, limits: ledgerLimits })
+  const ledger = await openLedger({
+    dataDir,
+    databaseUrl,
+    collections,
+    first,
+    limits: ledgerLimits,
+  })
   try {
     const addresses = new WeakMap<Request, string>()
     const clientOf = (request: Request) => networkOf(addresses.get(request) ?? '')

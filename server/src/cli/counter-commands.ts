@@ -1,17 +1,19 @@
 /** The commands `check` and `adopt`, for collections whose numbers come from another counter. */
 import type { Command } from 'commander'
-import { ledgerCommand, withSettings } from './flags.js'
+import { firstOption, ledgerCommand, withSettings } from './flags.js'
 
 export const checkCommand = (): Command =>
   ledgerCommand(
     'check',
     'Look at every counter that a collection is bound to: can it be used as configured?',
-  ).action((_, command: Command) =>
-    withSettings(command, async (settings) => {
-      const { check } = await import('./counters.js')
-      process.stdout.write(await check(settings))
-    }),
   )
+    .addOption(firstOption())
+    .action((_, command: Command) =>
+      withSettings(command, async (settings) => {
+        const { check } = await import('./counters.js')
+        process.stdout.write(await check(settings))
+      }),
+    )
 
 export const adoptCommand = (): Command =>
   ledgerCommand(
@@ -24,6 +26,7 @@ export const adoptCommand = (): Command =>
       '--from <table.column>',
       'the id column of the table that moves to HiLo, like orders.id',
     )
+    .addOption(firstOption())
     .option('--apply', 'run the statement, instead of printing it only')
     .action((database: string, collection: string, { from, apply }: AdoptFlags, command: Command) =>
       withSettings(command, async (settings) => {

@@ -48,7 +48,7 @@ export async function check(options: ServeOptions): Promise<string> {
   }
   if (options.databaseUrl !== undefined)
     await withPool(options.databaseUrl, async (pool) => {
-      problems.push(...(await bindingProblems(pool, bindings)))
+      problems.push(...(await bindingProblems(pool, bindings, options.first ?? false)))
       for (const [name, bound] of bindings)
         if ('counter' in bound && !problems.some((problem) => problem.startsWith(`${name}:`)))
           lines.push(
@@ -91,7 +91,7 @@ export async function adopt(
   return withPool(options.databaseUrl, (pool) =>
     pool.transaction((query) =>
       explained(bound.counter, async () => {
-        const problems = await shapeProblems(query, bound.counter)
+        const problems = await shapeProblems(query, bound.counter, options.first ?? false)
         if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
         if (isApplied && isSequence(bound.counter.place))
           await lockSequence(query, bound.counter.place)

@@ -29,6 +29,13 @@ export const ledgerCommand = (name: string, description: string): Command =>
       ).env('HILO_CONFIG'),
     )
 
+/** Said by hand, once: no setting of the configuration file or the environment. */
+export const firstOption = (): Option =>
+  new Option(
+    '--first',
+    "make the row of a bound counter in an ORM's table, where it has none under its key",
+  )
+
 /**
  * Runs a command with its settings.
  * @throws Error that says which setting named the database, where that cannot be opened
@@ -40,7 +47,7 @@ export async function withSettings(
   const { flags, names } = givenTo(command)
   const settings = readConfig(flags, names)
   try {
-    await run(settings)
+    await run({ ...settings, first: command.getOptionValue('first') === true })
   } catch (error) {
     if (!isAboutDatabase(error)) throw error
     const key = settings.databaseUrl === undefined ? 'data' : 'databaseUrl'

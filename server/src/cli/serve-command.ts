@@ -4,7 +4,7 @@ import { createLog } from '../http/log.js'
 import { DEFAULT_HOST, DEFAULT_PORT, serve } from '../serve.js'
 import type { Settings } from '../settings.js'
 import { fail } from './fail.js'
-import { ledgerCommand, withSettings } from './flags.js'
+import { firstOption, ledgerCommand, withSettings } from './flags.js'
 import { startLine } from './start-line.js'
 
 /** Load balancers ask for health every few seconds. */
@@ -47,6 +47,7 @@ export const serveCommand = (): Command =>
           `(default ${DEFAULT_DRAIN_SECONDS})`,
       ).env('HILO_DRAIN'),
     )
+    .addOption(firstOption())
     .allowExcessArguments()
     .action(async (_, command: Command) => {
       const [unknown] = command.args

@@ -31,6 +31,7 @@ const BACK_ENDS: BackEnd[] = [
         refusal: 'no primary key',
         remedy: { sql: 'ALTER TABLE sequences ADD PRIMARY KEY (sequence_name)' },
       },
+      { refusal: 'start once with --first', remedy: '--first' },
     ],
   },
 ]

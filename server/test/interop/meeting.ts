@@ -26,8 +26,8 @@ export interface BackEnd {
   block: number
   /** One of its processes; the first makes the schema. */
   command(databaseUrl: URL, isFirst: boolean): Command
-  /** What the checks say of the schema as the back end makes it, and what the operator does about it. */
-  beforehand?: { refusal: string; remedy: { sql: string } | 'first id' }[]
+  /** What the checks say of the back end's own schema, and what the operator does about it. */
+  beforehand?: { refusal: string; remedy: { sql: string } | 'first id' | '--first' }[]
 }
 
 const TARGET = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
@@ -52,6 +52,7 @@ export async function meet(backEnd: BackEnd, count: number): Promise<void> {
       stderr: expect.stringContaining(refusal),
     })
     if (remedy === 'first id') await first.take(1)
+    else if (remedy === '--first') options.push(remedy)
     else await runSql(databaseUrl, remedy.sql)
   }
   expect(await runCli(['check', ...options])).toMatchObject({

@@ -35,7 +35,7 @@ async function again<T>(mayRepeat: boolean, step: () => Promise<T>): Promise<T> 
 test.each(ORMS)(
   '$title: no id twice, and none left out',
   { timeout: 120_000 + BLOCKS * 20 },
-  async ({ settings, schema, newTaker, startsAlone }) => {
+  async ({ settings, schema, newTaker }) => {
     const databaseUrl = await newDatabase()
     await runSql(databaseUrl, schema)
     const clients = await Promise.all(
@@ -48,7 +48,8 @@ test.each(ORMS)(
     )
     const takers = clients.map(newTaker)
     const byOrm: Block[] = []
-    if (startsAlone) byOrm.push(await takers[0]!())
+    // The back end makes its first id, and with it the row of its counter.
+    byOrm.push(await takers[0]!())
 
     const open = () => openLedger({ databaseUrl, collections: { Shop: { orders: settings } } })
     const ledgers = await Promise.all([open(), open()])

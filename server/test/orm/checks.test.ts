@@ -4,6 +4,7 @@
  */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { CounterOptions } from '../../src/bound/orm/binding.js'
+import { check } from '../../src/cli/counters.js'
 import { type Ledger, openLedger } from '../../src/index.js'
 import { grantOf, newId } from '../ledger-bench.js'
 import { newDatabase } from '../postgres.js'
@@ -14,8 +15,9 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-async function open(databaseUrl: string, settings: CounterOptions): Promise<Ledger> {
-  const ledger = await openLedger({ databaseUrl, collections: { Shop: { Orders: settings } } })
+async function open(databaseUrl: string, settings: CounterOptions, first = false): Promise<Ledger> {
+  const collections = { Shop: { Orders: settings } }
+  const ledger = await openLedger({ databaseUrl, collections, first })
   cleanups.push(() => ledger.close())
   return ledger
 }
@@ -171,7 +173,7 @@ const REFUSED: [
     'no row for a where',
     { ...HILO_TABLE, where: { e: 'Order' } },
     "CREATE TABLE hi (e text, next_hi int); INSERT INTO hi VALUES ('Line', 1)",
-    "There is no row for hi.next_hi where e = 'Order'",
+    "There is no row for hi.next_hi where e = 'Order'. The table has rows for e = 'Line'. Correct",
   ],
   [
     'several rows',
@@ -191,7 +193,39 @@ const REFUSED: [
     'CREATE UNLOGGED TABLE hi (next_hi int); INSERT INTO hi VALUES (0)',
     'Table hi is UNLOGGED',
   ],
-  ['keys that may be there twice', TABLE, KEYLESS, 'may have several rows per sequence_name'],
+  [
+    'keys that may be there twice',
+    TABLE,
+    KEYLESS,
+    'may have several rows per sequence_name: it has no primary key or unique index on exactly ' +
+      'that. Two that start at once would both begin at the start. Stop the back end, then: ALTER ' +
+      'TABLE "hibernate_sequences" ADD PRIMARY KEY ("sequence_name").',
+  ],
+  [
+    'a key that is not there',
+    { strategy: 'marten', entity: 'order', maxLo: 1000, maxId: 'int4' },
+    'CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint); INSERT INTO mt_hilo ' +
+      "VALUES ('Order', 4), ('Line', 0)",
+    "There is no row for mt_hilo.hi_value where entity_name = 'order'. The table has rows for " +
+      "entity_name = 'Line'; entity_name = 'Order'. Set entity to the key that Marten uses: the " +
+      "document's .NET type, as in Order. Another key would be a second counter, with the same " +
+      'ids. If Marten has made no id yet, let it make one; or start once with --first, which ' +
+      'makes the row under exactly this key.',
+  ],
+  [
+    'a key that is not there, in an empty table',
+    TABLE,
+    SEGMENTS,
+    "There is no row for hibernate_sequences.next_val where sequence_name = 'Order'. Set segment " +
+      'to the key that Hibernate 5.3 and later uses: the pkColumnValue of the @TableGenerator',
+  ],
+  [
+    'a key that is not there, among many',
+    { strategy: 'textbook', segment: 'orders', blockSize: 10, maxId: 'int4' },
+    'CREATE TABLE hilo_next_hi (name text PRIMARY KEY, next_hi bigint NOT NULL); INSERT INTO ' +
+      "hilo_next_hi SELECT 'kind ' || chr(96 + i), 0 FROM generate_series(1, 11) i",
+    "name = 'kind j'; and more.",
+  ],
   [
     'keys that are unique only with another column',
     TABLE,
@@ -225,6 +259,64 @@ const REFUSED: [
       'each block twice. Set sequence_increment_by to 1',
   ],
 ]
+
+describe('a first row', () => {
+  const marten = (entity: string) =>
+    ({ strategy: 'marten', entity, maxLo: 10, maxId: 'int4' }) as const
+  const SCHEMA =
+    'CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint); INSERT INTO mt_hilo ' +
+    "VALUES ('Line', 7)"
+  const rowsOf = async (databaseUrl: string) =>
+    (await runSql(databaseUrl, 'SELECT entity_name, hi_value FROM mt_hilo ORDER BY 1')).rows
+
+  test('is made on the word of the operator, once', async () => {
+    const databaseUrl = await newDatabase()
+    await runSql(databaseUrl, SCHEMA)
+    const options = { databaseUrl, collections: { Shop: { Orders: marten('Order') } } }
+    const start = async (first: boolean) => {
+      const ledger = await openLedger({ ...options, first })
+      cleanups.push(() => ledger.close())
+      return ledger
+    }
+    await expect(start(false)).rejects.toThrow('start once with --first')
+    expect(await check({ ...options, first: true })).toContain('the next ids are 1 to 10')
+    expect(await rowsOf(databaseUrl)).toEqual([{ entity_name: 'Line', hi_value: '7' }])
+    // Several servers may start so at once.
+    await Promise.all([start(true), start(true), start(true)])
+    expect(await rowsOf(databaseUrl)).toEqual([
+      { entity_name: 'Line', hi_value: '7' },
+      { entity_name: 'Order', hi_value: '-1' },
+    ])
+    const ledger = await start(false)
+    const wish = { database: 'Shop', collection: 'orders', lastMax: 0, serverTag: 'A', at: 0 }
+    const claim = async () =>
+      grantOf((await ledger.claim([{ ...wish, id: newId(), count: 10 }]))[0]!)
+    expect(await claim()).toMatchObject({ low: 1, high: 10 })
+    expect(await (await start(true)).status()).toHaveLength(1)
+    expect(await claim()).toMatchObject({ low: 11, high: 20 })
+  })
+
+  test('that is gone later is not made anew: nothing is granted', async () => {
+    const databaseUrl = await newDatabase()
+    await runSql(databaseUrl, SCHEMA)
+    const ledger = await open(databaseUrl, marten('Line'))
+    await runSql(databaseUrl, "UPDATE mt_hilo SET entity_name = 'line'")
+    await expect(
+      ledger.claim([
+        {
+          database: 'Shop',
+          collection: 'orders',
+          id: newId(),
+          count: 1,
+          lastMax: 0,
+          serverTag: 'A',
+          at: 0,
+        },
+      ]),
+    ).rejects.toThrow("mt_hilo.hi_value where entity_name = 'Line'")
+    expect(await rowsOf(databaseUrl)).toEqual([{ entity_name: 'line', hi_value: '7' }])
+  })
+})
 
 describe('at the start', () => {
   test.each(REFUSED)('%s is refused', async (_, settings, schema, message) => {
@@ -315,7 +407,7 @@ describe('at the start', () => {
     )
     const url = new URL(databaseUrl)
     url.username = 'hilo_check_role'
-    await expect(open(url.href, settings)).rejects.toThrow(message)
+    await expect(open(url.href, settings, true)).rejects.toThrow(message)
   })
 
   test.each([

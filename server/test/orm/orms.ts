@@ -16,8 +16,6 @@ export interface Orm {
   /** What the ORM's schema tool creates. */
   schema: string
   newTaker(client: pg.Client): Taker
-  /** Its first use fetches two values, which has to be over before somebody else comes. */
-  startsAlone?: true
 }
 
 const N = 10
@@ -151,7 +149,7 @@ const onRow = { table: 'hibernate_sequence', column: 'next_val', maxId } as cons
 async function martenNextHi(client: pg.Client): Promise<number> {
   for (;;) {
     try {
-      const { rows } = await client.query("SELECT mt_get_next_hi('order') AS v")
+      const { rows } = await client.query("SELECT mt_get_next_hi('Order') AS v")
       if (rows[0].v >= 0) return Number(rows[0].v)
     } catch (error) {
       if ((error as { code?: string }).code !== '23505') throw error
@@ -186,21 +184,18 @@ export const ORMS: Orm[] = [
     settings: { strategy: 'hibernate-pooled-before-5.6.8', ...onSequence, blockSize: N },
     schema: sequence(N),
     newTaker: pooledTwice(1)(nextval),
-    startsAlone: true,
   },
   ...(['hibernate-pooled-before-4.3.11', 'nhibernate-pooled'] as const).map((strategy) => ({
     title: strategy,
     settings: { strategy, ...onSequence, blockSize: N },
     schema: sequence(N),
     newTaker: pooledTwice(0)(nextval),
-    startsAlone: true as const,
   })),
   {
     title: 'nhibernate-pooled in a table',
     settings: { strategy: 'nhibernate-pooled', ...onRow, blockSize: N },
     schema: nextVal,
     newTaker: pooledTwice(0)(moveRow('hibernate_sequence', 'next_val', N)),
-    startsAlone: true,
   },
   {
     title: 'hibernate-hilo',
@@ -279,7 +274,7 @@ export const ORMS: Orm[] = [
   },
   {
     title: 'marten',
-    settings: { strategy: 'marten', entity: 'order', maxLo: N, maxId },
+    settings: { strategy: 'marten', entity: 'Order', maxLo: N, maxId },
     schema: `CREATE TABLE mt_hilo
         (entity_name varchar CONSTRAINT pk_mt_hilo PRIMARY KEY, hi_value bigint DEFAULT 0);
       CREATE FUNCTION mt_get_next_hi(entity varchar) RETURNS integer LANGUAGE plpgsql AS $$

@@ -9,6 +9,7 @@ import type { Blocks } from './blocks.js'
 import {
   OPTIMIZERS,
   REFUSED_STRATEGIES,
+  type SegmentTable,
   STRATEGIES,
   type Strategy,
   type StrategyName,
@@ -67,10 +68,10 @@ export interface TablePlace {
   where: Readonly<Record<string, string | number>>
   /** The next value is what is stored, plus this. */
   ahead: bigint
-  /**
-   * What a row stores that is added because it was missing. Undefined: a missing row is an error.
-   */
+  /** What a first row stores. Undefined: only the ORM's schema tool makes it. */
   start: bigint | undefined
+  /** The setting with the row's key, and what the ORM calls its rows by. */
+  key: Pick<SegmentTable, 'setting' | 'keyIs'> | undefined
   fixed: Readonly<Record<string, bigint>>
 }
 
@@ -184,6 +185,7 @@ function placeOf(
       where: settings.where ?? {},
       ahead: 0n,
       start: undefined,
+      key: undefined,
       fixed: {},
     }
   return {
@@ -192,6 +194,7 @@ function placeOf(
     where: { [settings.keyColumn ?? segments.keyColumn]: settings[segments.setting]! },
     ahead: segments.ahead,
     start: segments.start(first),
+    key: segments,
     fixed: segments.fixed ?? {},
   }
 }

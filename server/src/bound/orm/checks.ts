@@ -6,7 +6,7 @@
 import type { Query } from '../../ledger/counter-port.js'
 import { type Binding, isSequence, type SequencePlace, type TablePlace } from './binding.js'
 import { idsOf, lastValue } from './blocks.js'
-import { conditionOf, nameOf, nextValue, quoted } from './sql-counter.js'
+import { conditionOf, literal, nameOf, nextValue, quoted } from './sql-counter.js'
 
 interface SequenceFacts {
   kind: string
@@ -38,25 +38,37 @@ const TYPE_MAX: Readonly<Record<string, bigint>> = {
   integer: 2_147_483_647n,
   bigint: 2n ** 63n - 1n,
 }
+/** Of a table with other keys than the one that was asked for. */
+const SHOWN_ROWS = 10
 const EXACT_TYPES = [...Object.keys(TYPE_MAX), 'numeric']
 
 /**
  * Empty: all is well.
  * @param peak up to here the ledger's numbers may be in use
+ * @param isFirst a row that is missing is to be made
  */
-export async function problemsOf(query: Query, binding: Binding, peak: number): Promise<string[]> {
-  const problems = await shapeProblems(query, binding)
+export async function problemsOf(
+  query: Query,
+  binding: Binding,
+  peak: number,
+  isFirst: boolean,
+): Promise<string[]> {
+  const problems = await shapeProblems(query, binding, isFirst)
   return problems.length > 0
     ? problems
     : positionProblems(binding, await nextValue(query, binding), peak)
 }
 
 /** What speaks against the counter wherever it stands. */
-export async function shapeProblems(query: Query, binding: Binding): Promise<string[]> {
+export async function shapeProblems(
+  query: Query,
+  binding: Binding,
+  isFirst: boolean,
+): Promise<string[]> {
   const { place } = binding
   return isSequence(place)
     ? sequenceProblems(query, binding, place)
-    : tableProblems(query, binding, place)
+    : tableProblems(query, binding, place, isFirst)
 }
 
 async function sequenceProblems(
@@ -120,7 +132,12 @@ async function sequenceProblems(
   return problems
 }
 
-async function tableProblems(query: Query, binding: Binding, place: TablePlace): Promise<string[]> {
+async function tableProblems(
+  query: Query,
+  binding: Binding,
+  place: TablePlace,
+  isFirst: boolean,
+): Promise<string[]> {
   const { table, column, where, start, fixed } = place
   const names = [column, ...Object.keys(where), ...Object.keys(fixed)]
   const found = await query<ColumnFacts>(
@@ -144,11 +161,9 @@ async function tableProblems(query: Query, binding: Binding, place: TablePlace):
       `Table ${table} has no column ${absent.join(', ')}. Correct the configuration: names ` +
         'are spelled as PostgreSQL has them.',
     ]
-  const rights = [...(start === undefined ? [] : ['INSERT']), 'SELECT', 'UPDATE']
-  if (
-    !counter.writes ||
-    found.some(({ reads, inserts }) => !reads || (start !== undefined && !inserts))
-  )
+  const adds = isFirst && start !== undefined
+  const rights = [...(adds ? ['INSERT'] : []), 'SELECT', 'UPDATE']
+  if (!counter.writes || found.some(({ reads, inserts }) => !reads || (adds && !inserts)))
     return [
       `Role ${counter.role} may not move ${nameOf(binding)}. As the table's owner: GRANT ` +
         `${rights.join(', ')} ON ${quoted(table)} TO ${quoted(counter.role)}.`,
@@ -170,16 +185,24 @@ async function tableProblems(query: Query, binding: Binding, place: TablePlace):
     problems.push(
       `Table ${table} is UNLOGGED: a crash empties it. ALTER TABLE ${quoted(table)} SET LOGGED.`,
     )
-  if (start !== undefined && !(await isUnique(query, place)))
+  if (start !== undefined && !(await isUnique(query, place))) {
+    const keys = Object.keys(where)
     problems.push(
-      `Table ${table} may have several rows per ${Object.keys(where).join(', ')}: it has no ` +
-        'primary key or unique index on exactly that. ' +
-        'Two that start at once would both begin at the start. Add the primary key.',
+      `Table ${table} may have several rows per ${keys.join(', ')}: it has no primary key or ` +
+        'unique index on exactly that. Two that start at once would both begin at the start. ' +
+        'Stop the back end, then: ' +
+        `ALTER TABLE ${quoted(table)} ADD PRIMARY KEY (${keys.map(quoted).join(', ')}).`,
     )
-  return [...problems, ...(await rowProblems(query, binding, place))]
+  }
+  return [...problems, ...(await rowProblems(query, binding, place, isFirst))]
 }
 
-async function rowProblems(query: Query, binding: Binding, place: TablePlace): Promise<string[]> {
+async function rowProblems(
+  query: Query,
+  binding: Binding,
+  place: TablePlace,
+  isFirst: boolean,
+): Promise<string[]> {
   const { text, parameters } = conditionOf(place, 1)
   const columns = [place.column, ...Object.keys(place.fixed)]
     .map((name) => `${quoted(name)}::text AS ${quoted(name)}`)
@@ -191,12 +214,7 @@ async function rowProblems(query: Query, binding: Binding, place: TablePlace): P
   const name = nameOf(binding)
   const [row] = rows
   if (!row)
-    return place.start !== undefined
-      ? []
-      : [
-          `There is no row for ${name}. Correct \`where\`, or let ${binding.system} create its ` +
-            'row first (its schema tool does).',
-        ]
+    return isFirst && place.start !== undefined ? [] : [await missingRowText(query, binding, place)]
   if (rows.length > 1)
     return [
       `There are several rows for ${name}: nobody can tell which one counts. Give a \`where\` ` +
@@ -211,6 +229,39 @@ async function rowProblems(query: Query, binding: Binding, place: TablePlace): P
         'each block twice. ' +
         `Set ${column} to ${wanted}, in the row and where the back end configures it.`,
     )
+}
+
+/** A row under another key is a second counter, and its ids are duplicates. */
+async function missingRowText(
+  query: Query,
+  binding: Binding,
+  { table, where, key }: TablePlace,
+): Promise<string> {
+  const columns = Object.keys(where)
+  const rows =
+    columns.length === 0
+      ? []
+      : await query<Record<string, string | null>>(
+          `SELECT DISTINCT ${columns.map((name) => `${quoted(name)}::text AS ${quoted(name)}`)}
+           FROM ${quoted(table)} ORDER BY ${columns.map((_, i) => i + 1)} LIMIT ${SHOWN_ROWS + 1}`,
+        )
+  const there = rows
+    .slice(0, SHOWN_ROWS)
+    .map((row) => columns.map((name) => `${name} = ${literal(row[name] ?? 'NULL')}`).join(' and '))
+  if (rows.length > SHOWN_ROWS) there.push('and more')
+  const others = there.length === 0 ? '' : ` The table has rows for ${there.join('; ')}.`
+  const missing = `There is no row for ${nameOf(binding)}.${others}`
+  const { system } = binding
+  if (!key)
+    return (
+      `${missing} Correct \`where\`, or let ${system} create its row first (its schema tool ` +
+      'does).'
+    )
+  return (
+    `${missing} Set ${key.setting} to the key that ${system} uses: ${key.keyIs}. Another key ` +
+    `would be a second counter, with the same ids. If ${system} has made no id yet, let it make ` +
+    'one; or start once with --first, which makes the row under exactly this key.'
+  )
 }
 
 function positionProblems(binding: Binding, next: bigint, peak: number): string[] {

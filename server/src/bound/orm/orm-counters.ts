@@ -17,7 +17,7 @@ import type { Bindings, Bound } from '../bindings.js'
 import { type Binding, isSequence } from './binding.js'
 import { lastValue, valueAbove } from './blocks.js'
 import { problemsOf } from './checks.js'
-import { nameOf, quoted, raiseCounter, takeBlocks } from './sql-counter.js'
+import { addFirstRow, nameOf, quoted, raiseCounter, takeBlocks } from './sql-counter.js'
 
 /** Takes that follow each other so closely grow, where another taker would starve. */
 const CLOSE_MS = 1_000
@@ -39,7 +39,7 @@ function ormCounters(bindings: Bindings): OrmCounters {
     const done = checked.get(query) ?? new Set()
     checked.set(query, done)
     if (done.has(counter)) return counter
-    const problems = await counterProblems(query, key, counter)
+    const problems = await counterProblems(query, key, counter, false)
     if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
     done.add(counter)
     return counter
@@ -78,9 +78,10 @@ async function counterProblems(
   query: Query,
   key: CollectionKey,
   binding: Binding,
+  isFirst: boolean,
 ): Promise<string[]> {
   const peak = await peakOf(query, key)
-  return explained(binding, () => problemsOf(query, binding, peak))
+  return explained(binding, () => problemsOf(query, binding, peak, isFirst))
 }
 
 /** Up to here the ledger's numbers of the collection may be in use. */
@@ -98,10 +99,12 @@ export async function peakOf(
 /**
  * What speaks against these bindings, per collection: what the ledger remembers, what the database
  * says. What fails for one does not keep the others from being looked at.
+ * @param isFirst rows that are missing are to be made
  */
 export async function bindingProblems(
   database: SqlDatabase,
   bindings: Bindings,
+  isFirst: boolean,
 ): Promise<string[]> {
   const { query } = database
   const rows = await query<{ key: string; value: string }>(
@@ -116,7 +119,7 @@ export async function bindingProblems(
     if (bound.authority !== 'counter') continue
     const { counter } = bound
     const found = await explained(counter, () => createTextbookTable(database, counter))
-      .then(() => counterProblems(query, bound, counter))
+      .then(() => counterProblems(query, bound, counter, isFirst))
       .catch((error) => {
         if (error instanceof CounterUnusable) return [error.message]
         throw error
@@ -128,14 +131,19 @@ export async function bindingProblems(
 
 /**
  * The ledger begins to use these bindings, and remembers them.
+ * @param isFirst makes the rows that are missing
  * @throws Error with every problem
  */
 export async function startBindings(
   database: SqlDatabase,
   bindings: Bindings,
+  isFirst: boolean,
 ): Promise<OrmCounters> {
-  refuseBindings(await bindingProblems(database, bindings))
-  for (const bound of bindings.values()) await rememberBinding(database.query, bound)
+  refuseBindings(await bindingProblems(database, bindings, isFirst))
+  for (const bound of bindings.values()) {
+    if (isFirst && bound.authority === 'counter') await addFirstRow(database.query, bound.counter)
+    await rememberBinding(database.query, bound)
+  }
   return ormCounters(bindings)
 }
 

@@ -44,7 +44,7 @@ export async function takeBlocks(
     : spans
 }
 
-/** What the next taker gets. */
+/** What the next taker gets; of a row that is not there yet, what its first taker will. */
 export async function nextValue(
   query: Query,
   { place, blocks: { step } }: Binding,
@@ -67,7 +67,6 @@ export async function raiseCounter(query: Query, binding: Binding, floor: number
   const { place, blocks } = binding
   const target = valueAbove(blocks, BigInt(floor))
   if (!isSequence(place)) {
-    await addMissing(query, place)
     const { text, parameters } = conditionOf(place, 2)
     await query(
       `UPDATE ${quoted(place.table)} SET ${quoted(place.column)} = $1 WHERE ` +
@@ -83,6 +82,23 @@ export async function raiseCounter(query: Query, binding: Binding, floor: number
       String(steps),
     ])
   else await setSequence(query, place, blocks.step, target)
+}
+
+/** The first row of a counter in a table with a row per key, unless there is one. */
+export async function addFirstRow(query: Query, { place }: Binding): Promise<void> {
+  if (isSequence(place) || place.start === undefined) return
+  const { table, column, where, start, fixed } = place
+  const values = {
+    ...where,
+    [column]: String(start),
+    ...Object.fromEntries(Object.entries(fixed).map(([name, value]) => [name, String(value)])),
+  }
+  const names = Object.keys(values)
+  await query(
+    `INSERT INTO ${quoted(table)} (${names.map(quoted).join(', ')})
+     VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')}) ON CONFLICT DO NOTHING`,
+    Object.values(values),
+  )
 }
 
 /** The one statement that puts the counter to `value` at least, for people to read. */
@@ -175,13 +191,7 @@ async function takeFromTable(
   place: TablePlace,
   count: bigint,
 ): Promise<bigint[]> {
-  const lockRows = () => readRows(query, place, 'FOR UPDATE')
-  let rows = await lockRows()
-  if (rows.length === 0 && place.start !== undefined) {
-    await addMissing(query, place)
-    rows = await lockRows()
-  }
-  const next = storedIn(place, rows) + place.ahead
+  const next = storedIn(place, await readRows(query, place, 'FOR UPDATE')) + place.ahead
   const end = lastValue(blocks, maxId)
   const values: bigint[] = []
   for (let value = next; values.length < count && value <= end; value += blocks.step)
@@ -249,23 +259,5 @@ function storedIn(place: TablePlace, rows: readonly { stored: string | null }[])
   return BigInt(row.stored)
 }
 
-async function addMissing(
-  query: Query,
-  { table, column, where, start, fixed }: TablePlace,
-): Promise<void> {
-  if (start === undefined) return
-  const values = {
-    ...where,
-    [column]: String(start),
-    ...Object.fromEntries(Object.entries(fixed).map(([name, value]) => [name, String(value)])),
-  }
-  const names = Object.keys(values)
-  await query(
-    `INSERT INTO ${quoted(table)} (${names.map(quoted).join(', ')})
-     VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')}) ON CONFLICT DO NOTHING`,
-    Object.values(values),
-  )
-}
-
-const literal = (value: string | number): string =>
+export const literal = (value: string | number): string =>
   typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`

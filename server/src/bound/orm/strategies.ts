@@ -15,12 +15,14 @@ type CounterKind = 'sequence' | 'row' | 'segment'
 export interface SegmentTable {
   /** The setting that holds the key. */
   setting: 'segment' | 'entity'
+  /** What the ORM calls its rows by. */
+  keyIs: string
   table: string
   keyColumn: string
   column: string
   /** The next value is what is stored, plus this. */
   ahead: bigint
-  /** What is stored before the first value, and stands for a missing row. */
+  /** What is stored before the first value. */
   start(first: bigint): bigint
   /** More columns, each with the one value that the strategy can count with. */
   fixed?: Readonly<Record<string, bigint>>
@@ -87,6 +89,9 @@ const onSegment = (segments: SegmentTable) => ({ kinds: ['segment'], segments })
 
 const hibernateTable = {
   setting: 'segment',
+  keyIs:
+    "the pkColumnValue of the @TableGenerator, else the entity's table; 'default' where there is " +
+    'no @TableGenerator',
   table: 'hibernate_sequences',
   keyColumn: 'sequence_name',
   column: 'next_val',
@@ -113,6 +118,7 @@ export const STRATEGIES = {
     system: 'Hibernate',
     ...onSegment({
       ...hibernateTable,
+      keyIs: "its parameter primary_key_value, else the entity's table",
       column: 'sequence_next_hi_value',
       ahead: 0n,
       start: () => 0n,
@@ -142,6 +148,7 @@ export const STRATEGIES = {
     yields: true,
     ...onSegment({
       setting: 'entity',
+      keyIs: "the document's .NET type, as in Order",
       table: 'mt_hilo',
       keyColumn: 'entity_name',
       column: 'hi_value',
@@ -154,6 +161,7 @@ export const STRATEGIES = {
     blocks: () => additive(1n, 0n),
     ...onSegment({
       setting: 'segment',
+      keyIs: 'the name that the back end gives nextValue',
       table: 'sequences',
       keyColumn: 'sequence_name',
       column: 'sequence_value',
@@ -168,6 +176,7 @@ export const STRATEGIES = {
     blocks: (size) => multiplicative(size, 0n),
     ...onSegment({
       setting: 'segment',
+      keyIs: "the back end's own name for it",
       table: 'hilo_next_hi',
       keyColumn: 'name',
       column: 'next_hi',
