@@ -199,7 +199,12 @@ export function addGrant(
   if (range.token && !isPending) return state
   // A claim says what this device has seen, and its grant is above that. One that is not any more
   // is an answer that came before, and whose numbers may be issued. 0: none was issued.
-  if (!range.token && state.issued > 0 && range.from <= state.issued)
+  if (
+    !range.token &&
+    state.issued > 0 &&
+    range.from <= state.issued &&
+    !isFromNewNode(state, range)
+  )
     return dropClaim(state, claimId)
   const { claim, ...rest } = state
   const clash = heldRanges(state).find(
@@ -225,6 +230,10 @@ export function addGrant(
     grants: range.token ? [...state.grants, range.token].slice(-MAX_GRANTS) : state.grants,
   }
 }
+
+/** Has this device got no range of this node before? Then none of its numbers was issued here. */
+const isFromNewNode = ({ nodes = [] }: DeviceState, range: Range): boolean =>
+  nodes.length === 1 && nodes[0] !== nodeOf(range)
 
 /** Two nodes may grant the same number; its ids differ in what stands before or after it. */
 const nodeOf = (range: Range): string => `${range.prefix}…${idSuffix(range)}`

@@ -3,9 +3,9 @@
  * point, because a claim's id is stored before it is first sent (H11).
  */
 import { addGrant, beginClaim, dropClaim } from '../core/device.js'
-import { type Failure, toFailure } from '../core/errors.js'
+import { type Failure, HiloError, toFailure } from '../core/errors.js'
 import { isNoAnswer, isRepeated, nextStep } from '../core/failures.js'
-import { total } from '../core/range.js'
+import { type Range, total } from '../core/range.js'
 import type { ClaimRequest, GrantedRange } from '../core/state.js'
 import { MIN_CAPACITY } from '../core/wire.js'
 import { pagesWithOffers } from '../core/write-off.js'
@@ -124,7 +124,8 @@ export class Claims {
       try {
         const next = addGrant(state, claim.id, grant)
         this.#missing = want - total(next.ranges)
-        return [next, undefined]
+        const isUsedUp = next.claim !== state.claim && next.ranges === state.ranges
+        return [next, isUsedUp ? grantedAgain(grant.range) : undefined]
       } catch (error) {
         // The same claim would bring the same grant.
         return [dropClaim(state, claim.id), error]
@@ -155,6 +156,14 @@ export class Claims {
     }
   }
 }
+
+/** Without this error a server that does so would be asked again at once, for ever. */
+const grantedAgain = ({ from, to }: Range): HiloError =>
+  new HiloError(
+    'invalid-response',
+    `The server granted ${from}–${to}, but this device has used these numbers. Nothing was taken. ` +
+      'Was an answer repeated, or the server restored from a backup?',
+  )
 
 export const SWITCHED_OFF: Failure = {
   code: 'server-unreachable',

@@ -1,6 +1,7 @@
 /** The owner’s claims: stored before they are sent, repeated as they were, added once. */
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
+import { emptyState } from '../../src/core/state.js'
 import {
   DiskStore,
   FakeSource,
@@ -162,6 +163,19 @@ describe('a claim', () => {
     const { owner } = ownerIn(world)
     expect(must(await owner.claim(target, 350)).view.free).toBe(87)
     expect(world.source.claims.map(({ lastBatchSize }) => lastBatchSize)).toEqual([350, 175, 87])
+  })
+
+  test('whose grant was used up before is asked for once, not again and again', async () => {
+    const world = new FakeWorld({ source: new FakeSource(false) })
+    await world.put({ ...emptyState(), issued: 32, nodes: ['orders/…-A'] })
+    const { owner } = ownerIn(world)
+    world.source.claim = async (_, claim) => {
+      world.source.claims.push(claim)
+      return { range: { from: 1, to: 32, prefix: 'orders/', serverTag: 'A' } }
+    }
+    expect(failureOf(await owner.claim(target, 1))).toMatchObject({ code: 'invalid-response' })
+    expect(world.source.claims).toHaveLength(1)
+    expect(await world.stored()).not.toHaveProperty('claim')
   })
 
   test('whose grant overlaps what is held adds nothing', async () => {
