@@ -109,3 +109,21 @@ test('two servers on one PostgreSQL part the numbers without a gap', {
   }
   await Promise.all(servers.map((server) => server.stop()))
 })
+
+test.skipIf(process.platform === 'win32')(
+  'a full disk: /healthz says so',
+  {
+    timeout: TIMEOUT,
+  },
+  async () => {
+    const isFull = ['/bin/sh', '-c', 'ulimit -f 800; exec "$0" "$@"']
+    const server = await startProcess(['--port', '0', '--data', newFolder()], {}, isFull)
+    const status = async (path: string) => (await fetch(server.url + path)).status
+    expect(await status('/healthz')).toBe(200)
+    const claim = () => status('/databases/Shop/hilo/next?tag=orders')
+    await expect.poll(claim, { interval: 0, timeout: TIMEOUT }).toBe(503)
+    // What is left of the disk may take a few small writes.
+    await expect.poll(() => status('/healthz'), { interval: 0, timeout: TIMEOUT }).toBe(503)
+    await server.kill()
+  },
+)

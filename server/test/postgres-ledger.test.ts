@@ -4,6 +4,7 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { openLedger } from '../src/index.js'
+import { newHandler } from './handlers.js'
 import { DAY_MS, newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
 import { newDatabase } from './postgres.js'
@@ -112,4 +113,20 @@ test('a database that cannot be reached is reported as unavailable', async () =>
     name: 'LedgerUnavailable',
     message: expect.stringContaining('ECONNREFUSED'),
   })
+})
+
+test('a database that can be read only is not healthy; a hanging server does not hurt', async () => {
+  const databaseUrl = await newDatabase()
+  const name = new URL(databaseUrl).pathname.slice(1)
+  const ledger = await openLedger({ databaseUrl })
+  await ledger.ping()
+  const hanging = new pg.Client({ connectionString: databaseUrl })
+  await hanging.connect()
+  await hanging.query('BEGIN; SELECT 1 FROM hilo_meta FOR UPDATE')
+  await ledger.ping()
+  await hanging.end()
+  await ledger.close()
+  await runSql(databaseUrl, `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+  const { ask } = await newHandler({ log: { info() {}, error() {} } }, { databaseUrl })
+  expect((await ask('/healthz')).status).toBe(503)
 })

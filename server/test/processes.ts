@@ -45,10 +45,15 @@ export function buildServer(): Promise<RolldownOutput> {
   return building
 }
 
-async function start(args: readonly string[], environment: NodeJS.ProcessEnv) {
+async function start(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  before: readonly string[] = [],
+) {
   await buildServer()
   const { DATABASE_URL: _, ...inherited } = process.env
-  const child = spawn(process.execPath, [join(built, 'cli.mjs'), ...args], {
+  const [command, ...rest] = [...before, process.execPath, join(built, 'cli.mjs'), ...args]
+  const child = spawn(command!, rest, {
     env: { HILO_DRAIN: '0', ...inherited, ...environment },
   })
   running.add(child)
@@ -66,11 +71,13 @@ export async function runCli(args: readonly string[], environment: NodeJS.Proces
   return { code: code as number | null, stdout, stderr }
 }
 
+/** @param before a command that runs the command behind it */
 export async function startProcess(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
+  before: readonly string[] = [],
 ): Promise<ServerProcess> {
-  const child = await start(['serve', ...args], environment)
+  const child = await start(['serve', ...args], environment, before)
   let stderr = ''
   child.stderr.on('data', (chunk) => (stderr += chunk))
   const url = await new Promise<string>((resolve, reject) => {

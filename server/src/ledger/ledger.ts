@@ -260,7 +260,7 @@ export interface Ledger {
   /** The connections to the database. Undefined where it has none: SQLite. */
   connections(): Connections | undefined
 
-  /** Resolves when the database answers. */
+  /** Resolves when something was written to the database. */
   ping(): Promise<void>
 
   /** Waits for what is under way. */

@@ -59,6 +59,9 @@ export const SQLITE_FILE = 'hilo.db'
 export const META_TABLE =
   'CREATE TABLE IF NOT EXISTS hilo_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)'
 
+/** The row among them that shows whether the ledger can be written to. Its value says when. */
+export const HEALTH_KEY = 'health'
+
 /** @throws Error when this program is older than the database */
 export function migrationsFrom(version: number): readonly string[] {
   if (version > MIGRATIONS.length)

@@ -7,12 +7,21 @@ import type { CounterAnswer, CounterAsk, OrmCounters, Query } from '../ledger/co
 import { keyText } from '../ledger/keys.js'
 import type { RowStore } from '../ledger/row-store.js'
 import { readSpans, type StatusRow } from '../ledger/rows.js'
+import { HEALTH_KEY } from '../ledger/schema.js'
 import { FREE_LISTS, prunings, STATUS } from '../ledger/sql.js'
 import { addMissing, missingFrom } from './add-missing.js'
 import { load, readCollection } from './load.js'
 import { migratePostgres } from './migrations.js'
 import { openPool, type PostgresPool } from './pool.js'
 import { save } from './save.js'
+
+const ADD_HEALTH = `
+  INSERT INTO hilo_meta (key, value) SELECT '${HEALTH_KEY}', ''
+  WHERE NOT EXISTS (SELECT 1 FROM hilo_meta WHERE key = '${HEALTH_KEY}') ON CONFLICT DO NOTHING`
+/** A row that another server writes just now is not waited for: that server may hang. */
+const WRITE_HEALTH = `
+  UPDATE hilo_meta SET value = $1 WHERE key IN
+    (SELECT key FROM hilo_meta WHERE key = '${HEALTH_KEY}' FOR UPDATE SKIP LOCKED)`
 
 /** @param startCounters makes ready the ORMs' counters in the same database */
 export async function openPostgresStore(
@@ -68,9 +77,11 @@ function storeOver(pool: PostgresPool, secret: string, counters: OrmCounters): R
         while ((await pool.query(statement, [before])).length > 0);
     },
     connections: () => pool.connections(),
-    ping: async () => {
-      await pool.query('SELECT 1')
-    },
+    ping: () =>
+      pool.transaction(async (_, write) => {
+        write(ADD_HEALTH)
+        write(WRITE_HEALTH, [new Date().toISOString()])
+      }),
     close: () => pool.close(),
   }
 }

@@ -49,6 +49,6 @@ export function createPatience(patienceMs: number): Patience {
 }
 
 /** SQLite has undone the transaction, or has not begun it. */
-const isBusy = (error: unknown): boolean =>
+export const isBusy = (error: unknown): boolean =>
   error instanceof LedgerUnavailable &&
   /^SQLITE_BUSY/.test((error.cause as { code?: string } | undefined)?.code ?? '')

@@ -5,11 +5,12 @@
 import type { BoundCollections } from '../ledger/bound-collections.js'
 import type { RowStore } from '../ledger/row-store.js'
 import { readSpans, type StatusRow } from '../ledger/rows.js'
+import { HEALTH_KEY } from '../ledger/schema.js'
 import { FREE_LISTS, prunings, STATUS } from '../ledger/sql.js'
 import { rememberBindings } from './bindings.js'
-import { BUSY_TIMEOUT_MS, guard, openSqliteFile, reader, write } from './file.js'
+import { BUSY_TIMEOUT_MS, guard, openSqliteFile, reader, runner, write } from './file.js'
 import { collectionReader, loader } from './load.js'
-import { createPatience } from './patience.js'
+import { createPatience, isBusy } from './patience.js'
 import { saver } from './save.js'
 
 /** @param bound to upstreams only: the counters of ORMs are in PostgreSQL */
@@ -26,7 +27,11 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
   const readCollection = collectionReader(db)
   const readStatus = reader<StatusRow>(db, STATUS)
   const readFree = reader<{ free: string }>(db, FREE_LISTS)
-  const readAnything = reader(db, 'SELECT value FROM hilo_meta LIMIT 1')
+  const writeHealth = runner(
+    db,
+    `INSERT INTO hilo_meta (key, value) VALUES ('${HEALTH_KEY}', ?)
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  )
   // From here on a lock of another program is waited for without stopping the process.
   db.exec('PRAGMA busy_timeout = 0')
   const patience = createPatience(BUSY_TIMEOUT_MS)
@@ -55,7 +60,12 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
           await new Promise((resolve) => setImmediate(resolve))
     },
     ping: async () => {
-      await read(() => readAnything())
+      try {
+        write(db, () => writeHealth(new Date().toISOString()))
+      } catch (error) {
+        // Another program writes just now, so the file can be written to.
+        if (!isBusy(error)) throw error
+      }
     },
     close: async () => {
       await patience.end()
