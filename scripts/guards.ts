@@ -108,11 +108,9 @@ export const GUARDS: Guard[] = [
     'const unsent = offers',
   ),
 
-  guard(
-    'H13 a copy drops its ranges',
-    'core/check-in',
-    change('dropForked(applied, lease)', 'applied'),
-  ),
+  guard('H13 a copy drops its ranges', 'core/check-in', change('drop(applied, lease)', 'applied')),
+  guard('H13 a claim shows the newest token', 'core/check-in', 'const shown = undefined'),
+  guard('H11 an answer that came before is not added again', 'core/device'),
   guard(
     'H13 a check-in that an earlier session began is followed by a new one',
     'worker/check-ins',
@@ -200,7 +198,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H21 PostgreSQL syncs each commit to the disk',
     'server/postgres-ledger',
-    change('SET LOCAL synchronous_commit = on; ', ''),
+    change(/SET LOCAL synchronous_commit = on;\s*/, ''),
   ),
   guard(
     'H21 a document is written only in the version that was read',

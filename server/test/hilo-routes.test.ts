@@ -187,6 +187,31 @@ describe('POST hilo/next', () => {
     expect((await ask(`${NEXT}&claim=${ID}`)).body).toEqual(first.body.collections[0])
   })
 
+  test('tokens that are shown with a claim are checked in, and never stand in an address', async () => {
+    const { Lease: lease } = (await ask(`${NEXT}&claim=${ID}`)).body
+    const [first, second] = [crypto.randomUUID(), crypto.randomUUID()]
+    const wanted = [{ tag: 'orders', count: 32, leases: [{ lease, next: 1 }] }]
+    expect((await claim(wanted, first)).body.collections).toMatchObject([
+      { Low: 33, leases: [{ lease: expect.any(String), high: 32 }] },
+    ])
+    expect((await claim(wanted, second)).body.collections).toMatchObject([
+      { Low: 65, leases: [{ superseded: true }] },
+    ])
+  })
+
+  test('grows and shrinks with use, as GET does, when it says when the last range came', async () => {
+    const { LastRangeAt: lastRangeAt, LastSize: count } = (await ask(NEXT)).body
+    expect((await claim([{ tag: 'orders', count, lastRangeAt }])).body.collections).toMatchObject([
+      { Low: 33, High: 96 },
+    ])
+  })
+
+  test('the refusal of the only collection is the answer, with its status', async () => {
+    const { status, body } = await claim([{ tag: 'orders', count: 32, lastMax: 1e12 }])
+    expect(status).toBe(422)
+    expect(body.Message).toContain('raise-floor')
+  })
+
   test('one that is refused does not keep back the others', async () => {
     const { status, body } = await claim([
       { tag: 'orders', count: 32, lastMax: 1e12 },

@@ -40,6 +40,48 @@ export function describeCheckIns(promise: Promises): void {
   )
 
   promise(
+    'a claim that shows a token checks it in; sent again it is answered the same way',
+    async ({ claim, take, giveBack }) => {
+      const { token } = await take()
+      const id = newId()
+      const shown = [{ token, next: 5 }]
+      const first = await claim({ id, shown })
+      expect(first).toMatchObject({ isRepeat: false, fates: [{ high: 32 }] })
+      const again = await claim({ id, shown })
+      expect(again).toEqual({ ...first, isRepeat: true })
+      expect(await giveBack({ token }, 32, 10)).toBe(0)
+      const [fate] = 'fates' in first ? first.fates : []
+      expect(await giveBack(held(fate), 32, 3)).toBe(0)
+      expect(await giveBack(held(fate), 32, 4)).toBe(28)
+    },
+  )
+
+  promise(
+    'of two copies of a device, the second to claim is told so at once, and what it held goes ' +
+      'to nobody',
+    async ({ claim, take, giveBack }) => {
+      const { token } = await take()
+      const shown = [{ token, next: 1 }]
+      const [first, second] = [
+        await claim({ shown, id: newId() }),
+        await claim({ shown, id: newId() }),
+      ]
+      expect(first).toMatchObject({ grant: { low: 33 }, fates: [{ high: 32 }] })
+      expect(second).toMatchObject({ grant: { low: 65 }, fates: ['superseded'] })
+      const [fate] = 'fates' in first ? first.fates : []
+      expect(await giveBack(held(fate), 32, 0)).toBe(32)
+      expect(span(await take())).toEqual([97, 128])
+    },
+  )
+
+  promise('a claim that is refused replaces no token', async ({ claim, take, checkIn }) => {
+    const { token } = await take()
+    const shown = [{ token, next: 1 }]
+    expect(await claim({ id: newId(), lastMax: 1e9, shown })).toMatchObject({ refused: 'jump' })
+    expect(await checkIn(newId(), token)).toEqual([{ token: expect.any(String), high: 32 }])
+  })
+
+  promise(
     'once a copy is found, nobody is granted what the grant’s copies gave back or will give ' +
       'back: the other may have issued it',
     async ({ take, giveBack, checkIn }) => {

@@ -62,7 +62,7 @@ export function describeStorage(promise: Promises): void {
       await giveBackPlain(32, 5)
       const again = await open(LIMITS)
       try {
-        expect((await again.claim([wish({ id })]))[0]).toEqual({ grant, isRepeat: true })
+        expect((await again.claim([wish({ id })]))[0]).toEqual({ grant, isRepeat: true, fates: [] })
         expect(
           await again.giveBack({
             database,

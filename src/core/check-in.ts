@@ -29,13 +29,15 @@ export function isCheckInDue(state: DeviceState, date: number): boolean {
 
 /**
  * The request to send, stored before it is sent: the pending one, or a new one. Undefined when
- * nothing held has a token.
+ * nothing held has a token, or when a claim is under way that shows one (`isLater`): what two
+ * requests show at the same time would look like two copies.
  */
 export function beginCheckIn(
   state: DeviceState,
   id: string,
-): { state: DeviceState; request?: CheckInRequest } {
+): { state: DeviceState; request?: CheckInRequest; isLater?: true } {
   if (state.checkIn) return { state, request: state.checkIn }
+  if (state.claim?.shown) return { state, isLater: true }
   const next = new Map<string, number>()
   for (const { token, from } of everything(state))
     if (token) next.set(token, Math.min(from, next.get(token) ?? from))
@@ -58,17 +60,51 @@ export function applyCheckIn(
 ): DeviceState {
   if (state.checkIn?.id !== id) return state
   const { checkIn, ...rest } = state
-  return checkIn.leases.reduce<DeviceState>(
-    (applied, { lease }, i) => {
-      const fate = answer.leases[i]
-      if (!fate || 'unknown' in fate) return applied
-      // guard: H13 a copy drops its ranges
-      return 'superseded' in fate
-        ? dropForked(applied, lease)
-        : renew(applied, lease, fate.lease, fate.high)
-    },
-    { ...rest, checkedIn: date },
+  return applyFates({ ...rest, checkedIn: date }, checkIn.leases, answer.leases, dropForked)
+}
+
+/**
+ * The newest token, which a claim shows. Every grant of before was on both copies of a device when
+ * it was copied, so one token is enough to tell them apart. Undefined while a check-in is under way.
+ */
+export function tokenToShow(state: DeviceState): CheckInRequest['leases'] | undefined {
+  const lease = state.grants.at(-1)
+  if (lease === undefined || state.checkIn) return undefined
+  const held = everything(state).filter(({ token }) => token === lease)
+  const next = held.length > 0 ? Math.min(...held.map(({ from }) => from)) : state.issued + 1
+  return [{ lease, next }]
+}
+
+/**
+ * Takes over what became of the token that a pending claim has shown, once. A superseded one means
+ * a copy: nobody has shown the other tokens yet, so everything that has one is dropped.
+ */
+export function applyShown(
+  state: DeviceState,
+  claimId: string,
+  fates: CheckInAnswer['leases'] = [],
+): DeviceState {
+  const { shown } = state.claim ?? {}
+  if (state.claim?.id !== claimId || !shown) return state
+  return applyFates(state, shown, fates, (forked) =>
+    [...new Set(everything(forked).flatMap(({ token }) => token ?? []))].reduce(dropForked, forked),
   )
+}
+
+function applyFates(
+  state: DeviceState,
+  shown: CheckInRequest['leases'],
+  fates: CheckInAnswer['leases'],
+  drop: (state: DeviceState, token: string) => DeviceState,
+): DeviceState {
+  return shown.reduce((applied, { lease }, i) => {
+    const fate = fates[i]
+    if (!fate || 'unknown' in fate) return applied
+    // guard: H13 a copy drops its ranges
+    return 'superseded' in fate
+      ? drop(applied, lease)
+      : renew(applied, lease, fate.lease, fate.high)
+  }, state)
 }
 
 /** A check-in that will never be answered usefully. */
@@ -123,6 +159,7 @@ function dropForked(state: DeviceState, token: string): DeviceState {
     leases: state.leases.filter((lease) => !isDropped(lease)),
     offers: state.offers.filter((offer) => !isDropped(offer)),
     issued: Math.max(state.issued, ...dropped.map((range) => range.to)),
+    grants: state.grants.filter((other) => other !== token),
     gaps: { ...state.gaps, fork: state.gaps.fork + total(dropped) },
   }
 }

@@ -3,6 +3,7 @@
  * one storage transaction. Guarantees: a number is in at most one of `ranges`, `leases` and
  * `offers`, and leaves them only to be issued, to go back to the server, or to become a gap.
  */
+import { tokenToShow } from './check-in.js'
 import { HiloError } from './errors.js'
 import { idSuffix } from './names.js'
 import { isNote } from './page-exit.js'
@@ -173,11 +174,14 @@ export function beginClaim(
   if (state.claim) return { state, claim: state.claim }
   const free = total(state.ranges)
   if (free >= want) return { state }
+  // guard: H13 a claim shows the newest token
+  const shown = tokenToShow(state)
   const claim = {
     id,
     ...claimSize(free, state.reserve ?? reserve, want, state.last, largest),
     // guard: H20 a claim tells the highest number seen
     lastMax: highest(state),
+    ...(shown && { shown }),
   }
   // guard: H11 a claim is stored before it is sent
   return { state: { ...state, claim }, claim }
@@ -199,6 +203,7 @@ export function addGrant(
   if (range.token && !isPending) return state
   // A claim says what this device has seen, and its grant is above that. One that is not any more
   // is an answer that came before, and whose numbers may be issued. 0: none was issued.
+  // guard: H11 an answer that came before is not added again
   if (
     !range.token &&
     state.issued > 0 &&

@@ -5,7 +5,29 @@
 import type { Target } from './contract.js'
 import type { Range } from './range.js'
 import type { ClaimRequest } from './state.js'
-import type { ReturnRequest } from './wire.js'
+import type { NextManyRequest, ReturnRequest } from './wire.js'
+
+/** A claim that shows tokens: they stand in the body, because proxies log addresses. */
+export function nextCall(url: string, target: Target, claim: ClaimRequest): NextCall {
+  const { id, lastBatchSize: count, lastRangeAt, lastMax, shown: leases } = claim
+  const wanted = {
+    tag: target.collection,
+    count,
+    ...(lastRangeAt !== undefined && { lastRangeAt }),
+    lastMax,
+    identityPartsSeparator: target.separator,
+    leases,
+  }
+  return {
+    url: `${databaseUrl(url, target.database)}/hilo/next`,
+    body: { claim: id, collections: [wanted] } as NextManyRequest,
+  }
+}
+
+interface NextCall {
+  url: string
+  body: NextManyRequest
+}
 
 export function nextUrl(url: string, target: Target, claim: ClaimRequest): string {
   return hiloUrl(url, target, 'next', {

@@ -3,7 +3,7 @@
  * it. Types and the empty state only.
  */
 import type { Range } from './range.js'
-import type { CheckInRequest } from './wire.js'
+import type { CheckInAnswer, CheckInRequest } from './wire.js'
 
 /** Numbers carved off for one page. Only that page issues them. */
 export interface Lease {
@@ -32,6 +32,8 @@ export interface ClaimRequest {
   lastBatchSize: number
   lastRangeAt?: string
   lastMax: number
+  /** The newest token: of two copies of this device, the second one to show it is found (H13). */
+  shown?: CheckInRequest['leases']
 }
 
 /**
@@ -126,6 +128,8 @@ export interface Exchanged {
 export interface GrantedRange {
   range: Range
   last?: { size: number; at: string }
+  /** What became of the tokens that the claim has shown. */
+  fates?: CheckInAnswer['leases']
 }
 
 export const STATE_VERSION = 1

@@ -39,7 +39,8 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
       (isObject(claim) &&
         isText(claim.id) &&
         isCount(claim.lastBatchSize) &&
-        isCount(claim.lastMax))) &&
+        isCount(claim.lastMax) &&
+        (claim.shown === undefined || areShown(claim.shown)))) &&
     (reserve === undefined || isCount(reserve)) &&
     (last === undefined || (isObject(last) && isCount(last.size) && isText(last.at))) &&
     (serverTag === undefined || isText(serverTag)) &&
@@ -48,9 +49,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     isObject(gaps) &&
     [gaps.crash, gaps.giveBack, gaps.fork].every(isCount) &&
     (checkIn === undefined ||
-      (isObject(checkIn) &&
-        isText(checkIn.id) &&
-        isListOf(checkIn.leases, (each) => isText(each.lease) && isCount(each.next)))) &&
+      (isObject(checkIn) && isText(checkIn.id) && areShown(checkIn.leases))) &&
     Array.isArray(grants) &&
     grants.every(isText) &&
     (checkedIn === undefined || typeof checkedIn === 'number')
@@ -88,6 +87,8 @@ const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0
 const isListOf = (value: unknown, isItem: (item: Fields) => boolean): boolean =>
   Array.isArray(value) && value.every((item) => isObject(item) && isItem(item))
+const areShown = (leases: unknown): boolean =>
+  isListOf(leases, ({ lease, next }) => isText(lease) && isCount(next))
 const hasIdAndRange = (item: Fields): boolean =>
   isText(item.id) && isObject(item.range) && isRange(item.range)
 const isRange = (range: Fields | Range): boolean =>

@@ -18,6 +18,8 @@ export interface NextAnswer {
   LastRangeAt: string
   /** Extension: opaque, unguessable token of the grant. Absent from a real RavenDB. */
   Lease?: string
+  /** Extension: what became of the tokens that the claim has shown, in their order. */
+  leases?: CheckInAnswer['leases']
 }
 
 /**
@@ -29,18 +31,22 @@ export interface NextManyRequest {
   claim: string
   collections: {
     tag: string
-    /** What `lastBatchSize` without `lastRangeAt` asks for. */
+    /** As `lastBatchSize` of the GET. */
     count: number
+    /** As of the GET: absent, exactly `count` numbers are asked for, or 32 if that is more. */
+    lastRangeAt?: string | undefined
     /** Default 0. */
     lastMax?: number
     /** Default `/`. */
     identityPartsSeparator?: string
+    /** Tokens that are checked in with the claim, under its id. A refused claim replaces none. */
+    leases?: CheckInRequest['leases']
   }[]
 }
 
 /**
- * Its answer, 201 or (nothing new) 200: one entry per collection of the request, in its order; a
- * refusal of one does not keep back the others.
+ * Its answer, 201 or (nothing new) 200: one entry per collection of the request, in its order. A
+ * refusal of one does not keep back the others; the refusal of the only one is the HTTP answer.
  */
 export interface NextManyAnswer {
   collections: (NextAnswer | ErrorAnswer)[]

@@ -9,11 +9,12 @@ import {
   checkInUrl,
   emptyReturnUrl,
   identityUrl,
+  nextCall,
   nextUrl,
   returnRequest,
 } from '../core/requests.js'
 import type { GrantedRange } from '../core/state.js'
-import type { CheckInAnswer, NextAnswer } from '../core/wire.js'
+import type { CheckInAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
 import { type GetHeaders, refusal, unreachable } from './http.js'
 import type { Source } from './source.js'
 
@@ -55,8 +56,11 @@ export function ravenSource(
   }
 
   return {
-    claim: async (target, claim) =>
-      readGrant(await request('GET', nextUrl(url, target, claim)), url),
+    async claim(target, claim) {
+      if (!claim.shown) return readGrant(await request('GET', nextUrl(url, target, claim)), url)
+      const { url: address, body } = nextCall(url, target, claim)
+      return readGrantAndFates(await request('POST', address, body), url)
+    },
     reach: async (target) => {
       checkReturned(await request('PUT', emptyReturnUrl(url, target)), url)
     },
@@ -75,6 +79,13 @@ export function ravenSource(
 }
 
 const NUMBER_UNKNOWN = 'Whether a number was taken is unknown: ask again with the same key.'
+
+/** @throws HiloError as {@link readGrant} */
+function readGrantAndFates(body: string, url: string): GrantedRange {
+  const { collections } = readJson<NextManyAnswer>(body, url)
+  const answer = Array.isArray(collections) ? Object(collections[0]) : {}
+  return { ...readGrant(JSON.stringify(answer), url), fates: readFates(answer.leases, url, body) }
+}
 
 /** @throws HiloError `invalid-response`, `unsafe-range` */
 function readGrant(body: string, url: string): GrantedRange {
@@ -122,14 +133,17 @@ function readIdentity(body: string, url: string): number {
 
 /** @throws HiloError `invalid-response` */
 function readCheckIn(body: string, url: string): CheckInAnswer {
-  const { leases } = readJson<CheckInAnswer>(body, url)
+  return { leases: readFates(readJson<CheckInAnswer>(body, url).leases, url, body) }
+}
+
+function readFates(leases: unknown, url: string, body: string): CheckInAnswer['leases'] {
   const isSound = (each: CheckInAnswer['leases'][number]) =>
     'superseded' in each ||
     'unknown' in each ||
     (typeof each.lease === 'string' && Number.isSafeInteger(each.high))
   if (!Array.isArray(leases) || !leases.every((each) => isSound(Object(each))))
     throw invalid(url, 'it does not say what became of each lease', body)
-  return { leases }
+  return leases
 }
 
 function readJson<T>(body: string, url: string): Partial<T> {

@@ -79,30 +79,33 @@ export class CheckIns {
     this.#retry.cancel()
     const { owner, name } = this.#context
     try {
-      await owner.world.lock(`offline-hilo ${name} check-in`, () => this.#checkIn())
+      const isLater = await owner.world.lock(`offline-hilo ${name} check-in`, () => this.#checkIn())
       this.#retry.succeeded()
-      this.#plan()
+      this.#plan(isLater ? PAUSES.first : INTERVAL_MS)
     } catch (error) {
       this.#plan()
       this.#retry.failed(toFailure(error, 'storage-failed'), () => this.retryNow())
     }
   }
 
-  #plan(): void {
-    this.#retry.plan(INTERVAL_MS, () => this.retryNow())
+  #plan(wait = INTERVAL_MS): void {
+    this.#retry.plan(wait, () => this.retryNow())
   }
 
-  /** @param isForced also when there is nothing new to ask */
-  async #checkIn(isForced = false): Promise<void> {
+  /**
+   * @param isForced also when there is nothing new to ask
+   * @returns whether a claim that shows a token is in the way
+   */
+  async #checkIn(isForced = false): Promise<boolean> {
     const { owner, target, update, notify } = this.#context
     const { world, source } = owner
     const newId = world.newId()
-    const request = await update((state) => {
-      if (!isForced && !isCheckInDue(state, world.date())) return [state, undefined]
-      const begun = beginCheckIn(state, newId)
-      return [begun.state, begun.request]
+    const { request, isLater = false } = await update((state) => {
+      const isDue = isForced || isCheckInDue(state, world.date())
+      const { state: next, ...begun } = isDue ? beginCheckIn(state, newId) : { state }
+      return [next, begun as Omit<ReturnType<typeof beginCheckIn>, 'state'>]
     })
-    if (!request) return
+    if (!request) return isLater
     if (request.id === newId) this.#begun = newId
     let answer: CheckInAnswer
     try {
@@ -119,7 +122,8 @@ export class CheckIns {
     // Begun by an earlier owner: a copy of this storage may send the same, and is answered the
     // same. A new check-in tells them apart (H13).
     // guard: H13 a check-in that an earlier session began is followed by a new one
-    if (request.id !== this.#begun) await this.#checkIn(true)
+    if (request.id !== this.#begun) return this.#checkIn(true)
+    return false
   }
 }
 

@@ -2,6 +2,7 @@
  * The claims of one collection: one at a time, repeated after a failure, and safe to lose at any
  * point, because a claim's id is stored before it is first sent (H11).
  */
+import { applyShown } from '../core/check-in.js'
 import { addGrant, beginClaim, dropClaim } from '../core/device.js'
 import { type Failure, HiloError, toFailure } from '../core/errors.js'
 import { isNoAnswer, isRepeated, nextStep } from '../core/failures.js'
@@ -120,7 +121,8 @@ export class Claims {
       this.isReachable = !isNoAnswer(toFailure(error, 'storage-failed'))
       throw error
     }
-    const error = await this.#context.update((state) => {
+    const error = await this.#context.update((before) => {
+      const state = applyShown(before, claim.id, grant.fates)
       try {
         const next = addGrant(state, claim.id, grant)
         this.#missing = want - total(next.ranges)

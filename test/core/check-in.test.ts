@@ -3,8 +3,15 @@
  * with.
  */
 import { describe, expect, test } from 'vitest'
-import { applyCheckIn, beginCheckIn, dropCheckIn, isCheckInDue } from '../../src/core/check-in.js'
-import { addGrant, exchange, settle } from '../../src/core/device.js'
+import {
+  applyCheckIn,
+  applyShown,
+  beginCheckIn,
+  dropCheckIn,
+  isCheckInDue,
+  tokenToShow,
+} from '../../src/core/check-in.js'
+import { addGrant, beginClaim, exchange, settle } from '../../src/core/device.js'
 import { type DeviceState, type Exchange, emptyState } from '../../src/core/state.js'
 import { range } from '../support/ranges.js'
 
@@ -190,5 +197,43 @@ describe('a check-in is due', () => {
         1e9,
       ),
     ).toBe(false)
+  })
+})
+
+describe('a claim', () => {
+  const holding: DeviceState = { ...device, ranges: [range(40, 50, t2)], grants: ['t1', 't2'] }
+  const claiming = () => beginClaim(holding, 'c1', 100, 32).state
+
+  test('shows the newest token, with the lowest number held under it', () => {
+    expect(claiming().claim!.shown).toEqual([{ lease: 't2', next: 40 }])
+  })
+
+  test('of a grant that is used up says that every number was issued', () => {
+    expect(tokenToShow({ ...holding, ranges: [], issued: 50 })).toEqual([{ lease: 't2', next: 51 }])
+  })
+
+  test('shows nothing where no grant has a token, as a RavenDB’s', () => {
+    expect(beginClaim(emptyState(), 'c1', 32, 32).claim).not.toHaveProperty('shown')
+  })
+
+  test('shows nothing while a check-in is under way, and no check-in begins while it shows one', () => {
+    expect(tokenToShow(beginCheckIn(holding, 'k1').state)).toBeUndefined()
+    expect(beginCheckIn(claiming(), 'k1')).toEqual({ state: claiming(), isLater: true })
+  })
+
+  test('takes the new token over, once', () => {
+    const fates = [{ lease: 't3', high: 50 }]
+    const state = applyShown(claiming(), 'c1', fates)
+    expect(state).toMatchObject({ grants: ['t1', 't3'], ranges: [{ from: 40, token: 't3' }] })
+    const granted = addGrant(state, 'c1', { range: range(51, 82, { token: 't4' }) })
+    expect(applyShown(granted, 'c1', fates)).toBe(granted)
+  })
+
+  test('of a copy that was second drops all that has a token: nobody has shown the others yet', () => {
+    const state = applyShown(claiming(), 'c1', [{ superseded: true }])
+    expect(state).toMatchObject({ ranges: [], leases: [], offers: [], grants: [] })
+    expect(state.gaps.fork).toBe(8 + 11)
+    const granted = addGrant(state, 'c1', { range: range(51, 82, { token: 't4' }) })
+    expect(granted.ranges).toEqual([range(51, 82, { token: 't4' })])
   })
 })

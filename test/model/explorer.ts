@@ -30,7 +30,7 @@ export interface Limits {
   progress?: ((seen: Progress) => void) | undefined
 }
 
-export interface Progress {
+interface Progress {
   states: number
   transitions: number
   /** Events from the beginning to the states that are explored now. */

@@ -53,14 +53,15 @@ export interface ClaimMessage {
   id: string | undefined
   count: number
   lastMax: number
+  shown?: readonly { token: string; next: number }[]
 }
 
 export function serverClaims(
   server: Server,
-  { id, count, lastMax }: ClaimMessage,
+  { id, count, lastMax, shown }: ClaimMessage,
   newGrantId: () => string,
 ): { server: Server; outcome: ClaimOutcome } {
-  const claim = { ...KEY, id, count, lastMax, serverTag: 'A', at: 0 }
+  const claim = { ...KEY, id, count, lastMax, shown, serverTag: 'A', at: 0 }
   const claims = id === undefined ? [] : server.grants.filter((grant) => grant.claim === id)
   const rows = rowsOf(server, {
     claimed: new Map([[keyText(KEY), new Map(claims.map((grant) => [grant.claim!, grant]))]]),

@@ -3,7 +3,9 @@
  * under way. Every step that decides about numbers is the production function; what stands here is
  * who calls it when, and what can go wrong in between.
  */
-import { applyCheckIn, beginCheckIn } from '../../src/core/check-in.js'
+
+import type { CheckInFate } from '../../server/src/ledger/ledger.js'
+import { applyCheckIn, applyShown, beginCheckIn } from '../../src/core/check-in.js'
 import { addGrant, beginClaim, dropClaim, exchange, settle } from '../../src/core/device.js'
 import { total } from '../../src/core/range.js'
 import {
@@ -54,7 +56,7 @@ export interface Bounds {
   restores: number
 }
 
-export interface Page {
+interface Page {
   id: string
   leases: (Lease & { next: number })[]
   offers: Offer[]
@@ -83,10 +85,12 @@ type Message =
   | { to: 'device'; kind: 'claim'; device: number; id: string; answer: Answered }
   | { to: 'device'; kind: 'check-in'; device: number; id: string; answer: CheckInAnswer }
 
-type Answered = { low: number; high: number; token?: string | undefined } | { refused: string }
+type Answered =
+  | { low: number; high: number; token?: string | undefined; fates: CheckInAnswer['leases'] }
+  | { refused: string }
 
 /** Limits that the documentation names, each of which allows a number twice. */
-export interface Excuses {
+interface Excuses {
   /** Held by a device when its profile was copied: either copy may issue it. */
   copied: number[]
   /** Claims that were stored when their profile was copied: the grant is of both copies. */
@@ -177,7 +181,7 @@ export function hiloModel(bounds: Bounds): Model<System> {
     for (const [m, message] of system.messages.entries()) {
       if (system.messages.findIndex((other) => isSame(other, message)) < m) continue
       const what = describe(message, system)
-      const reason = mayLose(message)
+      const reason = mayLose(system, message)
       add(`${what} arrives.`, deliver(without(system, m), message, newId), reason)
       if (system.left.repeats > 0)
         add(
@@ -208,8 +212,10 @@ export function hiloModel(bounds: Bounds): Model<System> {
   }
 
   /** What an answer may cost: the numbers of a copied device, or those of a grant without a token. */
-  function mayLose(message: Message): string | undefined {
+  function mayLose(system: System, message: Message): string | undefined {
     if (message.kind === 'check-in') return message.to === 'device' ? 'fork' : 'copied'
+    const mayBeForked = system.left.copies < left.copies || system.left.restores < left.restores
+    if (message.kind === 'claim' && mayBeForked) return 'fork'
     if (message.kind === 'give-back') return hasTokens ? undefined : 'unknown fate'
     return hasTokens ? undefined : 'repeated answer'
   }
@@ -452,15 +458,7 @@ export function hiloModel(bounds: Bounds): Model<System> {
           next: following,
         }))
         const { server, fates } = serverChecksIn(system.server, id, shown, spent)
-        const answer: CheckInAnswer = {
-          leases: fates.map((fate) =>
-            fate === 'superseded'
-              ? { superseded: true as const }
-              : fate === 'unknown'
-                ? { unknown: true as const }
-                : { lease: fate.token, high: fate.high },
-          ),
-        }
+        const answer: CheckInAnswer = { leases: fates.map(fateOf) }
         return send(
           { ...system, server },
           { to: 'device', kind: 'check-in', device: message.device, id, answer },
@@ -476,10 +474,16 @@ export function hiloModel(bounds: Bounds): Model<System> {
 
   function deliverClaim(
     system: System,
-    { device, request: { id, lastMax } }: Extract<Message, { to: 'server'; kind: 'claim' }>,
+    { device, request: { id, lastMax, shown } }: Extract<Message, { to: 'server'; kind: 'claim' }>,
     newId: () => string,
   ): System {
-    const message = { id: hasTokens ? id : undefined, count: range, lastMax }
+    const tokens = shown?.map(({ lease: token, next: following }) => ({ token, next: following }))
+    const message = {
+      id: hasTokens ? id : undefined,
+      count: range,
+      lastMax,
+      ...(tokens && { shown: tokens }),
+    }
     const { server, outcome } = serverClaims(system.server, message, newId)
     const answer: Answered =
       'refused' in outcome
@@ -488,6 +492,7 @@ export function hiloModel(bounds: Bounds): Model<System> {
             low: outcome.grant.low,
             high: outcome.grant.high,
             token: hasTokens ? outcome.grant.token : undefined,
+            fates: outcome.fates.map(fateOf),
           }
     const after = send({ ...system, server }, { to: 'device', kind: 'claim', device, id, answer })
     const { floor } = system.server.collection
@@ -510,10 +515,11 @@ export function hiloModel(bounds: Bounds): Model<System> {
         system.devices[message.device]!.stored.gaps.fork,
       )
     const { answer, id } = message
-    return withDevice(system, message.device, (device) => {
-      const settled = settle(device.stored, device.notes)
-      if ('refused' in answer) return { ...device, stored: dropClaim(settled, id), notes: [] }
-      const { low, high, token } = answer
+    const heard = withDevice(system, message.device, (device) => {
+      const before = settle(device.stored, device.notes)
+      if ('refused' in answer) return { ...device, stored: dropClaim(before, id), notes: [] }
+      const { low, high, token, fates } = answer
+      const settled = applyShown(before, id, fates)
       const granted = {
         from: low,
         to: high,
@@ -527,6 +533,7 @@ export function hiloModel(bounds: Bounds): Model<System> {
         return { ...device, stored: dropClaim(settled, id), notes: [] }
       }
     })
+    return forked(heard, message.device, system.devices[message.device]!.stored.gaps.fork)
   }
 
   /** Every page hears of a fork, and gives all up that it holds. */
@@ -604,6 +611,12 @@ function lostBetween(before: ReadonlySet<number>, after: System): number[] {
   return [...before].filter(
     (number) => !now.has(number) && !issued.has(number) && number <= after.server.collection.max,
   )
+}
+
+function fateOf(fate: CheckInFate): CheckInAnswer['leases'][number] {
+  if (fate === 'superseded') return { superseded: true }
+  if (fate === 'unknown') return { unknown: true }
+  return { lease: fate.token, high: fate.high }
 }
 
 const newDevice = (name: string): Device => ({

@@ -7,8 +7,10 @@ import {
   type CheckInRequest,
   capacity,
   type NextManyRequest,
+  parseServerTime,
   type ReturnRequest,
 } from '../../../src/core/wire.js'
+import type { ShownGrant } from '../ledger/ledger.js'
 import { checkCount, DEFAULT_SEPARATOR, type ReturnedRange, readId, readTag } from './query.js'
 import { badRequest } from './refusals.js'
 
@@ -19,6 +21,7 @@ interface WantedRange {
   prefix: string
   count: number
   lastMax: number
+  shown: readonly ShownGrant[]
 }
 
 interface BodyLimits {
@@ -28,6 +31,8 @@ interface BodyLimits {
   batch: number
 }
 
+const leases = z.array(z.object({ lease: z.string(), next: z.int().min(0) }))
+
 const claimBody = z.object({
   claim: z.string(),
   collections: z
@@ -36,7 +41,9 @@ const claimBody = z.object({
         tag: z.string(),
         count: z.int().min(1),
         lastMax: z.int().min(0).default(0),
+        lastRangeAt: z.string().optional(),
         identityPartsSeparator: z.string().default(DEFAULT_SEPARATOR),
+        leases: leases.default([]),
       }),
     )
     .min(1),
@@ -51,30 +58,37 @@ const returnBody = z.object({
 
 const checkInBody = z.object({
   id: z.string(),
-  leases: z.array(z.object({ lease: z.string(), next: z.int().min(0) })),
+  leases,
   spent: z.array(z.string()).default([]),
 }) satisfies z.ZodType<CheckInRequest>
 
 /** @throws Refusal */
 export function readClaimBody(
   body: unknown,
+  now: number,
   limits: BodyLimits,
 ): { id: string; ranges: WantedRange[] } {
   const { data } = claimBody.safeParse(body)
-  if (!data || data.collections.length > limits.batch)
+  const shown = data?.collections.reduce((sum, { leases }) => sum + leases.length, 0) ?? 0
+  if (!data || data.collections.length > limits.batch || shown > limits.batch)
     throw badRequest(
       'A claim is JSON {"claim": "<uuid>", "collections": [{"tag": "orders", "count": 32}, ' +
-        `…]}, with 1 to ${limits.batch} collections.`,
+        `…]}, with 1 to ${limits.batch} collections, and at most ${limits.batch} leases.`,
     )
   const id = readId(data.claim, 'claim')
   const ranges = data.collections.map((wanted): WantedRange => {
-    const { tag, count, lastMax, identityPartsSeparator: separator } = wanted
-    checkCount(count, limits.count)
+    const { tag, count, lastMax, lastRangeAt = '', identityPartsSeparator: separator } = wanted
+    const lastRange = parseServerTime(lastRangeAt)
+    if (lastRange === undefined) checkCount(count, limits.count)
     return {
       collection: readTag(tag, separator),
       prefix: tag + separator,
-      count: Math.min(capacity(count, undefined), limits.count),
+      count: Math.min(
+        capacity(count, lastRange === undefined ? undefined : now - lastRange),
+        limits.count,
+      ),
       lastMax,
+      shown: wanted.leases.map(({ lease: token, next }) => ({ token, next })),
     }
   })
   refuseRepeated(ranges.map(({ collection }) => collection))

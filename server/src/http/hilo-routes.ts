@@ -71,17 +71,23 @@ export function hiloRoutes(
     const at = Date.now()
     const caller = access.callerOf(c)
     const { database } = caller
-    const { id, ranges } = readClaimBody(await readJson(c), limits)
+    const { id, ranges } = readClaimBody(await readJson(c), at, limits)
     const claims = ranges.map(({ prefix: _, ...wanted }): ClaimRequest => {
       return { ...wanted, id, database, serverTag: nodeTag, at }
     })
     const outcomes = await claim(caller, claims)
     const collections = outcomes.map((outcome, i) => {
-      if ('grant' in outcome) return claimAnswer(outcome.grant, ranges[i]!.prefix)
+      if ('grant' in outcome) {
+        const answer = claimAnswer(outcome.grant, ranges[i]!.prefix)
+        if (outcome.fates.length === 0) return answer
+        metrics.checkedIn(outcome.fates)
+        return { ...answer, leases: outcome.fates.map(fateAnswer) }
+      }
       const refusal =
         'failure' in outcome
           ? toRefusal(outcome.failure, logFailure)
           : claimRefused(outcome, claims[i]!)
+      if (claims.length === 1) throw refusal
       metrics.claimRefused(refusal)
       return refusalBody(refusal, pathOf(c.req.url))
     })

@@ -38,21 +38,45 @@ export function checkIn(
   request: ReadCheckIn,
   tokens: GrantTokens,
 ): StepResult<CheckInFate[]> | { select: Selection } {
-  const { database, id } = request
+  const { database, spent } = request
   const changed = new Map<string, GrantRow>()
-  const find = (grantId: string) => {
-    const grant = changed.get(grantId) ?? rows.grants.get(grantId)
-    return grant?.database === database ? grant : undefined
+  for (const token of spent) {
+    const grant = rows.grants.get(token.id)
+    if (grant?.database === database && grant.rotation === token.rotation)
+      changed.set(grant.id, withIssued(grant, grant.high + 1))
   }
-  for (const token of request.spent) {
-    const grant = find(token.id)
-    if (grant?.rotation === token.rotation) changed.set(grant.id, withIssued(grant, grant.high + 1))
-  }
+  const { fates, copied, isOlderCopy } = replaceTokens(rows, changed, request, tokens)
+  const changes: RowChanges = { grants: [...changed.values()] }
+  if (isOlderCopy) return { answer: fates, changes: { ...changes, distrusted: database } }
+  if (copied.length > 0 && !rows.selected.collections)
+    return { select: { collections: distinct([...rows.grants.values()].map(keyOf), keyText) } }
+  return { answer: fates, changes: { ...changes, collections: withoutCopied(rows, copied) } }
+}
+
+export interface ReplacedTokens {
+  /** One per token that is shown, in their order. */
+  fates: CheckInFate[]
+  /** Grants that another copy of the device has shown before. */
+  copied: GrantRow[]
+  isOlderCopy: boolean
+}
+
+/**
+ * Replaces the tokens that a device shows, each once.
+ * @param changed grants as this step has changed them; those that are shown are added
+ */
+export function replaceTokens(
+  rows: Rows,
+  changed: Map<string, GrantRow>,
+  { database, id, shown }: Omit<ReadCheckIn, 'spent'>,
+  tokens: GrantTokens,
+): ReplacedTokens {
   const copied: GrantRow[] = []
   let isOlderCopy = false
-  const answer = request.shown.map(({ token, next }): CheckInFate => {
+  const fates = shown.map(({ token, next }): CheckInFate => {
     if (!token) return 'unknown'
-    const grant = find(token.id)
+    const found = changed.get(token.id) ?? rows.grants.get(token.id)
+    const grant = found?.database === database ? found : undefined
     isOlderCopy ||= provesOlderCopy(grant, token)
     const rotated = grant && withRotation(grant, token, next, id)
     if (!rotated) {
@@ -62,11 +86,7 @@ export function checkIn(
     changed.set(rotated.id, rotated)
     return { token: tokens.write(rotated), high: rotated.high }
   })
-  const changes: RowChanges = { grants: [...changed.values()] }
-  if (isOlderCopy) return { answer, changes: { ...changes, distrusted: database } }
-  if (copied.length > 0 && !rows.selected.collections)
-    return { select: { collections: distinct([...rows.grants.values()].map(keyOf), keyText) } }
-  return { answer, changes: { ...changes, collections: withoutCopied(rows, copied) } }
+  return { fates, copied, isOlderCopy }
 }
 
 /**

@@ -3,12 +3,13 @@
  * is repeated gets the same grant (H11), and that no number is granted twice.
  */
 import { authorityOf, refuseChanged } from './bound-collections.js'
+import { replaceTokens } from './check-in.js'
 import type { LedgerContext } from './context.js'
 import type { CounterAnswer, CounterAnswers, CounterAsk } from './counter-port.js'
 import type { GrantTokens } from './grant-token.js'
 import { grouped, keyText } from './keys.js'
 import type { ClaimOutcome, ClaimRequest, CollectionKey, Grant, UpstreamRange } from './ledger.js'
-import { type NumberLine, type Span, type Taken, take } from './number-line.js'
+import { type NumberLine, raise, type Span, type Taken, take } from './number-line.js'
 import type { LoadedCollection, Rows, StepResult } from './row-store.js'
 import { type CollectionRow, type GrantRow, withLine } from './rows.js'
 import { addFresh, shortfall, takeFromStock } from './stock.js'
@@ -53,9 +54,13 @@ export function grantClaims(
   received: readonly UpstreamRange[] | undefined,
   context: LedgerContext,
 ): StepResult<ClaimOutcome[]> {
+  const { tokens } = context
+  const readShown = (claim: ClaimRequest) => readClaimTokens(claim, tokens)
   const outcomes = new Map<ClaimRequest, ClaimOutcome>()
   const collections: CollectionRow[] = []
   const newGrants: GrantRow[] = []
+  const shown = new Map<string, GrantRow>()
+  let distrusted: string | undefined
   for (const [key, group] of grouped(claims, keyText)) {
     const row = rows.collections.get(key)
     if (!row) {
@@ -67,11 +72,21 @@ export function grantClaims(
     const open = withoutRepeats(group, known)
     const source = sourceOf(row, open, answers.get(key), received, context)
     let { line } = source
+    const granted = (claim: ClaimRequest, grant: GrantRow, isRepeat: boolean) => {
+      const { fates, copied, isOlderCopy } = replaceTokens(rows, shown, readShown(claim), tokens)
+      // What either copy of a device gave back, the other may have issued (H13).
+      for (const each of copied)
+        if (keyText(each) === key && each.firstHigh > line.floor) line = raise(line, each.firstHigh)
+      if (isOlderCopy) distrusted = claim.database
+      outcomes.set(claim, { grant: toGrant(grant, tokens), isRepeat, fates })
+    }
     for (const claim of group) {
       const before = known.get(claim.id!)
       // guard: H21 a claim repeated gets the same grant
       if (before) {
-        outcomes.set(claim, repeatOutcome(before, line.max, context.tokens))
+        // guard: H13 a claim is not answered again once its numbers are in use
+        if (isSpent(before)) outcomes.set(claim, { refused: 'spent', max: line.max })
+        else granted(claim, before, true)
         continue
       }
       const taken = source.take(line, claim)
@@ -83,13 +98,13 @@ export function grantClaims(
       const grant = newGrant(claim, taken.span, context.newGrantId())
       newGrants.push(grant)
       if (claim.id !== undefined) known.set(claim.id, grant)
-      outcomes.set(claim, { grant: toGrant(grant, context.tokens), isRepeat: false })
+      granted(claim, grant, false)
     }
     if (line !== row) collections.push(withLine(row, line))
   }
   return {
     answer: claims.map((claim) => outcomes.get(claim)!),
-    changes: { collections, newGrants },
+    changes: { collections, newGrants, grants: [...shown.values()], distrusted },
   }
 }
 
@@ -158,12 +173,24 @@ function newGrant(claim: ClaimRequest, [low, high, node]: Span, id: string): Gra
   }
 }
 
-/** Of a claim that was answered before. */
-function repeatOutcome(row: GrantRow, max: number, tokens: GrantTokens): ClaimOutcome {
-  // guard: H13 a claim is not answered again once its numbers are in use
-  if (row.rotation > 0 || row.high !== row.firstHigh) return { refused: 'spent', max }
-  return { grant: toGrant(row, tokens), isRepeat: true }
-}
+/** The device acted on the answer to this claim, so whoever repeats the claim is a copy of it. */
+const isSpent = (grant: GrantRow): boolean => grant.rotation > 0 || grant.high !== grant.firstHigh
+
+/** What a claim shows, as a check-in under the id of the claim. */
+const readClaimTokens = ({ database, id, shown = [] }: ClaimRequest, tokens: GrantTokens) => ({
+  database,
+  id: id ?? '',
+  shown: shown.map(({ token, next }) => ({ token: tokens.read(token), next })),
+})
+
+/** The grants whose tokens claims show. */
+export const shownBy = (claims: readonly ClaimRequest[], tokens: GrantTokens): string[] => [
+  ...new Set(
+    claims.flatMap((claim) =>
+      readClaimTokens(claim, tokens).shown.flatMap(({ token }) => token?.id ?? []),
+    ),
+  ),
+]
 
 function toGrant(row: GrantRow, tokens: GrantTokens): Grant {
   const { low, high, count, serverTag, grantedAt: at } = row

@@ -4,7 +4,7 @@
  */
 import { authorityOf, type BoundCollections } from './bound-collections.js'
 import { checkIn, readCheckIn, selectionOf } from './check-in.js'
-import { asksOfClaims, grantClaims } from './claim.js'
+import { asksOfClaims, grantClaims, shownBy } from './claim.js'
 import type { LedgerContext } from './context.js'
 import { giveBack } from './give-back.js'
 import { grantTokens, newGrantId } from './grant-token.js'
@@ -33,6 +33,7 @@ export function createLedger(
           collections: distinct(claims, keyText),
           quota: limits,
           claims: claims.filter(({ id }) => id !== undefined),
+          grants: shownBy(claims, tokens),
         },
         ask: (rows) => asksOfClaims(rows, claims, context),
         step: (rows, answers) => grantClaims(rows, claims, answers, received, context),

@@ -30,6 +30,11 @@ export interface ClaimRequest extends CollectionKey {
   serverTag: string
   /** Milliseconds since the epoch. */
   at: number
+  /**
+   * Tokens that the device shows: checked in, in the step that grants, under the id of the claim. A
+   * claim that is refused replaces no token.
+   */
+  shown?: readonly ShownGrant[] | undefined
 }
 
 /** Numbers `low` to `high`, which a device may hand out. */
@@ -61,7 +66,10 @@ export type ClaimRefusal = {
   refused: 'jump' | 'overflow' | 'spent' | 'full' | 'short'
   max: number
 }
-export type ClaimOutcome = { grant: Grant; isRepeat: boolean } | ClaimRefusal
+/** `fates`: of the tokens that the claim has shown, in their order. */
+export type ClaimOutcome =
+  | { grant: Grant; isRepeat: boolean; fates: readonly CheckInFate[] }
+  | ClaimRefusal
 
 export interface GiveBack extends CollectionKey {
   /** The last number of the range. */

@@ -48,6 +48,7 @@ export const PATIENT: Waits = { lock: 0, statement: 0, answer: 2 ** 31 - 1 }
  * session, and against any default of role or database.
  */
 const begin = ({ lock, statement, answer }: Waits): string =>
+  // guard: H21 PostgreSQL syncs each commit to the disk
   `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on;
   SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
   SET LOCAL idle_in_transaction_session_timeout = ${answer}`

@@ -28,6 +28,8 @@ const grant = (
 const spanOf = (outcome: ClaimOutcome) =>
   'grant' in outcome ? [outcome.grant.low, outcome.grant.high] : outcome.refused
 
+const UNCHANGED = { collections: [], newGrants: [], grants: [], distrusted: undefined }
+
 describe('of a collection that the ledger counts', () => {
   test('a claim gets what follows, and the grant and the collection are saved', () => {
     const rows = rowsOf({ collections: [collectionOf({ max: 10, peak: 10, version: 3 })] })
@@ -37,6 +39,7 @@ describe('of a collection that the ledger counts', () => {
       {
         grant: { low: 11, high: 42, count: 32, serverTag: 'A', at: 5, token },
         isRepeat: false,
+        fates: [],
       },
     ])
     expect(changes.newGrants).toEqual([
@@ -77,7 +80,7 @@ describe('of a collection that the ledger counts', () => {
     const rows = rowsOf({ collections: [collectionOf({ max: 64, peak: 64 })], grants: [before] })
     const { answer, changes } = grant(rows, [claimOf({ id: 'a', count: 9 })])
     expect(answer).toMatchObject([{ grant: { low: 1, high: 32, count: 32 }, isRepeat: true }])
-    expect(changes).toEqual({ collections: [], newGrants: [] })
+    expect(changes).toEqual(UNCHANGED)
   })
 
   test('one id twice in a step is granted once', () => {
@@ -103,7 +106,7 @@ describe('of a collection that the ledger counts', () => {
         { refused: 'jump', max: 0 },
         { refused: 'full', max: 0 },
       ],
-      changes: { collections: [], newGrants: [] },
+      changes: UNCHANGED,
     })
     expect(grant(rows, [...claims, claimOf()]).answer.map(spanOf)).toEqual([
       'jump',
