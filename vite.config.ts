@@ -1,8 +1,23 @@
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
+import { isFull } from './test/support/sizes.js'
+
+/** `npm run test:interop`, and everything. */
+const hasInterop = isFull || process.argv.includes('interop')
+
+const interop: TestProjectConfiguration = {
+  test: {
+    name: 'interop',
+    include: ['server/test/interop/*.test.ts'],
+    testTimeout: 120_000,
+    hookTimeout: 60_000,
+    fileParallelism: false,
+    sequence: { groupOrder: 3 },
+  },
+}
 
 export default defineConfig({
   test: {
-    reporters: process.env.CI
+    reporters: isFull
       ? ['default', ['json', { outputFile: 'test-results/tests.json' }]]
       : ['default'],
     projects: [
@@ -28,7 +43,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // A stock browser or its driver now and then does not start, or dies, on a busy machine.
-          retry: process.env.CI ? 2 : 0,
+          retry: isFull ? 2 : 0,
           // Not beside the unit tests: those keep every core busy.
           maxWorkers: 2,
           maxConcurrency: 2,
@@ -40,21 +55,12 @@ export default defineConfig({
           name: 'package',
           include: ['test/package/*.test.ts'],
           testTimeout: 300_000,
-          retry: process.env.CI ? 2 : 0,
+          retry: isFull ? 2 : 0,
           fileParallelism: false,
           sequence: { groupOrder: 2 },
         },
       },
-      {
-        test: {
-          name: 'interop',
-          include: ['server/test/interop/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
-          fileParallelism: false,
-          sequence: { groupOrder: 3 },
-        },
-      },
+      ...(hasInterop ? [interop] : []),
     ],
   },
 })

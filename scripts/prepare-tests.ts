@@ -5,9 +5,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { PEERS } from '../server/test/interop/peers.js'
-import { ENGINES } from '../test/browser/engines.js'
+import { ENGINES, testedEngines } from '../test/browser/engines.js'
 import { install as installPeer, isInstalled } from '../test/support/peers.js'
 import { PROGRAMS } from '../test/support/programs.js'
+import { isFull } from '../test/support/sizes.js'
 
 /** A browser, or another program. */
 interface Tool {
@@ -30,9 +31,15 @@ const hasApt = existsSync('/usr/bin/apt-get')
 /** Debian's lists of packages are fetched once. */
 let areListsFresh = false
 
+const left = ENGINES.filter((engine) => !testedEngines().includes(engine) && !isFull)
+if (left.length > 0)
+  console.log(
+    `${left.map(({ title }) => title).join(', ')}: not used; CI=true runs the tests there.`,
+  )
+
 for (const tool of [...ENGINES, ...PROGRAMS] as Tool[]) {
-  if (report(tool)) continue
-  if (!tool.isRequired && !process.env.CI)
+  if ((left as Tool[]).includes(tool) || report(tool)) continue
+  if (!tool.isRequired && !isFull)
     console.log(
       `${tool.title}: none to use; the tests with it are left out. Debian has it: ` +
         `${packages(tool)}`,
@@ -53,7 +60,7 @@ const silent = new Set<string>()
 for (const peer of PEERS) {
   const { title, registry } = peer
   if (isInstalled(peer)) console.log(`${title}: ${peer.folder}`)
-  else if (!process.env.CI)
+  else if (!isFull)
     console.log(`${title}: not installed; the tests with it are left out. CI=true installs it.`)
   else if (silent.has(registry)) console.log(`${title}: left out, as ${registry} did not help.`)
   else {

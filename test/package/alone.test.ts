@@ -55,7 +55,7 @@ describe('offline-hilo-server', () => {
     const server = await start(
       'npx',
       ['offline-hilo-server', '--port', '0'],
-      /http:\S+/,
+      /http:\/\/[\w.:]+/,
       {},
       folder,
     )

@@ -4,6 +4,7 @@ import { mkdtempSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isFull } from '../support/sizes.js'
 
 export interface Packed {
   /** Path of the tarball. */
@@ -27,9 +28,14 @@ async function pack(folder: string, into: string): Promise<Packed> {
   return { tarball: join(into, filename), unpackedSize, files }
 }
 
-/** Resolves with how many packages that added to the folder. */
+/**
+ * Installs packages, and what the folder itself depends on; its development dependencies only with
+ * `CI=true`. Resolves with how many packages that added.
+ */
 export async function install(folder: string, ...tarballs: string[]): Promise<number> {
-  const args = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--json', ...tarballs]
+  const options = ['--prefer-offline', '--no-audit', '--no-fund', '--json']
+  const dev = isFull ? '--include=dev' : '--omit=dev'
+  const args = ['install', ...options, dev, ...tarballs]
   return JSON.parse(await execute('npm', args, folder)).added
 }
 
