@@ -25,10 +25,13 @@ function later(file: string) {
   const turn = () => new Promise((resolve) => setImmediate(resolve))
   return async (sql: string, parameters: readonly string[]): Promise<Record<string, unknown>[]> => {
     if (sql.startsWith('PRAGMA busy_timeout')) return []
+    // The same statement each time: one that was refused counts as in progress, and no transaction
+    // commits beside it.
+    let statement: ReturnType<typeof database.prepare> | undefined
     for (;;) {
       await turn()
       try {
-        const statement = database.prepare(sql)
+        statement ??= database.prepare(sql)
         if (statement.reader !== false)
           return statement.all(...parameters) as Record<string, unknown>[]
         statement.run(...parameters)
