@@ -4,9 +4,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { serve } from '../src/index.js'
+import { openLedger, serve } from '../src/index.js'
 import { readConfig } from '../src/settings.js'
 import { newFolder } from './folders.js'
+import { WITHOUT_CLAIMED_AT } from './ledger-bench.js'
 import { createDatabase, newDatabase } from './postgres.js'
 import { runSql, startCluster } from './postgres-cluster.js'
 import { buildServer, runCli, startProcess } from './processes.js'
@@ -228,6 +229,28 @@ describe('status and raise-floor', { timeout: TIMEOUT }, () => {
       code: 1,
       stderr: expect.stringContaining('is at 5032 already'),
     })
+  })
+
+  test('a database without a ledger stays without one, and an older one as it is', async () => {
+    const databaseUrl = await newDatabase()
+    const commands = [['status'], ['raise-floor', 'Shop', 'orders', '5']]
+    const tables = async () =>
+      (await runSql(databaseUrl, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).rowCount
+    for (const command of commands)
+      expect(await runCli([...command, '--database-url', databaseUrl])).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('There is no ledger in this database'),
+      })
+    expect(await tables()).toBe(0)
+    await (await openLedger({ databaseUrl })).close()
+    await runSql(databaseUrl, WITHOUT_CLAIMED_AT)
+    for (const command of commands)
+      expect(await runCli([...command, '--database-url', databaseUrl])).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('this command upgrades nothing'),
+      })
+    const { rows } = await runSql(databaseUrl, "SELECT value FROM hilo_meta WHERE key = 'version'")
+    expect(rows).toEqual([{ value: '2' }])
   })
 
   test('a folder without a ledger stays without one', async () => {

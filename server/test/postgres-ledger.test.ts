@@ -130,3 +130,77 @@ test('a database that can be read only is not healthy; a hanging server does not
   const { ask } = await newHandler({ log: { info() {}, error() {} } }, { databaseUrl })
   expect((await ask('/healthz')).status).toBe(503)
 })
+
+test('a database whose encoding cannot store every name is refused at the start', async () => {
+  const databaseUrl = await newDatabase()
+  const name = new URL(databaseUrl).pathname.slice(1)
+  await runSql(
+    databaseUrl,
+    `CREATE DATABASE ${name}_latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'
+     TEMPLATE template0`,
+  )
+  await expect(openLedger({ databaseUrl: `${databaseUrl}_latin` })).rejects.toThrow(
+    'The database has the encoding LATIN1, which cannot store every collection',
+  )
+  await runSql(databaseUrl, `DROP DATABASE ${name}_latin`)
+})
+
+test('an upgrade may take as long as it takes', async () => {
+  const databaseUrl = await newDatabase()
+  await (await openLedger({ databaseUrl })).close()
+  await runSql(
+    databaseUrl,
+    `${WITHOUT_CLAIMED_AT};
+     CREATE TABLE seen (statement_timeout text, lock_timeout text);
+     CREATE FUNCTION note() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+       INSERT INTO seen
+         VALUES (current_setting('statement_timeout'), current_setting('lock_timeout'));
+     END $$;
+     CREATE EVENT TRIGGER note ON ddl_command_start EXECUTE FUNCTION note()`,
+  )
+  await (await openLedger({ databaseUrl })).close()
+  const { rows } = await runSql(databaseUrl, 'SELECT DISTINCT * FROM seen')
+  expect(rows).toEqual([{ statement_timeout: '0', lock_timeout: '0' }])
+})
+
+/** How a server of schema version 2 answers a claim of an identity. */
+const OLDER_CLAIM = `
+  WITH taken AS (
+    UPDATE hilo_identities SET value = value + 1, peak = value + 1
+    WHERE database = 'shop' AND name = 'invoices|' RETURNING value)
+  INSERT INTO hilo_identity_claims (database, name, claim, value)
+  SELECT 'shop', 'invoices|', gen_random_uuid()::text, value FROM taken RETURNING value::int`
+
+test('a large ledger is upgraded under an older server, which goes on with it', async () => {
+  const ROWS = 100_000
+  const databaseUrl = await newDatabase()
+  const first = await openLedger({ databaseUrl })
+  const key = { database: 'Shop', name: 'invoices|' }
+  await first.seedIdentity({ ...key, value: ROWS, isForced: false })
+  await first.close()
+  await runSql(
+    databaseUrl,
+    `${WITHOUT_CLAIMED_AT};
+     INSERT INTO hilo_identity_claims (database, name, claim, value)
+     SELECT 'shop', 'invoices|', i::text, i FROM generate_series(1, ${ROWS}) i`,
+  )
+  const older = new pg.Client({ connectionString: databaseUrl })
+  await older.connect()
+  const values: number[] = []
+  const claimOlder = async () => values.push((await older.query(OLDER_CLAIM)).rows[0].value)
+  let isUpgraded = false
+  const running = (async () => {
+    while (!isUpgraded) await claimOlder()
+  })()
+  await claimOlder()
+  const ledger = await openLedger({ databaseUrl })
+  const [newer] = await ledger.nextIdentities([{ ...key, id: newId(), at: 0 }])
+  values.push(newer!.value)
+  await claimOlder()
+  isUpgraded = true
+  await running
+  expect(values.toSorted((a, b) => a - b)).toEqual(values.map((_, i) => ROWS + 1 + i))
+  expect(await ledger.nextIdentities([{ ...key, id: '5', at: 0 }])).toEqual([{ value: 5 }])
+  await older.end()
+  await ledger.close()
+})

@@ -44,15 +44,27 @@ const report = (
     }
   })
 
-/** Opens a ledger that exists. A mistyped folder does not become a new one. */
-function openExisting({ dataDir, databaseUrl, collections }: ServeOptions): Promise<Ledger> {
+/** Opens a ledger that exists. A mistyped folder or database does not become a new one. */
+async function openExisting({ dataDir, databaseUrl, collections }: ServeOptions): Promise<Ledger> {
   const folder = dataDir ?? DEFAULT_DATA_DIR
   if (databaseUrl === undefined && !existsSync(join(folder, SQLITE_FILE)))
     throw new Error(
       `There is no ledger in ${folder}. Give the server's --data or --database-url, or start ` +
         'it there once.',
     )
+  if (databaseUrl !== undefined) await requireLedgerAt(databaseUrl)
   return openLedger({ dataDir, databaseUrl, collections })
+}
+
+async function requireLedgerAt(databaseUrl: string): Promise<void> {
+  const { openPool } = await import('../postgres/pool.js')
+  const { requireLedger } = await import('../postgres/migrations.js')
+  const pool = openPool(databaseUrl)
+  try {
+    await requireLedger(pool)
+  } finally {
+    await pool.close()
+  }
 }
 
 const COLUMNS: [title: string, read: (status: CollectionStatus) => string][] = [
