@@ -122,6 +122,7 @@ export const GUARDS: Guard[] = [
     'const isOfBeforeFork = false',
   ),
   guard('H13 what a copied grant gives back is granted to nobody', 'server/sqlite-ledger'),
+  guard('H13 nothing of a copied grant comes back', 'server/sqlite-ledger'),
   guard('H13 a claim is not answered again once its numbers are in use', 'server/sqlite-ledger'),
 
   guard(
@@ -176,7 +177,12 @@ export const GUARDS: Guard[] = [
     'const last = line.max',
   ),
   guard('H20 a client that saw more than was granted proves an older copy', 'server/sqlite-ledger'),
-  guard('H20 a token that is not known any more proves one, too', 'server/sqlite-ledger', 'false'),
+  guard('H20 a token that is newer than its grant proves an older copy', 'server/ledger/check-in'),
+  guard(
+    'H20 a token that is not known any more proves one, too',
+    'server/ledger/check-in',
+    'return false',
+  ),
   guard('H20 an absurd jump is refused', 'server/sqlite-ledger'),
   guard(
     'H20 a hi that was seen before is refused',

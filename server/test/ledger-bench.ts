@@ -46,6 +46,9 @@ export const AT = Date.UTC(2026, 10, 21)
 export const DAY_MS = 86_400_000
 /** Takes a ledger's tables back to version 2. */
 export const WITHOUT_CLAIMED_AT = `
+  DROP INDEX hilo_grants_serial;
+  ALTER TABLE hilo_grants DROP COLUMN serial;
+  ALTER TABLE hilo_counters DROP COLUMN serial;
   DROP INDEX hilo_identity_claims_claimed_at;
   ALTER TABLE hilo_identity_claims DROP COLUMN claimed_at;
   UPDATE hilo_meta SET value = '2' WHERE key = 'version'`

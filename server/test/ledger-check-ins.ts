@@ -1,6 +1,6 @@
 /** What a ledger promises about check-ins, and to those who were copied. */
 import { expect } from 'vitest'
-import { held, newId, type Promises, span } from './ledger-bench.js'
+import { grantOf, held, newId, type Promises, span } from './ledger-bench.js'
 
 export function describeCheckIns(promise: Promises): void {
   promise(
@@ -69,7 +69,7 @@ export function describeCheckIns(promise: Promises): void {
       expect(first).toMatchObject({ grant: { low: 33 }, fates: [{ high: 32 }] })
       expect(second).toMatchObject({ grant: { low: 65 }, fates: ['superseded'] })
       const [fate] = 'fates' in first ? first.fates : []
-      expect(await giveBack(held(fate), 32, 0)).toBe(32)
+      expect(await giveBack(held(fate), 32, 0)).toBe(0)
       expect(span(await take())).toEqual([97, 128])
     },
   )
@@ -90,22 +90,53 @@ export function describeCheckIns(promise: Promises): void {
       expect(await giveBack(fate, 32, 10)).toBe(22)
       expect(await checkIn(newId(), grant.token)).toEqual(['superseded'])
       expect(span(await take())).toEqual([33, 64])
-      expect(await giveBack(fate, 10, 5)).toBe(5)
+      expect(await giveBack(fate, 10, 5)).toBe(0)
       expect(span(await take())).toEqual([65, 96])
-      expect(held((await checkIn(newId(), fate.token))[0]).high).toBe(5)
+      expect(held((await checkIn(newId(), fate.token))[0]).high).toBe(10)
     },
   )
 
   promise(
-    'a token of a grant that is not there any more proves an older copy: nothing that was ' +
+    'a copy costs what its grant held: numbers around it that are free are granted',
+    async ({ take, giveBack, checkIn }) => {
+      const [below, copied, above] = [await take(), await take(), await take()]
+      const fate = held((await checkIn(newId(), copied.token))[0])
+      await giveBack(below, 32, 0)
+      await giveBack(above, 96, 64)
+      await giveBack(fate, 64, 32)
+      expect(await checkIn(newId(), copied.token)).toEqual(['superseded'])
+      expect(span(await take())).toEqual([1, 32])
+      expect(span(await take())).toEqual([65, 96])
+    },
+  )
+
+  promise(
+    'a token of a grant that was pruned proves nothing, and its device holds nothing: what is ' +
       'free is granted',
     async ({ ledger, take, giveBack, checkIn }) => {
-      const gone = await take()
-      await take()
+      const [gone, kept] = [await take(), await take()]
       await giveBack(gone, 32, 0)
       await ledger.prune(Number.MAX_SAFE_INTEGER)
       expect(await checkIn(newId(), gone.token)).toEqual(['superseded'])
-      expect(span(await take())).toEqual([65, 96])
+      expect(span(await take())).toEqual([1, 32])
+      expect(held((await checkIn(newId(), kept.token))[0]).high).toBe(64)
+    },
+  )
+
+  promise(
+    'a token of another database is unknown there, proves nothing, and gives nothing back',
+    async ({ ledger, database, wish, take, giveBack }) => {
+      const evil = `${database}-evil`
+      for (let i = 0; i < 5; i++) await ledger.claim([wish({ database: evil, id: newId() })])
+      const [outcome] = await ledger.claim([wish({ database: evil, id: newId() })])
+      const { token } = grantOf(outcome!)
+      const [first] = [await take(), await take()]
+      await giveBack(first, 32, 0)
+      expect(await ledger.checkIn({ database, id: newId(), grants: [{ token, next: 0 }] })).toEqual(
+        ['unknown'],
+      )
+      expect(await giveBack({ token }, 64, 40)).toBe(0)
+      expect(span(await take())).toEqual([1, 32])
     },
   )
 
@@ -119,7 +150,7 @@ export function describeCheckIns(promise: Promises): void {
           id: newId(),
           grants: [{ token: grant.token, next: 0 }],
         }),
-      ).toEqual(['superseded'])
+      ).toEqual(['unknown'])
       expect(await checkIn(newId(), 'nonsense', grant.token.replace('.0.', '.1.'))).toEqual([
         'unknown',
         'unknown',

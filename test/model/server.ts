@@ -7,7 +7,7 @@ import { grantClaims } from '../../server/src/ledger/claim.js'
 import type { LedgerContext } from '../../server/src/ledger/context.js'
 import { giveBack } from '../../server/src/ledger/give-back.js'
 import type { GrantTokens } from '../../server/src/ledger/grant-token.js'
-import { keyText } from '../../server/src/ledger/keys.js'
+import { keyText, serialText } from '../../server/src/ledger/keys.js'
 import type { CheckInFate, ClaimOutcome } from '../../server/src/ledger/ledger.js'
 import { raise } from '../../server/src/ledger/number-line.js'
 import type { RowChanges, Rows } from '../../server/src/ledger/row-store.js'
@@ -34,10 +34,12 @@ export const newServer = (): Server => ({
 })
 
 const TOKENS: GrantTokens = {
-  write: ({ id, rotation }) => `${id}.${rotation}`,
+  // One collection, whose name needs not be in a token.
+  write: ({ id, rotation, serial }) => `${id}.${rotation}.${serial}`,
   read(token) {
-    const [id, rotation] = token.split('.')
-    return { id: id!, rotation: Number(rotation) }
+    const [id, rotation, serial] = token.split('.')
+    const { collection } = KEY
+    return { id: id!, rotation: Number(rotation), serial: Number(serial), collection }
   },
 }
 
@@ -82,7 +84,7 @@ export function serverTakesBack(
     returnedOf: below[0],
     isReturned: server.returns.some((each) => each.end === end && each.last === last),
   })
-  const content = token === undefined ? undefined : TOKENS.read(token)
+  const content = token === undefined ? undefined : TOKENS.read(token, KEY.database)
   const { answer, changes } = giveBack(
     rows,
     request,
@@ -115,6 +117,12 @@ function rowsOf(server: Server, found: Partial<Rows>): Rows {
     collections: new Map([[keyText(KEY), { ...server.collection, binding: undefined }]]),
     claimed: new Map(),
     grants: new Map(server.grants.map((grant) => [grant.id, grant])),
+    serials: new Map(
+      server.grants.map(({ id, serial }) => {
+        const place = { ...KEY, serial, newest: server.collection.serial, grant: id }
+        return [serialText(place), place]
+      }),
+    ),
     returnedOf: undefined,
     isReturned: false,
     held: new Map(),

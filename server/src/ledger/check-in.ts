@@ -3,11 +3,11 @@
  * be done with it (H12), and that a copy of the device is found out (H13).
  */
 import type { GrantTokens, TokenContent } from './grant-token.js'
-import { distinct, keyOf, keyText } from './keys.js'
+import { distinct, keyOf, keyText, serialText } from './keys.js'
 import type { CheckIn, CheckInFate } from './ledger.js'
-import { raise } from './number-line.js'
+import { cutOut, type NumberLine } from './number-line.js'
 import type { RowChanges, Rows, Selection, StepResult } from './row-store.js'
-import { type CollectionRow, type GrantRow, withIssued, withLine } from './rows.js'
+import { type CollectionRow, type GrantRow, type SerialKey, withIssued, withLine } from './rows.js'
 
 /** A check-in whose tokens are read. */
 export interface ReadCheckIn extends Pick<CheckIn, 'database' | 'id'> {
@@ -17,16 +17,23 @@ export interface ReadCheckIn extends Pick<CheckIn, 'database' | 'id'> {
 }
 
 export const readCheckIn = (
-  { database, id, grants, spent = [] }: CheckIn,
+  { database: name, id, grants, spent = [] }: CheckIn,
   tokens: GrantTokens,
-): ReadCheckIn => ({
-  database: database.toLowerCase(),
-  id,
-  shown: grants.map(({ token, next }) => ({ token: tokens.read(token), next })),
-  spent: spent.flatMap((token) => tokens.read(token) ?? []),
-})
+): ReadCheckIn => {
+  const database = name.toLowerCase()
+  return {
+    database,
+    id,
+    shown: grants.map(({ token, next }) => ({ token: tokens.read(token, database), next })),
+    spent: spent.flatMap((token) => tokens.read(token, database) ?? []),
+  }
+}
 
-export const selectionOf = ({ shown, spent }: ReadCheckIn): Selection => ({
+export const selectionOf = ({ database, shown, spent }: ReadCheckIn): Selection => ({
+  serials: serialsOf(
+    database,
+    shown.map(({ token }) => token),
+  ),
   grants: [
     ...new Set([...shown.flatMap(({ token }) => token ?? []), ...spent].map(({ id }) => id)),
   ],
@@ -45,9 +52,10 @@ export function checkIn(
     if (grant?.database === database && grant.rotation === token.rotation)
       changed.set(grant.id, withIssued(grant, grant.high + 1))
   }
-  const { fates, copied, isOlderCopy } = replaceTokens(rows, changed, request, tokens)
+  const { fates, copied } = replaceTokens(rows, changed, request, tokens)
   const changes: RowChanges = { grants: [...changed.values()] }
-  if (isOlderCopy) return { answer: fates, changes: { ...changes, distrusted: database } }
+  if (showsOlderCopy(rows, request))
+    return { answer: fates, changes: { ...changes, distrusted: database } }
   if (copied.length > 0 && !rows.selected.collections)
     return { select: { collections: distinct([...rows.grants.values()].map(keyOf), keyText) } }
   return { answer: fates, changes: { ...changes, collections: withoutCopied(rows, copied) } }
@@ -58,7 +66,6 @@ export interface ReplacedTokens {
   fates: CheckInFate[]
   /** Grants that another copy of the device has shown before. */
   copied: GrantRow[]
-  isOlderCopy: boolean
 }
 
 /**
@@ -72,31 +79,59 @@ export function replaceTokens(
   tokens: GrantTokens,
 ): ReplacedTokens {
   const copied: GrantRow[] = []
-  let isOlderCopy = false
   const fates = shown.map(({ token, next }): CheckInFate => {
     if (!token) return 'unknown'
     const found = changed.get(token.id) ?? rows.grants.get(token.id)
     const grant = found?.database === database ? found : undefined
-    isOlderCopy ||= provesOlderCopy(grant, token)
     const rotated = grant && withRotation(grant, token, next, id)
     if (!rotated) {
-      if (grant) copied.push(grant)
+      if (grant) {
+        copied.push(grant)
+        // guard: H13 nothing of a copied grant comes back
+        changed.set(grant.id, withIssued(grant, grant.high + 1))
+      }
       return 'superseded'
     }
     changed.set(rotated.id, rotated)
     return { token: tokens.write(rotated), high: rotated.high }
   })
-  return { fates, copied, isOlderCopy }
+  return { fates, copied }
 }
 
+/** The places of the grants that tokens speak of. */
+export const serialsOf = (
+  database: string,
+  tokens: readonly (TokenContent | undefined)[],
+): SerialKey[] =>
+  distinct(
+    tokens.flatMap((token) =>
+      token && token.serial > 0
+        ? { database, collection: token.collection, serial: token.serial }
+        : [],
+    ),
+    serialText,
+  )
+
 /**
- * Did this ledger write the token, but does not know so much any more? Then it is an older copy of
- * itself, and what it thinks free may have been granted since (H20). A row that was pruned looks
- * the same, which costs free numbers, nothing else.
+ * Did this ledger write one of the tokens, but cannot know it? Then it is an older copy of itself,
+ * and what it thinks free may have been granted since (H20). So it is when the grant would be newer
+ * than the newest one here, when another grant stands in its place, and when the token is newer
+ * than the grant's. A grant that was pruned is known by its place, and proves nothing.
  */
-const provesOlderCopy = (grant: GrantRow | undefined, { rotation }: TokenContent): boolean =>
-  // guard: H20 a token that is not known any more proves one, too
-  grant === undefined || grant.rotation < rotation
+export const showsOlderCopy = (
+  rows: Rows,
+  { database, shown }: Pick<ReadCheckIn, 'database' | 'shown'>,
+): boolean =>
+  shown.some(({ token }) => {
+    if (!token) return false
+    const grant = rows.grants.get(token.id)
+    // guard: H20 a token that is newer than its grant proves an older copy
+    if (grant) return grant.database === database && grant.rotation < token.rotation
+    if (token.serial === 0) return false
+    const place = rows.serials.get(serialText({ database, ...token }))
+    // guard: H20 a token that is not known any more proves one, too
+    return place === undefined || place.newest < token.serial || place.grant !== null
+  })
 
 /**
  * The grant after check-in `id` has shown its token: with the next rotation, or as it is when the
@@ -122,10 +157,17 @@ function withoutCopied(rows: Rows, copied: readonly GrantRow[]): CollectionRow[]
   const changed = new Map<string, CollectionRow>()
   for (const grant of copied) {
     const key = keyText(grant)
-    const row = changed.get(key) ?? rows.collections.get(key)
+    const loaded = rows.collections.get(key)
+    const row = changed.get(key) ?? loaded
     // guard: H13 what a copied grant gives back is granted to nobody
-    if (row && grant.firstHigh > row.floor)
-      changed.set(key, withLine(row, raise(row, grant.firstHigh)))
+    if (row) changed.set(key, withLine(row, withoutGrant(row, grant, loaded?.binding)))
   }
   return [...changed.values()]
 }
+
+/** The line on which nothing that this grant ever held is free. */
+export const withoutGrant = (
+  line: NumberLine,
+  { low, firstHigh }: GrantRow,
+  binding: string | undefined,
+): NumberLine => cutOut(line, low, firstHigh, binding === undefined)

@@ -3,14 +3,14 @@
  * is repeated gets the same grant (H11), and that no number is granted twice.
  */
 import { authorityOf, refuseChanged } from './bound-collections.js'
-import { replaceTokens } from './check-in.js'
+import { replaceTokens, selectionOf, showsOlderCopy, withoutGrant } from './check-in.js'
 import type { LedgerContext } from './context.js'
 import type { CounterAnswer, CounterAnswers, CounterAsk } from './counter-port.js'
 import type { GrantTokens } from './grant-token.js'
-import { grouped, keyText } from './keys.js'
+import { distinct, grouped, isSame, keyText, serialText } from './keys.js'
 import type { ClaimOutcome, ClaimRequest, CollectionKey, Grant, UpstreamRange } from './ledger.js'
 import { type NumberLine, raise, type Span, type Taken, take } from './number-line.js'
-import type { LoadedCollection, Rows, StepResult } from './row-store.js'
+import type { LoadedCollection, Rows, Selection, StepResult } from './row-store.js'
 import { type CollectionRow, type GrantRow, withLine } from './rows.js'
 import { addFresh, shortfall, takeFromStock } from './stock.js'
 
@@ -55,12 +55,12 @@ export function grantClaims(
   context: LedgerContext,
 ): StepResult<ClaimOutcome[]> {
   const { tokens } = context
-  const readShown = (claim: ClaimRequest) => readClaimTokens(claim, tokens)
+  const read = new Map(claims.map((claim) => [claim, readClaimTokens(claim, tokens)]))
+  const distrusted = claims.find((claim) => showsOlderCopy(rows, read.get(claim)!))?.database
   const outcomes = new Map<ClaimRequest, ClaimOutcome>()
   const collections: CollectionRow[] = []
   const newGrants: GrantRow[] = []
-  const shown = new Map<string, GrantRow>()
-  let distrusted: string | undefined
+  let shown = new Map<string, GrantRow>()
   for (const [key, group] of grouped(claims, keyText)) {
     const row = rows.collections.get(key)
     if (!row) {
@@ -72,21 +72,25 @@ export function grantClaims(
     const open = withoutRepeats(group, known)
     const source = sourceOf(row, open, answers.get(key), received, context)
     let { line } = source
-    const granted = (claim: ClaimRequest, grant: GrantRow, isRepeat: boolean) => {
-      const { fates, copied, isOlderCopy } = replaceTokens(rows, shown, readShown(claim), tokens)
-      // What either copy of a device gave back, the other may have issued (H13).
-      for (const each of copied)
-        if (keyText(each) === key && each.firstHigh > line.floor) line = raise(line, each.firstHigh)
-      if (isOlderCopy) distrusted = claim.database
-      outcomes.set(claim, { grant: toGrant(grant, tokens), isRepeat, fates })
-    }
+    if (row.database === distrusted) line = raise(line, line.peak)
+    let { serial } = row
     for (const claim of group) {
       const before = known.get(claim.id!)
       // guard: H21 a claim repeated gets the same grant
       if (before) {
         // guard: H13 a claim is not answered again once its numbers are in use
-        if (isSpent(before)) outcomes.set(claim, { refused: 'spent', max: line.max })
-        else granted(claim, before, true)
+        if (isSpent(before)) {
+          outcomes.set(claim, { refused: 'spent', max: line.max })
+          continue
+        }
+      }
+      const changed = new Map(shown)
+      const { fates, copied } = replaceTokens(rows, changed, read.get(claim)!, tokens)
+      // Before anything is taken: what the other copy gave back, this one may have issued.
+      for (const each of copied) if (isSame(each, row)) line = withoutGrant(line, each, row.binding)
+      if (before) {
+        shown = changed
+        outcomes.set(claim, { grant: toGrant(before, tokens), isRepeat: true, fates })
         continue
       }
       const taken = source.take(line, claim)
@@ -95,12 +99,13 @@ export function grantClaims(
         continue
       }
       line = taken.line
-      const grant = newGrant(claim, taken.span, context.newGrantId())
+      const grant = newGrant(claim, taken.span, context.newGrantId(), ++serial)
       newGrants.push(grant)
       if (claim.id !== undefined) known.set(claim.id, grant)
-      granted(claim, grant, false)
+      shown = changed
+      outcomes.set(claim, { grant: toGrant(grant, tokens), isRepeat: false, fates })
     }
-    if (line !== row) collections.push(withLine(row, line))
+    if (line !== row) collections.push({ ...withLine(row, line), serial })
   }
   return {
     answer: claims.map((claim) => outcomes.get(claim)!),
@@ -155,7 +160,12 @@ const spansFor = (
     )
     .map(({ low, high, node }) => [low, high, node])
 
-function newGrant(claim: ClaimRequest, [low, high, node]: Span, id: string): GrantRow {
+function newGrant(
+  claim: ClaimRequest,
+  [low, high, node]: Span,
+  id: string,
+  serial: number,
+): GrantRow {
   return {
     id,
     database: claim.database,
@@ -169,6 +179,7 @@ function newGrant(claim: ClaimRequest, [low, high, node]: Span, id: string): Gra
     serverTag: node ?? claim.serverTag,
     grantedAt: claim.at,
     rotation: 0,
+    serial,
     checkIn: null,
   }
 }
@@ -180,17 +191,25 @@ const isSpent = (grant: GrantRow): boolean => grant.rotation > 0 || grant.high !
 const readClaimTokens = ({ database, id, shown = [] }: ClaimRequest, tokens: GrantTokens) => ({
   database,
   id: id ?? '',
-  shown: shown.map(({ token, next }) => ({ token: tokens.read(token), next })),
+  shown: shown.map(({ token, next }) => ({ token: tokens.read(token, database), next })),
 })
 
-/** The grants whose tokens claims show. */
-export const shownBy = (claims: readonly ClaimRequest[], tokens: GrantTokens): string[] => [
-  ...new Set(
-    claims.flatMap((claim) =>
-      readClaimTokens(claim, tokens).shown.flatMap(({ token }) => token?.id ?? []),
+/** What has to be read because of the tokens that claims show. */
+export function shownBy(
+  claims: readonly ClaimRequest[],
+  tokens: GrantTokens,
+): Pick<Selection, 'grants' | 'serials'> {
+  const selections = claims
+    .filter(({ shown }) => shown !== undefined)
+    .map((claim) => selectionOf({ ...readClaimTokens(claim, tokens), spent: [] }))
+  return {
+    grants: [...new Set(selections.flatMap(({ grants = [] }) => grants))],
+    serials: distinct(
+      selections.flatMap(({ serials = [] }) => serials),
+      serialText,
     ),
-  ),
-]
+  }
+}
 
 function toGrant(row: GrantRow, tokens: GrantTokens): Grant {
   const { low, high, count, serverTag, grantedAt: at } = row

@@ -33,7 +33,7 @@ export function createLedger(
           collections: distinct(claims, keyText),
           quota: limits,
           claims: claims.filter(({ id }) => id !== undefined),
-          grants: shownBy(claims, tokens),
+          ...shownBy(claims, tokens),
         },
         ask: (rows) => asksOfClaims(rows, claims, context),
         step: (rows, answers) => grantClaims(rows, claims, answers, received, context),
@@ -53,7 +53,7 @@ export function createLedger(
     async giveBack(unread) {
       const request = normalized(unread)
       const { database, collection, end, last } = request
-      const token = request.token === undefined ? undefined : tokens.read(request.token)
+      const token = request.token === undefined ? undefined : tokens.read(request.token, database)
       if (request.token !== undefined && !token) return 0
       return store.change({
         select: {

@@ -18,7 +18,7 @@ const NOTHING: StepResult<number> = { answer: 0, changes: {} }
 export function giveBack(
   rows: Rows,
   request: GiveBack,
-  token: TokenContent | undefined,
+  token: Pick<TokenContent, 'id' | 'rotation'> | undefined,
   { bound }: LedgerContext,
 ): StepResult<number> {
   const row = rows.collections.get(keyText(request))

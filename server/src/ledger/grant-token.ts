@@ -11,17 +11,21 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 
+/** What a token says about its grant. Whose database it is of, only who knows can read it. */
 export interface TokenContent {
   /** Which grant. */
   id: string
   /** Each check-in raises it; an older token is void from then on (H12). */
   rotation: number
+  /** Where the grant stands among those of its collection. 0: it was granted by a version before. */
+  serial: number
+  collection: string
 }
 
 export interface GrantTokens {
-  write(content: TokenContent): string
-  /** Undefined when this ledger never wrote it. */
-  read(token: string): TokenContent | undefined
+  write(content: TokenContent & { database: string }): string
+  /** Undefined when this ledger never wrote it for this database. */
+  read(token: string, database: string): TokenContent | undefined
 }
 
 /** 128 bits: as unguessable as the key allows. */
@@ -29,6 +33,11 @@ const MAC_BYTES = 16
 const ID_BYTES = 12
 /** Random bytes are drawn for so many ids at once: the draw costs more than the bytes. */
 const POOLED_IDS = 256
+
+/** Earlier versions wrote the grant's id and the rotation only. */
+const TOKEN = /^(([\w-]{16})\.(\d{1,9})(\.(\d{1,16})\.([\w-]{1,700}))?)\.([\w-]{22})$/
+/** A name of a database has no line break. */
+const signed = (body: string, database: string): string => `${database}\n${body}`
 
 const pool = Buffer.alloc(ID_BYTES * POOLED_IDS)
 let next = pool.length
@@ -49,16 +58,23 @@ export function grantTokens(secret: string): GrantTokens {
   const macOf = (body: string) =>
     createHmac('sha256', key).update(body).digest().subarray(0, MAC_BYTES)
   return {
-    write({ id, rotation }) {
-      const body = `${id}.${rotation}`
-      return `${body}.${macOf(body).toString('base64url')}`
+    write({ id, rotation, serial, database, collection }) {
+      const name = Buffer.from(collection).toString('base64url')
+      const body = `${id}.${rotation}.${serial}.${name}`
+      return `${body}.${macOf(signed(body, database)).toString('base64url')}`
     },
-    read(token) {
-      const [, body, id, rotation, mac] =
-        /^(([\w-]{16})\.(\d{1,9}))\.([\w-]{22})$/.exec(token) ?? []
+    read(token, database) {
+      const [, body, id, rotation, ofGrant, serial = 0, name = '', mac] = TOKEN.exec(token) ?? []
+      if (!body) return undefined
+      const text = ofGrant === undefined ? body : signed(body, database)
       // guard: H22 a grant token cannot be forged
-      if (!body || !timingSafeEqual(macOf(body), Buffer.from(mac!, 'base64url'))) return undefined
-      return { id: id!, rotation: Number(rotation) }
+      if (!timingSafeEqual(macOf(text), Buffer.from(mac!, 'base64url'))) return undefined
+      return {
+        id: id!,
+        rotation: Number(rotation),
+        serial: Number(serial),
+        collection: Buffer.from(name, 'base64url').toString(),
+      }
     },
   }
 }

@@ -25,6 +25,10 @@ export const keyOf = ({ database, collection }: CollectionKey): CollectionKey =>
 export const keyText = ({ database, collection }: CollectionKey): string =>
   `${database}\n${collection}`
 
+/** @param key with the serial of a grant */
+export const serialText = (key: CollectionKey & { serial: number }): string =>
+  `${keyText(key)}\n${key.serial}`
+
 export const identityText = ({ database, name }: IdentityKey): string => `${database}\n${name}`
 
 export const isSame = (a: CollectionKey, b: CollectionKey): boolean =>

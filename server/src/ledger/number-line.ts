@@ -87,6 +87,32 @@ export function raise(line: NumberLine, floor: number): NumberLine {
 }
 
 /**
+ * `[low, high]` is granted to nobody any more, free or not. What was free around it stays free.
+ * @param isCounted the line counts its numbers itself: what is above `max` was free
+ */
+export function cutOut(
+  line: NumberLine,
+  low: number,
+  high: number,
+  isCounted: boolean,
+): NumberLine {
+  const wasAbove: Span[] = isCounted ? above(line.floor, [[line.max + 1, low - 1]]) : []
+  const rest = line.free.flatMap((span): Span[] => [
+    ...(span[0] < low ? [[span[0], Math.min(span[1], low - 1), ...nodeOf(span)] as const] : []),
+    ...above(high, [span]),
+  ])
+  if (line.max >= high) return { ...line, free: rest }
+  return {
+    ...line,
+    max: high,
+    free: join(
+      rest,
+      wasAbove.filter((span) => span[0] <= span[1]),
+    ),
+  }
+}
+
+/**
  * An older copy of this ledger may have granted its free numbers since, and whatever is held:
  * nothing up to `floor` is granted again.
  */

@@ -24,6 +24,8 @@ import type {
   IdentityClaimRow,
   IdentityRow,
   ReturnRow,
+  SerialKey,
+  SerialRow,
   StatusRow,
 } from './rows.js'
 
@@ -67,6 +69,8 @@ export interface Selection {
   identityClaims?: readonly IdentityClaim[]
   /** Ids of grants. */
   grants?: readonly string[]
+  /** Places in the order of a collection's grants. */
+  serials?: readonly SerialKey[]
   /** A return without a token: the grant that it may be of, and whether it was honoured before. */
   returned?: Omit<ReturnRow, 'returnedAt'>
   /** Of each collection, also the highest number that a grant holds. */
@@ -84,6 +88,8 @@ export interface Rows {
   claimed: ReadonlyMap<string, ReadonlyMap<string, GrantRow>>
   /** By id. */
   grants: ReadonlyMap<string, GrantRow>
+  /** By `serialText`. Missing: the collection is not there. */
+  serials: ReadonlyMap<string, SerialRow>
   /** The grant that holds the end of what was returned, or begins nearest below it. */
   returnedOf: GrantRow | undefined
   isReturned: boolean

@@ -9,6 +9,8 @@ import { EMPTY_LINE, type NumberLine, type Span, sizeOf } from './number-line.js
 export interface CollectionRow extends CollectionKey, NumberLine {
   /** Changes whenever `max` does. */
   version: number
+  /** Of the newest grant. */
+  serial: number
 }
 
 /** A grant holds `low` to `high`. `high = low - 1`: all of it came back. */
@@ -28,8 +30,23 @@ export interface GrantRow extends CollectionKey {
   grantedAt: number
   /** Raised by each check-in. */
   rotation: number
+  /** 1, 2, 3 … in its collection. 0: a version that did not count grants has granted it. */
+  serial: number
   /** The id of the check-in that raised it last. */
   checkIn: string | null
+}
+
+/** A place in the order in which a collection's grants were made. */
+export interface SerialKey extends CollectionKey {
+  serial: number
+}
+
+/** What the ledger knows of such a place. */
+export interface SerialRow extends SerialKey {
+  /** Of the collection's newest grant. */
+  newest: number
+  /** The grant in this place. Null: none, or it was pruned. */
+  grant: string | null
 }
 
 /** A return without a token, which is honoured once. */
@@ -67,6 +84,7 @@ export const COLLECTION_COLUMNS: Columns<StoredCollection> = {
   floor: ['floor', 'BIGINT'],
   free: ['free', 'TEXT'],
   version: ['version', 'BIGINT'],
+  serial: ['serial', 'BIGINT'],
 }
 export const GRANT_COLUMNS: Columns<GrantRow> = {
   id: ['id', 'TEXT'],
@@ -81,6 +99,7 @@ export const GRANT_COLUMNS: Columns<GrantRow> = {
   serverTag: ['server_tag', 'TEXT'],
   grantedAt: ['granted_at', 'BIGINT'],
   rotation: ['rotation', 'BIGINT'],
+  serial: ['serial', 'BIGINT'],
   checkIn: ['check_in', 'TEXT'],
 }
 export const RETURN_COLUMNS: Columns<ReturnRow> = {
@@ -109,6 +128,7 @@ export const newCollection = ({ database, collection }: CollectionKey): Collecti
   collection,
   ...EMPTY_LINE,
   version: 0,
+  serial: 0,
 })
 
 export const newIdentity = ({ database, name }: IdentityKey): IdentityRow => ({

@@ -50,6 +50,13 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     `ALTER TABLE hilo_identity_claims ADD COLUMN claimed_at BIGINT NOT NULL DEFAULT ${Date.now()}`,
     'CREATE INDEX hilo_identity_claims_claimed_at ON hilo_identity_claims (claimed_at)',
   ],
+  [
+    // 0: granted by a version that did not count grants.
+    'ALTER TABLE hilo_counters ADD COLUMN serial BIGINT NOT NULL DEFAULT 0',
+    'ALTER TABLE hilo_grants ADD COLUMN serial BIGINT NOT NULL DEFAULT 0',
+    `CREATE UNIQUE INDEX hilo_grants_serial ON hilo_grants (database, tag, serial)
+     WHERE serial > 0`,
+  ],
 ]
 
 /** What a SQLite ledger's file is called in its data folder. */

@@ -22,6 +22,18 @@ export const entriesOf = <Row>(
   columns: Columns<Row>,
 ): [field: string, [column: string, type: string]][] => Object.entries(columns)
 
+/**
+ * What is known of a place among a collection's grants.
+ * @param asked rows `k` with `database`, `tag` and `serial`
+ */
+export const serialsOf = (asked: string): string => `
+  SELECT c.database AS "database", c.tag AS "collection", k.serial AS "serial",
+    c.serial AS "newest", g.id AS "grant"
+  FROM ${asked} CROSS JOIN hilo_counters c
+  LEFT JOIN hilo_grants g
+    ON g.database = c.database AND g.tag = c.tag AND g.serial = k.serial AND g.serial > 0
+  WHERE c.database = k.database AND c.tag = k.tag`
+
 export const STATUS = `
   SELECT c.database AS "database", c.tag AS "collection", c.max AS "max", c.free AS "free",
     CAST(coalesce(sum(g.high - g.low + 1), 0) AS BIGINT) AS "outstanding",

@@ -5,7 +5,7 @@
  */
 import { BINDING_PREFIX } from '../ledger/bound-collections.js'
 import type { Query } from '../ledger/counter-port.js'
-import { byClaim, identityText, keyText } from '../ledger/keys.js'
+import { byClaim, identityText, keyText, serialText } from '../ledger/keys.js'
 import type { CollectionKey } from '../ledger/ledger.js'
 import type { LoadedCollection, Rows, Selection } from '../ledger/row-store.js'
 import {
@@ -17,9 +17,10 @@ import {
   type IdentityClaimRow,
   type IdentityRow,
   readSpans,
+  type SerialRow,
   type StoredCollection,
 } from '../ledger/rows.js'
-import { fields } from '../ledger/sql.js'
+import { fields, serialsOf } from '../ledger/sql.js'
 
 const COLLECTIONS = `
   SELECT ${fields(COLLECTION_COLUMNS, 'c.')}, m.value AS "binding"
@@ -47,6 +48,7 @@ const CLAIMED = `
 const ANSWERED = `
   SELECT ${fields(IDENTITY_CLAIM_COLUMNS)} FROM hilo_identity_claims
   WHERE (database, name, claim) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`
+const SERIALS = serialsOf('unnest($1::text[], $2::text[], $3::bigint[]) k (database, tag, serial)')
 const RETURNS = `
   SELECT 1 FROM hilo_returns
   WHERE database = $1 AND tag = $2 AND range_end = $3 AND range_last = $4`
@@ -60,30 +62,35 @@ type StoredWithBinding = StoredCollection & { binding: string | null }
 
 export async function load(query: Query, selected: Selection): Promise<Rows> {
   const { collections = [], identities = [], grants = [], returned, withHeld } = selected
-  const { claims = [], identityClaims = [] } = selected
+  const { claims = [], identityClaims = [], serials = [] } = selected
   const keys = byColumn(collections, 'database', 'collection')
   const returnedEnd = returned && [returned.database, returned.collection, returned.end]
-  const [loaded, named, locked, returnedOf, claimed, answered, returns, held] = await Promise.all([
-    collections.length > 0 ? query<StoredWithBinding>(LOCK_COLLECTIONS, keys) : [],
-    identities.length > 0
-      ? query<IdentityRow>(LOCK_IDENTITIES, byColumn(identities, 'database', 'name'))
-      : [],
-    grants.length > 0 ? query<GrantRow>(LOCK_GRANTS, [grants]) : [],
-    returnedEnd ? query<GrantRow>(LOCK_RETURNED_OF, returnedEnd) : [],
-    claims.length > 0
-      ? query<GrantRow>(CLAIMED, byColumn(claims, 'database', 'collection', 'id'))
-      : [],
-    identityClaims.length > 0
-      ? query<IdentityClaimRow>(ANSWERED, byColumn(identityClaims, 'database', 'name', 'id'))
-      : [],
-    returnedEnd ? query(RETURNS, [...returnedEnd, returned.last]) : [],
-    withHeld ? query<CollectionKey & { high: number }>(HELD, keys) : [],
-  ])
+  const [loaded, named, locked, returnedOf, claimed, answered, returns, held, places] =
+    await Promise.all([
+      collections.length > 0 ? query<StoredWithBinding>(LOCK_COLLECTIONS, keys) : [],
+      identities.length > 0
+        ? query<IdentityRow>(LOCK_IDENTITIES, byColumn(identities, 'database', 'name'))
+        : [],
+      grants.length > 0 ? query<GrantRow>(LOCK_GRANTS, [grants]) : [],
+      returnedEnd ? query<GrantRow>(LOCK_RETURNED_OF, returnedEnd) : [],
+      claims.length > 0
+        ? query<GrantRow>(CLAIMED, byColumn(claims, 'database', 'collection', 'id'))
+        : [],
+      identityClaims.length > 0
+        ? query<IdentityClaimRow>(ANSWERED, byColumn(identityClaims, 'database', 'name', 'id'))
+        : [],
+      returnedEnd ? query(RETURNS, [...returnedEnd, returned.last]) : [],
+      withHeld ? query<CollectionKey & { high: number }>(HELD, keys) : [],
+      serials.length > 0
+        ? query<SerialRow>(SERIALS, byColumn(serials, 'database', 'collection', 'serial'))
+        : [],
+    ])
   return {
     selected,
     collections: new Map(loaded.map((row) => [keyText(row), toLoaded(row)])),
     identities: new Map(named.map((row) => [identityText(row), row])),
     grants: new Map(locked.map((row) => [row.id, row])),
+    serials: new Map(places.map((row) => [serialText(row), row])),
     returnedOf: returnedOf[0],
     claimed: byClaim(claimed, keyText),
     answered: byClaim(answered, identityText),

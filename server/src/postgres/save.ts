@@ -31,7 +31,8 @@ export const insertInto = <Row>(table: string, columns: Columns<Row>): string =>
 
 const SAVE_COLLECTIONS = `
   UPDATE hilo_counters c SET max = n."max", peak = n."peak", floor = n."floor",
-    free = coalesce(n."free", c.free), version = n."version"
+    free = coalesce(n."free", c.free), version = n."version",
+    serial = n."serial"
   FROM ${rowsOf(COLLECTION_COLUMNS)} WHERE c.database = n."database" AND c.tag = n."collection"`
 const ADD_GRANTS = insertInto('hilo_grants', GRANT_COLUMNS)
 const SAVE_GRANTS = `

@@ -1,6 +1,6 @@
 /** Reads the rows that a step works on, inside the transaction that keeps others from them. */
 import { BINDING_PREFIX, bindingKey } from '../ledger/bound-collections.js'
-import { byClaim, identityText, keyText } from '../ledger/keys.js'
+import { byClaim, identityText, keyText, serialText } from '../ledger/keys.js'
 import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import { withinQuota } from '../ledger/quota.js'
 import type { LoadedCollection, Quota, Rows, Selection } from '../ledger/row-store.js'
@@ -15,9 +15,10 @@ import {
   newCollection,
   newIdentity,
   readSpans,
+  type SerialRow,
   type StoredCollection,
 } from '../ledger/rows.js'
-import { countDatabases, fields, type NamedTable } from '../ledger/sql.js'
+import { countDatabases, fields, type NamedTable, serialsOf } from '../ledger/sql.js'
 import { reader, type Sqlite } from './file.js'
 
 export function loader(db: Sqlite): (select: Selection) => Rows {
@@ -40,6 +41,12 @@ export function loader(db: Sqlite): (select: Selection) => Rows {
     db,
     `SELECT ${grantFields} FROM json_each(?) k CROSS JOIN hilo_grants g ON g.id = k.value`,
   )
+  const readSerials = reader<SerialRow>(
+    db,
+    serialsOf(
+      `(SELECT value->>0 AS database, value->>1 AS tag, value->>2 AS serial FROM json_each(?)) k`,
+    ),
+  )
   const readReturnedOf = reader<GrantRow>(
     db,
     `SELECT ${grantFields} FROM hilo_grants g
@@ -58,7 +65,7 @@ export function loader(db: Sqlite): (select: Selection) => Rows {
 
   return (selected) => {
     const { collections = [], identities = [], quota, returned, withHeld } = selected
-    const { claims = [], identityClaims = [], grants = [] } = selected
+    const { claims = [], identityClaims = [], grants = [], serials = [] } = selected
     const claimed =
       claims.length === 0
         ? []
@@ -85,6 +92,15 @@ export function loader(db: Sqlite): (select: Selection) => Rows {
       answered: byClaim(answered, identityText),
       grants: new Map(
         grants.length === 0 ? [] : readGrants(JSON.stringify(grants)).map((row) => [row.id, row]),
+      ),
+      serials: new Map(
+        serials.length === 0
+          ? []
+          : readSerials(
+              JSON.stringify(
+                serials.map(({ database, collection, serial }) => [database, collection, serial]),
+              ),
+            ).map((row) => [serialText(row), row]),
       ),
       held,
       returnedOf:

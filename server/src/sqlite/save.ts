@@ -18,7 +18,8 @@ export function saver(db: Sqlite): (changes: RowChanges) => void {
     'hilo_counters',
     COLLECTION_COLUMNS,
     `ON CONFLICT (database, tag) DO UPDATE SET max = excluded.max, peak = excluded.peak,
-     floor = excluded.floor, free = excluded.free, version = excluded.version`,
+     floor = excluded.floor, free = excluded.free, version = excluded.version,
+     serial = excluded.serial`,
   )
   const addGrant = inserter(db, 'hilo_grants', GRANT_COLUMNS)
   const putGrant = runner(

@@ -2,9 +2,10 @@
 import { expect, test } from 'vitest'
 import { checkIn, readCheckIn, selectionOf } from '../../src/ledger/check-in.js'
 import type { Rows } from '../../src/ledger/row-store.js'
+import type { SerialRow } from '../../src/ledger/rows.js'
 import { collectionOf, grantId, grantOf, ORDERS, rowsOf, TOKENS } from './steps.js'
 
-const tokenOf = (n: number, rotation = 0) => TOKENS.write({ id: grantId(n), rotation })
+const tokenOf = (n: number, rotation = 0) => TOKENS.write(grantOf({ id: grantId(n), rotation }))
 const request = (tokens: string[], { spent = [] as string[], next = 0, id = 'check-1' } = {}) =>
   readCheckIn(
     { database: 'Shop', id, grants: tokens.map((token) => ({ token, next })), spent },
@@ -21,6 +22,7 @@ test('each token that can be read selects its grant once', () => {
   const tokens = [tokenOf(1), tokenOf(2), tokenOf(1, 1), 'forged']
   expect(selectionOf(request(tokens, { spent: [tokenOf(3), 'forged'] }))).toEqual({
     grants: [grantId(1), grantId(2), grantId(3)],
+    serials: [{ ...ORDERS, serial: 1 }],
   })
 })
 
@@ -42,8 +44,8 @@ test('the same check-in is answered the same way, once more in one request, too'
   ])
 })
 
-test('a copy is found out: its collection is asked for, and its numbers are cut off', () => {
-  const grants = [grantOf({ rotation: 1, checkIn: 'check-of-another-copy' })]
+test('a copy is found out: its collection is asked for, and what the grant held is cut out', () => {
+  const grants = [grantOf({ low: 5, high: 24, rotation: 1, checkIn: 'check-of-another-copy' })]
   const wanted = request([tokenOf(0)])
   expect(checkIn(rowsOf({ grants }), wanted, TOKENS)).toEqual({ select: { collections: [ORDERS] } })
   const collections = [
@@ -51,19 +53,32 @@ test('a copy is found out: its collection is asked for, and its numbers are cut 
       max: 64,
       peak: 64,
       free: [
-        [10, 20],
+        [1, 4],
+        [20, 25],
         [40, 50],
       ],
     }),
   ]
   expect(checkIn(rowsOf({ grants, collections }), wanted, TOKENS)).toMatchObject({
     answer: ['superseded'],
-    changes: { grants: [], collections: [{ floor: 32, max: 64, free: [[40, 50]] }] },
+    changes: {
+      grants: [{ issued: 24, rotation: 1 }],
+      collections: [
+        {
+          floor: 0,
+          max: 64,
+          free: [
+            [1, 4],
+            [40, 50],
+          ],
+        },
+      ],
+    },
   })
 })
 
 test('a copy whose collection is not there is found out, too: nothing is asked for twice', () => {
-  const grants = [grantOf({ rotation: 1, checkIn: 'check-of-another-copy' })]
+  const grants = [grantOf({ low: 5, high: 24, rotation: 1, checkIn: 'check-of-another-copy' })]
   const rows = { ...rowsOf({ grants }), selected: { collections: [ORDERS] } }
   expect(checkIn(rows, request([tokenOf(0)]), TOKENS)).toMatchObject({
     answer: ['superseded'],
@@ -71,18 +86,36 @@ test('a copy whose collection is not there is found out, too: nothing is asked f
   })
 })
 
-test.each([
-  ['is not there', []],
-  ['has gone less far', [grantOf()]],
-])('a token whose grant %s proves an older copy of the database', (_, grants) => {
-  const { answer, changes } = done(rowsOf({ grants }), [tokenOf(0, 1)])
-  expect(answer).toEqual(['superseded'])
-  expect(changes).toEqual({ grants: [], distrusted: 'shop' })
+const place = (newest: number, grant: string | null = null): SerialRow => ({
+  ...ORDERS,
+  serial: 1,
+  newest,
+  grant,
 })
 
-test('a grant of another database is none', () => {
-  const rows = rowsOf({ grants: [grantOf({ database: 'other' })] })
-  expect(done(rows, [tokenOf(0)])).toMatchObject({ answer: ['superseded'] })
+test.each<[string, Parameters<typeof rowsOf>[0]]>([
+  ['would be newer than the newest', { serials: [place(0)] }],
+  ['has another in its place', { serials: [place(9, grantId(7))] }],
+  ['is of a collection that is not there', {}],
+  ['has gone less far', { grants: [grantOf()], serials: [place(1, grantId(0))] }],
+])('a token whose grant %s proves an older copy of the database', (_, given) => {
+  const { answer, changes } = done(rowsOf(given), [tokenOf(0, 1)])
+  expect(answer).toEqual(['superseded'])
+  expect(changes.distrusted).toBe('shop')
+})
+
+test('a token whose grant was pruned proves nothing', () => {
+  const { answer, changes } = done(rowsOf({ serials: [place(9)] }), [tokenOf(0, 1)])
+  expect(answer).toEqual(['superseded'])
+  expect(changes).toEqual({ grants: [], collections: [] })
+})
+
+test('a token of another database is unknown, and proves nothing', () => {
+  const token = TOKENS.write(grantOf({ database: 'evil', serial: 1_000_000 }))
+  expect(done(rowsOf({}), [token])).toEqual({
+    answer: ['unknown'],
+    changes: { grants: [], collections: [] },
+  })
 })
 
 test('a forged token is unknown, and proves nothing', () => {

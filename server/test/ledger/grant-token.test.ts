@@ -4,18 +4,24 @@ import { grantTokens, newGrantId, newSecret } from '../../src/ledger/grant-token
 
 test('a token says what was written, to who has the secret', () => {
   const [ours, others] = [grantTokens(newSecret()), grantTokens(newSecret())]
-  const content = { id: newGrantId(), rotation: 3 }
-  expect(ours.read(ours.write(content))).toEqual(content)
-  expect(others.read(ours.write(content))).toBeUndefined()
-  expect(ours.read(ours.write(content).replace('.3.', '.4.'))).toBeUndefined()
-  expect(ours.read('')).toBeUndefined()
+  const content = { id: newGrantId(), rotation: 3, serial: 7, collection: 'größe' }
+  const token = ours.write({ ...content, database: 'shop' })
+  expect(ours.read(token, 'shop')).toEqual(content)
+  expect(ours.read(token, 'evil')).toBeUndefined()
+  expect(others.read(token, 'shop')).toBeUndefined()
+  expect(ours.read(token.replace('.3.', '.4.'), 'shop')).toBeUndefined()
+  expect(ours.read(token.replace('.7.', '.8.'), 'shop')).toBeUndefined()
+  expect(ours.read('', 'shop')).toBeUndefined()
 })
 
-test('a token of an earlier version is still read', () => {
+test('a token of an earlier version, which names no database, is still read', () => {
   const tokens = grantTokens('7mJ0lmn3bJwjdT2IT4h0kqTDoYX7WvYbyX7bU5ErR5o')
-  expect(tokens.write({ id: 'AAECAwQFBgcICQoL', rotation: 0 })).toBe(
-    'AAECAwQFBgcICQoL.0.Pc5JylhZofhM0HIVjx3VYw',
-  )
+  expect(tokens.read('AAECAwQFBgcICQoL.0.Pc5JylhZofhM0HIVjx3VYw', 'shop')).toEqual({
+    id: 'AAECAwQFBgcICQoL',
+    rotation: 0,
+    serial: 0,
+    collection: '',
+  })
 })
 
 test('ids are 96 random bits, whichever pool they are drawn from', () => {

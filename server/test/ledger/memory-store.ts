@@ -3,7 +3,7 @@
  * step which changes what it was given fails.
  */
 import { newSecret } from '../../src/ledger/grant-token.js'
-import { byClaim, identityText, isSame, keyText } from '../../src/ledger/keys.js'
+import { byClaim, identityText, isSame, keyText, serialText } from '../../src/ledger/keys.js'
 import { withinQuota } from '../../src/ledger/quota.js'
 import type { Quota, RowChanges, RowStore, Rows, Selection } from '../../src/ledger/row-store.js'
 import {
@@ -14,6 +14,7 @@ import {
   newCollection,
   newIdentity,
   type ReturnRow,
+  type SerialRow,
   writeSpans,
 } from '../../src/ledger/rows.js'
 
@@ -71,7 +72,7 @@ export class MemoryStore implements RowStore {
 
   #load(selected: Selection): Rows {
     const { collections = [], identities = [], quota, claims = [], identityClaims = [] } = selected
-    const { grants = [], returned } = selected
+    const { grants = [], serials = [], returned } = selected
     const ofClaims = new Set(claims.map((claim) => `${keyText(claim)}\n${claim.id}`))
     const ofIdentities = new Set(
       identityClaims.map((claim) => `${identityText(claim)}\n${claim.id}`),
@@ -96,6 +97,15 @@ export class MemoryStore implements RowStore {
         grants.flatMap((id): [string, GrantRow][] => {
           const row = this.grants.get(id)
           return row ? [[id, row]] : []
+        }),
+      ),
+      serials: new Map(
+        serials.flatMap((key): [string, SerialRow][] => {
+          const row = this.collections.get(keyText(key))
+          const grant = this.#grantsOf(key).find(({ serial }) => serial === key.serial)
+          return row
+            ? [[serialText(key), { ...key, newest: row.serial, grant: grant?.id ?? null }]]
+            : []
         }),
       ),
       returnedOf:

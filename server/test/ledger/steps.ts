@@ -3,7 +3,7 @@ import type { BoundCollection } from '../../src/ledger/bound-collections.js'
 import { bindingKey } from '../../src/ledger/bound-collections.js'
 import type { LedgerContext } from '../../src/ledger/context.js'
 import { grantTokens } from '../../src/ledger/grant-token.js'
-import { byClaim, identityText, keyText } from '../../src/ledger/keys.js'
+import { byClaim, identityText, keyText, serialText } from '../../src/ledger/keys.js'
 import type { ClaimRequest } from '../../src/ledger/ledger.js'
 import type { LoadedCollection, Rows } from '../../src/ledger/row-store.js'
 import {
@@ -11,6 +11,7 @@ import {
   type IdentityClaimRow,
   type IdentityRow,
   newCollection,
+  type SerialRow,
 } from '../../src/ledger/rows.js'
 
 export const ORDERS = { database: 'shop', collection: 'orders' }
@@ -48,6 +49,7 @@ export const grantOf = (change: Partial<GrantRow> = {}): GrantRow => ({
   serverTag: 'A',
   grantedAt: 0,
   rotation: 0,
+  serial: 1,
   checkIn: null,
   ...change,
 })
@@ -66,6 +68,7 @@ interface Given {
   grants?: GrantRow[]
   returnedOf?: GrantRow
   isReturned?: boolean
+  serials?: SerialRow[]
   held?: number
   identities?: IdentityRow[]
   answered?: IdentityClaimRow[]
@@ -84,6 +87,7 @@ export function rowsOf(given: Given): Rows {
       keyText,
     ),
     grants: new Map(grants.map((row) => [row.id, row])),
+    serials: new Map((given.serials ?? []).map((row) => [serialText(row), row])),
     returnedOf: given.returnedOf,
     isReturned: given.isReturned ?? false,
     held: new Map(given.held === undefined ? [] : [[keyText(ORDERS), given.held]]),
