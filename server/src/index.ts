@@ -1,6 +1,6 @@
 /** The server's public surface. */
 
-export type { CounterOptions } from './bound/orm/binding.js'
+export type { CounterOptions } from './bound/orm/counter-options.js'
 export type { UpstreamOptions } from './bound/upstream/options.js'
 export { createHiloHandler } from './http/handler.js'
 export type { Log } from './http/log.js'

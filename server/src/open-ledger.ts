@@ -8,7 +8,7 @@ import {
   type CollectionsOptions,
   collectionsSetting,
   refuseWithoutPostgres,
-} from './bound/bindings.js'
+} from './bound/collections-setting.js'
 import { withUpstreams } from './bound/upstream/ledger.js'
 import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'

@@ -5,7 +5,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import type { CollectionsOptions } from './bound/bindings.js'
+import type { CollectionsOptions } from './bound/collections-setting.js'
 import { drainOf } from './drain.js'
 import { createHiloHandler } from './http/handler.js'
 import { createLog } from './http/log.js'

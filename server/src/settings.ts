@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import type { CollectionsOptions } from './bound/bindings.js'
+import type { CollectionsOptions } from './bound/collections-setting.js'
 import {
   DATABASES_LISTED,
   databases,

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { counterSettings } from '../../server/src/bound/orm/binding.js'
+import { counterSettings } from '../../server/src/bound/orm/counter-options.js'
 import { REFUSED_STRATEGIES, STRATEGIES } from '../../server/src/bound/orm/strategies.js'
 import { adopt, check } from '../../server/src/cli/counters.js'
 import { type HiloServer, type ServeOptions, serve } from '../../server/src/index.js'

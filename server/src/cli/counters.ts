@@ -4,18 +4,18 @@ import {
   type Bound,
   collectionsSetting,
   refuseWithoutPostgres,
-} from '../bound/bindings.js'
-import { type Binding, isSequence } from '../bound/orm/binding.js'
+} from '../bound/collections-setting.js'
 import { idsOf, lastValue, valueAbove } from '../bound/orm/blocks.js'
 import { shapeProblems } from '../bound/orm/checks.js'
-import { bindingProblems, explained, peakOf, rememberBinding } from '../bound/orm/orm-counters.js'
+import { type Binding, isSequence } from '../bound/orm/counter-options.js'
 import {
   lockSequence,
   nameOf,
   nextValue,
   quoted,
   raiseStatement,
-} from '../bound/orm/sql-counter.js'
+} from '../bound/orm/counter-statements.js'
+import { bindingProblems, explained, peakOf, rememberBinding } from '../bound/orm/orm-counters.js'
 import { openUpstream } from '../bound/upstream/client.js'
 import { bindingKey } from '../ledger/bound-collections.js'
 import type { Query } from '../ledger/counter-port.js'

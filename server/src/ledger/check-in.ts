@@ -39,7 +39,7 @@ export const selectionOf = ({ database, shown, spent }: ReadCheckIn): Selection 
   ],
 })
 
-/** @returns `select`: a copy was found, and its collections are needed, too */
+/** @returns `select` when a copy was found: its collections are needed, too */
 export function checkIn(
   rows: Rows,
   request: ReadCheckIn,
@@ -113,10 +113,10 @@ export const serialsOf = (
   )
 
 /**
- * Did this ledger write one of the tokens, but cannot know it? Then it is an older copy of itself,
- * and what it thinks free may have been granted since (H20). So it is when the grant would be newer
- * than the newest one here, when another grant stands in its place, and when the token is newer
- * than the grant's. A grant that was pruned is known by its place, and proves nothing.
+ * This ledger wrote the tokens. If it cannot know one of them, it is an older copy of itself: what
+ * it thinks free may have been granted since (H20). That is so when the grant would be newer than
+ * the newest one here, when another grant stands in its place, and when the token is newer than the
+ * grant's. A grant that was pruned is known by its place, and proves nothing.
  */
 export const showsOlderCopy = (
   rows: Rows,
@@ -134,7 +134,7 @@ export const showsOlderCopy = (
   })
 
 /**
- * The grant after check-in `id` has shown its token: with the next rotation, or as it is when the
+ * The grant after check-in `id` showed its token: with the next rotation, or unchanged when the
  * same check-in came before. Undefined: the token is superseded.
  */
 function withRotation(

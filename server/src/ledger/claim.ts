@@ -1,5 +1,5 @@
 /**
- * How claims are granted, all that share a commit in one step. Pure. Guarantees that a claim which
+ * How claims are granted: all that share a commit are one step. Pure. Guarantees that a claim which
  * is repeated gets the same grant (H11), and that no number is granted twice.
  */
 import { authorityOf, refuseChanged } from './bound-collections.js'
@@ -22,7 +22,7 @@ type Take = (
 
 const NONE: GrantsByClaim = new Map()
 
-/** What the counters of ORMs have to give before these claims can be granted. */
+/** What the ORMs' counters have to give before these claims can be granted. */
 export function asksOfClaims(
   rows: Rows,
   claims: readonly ClaimRequest[],
@@ -75,7 +75,7 @@ export function grantClaims(
     if (row.database === distrusted) line = raise(line, line.peak)
     let { serial } = row
     for (const claim of group) {
-      const before = known.get(claim.id!)
+      const before = claim.id === undefined ? undefined : known.get(claim.id)
       // guard: H21 a claim repeated gets the same grant
       if (before) {
         // guard: H13 a claim is not answered again once its numbers are in use
@@ -137,7 +137,7 @@ function sourceOf(
   return { line: stock.line, take: (line, claim) => takeFromStock(line, claim, stock, none) }
 }
 
-/** Claims that are not answered by a grant of before, nor by one another. */
+/** Of the claims with one id the first, and none whose id was granted before. */
 function withoutRepeats(claims: readonly ClaimRequest[], known: GrantsByClaim): ClaimRequest[] {
   const met = new Set<string>()
   return claims.filter(({ id }) => {

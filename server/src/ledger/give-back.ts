@@ -1,6 +1,6 @@
 /**
- * How numbers come back. Pure. Guarantees that only the tail of an outstanding grant does (H22):
- * under its latest token, or without one once (H8).
+ * How numbers come back. Pure. Guarantees that only the end of an outstanding grant comes back
+ * (H22): with its latest token, or without a token once (H8).
  */
 import { type Authority, authorityOf } from './bound-collections.js'
 import type { LedgerContext } from './context.js'
@@ -47,15 +47,15 @@ const isTail = (grant: GrantRow, { end, last }: GiveBack): boolean =>
   grant.high === end && last < end && last >= grant.issued
 
 /**
- * May a return without a token shorten it? RavenDB's clients claim without an id, never check in,
- * and return a range once.
+ * May a return without a token shorten it? Only if it is a RavenDB client's: those claim without an
+ * id, never check in, and return a range once.
  */
 const isPlain = (grant: GrantRow): boolean =>
   grant.claim === null && grant.rotation === 0 && grant.high === grant.firstHigh
 
 /**
- * May a return without a token free what ends there? Where an upstream counts, more than one range
- * can end there, of several nodes.
+ * Is the end enough to tell which range is returned? Not where an upstream counts: ranges of
+ * several nodes can end at the same number.
  */
 const isPlainEnd = (row: CollectionRow, end: number, authority: Authority): boolean =>
   authority === 'ledger' ? row.max === end : authority === 'counter'

@@ -5,7 +5,8 @@
  * - `change` is one transaction, on disk before its promise resolves. Rejected with
  *   `LedgerUnavailable`, it happened as a whole or not at all, and nobody knows which.
  * - The rows that a step gets are locked until its changes are saved, against every process on the
- *   database. Rows are locked in one order, so that two transactions never wait for each other.
+ *   database. Selected rows are locked in one order, so that two transactions do not wait for each
+ *   other.
  * - A step may run more than once, and only what its last run changed is saved: it must be pure.
  */
 import type { CounterAnswers, CounterAsk } from './counter-port.js'
@@ -61,7 +62,7 @@ export interface StepResult<T> {
 export interface Selection {
   collections?: readonly CollectionKey[]
   identities?: readonly IdentityKey[]
-  /** Missing collections and identities are added, as far as it goes. Undefined: none is. */
+  /** Missing collections and identities are added within it. Undefined: none is added. */
   quota?: Quota
   /** Grants of these claims, where they were granted before. */
   claims?: readonly ClaimRequest[]

@@ -44,11 +44,11 @@ export function shortfall(
 export interface Stock {
   line: NumberLine
   believed: ReadonlySet<Demand>
-  /** Of demands without an id. Missing: nothing was left for it. */
+  /** What each demand without an id gets. Missing: nothing was left for it. */
   reserved: ReadonlyMap<Demand, Span>
 }
 
-/** Adds what has come. It is first reserved for the demands that cannot take anything else. */
+/** Adds what has come. Demands without an id come first: they may take nothing else. */
 export function addFresh({ line, believed }: Shortfall, fresh: readonly Span[]): Stock {
   if (fresh.length === 0) return { line, believed, reserved: new Map() }
   const reserved = new Map<Demand, Span>()
@@ -111,9 +111,8 @@ export const toSpans = (blocks: readonly { low: bigint; high: bigint }[]): Span[
   )
 
 /**
- * May it be given what somebody else had? A return without a token names no grant: whose it is must
- * be plain from where the range ends. So who claims without an id is given numbers that never were
- * anybody's.
+ * Only claims with an id may get numbers that were granted before: a return without a token is
+ * matched by its end alone.
  */
 const takesAny = ({ id }: Demand): boolean => id !== undefined
 

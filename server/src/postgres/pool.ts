@@ -94,7 +94,7 @@ export function openPool(databaseUrl: string): PostgresPool {
     const client = await pool.connect().catch((error: unknown) => {
       throw connectionFailure(error)
     })
-    // A failure while nobody waits for this connection is told by the next query.
+    // A failure between two queries is reported by the next one.
     const ignore = () => {}
     client.on('error', ignore)
     const session = sessions.get(client) ?? new Session(client)

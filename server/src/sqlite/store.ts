@@ -7,10 +7,10 @@ import type { RowStore } from '../ledger/row-store.js'
 import { readSpans, type StatusRow } from '../ledger/rows.js'
 import { HEALTH_KEY } from '../ledger/schema.js'
 import { FREE_LISTS, prunings, STATUS } from '../ledger/sql.js'
-import { rememberBindings } from './bindings.js'
 import { BUSY_TIMEOUT_MS, guard, openSqliteFile, reader, runner, write } from './file.js'
 import { collectionReader, loader } from './load.js'
 import { createPatience, isBusy } from './patience.js'
+import { rememberBindings } from './remember-bindings.js'
 import { saver } from './save.js'
 
 /** @param bound to upstreams only: the counters of ORMs are in PostgreSQL */

@@ -1,7 +1,7 @@
 /** What the ledger promises about a collection that is bound to an ORM's counter. */
 import pg from 'pg'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { CounterOptions } from '../../src/bound/orm/binding.js'
+import type { CounterOptions } from '../../src/bound/orm/counter-options.js'
 import { type ClaimOutcome, CounterUnusable, type Ledger, openLedger } from '../../src/index.js'
 import { grantOf, newId, span } from '../ledger-bench.js'
 import { newDatabase } from '../postgres.js'

@@ -4,7 +4,7 @@ import {
   type CounterOptions,
   counterSettings,
   toBinding,
-} from '../../src/bound/orm/binding.js'
+} from '../../src/bound/orm/counter-options.js'
 
 export function bindingOf(
   settings: Omit<CounterOptions, 'maxId'> & Partial<Pick<CounterOptions, 'maxId'>>,

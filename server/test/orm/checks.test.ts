@@ -3,7 +3,7 @@
  * fix.
  */
 import { afterEach, describe, expect, test } from 'vitest'
-import type { CounterOptions } from '../../src/bound/orm/binding.js'
+import type { CounterOptions } from '../../src/bound/orm/counter-options.js'
 import { check } from '../../src/cli/counters.js'
 import { type Ledger, openLedger } from '../../src/index.js'
 import { grantOf, newId } from '../ledger-bench.js'

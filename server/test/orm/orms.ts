@@ -4,7 +4,7 @@
  * connection of its own.
  */
 import type pg from 'pg'
-import type { CounterOptions } from '../../src/bound/orm/binding.js'
+import type { CounterOptions } from '../../src/bound/orm/counter-options.js'
 
 /** First and last id of a block. */
 export type Block = [low: number, high: number]

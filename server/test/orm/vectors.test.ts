@@ -4,8 +4,12 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type Binding, type CounterOptions, isSequence } from '../../src/bound/orm/binding.js'
 import { idsOf } from '../../src/bound/orm/blocks.js'
+import {
+  type Binding,
+  type CounterOptions,
+  isSequence,
+} from '../../src/bound/orm/counter-options.js'
 import { bindingOf } from './bound.js'
 
 interface Vector {

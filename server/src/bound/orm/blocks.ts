@@ -1,7 +1,7 @@
 /**
- * Which ids a value of a counter stands for, and which value stands for an id. Pure arithmetic, in
- * BigInt: counters go beyond 2^53. Guarantees that two different values of one counter never stand
- * for the same id.
+ * Which ids a value of a counter stands for. For example, with 10 ids per block and `additive`, the
+ * value 31 stands for the ids 31 to 40. Pure arithmetic, in BigInt, because counters go beyond
+ * 2^53. Guarantees that two values of one counter never stand for the same id.
  */
 
 /**
@@ -14,14 +14,11 @@ export interface Blocks {
   shift: bigint
   /** How far one take moves the counter. */
   step: bigint
-  /** There is no id below: the value that starts a counter may stand for fewer ids, or for none. */
+  /** The lowest id there is. So the first value of a counter may stand for fewer ids, or none. */
   first: bigint
 }
 
-/**
- * `step` moves the counter by a whole block, so a value is an id: `value + shift` is the block's
- * first.
- */
+/** A value is an id: `value + shift` is the first of its block, and a take adds a block's size. */
 export const additive = (size: bigint, shift: bigint, first = 0n): Blocks => ({
   size,
   factor: 1n,
@@ -30,7 +27,7 @@ export const additive = (size: bigint, shift: bigint, first = 0n): Blocks => ({
   first,
 })
 
-/** The counter counts blocks. */
+/** A value is the number of a block: `value * size + shift` is its first id. */
 export const multiplicative = (size: bigint, shift: bigint, first = 0n): Blocks => ({
   size,
   factor: size,

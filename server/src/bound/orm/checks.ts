@@ -1,12 +1,11 @@
 /**
- * What speaks against using a counter as it is configured, asked of the database itself. Guarantees
- * that a problem found is refused before anything is taken; each message names what the
+ * Compares a counter with its configuration, and says what is wrong. Each message names what the
  * configuration says, what the database says, and the fix.
  */
 import type { Query } from '../../ledger/counter-port.js'
-import { type Binding, isSequence, type SequencePlace, type TablePlace } from './binding.js'
 import { idsOf, lastValue } from './blocks.js'
-import { conditionOf, literal, nameOf, nextValue, quoted } from './sql-counter.js'
+import { type Binding, isSequence, type SequencePlace, type TablePlace } from './counter-options.js'
+import { conditionOf, literal, nameOf, nextValue, quoted } from './counter-statements.js'
 
 interface SequenceFacts {
   kind: string
@@ -43,9 +42,9 @@ const SHOWN_ROWS = 10
 const EXACT_TYPES = [...Object.keys(TYPE_MAX), 'numeric']
 
 /**
- * Empty: all is well.
- * @param peak up to here the ledger's numbers may be in use
- * @param isFirst a row that is missing is to be made
+ * What is wrong with the counter. Empty: nothing.
+ * @param peak numbers of the ledger up to here may be in use
+ * @param isFirst a row that is missing will be added
  */
 export async function problemsOf(
   query: Query,
@@ -59,7 +58,7 @@ export async function problemsOf(
     : positionProblems(binding, await nextValue(query, binding), peak)
 }
 
-/** What speaks against the counter wherever it stands. */
+/** What is wrong with the counter, whatever its value. */
 export async function shapeProblems(
   query: Query,
   binding: Binding,

@@ -1,9 +1,8 @@
 /**
- * The ORM counters that collections are bound to, in the ledger's own PostgreSQL: checked before
- * the first take of every connection, taken from inside the transaction that grants, raised when
- * the floor is.
+ * The ORMs' counters that collections are bound to, in the ledger's own PostgreSQL. Guarantees that
+ * each connection checks a counter before it takes from it, and that it takes in the transaction
+ * which grants the numbers.
  */
-
 import {
   BINDING_PREFIX,
   bindingKey,
@@ -13,20 +12,20 @@ import {
 import type { OrmCounters, Query, SqlDatabase } from '../../ledger/counter-port.js'
 import { CounterUnusable } from '../../ledger/errors.js'
 import type { CollectionKey } from '../../ledger/ledger.js'
-import type { Bindings, Bound } from '../bindings.js'
-import { type Binding, isSequence } from './binding.js'
+import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
 import { problemsOf } from './checks.js'
-import { addFirstRow, nameOf, quoted, raiseCounter, takeBlocks } from './sql-counter.js'
+import { type Binding, isSequence } from './counter-options.js'
+import { addFirstRow, nameOf, quoted, raiseCounter, takeBlocks } from './counter-statements.js'
 
-/** Takes that follow each other so closely grow, where another taker would starve. */
+/**
+ * Other takers of some counters give up when they lose too many races. There, takes that follow
+ * each other within this time double, up to so many blocks: takes are few, and races rare.
+ */
 const CLOSE_MS = 1_000
 const MAX_AHEAD = 64
 
-/**
- * Classes of SQLSTATE that speak of the counter, not of the database's state: data, constraints,
- * names and rights.
- */
+/** SQLSTATE classes whose cause is the counter: data, constraints, names and rights. */
 const OF_THE_COUNTER = /^(22|23|42)/
 
 function ormCounters(bindings: Bindings): OrmCounters {
@@ -45,7 +44,7 @@ function ormCounters(bindings: Bindings): OrmCounters {
     return counter
   }
 
-  /** How many blocks to take where so many would do. */
+  /** How many blocks to take when `blocks` are needed. */
   function paced(binding: Binding, blocks: number): number {
     if (!binding.yields) return blocks
     const [last, now] = [paces.get(binding), performance.now()]
@@ -73,7 +72,7 @@ function ormCounters(bindings: Bindings): OrmCounters {
 const hasIdsAbove = ({ blocks, maxId }: Binding, floor: number): boolean =>
   valueAbove(blocks, BigInt(floor)) <= lastValue(blocks, maxId)
 
-/** What speaks against a counter: the database, and how far the ledger has come. */
+/** What is wrong with a counter, by the database and by how far the ledger has come. */
 async function counterProblems(
   query: Query,
   key: CollectionKey,
@@ -84,7 +83,7 @@ async function counterProblems(
   return explained(binding, () => problemsOf(query, binding, peak, isFirst))
 }
 
-/** Up to here the ledger's numbers of the collection may be in use. */
+/** Numbers of the collection up to here may be in use. */
 export async function peakOf(
   query: Query,
   { database, collection }: CollectionKey,
@@ -97,9 +96,9 @@ export async function peakOf(
 }
 
 /**
- * What speaks against these bindings, per collection: what the ledger remembers, what the database
- * says. What fails for one does not keep the others from being looked at.
- * @param isFirst rows that are missing are to be made
+ * What is wrong with these bindings, by what the ledger remembers and what the database says. All
+ * are looked at, also when one fails.
+ * @param isFirst rows that are missing will be added
  */
 export async function bindingProblems(
   database: SqlDatabase,
@@ -155,7 +154,7 @@ export async function rememberBinding(query: Query, bound: Bound): Promise<void>
   )
 }
 
-/** The textbook's table is ours, and made when it is missing. */
+/** The table of the textbook strategy is the ledger's own: it is created when it is missing. */
 async function createTextbookTable(
   database: SqlDatabase,
   { place, strategy }: Binding,
@@ -168,7 +167,7 @@ async function createTextbookTable(
   )
 }
 
-/** @throws CounterUnusable where PostgreSQL has something against the counter */
+/** @throws CounterUnusable when PostgreSQL refuses the counter */
 export async function explained<T>(binding: Binding, step: () => Promise<T>): Promise<T> {
   try {
     return await step()

@@ -1,13 +1,13 @@
 /**
- * The strategies by which ORMs count blocks of ids, as one table: where the counter may be, what
- * tells a block's size, which ids a value stands for. A counter has one meaning for everybody who
- * takes from it; these are the ORMs' own.
+ * The strategies by which ORMs count blocks of ids, as one table: where the counter may be, which
+ * setting tells a block's size, and which ids a value stands for. Everybody who takes from a
+ * counter has to use the same one.
  */
 import { additive, type Blocks, multiplicative } from './blocks.js'
 
 /**
- * Where a counter is: a sequence; the one row of a table, or of a `where`; the row that a key
- * names, added when it is missing.
+ * Where a counter may be: in a sequence; in the only row of a table, or the one that a `where`
+ * finds; or in the row of a key (a segment), which is added when it is missing.
  */
 type CounterKind = 'sequence' | 'row' | 'segment'
 
@@ -22,9 +22,9 @@ export interface SegmentTable {
   column: string
   /** The next value is what is stored, plus this. */
   ahead: bigint
-  /** What is stored before the first value. */
+  /** What is stored before the first value is taken. */
   start(first: bigint): bigint
-  /** More columns, each with the one value that the strategy can count with. */
+  /** Other columns that must have this value, or the strategy would count otherwise. */
   fixed?: Readonly<Record<string, bigint>>
 }
 
@@ -36,23 +36,23 @@ interface Optimizer {
    * @param first what the counter starts with
    */
   blocks(size: bigint, first: bigint): Blocks
-  /** `first` matters: `initialValue` is a setting. */
+  /** Ids depend on what the counter starts with: `initialValue` is a setting. */
   hasFirst?: true
   /**
-   * Its first use fetches two values, and takes all between them for its own: others are safe only
-   * when that is over.
+   * When the ORM takes from a new counter for the first time, it fetches two values and uses all
+   * ids between them. So nobody else may take before that.
    */
   fetchesTwice?: true
 }
 
 export interface Strategy extends Optimizer {
-  /** Whose it is, as messages name it. */
+  /** How messages name the ORM. */
   system: string
   kinds: readonly CounterKind[]
   segments?: SegmentTable
-  /** The setting `optimizer` tells the arithmetic. */
+  /** The setting `optimizer` says which ids a value stands for. */
   hasOptimizer?: true
-  /** Another taker gives up when it lost too many races, so takes are to be few and large. */
+  /** The ORM gives up when it loses too many races, so takes have to be few and large. */
   yields?: true
 }
 
@@ -188,10 +188,7 @@ export const STRATEGIES = {
 
 export type StrategyName = keyof typeof STRATEGIES
 
-/**
- * What looks like a strategy and is none, because it duplicates as soon as somebody else takes from
- * its counter.
- */
+/** Strategies that duplicate as soon as anybody else takes from the counter. Why, as messages. */
 export const REFUSED_STRATEGIES: Readonly<Record<string, string>> = {
   'nhibernate-hilo':
     "NHibernate's enhanced hilo takes every number between two values for its own, so it " +

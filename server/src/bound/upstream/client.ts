@@ -1,7 +1,7 @@
 /**
- * A RavenDB that this server claims ranges from, by RavenDB's protocol: any node may grant, and a
- * range goes back only to the node that did. Guarantees that only a sound answer becomes a range,
- * and that a return is sent once (RavenDB's is not idempotent).
+ * A RavenDB that this server claims ranges from, by RavenDB's protocol. Any node may grant a range,
+ * and only that node may get it back. Guarantees that an answer which makes no sense grants
+ * nothing, and that a return is sent once, because RavenDB's is not idempotent.
  */
 import { readFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
@@ -18,13 +18,13 @@ type NewRange = Omit<UpstreamRange, keyof CollectionKey>
 
 export interface UpstreamClient {
   /**
-   * Claims `count` numbers or more, all above `lastMax`. An answer that is lost leaves a gap there.
+   * Claims `count` numbers or more, all above `lastMax`. If the answer is lost, they are a gap.
    * @throws LedgerUnavailable when no node answers; CounterUnusable when it answers something else
    */
   claim(count: number, lastMax: number): Promise<NewRange>
-  /** Can a range of this node go back to it? */
+  /** Is the node still part of the cluster, so that it can be given a range back? */
   knows(node: string): Promise<boolean>
-  /** To be called once per range, when nobody can use it any more. */
+  /** Gives `last + 1` to `end` back. To be called once per range, when nobody uses it any more. */
   giveBack(node: string, end: number, last: number): Promise<void>
   /** @throws as `claim` */
   check(): Promise<void>
@@ -69,7 +69,7 @@ export function openUpstream({
     ...(certificate && { cert: read(certificate.cert), key: read(certificate.key) }),
     ...(ca && { ca: read(ca) }),
   }
-  /** Where to ask for the nodes: any of them may be away. */
+  /** Addresses that may know the cluster's nodes. Any of them may be down. */
   let urls = [url]
   let nodes: Node[] | undefined
   let last: { size: number; at: string } | undefined
@@ -96,7 +96,7 @@ export function openUpstream({
     return data.Nodes.map((node) => ({ url: node.Url, tag: node.ClusterTag }))
   }
 
-  /** The node that told of them comes first: it answers. */
+  /** The cluster's nodes, first the one that answered. */
   async function findNodes(): Promise<Node[]> {
     if (nodes) return nodes
     let failure: unknown
@@ -143,8 +143,8 @@ export function openUpstream({
               : undefined
           return { low: data.Low, high: data.High, node: data.ServerTag || node.tag }
         } catch (error) {
-          // Another node counts for itself, so it can go on; the cluster may have changed
-          // meanwhile.
+          // Each node counts for itself, so the next one may grant. The cluster may have changed:
+          // it is asked for its nodes again.
           if (!(error instanceof LedgerUnavailable)) throw error
           failure = error
           nodes = undefined
@@ -167,7 +167,7 @@ export function openUpstream({
   }
 }
 
-/** One request on a connection of its own, which nothing repeats. */
+/** Sends one request on a connection of its own, so that nothing sends it again. */
 function send(method: string, url: string, tls: RequestOptions): Promise<Answer> {
   const unavailable = (why: string) =>
     new LedgerUnavailable(`The upstream ${new URL(url).origin} ${why}.`)

@@ -1,9 +1,8 @@
 /**
- * A ledger some of whose collections get their ranges from an upstream. Guarantees that a range is
- * in the ledger before anything of it is granted, and out of it for good before it is given back
- * (H8), to nobody but the node that granted it (H9).
+ * A ledger of which some collections get their ranges from a RavenDB, the upstream. Guarantees that
+ * a range is in the ledger before anything of it is granted. What goes back is taken out of the
+ * ledger for good first (H8), and goes only to the node that granted it (H9).
  */
-
 import { bindingKey } from '../../ledger/bound-collections.js'
 import { LedgerUnavailable } from '../../ledger/errors.js'
 import type {
@@ -13,16 +12,16 @@ import type {
   Ledger,
   UpstreamRange,
 } from '../../ledger/ledger.js'
-import type { Bindings } from '../bindings.js'
+import type { Bindings } from '../collections-setting.js'
 import { openUpstream, type UpstreamClient } from './client.js'
 
 interface Opened extends CollectionKey {
   client: UpstreamClient
-  /** Where the newest range of each node ends: only that can be given back. */
+  /** Where the newest range of each node ends. RavenDB takes back only the end of it. */
   ends: Map<string, number>
 }
 
-/** @throws Error when an upstream will not have us; one that does not answer may do so later */
+/** @throws Error when an upstream refuses this server. One that is down may come later */
 export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise<Ledger> {
   const upstreams = new Map<string, Opened>()
   for (const [key, bound] of bindings) {
@@ -64,7 +63,7 @@ export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise
     return outcomes.map((outcome) => (isShort(outcome) ? filled.shift()! : outcome))
   }
 
-  /** What is left of the newest ranges; it would be a gap until the next start. */
+  /** Gives back what is free at the end of the newest ranges. */
   async function giveBack({ database, collection, client, ends }: Opened): Promise<void> {
     for (const [node, end] of ends) {
       if (!(await client.knows(node))) continue
@@ -77,8 +76,8 @@ export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise
     ...ledger,
     claim,
     async close() {
-      // An upstream that is gone keeps nobody from closing: what is in the ledger is granted after
-      // the next start.
+      // If an upstream is gone, closing goes on: what is in the ledger is granted after the next
+      // start.
       await Promise.allSettled([...upstreams.values()].map(giveBack))
       await ledger.close()
     },

@@ -6,8 +6,13 @@ import { z } from 'zod'
 import { type BoundCollection, bindingKey } from '../ledger/bound-collections.js'
 import type { CollectionKey } from '../ledger/ledger.js'
 import { databaseName } from '../ledger/options.js'
-import { type Binding, type CounterOptions, counterSettings, toBinding } from './orm/binding.js'
-import { nameOf } from './orm/sql-counter.js'
+import {
+  type Binding,
+  type CounterOptions,
+  counterSettings,
+  toBinding,
+} from './orm/counter-options.js'
+import { nameOf } from './orm/counter-statements.js'
 import {
   type Upstream,
   type UpstreamAddress,

@@ -1,25 +1,25 @@
 /**
- * Takes blocks from an ORM's counter, inside the transaction that grants them. Guarantees that the
- * counter only moves up, by whole blocks, never past the id column's maximum, and that each value
- * which moved it is somebody's alone. A sequence does not roll back: a transaction that fails
- * leaves a gap there.
+ * The statements that read, move and raise an ORM's counter. Guarantees that the counter only moves
+ * up, by whole blocks, never past what the id column can store, and that nobody else gets a value
+ * that was taken here. A sequence does not roll back: a transaction that fails leaves a gap.
  */
 
 import type { Query } from '../../ledger/counter-port.js'
 import { CounterUnusable } from '../../ledger/errors.js'
 import { type Span, sizeOf } from '../../ledger/number-line.js'
 import { toSpans } from '../../ledger/stock.js'
-import { type Binding, isSequence, type SequencePlace, type TablePlace } from './binding.js'
 import { idsOf, lastValue, valueAbove } from './blocks.js'
+import { type Binding, isSequence, type SequencePlace, type TablePlace } from './counter-options.js'
 
 /**
- * A sequence can be moved value by value without a lock; further than so many, that takes too long.
+ * A sequence is moved value by value, which needs no lock. More values than this would take too
+ * long: then it is locked and set.
  */
 const MAX_STEPS = 1_000_000n
 
 /**
- * Ids of up to `blocks` blocks, fewer where the id column ends, none at its end.
- * @param floor nothing may come at or below
+ * Takes up to `blocks` blocks; fewer, or none, where the id column ends.
+ * @param floor only ids above it may come
  * @throws CounterUnusable
  */
 export async function takeBlocks(
@@ -44,7 +44,7 @@ export async function takeBlocks(
     : spans
 }
 
-/** What the next taker gets; of a row that is not there yet, what its first taker will. */
+/** The value that the next take gets. Where a row is missing: what its first take will get. */
 export async function nextValue(
   query: Query,
   { place, blocks: { step } }: Binding,
@@ -84,7 +84,7 @@ export async function raiseCounter(query: Query, binding: Binding, floor: number
   else await setSequence(query, place, blocks.step, target)
 }
 
-/** The first row of a counter in a table with a row per key, unless there is one. */
+/** Adds the first row of a counter in a table with a row per key, if it is missing. */
 export async function addFirstRow(query: Query, { place }: Binding): Promise<void> {
   if (isSequence(place) || place.start === undefined) return
   const { table, column, where, start, fixed } = place
@@ -101,7 +101,7 @@ export async function addFirstRow(query: Query, { place }: Binding): Promise<voi
   )
 }
 
-/** The one statement that puts the counter to `value` at least, for people to read. */
+/** One statement that raises the counter to `value` at least. It is printed for people. */
 export function raiseStatement({ place, blocks: { step } }: Binding, value: bigint): string {
   if (isSequence(place))
     return (
@@ -127,14 +127,14 @@ export function raiseStatement({ place, blocks: { step } }: Binding, value: bigi
   )
 }
 
-/** Keeps everybody else from the sequence until the transaction ends. Only its owner may. */
+/** Locks the sequence until the transaction ends. Only its owner may do that. */
 export async function lockSequence(query: Query, { sequence }: SequencePlace): Promise<void> {
-  // Sets what the checks ask for anyway, and holds off nextval, which no other lock on a sequence
-  // does.
+  // The checks ask for NO CYCLE anyway. This statement also keeps nextval waiting, which no other
+  // lock on a sequence does.
   await query(`ALTER SEQUENCE ${quoted(sequence)} NO CYCLE`)
 }
 
-/** As messages name it. */
+/** How messages name the counter. */
 export function nameOf({ place }: Binding): string {
   if (isSequence(place)) return `sequence ${place.sequence}`
   const conditions = Object.entries(place.where).map(
@@ -231,7 +231,7 @@ async function setSequence(
   )
 }
 
-/** In SQL, over the sequence's own row. */
+/** The next value as SQL over the sequence's own row. */
 const nextOf = (step: bigint): string =>
   `CASE WHEN is_called THEN last_value + ${step} ELSE last_value END`
 

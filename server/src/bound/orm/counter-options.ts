@@ -1,7 +1,7 @@
 /**
- * A collection's binding: the counter of a back end's ORM that its numbers come from, and what the
- * counter's values mean. Guarantees that what passes is complete and makes sense for its strategy;
- * whether the database agrees is for the checks.
+ * The options of a collection whose numbers come from the counter of a back end's ORM: where the
+ * counter is, and what its values mean. Guarantees that options which pass are complete and fit
+ * their strategy. Whether the database agrees is found out by `checks.ts`.
  */
 import { z } from 'zod'
 import { MAX_NUMBER } from '../../ledger/number-line.js'
@@ -26,8 +26,8 @@ export interface CounterOptions {
   /** Its column with the counter. Default: the ORM's, where it has one. */
   column?: string | undefined
   /**
-   * Of a table with several rows, the one that counts: column and value. The configuration is
-   * trusted; the values are parameters.
+   * Which row counts, in a table with several: column and value. Column names stand in the SQL as
+   * they are, so the configuration has to be trusted; values are parameters.
    */
   where?: Readonly<Record<string, string | number>> | undefined
   /** The row's key in a table with one row per key. */
@@ -51,8 +51,8 @@ export interface CounterOptions {
     | 'pooled-before-4.3.11'
     | undefined
   /**
-   * The highest id that the id column takes: its type, or a number up to 2^53−1. Beyond, claims are
-   * refused.
+   * The highest id that the id column can store: its type, or a number up to 2^53−1. A claim that
+   * would pass it is refused.
    */
   maxId: 'int2' | 'int4' | 'int8' | number
 }
@@ -83,7 +83,7 @@ export interface Binding {
   /** As configured, for messages: `blockSize 10`. */
   size: string
   maxId: bigint
-  /** What the counter starts with, where the strategy counts on it. */
+  /** What the counter starts with. Undefined: the strategy does not depend on it. */
   first: bigint | undefined
   fetchesTwice: boolean
   yields: boolean
@@ -199,7 +199,7 @@ function placeOf(
   }
 }
 
-/** Settings that the strategy has no use for: whoever wrote them meant something else. */
+/** Settings that the strategy has no use for: they are a mistake, so they are refused. */
 function misplaced(strategy: Strategy, settings: Settings): Problem[] {
   const { kinds, segments, size } = strategy
   const used = new Set<string>(['strategy', 'maxId'])
