@@ -6,9 +6,8 @@ import { Hilo } from './hilo.js'
  * Starts handing out ids. Returns at once; the worker starts in the background.
  *
  * @example
- * const hilo = createHilo({ url: 'https://api.example.com', database: 'Shop', collections: {
- * orders: { reserve: 200 } } }) const id = await hilo.nextId('orders') // 'orders/33-A', also
- * offline
+ * const hilo = createHilo({ database: 'Shop', collections: { orders: { reserve: 200 } } })
+ * const id = await hilo.nextId('orders') // 'orders/33-A', also offline
  *
  * @throws HiloError `invalid-argument` when an option is wrong
  */
@@ -18,6 +17,6 @@ export function createHilo<Name extends string = string>(
   return new Hilo<NamesOf<Name>>(options as HiloOptions, {
     // Bundlers look for exactly this expression to find the worker's file.
     spawn: () => new Worker(new URL('../worker/entry.js', import.meta.url), { type: 'module' }),
-    ownerHere: async () => (await import('../worker/here.js')).ownerHere(),
+    ownerHere: async (store) => (await import('../worker/here.js')).ownerHere(store),
   })
 }

@@ -3,7 +3,8 @@
  * The façade: what an app calls. It starts the owner in the background, sends every call to its
  * collection's issuer, and turns what the owner reports into a status and events.
  */
-import type { OwnerConfig, Target } from '../core/contract.js'
+import type { Owner, OwnerConfig, Target } from '../core/contract.js'
+import type { DeviceStore } from '../core/device-store.js'
 import { HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import {
@@ -39,6 +40,11 @@ export interface IdentityOptions {
    * for 30 days. Up to 128 bytes of UTF-8. Default: a new one for each call.
    */
   key?: string
+}
+
+/** How the owner is reached where this runs. */
+interface Realm extends Pick<LinkOptions, 'spawn'> {
+  ownerHere(store: DeviceStore | undefined): Promise<Owner>
 }
 
 /** What each event's `detail` holds. */
@@ -93,14 +99,14 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   #closed: Promise<void> | undefined
 
   /** @internal */
-  constructor(options: HiloOptions, realm: Pick<LinkOptions, 'spawn' | 'ownerHere'>) {
+  constructor(options: HiloOptions, realm: Realm) {
     super()
     this.#options = checkOptions(options, globalThis.location?.href)
     this.#home = this.#issuersOf(this.#options.database)
     const listed = Object.keys(this.#options.collections).map((each) =>
       collectionOf(each, this.#options),
     )
-    const { url, name, timeout, credentials, headers, worker, source } = this.#options
+    const { url, name, timeout, credentials, headers, worker, source, store } = this.#options
     const config: OwnerConfig = {
       url: source?.key ?? url,
       ...(source && { isAsked: true }),
@@ -111,10 +117,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
       ...(credentials && { credentials }),
     }
     countInstance(config, this.#closing.signal)
-    this.#pageExit = new PageExit(config, this.#ended.signal)
+    this.#pageExit = new PageExit(config, this.#ended.signal, store)
     this.#link = new OwnerLink({
-      ...realm,
-      spawn: realm.spawn && (worker ?? realm.spawn),
+      // A store is an object of this realm, so its owner is here, too.
+      spawn: store ? undefined : realm.spawn && (worker ?? realm.spawn),
+      ownerHere: () => realm.ownerHere(store),
       config,
       callbacks: {
         headers: async () => {

@@ -4,6 +4,7 @@
  * nothing is read first, nothing is awaited: only that gets out in every engine.
  */
 import type { OwnerConfig, Target } from '../core/contract.js'
+import type { DeviceStore } from '../core/device-store.js'
 import { idOf, isNote, NOTES_STORE, notesKeyPrefix, type SeriesKey } from '../core/page-exit.js'
 import type { Range } from '../core/range.js'
 import { returnRequest } from '../core/requests.js'
@@ -11,6 +12,7 @@ import type { Note } from '../core/state.js'
 
 export class PageExit {
   readonly #config: OwnerConfig
+  readonly #store: DeviceStore | undefined
   #db: IDBDatabase | undefined
   #isOpening = false
   /** Does anybody take ranges back? */
@@ -18,9 +20,13 @@ export class PageExit {
   /** Headers of the last request: there is no time to ask for new ones. */
   headers: Record<string, string> = {}
 
-  /** @param signal closes the connection to the storage */
-  constructor(config: OwnerConfig, signal: AbortSignal) {
+  /**
+   * @param signal closes the connection to the storage
+   * @param store the app's own: notes go there alone
+   */
+  constructor(config: OwnerConfig, signal: AbortSignal, store?: DeviceStore) {
     this.#config = config
+    this.#store = store
     this.takesBack = !config.isAsked
     if (config.headers !== 'ask') this.headers = config.headers
     signal.addEventListener('abort', () => this.#db?.close())
@@ -28,7 +34,7 @@ export class PageExit {
 
   /** Opens the connection that the last note is written through, once the owner has a database. */
   openStore(): void {
-    if (this.#isOpening) return
+    if (this.#isOpening || this.#store) return
     this.#isOpening = true
     attempt(() => {
       const request = indexedDB.open(this.#config.name)
@@ -53,8 +59,9 @@ export class PageExit {
 
   /** Notes that earlier pages left in `localStorage` for this collection. */
   readNotes(target: Target): Note[] {
-    const prefix = this.#storagePrefix(target)
     const notes: Note[] = []
+    if (this.#store) return notes
+    const prefix = this.#storagePrefix(target)
     attempt(() => {
       for (const key of Object.keys(localStorage).filter((each) => each.startsWith(prefix)))
         attempt(() => {
@@ -68,11 +75,13 @@ export class PageExit {
   /** Removes the copies in `localStorage` of notes that are settled. */
   forgetNotes(target: Target, ids: readonly string[]): void {
     const prefix = this.#storagePrefix(target)
+    if (this.#store) return
     for (const id of ids) attempt(() => localStorage.removeItem(prefix + id))
   }
 
   /** Leaves notes in two places at once: no engine loses both. */
   leaveNotes(target: Target, notes: readonly Note[]): void {
+    if (this.#store) return this.#store.leaveNotes?.(this.#key(target), notes)
     const prefix = this.#storagePrefix(target)
     // guard: H5 the note in localStorage
     for (const note of notes)

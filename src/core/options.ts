@@ -3,6 +3,7 @@
  * starts.
  */
 import type { HiloSource } from './contract.js'
+import type { DeviceStore } from './device-store.js'
 import { HiloError } from './errors.js'
 import { DATABASE_NAME, type EntityClass, type IdParts, isSeparator } from './names.js'
 import { DEFAULT_RESERVE } from './sizes.js'
@@ -41,6 +42,11 @@ export interface HiloOptions<Name extends string = string> {
    * `documentSource` of `offline-hilo/source`.
    */
   source?: HiloSource
+  /**
+   * Where this device keeps its ranges, if not in IndexedDB: a `sqliteStore` of
+   * `offline-hilo/sqlite`, or one of your own. No worker is started then.
+   */
+  store?: DeviceStore
   /** Sent with every request: an object, or a function that is asked before each (tokens). */
   headers?:
     | Record<string, string>
@@ -101,6 +107,11 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
     (value: Partial<HiloSource> | null) =>
       typeof value?.claim === 'function' && text[1](value.key as never),
   ],
+  store: [
+    'a store, like a sqliteStore of offline-hilo/sqlite',
+    (value: Partial<DeviceStore> | null) =>
+      typeof value?.update === 'function' && typeof value.read === 'function',
+  ],
   headers: [
     'an object or a function',
     (value: unknown) =>
@@ -126,7 +137,10 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
 
 export type CheckedOptions = HiloOptions &
   Required<
-    Omit<HiloOptions, 'source' | 'worker' | 'headers' | 'credentials' | 'formatId' | 'url'>
+    Omit<
+      HiloOptions,
+      'source' | 'store' | 'worker' | 'headers' | 'credentials' | 'formatId' | 'url'
+    >
   > & {
     /** The HiLo server's; empty when there is a source. */
     url: string

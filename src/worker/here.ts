@@ -3,7 +3,9 @@
  * worker.
  */
 import type { Owner } from '../core/contract.js'
+import type { DeviceStore } from '../core/device-store.js'
 import { createOwner } from './owner.js'
 import { browserWorld } from './world.js'
 
-export const ownerHere = (): Owner => createOwner(browserWorld())
+/** @param store the app's own; undefined: IndexedDB, or memory where there is none */
+export const ownerHere = (store?: DeviceStore): Owner => createOwner(browserWorld(store))

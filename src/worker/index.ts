@@ -1,5 +1,6 @@
 /**
- * `offline-hilo/worker`: for code that runs in a worker or service worker itself, and for apps that own the worker's file.
+ * `offline-hilo/worker`: for code that runs in a worker or service worker itself, and for apps that
+ * own the worker's file.
  */
 import { expose } from 'comlink'
 import { Hilo } from '../client/hilo.js'
@@ -15,7 +16,7 @@ export function createHilo<Name extends string = string>(
 ): Hilo<NamesOf<Name>> {
   return new Hilo<NamesOf<Name>>(options as HiloOptions, {
     spawn: undefined,
-    ownerHere: async () => ownerHere(),
+    ownerHere: async (store) => ownerHere(store),
   })
 }
 

@@ -41,9 +41,11 @@ export interface World {
  */
 const LOCK_DEADLINE_MS = 2_000
 
-export function browserWorld(): World {
+/** @param own a store of the app's own; other processes on it cannot be heard as tabs can */
+export function browserWorld(own?: DeviceStore): World {
   return {
     async openStore(name) {
+      if (own) return own
       if (typeof indexedDB === 'undefined') return new MemoryStore()
       const store = new IndexedDbStore(name)
       try {
@@ -55,7 +57,7 @@ export function browserWorld(): World {
       }
     },
     storageKind: async () =>
-      (await globalThis.navigator?.storage?.persisted?.()) ? 'persistent' : 'best-effort',
+      own || (await globalThis.navigator?.storage?.persisted?.()) ? 'persistent' : 'best-effort',
     createSource: ravenSource,
     now: () => performance.now(),
     date: () => Date.now(),
@@ -68,7 +70,7 @@ export function browserWorld(): World {
     random: Math.random,
     newId: () => uuid(crypto.getRandomValues(new Uint8Array(16))),
     lock: lockSoon,
-    openTabs,
+    openTabs: own ? undefined : openTabs,
   }
 }
 

@@ -1,0 +1,46 @@
+/**
+ * The port to durable device state: implement it to keep ranges in a storage of your own
+ * (`createHilo({ store })`). Contract, which `offline-hilo/store/testing` checks:
+ *
+ * - `update` is ONE atomic step per key: between its read and its write no other `update` of that
+ *   key runs, in any tab (H1).
+ * - When its promise resolves, the change has reached the disk as surely as the platform can
+ *   promise (H2).
+ * - When it rejects, nothing was applied; only after `storage-failed` for a passed deadline is
+ *   the outcome unknown. Callers treat unknown as a gap.
+ * - `change` is called once, synchronously, and may throw: then nothing is applied and `update`
+ *   rejects with what it threw.
+ * - `read` is one look at what the next `update` of that key would be handed. It changes nothing,
+ *   not even the notes.
+ * - `keys` lists every key under which something was stored.
+ * - Notes that pages left for the key are handed to `change` and removed in the same step, so
+ *   each settles once (H5).
+ * - What is stored is plain data: whatever JSON keeps is enough.
+ */
+
+import type { SeriesKey } from './page-exit.js'
+import type { DeviceState, Note } from './state.js'
+
+export type StoreKey = SeriesKey
+
+export interface Change<T> {
+  /** Stored as it is; the very same object that was read (and no notes) is not written again. */
+  state: DeviceState
+  /** An unusable record, kept for inspection. */
+  setAside?: unknown
+  result: T
+}
+
+export interface DeviceStore {
+  /** Does it outlive the page? */
+  readonly isDurable: boolean
+  update<T>(key: StoreKey, change: (stored: unknown, notes: Note[]) => Change<T>): Promise<T>
+  read(key: StoreKey): Promise<{ stored: unknown; notes: Note[] }>
+  keys(): Promise<StoreKey[]>
+  /**
+   * Called when there is no time left: starts to write, waits for nothing, throws nothing. A note
+   * that is lost is a gap. Absent: notes come some other way, or never.
+   */
+  leaveNotes?(key: StoreKey, notes: readonly Note[]): void
+  close(): void
+}
