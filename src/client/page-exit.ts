@@ -81,7 +81,10 @@ export class PageExit {
 
   /** Leaves notes in two places at once: no engine loses both. */
   leaveNotes(target: Target, notes: readonly Note[]): void {
-    if (this.#store) return this.#store.leaveNotes?.(this.#key(target), notes)
+    if (this.#store) {
+      this.#store.leaveNotes?.(this.#key(target), notes)
+      return
+    }
     const prefix = this.#storagePrefix(target)
     // guard: H5 the note in localStorage
     for (const note of notes)
