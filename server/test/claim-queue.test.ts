@@ -1,6 +1,8 @@
 /** Claims that share a commit: each gets its own outcome, and a full queue refuses. */
 import { expect, test } from 'vitest'
 import { claimQueue, type FailedClaim, QueueFull } from '../src/http/claim-queue.js'
+import { LedgerUnavailable, RowLocked } from '../src/ledger/errors.js'
+import { keyText } from '../src/ledger/keys.js'
 import type { ClaimOutcome, ClaimRequest } from '../src/ledger/ledger.js'
 
 const claimOf = (collection: string): ClaimRequest => ({
@@ -40,7 +42,11 @@ function newQueue({ maxWaiting = 10_000, queueOf = (_: ClaimRequest): string => 
   const { commits, claim } = slowLedger()
   const sizes: number[] = []
   const onCommit = (claims: number) => void sizes.push(claims)
-  return { commits, sizes, queue: claimQueue({ commit: claim, queueOf, maxWaiting, onCommit }) }
+  return {
+    commits,
+    sizes,
+    queue: claimQueue({ commit: claim, queueOf, rowOf: keyText, maxWaiting, onCommit }),
+  }
 }
 
 const tokens = (outcomes: (ClaimOutcome | FailedClaim)[]) =>
@@ -137,4 +143,49 @@ test('claims of another queue do not wait for a commit, nor fail with it', async
   expect(tokens(await later)).toEqual(['bound'])
   commits[0]!.end()
   expect(tokens(await all)).toEqual(['a', new Error('locked'), 'b'])
+})
+
+test('a claim that cannot be granted fails alone', async () => {
+  const { commits, queue } = newQueue()
+  const mistake = new TypeError('of one claim')
+  const all = [queue.add([claimOf('a'), claimOf('bad')]), queue.add([claimOf('bad'), claimOf('b')])]
+  for (let next = 0; next < 6; next++) {
+    await turn()
+    const { collections, end } = commits[next]!
+    end(collections.includes('bad') ? mistake : undefined)
+  }
+  expect((await Promise.all(all)).map(tokens)).toEqual([
+    ['a', mistake],
+    [mistake, 'b'],
+  ])
+  expect(commits.map(({ collections }) => collections.join())).toEqual([
+    'a,bad,bad,b',
+    'a',
+    'bad,bad',
+    'b',
+    'bad',
+    'bad',
+  ])
+})
+
+test('a locked row fails the claims of that row', async () => {
+  const { commits, queue } = newQueue()
+  const locked = new RowLocked('locked')
+  const all = queue.add([claimOf('a'), claimOf('locked'), claimOf('locked')])
+  for (let next = 0; next < 3; next++) {
+    await turn()
+    const { collections, end } = commits[next]!
+    end(collections.includes('locked') ? locked : undefined)
+  }
+  expect(tokens(await all)).toEqual(['a', locked, locked])
+})
+
+test('an outage is the outcome of all claims at once', async () => {
+  const { commits, queue } = newQueue()
+  const all = queue.add([claimOf('a'), claimOf('b')])
+  await turn()
+  const gone = new LedgerUnavailable('gone')
+  commits[0]!.end(gone)
+  expect(tokens(await all)).toEqual([gone, gone])
+  expect(commits).toHaveLength(1)
 })

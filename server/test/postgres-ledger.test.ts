@@ -204,3 +204,20 @@ test('a large ledger is upgraded under an older server, which goes on with it', 
   await older.end()
   await ledger.close()
 })
+
+test('a collection that cannot be granted from, or is locked, fails no other', async () => {
+  const databaseUrl = await newDatabase()
+  const { ask, ledger } = await newHandler({ log: { info() {}, error() {} } }, { databaseUrl })
+  const tags = ['free', 'unbound', 'locked', 'other']
+  for (const tag of tags) await ledger.claim([{ ...wish, collection: tag }])
+  await runSql(databaseUrl, "INSERT INTO hilo_meta VALUES ('binding:shop/unbound', 'a counter')")
+  const hanging = new pg.Client({ connectionString: databaseUrl })
+  await hanging.connect()
+  await hanging.query("BEGIN; SELECT 1 FROM hilo_counters WHERE tag = 'locked' FOR UPDATE")
+  const statuses = tags.map(
+    async (tag) => (await ask(`/databases/Shop/hilo/next?tag=${tag}`)).status,
+  )
+  expect(await Promise.all(statuses)).toEqual([201, 503, 503, 201])
+  await hanging.end()
+  expect((await ask('/databases/Shop/hilo/next?tag=locked')).status).toBe(201)
+})

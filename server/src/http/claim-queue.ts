@@ -1,14 +1,19 @@
 /**
  * Claims wait here for their commit. Those that arrive while a commit is under way share the next
  * one. Guarantees that a claim which finds its queue full is refused before anything is granted,
- * and that claims of one queue neither delay nor fail those of another.
+ * that claims of one queue neither delay nor fail those of another, and that a claim fails alone
+ * unless the database does.
  */
+import { LedgerUnavailable, RowLocked } from '../ledger/errors.js'
+import { grouped } from '../ledger/keys.js'
 
 export interface QueueOptions<Claim, Outcome> {
   /** One commit: an outcome per claim, in their order. */
   commit: (claims: readonly Claim[]) => Promise<Outcome[]>
   /** Names the queue in which a claim waits. */
   queueOf: (claim: Claim) => string
+  /** Names the row that a claim changes. */
+  rowOf: (claim: Claim) => string
   /** Claims that may wait in one queue. */
   maxWaiting: number
   /** Called after each commit with the number of its claims. */
@@ -119,14 +124,35 @@ class Queue<Claim, Outcome> {
   }
 
   async #commit(batch: Waiting<Claim, Outcome>[]): Promise<void> {
-    const claims = batch.flatMap((request) => request.claims)
-    const outcomes = await this.#options.commit(claims).then(
-      (outcomes): (Outcome | FailedClaim)[] => {
-        this.#options.onCommit(claims.length)
-        return outcomes
-      },
-      (failure: unknown) => claims.map((): FailedClaim => ({ failure })),
-    )
+    const outcomes = await this.#outcomesOf(batch.flatMap(({ claims }) => claims))
     for (const { claims, resolve } of batch) resolve(outcomes.splice(0, claims.length))
+  }
+
+  /** What one claim or one row is to blame for, the others do not share. */
+  async #outcomesOf(claims: readonly Claim[]): Promise<(Outcome | FailedClaim)[]> {
+    try {
+      const outcomes = await this.#options.commit(claims)
+      this.#options.onCommit(claims.length)
+      return outcomes
+    } catch (failure) {
+      const parts = this.#partsOf(claims, failure)
+      if (parts.length < 2) return claims.map(() => ({ failure }))
+      const outcomes = new Map<Claim, Outcome | FailedClaim>()
+      await Promise.all(
+        parts.map(async (part) => {
+          for (const [i, outcome] of (await this.#outcomesOf(part)).entries())
+            outcomes.set(part[i]!, outcome)
+        }),
+      )
+      return claims.map((claim) => outcomes.get(claim)!)
+    }
+  }
+
+  /** What is tried again by itself: the claims of each row, then each claim. */
+  #partsOf(claims: readonly Claim[], failure: unknown): Claim[][] {
+    if (failure instanceof LedgerUnavailable && !(failure instanceof RowLocked)) return []
+    const rows = [...grouped(claims, this.#options.rowOf).values()]
+    if (rows.length > 1 || failure instanceof RowLocked) return rows
+    return claims.map((claim) => [claim])
   }
 }

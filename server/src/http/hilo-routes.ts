@@ -4,6 +4,7 @@
  */
 import { type Context, Hono } from 'hono'
 import type { CheckInAnswer, NextManyAnswer } from '../../../src/core/wire.js'
+import { bindingKey } from '../ledger/bound-collections.js'
 import type { CheckInFate, ClaimOutcome, ClaimRequest } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
 import { parseJson, readJson, readText } from './body.js'
@@ -26,8 +27,8 @@ export function hiloRoutes(
   // its upstream may not answer. All other collections share one queue.
   const queue = claimQueue({
     commit: (claims: readonly ClaimRequest[]) => ledger.claim(claims),
-    queueOf: (claim) =>
-      ledger.isBound(claim) ? `${claim.database}/${claim.collection}`.toLowerCase() : '',
+    queueOf: (claim) => (ledger.isBound(claim) ? bindingKey(claim) : ''),
+    rowOf: bindingKey,
     maxWaiting: limits.waiting,
     onCommit: metrics.committed,
   })

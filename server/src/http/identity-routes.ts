@@ -4,6 +4,7 @@
  * gets the same number.
  */
 import { Hono } from 'hono'
+import { identityText, normalizedIdentity } from '../ledger/keys.js'
 import type { IdentityClaim, IdentityOutcome } from '../ledger/ledger.js'
 import type { Access } from './access.js'
 import { claimQueue } from './claim-queue.js'
@@ -20,6 +21,7 @@ export function identityRoutes(
   const queue = claimQueue({
     commit: (claims: readonly IdentityClaim[]) => ledger.nextIdentities(claims),
     queueOf: () => '',
+    rowOf: (claim) => identityText(normalizedIdentity(claim)),
     maxWaiting: limits.waiting,
     onCommit: metrics.committed,
   })

@@ -34,6 +34,8 @@ export function createLedger(
           quota: limits,
           claims: claims.filter(({ id }) => id !== undefined),
           ...shownBy(claims, tokens),
+          // The counter of a back end may be locked as long as one of its transactions takes.
+          isHasty: claims.every((claim) => authorityOf(bound, claim) === 'ledger'),
         },
         ask: (rows) => asksOfClaims(rows, claims, context),
         step: (rows, answers) => grantClaims(rows, claims, answers, received, context),

@@ -5,6 +5,9 @@ export class LedgerUnavailable extends Error {
   override name = 'LedgerUnavailable'
 }
 
+/** Somebody else holds a row that was to be locked. Nothing happened. */
+export class RowLocked extends LedgerUnavailable {}
+
 /**
  * What a collection is bound to is not as configured, went backwards, or does not answer. Nothing
  * was granted.

@@ -74,6 +74,8 @@ export interface Selection {
   serials?: readonly SerialKey[]
   /** A return without a token: the grant that it may be of, and whether it was honoured before. */
   returned?: Omit<ReturnRow, 'returnedAt'>
+  /** A locked row is not waited for long: `RowLocked`. */
+  isHasty?: boolean
   /** Of each collection, also the highest number that a grant holds. */
   withHeld?: boolean
 }

@@ -3,7 +3,7 @@
  * of the connection to it is called unavailable: a mistake in this program is none of them.
  */
 import pg from 'pg'
-import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
+import { LedgerUnavailable, RowLocked, reasonOf } from '../ledger/errors.js'
 
 /**
  * Classes of SQLSTATE that speak of the database's state, not of our statements: connection,
@@ -14,6 +14,7 @@ const UNAVAILABLE = /^(08|40|53|55P03|57|58|25006|XX)/
 const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK_DETECTED = '40P01'
 const READ_ONLY = '25006'
+const LOCK_NOT_AVAILABLE = '55P03'
 
 /** PostgreSQL said yes to a commit, and that something is wrong with it. */
 export class OutcomeUnknown extends LedgerUnavailable {}
@@ -41,7 +42,9 @@ export function connectionFailure(error: unknown): unknown {
 export const transactionFailure = (error: unknown): unknown =>
   error instanceof pg.DatabaseError && UNAVAILABLE.test(error.code!) ? unavailable(error) : error
 
-const unavailable = (cause: unknown) =>
-  new LedgerUnavailable(`PostgreSQL did not do it: ${reasonOf(cause)}.`, { cause })
+function unavailable(cause: unknown): LedgerUnavailable {
+  const Failure = codeOf(cause) === LOCK_NOT_AVAILABLE ? RowLocked : LedgerUnavailable
+  return new Failure(`PostgreSQL did not do it: ${reasonOf(cause)}.`, { cause })
+}
 
 const codeOf = (error: unknown): string | undefined => (error as { code?: string }).code

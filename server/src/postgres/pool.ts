@@ -40,6 +40,8 @@ export interface Waits {
 }
 
 const USUAL: Waits = { lock: 5_000, statement: 5_000, answer: 10_000 }
+/** Many wait for the commit, and a lock keeps them all from it. */
+export const HASTY: Waits = { ...USUAL, lock: 500 }
 /** An upgrade of a large ledger takes minutes. */
 export const PATIENT: Waits = { lock: 0, statement: 0, answer: 2 ** 31 - 1 }
 

@@ -12,7 +12,7 @@ import { FREE_LISTS, prunings, STATUS } from '../ledger/sql.js'
 import { addMissing, missingFrom } from './add-missing.js'
 import { load, readCollection } from './load.js'
 import { migratePostgres } from './migrations.js'
-import { openPool, type PostgresPool } from './pool.js'
+import { HASTY, openPool, type PostgresPool } from './pool.js'
 import { save } from './save.js'
 
 const ADD_HEALTH = `
@@ -51,14 +51,17 @@ function storeOver(pool: PostgresPool, secret: string, counters: OrmCounters): R
     async change({ select, ask, step }) {
       let wanted = select
       for (let mayAdd = true; ; ) {
-        const result = await pool.transaction(async (query, write) => {
-          const rows = await load(query, wanted)
-          const missing = mayAdd ? missingFrom(rows, wanted) : undefined
-          if (missing) return { missing }
-          const result = step(rows, await answersTo(query, ask?.(rows)))
-          if ('answer' in result) save(write, rows, result.changes)
-          return result
-        })
+        const result = await pool.transaction(
+          async (query, write) => {
+            const rows = await load(query, wanted)
+            const missing = mayAdd ? missingFrom(rows, wanted) : undefined
+            if (missing) return { missing }
+            const result = step(rows, await answersTo(query, ask?.(rows)))
+            if ('answer' in result) save(write, rows, result.changes)
+            return result
+          },
+          wanted.isHasty ? HASTY : undefined,
+        )
         if ('answer' in result) return result.answer
         if ('select' in result) wanted = { ...wanted, ...result.select }
         else {
