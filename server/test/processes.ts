@@ -45,14 +45,19 @@ export function buildServer(): Promise<RolldownOutput> {
   return building
 }
 
+/** The program's file. */
+export async function cliFile(): Promise<string> {
+  await buildServer()
+  return join(built, 'cli.mjs')
+}
+
 async function start(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
   before: readonly string[] = [],
 ) {
-  await buildServer()
   const { DATABASE_URL: _, ...inherited } = process.env
-  const [command, ...rest] = [...before, process.execPath, join(built, 'cli.mjs'), ...args]
+  const [command, ...rest] = [...before, process.execPath, await cliFile(), ...args]
   const child = spawn(command!, rest, {
     env: { HILO_DRAIN: '0', ...inherited, ...environment },
   })

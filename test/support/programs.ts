@@ -36,6 +36,7 @@ export const caddy = program('caddy', 'Caddy', ['caddy'], 'version')
 /** A store with conditional writes: its WebDAV compares ETags. */
 export const lighttpd = program('lighttpd', 'lighttpd', ['lighttpd', 'lighttpd-mod-webdav'], '-v')
 
+export const systemdAnalyze = program('systemd-analyze', 'systemd', ['systemd'], '--version')
 export const pgbouncer = program('pgbouncer', 'PgBouncer', ['pgbouncer'], '--version')
 
 const php = program('php', 'Doctrine', ['php-cli', 'php-pgsql', 'php-doctrine-orm'], '--version')
