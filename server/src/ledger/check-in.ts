@@ -99,10 +99,7 @@ export function replaceTokens(
 }
 
 /** The places of the grants that tokens speak of. */
-export const serialsOf = (
-  database: string,
-  tokens: readonly (TokenContent | undefined)[],
-): SerialKey[] =>
+const serialsOf = (database: string, tokens: readonly (TokenContent | undefined)[]): SerialKey[] =>
   distinct(
     tokens.flatMap((token) =>
       token && token.serial > 0
