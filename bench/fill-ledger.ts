@@ -14,7 +14,9 @@ export async function fillLedger(
   { dataDir, databaseUrl }: Exclude<Setup, 'empty'>,
   size: number,
 ): Promise<void> {
-  const raised = `UPDATE hilo_counters SET max = max + ${CAPACITY * size}, peak = peak + ${CAPACITY * size}`
+  const raised =
+    `UPDATE hilo_counters SET max = max + ${CAPACITY * size}, peak = peak + ${CAPACITY * size}, ` +
+    `serial = serial + ${size}`
   if (databaseUrl) {
     const { rows } = await runSql(
       databaseUrl,
@@ -46,5 +48,6 @@ function copies(columns: { name: string }[], randomText: string, numbers: string
   const own: Record<string, string> = { id: `substr(${randomText}, 1, 16)`, claim: randomText }
   for (const number of ['low', 'high', 'first_high', 'issued'])
     own[number] = `g.${number} + ${CAPACITY} * n.i`
+  own.serial = 'g.serial + n.i'
   return `INSERT INTO hilo_grants SELECT ${columns.map(({ name }) => own[name] ?? `g.${name}`).join(', ')} FROM hilo_grants g, ${numbers}`
 }
