@@ -325,12 +325,17 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   /**
-   * Sign-out: gives everything back that this page and the device hold, of every collection. What
-   * other pages hold stays theirs.
-   * @throws HiloError `server-unreachable`: the device keeps what it holds. `server-refused`
+   * Gives back what this page and the device hold: of one collection, which is not needed any more,
+   * or at sign-out of every collection. What other pages hold stays theirs.
+   * @throws HiloError `server-unreachable`: the device keeps what it holds. `server-refused`,
+   * `invalid-collection`
    */
-  async release(): Promise<void> {
+  async release(
+    collection?: CollectionRef<Name>,
+    options?: Pick<IdOptions, 'database'>,
+  ): Promise<void> {
     this.#throwIfClosed()
+    if (collection !== undefined) return this.#resolve(collection, options).release()
     const used = this.#all().map(({ holdings }) => holdings.target)
     const { unusedCollections } = await import('./online-calls.js')
     const unused = (await unusedCollections(this.#link, used)).map(

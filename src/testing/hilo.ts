@@ -209,10 +209,15 @@ class Instance<Name extends string>
     this.#connectivityChanged()
   }
 
-  async release(): Promise<void> {
+  async release(
+    collection?: CollectionRef<Name>,
+    options?: Pick<IdOptions, 'database'>,
+  ): Promise<void> {
     this.#throwIfClosed()
+    const released =
+      collection === undefined ? this.#collections.values() : [this.#find(collection, options)]
     if (!this.#isOnline()) throw unreachable()
-    for (const each of this.#collections.values()) each.giveBack()
+    for (const each of released) each.giveBack()
   }
 
   async close(): Promise<void> {

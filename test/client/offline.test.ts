@@ -319,3 +319,14 @@ test('release gives back what other collections of this device hold, which this 
   expect(Object.keys(hilo.status().collections)).toEqual([])
   expect(await shop.open().hilo.nextId('orders', { database: 'Other' })).toBe('orders/2-A')
 })
+
+test('release of one collection gives back what the device holds of it, also when this page has not used it', async () => {
+  const first = shop.open()
+  await first.hilo.nextIds('receipts-2026-11', 3)
+  await first.hilo.reserve('receipts-2026-12', 100)
+  await first.hilo.close()
+  const { hilo } = shop.open()
+  await hilo.release('receipts-2026-11')
+  expect(await shop.max('receipts-2026-11')).toBe(3)
+  expect(await shop.max('receipts-2026-12')).toBeGreaterThanOrEqual(100)
+})

@@ -225,6 +225,25 @@ describe.each([
     expect(await hilo.nextId('orders')).toBe('orders/4-A')
   })
 
+  test('gives one collection back, and keeps the others', async () => {
+    const hilo = subject.open()
+    await hilo.nextIds('receipts-2026-11', 3)
+    await hilo.nextId('receipts-2026-11', { database: 'Other' })
+    await hilo.reserve('receipts-2026-12', 100)
+    await hilo.release('receipts-2026-11')
+    expect(hilo.status('receipts-2026-11')).toMatchObject({ available: 0, leased: 0, gaps: 0 })
+    expect(hilo.status('receipts-2026-12').available).toBeGreaterThanOrEqual(100)
+    const other = () => hilo.status('receipts-2026-11', { database: 'Other' }).available
+    expect(other()).toBeGreaterThan(0)
+    await hilo.release('receipts-2026-11', { database: 'Other' })
+    expect(other()).toBe(0)
+    expect(await hilo.nextId('receipts-2026-11')).toBe('receipts-2026-11/4-A')
+    expect(await codeOf(hilo.release('a|b'))).toBe('invalid-collection')
+    subject.disconnect()
+    expect(await codeOf(hilo.release('receipts-2026-12'))).toBe('server-unreachable')
+    expect(hilo.status('receipts-2026-12').available).toBeGreaterThanOrEqual(100)
+  })
+
   test('gives one identity number per key', async () => {
     const hilo = subject.open()
     expect(await hilo.nextIdentity('invoices', { key: 'a' })).toBe(1)

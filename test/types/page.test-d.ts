@@ -51,6 +51,7 @@ export async function everyCall(): Promise<void> {
   expectTypeOf(await hilo.inspect(Order, { database: 'Shop' })).toEqualTypeOf<Inspection>()
   expectTypeOf(await hilo.persist()).toEqualTypeOf<boolean>()
   expectTypeOf(await hilo.release()).toEqualTypeOf<void>()
+  expectTypeOf(await hilo.release('orders', { database: 'Shop' })).toEqualTypeOf<void>()
   expectTypeOf(await hilo.close()).toEqualTypeOf<void>()
   expectTypeOf(hilo.ready).toEqualTypeOf<Promise<void>>()
 
