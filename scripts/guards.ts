@@ -236,4 +236,6 @@ export const GUARDS: Guard[] = [
     `const { message, status, retryAfter, cause } = error
      const code = 'storage-failed'`,
   ),
+
+  guard('H24 a copy of a device does not go on with its series', 'server/ledger/series'),
 ]

@@ -89,6 +89,9 @@ describe('who may ask', () => {
     ['give-back', `${RETURN}&end=32&last=1`, { method: 'PUT' }, 'orders'],
     ['check-in', CHECK_IN, json({ id: ID, leases: [] })],
     ['identity', '/databases/Shop/identity/next?name=bills', { method: 'POST' }, 'bills|'],
+    ['series', '/databases/Shop/hilo/series', json({ claim: ID, collection: 'bills' }), 'bills'],
+    ['series', '/databases/Shop/hilo/series/checkin', json({ id: ID, lease: 'none', last: 1 })],
+    ['series-list', '/databases/Shop/hilo/series'],
     ['seed', '/databases/Shop/identity/seed?name=bills&value=9', { method: 'POST' }, 'bills|'],
     ['document-read', DOCUMENT, {}, 'orders'],
     ['document-read', '/databases/Shop/docs?id=Raven/ServerPrefixForHilo'],
@@ -117,8 +120,8 @@ describe('who may ask', () => {
     return [...new Set(ACTIONS.map(([action]) => action))].filter((each) => !refused.has(each))
   }
 
-  const EVERYDAY = ['claim', 'give-back', 'check-in', 'identity', 'status']
-  const BY_NAME = ['seed', 'document-read', 'document-write']
+  const EVERYDAY = ['claim', 'give-back', 'check-in', 'identity', 'series', 'status']
+  const BY_NAME = ['series-list', 'seed', 'document-read', 'document-write']
 
   test('a token may do all but what moves a counter to any number or shows it', async () => {
     const headers = bearer(TOKENS[0]!).headers

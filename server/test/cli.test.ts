@@ -208,8 +208,59 @@ test('--version', async () => {
 test('--help teaches', async () => {
   const { code, stdout } = await runCli(['--help'])
   expect(code).toBe(0)
-  for (const text of ['serve', 'status', 'raise-floor', 'Examples:', 'configuration file'])
+  for (const text of [
+    'serve',
+    'status',
+    'series',
+    'raise-floor',
+    'Examples:',
+    'configuration file',
+  ])
     expect(stdout).toContain(text)
+})
+
+describe('series', { timeout: TIMEOUT }, () => {
+  test('a table, and closing one by hand, beside a running server', async () => {
+    const data = newFolder()
+    const run = (...args: string[]) => runCli(['series', 'Shop', ...args, '--data', data])
+    const server = await startProcess(['--port', '0', '--data', data])
+    expect((await run()).stdout).toBe('No series in Shop yet.\n')
+    const begin = (n: number, collection: string) =>
+      fetch(`${server.url}/databases/Shop/hilo/series`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({
+          claim: `6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f1${n}`,
+          collection,
+          device: 'Till 3',
+        }),
+      })
+    await begin(1, 'receipts')
+    await begin(2, 'bills')
+    expect((await run()).stdout).toMatch(
+      /^collection +series +last +last seen +device +closed +doubtful\nbills +A +0 +\S+Z +Till 3 +- +-\nreceipts +A +0 +\S+Z +Till 3 +- +-\n$/,
+    )
+    const stolen = ['--close', 'a', '--reason', 'the till was stolen', '--by', 'anna']
+    const refused: [string[], string][] = [
+      [['--close', 'A'], '--close needs a --reason'],
+      [
+        stolen,
+        'Several collections have a series a: say which with --collection (bills, receipts)',
+      ],
+      [[...stolen, '--collection', 'orders'], "There is no series a of 'orders' in Shop"],
+    ]
+    for (const [args, message] of refused)
+      expect(await run(...args)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(message),
+      })
+    expect((await run(...stolen, '--collection', 'Receipts')).stdout).toBe(
+      "Series A of 'receipts' is closed, by anna: the till was stolen. The server has heard of " +
+        'numbers up to 0. The device is told when it checks in next.\n',
+    )
+    expect((await run()).stdout).toMatch(/receipts .* by anna: the till was stolen +-\n/)
+    expect(await server.stop()).toBe(0)
+  })
 })
 
 describe('status and raise-floor', { timeout: TIMEOUT }, () => {

@@ -82,6 +82,8 @@ const path = fc
       '/hilo/next',
       '/hilo/return',
       '/hilo/checkin',
+      '/hilo/series',
+      '/hilo/series/checkin',
       '/identity/next',
       '/identity/seed',
       '/docs',
@@ -104,6 +106,16 @@ const json = fc.oneof(
       id: fc.oneof(fc.constant(ID), nasty),
       leases: fc.array(fc.record({ lease: nasty, next: fc.nat() })),
     })
+    .map(toJson),
+  fc
+    .record({
+      claim: fc.oneof(fc.constant(ID), nasty),
+      collection: fc.oneof(fc.constant('receipts'), nasty),
+      device: nasty,
+    })
+    .map(toJson),
+  fc
+    .record({ id: fc.oneof(fc.constant(ID), nasty), lease: nasty, last: fc.maxSafeNat() })
     .map(toJson),
   fc.record({ Max: fc.oneof(fc.maxSafeNat(), nasty) }).map(toJson),
   fc

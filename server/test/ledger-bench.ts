@@ -46,6 +46,7 @@ export const AT = Date.UTC(2026, 10, 21)
 export const DAY_MS = 86_400_000
 /** Takes a ledger's tables back to version 2. */
 export const WITHOUT_CLAIMED_AT = `
+  DROP TABLE hilo_series;
   DROP INDEX hilo_grants_serial;
   ALTER TABLE hilo_grants DROP COLUMN serial;
   ALTER TABLE hilo_counters DROP COLUMN serial;

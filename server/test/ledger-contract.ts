@@ -7,6 +7,7 @@ import { describeClaims } from './ledger-claims.js'
 import { describeGiveBacks } from './ledger-give-backs.js'
 import { describeIdentities } from './ledger-identities.js'
 import { describeNumberLines } from './ledger-number-lines.js'
+import { describeSeries } from './ledger-series.js'
 import { describeStorage } from './ledger-storage.js'
 
 /** A PostgreSQL may have to start, on a busy machine. */
@@ -28,6 +29,7 @@ export function describeLedger(name: string, newStorage: () => Promise<OpenLedge
     describeCheckIns(promise)
     describeNumberLines(promise)
     describeIdentities(promise)
+    describeSeries(promise)
     describeStorage(promise)
 
     test('an empty storage may be opened by several servers at once', async () => {

@@ -61,7 +61,7 @@ const shop = (path: string) => `/databases/Shop${path}`
 
 /**
  * At least one of each operation, and of each status it describes. `LEASE` stands for the token of
- * the first claim.
+ * the first claim, `SERIES` for that of the first series.
  */
 const REQUESTS: [operationId: string, status: number, path: string, init?: RequestInit][] = [
   ['claim', 201, shop(`/hilo/next?tag=orders&claim=${CLAIM}`)],
@@ -113,6 +113,39 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
     shop('/hilo/checkin'),
     json({ id: CLAIM.replace('1', '3'), leases: [{ lease: 'LEASE', next: 5 }] }),
   ],
+  ['claimSeries', 201, shop('/hilo/series'), json({ claim: CLAIM, collection: 'receipts' })],
+  ['claimSeries', 200, shop('/hilo/series'), json({ claim: CLAIM, collection: 'receipts' })],
+  [
+    'claimSeries',
+    201,
+    shop('/hilo/series'),
+    json({
+      claim: CLAIM.replace('1', '2'),
+      collection: 'receipts',
+      device: 'Till 3',
+      ended: { series: 'A', lease: 'SERIES', from: 1, to: 2 },
+    }),
+  ],
+  [
+    'claimSeries',
+    201,
+    shop('/hilo/series'),
+    json({ claim: CLAIM.replace('1', '3'), collection: 'receipts', device: 'Till 3' }),
+  ],
+  ['claimSeries', 400, shop('/hilo/series'), json({})],
+  ...[1, 2].map((n): [string, number, string, RequestInit] => [
+    'checkInSeries',
+    200,
+    shop('/hilo/series/checkin'),
+    json({ id: CLAIM.replace('1', String(n)), lease: 'SERIES', last: 3 }),
+  ]),
+  [
+    'checkInSeries',
+    200,
+    shop('/hilo/series/checkin'),
+    json({ id: CLAIM, lease: 'unheard-of', last: 3 }),
+  ],
+  ['listSeries', 200, shop('/hilo/series')],
   ['nextIdentity', 201, shop('/identity/next?name=invoices'), { method: 'POST' }],
   ['seedIdentity', 201, shop('/identity/seed?name=invoices&value=100'), { method: 'POST' }],
   ['readDocuments', 200, shop('/docs?id=Raven/Hilo/orders')],
@@ -172,6 +205,7 @@ test('every answer has the shape that is described, and every parameter that the
   const asked = vi.spyOn(URLSearchParams.prototype, 'get')
   const read = new Map<string, Set<string>>()
   let lease = ''
+  let series = ''
   for (const [id, status, path, init] of REQUESTS) {
     const { method, path: described } = operations.find(
       ({ operation }) => operation.operationId === id,
@@ -181,7 +215,9 @@ test('every answer has the shape that is described, and every parameter that the
     const sent: RequestInit = {
       method,
       ...init,
-      ...(typeof init?.body === 'string' && { body: init.body.replace('LEASE', lease) }),
+      ...(typeof init?.body === 'string' && {
+        body: init.body.replace('LEASE', lease).replace('SERIES', series),
+      }),
     }
     const address = path.replace('LEASE', lease)
     const answer = isText
@@ -191,6 +227,8 @@ test('every answer has the shape that is described, and every parameter that the
     if (!isText)
       expect(complaints(described, method, status, answer.body), `${id} ${status}`).toBeUndefined()
     read.set(id, new Set([...(read.get(id) ?? []), ...asked.mock.calls.map(([name]) => name)]))
+    if (id === 'claimSeries' && status === 201 && series === '')
+      series = (answer.body as unknown as { lease: string }).lease
     if (id === 'claim' && status === 201)
       lease = (answer.body as unknown as { Lease: string }).Lease
   }

@@ -107,6 +107,74 @@ export interface CheckInAnswer {
   )[]
 }
 
+/**
+ * Body of `POST /databases/{db}/hilo/series` (extension): a device asks for a series of consecutive
+ * numbers of its own. Sent again with the same `claim` it is answered the same way.
+ */
+export interface SeriesRequest {
+  /** A UUID. */
+  claim: string
+  collection: string
+  /** What the device is called, for people. */
+  device?: string | undefined
+  /**
+   * The series that this device has ended, because it is a copy of the device that holds it. The
+   * numbers from … to … may exist twice.
+   */
+  ended?: { series: string; lease: string; from: number; to: number } | undefined
+}
+
+/** Its answer, 201 or 200. */
+export interface SeriesAnswer {
+  /** `B` */
+  series: string
+  lease: string
+  /** Other series of this collection under the same device name. */
+  earlier: ListedSeries[]
+}
+
+/** Body of `POST /databases/{db}/hilo/series/checkin`. */
+export interface SeriesCheckInRequest {
+  /** A UUID. */
+  id: string
+  lease: string
+  /** The highest number that this device has made. */
+  last: number
+}
+
+/** Its answer, 200. */
+export type SeriesCheckInAnswer =
+  /** `closed`: no number may be made in this series any more. */
+  | { lease: string; closed?: SeriesClosed }
+  /** Another copy of this device has checked in before; `last` is the highest number it told. */
+  | { superseded: true; last: number }
+  /** Written by another server, or by this one before it was restored from a backup. */
+  | { unknown: true }
+
+interface SeriesClosed {
+  at: string
+  by: string
+  reason: string
+}
+
+/** Answer of `GET /databases/{db}/hilo/series`. */
+export interface SeriesList {
+  series: ListedSeries[]
+}
+
+export interface ListedSeries {
+  collection: string
+  series: string
+  device: string
+  /** The highest number that the server has heard of. */
+  last: number
+  registered: string
+  seen: string
+  closed?: SeriesClosed
+  /** Numbers that two copies of the device may have made. */
+  doubtful?: { from: number; to: number }
+}
+
 /** Body of every refusal. */
 export interface ErrorAnswer {
   Url: string

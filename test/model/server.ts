@@ -123,6 +123,7 @@ function rowsOf(server: Server, found: Partial<Rows>): Rows {
         return [serialText(place), place]
       }),
     ),
+    series: new Map(),
     returnedOf: undefined,
     isReturned: false,
     held: new Map(),

@@ -8,6 +8,7 @@ import { DEFAULT_DATA_DIR, openLedger } from '../open-ledger.js'
 import type { ServeOptions } from '../serve.js'
 import type { Settings } from '../settings.js'
 import { ledgerCommand, withSettings } from './flags.js'
+import { type Column, table } from './table.js'
 
 export const statusCommand = (): Command =>
   ledgerCommand('status', 'Show what was granted, per collection.').action((_, command: Command) =>
@@ -30,7 +31,7 @@ export const raiseFloorCommand = (): Command =>
  * Opens the ledger, prints what `step` resolves with, closes it.
  * @param instead of settings that were given
  */
-const report = (
+export const report = (
   command: Command,
   instead: Partial<Settings>,
   step: (ledger: Ledger) => Promise<string>,
@@ -67,35 +68,21 @@ async function requireLedgerAt(databaseUrl: string): Promise<void> {
   }
 }
 
-const COLUMNS: [title: string, read: (status: CollectionStatus) => string][] = [
+const COLUMNS: Column<CollectionStatus>[] = [
   ['database', ({ database }) => database],
   ['collection', ({ collection }) => collection],
-  ['max', ({ max }) => String(max)],
-  ['outstanding', ({ outstanding }) => String(outstanding)],
-  ['free', ({ free }) => String(free)],
-  ['grants', ({ grants }) => String(grants)],
+  ['max', ({ max }) => max],
+  ['outstanding', ({ outstanding }) => outstanding],
+  ['free', ({ free }) => free],
+  ['grants', ({ grants }) => grants],
   [
     'last claim',
     ({ lastClaim }) => (lastClaim === undefined ? '-' : new Date(lastClaim).toISOString()),
   ],
 ]
 
-/** A table, one line per collection. */
-function statusTable(statuses: readonly CollectionStatus[]): string {
-  if (statuses.length === 0) return 'No collection yet.\n'
-  const rows = [
-    COLUMNS.map(([title]) => title),
-    ...statuses.map((status) => COLUMNS.map(([, read]) => read(status))),
-  ]
-  const widths = COLUMNS.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)))
-  const line = (row: string[]) =>
-    row
-      .map((cell, i) => (isText(i) ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)))
-      .join('  ')
-  return `${rows.map((row) => line(row).trimEnd()).join('\n')}\n`
-}
-
-const isText = (column: number): boolean => column < 2
+const statusTable = (statuses: readonly CollectionStatus[]): string =>
+  statuses.length === 0 ? 'No collection yet.\n' : table(COLUMNS, statuses)
 
 /** @throws Error when the collection is above the floor already */
 async function raiseFloor(

@@ -5,6 +5,7 @@ import { DEFAULT_HOST, DEFAULT_PORT } from '../serve.js'
 import { adoptCommand, checkCommand } from './counter-commands.js'
 import { fail } from './fail.js'
 import { raiseFloorCommand, statusCommand } from './ledger-commands.js'
+import { seriesCommand } from './series-command.js'
 import { serveCommand } from './serve-command.js'
 import { VERSION } from './version.js'
 
@@ -15,6 +16,8 @@ Examples:
   $ offline-hilo-server --database-url postgres://hilo@db/hilo --host 0.0.0.0
   $ offline-hilo-server status
       what was granted, per collection
+  $ offline-hilo-server series Shop
+      the series of consecutive numbers, with the device that holds each
   $ offline-hilo-server check --config hilo.json
       are the counters that collections are bound to as configured?
   $ offline-hilo-server raise-floor Shop orders 5000
@@ -31,7 +34,13 @@ export async function run(): Promise<void> {
     .version(VERSION)
     .addHelpText('after', EXAMPLES)
     .addCommand(serveCommand(), { isDefault: true })
-  for (const command of [statusCommand(), raiseFloorCommand(), checkCommand(), adoptCommand()])
-    program.addCommand(command)
+  const commands = [
+    statusCommand(),
+    seriesCommand(),
+    raiseFloorCommand(),
+    checkCommand(),
+    adoptCommand(),
+  ]
+  for (const command of commands) program.addCommand(command)
   await program.parseAsync().catch(fail)
 }

@@ -29,8 +29,8 @@ export interface Caller {
   allow(wanted: Omit<Wanted, 'database'>): Promise<void>
 }
 
-/** They move a counter to any number, or show where it is. */
-const ONLY_BY_NAME: readonly Action[] = ['document-read', 'document-write', 'seed']
+/** They move a counter to any number, or show where it is, or what other devices do. */
+const ONLY_BY_NAME: readonly Action[] = ['document-read', 'document-write', 'seed', 'series-list']
 
 export function createAccess({ databases, tokens, authorize }: CheckedOptions): Access {
   const findToken = tokens && tokenFinder(tokens)

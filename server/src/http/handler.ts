@@ -19,6 +19,7 @@ import { checkHandlerOptions, type HandlerOptions } from './options.js'
 import { refuseOtherSites } from './origin.js'
 import { rateLimit } from './rate-limit.js'
 import { notFound, pathOf, Refusal, refusalBody, tooLarge, toRefusal } from './refusals.js'
+import { seriesRoutes } from './series-routes.js'
 import { topologyRoutes } from './topology-routes.js'
 
 const PREFLIGHT_SECONDS = 600
@@ -79,6 +80,7 @@ export function createHiloHandler(
   app.route('/', metricsRoutes(metrics, access))
   app.route('/', topologyRoutes(checked, access))
   app.route('/databases/:database', hiloRoutes(checked, access, metrics, logFailure))
+  app.route('/databases/:database', seriesRoutes(checked, access, metrics))
   app.route('/databases/:database', identityRoutes(checked, access, metrics))
   app.route('/databases/:database', documentRoutes(checked, access))
 

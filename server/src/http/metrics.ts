@@ -19,6 +19,8 @@ export interface Metrics {
   /** A claim of several is refused, in an answer that is none. */
   claimRefused(refusal: Refusal): void
   checkedIn(fates: readonly CheckInFate[]): void
+  /** A device got a series of its own. */
+  seriesBegan(): void
   /** Its waiting claims are counted whenever the metrics are read. */
   watchQueue(queue: Pick<ClaimQueue<never, never>, 'waiting'>): void
   /** In Prometheus' text format, and its media type. */
@@ -62,6 +64,11 @@ export function createMetrics(ledger: Pick<Ledger, 'countFree' | 'connections'>)
   const forks = new Counter({
     name: 'hilo_forks_total',
     help: 'Grants shown by a copy of the device that holds them.',
+    registers,
+  })
+  const series = new Counter({
+    name: 'hilo_series_total',
+    help: 'Series given to devices.',
     registers,
   })
   const latency = new Histogram({
@@ -135,6 +142,7 @@ export function createMetrics(ledger: Pick<Ledger, 'countFree' | 'connections'>)
     },
     claimRefused: countReason,
     checkedIn: (fates) => forks.inc(fates.filter((fate) => fate === 'superseded').length),
+    seriesBegan: () => series.inc(),
     watchQueue: (queue) => void queues.push(queue),
     read: async () => ({ text: await registers[0]!.metrics(), type: registers[0]!.contentType }),
   }

@@ -37,7 +37,7 @@ export interface HandlerOptions {
   hosts?: readonly string[] | undefined
   /**
    * Who may ask: anyone who sends one of these as `Authorization: Bearer …`. A text may do all but
-   * read and write documents and seed identities. A function is called for each request. Default:
+   * read and write documents, seed identities and list series. A function is called for each request. Default:
    * everybody may ask.
    */
   tokens?: Tokens | undefined
@@ -70,7 +70,9 @@ export interface ScopedToken {
   token: string
   /** Default: all. */
   databases?: readonly string[] | undefined
-  /** Only these. Default: all but `document-read`, `document-write` and `seed`. */
+  /**
+   * Only these. Default: all but `document-read`, `document-write`, `seed` and `series-list`.
+   */
   actions?: readonly Action[] | undefined
 }
 
@@ -85,6 +87,10 @@ const ACTIONS = [
   'identity',
   /** `identity/seed` */
   'seed',
+  /** `hilo/series`, `hilo/series/checkin` */
+  'series',
+  /** `GET hilo/series`: the series of all devices */
+  'series-list',
   /** `GET docs` */
   'document-read',
   /** `PUT` and `DELETE docs`, `bulk_docs` */

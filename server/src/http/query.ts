@@ -154,5 +154,5 @@ function readNumber(query: URLSearchParams, name: string): number {
  * Has neither a lone surrogate, which UTF-8 cannot carry, nor a control character, which could make
  * a second line in a log.
  */
-const isPlain = (text: string): boolean =>
+export const isPlain = (text: string): boolean =>
   Buffer.from(text).toString() === text && !/\p{Cc}/u.test(text)

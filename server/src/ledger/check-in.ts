@@ -134,7 +134,7 @@ export const showsOlderCopy = (
  * The grant after check-in `id` showed its token: with the next rotation, or unchanged when the
  * same check-in came before. Undefined: the token is superseded.
  */
-function withRotation(
+export function withRotation(
   grant: GrantRow,
   { rotation }: TokenContent,
   next: number,

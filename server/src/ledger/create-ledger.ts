@@ -11,11 +11,13 @@ import { grantTokens, newGrantId } from './grant-token.js'
 import { nextIdentities, seedIdentity } from './identities.js'
 import { distinct, identityText, keyText, normalized, normalizedIdentity } from './keys.js'
 import type { Ledger, LedgerLimits } from './ledger.js'
+import { toPlace } from './letters.js'
 import { asksOfFloor, raiseFloor, withdraw, writeMarks } from './marks.js'
 import { sizeOf } from './number-line.js'
 import { UNLIMITED } from './quota.js'
 import type { RowStore } from './row-store.js'
-import { toMark, toStatus } from './rows.js'
+import { toMark, toSeries, toStatus } from './rows.js'
+import { checkInSeries, claimSeries, closeSeries, letterClaim } from './series.js'
 
 export function createLedger(
   store: RowStore,
@@ -113,6 +115,50 @@ export function createLedger(
       })
     },
 
+    claimSeries(request) {
+      const claim = normalized(request)
+      const { database, ended } = claim
+      const token = ended && tokens.read(ended.token, database)
+      const letter = letterClaim(claim)
+      return store.change({
+        select: {
+          collections: [{ database, collection: letter.collection }],
+          quota: limits,
+          claims: [letter],
+          series: token ? [token.id] : [],
+        },
+        step: (rows) => claimSeries(rows, claim, token, context),
+      })
+    },
+
+    checkInSeries(request) {
+      const checkIn = { ...request, database: request.database.toLowerCase() }
+      const { database } = checkIn
+      const token = tokens.read(request.token, database)
+      return store.change({
+        select: {
+          ...selectionOf({ database, id: '', shown: [{ token, next: 0 }], spent: [] }),
+          series: token ? [token.id] : [],
+        },
+        step: (rows) => checkInSeries(rows, checkIn, token, tokens),
+      })
+    },
+
+    async closeSeries(request) {
+      const closing = normalized(request)
+      const place = toPlace(closing.letter)
+      const found = (await store.readSeries(closing.database)).find(
+        ({ collection, letter }) => collection === closing.collection && letter === place,
+      )
+      if (!found) return undefined
+      const row = await store.change({
+        select: { series: [found.grant] },
+        step: (rows) => closeSeries(rows, closing),
+      })
+      return row && toSeries(row)
+    },
+
+    series: async (database) => (await store.readSeries(database.toLowerCase())).map(toSeries),
     status: async () => (await store.readStatus()).map(toStatus),
     countFree: async () => (await store.readFree()).reduce((sum, free) => sum + sizeOf(free), 0),
     prune: (before) => store.prune(before),

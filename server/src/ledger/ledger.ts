@@ -170,6 +170,70 @@ export type IdentityOutcome =
   | { value: number }
   | { refused: 'overflow' | 'jump' | 'full'; value: number }
 
+/** A device asks for a series of consecutive numbers of its own. */
+export interface SeriesClaim extends CollectionKey {
+  /** A claim that is repeated with the same id gets the same series. */
+  id: string
+  /** What the device is called, for people. Empty: nothing. */
+  device: string
+  /**
+   * The series that the device has ended, because it turned out to be a copy. Its numbers from …
+   * to … may exist twice.
+   */
+  ended?: { letter: string; token: string; from: number; to: number } | undefined
+  /** Milliseconds since the epoch. */
+  at: number
+}
+
+/** `letter` counts from 1, which is A. Refusals as for a claim. */
+export type SeriesOutcome = { letter: number; token: string; isRepeat: boolean } | ClaimRefusal
+
+export interface SeriesCheckIn {
+  database: string
+  /** A check-in that is repeated with the same id is answered the same way. */
+  id: string
+  token: string
+  /** The highest number that the device has made. */
+  last: number
+  at: number
+}
+
+/**
+ * What became of a series: its new token, and who has closed it; or that it ended for this device.
+ *
+ * - `superseded`: another copy of the device showed this token before. `last`: its highest number.
+ * - `unknown`: this ledger never wrote the token, or was restored from a backup before.
+ */
+export type SeriesFate =
+  | { token: string; closed?: { at: number; by: string; reason: string } }
+  | { superseded: true; last: number }
+  | 'unknown'
+
+export interface SeriesClosing extends CollectionKey {
+  /** `B` */
+  letter: string
+  /** Who closes it. */
+  by: string
+  reason: string
+  at: number
+}
+
+/** A series as the ledger knows it. */
+export interface Series extends CollectionKey {
+  /** `B` */
+  letter: string
+  device: string
+  /** The highest number that the ledger has heard of. */
+  last: number
+  /** Milliseconds since the epoch. */
+  registeredAt: number
+  /** When the device told of itself last. */
+  seenAt: number
+  closed: { at: number; by: string; reason: string } | undefined
+  /** Numbers that two copies of the device may have made. */
+  doubtful: { from: number; to: number } | undefined
+}
+
 export interface CollectionStatus extends CollectionKey {
   max: number
   /** Numbers that came back, and will be granted again first. */
@@ -252,6 +316,18 @@ export interface Ledger {
   nextIdentities(claims: readonly IdentityClaim[]): Promise<IdentityOutcome[]>
 
   seedIdentity(seed: IdentitySeed): Promise<IdentityOutcome>
+
+  /** Gives a series to a device: the next letter of the collection. */
+  claimSeries(claim: SeriesClaim): Promise<SeriesOutcome>
+
+  /** Replaces the token of a series, and keeps how far it has come. */
+  checkInSeries(checkIn: SeriesCheckIn): Promise<SeriesFate>
+
+  /** Resolves with the series as it is now; undefined: there is none of that letter. */
+  closeSeries(closing: SeriesClosing): Promise<Series | undefined>
+
+  /** The series of a database, in the order of their collections and letters. */
+  series(database: string): Promise<Series[]>
 
   status(): Promise<CollectionStatus[]>
 

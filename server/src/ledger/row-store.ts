@@ -27,6 +27,7 @@ import type {
   ReturnRow,
   SerialKey,
   SerialRow,
+  SeriesRow,
   StatusRow,
 } from './rows.js'
 
@@ -36,6 +37,8 @@ export interface RowStore {
   change<T>(transaction: Transaction<T>): Promise<T>
   readCollection(key: CollectionKey): Promise<CollectionRow | undefined>
   readStatus(): Promise<StatusRow[]>
+  /** Of a database, by collection and letter. */
+  readSeries(database: string): Promise<SeriesRow[]>
   /** Of every collection that has free numbers. */
   readFree(): Promise<(readonly Span[])[]>
   /** Deletes what was settled before a time, in small transactions. */
@@ -72,6 +75,8 @@ export interface Selection {
   grants?: readonly string[]
   /** Places in the order of a collection's grants. */
   serials?: readonly SerialKey[]
+  /** Ids of the grants of series. */
+  series?: readonly string[]
   /** A return without a token: the grant that it may be of, and whether it was honoured before. */
   returned?: Omit<ReturnRow, 'returnedAt'>
   /** A locked row is not waited for long: `RowLocked`. */
@@ -93,6 +98,8 @@ export interface Rows {
   grants: ReadonlyMap<string, GrantRow>
   /** By `serialText`. Missing: the collection is not there. */
   serials: ReadonlyMap<string, SerialRow>
+  /** By the id of their grant. */
+  series: ReadonlyMap<string, SeriesRow>
   /** The grant that holds the end of what was returned, or begins nearest below it. */
   returnedOf: GrantRow | undefined
   isReturned: boolean
@@ -114,6 +121,8 @@ export interface RowChanges {
   returns?: readonly ReturnRow[]
   identities?: readonly IdentityRow[]
   identityClaims?: readonly IdentityClaimRow[]
+  /** New ones, and those that have changed. */
+  series?: readonly SeriesRow[]
   /** A database of which nothing that was ever granted may be granted again. */
   distrusted?: string | undefined
 }

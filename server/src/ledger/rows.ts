@@ -3,7 +3,8 @@
  * statement names every column that it reads or writes: a version that adds a column leaves the
  * statements of older versions as they are.
  */
-import type { CollectionKey, CollectionStatus, IdentityKey, Mark } from './ledger.js'
+import type { CollectionKey, CollectionStatus, IdentityKey, Mark, Series } from './ledger.js'
+import { toLetter } from './letters.js'
 import { EMPTY_LINE, type NumberLine, type Span, sizeOf } from './number-line.js'
 
 export interface CollectionRow extends CollectionKey, NumberLine {
@@ -68,6 +69,22 @@ export interface IdentityClaimRow extends IdentityKey {
   claimedAt: number
 }
 
+/** A series, filed under the grant of its letter. */
+export interface SeriesRow extends CollectionKey {
+  grant: string
+  /** 1 is A. */
+  letter: number
+  device: string
+  last: number
+  registeredAt: number
+  seenAt: number
+  closedAt: number | null
+  closedBy: string | null
+  reason: string | null
+  doubtfulFrom: number | null
+  doubtfulTo: number | null
+}
+
 /** A collection as it is stored: its free list is JSON, `[[low, high], …]`. */
 export type StoredCollection = Omit<CollectionRow, 'free'> & { free: string }
 
@@ -123,6 +140,22 @@ export const IDENTITY_CLAIM_COLUMNS: Columns<IdentityClaimRow> = {
   claimedAt: ['claimed_at', 'BIGINT'],
 }
 
+export const SERIES_COLUMNS: Columns<SeriesRow> = {
+  grant: ['grant_id', 'TEXT'],
+  database: ['database', 'TEXT'],
+  collection: ['tag', 'TEXT'],
+  letter: ['letter', 'BIGINT'],
+  device: ['device', 'TEXT'],
+  last: ['last', 'BIGINT'],
+  registeredAt: ['registered_at', 'BIGINT'],
+  seenAt: ['seen_at', 'BIGINT'],
+  closedAt: ['closed_at', 'BIGINT'],
+  closedBy: ['closed_by', 'TEXT'],
+  reason: ['reason', 'TEXT'],
+  doubtfulFrom: ['doubtful_from', 'BIGINT'],
+  doubtfulTo: ['doubtful_to', 'BIGINT'],
+}
+
 export const newCollection = ({ database, collection }: CollectionKey): CollectionRow => ({
   database,
   collection,
@@ -172,3 +205,19 @@ export const toStatus = ({ free, lastClaim, ...row }: StatusRow): CollectionStat
   free: sizeOf(readSpans(free)),
   lastClaim: lastClaim ?? undefined,
 })
+
+export function toSeries(row: SeriesRow): Series {
+  const { database, collection, device, last, registeredAt, seenAt } = row
+  const { letter, closedAt: at, closedBy: by, reason, doubtfulFrom: from, doubtfulTo: to } = row
+  return {
+    database,
+    collection,
+    letter: toLetter(letter),
+    device,
+    last,
+    registeredAt,
+    seenAt,
+    closed: at === null ? undefined : { at, by: by!, reason: reason! },
+    doubtful: from === null ? undefined : { from, to: to! },
+  }
+}

@@ -57,6 +57,14 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     `CREATE UNIQUE INDEX hilo_grants_serial ON hilo_grants (database, tag, serial)
      WHERE serial > 0`,
   ],
+  [
+    `CREATE TABLE hilo_series (
+      grant_id TEXT PRIMARY KEY, database TEXT NOT NULL, tag TEXT NOT NULL,
+      ${NUMBER('letter')}, device TEXT NOT NULL, ${NUMBER('last')},
+      registered_at BIGINT NOT NULL, seen_at BIGINT NOT NULL,
+      closed_at BIGINT, closed_by TEXT, reason TEXT, doubtful_from BIGINT, doubtful_to BIGINT,
+      UNIQUE (database, tag, letter))`,
+  ],
 ]
 
 /** What a SQLite ledger's file is called in its data folder. */

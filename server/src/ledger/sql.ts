@@ -2,7 +2,7 @@
  * SQL that SQLite and PostgreSQL both read, so that there is one text of it, and how a statement
  * names columns.
  */
-import type { Columns } from './rows.js'
+import { type Columns, SERIES_COLUMNS } from './rows.js'
 
 export const columnNames = <Row>(columns: Columns<Row>): string =>
   entriesOf(columns)
@@ -40,6 +40,17 @@ export const STATUS = `
     count(g.id) AS "grants", max(g.granted_at) AS "lastClaim"
   FROM hilo_counters c LEFT JOIN hilo_grants g ON g.database = c.database AND g.tag = c.tag
   GROUP BY c.database, c.tag, c.max, c.free ORDER BY c.database, c.tag`
+
+/** @param database a parameter */
+export const seriesOf = (database: '?' | '$1'): string =>
+  `SELECT ${fields(SERIES_COLUMNS)} FROM hilo_series WHERE database = ${database}
+   ORDER BY tag, letter`
+
+/** How a row of a series takes the place of the one there is. */
+export const ON_SERIES_CONFLICT = `ON CONFLICT (grant_id) DO UPDATE SET
+  last = excluded.last, seen_at = excluded.seen_at, closed_at = excluded.closed_at,
+  closed_by = excluded.closed_by, reason = excluded.reason,
+  doubtful_from = excluded.doubtful_from, doubtful_to = excluded.doubtful_to`
 
 export const FREE_LISTS = `SELECT free AS "free" FROM hilo_counters WHERE free <> '[]'`
 

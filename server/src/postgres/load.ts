@@ -17,7 +17,9 @@ import {
   type IdentityClaimRow,
   type IdentityRow,
   readSpans,
+  SERIES_COLUMNS,
   type SerialRow,
+  type SeriesRow,
   type StoredCollection,
 } from '../ledger/rows.js'
 import { fields, serialsOf } from '../ledger/sql.js'
@@ -38,6 +40,9 @@ const LOCK_IDENTITIES = `
  */
 const LOCK_GRANTS = `
   SELECT ${fields(GRANT_COLUMNS)} FROM hilo_grants WHERE id = ANY($1) ORDER BY id FOR UPDATE`
+const LOCK_SERIES = `
+  SELECT ${fields(SERIES_COLUMNS)} FROM hilo_series WHERE grant_id = ANY($1)
+  ORDER BY grant_id FOR UPDATE`
 const LOCK_RETURNED_OF = `
   SELECT ${fields(GRANT_COLUMNS)} FROM hilo_grants
   WHERE database = $1 AND tag = $2 AND low <= $3 AND high >= low
@@ -62,10 +67,10 @@ type StoredWithBinding = StoredCollection & { binding: string | null }
 
 export async function load(query: Query, selected: Selection): Promise<Rows> {
   const { collections = [], identities = [], grants = [], returned, withHeld } = selected
-  const { claims = [], identityClaims = [], serials = [] } = selected
+  const { claims = [], identityClaims = [], serials = [], series = [] } = selected
   const keys = byColumn(collections, 'database', 'collection')
   const returnedEnd = returned && [returned.database, returned.collection, returned.end]
-  const [loaded, named, locked, returnedOf, claimed, answered, returns, held, places] =
+  const [loaded, named, locked, returnedOf, claimed, answered, returns, held, places, known] =
     await Promise.all([
       collections.length > 0 ? query<StoredWithBinding>(LOCK_COLLECTIONS, keys) : [],
       identities.length > 0
@@ -84,6 +89,7 @@ export async function load(query: Query, selected: Selection): Promise<Rows> {
       serials.length > 0
         ? query<SerialRow>(SERIALS, byColumn(serials, 'database', 'collection', 'serial'))
         : [],
+      series.length > 0 ? query<SeriesRow>(LOCK_SERIES, [series]) : [],
     ])
   return {
     selected,
@@ -91,6 +97,7 @@ export async function load(query: Query, selected: Selection): Promise<Rows> {
     identities: new Map(named.map((row) => [identityText(row), row])),
     grants: new Map(locked.map((row) => [row.id, row])),
     serials: new Map(places.map((row) => [serialText(row), row])),
+    series: new Map(known.map((row) => [row.grant, row])),
     returnedOf: returnedOf[0],
     claimed: byClaim(claimed, keyText),
     answered: byClaim(answered, identityText),

@@ -11,9 +11,10 @@ import {
   IDENTITY_CLAIM_COLUMNS,
   IDENTITY_COLUMNS,
   RETURN_COLUMNS,
+  SERIES_COLUMNS,
   writeSpans,
 } from '../ledger/rows.js'
-import { columnNames, distrustDatabase, entriesOf } from '../ledger/sql.js'
+import { columnNames, distrustDatabase, entriesOf, ON_SERIES_CONFLICT } from '../ledger/sql.js'
 import type { Write } from './pool.js'
 
 /** The parameter as rows `n`. */
@@ -44,6 +45,7 @@ const SAVE_IDENTITIES = `
   UPDATE hilo_identities i SET value = n."value", peak = n."peak"
   FROM ${rowsOf(IDENTITY_COLUMNS)} WHERE i.database = n."database" AND i.name = n."name"`
 const ADD_IDENTITY_CLAIMS = insertInto('hilo_identity_claims', IDENTITY_CLAIM_COLUMNS)
+const SAVE_SERIES = `${insertInto('hilo_series', SERIES_COLUMNS)} ${ON_SERIES_CONFLICT}`
 
 /** @param rows as the step found them */
 export function save(write: Write, rows: Rows, changes: RowChanges): void {
@@ -64,4 +66,5 @@ export function save(write: Write, rows: Rows, changes: RowChanges): void {
   saveAll(ADD_RETURNS, changes.returns)
   saveAll(SAVE_IDENTITIES, changes.identities)
   saveAll(ADD_IDENTITY_CLAIMS, changes.identityClaims)
+  saveAll(SAVE_SERIES, changes.series)
 }

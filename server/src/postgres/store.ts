@@ -6,9 +6,9 @@
 import type { CounterAnswer, CounterAsk, OrmCounters, Query } from '../ledger/counter-port.js'
 import { keyText } from '../ledger/keys.js'
 import type { RowStore } from '../ledger/row-store.js'
-import { readSpans, type StatusRow } from '../ledger/rows.js'
+import { readSpans, type SeriesRow, type StatusRow } from '../ledger/rows.js'
 import { HEALTH_KEY } from '../ledger/schema.js'
-import { FREE_LISTS, prunings, STATUS } from '../ledger/sql.js'
+import { FREE_LISTS, prunings, STATUS, seriesOf } from '../ledger/sql.js'
 import { addMissing, missingFrom } from './add-missing.js'
 import { load, readCollection } from './load.js'
 import { migratePostgres } from './migrations.js'
@@ -73,6 +73,7 @@ function storeOver(pool: PostgresPool, secret: string, counters: OrmCounters): R
 
     readCollection: (key) => readCollection(pool.query, key),
     readStatus: () => pool.query<StatusRow>(STATUS),
+    readSeries: (database) => pool.query<SeriesRow>(seriesOf('$1'), [database]),
     readFree: async () =>
       (await pool.query<{ free: string }>(FREE_LISTS)).map(({ free }) => readSpans(free)),
     prune: async (before) => {

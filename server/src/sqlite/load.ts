@@ -15,7 +15,9 @@ import {
   newCollection,
   newIdentity,
   readSpans,
+  SERIES_COLUMNS,
   type SerialRow,
+  type SeriesRow,
   type StoredCollection,
 } from '../ledger/rows.js'
 import { countDatabases, fields, type NamedTable, serialsOf } from '../ledger/sql.js'
@@ -47,6 +49,11 @@ export function loader(db: Sqlite): (select: Selection) => Rows {
       `(SELECT value->>0 AS database, value->>1 AS tag, value->>2 AS serial FROM json_each(?)) k`,
     ),
   )
+  const readSeries = reader<SeriesRow>(
+    db,
+    `SELECT ${fields(SERIES_COLUMNS, 's.')}
+     FROM json_each(?) k CROSS JOIN hilo_series s ON s.grant_id = k.value`,
+  )
   const readReturnedOf = reader<GrantRow>(
     db,
     `SELECT ${grantFields} FROM hilo_grants g
@@ -65,7 +72,7 @@ export function loader(db: Sqlite): (select: Selection) => Rows {
 
   return (selected) => {
     const { collections = [], identities = [], quota, returned, withHeld } = selected
-    const { claims = [], identityClaims = [], grants = [], serials = [] } = selected
+    const { claims = [], identityClaims = [], grants = [], serials = [], series = [] } = selected
     const claimed =
       claims.length === 0
         ? []
@@ -101,6 +108,11 @@ export function loader(db: Sqlite): (select: Selection) => Rows {
                 serials.map(({ database, collection, serial }) => [database, collection, serial]),
               ),
             ).map((row) => [serialText(row), row]),
+      ),
+      series: new Map(
+        series.length === 0
+          ? []
+          : readSeries(JSON.stringify(series)).map((row) => [row.grant, row]),
       ),
       held,
       returnedOf:

@@ -7,9 +7,10 @@ import {
   IDENTITY_CLAIM_COLUMNS,
   IDENTITY_COLUMNS,
   RETURN_COLUMNS,
+  SERIES_COLUMNS,
   writeSpans,
 } from '../ledger/rows.js'
-import { columnNames, distrustDatabase } from '../ledger/sql.js'
+import { columnNames, distrustDatabase, ON_SERIES_CONFLICT } from '../ledger/sql.js'
 import { runner, type Sqlite } from './file.js'
 
 export function saver(db: Sqlite): (changes: RowChanges) => void {
@@ -34,6 +35,7 @@ export function saver(db: Sqlite): (changes: RowChanges) => void {
     'ON CONFLICT (database, name) DO UPDATE SET value = excluded.value, peak = excluded.peak',
   )
   const addIdentityClaim = inserter(db, 'hilo_identity_claims', IDENTITY_CLAIM_COLUMNS)
+  const putSeries = inserter(db, 'hilo_series', SERIES_COLUMNS, ON_SERIES_CONFLICT)
   const distrust = runner(db, distrustDatabase('?'))
 
   return (changes) => {
@@ -46,6 +48,7 @@ export function saver(db: Sqlite): (changes: RowChanges) => void {
     for (const row of changes.returns ?? []) addReturn(row)
     for (const row of changes.identities ?? []) putIdentity(row)
     for (const row of changes.identityClaims ?? []) addIdentityClaim(row)
+    for (const row of changes.series ?? []) putSeries(row)
   }
 }
 

@@ -4,9 +4,9 @@
  */
 import type { BoundCollections } from '../ledger/bound-collections.js'
 import type { RowStore } from '../ledger/row-store.js'
-import { readSpans, type StatusRow } from '../ledger/rows.js'
+import { readSpans, type SeriesRow, type StatusRow } from '../ledger/rows.js'
 import { HEALTH_KEY } from '../ledger/schema.js'
-import { FREE_LISTS, prunings, STATUS } from '../ledger/sql.js'
+import { FREE_LISTS, prunings, STATUS, seriesOf } from '../ledger/sql.js'
 import { BUSY_TIMEOUT_MS, guard, openSqliteFile, reader, runner, write } from './file.js'
 import { collectionReader, loader } from './load.js'
 import { createPatience, isBusy } from './patience.js'
@@ -26,6 +26,7 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
   const save = saver(db)
   const readCollection = collectionReader(db)
   const readStatus = reader<StatusRow>(db, STATUS)
+  const readSeries = reader<SeriesRow>(db, seriesOf('?'))
   const readFree = reader<{ free: string }>(db, FREE_LISTS)
   const writeHealth = runner(
     db,
@@ -53,6 +54,7 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
       }),
     readCollection: (key) => read(() => readCollection(key)),
     readStatus: () => read(() => readStatus()),
+    readSeries: (database) => read(() => readSeries(database)),
     readFree: () => read(() => readFree().map(({ free }) => readSpans(free))),
     prune: async (before) => {
       for (const step of prune)

@@ -15,6 +15,7 @@ import {
   newIdentity,
   type ReturnRow,
   type SerialRow,
+  type SeriesRow,
   writeSpans,
 } from '../../src/ledger/rows.js'
 
@@ -23,6 +24,7 @@ export class MemoryStore implements RowStore {
   readonly collections = new Map<string, CollectionRow>()
   readonly grants = new Map<string, GrantRow>()
   readonly identities = new Map<string, IdentityRow>()
+  readonly series = new Map<string, SeriesRow>()
   identityClaims: IdentityClaimRow[] = []
   returns: ReturnRow[] = []
 
@@ -57,6 +59,11 @@ export class MemoryStore implements RowStore {
       })
       .sort((a, b) => (keyText(a) < keyText(b) ? -1 : 1))
 
+  readonly readSeries: RowStore['readSeries'] = async (database) =>
+    [...this.series.values()]
+      .filter((row) => row.database === database)
+      .sort((a, b) => keyText(a).localeCompare(keyText(b)) || a.letter - b.letter)
+
   readonly readFree: RowStore['readFree'] = async () =>
     [...this.collections.values()].map(({ free }) => free)
 
@@ -72,7 +79,7 @@ export class MemoryStore implements RowStore {
 
   #load(selected: Selection): Rows {
     const { collections = [], identities = [], quota, claims = [], identityClaims = [] } = selected
-    const { grants = [], serials = [], returned } = selected
+    const { grants = [], serials = [], series = [], returned } = selected
     const ofClaims = new Set(claims.map((claim) => `${keyText(claim)}\n${claim.id}`))
     const ofIdentities = new Set(
       identityClaims.map((claim) => `${identityText(claim)}\n${claim.id}`),
@@ -106,6 +113,12 @@ export class MemoryStore implements RowStore {
           return row
             ? [[serialText(key), { ...key, newest: row.serial, grant: grant?.id ?? null }]]
             : []
+        }),
+      ),
+      series: new Map(
+        series.flatMap((id): [string, SeriesRow][] => {
+          const row = this.series.get(id)
+          return row ? [[id, row]] : []
         }),
       ),
       returnedOf:
@@ -148,6 +161,7 @@ export class MemoryStore implements RowStore {
       this.grants.set(row.id, Object.freeze(row))
     for (const row of changes.identities ?? [])
       this.identities.set(identityText(row), Object.freeze(row))
+    for (const row of changes.series ?? []) this.series.set(row.grant, Object.freeze(row))
     this.returns.push(...(changes.returns ?? []))
     this.identityClaims.push(...(changes.identityClaims ?? []))
   }

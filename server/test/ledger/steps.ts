@@ -12,6 +12,7 @@ import {
   type IdentityRow,
   newCollection,
   type SerialRow,
+  type SeriesRow,
 } from '../../src/ledger/rows.js'
 
 export const ORDERS = { database: 'shop', collection: 'orders' }
@@ -72,6 +73,7 @@ interface Given {
   held?: number
   identities?: IdentityRow[]
   answered?: IdentityClaimRow[]
+  series?: SeriesRow[]
 }
 
 /** As a store would load them for any step. */
@@ -88,6 +90,7 @@ export function rowsOf(given: Given): Rows {
     ),
     grants: new Map(grants.map((row) => [row.id, row])),
     serials: new Map((given.serials ?? []).map((row) => [serialText(row), row])),
+    series: new Map((given.series ?? []).map((row) => [row.grant, Object.freeze(row)])),
     returnedOf: given.returnedOf,
     isReturned: given.isReturned ?? false,
     held: new Map(given.held === undefined ? [] : [[keyText(ORDERS), given.held]]),

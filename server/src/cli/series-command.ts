@@ -1,0 +1,81 @@
+/** `series`: which device holds which series of consecutive numbers, and closing one by hand. */
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import type { Ledger, Series } from '../ledger/ledger.js'
+import { ledgerCommand } from './flags.js'
+import { report } from './ledger-commands.js'
+import { type Column, table } from './table.js'
+
+interface Given {
+  close?: string
+  collection?: string
+  reason?: string
+  by?: string
+}
+
+export const seriesCommand = (): Command =>
+  ledgerCommand('series', 'Show who holds which series of consecutive numbers, or close one.')
+    .argument('<database>')
+    .option('--close <letter>', 'no number is made in this series any more, once its device hears')
+    .option('--collection <name>', 'the one whose series is meant, where several have the letter')
+    .option('--reason <text>', 'why it is closed')
+    .option('--by <name>', "who closes it (default: the user's name on this machine)")
+    .action((database: string, given: Given, command: Command) =>
+      // Works also while the counters of bound collections cannot be used.
+      report(command, { collections: undefined }, (ledger) =>
+        given.close === undefined
+          ? list(ledger, database)
+          : close(ledger, database, given.close, given),
+      ),
+    )
+
+const time = (at: number): string => new Date(at).toISOString()
+
+const COLUMNS: Column<Series>[] = [
+  ['collection', ({ collection }) => collection],
+  ['series', ({ letter }) => letter],
+  ['last', ({ last }) => last],
+  ['last seen', ({ seenAt }) => time(seenAt)],
+  ['device', ({ device }) => device],
+  [
+    'closed',
+    ({ closed }) => (closed ? `${time(closed.at)} by ${closed.by}: ${closed.reason}` : '-'),
+  ],
+  ['doubtful', ({ doubtful }) => (doubtful ? `${doubtful.from} to ${doubtful.to}` : '-')],
+]
+
+async function list(ledger: Ledger, database: string): Promise<string> {
+  const series = await ledger.series(database)
+  return series.length === 0 ? `No series in ${database} yet.\n` : table(COLUMNS, series)
+}
+
+/** @throws Error when there is no such series, or more than one */
+async function close(
+  ledger: Ledger,
+  database: string,
+  letter: string,
+  { collection, reason, by = userInfo().username }: Given,
+): Promise<string> {
+  if (!reason) throw new Error('--close needs a --reason, which the list then shows.')
+  const found = (await ledger.series(database)).filter(
+    (each) =>
+      each.letter === letter.toUpperCase() &&
+      (collection === undefined || each.collection === collection.toLowerCase()),
+  )
+  if (found.length === 0)
+    throw new Error(
+      `There is no series ${letter}${collection ? ` of '${collection}'` : ''} in ${database}. ` +
+        `offline-hilo-server series ${database} lists them.`,
+    )
+  if (found.length > 1)
+    throw new Error(
+      `Several collections have a series ${letter}: say which with --collection ` +
+        `(${found.map((each) => each.collection).join(', ')}).`,
+    )
+  const closed = await ledger.closeSeries({ ...found[0]!, by, reason, at: Date.now() })
+  return (
+    `Series ${closed!.letter} of '${closed!.collection}' is closed, by ${closed!.closed!.by}: ` +
+    `${closed!.closed!.reason}. The server has heard of numbers up to ${closed!.last}. The ` +
+    'device is told when it checks in next.\n'
+  )
+}

@@ -1,0 +1,148 @@
+/**
+ * `/databases/{db}/hilo/series…`: series of consecutive numbers. A device gets one, tells how far it
+ * has come, and whoever may list them sees all.
+ */
+import { type Context, Hono } from 'hono'
+import { z } from 'zod'
+import type {
+  ListedSeries,
+  SeriesAnswer,
+  SeriesCheckInAnswer,
+  SeriesCheckInRequest,
+  SeriesList,
+  SeriesRequest,
+} from '../../../src/core/wire.js'
+import type { Series, SeriesFate } from '../ledger/ledger.js'
+import { toLetter } from '../ledger/letters.js'
+import type { Access } from './access.js'
+import { readJson } from './body.js'
+import { claimRefused } from './claim-answer.js'
+import type { Metrics } from './metrics.js'
+import type { CheckedOptions } from './options.js'
+import { DEFAULT_SEPARATOR, isPlain, readId, readTag } from './query.js'
+import { badRequest } from './refusals.js'
+
+/** Bytes of UTF-8. */
+const MAX_DEVICE_BYTES = 128
+
+const number = z.int().min(0)
+
+const seriesBody = z.object({
+  claim: z.string(),
+  collection: z.string(),
+  device: z
+    .string()
+    .refine((name) => isPlain(name) && Buffer.byteLength(name) <= MAX_DEVICE_BYTES)
+    .optional(),
+  ended: z
+    .object({
+      series: z.string().regex(/^[A-Z]{1,6}$/),
+      lease: z.string(),
+      from: number,
+      to: number,
+    })
+    .optional(),
+}) satisfies z.ZodType<SeriesRequest>
+
+const checkInBody = z.object({
+  id: z.string(),
+  lease: z.string(),
+  last: number,
+}) satisfies z.ZodType<SeriesCheckInRequest>
+
+export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics: Metrics): Hono {
+  return new Hono()
+    .get('/hilo/series', async (c) => {
+      const { database, allow } = access.callerOf(c)
+      await allow({ action: 'series-list', count: 0 })
+      const series = (await ledger.series(database)).map(listed)
+      return c.json({ series } satisfies SeriesList)
+    })
+    .post('/hilo/series', async (c) => {
+      const { database, allow } = access.callerOf(c)
+      const { claim, collection, device = '', ended } = await readSeriesBody(c)
+      await allow({ action: 'series', tag: collection, count: 0 })
+      const asked = {
+        database,
+        collection,
+        id: claim,
+        device,
+        ended: ended && { ...ended, letter: ended.series, token: ended.lease },
+        at: Date.now(),
+      }
+      const outcome = await ledger.claimSeries(asked)
+      if ('refused' in outcome)
+        throw claimRefused(outcome, { ...asked, count: 1, lastMax: 0, serverTag: '' })
+      if (!outcome.isRepeat) metrics.seriesBegan()
+      const letter = toLetter(outcome.letter)
+      const isEarlier = (each: Series) =>
+        each.collection === collection.toLowerCase() &&
+        each.device === device &&
+        each.letter !== letter
+      const earlier =
+        device === '' ? [] : (await ledger.series(database)).filter(isEarlier).map(listed)
+      const answer: SeriesAnswer = { series: letter, lease: outcome.token, earlier }
+      return c.json(answer, outcome.isRepeat ? 200 : 201)
+    })
+    .post('/hilo/series/checkin', async (c) => {
+      const { database, allow } = access.callerOf(c)
+      const { id, lease: token, last } = await readCheckInBody(c)
+      await allow({ action: 'series', count: 0 })
+      const fate = await ledger.checkInSeries({ database, id, token, last, at: Date.now() })
+      if (fate !== 'unknown' && 'superseded' in fate) metrics.checkedIn(['superseded'])
+      return c.json(fateAnswer(fate))
+    })
+}
+
+async function readSeriesBody(c: Context): Promise<SeriesRequest> {
+  const { data } = seriesBody.safeParse(await readJson(c))
+  if (!data)
+    throw badRequest(
+      'A series is asked for by JSON {"claim": "<uuid>", "collection": "receipts", ' +
+        `"device"?: "Till 3", "ended"?: {"series": "B", "lease": "…", "from": 1, "to": 2}}. The ` +
+        `device's name has up to ${MAX_DEVICE_BYTES} bytes of UTF-8 and no control characters.`,
+    )
+  return {
+    ...data,
+    claim: readId(data.claim, 'claim'),
+    collection: readTag(data.collection, DEFAULT_SEPARATOR),
+  }
+}
+
+async function readCheckInBody(c: Context): Promise<SeriesCheckInRequest> {
+  const { data } = checkInBody.safeParse(await readJson(c))
+  if (!data)
+    throw badRequest('A series checks in by JSON {"id": "<uuid>", "lease": "…", "last": 124}.')
+  return { ...data, id: readId(data.id, 'id') }
+}
+
+const time = (at: number): string => new Date(at).toISOString()
+
+function listed({
+  collection,
+  letter,
+  device,
+  last,
+  registeredAt,
+  seenAt,
+  closed,
+  doubtful,
+}: Series): ListedSeries {
+  return {
+    collection,
+    series: letter,
+    device,
+    last,
+    registered: time(registeredAt),
+    seen: time(seenAt),
+    ...(closed && { closed: { ...closed, at: time(closed.at) } }),
+    ...(doubtful && { doubtful }),
+  }
+}
+
+function fateAnswer(fate: SeriesFate): SeriesCheckInAnswer {
+  if (fate === 'unknown') return { unknown: true }
+  if ('superseded' in fate) return fate
+  const { token: lease, closed } = fate
+  return { lease, ...(closed && { closed: { ...closed, at: time(closed.at) } }) }
+}

@@ -1,0 +1,124 @@
+/**
+ * How series are given out, checked in and closed. Pure. A series is a number of the collection that
+ * counts the letters, granted to one device: claims, grant tokens and forks are those of every
+ * grant. Guarantees that no letter is given to two devices.
+ */
+import { showsOlderCopy, withRotation } from './check-in.js'
+import { grantClaims } from './claim.js'
+import type { LedgerContext } from './context.js'
+import type { GrantTokens, TokenContent } from './grant-token.js'
+import type {
+  ClaimRequest,
+  SeriesClaim,
+  SeriesClosing,
+  SeriesFate,
+  SeriesOutcome,
+} from './ledger.js'
+import { lettersOf, toPlace } from './letters.js'
+import type { Rows, StepResult } from './row-store.js'
+import type { SeriesRow } from './rows.js'
+
+/** What a claim of a series asks of the collection that counts the letters. */
+export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
+  ...lettersOf(claim),
+  id: claim.id,
+  count: 1,
+  // The device has had this letter: a restored ledger gives no lower one.
+  lastMax: claim.ended === undefined ? 0 : toPlace(claim.ended.letter),
+  serverTag: '',
+  at: claim.at,
+})
+
+/** @param ended the token of the series that the device has ended, as it was read */
+export function claimSeries(
+  rows: Rows,
+  claim: SeriesClaim,
+  ended: TokenContent | undefined,
+  context: LedgerContext,
+): StepResult<SeriesOutcome> {
+  const granted = grantClaims(rows, [letterClaim(claim)], new Map(), undefined, context)
+  const outcome = granted.answer[0]!
+  if ('refused' in outcome) return { answer: outcome, changes: granted.changes }
+  const { database, collection, device, at } = claim
+  const [grant] = granted.changes.newGrants ?? []
+  const before = ended && rows.series.get(ended.id)
+  const series: SeriesRow[] = []
+  if (grant)
+    series.push({
+      grant: grant.id,
+      database,
+      collection,
+      letter: grant.low,
+      device,
+      last: 0,
+      registeredAt: at,
+      seenAt: at,
+      closedAt: null,
+      closedBy: null,
+      reason: null,
+      doubtfulFrom: null,
+      doubtfulTo: null,
+    })
+  if (grant && before?.database === database) series.push(withDoubt(before, claim))
+  return {
+    answer: { letter: outcome.grant.low, token: outcome.grant.token, isRepeat: outcome.isRepeat },
+    changes: { ...granted.changes, series },
+  }
+}
+
+export function checkInSeries(
+  rows: Rows,
+  request: { database: string; id: string; last: number; at: number },
+  token: TokenContent | undefined,
+  tokens: GrantTokens,
+): StepResult<SeriesFate> {
+  if (!token) return { answer: 'unknown', changes: {} }
+  const { database, id, last, at } = request
+  const grant = rows.grants.get(token.id)
+  const row = rows.series.get(token.id)
+  const distrusted = showsOlderCopy(rows, { database, shown: [{ token, next: 0 }] })
+    ? database
+    : undefined
+  if (!grant || row?.database !== database) return { answer: 'unknown', changes: { distrusted } }
+  // A ledger that was restored knows an older token of the same grant, and the device goes on.
+  const known = distrusted === undefined ? grant : { ...grant, rotation: token.rotation }
+  const rotated = withRotation(known, token, 0, id)
+  // guard: H24 a copy of a device does not go on with its series
+  if (!rotated) return { answer: { superseded: true, last: row.last }, changes: {} }
+  const seen: SeriesRow = {
+    ...row,
+    last: Math.max(row.last, last),
+    seenAt: Math.max(row.seenAt, at),
+  }
+  const { closedAt, closedBy, reason } = row
+  return {
+    answer: {
+      token: tokens.write(rotated),
+      ...(closedAt !== null && { closed: { at: closedAt, by: closedBy!, reason: reason! } }),
+    },
+    changes: { grants: [rotated], series: [seen], distrusted },
+  }
+}
+
+/** The first closing counts. Undefined: there is no such series. */
+export function closeSeries(
+  rows: Rows,
+  { by, reason, at }: SeriesClosing,
+): StepResult<SeriesRow | undefined> {
+  const [row] = rows.series.values()
+  if (!row || row.closedAt !== null) return { answer: row, changes: {} }
+  const closed: SeriesRow = { ...row, closedAt: at, closedBy: by, reason }
+  return { answer: closed, changes: { series: [closed] } }
+}
+
+/** The series whose numbers, as the device says, another copy of the device may have made, too. */
+function withDoubt(row: SeriesRow, { ended, at }: SeriesClaim): SeriesRow {
+  const { from, to } = ended!
+  if (to < from) return row
+  return {
+    ...row,
+    seenAt: Math.max(row.seenAt, at),
+    doubtfulFrom: Math.min(row.doubtfulFrom ?? from, from),
+    doubtfulTo: Math.max(row.doubtfulTo ?? to, to),
+  }
+}

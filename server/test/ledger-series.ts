@@ -1,0 +1,154 @@
+/** What a ledger promises about series of consecutive numbers: one device each, and who has it. */
+import { expect } from 'vitest'
+import type { Ledger, SeriesClaim, SeriesFate } from '../src/ledger/ledger.js'
+import { AT, newId, type Promises } from './ledger-bench.js'
+
+const AGAIN = { id: '', last: 0 }
+
+function seriesOf(ledger: Ledger, database: string) {
+  const begin = async (change: Partial<SeriesClaim> = {}) => {
+    const claim = { database, collection: 'receipts', id: newId(), device: '', at: AT, ...change }
+    const outcome = await ledger.claimSeries(claim)
+    if ('refused' in outcome) throw new Error(outcome.refused)
+    return outcome
+  }
+  return {
+    begin,
+    checkIn: (token: string, last: number, id = newId()) =>
+      ledger.checkInSeries({ database, id, token, last, at: AT + 1 }),
+    list: () => ledger.series(database),
+  }
+}
+
+const tokenOf = (fate: SeriesFate): string => {
+  if (fate === 'unknown' || 'superseded' in fate) throw new Error('The series has ended.')
+  return fate.token
+}
+
+export function describeSeries(promise: Promises): void {
+  promise(
+    'each device gets the next letter; names are compared lower-cased, and each collection counts ' +
+      'its own',
+    async ({ ledger, database }) => {
+      const { begin } = seriesOf(ledger, database)
+      const letters = [
+        (await begin()).letter,
+        (await begin({ collection: 'Receipts' })).letter,
+        (await begin({ collection: 'bills' })).letter,
+        (await begin({ database: database.toUpperCase() })).letter,
+      ]
+      expect(letters).toEqual([1, 2, 1, 3])
+    },
+  )
+
+  promise(
+    'a claim of a series that is repeated gets the same one, until that was checked in',
+    async ({ ledger, database }) => {
+      const { begin, checkIn } = seriesOf(ledger, database)
+      const id = newId()
+      const first = await begin({ id })
+      expect(await begin({ id })).toEqual({ ...first, isRepeat: true })
+      await checkIn(first.token, 1)
+      await expect(begin({ id })).rejects.toThrow('spent')
+      expect((await begin()).letter).toBe(2)
+    },
+  )
+
+  promise(
+    'a check-in replaces the token and keeps the highest number; its repetition is answered alike',
+    async ({ ledger, database }) => {
+      const { begin, checkIn, list } = seriesOf(ledger, database)
+      const { token } = await begin({ device: 'Till 3' })
+      const id = newId()
+      const second = tokenOf(await checkIn(token, 7, id))
+      expect(second).not.toBe(token)
+      expect(tokenOf(await checkIn(token, 7, id))).toBe(second)
+      await checkIn(second, 5)
+      expect(await list()).toEqual([
+        {
+          database,
+          collection: 'receipts',
+          letter: 'A',
+          device: 'Till 3',
+          last: 7,
+          registeredAt: AT,
+          seenAt: AT + 1,
+          closed: undefined,
+          doubtful: undefined,
+        },
+      ])
+    },
+  )
+
+  promise(
+    'of two copies of a device, the second to check in is told how far the other one was heard',
+    async ({ ledger, database }) => {
+      const { begin, checkIn, list } = seriesOf(ledger, database)
+      const { token } = await begin()
+      const first = tokenOf(await checkIn(token, 9))
+      expect(await checkIn(token, 12)).toEqual({ superseded: true, last: 9 })
+      expect(tokenOf(await checkIn(first, 10))).not.toBe(first)
+      const ended = { letter: 'A', token, from: 5, to: 12 }
+      expect((await begin({ ended })).letter).toBe(2)
+      const [copied] = await list()
+      expect(copied).toMatchObject({ last: 10, doubtful: { from: 5, to: 12 } })
+    },
+  )
+
+  promise(
+    'a series that was closed says so at each check-in; the first closing counts',
+    async ({ ledger, database }) => {
+      const { begin, checkIn, list } = seriesOf(ledger, database)
+      const { token } = await begin()
+      const key = { database: database.toUpperCase(), collection: 'RECEIPTS', letter: 'A' }
+      const closing = { ...key, by: 'anna', reason: 'the till was stolen', at: AT + 5 }
+      const closed = { at: AT + 5, by: 'anna', reason: 'the till was stolen' }
+      expect(await ledger.closeSeries(closing)).toMatchObject({ letter: 'A', closed })
+      expect(await ledger.closeSeries({ ...closing, by: 'bob' })).toMatchObject({ closed })
+      expect(await ledger.closeSeries({ ...closing, letter: 'B' })).toBeUndefined()
+      const fate = await checkIn(token, 3)
+      expect(fate).toEqual({ token: expect.any(String), closed })
+      expect(await checkIn(tokenOf(fate), 3)).toMatchObject({ closed })
+      expect(await list()).toMatchObject([{ last: 3, closed }])
+    },
+  )
+
+  promise(
+    'a token that this ledger never wrote, or of another database, is unknown',
+    async ({ ledger, database, take }) => {
+      const { begin, checkIn } = seriesOf(ledger, database)
+      const { token } = await begin()
+      expect(await checkIn('unheard-of', 1)).toBe('unknown')
+      const request = { ...AGAIN, id: newId(), database: `${database}-b`, token, at: AT }
+      expect(await ledger.checkInSeries(request)).toBe('unknown')
+      expect(await checkIn((await take()).token, 1)).toBe('unknown')
+    },
+  )
+
+  promise(
+    'a device that has had a letter gets a later one, whatever the ledger has forgotten',
+    async ({ ledger, database }) => {
+      const { begin } = seriesOf(ledger, database)
+      const ended = { letter: 'AB', token: 'of a ledger that is gone', from: 1, to: 0 }
+      expect((await begin({ ended })).letter).toBe(29)
+    },
+  )
+
+  promise('a floor keeps letters from being given again', async ({ ledger, database }) => {
+    const { begin } = seriesOf(ledger, database)
+    await begin()
+    await ledger.raiseFloor({ database, collection: 'receipts|', floor: 5 })
+    expect((await begin()).letter).toBe(6)
+  })
+
+  promise('servers on one storage give no letter twice', async ({ open, database }) => {
+    const ledgers = await Promise.all([open(), open(), open()])
+    const work = Array.from({ length: 15 }, (_, i) =>
+      seriesOf(ledgers[i % 3]!, database).begin({ device: `Till ${i}` }),
+    )
+    const letters = (await Promise.all(work)).map(({ letter }) => letter)
+    expect(letters.sort((a, b) => a - b)).toEqual(Array.from({ length: 15 }, (_, i) => i + 1))
+    expect(await ledgers[0]!.series(database)).toHaveLength(15)
+    await Promise.all(ledgers.map((each) => each.close()))
+  })
+}

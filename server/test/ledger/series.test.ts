@@ -1,0 +1,92 @@
+/** Series as pure steps: what they answer, and which rows they change. */
+import { expect, test } from 'vitest'
+import { toLetter, toPlace } from '../../src/ledger/letters.js'
+import type { SeriesRow } from '../../src/ledger/rows.js'
+import { checkInSeries, claimSeries, closeSeries } from '../../src/ledger/series.js'
+import { collectionOf, contextOf, grantId, grantOf, rowsOf, TOKENS } from './steps.js'
+
+const RECEIPTS = { database: 'shop', collection: 'receipts' }
+const LETTERS = { database: 'shop', collection: 'receipts|' }
+const row: SeriesRow = {
+  ...RECEIPTS,
+  grant: grantId(0),
+  letter: 2,
+  device: 'Till 3',
+  last: 5,
+  registeredAt: 1,
+  seenAt: 1,
+  closedAt: null,
+  closedBy: null,
+  reason: null,
+  doubtfulFrom: null,
+  doubtfulTo: null,
+}
+const letter = { ...LETTERS, low: 2, high: 2, firstHigh: 2, count: 1, serverTag: '' }
+const content = (rotation: number) => ({ id: grantId(0), rotation, serial: 1, ...LETTERS })
+const checkIn = { database: 'shop', id: 'now', last: 6, at: 9 }
+
+test.each([
+  [1, 'A'],
+  [26, 'Z'],
+  [27, 'AA'],
+  [52, 'AZ'],
+  [53, 'BA'],
+  [702, 'ZZ'],
+  [703, 'AAA'],
+])('series %i is %s, and back', (place, text) => {
+  expect(toLetter(place)).toBe(text)
+  expect(toPlace(text)).toBe(place)
+})
+
+test('a claim is granted one number of the collection that counts the letters', () => {
+  const rows = rowsOf({ collections: [collectionOf({ ...LETTERS, max: 1, peak: 1 })] })
+  const claim = { ...RECEIPTS, id: 'a', device: 'Till 3', at: 1 }
+  const { answer, changes } = claimSeries(rows, claim, undefined, contextOf())
+  expect(answer).toMatchObject({ letter: 2, isRepeat: false })
+  expect(changes).toMatchObject({
+    collections: [{ ...LETTERS, max: 2, peak: 2 }],
+    newGrants: [{ ...LETTERS, low: 2, high: 2, claim: 'a' }],
+    series: [{ ...row, grant: grantId(1), last: 0 }],
+  })
+})
+
+test('a check-in of the newest token replaces it; of an older one, it changes nothing', () => {
+  const rows = rowsOf({ grants: [grantOf({ ...letter, rotation: 3 })], series: [row] })
+  const { answer, changes } = checkInSeries(rows, checkIn, content(3), TOKENS)
+  expect(answer).toEqual({ token: TOKENS.write({ ...content(4), database: 'shop' }) })
+  expect(changes).toMatchObject({
+    grants: [{ rotation: 4, checkIn: 'now' }],
+    series: [{ ...row, last: 6, seenAt: 9 }],
+  })
+  expect(checkInSeries(rows, checkIn, content(2), TOKENS)).toEqual({
+    answer: { superseded: true, last: 5 },
+    changes: {},
+  })
+})
+
+test('a ledger that was restored lets the device go on, and distrusts what it knows', () => {
+  const rows = rowsOf({ grants: [grantOf({ ...letter, rotation: 3 })], series: [row] })
+  const { answer, changes } = checkInSeries(rows, checkIn, content(7), TOKENS)
+  expect(answer).toEqual({ token: TOKENS.write({ ...content(8), database: 'shop' }) })
+  expect(changes).toMatchObject({ distrusted: 'shop', grants: [{ rotation: 8 }] })
+})
+
+test('a ledger that was restored from before the series ends it, and distrusts what it knows', () => {
+  const { answer, changes } = checkInSeries(rowsOf({}), checkIn, content(0), TOKENS)
+  expect(answer).toBe('unknown')
+  expect(changes).toEqual({ distrusted: 'shop' })
+})
+
+test('a series is closed once, and none where there is none', () => {
+  const closing = { ...RECEIPTS, letter: 'B', by: 'anna', reason: 'stolen', at: 7 }
+  const closed = { ...row, closedAt: 7, closedBy: 'anna', reason: 'stolen' }
+  expect(closeSeries(rowsOf({ series: [row] }), closing)).toEqual({
+    answer: closed,
+    changes: { series: [closed] },
+  })
+  expect(closeSeries(rowsOf({ series: [closed] }), { ...closing, by: 'bob' })).toEqual({
+    answer: closed,
+    changes: {},
+  })
+  expect(closeSeries(rowsOf({}), closing)).toEqual({ answer: undefined, changes: {} })
+})

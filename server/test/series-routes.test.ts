@@ -1,0 +1,100 @@
+/** Series over HTTP. The ledger's own promises are in ledger-series.ts. */
+import { expect, test } from 'vitest'
+import { json, newHandler } from './handlers.js'
+
+const SERIES = '/databases/Shop/hilo/series'
+const CHECK_IN = `${SERIES}/checkin`
+const id = (n: number) => `b3b34e5e-6f0f-4a52-8c4c-1f4be7d0a${String(n).padStart(3, '0')}`
+const till = (n: number, device?: string) =>
+  json({ claim: id(n), collection: 'receipts', ...(device && { device }) })
+
+test('a device gets a letter: 201 first, 200 again; 410 once it was checked in', async () => {
+  const { ask } = await newHandler()
+  const first = await ask(SERIES, till(1))
+  expect(first).toMatchObject({ status: 201, body: { series: 'A', earlier: [] } })
+  expect(await ask(SERIES, till(1))).toMatchObject({ status: 200, body: first.body })
+  expect((await ask(SERIES, till(2))).body.series).toBe('B')
+  await ask(CHECK_IN, json({ id: id(3), lease: first.body.lease, last: 1 }))
+  expect(await ask(SERIES, till(1))).toMatchObject({
+    status: 410,
+    body: { Message: expect.stringContaining('a copy of the device') },
+  })
+})
+
+test('a device that lost its storage is told of the series that it had under its name', async () => {
+  const { ask } = await newHandler()
+  const { body } = await ask(SERIES, till(1, 'Till 3'))
+  await ask(SERIES, till(2, 'Till 4'))
+  await ask(CHECK_IN, json({ id: id(3), lease: body.lease, last: 17 }))
+  const again = await ask(SERIES, till(4, 'Till 3'))
+  expect(again.body).toMatchObject({
+    series: 'C',
+    earlier: [{ series: 'A', last: 17, device: 'Till 3', collection: 'receipts' }],
+  })
+})
+
+test('a check-in: the new token, who closed it, a copy, and what nobody knows', async () => {
+  const { ask, ledger } = await newHandler()
+  const { body } = await ask(SERIES, till(1))
+  const checkIn = (lease: string, n: number, last: number) =>
+    ask(CHECK_IN, json({ id: id(n), lease, last }))
+  const second = await checkIn(body.lease, 2, 4)
+  expect(second).toMatchObject({ status: 200, body: { lease: expect.any(String) } })
+  expect((await checkIn(body.lease, 3, 6)).body).toEqual({ superseded: true, last: 4 })
+  expect((await checkIn('unheard-of', 4, 6)).body).toEqual({ unknown: true })
+  const key = { database: 'Shop', collection: 'receipts', letter: 'A' }
+  await ledger.closeSeries({ ...key, by: 'anna', reason: 'stolen', at: 0 })
+  const closed = { at: '1970-01-01T00:00:00.000Z', by: 'anna', reason: 'stolen' }
+  expect((await checkIn(second.body.lease, 5, 6)).body).toMatchObject({ closed })
+  expect((await ask(SERIES)).body.series).toMatchObject([{ series: 'A', last: 6, closed }])
+})
+
+test('the metrics count series and copies', async () => {
+  const { ask, handler } = await newHandler()
+  const { body } = await ask(SERIES, till(1))
+  await ask(SERIES, till(1))
+  for (const n of [2, 3]) await ask(CHECK_IN, json({ id: id(n), lease: body.lease, last: 1 }))
+  const text = await (await handler(new Request('http://ids.test/metrics'))).text()
+  expect(text).toContain('hilo_series_total 1\n')
+  expect(text).toContain('hilo_forks_total 1\n')
+})
+
+test.each([
+  ['no claim', SERIES, { collection: 'receipts' }, 400, 'asked for by JSON'],
+  ['a claim that is no UUID', SERIES, { claim: 'a', collection: 'receipts' }, 400, 'a UUID'],
+  ['no collection', SERIES, { claim: id(1), collection: '' }, 500, 'tag is mandatory'],
+  ['the letters themselves', SERIES, { claim: id(1), collection: 'receipts|' }, 500, "end in '|'"],
+  [
+    'a long name of a device',
+    SERIES,
+    { claim: id(1), collection: 'receipts', device: 'é'.repeat(65) },
+    400,
+    'up to 128 bytes',
+  ],
+  [
+    'a control character in it',
+    SERIES,
+    { claim: id(1), collection: 'receipts', device: 'a\n' },
+    400,
+    'control characters',
+  ],
+  [
+    'an absurd letter before',
+    SERIES,
+    {
+      claim: id(1),
+      collection: 'receipts',
+      ended: { series: 'ZZZZZZ', lease: '', from: 1, to: 0 },
+    },
+    422,
+    'too far apart',
+  ],
+  ['a check-in without a token', CHECK_IN, { id: id(1), last: 1 }, 400, 'checks in by JSON'],
+])('%s is refused, and gives no letter', async (_, path, body, status, message) => {
+  const { ask } = await newHandler()
+  expect(await ask(path, json(body))).toMatchObject({
+    status,
+    body: { Message: expect.stringContaining(message) },
+  })
+  expect((await ask(SERIES, till(1))).body.series).toBe('A')
+})
