@@ -45,12 +45,23 @@ export function within<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const signal = AbortSignal.timeout(timeout)
-  const tooLate = new Promise<never>((_, reject) =>
-    signal.addEventListener('abort', () =>
-      reject(unreachable(what, timeout, signal, signal.reason)),
-    ),
-  )
-  return Promise.race([work(signal), tooLate])
+  return orAborted(signal, work(signal), () => unreachable(what, timeout, signal, signal.reason))
+}
+
+/**
+ * The result of `work`, unless `signal` is aborted before. Nobody listens afterwards: Deno keeps a
+ * process alive while somebody does.
+ */
+export function orAborted<T>(
+  signal: AbortSignal,
+  work: Promise<T>,
+  reason: () => unknown = () => signal.reason,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(reason())
+    signal.addEventListener('abort', abort)
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }
 
 /** As an answer to the owner, which gets a failure as plain data. */

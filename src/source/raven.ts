@@ -15,7 +15,7 @@ import {
 } from '../core/requests.js'
 import type { GrantedRange } from '../core/state.js'
 import type { CheckInAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
-import { type GetHeaders, refusal, unreachable } from './http.js'
+import { type GetHeaders, orAborted, refusal, unreachable } from './http.js'
 import type { Source } from './source.js'
 
 export function ravenSource(
@@ -29,17 +29,13 @@ export function ravenSource(
     meaning?: string,
   ): Promise<string> {
     const signal = AbortSignal.timeout(timeout)
-    const expired = new Promise<never>((_, reject) =>
-      signal.addEventListener('abort', () => reject(signal.reason)),
-    )
-    expired.catch(() => {})
     let response: Response
     let body: string
     try {
       response = await fetch(address, {
         method,
         headers: {
-          ...(await Promise.race([headers(), expired])),
+          ...(await orAborted(signal, Promise.resolve(headers()))),
           ...(json !== undefined && { 'Content-Type': 'application/json' }),
         },
         ...(json !== undefined && { body: JSON.stringify(json) }),

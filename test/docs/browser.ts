@@ -8,12 +8,15 @@ const server = process.env.HILO_SERVER!
 const realFetch = globalThis.fetch
 
 /** Every name leads to the test's server; a path like `/ids` is where its proxy would be. */
-globalThis.fetch = (input, init) => {
+globalThis.fetch = async (input, init) => {
   const request = new Request(input instanceof Request ? input : new URL(input, server), init)
   const { pathname, search, hostname } = new URL(request.url)
-  return hostname === '127.0.0.1' && !pathname.startsWith('/ids')
-    ? realFetch(request)
-    : realFetch(new Request(new URL(pathname.replace(/^\/ids/, '') + search, server), request))
+  if (hostname === '127.0.0.1' && !pathname.startsWith('/ids')) return realFetch(request)
+  const { method, headers, signal } = request
+  // As text: Node refuses a stream that is to outlive its page (`keepalive`).
+  const body = request.body && (await request.text())
+  const address = new URL(pathname.replace(/^\/ids/, '') + search, server)
+  return realFetch(address, { method, headers, signal, body })
 }
 Object.assign(globalThis, { location: new URL(server) })
 

@@ -1,4 +1,5 @@
 /** Ranges over RavenDB’s protocol: what a claim sends, and what is made of every answer. */
+import { getEventListeners } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -109,6 +110,15 @@ test('headers are asked for before each request, so that tokens may change', asy
     { 'X-Token': '1' },
     { 'X-Token': '2' },
   ])
+})
+
+test('nobody listens to the deadline after the answer: Deno would keep the process alive for it', async () => {
+  serve(answer)
+  const deadline = vi.spyOn(AbortSignal, 'timeout')
+  await source().claim(target, claim)
+  const signals = deadline.mock.results.map(({ value }) => value as AbortSignal)
+  deadline.mockRestore()
+  expect(signals.map((each) => getEventListeners(each, 'abort').length)).toEqual([0])
 })
 
 test('headers that never come fail the request after the timeout', async () => {

@@ -1,0 +1,103 @@
+/**
+ * Power cuts: every process on a file is killed at once, and what was not synced is lost. A preloaded
+ * library knows what was synced, so this needs Linux and a C compiler.
+ */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { serve } from '../../server/src/index.js'
+import { sizeOf } from '../support/sizes.js'
+import { RUNTIMES, type Runtime } from './runtimes.js'
+import { bundle, newFolder, read, startTill, type Till } from './tills.js'
+
+const canCompile = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0
+const leftOut = canCompile ? '' : ' (left out: it needs Linux and a C compiler)'
+
+const folder = mkdtempSync(join(tmpdir(), 'hilo-power-'))
+const library = join(folder, 'power-cut.so')
+let till: string
+
+beforeAll(async () => {
+  if (!canCompile) return
+  const source = join(import.meta.dirname, 'power-cut.c')
+  execFileSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'])
+  till = await bundle('till', read('test/processes/till.ts'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Kills them all, and leaves of the files what was synced. */
+async function cutPower(disk: string, tills: readonly Till[]): Promise<void> {
+  for (const each of tills) each.kill('SIGKILL')
+  await Promise.all(tills.map(({ ended }) => ended))
+  const files = readdirSync(disk)
+  for (const file of files.filter((each) => !/\.synced$/.test(each))) rmSync(join(disk, file))
+  for (const file of files.filter((each) => /\.synced$/.test(each)))
+    renameSync(join(disk, file), join(disk, file.replace(/\.synced$/, '')))
+}
+
+/** A device whose power is cut again and again, and the server that it knows. */
+async function newDevice({ command, driver }: Runtime) {
+  const disk = newFolder()
+  const server = await serve({ port: 0, dataDir: join(folder, crypto.randomUUID()) })
+  onTestFinished(() => server.close())
+  const start = (count = Number.POSITIVE_INFINITY, program = till) =>
+    startTill({ command }, [program, driver, join(disk, 'ids.db'), server.url, String(count)], {
+      env: { LD_PRELOAD: library, HILO_DISK: disk },
+    })
+  return { disk, server, start }
+}
+
+describe.each(RUNTIMES.map((each) => [each.title + (leftOut || each.leftOut), each] as const))(
+  '%s',
+  (_, runtime) => {
+    test.skipIf(leftOut || runtime.leftOut)('no id comes back after a power cut', async () => {
+      const { disk, server, start } = await newDevice(runtime)
+      const ids: string[] = []
+      for (let cuts = 0; cuts < sizeOf('KILLS'); cuts++) {
+        const tills = [start(), start()]
+        await Promise.all(tills.map((each, i) => each.printed(10 * (cuts + 1) + 7 * i)))
+        await cutPower(disk, tills)
+        ids.push(...tills.flatMap((each) => each.ids))
+      }
+      const online = start(1)
+      await online.ended
+      await cutPower(disk, [online])
+      await server.close()
+      // What it holds was synced, so it is there without the server, too.
+      const offline = start(10)
+      await offline.ended
+      expect(offline.ids).toHaveLength(10)
+      ids.push(...online.ids, ...offline.ids)
+      expect(new Set(ids).size).toBe(ids.length)
+    })
+  },
+)
+
+/** The till of the tests, with a connection that only says that it waits for the disk. */
+const CARELESS = read('test/processes/till.ts').replace(
+  'sqliteStore({ database })',
+  `sqliteStore({
+    database: {
+      prepare: (sql) =>
+        database.prepare(
+          sql === 'PRAGMA synchronous' ? 'SELECT 2' : sql.replace('synchronous = FULL', 'synchronous = OFF'),
+        ),
+    },
+  })`,
+)
+
+test.skipIf(leftOut)(`ids that were not synced do come back${leftOut}`, async () => {
+  const { disk, server, start } = await newDevice(RUNTIMES[0]!)
+  const first = start(1)
+  await first.ended
+  // Online, the next check-in would find that the device is an older one.
+  await server.close()
+  const careless = start(10, await bundle('careless', CARELESS))
+  await careless.printed(10)
+  await cutPower(disk, [first, careless])
+  const last = start(10)
+  await last.printed(10)
+  expect(last.ids).toEqual(careless.ids)
+})
