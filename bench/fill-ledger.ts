@@ -20,7 +20,8 @@ export async function fillLedger(
   if (databaseUrl) {
     const { rows } = await runSql(
       databaseUrl,
-      "SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'hilo_grants' ORDER BY ordinal_position",
+      'SELECT column_name AS name FROM information_schema.columns ' +
+        "WHERE table_name = 'hilo_grants' ORDER BY ordinal_position",
     )
     await runSql(
       databaseUrl,
@@ -30,7 +31,8 @@ export async function fillLedger(
     await runSql(databaseUrl, 'VACUUM ANALYZE')
   } else {
     const db = new Database(join(dataDir!, 'hilo.db'))
-    const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${size}) `
+    const numbers =
+      'WITH RECURSIVE n(i) AS ' + `(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${size}) `
     db.exec(
       numbers +
         copies(
@@ -49,5 +51,6 @@ function copies(columns: { name: string }[], randomText: string, numbers: string
   for (const number of ['low', 'high', 'first_high', 'issued'])
     own[number] = `g.${number} + ${CAPACITY} * n.i`
   own.serial = 'g.serial + n.i'
-  return `INSERT INTO hilo_grants SELECT ${columns.map(({ name }) => own[name] ?? `g.${name}`).join(', ')} FROM hilo_grants g, ${numbers}`
+  const values = columns.map(({ name }) => own[name] ?? `g.${name}`).join(', ')
+  return `INSERT INTO hilo_grants SELECT ${values} FROM hilo_grants g, ${numbers}`
 }

@@ -44,18 +44,21 @@ export function plot({ title, x, y, series }: Plot): string {
   })
   const legend = series.map(
     ({ name }, i) =>
-      `<g><rect x="${LEFT + i * legendStep(series.length)}" y="36" width="10" height="10" fill="${colour(i)}"/>` +
+      `<g><rect x="${LEFT + i * legendStep(series.length)}" y="36" ` +
+      `width="10" height="10" fill="${colour(i)}"/>` +
       `<text x="${LEFT + 14 + i * legendStep(series.length)}" y="45">${escaped(name)}</text></g>`,
   )
   const columns = across.ticks.map(
     (tick) =>
-      `<line x1="${round(across.at(tick))}" x2="${round(across.at(tick))}" y1="${TOP}" y2="${HEIGHT - BOTTOM}" stroke="#ddd"/>` +
+      `<line x1="${round(across.at(tick))}" x2="${round(across.at(tick))}" ` +
+      `y1="${TOP}" y2="${HEIGHT - BOTTOM}" stroke="#ddd"/>` +
       `<text x="${round(across.at(tick))}" y="${HEIGHT - BOTTOM + 18}" ` +
       `text-anchor="middle">${short(tick)}</text>`,
   )
   const rows = up.ticks.map(
     (tick) =>
-      `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${round(up.at(tick))}" y2="${round(up.at(tick))}" stroke="#ddd"/>` +
+      `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" ` +
+      `y1="${round(up.at(tick))}" y2="${round(up.at(tick))}" stroke="#ddd"/>` +
       `<text x="${LEFT - 8}" y="${round(up.at(tick)) + 4}" text-anchor="end">${short(tick)}</text>`,
   )
   return `${[

@@ -80,7 +80,8 @@ export function claimer(
   const pool = new Pool(url, { connections, pipelining: 1 })
   return {
     async claim(number) {
-      const path = `/databases/bench/hilo/next?tag=orders${number % collections}&claim=${randomUUID()}`
+      const tag = `orders${number % collections}`
+      const path = `/databases/bench/hilo/next?tag=${tag}&claim=${randomUUID()}`
       const { statusCode, body } = await pool.request({ method: 'GET', path })
       await body.dump()
       if (statusCode >= 300) throw new Error(`A claim was answered ${statusCode}.`)

@@ -9,8 +9,8 @@ export function table(header: readonly string[], rows: readonly (readonly string
   )
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell, i) => pad(cell, widths[i]!, i)).join(' | ')} |`
-  const rule = `|${widths.map((width, i) => (i === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
-  return [line(header), rule, ...rows.map(line)].join('\n')
+  const rules = widths.map((width, i) => '-'.repeat(width + 1) + (i === 0 ? '-' : ':'))
+  return [line(header), `|${rules.join('|')}|`, ...rows.map(line)].join('\n')
 }
 
 export const times = (ratio: number): string => `${figure(ratio)} ×`

@@ -1,4 +1,4 @@
-/** Puts the desk together: ids, store, sync and views, and what is updated when something changes. */
+/** Puts the desk together: ids, store, sync and views, and what each change updates. */
 import { coalesce } from './coalesce.js'
 import { Connection } from './connection.js'
 import { Desk } from './desk.js'

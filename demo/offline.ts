@@ -1,6 +1,6 @@
 /**
- * The page's side of the service worker. The service worker stores the pages for offline visits, and
- * can send waiting orders after every tab is closed.
+ * The page's side of the service worker. The service worker stores the pages for offline visits,
+ * and can send waiting orders after every tab is closed.
  */
 
 export interface KeptPages {

@@ -215,7 +215,7 @@ export class DeskStore {
     return (await this.#db.get('settings', 'since')) ?? 0
   }
 
-  /** Stores what others changed, except for records that wait here: sending them shows conflicts. */
+  /** Stores what others changed, except for records that wait here: sending shows conflicts. */
   async merge({ customers, orders, since }: Changes): Promise<void> {
     const tx = this.#db.transaction(['orders', 'customers', 'settings'], 'readwrite')
     await inFull(tx, async () => {

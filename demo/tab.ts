@@ -1,6 +1,6 @@
 /**
- * This tab's name, new for every page, and its messages to the desk's other tabs. They say only that
- * something changed.
+ * This tab's name, new for every page, and its messages to the desk's other tabs. They say only
+ * that something changed.
  */
 
 /** Letters and digits that nobody confuses when read out. */

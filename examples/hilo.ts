@@ -1,4 +1,4 @@
-/** The one `Hilo` of an app, in a module of its own, which hot updates and new mounts leave alone. */
+/** The one `Hilo` of an app, in its own module: hot updates and new mounts leave it alone. */
 import { createHilo } from 'offline-hilo'
 
 // A framework may also load this on its server, where there is no page.

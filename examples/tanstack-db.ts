@@ -1,6 +1,6 @@
 /**
- * TanStack DB: the id is the key from the optimistic insert on, so nothing is renamed when the server
- * answers.
+ * TanStack DB: the id is the key from the optimistic insert on, so nothing is renamed when the
+ * server answers.
  */
 import { createCollection, localOnlyCollectionOptions } from '@tanstack/db'
 import { createHilo } from 'offline-hilo'

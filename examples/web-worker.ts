@@ -1,6 +1,6 @@
 /**
- * An app whose logic runs in a worker. The owner of the ranges runs in the same worker, so no second
- * worker is started.
+ * An app whose logic runs in a worker. The owner of the ranges runs in the same worker, so no
+ * second worker is started.
  */
 import { createHilo } from 'offline-hilo/worker'
 

@@ -20,8 +20,8 @@ interface Bundle {
    */
   chunks?: string
   /**
-   * Uses the same class `HiloError` as the page, so that `instanceof` holds; otherwise a bundle has a
-   * copy.
+   * Uses the same class `HiloError` as the page, so that `instanceof` holds; otherwise a bundle has
+   * a copy.
    */
   sharesErrors?: boolean
 }
@@ -106,7 +106,7 @@ async function emit({ package: of, entries, chunks, sharesErrors }: Bundle): Pro
   )
 }
 
-/** Leaves `src/core/errors.ts` out: in `dist` it is a file of its own, beside the entry's folder. */
+/** Leaves out `src/core/errors.ts`, which is a file of its own in `dist`. */
 function errorsOfThePage(): Plugin {
   const errors = resolve('src/core/errors.ts')
   return {

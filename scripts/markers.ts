@@ -1,6 +1,7 @@
 /**
- * The places in the sources that comments like `// guard: H8 an offer is sent once` mark. Each marks
- * the code that begins right after it: as much as one statement, property or expression takes.
+ * The places in the sources that comments like `// guard: H8 an offer is sent once` mark. Each
+ * marks the code that begins right after it: as much as one statement, property or expression
+ * takes.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

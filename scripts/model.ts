@@ -3,7 +3,7 @@
  * is wrong, if something is.
  *
  *     npm run model                                       the corners of the tests, at full size
- *     npm run model -- --devices 2 --pages 2 --claims 2   bounds of your own; what is not given is 0
+ *     npm run model -- --devices 2 --pages 2 --claims 2   bounds of your own; others are 0
  *     npm run model -- --states 50000000                  stops after so many states
  */
 import { parseArgs } from 'node:util'

@@ -1,6 +1,7 @@
 /**
- * `npm run mutate`: takes each guard against duplicates out of a copy of the sources, one at a time, and shows that its test notices,
- * and whether the simulation does. Fails when the test does not. The checkout is never touched.
+ * `npm run mutate`: takes each guard against duplicates out of a copy of the sources, one at a
+ * time, and shows that its test notices, and whether the simulation does. Fails when the test does
+ * not. The checkout is never touched.
  *
  *     npm run mutate -- --only 'strict'     guards whose name contains this, or `H2 `, its hazard
  *     npm run mutate -- --schedules 500     simulated per guard; 0: none

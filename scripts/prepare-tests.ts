@@ -47,7 +47,8 @@ for (const tool of [...ENGINES, ...PROGRAMS] as Tool[]) {
     )
   else if (!install(tool) && tool.isRequired) {
     console.error(
-      `\n${tool.title} is missing, and the browser tests cannot run without it. Any of these helps:\n` +
+      `\n${tool.title} is missing, and the browser tests cannot run without it.\n` +
+        'Any of these helps:\n' +
         `  as root on Debian or Ubuntu: apt-get install ${packages(tool)}\n` +
         '  with access to its downloads: npx playwright-core install chromium\n' +
         '  a Chromium or Chrome of your own: CHROME_PATH=/path/to/it npm test\n',
@@ -130,10 +131,10 @@ function report(tool: Tool): boolean {
 /** The installers' own chatter is shown only when they fail. */
 function run(command: string, args: string[]): boolean {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' })
-  if (status !== 0)
-    console.error(
-      `${command} ${args.join(' ')} failed:\n${`${stdout}${stderr}`.trim().split('\n').slice(-12).join('\n')}`,
-    )
+  if (status !== 0) {
+    const lastLines = `${stdout}${stderr}`.trim().split('\n').slice(-12).join('\n')
+    console.error(`${command} ${args.join(' ')} failed:\n${lastLines}`)
+  }
   return status === 0
 }
 

@@ -146,7 +146,8 @@ async function inspector(): Promise<void> {
   const options = encodeURIComponent(
     JSON.stringify({ collections: { orders: { reserve: 100 }, customers: {} } }),
   )
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/inspector.html?options=${options}`
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}/inspector.html?options=${options}`
   const context = await browser.newContext({
     viewport: { width: 1120, height: 900 },
     reducedMotion: 'reduce',

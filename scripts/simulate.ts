@@ -1,5 +1,6 @@
 /**
- * `npm run simulate`: many random schedules on every core, with a table of what they hit; or one of them, told line by line.
+ * `npm run simulate`: many random schedules on every core, with a table of what they hit; or one of
+ * them, told line by line.
  *
  *     npm run simulate -- --schedules 1000000        from a random seed, or --from N
  *     npm run simulate -- --seed 42                  the whole schedule of one seed
@@ -69,6 +70,8 @@ function showProgress({ schedules, failed }: Tally, all: number, elapsed: number
   const share = schedules / all
   const bar = '█'.repeat(Math.round(share * 30)).padEnd(30, '░')
   const left = Math.round(((elapsed / share) * (1 - share)) / 1000)
-  const text = `${bar} ${(share * 100).toFixed(1)}%  ${schedules.toLocaleString('en')} schedules, ${failed.length} failed, ${left} s left`
+  const text =
+    `${bar} ${(share * 100).toFixed(1)}%  ${schedules.toLocaleString('en')} schedules, ` +
+    `${failed.length} failed, ${left} s left`
   process.stdout.write(process.stdout.isTTY ? `\r${text} ` : `${text}\n`)
 }

@@ -106,7 +106,8 @@ const BROKEN: Record<string, [files: Record<string, string>, complaint: string]>
       'src/client/a.ts': "import('../worker/here.js')",
       'src/client/b.ts': "\n\nimport('../worker/here.js')",
     },
-    'src/client/b.ts:3 loads ../worker/here.js on demand, as src/client/a.ts does: there is one fallback',
+    'src/client/b.ts:3 loads ../worker/here.js on demand, as src/client/a.ts does: ' +
+      'there is one fallback',
   ],
   'the server using more of the client than core': [
     {

@@ -62,7 +62,7 @@ describe.each(LOCKS)('$folder/package-lock.json', ({ folder, packages }) => {
     expect(missing).toEqual([])
   })
 
-  test('every tool with native parts has them for Linux, macOS and Windows on x64 and arm64', () => {
+  test('every tool with native parts has them for each system, on x64 and arm64', () => {
     const missing = withOptional.flatMap(({ path, optional }) => {
       const native = Object.keys(optional)
         .map((name) => find(locked, path, name))

@@ -1,4 +1,6 @@
-/** `useHiloStatus` over a React that only remembers: what a component gets from render to render. */
+/**
+ * `useHiloStatus` over a React that only remembers: what a component gets from render to render.
+ */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { useHiloStatus } from '../src/react.js'
 import { newShop, type Shop } from './support/shop.js'
@@ -36,7 +38,7 @@ afterEach(() => shop.close())
 
 class Order {}
 
-test('an entity that is new in each render is one collection: React renders once for a change', async () => {
+test('an entity that is new in each render is one collection: one render per change', async () => {
   const { hilo } = shop.open()
   await hilo.nextId(Order)
   const render = () => useHiloStatus(hilo, new Order())

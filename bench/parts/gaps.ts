@@ -23,7 +23,8 @@ export const gaps: Part = {
     const starts = day.filter(({ what }) => what === 'open' || what === 'reload').length
     const deaths = day.filter(({ what }) => what === 'die').length
     print(
-      `${count(devices)} devices: ${count(starts)} starts and reloads, ${count(deaths)} ends without a last word, ` +
+      `${count(devices)} devices: ${count(starts)} starts and reloads, ` +
+        `${count(deaths)} ends without a last word, ` +
         `two devices in five offline for a part of the day; seed ${SEED}.`,
     )
     const row = (title: string, of: (log: DayLog) => number, show: (value: number) => string) => [

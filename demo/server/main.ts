@@ -46,7 +46,9 @@ try {
     process.once(signal, () => desk.close().then(() => process.exit(0)))
 } catch (error) {
   const { code, message } = error as NodeJS.ErrnoException
-  const taken = `Port ${port} on ${host} is taken. Stop what runs there, or choose another: npm start -- --port 0`
+  const taken =
+    `Port ${port} on ${host} is taken. Stop what runs there, ` +
+    'or choose another: npm start -- --port 0'
   console.error(code === 'EADDRINUSE' ? taken : `The order desk did not start. ${message}`)
   process.exit(1)
 }

@@ -66,8 +66,8 @@ function openPostgres(databaseUrl: string): Sql {
     application_name: 'order-desk',
     connectionTimeoutMillis: 5_000,
   })
-  // The pool has already removed a connection that breaks while idle. If one breaks in a transaction,
-  // the next query fails.
+  // The pool has already removed a connection that breaks while idle. If one breaks in a
+  // transaction, the next query fails.
   const ignore = () => {}
   pool.on('error', ignore)
   pool.on('connect', (client) => client.on('error', ignore))

@@ -16,11 +16,12 @@ import type { Query, Sql } from './sql.js'
 
 const SCHEMA = [
   `CREATE TABLE IF NOT EXISTS customers (
-    id TEXT PRIMARY KEY, number BIGINT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, created_at TEXT NOT NULL, tab TEXT NOT NULL,
-    change BIGINT NOT NULL UNIQUE
+    id TEXT PRIMARY KEY, number BIGINT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL,
+    created_at TEXT NOT NULL, tab TEXT NOT NULL, change BIGINT NOT NULL UNIQUE
   )`,
   `CREATE TABLE IF NOT EXISTS orders (
-    id TEXT PRIMARY KEY, number BIGINT NOT NULL, customer TEXT NOT NULL REFERENCES customers (id), follows TEXT REFERENCES orders (id),
+    id TEXT PRIMARY KEY, number BIGINT NOT NULL,
+    customer TEXT NOT NULL REFERENCES customers (id), follows TEXT REFERENCES orders (id),
     lines TEXT NOT NULL, total_cents BIGINT NOT NULL, version INTEGER NOT NULL, edit TEXT NOT NULL,
     key TEXT NOT NULL, created_at TEXT NOT NULL, tab TEXT NOT NULL, change BIGINT NOT NULL UNIQUE
   )`,
@@ -97,8 +98,8 @@ async function storeCustomer(
 ): Promise<Result> {
   const { id, name = '', key, createdAt, tab } = record
   const inserted = await query(
-    `INSERT INTO customers (id, number, name, key, created_at, tab, change) VALUES (?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (id) DO NOTHING RETURNING id`,
+    `INSERT INTO customers (id, number, name, key, created_at, tab, change)
+     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING id`,
     ...[id, numberOf(id), name, key, createdAt, tab, nextChange()],
   )
   if (inserted.length > 0) return { key, status: 201 }
@@ -116,7 +117,8 @@ async function storeOrder(
   if (missing) return { key, status: 424, reason: `There is no ${missing} yet.` }
   const content = [customer, follows, JSON.stringify(lines), totalOf(lines), version, edit] as const
   const inserted = await query(
-    `INSERT INTO orders (id, number, customer, follows, lines, total_cents, version, edit, key, created_at, tab, change)
+    `INSERT INTO orders (id, number, customer, follows, lines, total_cents, version, edit,
+                         key, created_at, tab, change)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING id`,
     ...[id, numberOf(id), ...content, key, createdAt, tab, nextChange()],
   )
@@ -125,7 +127,8 @@ async function storeOrder(
   if (stored!.key !== key) return taken(key, stored!)
   if (stored!.edit === edit) return { key, status: 200 }
   const updated = await query(
-    `UPDATE orders SET customer = ?, follows = ?, lines = ?, total_cents = ?, version = ?, edit = ?, change = ?
+    `UPDATE orders SET customer = ?, follows = ?, lines = ?, total_cents = ?, version = ?,
+                        edit = ?, change = ?
      WHERE id = ? AND version = ? AND version < ? RETURNING id`,
     ...[...content, nextChange(), id, base, version],
   )

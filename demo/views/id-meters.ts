@@ -23,7 +23,8 @@ const STORAGE = {
     'Kept across reloads and tabs. The browser may delete them when space is short. That makes ' +
     'gaps, never duplicates.',
   memory:
-    'Kept in memory only, because this browser gives the page no storage. Closing the page loses them.',
+    'Kept in memory only, because this browser gives the page no storage. Closing the page ' +
+    'loses them.',
 }
 
 export class IdMeters {

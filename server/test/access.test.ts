@@ -178,7 +178,7 @@ describe('who may ask', () => {
     expect(await allowedBy({ ...scoped, authorize: () => true }, headers)).toEqual(['seed'])
   })
 
-  test('a give-back that shows its grant token needs no other right, one without does', async () => {
+  test('a give-back that shows its grant token needs no other right; others do', async () => {
     const authorize = vi.fn((request: Request) => request.headers.has('X-User'))
     const { ask } = await newHandler({ databases: ['Shop'], tokens: TOKENS, authorize })
     const headers = { ...bearer(TOKENS[0]!).headers, 'X-User': 'anna' }
@@ -200,7 +200,8 @@ describe('who may ask', () => {
   test('with tokens or an answer of the application the databases have to be listed', async () => {
     for (const options of [{ tokens: TOKENS }, { authorize: () => true }])
       await expect(newHandler(options)).rejects.toThrow(
-        'databases: is missing: with tokens or authorize, list the databases that exist, as in ["Shop"]',
+        'databases: is missing: with tokens or authorize, list the databases that exist, ' +
+          'as in ["Shop"]',
       )
     const { ask } = await newHandler({ authorize: () => true, databases: 'any' })
     expect((await ask(NEXT)).status).toBe(201)

@@ -17,8 +17,8 @@ const collectionsOf = (claims: readonly ClaimRequest[]) =>
   claims.map(({ collection }) => collection)
 
 /**
- * A ledger whose commits end when the test says so. An outcome carries its claim's collection, as its
- * token.
+ * A ledger whose commits end when the test says so. An outcome carries its claim's collection, as
+ * its token.
  */
 function slowLedger() {
   const commits: { collections: string[]; end: (error?: Error) => void }[] = []
@@ -55,7 +55,7 @@ const tokens = (outcomes: (ClaimOutcome | FailedClaim)[]) =>
   )
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('claims that arrive together or during a commit share one, each with its own outcome', async () => {
+test('claims that arrive together or during a commit share one; each has its outcome', async () => {
   const { commits, sizes, queue } = newQueue()
   const first = [queue.add([claimOf('a')]), queue.add([claimOf('b'), claimOf('c')])]
   await turn()

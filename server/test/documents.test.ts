@@ -29,7 +29,7 @@ describe('If-None-Match: *', () => {
     expect(await max()).toBe(32)
   })
 
-  test('is ignored by a deletion, whose condition is If-Match: 409 when that does not hold', async () => {
+  test('is ignored by a deletion; its condition is If-Match, or else 409', async () => {
     const { ask, put } = await newDocuments()
     await put(32)
     const headers = { 'If-Match': '""', 'If-None-Match': '*' }

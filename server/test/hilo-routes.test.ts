@@ -68,7 +68,7 @@ describe('hilo/next', () => {
     })
   })
 
-  test('the prefix keeps case and separator as they were sent; the counter knows no case', async () => {
+  test('the prefix keeps case and separator as sent; the counter knows no case', async () => {
     expect(
       (await ask('/databases/Shop/hilo/next?tag=Orders&identityPartsSeparator=-')).body,
     ).toMatchObject({ Prefix: 'Orders-', Low: 1 })
@@ -187,7 +187,7 @@ describe('POST hilo/next', () => {
     expect((await ask(`${NEXT}&claim=${ID}`)).body).toEqual(first.body.collections[0])
   })
 
-  test('tokens that are shown with a claim are checked in, and never stand in an address', async () => {
+  test('tokens shown with a claim are checked in, and never stand in an address', async () => {
     const { Lease: lease } = (await ask(`${NEXT}&claim=${ID}`)).body
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()]
     const wanted = [{ tag: 'orders', count: 32, leases: [{ lease, next: 1 }] }]
@@ -199,7 +199,7 @@ describe('POST hilo/next', () => {
     ])
   })
 
-  test('grows and shrinks with use, as GET does, when it says when the last range came', async () => {
+  test('grows and shrinks with use, as GET does, by the time of the last range', async () => {
     const { LastRangeAt: lastRangeAt, LastSize: count } = (await ask(NEXT)).body
     expect((await claim([{ tag: 'orders', count, lastRangeAt }])).body.collections).toMatchObject([
       { Low: 33, High: 96 },
@@ -307,7 +307,7 @@ describe('hilo/return', () => {
 })
 
 describe('hilo/checkin', () => {
-  test('a new token and what is still held; superseded after another copy, unknown to this server', async () => {
+  test('a new token and what is still held; superseded after a copy; or unknown', async () => {
     const { Lease } = (await ask(`${NEXT}&claim=${ID}`)).body
     await ask(`${RETURN}&end=32&last=10&lease=${Lease}`, { method: 'PUT' })
     const leases = [

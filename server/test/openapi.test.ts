@@ -200,7 +200,7 @@ test('every route of the server is described, and nothing else', async () => {
   )
 })
 
-test('every answer has the shape that is described, and every parameter that the server reads', async () => {
+test('every answer has the described shape; every parameter that is read is there', async () => {
   const { ask, handler } = await newHandler()
   const asked = vi.spyOn(URLSearchParams.prototype, 'get')
   const read = new Map<string, Set<string>>()

@@ -374,7 +374,7 @@ test('a load balancer may ask for health by HEAD', async () => {
   expect((await head()).status).toBe(503)
 })
 
-test('a person who opens the address reads what it is and where its documentation lies', async () => {
+test('the address says to a browser what it is and where the documentation is', async () => {
   const { handler } = await newHandler({ hosts: ['ids.lan'] })
   const text = await (await handler(new Request('http://10.0.0.7/'))).text()
   expect(text).toMatch(/^This is offline-hilo-server\. .*documentation: https:\/\/\S+\n$/)

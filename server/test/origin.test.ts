@@ -7,7 +7,7 @@ const DOCUMENT = '/databases/Shop/docs?id=Raven/Hilo/orders'
 const EVIL = 'http://evil.lan'
 
 describe('a page of another site on plain http', () => {
-  test('cannot move a counter, write or delete a document, or take or seed an identity', async () => {
+  test('cannot move a counter, write or delete a document, or use an identity', async () => {
     const { ask } = await newHandler()
     const headers = { Host: 'ids.lan:8080', Origin: EVIL }
     const commands = { Commands: [{ Type: 'DELETE', Id: 'Raven/Hilo/orders' }] }
@@ -102,7 +102,7 @@ describe('a body', () => {
 })
 
 describe('hosts', () => {
-  test('that are not listed are refused, also where a name server is made to point here', async () => {
+  test('that are not listed are refused, also when a name server points them here', async () => {
     const { ask } = await newHandler({ hosts: ['ids.lan', 'localhost:8080', '[::1]'] })
     const statusOf = async (host: string, origin = `http://${host}`) =>
       (await ask(NEXT, { headers: { Host: host, Origin: origin } })).status

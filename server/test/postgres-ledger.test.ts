@@ -115,7 +115,7 @@ test('a database that cannot be reached is reported as unavailable', async () =>
   })
 })
 
-test('a database that can be read only is not healthy; a hanging server does not hurt', async () => {
+test('a database that is only readable is not healthy; a hanging server does no harm', async () => {
   const databaseUrl = await newDatabase()
   const name = new URL(databaseUrl).pathname.slice(1)
   const ledger = await openLedger({ databaseUrl })

@@ -80,7 +80,7 @@ describe.each(CLIENTS)('%s', (_, load) => {
       store.dispose()
     })
 
-  test('ids follow each other; what is unused comes back on disposal, and is picked up', async () => {
+  test('ids follow each other; disposal brings the unused back, to go out again', async () => {
     const { url } = await startServer()
     const store = await newStore(url)
     expect(await storeUsers(store, 33)).toEqual(
@@ -191,7 +191,7 @@ describe.each(CLIENTS)('%s', (_, load) => {
     expect(await maxOf(url)).toBe(20)
   })
 
-  test('identities: the next numbers, by command and by operation; a seed, and a forced one', async () => {
+  test('identities: the next numbers, by command and operation; a seed, a forced one', async () => {
     const { url } = await startServer()
     const store = await newStore(url)
     const {

@@ -1,6 +1,7 @@
 /**
  * The numbers this page may issue, in the order they were leased. Synchronous and free of I/O: the
- * hot path. Guarantees that a number is taken at most once, and none after {@link LeaseQueue.revoke}.
+ * hot path. Guarantees that a number is taken at most once, and none after
+ * {@link LeaseQueue.revoke}.
  */
 
 import { idSuffix } from '../core/names.js'

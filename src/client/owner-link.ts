@@ -154,5 +154,5 @@ const CSP =
 const REALM = "In a worker or a service worker, import createHilo from 'offline-hilo/worker'."
 
 const otherVersion = (version: unknown): string =>
-  `offline-hilo: this page is of version ${VERSION}, its worker file of ${version}. The page makes ` +
-  'ids without the worker. Deploy both files of one build.'
+  `offline-hilo: this page is of version ${VERSION}, its worker file of ${version}. The page ` +
+  'makes ids without the worker. Deploy both files of one build.'

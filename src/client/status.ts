@@ -37,7 +37,7 @@ export interface HiloStatus {
    * short.
    */
   storage: StorageKind
-  /** By collection; those of another database than the `database` option's by `collection|database`. */
+  /** By collection; of a database that is not the option's, by `collection|database`. */
   collections: Record<string, CollectionStatus>
   /** Where numbers went that nobody will issue. */
   gaps: Gaps

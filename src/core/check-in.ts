@@ -65,7 +65,8 @@ export function applyCheckIn(
 
 /**
  * The newest token, which a claim shows. Every grant of before was on both copies of a device when
- * it was copied, so one token is enough to tell them apart. Undefined while a check-in is under way.
+ * it was copied, so one token is enough to tell them apart. Undefined while a check-in is under
+ * way.
  */
 export function tokenToShow(state: DeviceState): CheckInRequest['leases'] | undefined {
   const lease = state.grants.at(-1)

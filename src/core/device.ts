@@ -219,7 +219,8 @@ export function addGrant(
   if (clash)
     throw new HiloError(
       'invalid-response',
-      `The server granted ${range.from}–${range.to}, but this device already holds ${clash.from}–${clash.to} of it. ` +
+      `The server granted ${range.from}–${range.to}, but this device already holds ` +
+        `${clash.from}–${clash.to} of it. ` +
         'The answer was dropped. Was the server restored from a backup? Raise its floor: ' +
         '`offline-hilo-server raise-floor`.',
     )

@@ -71,7 +71,8 @@ interface ReturnCall {
 
 /** RavenDB answers a repeated `raft-request-id` with the same number. */
 export const identityUrl = (url: string, database: string, name: string, key: string): string =>
-  `${databaseUrl(url, database)}/identity/next?name=${encodeURIComponent(`${name}|`)}&raft-request-id=${encodeURIComponent(key)}`
+  `${databaseUrl(url, database)}/identity/next?name=${encodeURIComponent(`${name}|`)}` +
+  `&raft-request-id=${encodeURIComponent(key)}`
 
 export const checkInUrl = (url: string, database: string): string =>
   `${databaseUrl(url, database)}/hilo/checkin`

@@ -19,8 +19,10 @@ export interface Numbers {
 /** Numbers that are in the same hands. */
 export interface Segment extends Numbers {
   /**
-   * `granted`: on this device, free. `leased`: carved off for a page. `issued`: used by the app, from a lease that is not used up.
-   * `offered`: set aside for a page to give back. `given-back`: sent to the server, which has not confirmed it yet.
+   * `granted`: on this device, free. `leased`: carved off for a page. `issued`: used by the app,
+   * from a lease that is not used up.
+   * `offered`: set aside for a page to give back. `given-back`: sent to the server, which has not
+   * confirmed it yet.
    */
   kind: 'granted' | 'leased' | 'issued' | 'offered' | 'given-back'
   /** Of `leased`, `issued` and `offered`: the page instance. */

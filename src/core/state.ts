@@ -62,8 +62,8 @@ export interface DeviceState {
   /** The node that answered last. */
   serverTag?: string
   /**
-   * The nodes that granted ranges, as their ids look: `orders/…-A`. At most two: from the second on,
-   * a number alone does not say which id it is.
+   * The nodes that granted ranges, as their ids look: `orders/…-A`. At most two: from the second
+   * on, a number alone does not say which id it is.
    */
   nodes?: readonly string[]
   /** Highest number a page may have issued. */

@@ -108,7 +108,8 @@ export function createLineView(name: string): LineView {
   function tell(): void {
     const piece = track.querySelector(':hover') ?? track.querySelector(':focus')
     const { start, end } = seen()
-    const range = `${span({ from: Math.floor(start), to: Math.ceil(end) - 1 })} · Ctrl and wheel, or pinch, to zoom`
+    const shown = span({ from: Math.floor(start), to: Math.ceil(end) - 1 })
+    const range = `${shown} · Ctrl and wheel, or pinch, to zoom`
     say(
       detail,
       piece?.ariaLabel ??
@@ -230,5 +231,7 @@ function describe(piece: Piece, isOneOfSeveral: boolean): string {
   const size = to - from + 1
   const place =
     kind === 'leased' ? `leased to ${pageName(page, isThisPage)}` : KINDS[kind].name.toLowerCase()
-  return `${span(piece)}: ${count(size)} ${size === 1 ? 'number' : 'numbers'}, ${place}${isOneOfSeveral ? `, ${seriesOf(piece)}` : ''}`
+  const numbers = `${count(size)} ${size === 1 ? 'number' : 'numbers'}`
+  const series = isOneOfSeveral ? `, ${seriesOf(piece)}` : ''
+  return `${span(piece)}: ${numbers}, ${place}${series}`
 }

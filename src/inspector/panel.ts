@@ -53,7 +53,9 @@ export function createPanel(name: string, reserve: (count: number) => void): Pan
     draw({ available, leased, reserve: wanted, state, gaps }) {
       target = wanted
       const most = Math.max(wanted, available, 1)
-      const text = `${count(available)} left offline, reserve ${count(wanted)} · ${count(leased)} in this page · ${count(gaps)} lost as gaps`
+      const text =
+        `${count(available)} left offline, reserve ${count(wanted)} · ` +
+        `${count(leased)} in this page · ${count(gaps)} lost as gaps`
       update(chip, { class: `chip ${state}` })
       say(chip, STATES[state])
       update(meter, {

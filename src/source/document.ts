@@ -79,8 +79,8 @@ export function documentSource({
   checkTemplate(url, base)
   if (key === undefined && (headers || send))
     throw invalid(
-      '`key` has to name the store and the tenant, since `headers` and `fetch` may choose them: a ' +
-        'device keeps the ranges of different keys apart',
+      '`key` has to name the store and the tenant, since `headers` and `fetch` may choose them: ' +
+        'a device keeps the ranges of different keys apart',
     )
   if (key !== undefined && (typeof key !== 'string' || key === ''))
     throw invalid('`key` has to be a non-empty string')

@@ -46,8 +46,8 @@ export interface NextHiOptions {
 export function nextHiSource({ key, nextHi, maxLo, firstId = 0 }: NextHiOptions): HiloSource {
   if (typeof key !== 'string' || key === '')
     throw invalid(
-      '`key` has to name the counter behind `nextHi`, for instance its tenant: a device keeps the ' +
-        'ranges of different keys apart',
+      '`key` has to name the counter behind `nextHi`, for instance its tenant: a device keeps ' +
+        'the ranges of different keys apart',
     )
   if (typeof nextHi !== 'function') throw invalid('`nextHi` has to be a function')
   if (!Number.isSafeInteger(maxLo) || maxLo < 1)

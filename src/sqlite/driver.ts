@@ -58,8 +58,8 @@ export function runStatementOf(database: SqliteDatabase): RunStatement {
   throw new HiloError(
     'invalid-argument',
     'sqliteStore did nothing: `database` is no open SQLite connection that it knows. Pass one of ' +
-      'node:sqlite, bun:sqlite, better-sqlite3, libsql, expo-sqlite, op-sqlite or Capacitor, or a ' +
-      'function (sql, parameters) => rows.',
+      'node:sqlite, bun:sqlite, better-sqlite3, libsql, expo-sqlite, op-sqlite or Capacitor, or ' +
+      'a function (sql, parameters) => rows.',
   )
 }
 

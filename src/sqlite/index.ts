@@ -212,7 +212,7 @@ const keyOf = (key: StoreKey): string => JSON.stringify(key)
 
 const firstColumn = (row: SqliteRow | undefined): unknown => row && Object.values(row)[0]
 
-/** Text that is no JSON is handed on as it is: it is refused and set aside like any unusable record. */
+/** Text that is no JSON is returned as it is: like any unusable record, it is set aside. */
 function parse(text: unknown): unknown {
   try {
     return JSON.parse(text as string)

@@ -1,7 +1,7 @@
 /**
  * One collection of a test's `Hilo`: what the device holds of it, and what the page has leased. It
- * changes the device's state by the same functions as the real owner, but at once, without a worker,
- * a storage, a network or a timer.
+ * changes the device's state by the same functions as the real owner, but at once, without a
+ * worker, a storage, a network or a timer.
  */
 import { LeaseQueue } from '../client/lease-queue.js'
 import type { CollectionStatus } from '../client/status.js'

@@ -36,8 +36,8 @@ export interface TestSwitches {
   /** The server cannot be reached, and no id is left on the device in any collection. */
   exhaust(): void
   /**
-   * This device turns out to be a copy of another one: its ids are dropped, and a `fork` event tells
-   * the app for each collection.
+   * This device turns out to be a copy of another one: its ids are dropped, and a `fork` event
+   * tells the app for each collection.
    */
   fork(): void
 }

@@ -163,8 +163,8 @@ export class Claims {
 const grantedAgain = ({ from, to }: Range): HiloError =>
   new HiloError(
     'invalid-response',
-    `The server granted ${from}–${to}, but this device has used these numbers. Nothing was taken. ` +
-      'Was an answer repeated, or the server restored from a backup?',
+    `The server granted ${from}–${to}, but this device has used these numbers. Nothing was ` +
+      'taken. Was an answer repeated, or the server restored from a backup?',
   )
 
 export const SWITCHED_OFF: Failure = {

@@ -309,6 +309,7 @@ const unusable = (why: string): Failure => ({
 const FORKED: Failure = {
   code: 'forked',
   message:
-    'The storage of this device is a copy of one that went on elsewhere. Its ranges were dropped and new ones are claimed. ' +
-    'Ids made here since the copy was taken may exist twice: compare them.',
+    'The storage of this device is a copy of one that went on elsewhere. Its ranges were ' +
+    'dropped and new ones are claimed. Ids made here since the copy was taken may exist twice: ' +
+    'compare them.',
 }

@@ -97,7 +97,7 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     CRASHES * 15_000,
   )
 
-  test(`a crash takes at most ${AT_REST} ids from each page at rest, and the status counts them as such`, async () => {
+  test(`a crash takes at most ${AT_REST} ids of a page at rest; the status has them`, async () => {
     const site = await openSite()
     const browser = await openLastingBrowser(name)
     const made: string[] = []

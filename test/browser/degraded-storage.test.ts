@@ -21,7 +21,7 @@ const idsOrCode = (count: number) =>
   window.hilo.nextIds('orders', count).catch((error: { code: string }) => error.code)
 
 describe.each(testedEngines())('in $title', ({ name }) => {
-  test('without IndexedDB ids live in memory, the status says so, and everything goes back when the page goes', async () => {
+  test('without IndexedDB ids live in memory, the status says so, and all go back', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const page = await browser.newPage()
@@ -33,7 +33,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     await expect.poll(() => site.server.outstanding('orders'), { timeout: 20_000 }).toBe(5)
   })
 
-  test('an IndexedDB that never opens is given up: ids live in memory, and the status says so', async () => {
+  test('an IndexedDB that never opens is given up: ids live in memory, and it shows', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const [holder, page] = [await browser.newPage(), await browser.newPage()]
@@ -80,7 +80,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expectDistinct(made)
   })
 
-  test('storage that a newer version has upgraded: an old page makes no more ids and says that it is outdated', async () => {
+  test('after an upgrade by a newer version an old page stops, and says why', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const [old, newer] = [await browser.newPage(), await browser.newPage()]
@@ -117,7 +117,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
 })
 
 /** A quota can be set from outside in Chromium only. */
-test('in Chromium, a full disk is said to be one, costs no duplicate, and is forgotten when there is room again', async () => {
+test('in Chromium, a full disk is named, costs no duplicate, and may have room again', async () => {
   const site = await openSite()
   const page = await (await openBrowser('chromium')).newPage()
   const { origin } = new URL(site.url())

@@ -53,7 +53,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     },
   )
 
-  test('a worker that is killed in the middle of a call is replaced, and no id comes twice', async () => {
+  test('a worker that is killed during a call is replaced, and no id comes twice', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const [page, other] = [await browser.newPage(), await browser.newPage()]

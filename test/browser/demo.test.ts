@@ -56,7 +56,7 @@ const seen = (page: Page, id: string, state: string) =>
 const status = (page: Page, text: string) => page.waitForSelector(`#status:text("${text}")`)
 const idsIn = (page: Page) => page.locator('.order .id').allTextContents()
 
-test('online, an order gets its final id at once and reaches the table, with its customer', async () => {
+test('online, an order gets its final id at once and reaches the table, customer too', async () => {
   const { page, table, counts } = await openDesk()
   await create(page, 'Harbour Café')
   await create(page, 'Harbour Café')
@@ -228,7 +228,7 @@ test('an id that somebody else used is refused by the table, and the desk says s
   ])
 })
 
-test('with no ids left the form says so, keeps what was typed, and goes on once online', async () => {
+test('with no ids left the form says so, keeps what was typed, and goes on online', async () => {
   const { page, table } = await openDesk()
   await create(page, 'Harbour Café')
   await seen(page, 'orders/1-A', 'sent')
@@ -390,7 +390,7 @@ async function drawnAnew(page: Page, id: string, cause: () => Promise<unknown>):
   await page.waitForFunction((old) => !old.isConnected, row)
 }
 
-test('the dialog gives the focus back to the button that opened it, though its row was drawn anew behind it', async () => {
+test('the dialog gives the focus back to its button, though the row was drawn anew', async () => {
   const { page, context, url } = await openDesk()
   await create(page, 'Harbour Café')
   await seen(page, 'orders/1-A', 'sent')
@@ -414,7 +414,7 @@ test('the dialog gives the focus back to the button that opened it, though its r
   }
 })
 
-test('a button keeps the focus that the dialog gave back, though its row is drawn anew afterwards', async () => {
+test('the button keeps the focus from the dialog, though its row is drawn anew later', async () => {
   const { page, context } = await openDesk()
   await create(page, 'Harbour Café')
   await create(page, 'North Market')

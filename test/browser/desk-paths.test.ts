@@ -92,7 +92,7 @@ const allDistinct = async (server: DeskServer) => {
 }
 
 describe.each(engines)('in %s', (_, { name, hasLastingProfile }) => {
-  test('orders with lines are made and edited offline, refer to each other by their final ids, and are sent as they are', async () => {
+  test('orders made and edited offline name each other by final ids, and are sent so', async () => {
     const server = await openDeskServer()
     const page = await (await openBrowser(name)).newPage()
     const desk = deskIn(page)
@@ -187,7 +187,7 @@ describe.each(engines)('in %s', (_, { name, hasLastingProfile }) => {
       .toContain('8 ×')
   })
 
-  test('four desks storm at once, one is killed meanwhile: the table has every order, and no duplicate', async () => {
+  test('four desks storm, one is killed: the table has every order, and no duplicate', async () => {
     const server = await openDeskServer()
     const page = await (await openBrowser(name)).newPage()
     await page.goto(`${server.url}/demo/four/`)
@@ -222,7 +222,7 @@ describe.each(engines)('in %s', (_, { name, hasLastingProfile }) => {
       .toBe('0')
   })
 
-  test('a storm, a killed tab and a lost server: every order arrives once, and the gaps are small', async () => {
+  test('after a storm, a kill and an outage every order is there, and gaps are small', async () => {
     const server = await openDeskServer()
     const page = await (await openBrowser(name)).newPage()
     const desk = deskIn(page)

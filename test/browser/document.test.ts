@@ -11,7 +11,7 @@ const DOCUMENT = '/databases/{database}/docs?id=Raven/Hilo/{collection}'
 /** The document names no node. */
 const withNode = (ids: string[]) => ids.map((id) => `${id}-A`)
 
-test('two browsers that take from one document at once never make the same id, and no claim is sent', async () => {
+test('two browsers on one document never make the same id, and no claim is sent', async () => {
   const site = await openSite()
   const url = site.url({}, { document: DOCUMENT })
   const pages = await Promise.all([1, 2].map(async () => (await openBrowser('chromium')).newPage()))

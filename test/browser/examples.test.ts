@@ -99,7 +99,7 @@ test.each(['vue', 'svelte'] as const)(
   },
 )
 
-test('Background Sync: a draft gets its id in the service worker, and has the same one when it is sent again', async () => {
+test('Background Sync: the service worker gives a draft its id, and a retry keeps it', async () => {
   const answers = [500, 201, 201]
   const orders: string[] = []
   const { page, site } = await openExamples((order) => {

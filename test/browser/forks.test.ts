@@ -33,7 +33,7 @@ async function openLater(site: Site, page: TestPage): Promise<void> {
 }
 
 describe.each(testedEngines())('in $title', ({ name }) => {
-  test('the copy that checks in second hears `fork`, drops its ranges, claims anew, and both go on with different ids', async () => {
+  test('the second copy hears `fork`, drops its ranges, claims anew: no id twice', async () => {
     const site = await openSite()
     const original = await openLastingBrowser(name)
     const page = await original.newPage()

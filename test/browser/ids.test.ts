@@ -41,7 +41,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expect(await page.evaluate(nextIds, 5)).toEqual(ids(6, 5))
   })
 
-  test('without the server, ids go on until the reserve is used up, then calls are refused at once; with it they go on', async () => {
+  test('ids last as long as the reserve offline; then calls fail until it is online', async () => {
     const site = await openSite()
     const page = await (await openBrowser(name)).newPage()
     await page.goto(site.url({ collections: { orders: { reserve: 100 } } }))
@@ -78,7 +78,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expect([...before, ...(await page.evaluate(nextIds, 10))]).toEqual(ids(1, 20))
   })
 
-  test('two pages, one reserve of 1,020 ids, 500 each at once, offline: all 1,000 are made', async () => {
+  test('two offline pages, a reserve of 1,020 ids: each makes 500 of them at once', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const pages = [await browser.newPage(), await browser.newPage()]
@@ -98,7 +98,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expect(new Set(made.flat()).size).toBe(1_000)
   })
 
-  test('a page that comes back out of the back/forward cache makes no id that was made meanwhile', async () => {
+  test('a page out of the back/forward cache makes no id that was made meanwhile', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const [page, other] = [await browser.newPage(), await browser.newPage()]
@@ -141,7 +141,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     await expect.poll(() => site.server.max('orders'), PATIENCE).toBe(5)
   })
 
-  test('a browser killed in the middle of its work, and started again, goes on from its storage and makes no id twice', async () => {
+  test('a browser killed at work and started again goes on, and makes no id twice', async () => {
     const site = await openSite()
     const browser = await openLastingBrowser(name)
     const heard: string[] = []

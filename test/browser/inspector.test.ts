@@ -62,7 +62,7 @@ async function violations(page: TestPage): Promise<string[]> {
 describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
   'in %s',
   (_, name) => {
-    test('without an instance it says what to do; with one it draws who has which numbers, and what happens to them', async () => {
+    test('without an instance it says what to do; with one it draws the numbers', async () => {
       const site = await openSite()
       const page = await (await openBrowser(name)).newPage()
       await page.goto(address(site))
@@ -102,7 +102,7 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
       for (const each of drawn) expect(each.width / width).toBeCloseTo(each.size / size, 2)
     })
 
-    test('another tab’s lease, what it issues and what it parks are seen, each with its reason', async () => {
+    test('it shows what another tab leases, issues and parks, each with its reason', async () => {
       const { site, browser, page } = await open(name)
       const other = await browser.newPage()
       await other.goto(address(site))
@@ -192,7 +192,7 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
       expect(await width()).toBeGreaterThan(before)
     })
 
-    test('the number line is dragged while the pointer is down, and by nobody who let go of it outside', async () => {
+    test('the number line is dragged only while the pointer is down, also outside', async () => {
       const { page } = await open(name)
       await click(page, 'Zoom into orders')
       const seen = await page.evaluate(() => {
@@ -214,7 +214,7 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
       expect(seen.end).toBe(seen.dragged)
     })
 
-    test('given another instance, it shows nothing of the one before, though that answers later', async () => {
+    test('after a change of instance it shows nothing of the old one, even late', async () => {
       const { page } = await open(name)
       const seen = await page.evaluate(async () => {
         const NAME = 'orders|a|b'
@@ -272,7 +272,7 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
       })
     })
 
-    test('a developer tops up, reserves, goes offline, meets an error, and gives everything back', async () => {
+    test('a developer tops up, reserves, goes offline, sees an error, gives all back', async () => {
       const { site, page } = await open(name)
       const left = async () =>
         Number(/^([\d,]+)/.exec((await texts(page, '.meter span'))[0]!)![1]!.replace(',', ''))
@@ -327,7 +327,7 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
       await expect.poll(() => page.evaluate(() => window.hilo.status().online), PATIENCE).toBe(true)
     })
 
-    test('a bug report is copied, or shown where that is not allowed, with the state and no secret', async () => {
+    test('a bug report is copied, or else shown, with the state and without a secret', async () => {
       const site = await openSite()
       const page = await (await openBrowser(name)).newPage()
       await page.goto(address(site, { ...OPTIONS, headers: { Authorization: 'Bearer s3cret' } }))
@@ -363,7 +363,7 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
         .toContain('"collection": "orders"')
     })
 
-    test('its looks stay its own and the app’s stay the app’s, in light and dark, as wide as a phone and wider, and axe finds nothing wrong', async () => {
+    test('it and the app keep their looks: light, dark, narrow, wide; axe agrees', async () => {
       const { site, browser, page } = await open(name)
       const other = await browser.newPage()
       await other.goto(address(site))
@@ -415,7 +415,7 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
       }
     })
 
-    test('it looks on only while it is on the page, and takes an instance that it was given before it was known', async () => {
+    test('it observes only while on the page, and takes an instance set early', async () => {
       const { page } = await open(name)
       const seen = await page.evaluate(async () => {
         let watched = 0

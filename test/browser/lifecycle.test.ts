@@ -51,7 +51,7 @@ function openTwice(): void {
 }
 
 describe.each(testedEngines())('in $title', ({ name }) => {
-  test('a hidden page parks, another page makes its numbers, and shown again it makes none of them', async () => {
+  test('a hidden page parks; another page makes its numbers; it makes none again', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const page = await browser.newPage()
@@ -68,7 +68,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expectDistinct(made)
   })
 
-  test('a page that gave its numbers back and returns by the back button makes none of them', async () => {
+  test('a page that gave back and returns by the back button makes none of those', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const [page, other] = [await browser.newPage(), await browser.newPage()]
@@ -100,7 +100,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expectDistinct(site.log)
   })
 
-  test('a page that keeps nothing and is closed after one id leaves the server at that id', async () => {
+  test('a page that keeps nothing, closed after one id, leaves the server at that id', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const page = await browser.newPage()
@@ -112,7 +112,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     await expect.poll(() => site.server.max('orders'), { timeout: 20_000 }).toBe(1)
   })
 
-  test("of several pages that give back what they do not need, none gives away another's numbers", async () => {
+  test('several pages give back what they do not need, and nothing of the others', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const last = await browser.newPage()
@@ -136,7 +136,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expectDistinct(made)
   })
 
-  test('a give-back that was lost comes back with the next check-in, and the next page makes those numbers', async () => {
+  test('a lost give-back comes back with the next check-in, for the next page to use', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     await (await browser.newPage()).goto(site.url(ELSEWHERE))
@@ -159,7 +159,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expectDistinct(made)
   })
 
-  test('a page that releases leaves other pages what they hold: all go on, and nothing comes twice', async () => {
+  test('a page that releases leaves other pages what they hold: nothing comes twice', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const pages = [await browser.newPage(), await browser.newPage()]

@@ -121,7 +121,8 @@ async function openNginx(raven: Raven, root: string): Promise<string> {
     )
     writeFileSync(
       join(folder, 'nginx.conf'),
-      `daemon off; master_process off; pid ${folder}/pid; error_log ${folder}/error.log;\nevents {}\n` +
+      `daemon off; master_process off; pid ${folder}/pid; error_log ${folder}/error.log;\n` +
+        'events {}\n' +
         `http { access_log off; ${paths.join(' ')} types { text/html html; text/javascript ` +
         `js; }\n${server}}\n`,
     )
@@ -163,7 +164,8 @@ describe.each(PROXIES)('behind %s', (_, program, open) => {
       async () => {
         const raven = await openServer()
         const origin = await open(raven, await writeSite())
-        const url = `${origin}/?options=${encodeURIComponent(JSON.stringify({ url: '/', database: raven.database }))}`
+        const options = JSON.stringify({ url: '/', database: raven.database })
+        const url = `${origin}/?options=${encodeURIComponent(options)}`
 
         const page = await (await openBrowser('chromium')).newPage()
         await page.goto(url)

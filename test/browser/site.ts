@@ -128,7 +128,8 @@ function sendPage(html: string, query: URLSearchParams, answer: ServerResponse):
   const csp = query.get('csp')
   const before = query.get('before')
   const master = query.get(MASTER)
-  const first = `${master ? `;(${obey})(${JSON.stringify(master)})` : ''}${before ? `;(${before})()` : ''}`
+  const first =
+    (master ? `;(${obey})(${JSON.stringify(master)})` : '') + (before ? `;(${before})()` : '')
   if (csp) answer.setHeader('content-security-policy', csp)
   answer.setHeader('content-type', TYPES['.html']!)
   answer.end(html.replace('<head>', () => `<head><script>${first}</script>`))

@@ -67,7 +67,7 @@ const report = (what: string, gaps: number) =>
   console.log(`${what}: ${gaps} ${gaps === 1 ? 'gap' : 'gaps'}`)
 
 describe.each(testedEngines())('in $title', ({ name, title }) => {
-  test(`${PAGES} pages that make ${IDS_PER_PAGE} ids each, all at once, make different ones`, async () => {
+  test(`${PAGES} pages make ${IDS_PER_PAGE} ids each at once, and all are different`, async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const pages: TestPage[] = []

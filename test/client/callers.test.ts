@@ -1,4 +1,6 @@
-/** Callers that wait beside each other: who is served, who is refused, and what stays for others. */
+/**
+ * Callers that wait beside each other: who is served, who is refused, and what stays for others.
+ */
 import { IDBDatabase } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HiloError } from '../../src/core/errors.js'
@@ -28,7 +30,7 @@ const quiet = async () => {
 }
 
 describe('without the network', () => {
-  test('a caller that waits for more than there is does not hold up those who want less', async () => {
+  test('a caller that waits for more than there is does not delay smaller ones', async () => {
     const { hilo } = shop.open()
     await hilo.reserve('orders', 32)
     shop.isDown = true
@@ -56,7 +58,7 @@ describe('without the network', () => {
     expect(hilo.status('orders').leased).toBeGreaterThanOrEqual(500)
   })
 
-  test('a call made while another one is being refused is answered, and one without a timeout gets its id when the server is back', async () => {
+  test("a call during another's refusal is answered; without timeout it waits", async () => {
     shop.isDown = true
     const { hilo } = shop.open()
     const later = failureOf(hilo.nextId('orders')).then(() => hilo.nextId('orders', forEver))
@@ -93,7 +95,7 @@ describe('without the network', () => {
   })
 })
 
-test('tabs that wait while they are switched off are idle: nobody wakes the other for nothing', async () => {
+test('tabs that wait while switched off are idle: nobody wakes the other for nothing', async () => {
   const tabs = [shop.open(), shop.open()]
   for (const { hilo } of tabs) {
     hilo.goOffline()

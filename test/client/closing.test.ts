@@ -156,7 +156,7 @@ describe('two open instances for one device in one page', () => {
     warn.mockRestore()
   })
 
-  test('are no two when the first was closed before, or when they are of other devices', async () => {
+  test('are no two when the first was closed before, or on different devices', async () => {
     const warn = warned()
     const { hilo, page } = shop.open()
     hilo.close()

@@ -119,7 +119,7 @@ describe('a bare number', () => {
     await expect(next.nextNumber('orders')).rejects.toEqual(refusal)
   })
 
-  test('is refused in other pages of the device, too, which have ids of one node only', async () => {
+  test('is refused in other pages of the device too; their ids are of one node', async () => {
     shop.answer = () => grantOf('A')
     const first = shop.open({ reserve: 0 }).hilo
     expect(await first.nextNumber('orders')).toBe(1)
@@ -250,7 +250,7 @@ describe('a wrong option', () => {
 })
 
 describe('the sync calls', () => {
-  test('throw when the page holds nothing yet, say what to do, and have something soon', async () => {
+  test('throw when the page holds nothing yet, say what to do, and succeed soon', async () => {
     const { hilo } = shop.open()
     expect(() => hilo.nextIdSync('orders')).toThrow(
       expect.objectContaining({
@@ -367,7 +367,7 @@ describe('release', () => {
     expect(hilo.status('orders')).toMatchObject({ available: 0, leased: 0 })
   })
 
-  test('leaves the page able to make ids again, without one that it had given back and somebody else got', async () => {
+  test('leaves the page able to make ids, without those that somebody else got', async () => {
     const { hilo } = shop.open()
     await hilo.nextId('orders')
     await hilo.release()

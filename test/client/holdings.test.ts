@@ -86,7 +86,7 @@ describe('a page that goes before it heard an answer', () => {
     expect(giveBack).not.toHaveBeenCalled()
   })
 
-  test('leaves again what it had brought with that exchange, for it may not have arrived', async () => {
+  test('leaves again what it had brought with that exchange: it may be lost', async () => {
     holdings.exchange(16)
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
     for (let i = 0; i < 16; i++) holdings.queue.take()
@@ -102,7 +102,7 @@ describe('a page that goes before it heard an answer', () => {
 })
 
 describe('offers', () => {
-  test('are disarmed before an exchange that takes them back, and never sent from then on', async () => {
+  test('are cancelled before an exchange that takes them back, and never sent later', async () => {
     holdings.exchange(16)
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
     expect(holdings.offers).toEqual([offer])
@@ -173,7 +173,7 @@ test('a fork voids everything this page holds, and what it held is not issued', 
   expect(holdings.offers).toEqual([])
 })
 
-test('an answer of before a fork, which comes when the page has already heard of it, is not used: those leases were dropped', async () => {
+test('an answer from before a fork is not used when the page knows of the fork', async () => {
   holdings.exchange(16)
   holdings.observe({ ...view, gaps: { ...view.gaps, fork: 16 } })
   await requests[0]!.answer({ leases: [lease], offers: [offer] })

@@ -13,7 +13,7 @@ const json = (body: unknown) => new Response(JSON.stringify(body), { status: 201
 const identities = () =>
   shop.requests.filter(({ action, query }) => action === 'next' && query.name !== undefined)
 
-test('identities count one by one, per collection and per database, and leave the ranges alone', async () => {
+test('identities count one by one, by collection and database, apart from the ranges', async () => {
   const { hilo } = shop.open()
   const numbers = [
     await hilo.nextIdentity('invoices'),

@@ -54,7 +54,7 @@ function newIssuer() {
   return { issuer, exchanges }
 }
 
-test('a page that is asked to spare what it does not need parks what was still on its way to it, too, before it says that it has', async () => {
+test('a page asked to spare ids parks what was on its way to it, and then answers', async () => {
   const { issuer, exchanges } = newIssuer()
   const caller = new AbortController()
   const refused = issuer.when(500, () => {}, { timeout: 10_000, signal: caller.signal })
@@ -76,7 +76,7 @@ test('a page that is asked to spare what it does not need parks what was still o
 
 const offer = { id: 'page:0.offer0', page: 'page', range: range(17, 32) }
 
-test('a page that is short takes back what it was to send back, before the server is asked for more', async () => {
+test('a page that is short takes back its offers before it asks the server for more', async () => {
   const { issuer, exchanges } = newIssuer()
   issuer.when(20, () => {}, { timeout: 10_000 }).catch(() => {})
   await flush()
@@ -84,7 +84,7 @@ test('a page that is short takes back what it was to send back, before the serve
   expect(exchanges[1]?.request).toMatchObject({ want: 4, takeBack: ['page:0.offer0'] })
 })
 
-test('a page that has just served a caller does not ask again for the one id that it lacks', async () => {
+test('a page that has just served a caller does not ask again for one missing id', async () => {
   const { issuer, exchanges } = newIssuer()
   const taken = issuer.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
   await flush()
@@ -94,7 +94,7 @@ test('a page that has just served a caller does not ask again for the one id tha
   expect(exchanges).toHaveLength(1)
 })
 
-test('for a caller that makes one id after another each lease is as large as all that came before', async () => {
+test('for a caller of one id after another, each lease is as large as all before', async () => {
   // As if no time passed: all ids are of the last second, however slow the machine.
   const now = vi.spyOn(performance, 'now').mockReturnValue(0)
   onTestFinished(() => now.mockRestore())

@@ -91,7 +91,7 @@ describe('LeaseQueue', () => {
   })
 })
 
-test('whatever is leased, taken, cut and voided in any order, every number goes exactly one way', () => {
+test('whatever is leased, taken, cut and revoked, every number goes exactly one way', () => {
   type Step = { act: 'add' | 'take' | 'cut' | 'void' | 'spent'; count: number }
   const step: fc.Arbitrary<Step> = fc.record({
     act: fc.constantFrom('add', 'take', 'take', 'cut', 'void', 'spent'),

@@ -43,7 +43,7 @@ test('a page that goes says so first', () => {
   expect(told[0]).toBe('exit')
 })
 
-test('a page that comes out of the back/forward cache is shown; one that just loaded is not shown again', () => {
+test('a page out of the back/forward cache is shown; one that just loaded is not', () => {
   const { page, told } = watchedPage()
   page.comeBack()
   expect(told).toContain('shown')

@@ -60,7 +60,7 @@ describe('inspect', () => {
     expect(JSON.stringify(first)).not.toMatch(/token|lease"|s3cret|Bearer/)
   })
 
-  test('of a collection that was never used shows nothing, and another database’s is its own', async () => {
+  test('of an unused collection shows nothing; another database’s is its own', async () => {
     const { hilo } = shop.open()
     await hilo.nextId('orders')
     expect((await hilo.inspect('invoices')).segments).toEqual([])
@@ -96,7 +96,7 @@ describe('inspect', () => {
 })
 
 describe('watch', () => {
-  test('tells of claims, leases, issued and parked numbers, with time, page and reason', async () => {
+  test('tells of claims, leases, issued and parked numbers: time, page, reason', async () => {
     const { hilo } = shop.open()
     const told: Activity[] = []
     hilo.watch((activity) => told.push(activity))

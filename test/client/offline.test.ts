@@ -35,7 +35,7 @@ async function drain(hilo: ReturnType<Shop['open']>['hilo']): Promise<string[]> 
 }
 
 describe('without the network', () => {
-  test('ids go on while this device has some, all final and distinct, and then every call is refused at once', async () => {
+  test('ids go on while this device has some, all distinct; then calls are refused', async () => {
     const { hilo } = shop.open({ reserve: 100 })
     await hilo.reserve('orders', 100)
     shop.isDown = true
@@ -75,7 +75,7 @@ describe('without the network', () => {
     expect(await waiting).toBe('orders/1-A')
   })
 
-  test('a caller without a timeout is refused all the same when the server says no for good', async () => {
+  test('a caller without a timeout is refused too when the server refuses for good', async () => {
     shop.answer = () => new Response('', { status: 403 })
     const { hilo } = shop.open()
     expect(
@@ -114,7 +114,7 @@ describe('the switch of the app', () => {
   })
 })
 
-test('switched off, a page that goes sends nothing, and its surplus stays on the device', async () => {
+test('switched off, a page that goes sends nothing; its surplus stays here', async () => {
   const { hilo, page } = shop.open({ reserve: 4 })
   await hilo.nextId('orders')
   hilo.goOffline()
@@ -158,7 +158,7 @@ describe('a call that waits', () => {
     expect(await waiting).toMatchObject({ code: 'aborted', cause: 'left the form' })
   })
 
-  test('with a signal that is aborted already takes nothing, even when there is plenty', async () => {
+  test('with a signal that is already aborted takes nothing, though there is plenty', async () => {
     const { hilo } = shop.open()
     await hilo.nextId('orders')
     expect((await failureOf(hilo.nextId('orders', { signal: AbortSignal.abort() }))).code).toBe(
@@ -279,7 +279,7 @@ describe('a claim that is too large for the server', () => {
     expect(hilo.status('orders').available).toBeGreaterThanOrEqual(20_000)
   })
 
-  test('leaves nothing behind when all are refused: the next page claims what it needs', async () => {
+  test('leaves nothing behind when all are refused: the next page claims anew', async () => {
     const granted = shop.answer
     shop.answer = () => Response.json({ Message: 'Not for you.' }, { status: 403 })
     const { hilo } = shop.open()
@@ -307,7 +307,7 @@ describe('release without the network', () => {
   })
 })
 
-test('release gives back what other collections of this device hold, which this page has not used', async () => {
+test('release gives back what other collections hold that this page has not used', async () => {
   const first = shop.open()
   await first.hilo.nextId('orders')
   await first.hilo.nextIds('invoices', 3)

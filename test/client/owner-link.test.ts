@@ -1,6 +1,6 @@
 /**
- * The connection to the owner: a worker that does not start, dies or hangs is replaced by the owner in
- * the page.
+ * The connection to the owner: a worker that does not start, dies or hangs is replaced by the owner
+ * in the page.
  */
 import { readFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
@@ -103,7 +103,7 @@ describe('the connection to the owner', () => {
     expect(workers[0]!.isTerminated).toBe(true)
   })
 
-  test('does not give a worker up that stood still with its page, in the back/forward cache', async () => {
+  test('keeps a worker that stood still with its page, in the back/forward cache', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { link } = linkTo(() => new FakeWorker())
     claim(link)
@@ -113,7 +113,7 @@ describe('the connection to the owner', () => {
     expect(workers[0]!.isTerminated).toBe(false)
   })
 
-  test('waits for a call that takes its time, as long as the worker says that it runs', async () => {
+  test('waits for a call that takes long while the worker says that it runs', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     let answer = () => {}
     const { link, ownerHere } = linkTo(
@@ -195,7 +195,7 @@ describe('the connection to the owner', () => {
     expect(stored).toHaveBeenCalled()
   })
 
-  test('fails when the owner runs nowhere, says what to do in a page or elsewhere, and is tried again', async () => {
+  test('fails when the owner runs nowhere, says what to do, and is tried again', async () => {
     const { link, ownerHere } = linkTo(undefined)
     ownerHere.mockRejectedValueOnce(new TypeError('Failed to fetch dynamically imported module'))
     await expect(claim(link)).rejects.toMatchObject({

@@ -67,7 +67,7 @@ describe('leaving', () => {
     expect(pageExit.readNotes(invoices)).toEqual([note])
   })
 
-  test('does all of it inside the call: one transaction, committed by hand, nothing read, nothing opened', async () => {
+  test('does all of it inside the call: one transaction, committed by hand', async () => {
     const { pageExit } = await preparedPage()
     const open = vi.spyOn(IDBFactory.prototype, 'open')
     const begin = vi.spyOn(IDBDatabase.prototype, 'transaction')
@@ -196,7 +196,7 @@ describe('giving back', () => {
     )
   })
 
-  test('sends each range once, highest first, inside the call, so that it outlives the page', async () => {
+  test('sends each range once, highest first, inside the call: it outlives the page', async () => {
     const { pageExit } = await preparedPage()
     const giving = pageExit.giveBack(target, [range(1, 5, { token: 't' }), range(9, 12)])
     expect(
@@ -209,7 +209,7 @@ describe('giving back', () => {
     expect(sent()).toHaveLength(2)
   })
 
-  test('carries the headers that were last used, for there is no time to ask for new ones', async () => {
+  test('carries the headers of last time: there is no time to ask for new ones', async () => {
     const { config } = await preparedPage()
     const pageExit = new PageExit(
       { ...config, headers: { Authorization: 'Bearer 1' }, credentials: 'include' },
@@ -225,7 +225,7 @@ describe('giving back', () => {
     expect(sent()[1]![1]).toMatchObject({ headers: { Authorization: 'Bearer 2' } })
   })
 
-  test('shows a lease token in plain text without headers, which needs no preflight elsewhere', async () => {
+  test('shows a token in plain text without headers: it needs no preflight', async () => {
     const { config } = await preparedPage()
     const pageExit = new PageExit({ ...config, headers: { Authorization: 'Bearer 1' } }, open())
     await pageExit.giveBack(target, [range(1, 5, { token: 't' })])
@@ -238,7 +238,7 @@ describe('giving back', () => {
     expect(atHome).toMatchObject({ headers: { Authorization: 'Bearer 1' } })
   })
 
-  test('resolves when all answers are here, whatever they say: the next check-in tells what arrived', async () => {
+  test('resolves with the last answer, whatever it says: a check-in tells the rest', async () => {
     const { pageExit } = await preparedPage()
     vi.mocked(fetch)
       .mockResolvedValueOnce(new Response('', { status: 403 }))

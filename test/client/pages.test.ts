@@ -74,7 +74,7 @@ describe('a page that goes', () => {
     expect(Object.keys(localStorage).length).toBeGreaterThan(0)
   })
 
-  test('sends what exceeds the reserve back, each range once, and the server goes on from there', async () => {
+  test('sends back what exceeds the reserve, each range once', async () => {
     const { hilo, page } = shop.open({ reserve: 8 })
     await hilo.nextId('orders')
     await quiet()
@@ -101,7 +101,7 @@ describe('a page that goes', () => {
     expect(new Set([...theirs, ...mine]).size).toBe(80)
   })
 
-  test('without a word, because it was killed, costs at most what a page at rest holds', async () => {
+  test('without a word, because it was killed, loses what it held at rest at most', async () => {
     const { hilo, page } = shop.open()
     const last = numberOf(await hilo.nextId('orders'))
     expect(hilo.status('orders').leased).toBeLessThanOrEqual(16)
@@ -111,7 +111,7 @@ describe('a page that goes', () => {
 })
 
 describe('a page that is hidden', () => {
-  test('and makes one id after another takes leases for many, and parks what is left when it rests', async () => {
+  test('and makes many ids in a row takes large leases, and parks the rest later', async () => {
     const { hilo, page } = shop.open({ reserve: 2_000 })
     await hilo.reserve('orders', 2_000)
     page.hide()
@@ -223,7 +223,7 @@ describe('without the network, a page that has no id left', () => {
   const idOrCode = ({ hilo }: ReturnType<Shop['open']>) =>
     hilo.nextId('orders').catch((error: HiloError) => error.code)
 
-  test('gets what another one only looks ahead with: two that make 500 ids each of 1,020 make them all', async () => {
+  test('gets what another page holds only in advance: two make 500 ids each of 1,020', async () => {
     const pages = [shop.open({ reserve: 1_020 }), shop.open({ reserve: 1_020 })]
     for (const { hilo } of pages) await hilo.reserve('orders', 1_020)
     shop.isDown = true
@@ -251,7 +251,7 @@ describe('without the network, a page that has no id left', () => {
     expect(new Set(made).size).toBe(made.length)
   })
 
-  test('gets the surplus that another one would have given back to a server which does not answer', async () => {
+  test('gets the surplus that another page offers to a server that does not answer', async () => {
     const other = shop.open({ reserve: 0 })
     await other.hilo.nextIds('orders', 5)
     await quiet()
@@ -262,7 +262,7 @@ describe('without the network, a page that has no id left', () => {
   })
 })
 
-test('what one page only holds to give back is leased to another one before the server is asked for more', async () => {
+test('an offer of one page is leased to another before the server is asked for more', async () => {
   const first = shop.open({ reserve: 8 })
   await first.hilo.nextIds('orders', 5)
   await first.hilo.reserve('orders', 600)
@@ -324,7 +324,7 @@ describe('a page of an older version', () => {
   })
 })
 
-test('where IndexedDB is missing ids are made all the same, and the status says that nothing is kept', async () => {
+test('without IndexedDB ids are made all the same; the status says nothing is kept', async () => {
   const { indexedDB } = globalThis
   vi.stubGlobal('indexedDB', undefined)
   const { hilo, page } = shop.open()
@@ -335,7 +335,7 @@ test('where IndexedDB is missing ids are made all the same, and the status says 
   vi.stubGlobal('indexedDB', indexedDB)
 })
 
-test('a page whose storage is its memory leaves the notes of other pages for those that can use them', async () => {
+test("a page that stores in memory leaves others' notes to those that can use them", async () => {
   const { hilo, page } = shop.open()
   expect(await hilo.nextId('orders')).toBe('orders/1-A')
   page.leave()

@@ -146,7 +146,7 @@ describe('events', () => {
     expect(heard).not.toHaveBeenCalled()
   })
 
-  test('tell that this storage is a copy of one that went on elsewhere, and its numbers are not used', async () => {
+  test('tell that this storage is a copy of one that went on; its numbers are unused', async () => {
     const key: StoreKey = ['https://shop.example.com', 'default', 'orders/']
     const [name, copy] = [newName(), newName()]
     const first = shop.open({ name, reserve: 100 })

@@ -60,7 +60,7 @@ describe('callers that wait', () => {
     expect(await next).toBe('served')
   })
 
-  test('may be called off by their signal, with its reason, before or while they wait', async () => {
+  test('may be cancelled by their signal, with its reason, before or while they wait', async () => {
     const waiters = new Waiters()
     const off = new AbortController()
     const waiting = expect(
@@ -120,7 +120,7 @@ describe('callers that wait', () => {
     await refused
   })
 
-  test('behind one that wants more than there is are served when the server gives none', async () => {
+  test('behind a larger one are served when the server gives none', async () => {
     const waiters = new Waiters()
     let held = 3
     const take = (count: number) => () => {

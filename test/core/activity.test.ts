@@ -202,7 +202,7 @@ describe.each([
   ['with lease tokens', true],
   ['without tokens, as from RavenDB', false],
 ])('whatever happens to a device %s', (_, hasTokens) => {
-  test('the steps lead each number from who had it to who has it, and only numbers that were issued are told to be', () => {
+  test('the steps lead each number from holder to holder; only issued ones are called so', () => {
     fc.assert(
       fc.property(scripts, fc.integer({ min: 1, max: 4 }), (script, stride) => {
         const device = new DeviceModel(hasTokens)

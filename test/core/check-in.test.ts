@@ -117,7 +117,7 @@ describe('a check-in', () => {
     })
   })
 
-  test('brings back a give-back that had not arrived, under the new token, so that it can never arrive', () => {
+  test('brings back a give-back that had not arrived; the new token keeps it away', () => {
     const state = checkedIn(device, { lease: 'new', high: 32 })
     expect(state).toMatchObject({
       ranges: [range(9, 32, { token: 'new' })],
@@ -159,7 +159,7 @@ describe('a check-in', () => {
     expect(dropCheckIn(begun, 'k2').checkIn).toBeUndefined()
   })
 
-  test('of a copy drops everything under the superseded token, counts it, and never lets a claim go below it', () => {
+  test('of a copy drops all of the superseded token, counts it, and claims above it', () => {
     const other = range(40, 50, t2)
     const state = checkedIn(
       { ...device, ranges: [...device.ranges, other] },
@@ -216,7 +216,7 @@ describe('a claim', () => {
     expect(beginClaim(emptyState(), 'c1', 32, 32).claim).not.toHaveProperty('shown')
   })
 
-  test('shows nothing while a check-in is under way, and no check-in begins while it shows one', () => {
+  test('shows nothing during a check-in, and no check-in begins while it shows one', () => {
     expect(tokenToShow(beginCheckIn(holding, 'k1').state)).toBeUndefined()
     expect(beginCheckIn(claiming(), 'k1')).toEqual({ state: claiming(), isLater: true })
   })
@@ -229,7 +229,7 @@ describe('a claim', () => {
     expect(applyShown(granted, 'c1', fates)).toBe(granted)
   })
 
-  test('of a copy that was second drops all that has a token: nobody has shown the others yet', () => {
+  test('of a copy that was second drops all with a token: nobody has shown the others', () => {
     const state = applyShown(claiming(), 'c1', [{ superseded: true }])
     expect(state).toMatchObject({ ranges: [], leases: [], offers: [], grants: [] })
     expect(state.gaps.fork).toBe(8 + 11)

@@ -75,7 +75,7 @@ describe('settling a note', () => {
     expect(state).toMatchObject({ ranges: [], leases: [], offers: [], issued: 5 })
   })
 
-  test('of a lease whose rest was sent back under a token waits for the server to tell what became of it', () => {
+  test("of a lease whose rest was sent back under a token waits for the server's word", () => {
     const state = settle(
       { ...holding(), leases: [{ id: 'L', range: range(1, 16, { token: 't' }) }] },
       [{ lease: 'L', next: 6, givenBack: true }],
@@ -114,7 +114,7 @@ describe('an exchange', () => {
     ).toEqual([range(1, 4)])
   })
 
-  test('that comes again after its answer was lost is answered the same way and takes nothing more', () => {
+  test('that comes again after a lost answer gets the same answer and takes no more', () => {
     const first = exchange(holding(range(1, 64)), request({ want: 16, offer: true }), 32)
     const again = exchange(first.state, request({ want: 16, offer: true }), 32)
     expect(again).toEqual(first)
@@ -207,7 +207,7 @@ describe('surplus', () => {
     ).toEqual(sent)
   })
 
-  test('is only what the answering node granted itself: without a token no other node may get it', () => {
+  test('is only what the answering node granted: without a token no other may get it', () => {
     const state = holding(range(1, 32, { serverTag: 'B' }), range(33, 64))
     expect(setAside(state, 'page1', 'x', 0).offers.map((offer) => offer.range)).toEqual([
       range(33, 64),
@@ -286,7 +286,7 @@ describe('a grant', () => {
     expect(both).toMatchObject({ ranges: [range(1, 64)], claim: { id: 'c2' } })
   })
 
-  test('without a token is dropped when its answer comes again after its numbers were issued', () => {
+  test('without a token is dropped when it comes again after its numbers were issued', () => {
     const granted = { range: range(1, 32) }
     const state = addGrant(claimed, 'c1', granted)
     const { state: leased } = exchange(state, request({ want: 32 }), 32)
@@ -321,7 +321,7 @@ describe('a grant', () => {
     expect(addGrant(state, 'c1', granted)).toMatchObject({ offers: [], ranges: [granted.range] })
   })
 
-  test('of numbers that were offered under a token shows that they arrived, though the page left no note', () => {
+  test('of numbers offered under a token shows that they arrived, even without a note', () => {
     const state: DeviceState = {
       ...claimed,
       offers: [{ id: 'O', page: 'p', range: range(17, 32, { token: 'old' }) }],
@@ -329,7 +329,7 @@ describe('a grant', () => {
     expect(addGrant(state, 'c1', granted)).toMatchObject({ offers: [], ranges: [granted.range] })
   })
 
-  test('of numbers that were offered without a token is refused: whether they were sent is not known', () => {
+  test('of numbers offered without a token is refused: nobody knows if they were sent', () => {
     const state: DeviceState = {
       ...claimed,
       offers: [{ id: 'O', page: 'p', range: range(17, 32) }],
@@ -338,7 +338,7 @@ describe('a grant', () => {
   })
 })
 
-test('what killed pages never settled is written off in time: counted as a gap, never free again', () => {
+test('what killed pages never settled is written off: a gap, and never free again', () => {
   let state = holding(range(1, 1000))
   for (let i = 0; i < 70; i++)
     state = exchange(

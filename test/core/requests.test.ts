@@ -26,7 +26,7 @@ test('a claim carries all that the protocol knows, and the claim id', () => {
   })
 })
 
-test('a claim without a time sends none, so that the server grants exactly what is asked for', () => {
+test('a claim without a time sends none; the server then grants exactly that many', () => {
   const url = nextUrl('https://x', target, { id: 'c1', lastBatchSize: 500, lastMax: 0 })
   expect(url).not.toContain('lastRangeAt')
   expect(url).toContain('lastBatchSize=500')

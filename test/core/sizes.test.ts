@@ -6,7 +6,7 @@ import { capacity, MAX_DOUBLED_CAPACITY, MIN_CAPACITY } from '../../src/core/wir
 
 const last = (size: number) => ({ size, at: '2026-11-21T07:09:21.4660000Z' })
 
-test('a page at rest holds at most 16 ids, under load as many as it issued in the last second', () => {
+test('a page at rest holds at most 16 ids, a busy one as many as in the last second', () => {
   expect(PAGE_AT_REST).toBe(16)
   expect(pageTarget(0, 0)).toBe(16)
   expect(pageTarget(900, 0)).toBe(900)
@@ -45,7 +45,7 @@ describe('claimSize', () => {
     expect(claimSize(0, 500, 500, last(32))).toEqual({ lastBatchSize: 500 })
   })
 
-  test('more than a server grants at once is asked for in parts: a burst of millions is not refused', () => {
+  test('more than a server grants at once is claimed in parts: millions are not refused', () => {
     expect(claimSize(0, 32, 3_000_000, undefined)).toEqual({ lastBatchSize: MAX_DOUBLED_CAPACITY })
     expect(claimSize(0, 32, 3_000_000, last(MAX_DOUBLED_CAPACITY))).toEqual({
       lastBatchSize: MAX_DOUBLED_CAPACITY,
@@ -53,7 +53,7 @@ describe('claimSize', () => {
     })
   })
 
-  test('a claim granted at once by the capacity table fills the device up, however much is missing', () => {
+  test('a claim granted by the capacity table fills the device up, whatever is missing', () => {
     fc.assert(
       fc.property(
         fc.nat(5000),

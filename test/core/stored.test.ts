@@ -129,7 +129,7 @@ describe('a stored record', () => {
   })
 })
 
-test('whatever is stored is answered with a sound state or a reason, and a sound state has one owner per number', () => {
+test('any stored value gives a sound state or a reason; each number has one owner', () => {
   const anyRange = fc.oneof(
     {
       weight: 9,

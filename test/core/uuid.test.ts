@@ -13,7 +13,7 @@ test('any 16 random bytes make a version 4 UUID', () => {
   )
 })
 
-test('all random bits but the six of version and variant are kept, and the bytes passed stay as they are', () => {
+test('all random bits but those of version and variant are kept, and the input too', () => {
   const bytes = Uint8Array.from({ length: 16 }, (_, i) => i * 16 + i)
   expect(uuid(bytes)).toBe('00112233-4455-4677-8899-aabbccddeeff')
   expect(bytes[6]).toBe(0x66)

@@ -27,7 +27,7 @@ test('is never late once it is cancelled', () => {
   expect(late).not.toHaveBeenCalled()
 })
 
-test('an hour in the back/forward cache counts as a quarter of the time at most, in which what was on its way arrives', () => {
+test('an hour in the back/forward cache counts as a quarter of the time at most', () => {
   const late = vi.fn()
   whenLate(8_000, late)
   vi.advanceTimersByTime(100)

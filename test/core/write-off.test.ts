@@ -53,7 +53,7 @@ describe('a page that is dead', () => {
     expect(settle(written, [{ lease: 'dead:0.0', next: 1 }])).toEqual(written)
   })
 
-  test('loses its offers: without a token for ever, with one the server will say what became of them', () => {
+  test('loses its offers: without a token for ever, with one until the server answers', () => {
     expect(written.offers.map(({ id, isSent }) => [id, isSent])).toEqual([
       ['dead:0.offer1', true],
       ['alive:0.offer0', undefined],

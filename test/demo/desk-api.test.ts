@@ -77,7 +77,7 @@ describe.each([
     })
   })
 
-  test('another order with a taken id is refused, and counted once however often it is sent', async () => {
+  test('another order with a taken id is refused, and counted once', async () => {
     const api = await openApi()
     await api.send('/api/customers', [customer])
     const other = { ...order, key: key(3), tab: 'xyz' }
@@ -86,7 +86,7 @@ describe.each([
     expect((await api.get('/api/counts')).orders).toEqual({ stored: 1, refused: 1, highest: 1 })
   })
 
-  test('an edit on top of the stored version is stored; one on top of an older version gets the current one', async () => {
+  test('an edit of the stored version is stored; an older one gets the newer version', async () => {
     const api = await openApi()
     await api.send('/api/customers', [customer])
     await api.send('/api/orders', [order])
@@ -120,7 +120,7 @@ describe.each([
     expect(await api.statuses('/api/orders', [repeat, order, repeat])).toEqual([424, 201, 201])
   })
 
-  test('changes come in order, none twice and none missing, however small the portions', async () => {
+  test('changes come in order, each once, none missing, however small the portions', async () => {
     const api = await openApi()
     await api.send('/api/customers', [customer])
     const orders = [1, 2, 3, 4].map((n) => ({
@@ -194,7 +194,7 @@ describe.each([
   })
 })
 
-test('a PostgreSQL that goes away in the middle of a transaction fails it, and not the process', async () => {
+test('a PostgreSQL that goes away during a transaction fails it, not the process', async () => {
   const sql = await onPostgres()
   onTestFinished(() => sql.close())
   const cut = sql.transaction((query) => query('SELECT pg_terminate_backend(pg_backend_pid())'))

@@ -124,7 +124,7 @@ test('an answer that never came: the batch is sent again by itself', async () =>
   await vi.waitFor(() => expect(sync.problem).toBeUndefined())
 })
 
-test('a browser that stores nothing more is not said to be a server that does not answer', async () => {
+test('a browser that can store no more is not called a server that does not answer', async () => {
   answer(all(201))
   const { sync, store } = await openSync()
   vi.spyOn(store, 'settle').mockRejectedValueOnce(

@@ -54,14 +54,19 @@ const SCHEMAS: Record<string, string> = {
   'hibernate-multi-hilo-table':
     'CREATE TABLE hibernate_sequences (sequence_name varchar(255), sequence_next_hi_value ' +
     "integer); INSERT INTO hibernate_sequences VALUES ('parts', 1)",
-  'nhibernate-hilo-table': `CREATE TABLE hibernate_unique_key (TableKey varchar(255), next_hi integer);
+  'nhibernate-hilo-table': `
+    CREATE TABLE hibernate_unique_key (TableKey varchar(255), next_hi integer);
     INSERT INTO hibernate_unique_key VALUES ('Order', 1), ('Line', 1)`,
   marten:
     'CREATE TABLE mt_hilo (entity_name varchar CONSTRAINT pk_mt_hilo PRIMARY KEY, hi_value ' +
     "bigint DEFAULT 0); INSERT INTO mt_hilo VALUES ('Order', 0)",
   doctrine: 'CREATE SEQUENCE orders_id_seq INCREMENT BY 10 MINVALUE 1 START 1',
-  'doctrine-table': `CREATE TABLE sequences (sequence_name varchar(255) NOT NULL, sequence_value int DEFAULT 1 NOT NULL,
-    sequence_increment_by int DEFAULT 1 NOT NULL); INSERT INTO sequences VALUES ('orders', 1, 1)`,
+  'doctrine-table': `
+    CREATE TABLE sequences (
+      sequence_name varchar(255) NOT NULL, sequence_value int DEFAULT 1 NOT NULL,
+      sequence_increment_by int DEFAULT 1 NOT NULL
+    );
+    INSERT INTO sequences VALUES ('orders', 1, 1)`,
   textbook: '',
 }
 
@@ -197,7 +202,7 @@ test('the commands, as they are typed', { timeout: 60_000 }, async () => {
   ])
 })
 
-test('RavenDB: its settings, with the address and the certificate of one that is here', async () => {
+test('RavenDB: its settings, with the address and certificate of one that is here', async () => {
   const { nodes } = await startRaven(['B'])
   const [, { collections }] = CONFIGURATIONS.find(([section]) => section === 'RavenDB')!
   const { upstream } = collections.Shop!.orders as unknown as {

@@ -96,7 +96,8 @@ describe('a bug report', () => {
       'a JSON web token',
       facts({
         status: status(
-          'Bad token eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U.',
+          'Bad token eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.' +
+            'dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U.',
         ),
       }),
       'eyJ',

@@ -23,7 +23,9 @@ const NONE: Bounds = {
   restores: 0,
 }
 
-/** By what is explored: how often everything happens in `npm test`, and what is added at full size. */
+/**
+ * By what is explored: how often everything happens in `npm test`, and what is added at full size.
+ */
 export const CORNERS: Record<string, { small: Partial<Bounds>; full: Partial<Bounds> }> = {
   'one page, every message lost, late or twice': {
     small: { claims: 2, exchanges: 2, issues: 2, repeats: 1, losses: 1 },

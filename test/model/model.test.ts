@@ -1,4 +1,7 @@
-/** Every way that messages, crashes, copies and restores can interleave, within bounds that are said. */
+/**
+ * Every way that messages, crashes, copies and restores can interleave, within bounds that are
+ * said.
+ */
 import { describe, expect, test } from 'vitest'
 import { isFull, sizeOf } from '../support/sizes.js'
 import { boundsOf, CORNERS } from './bounds.js'
@@ -8,7 +11,7 @@ import { hiloModel } from './system.js'
 
 const STATES = sizeOf('STATES')
 
-describe('in every state that can be reached, no number has two owners and none is lost without a cause', () => {
+describe('in every reachable state, no number has two owners or is lost without a cause', () => {
   test.each(Object.keys(CORNERS))(
     '%s',
     (corner) => {

@@ -1,6 +1,6 @@
 /**
- * The server of the model: the ledger's own steps over rows that are plain data. One collection, and
- * tokens that can be read by a person: `~4.1` is grant `~4` after one check-in.
+ * The server of the model: the ledger's own steps over rows that are plain data. One collection,
+ * and tokens that can be read by a person: `~4.1` is grant `~4` after one check-in.
  */
 import { checkIn, readCheckIn } from '../../server/src/ledger/check-in.js'
 import { grantClaims } from '../../server/src/ledger/claim.js'

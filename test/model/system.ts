@@ -211,7 +211,9 @@ export function hiloModel(bounds: Bounds): Model<System> {
     return steps
   }
 
-  /** What an answer may cost: the numbers of a copied device, or those of a grant without a token. */
+  /**
+   * What an answer may cost: the numbers of a copied device, or those of a grant without a token.
+   */
   function mayLose(system: System, message: Message): string | undefined {
     if (message.kind === 'check-in') return message.to === 'device' ? 'fork' : 'copied'
     const mayBeForked = system.left.copies < left.copies || system.left.restores < left.restores

@@ -1,4 +1,6 @@
-/** What `npm install` of one of the packages brings into an empty folder, and that it works there. */
+/**
+ * What `npm install` of one of the packages brings into an empty folder, and that it works there.
+ */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'

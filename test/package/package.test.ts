@@ -95,7 +95,7 @@ describe.runIf(isFull)('Next', () => {
     expect(existsSync(join(apps.folder, 'next/hilo-data'))).toBe(false)
   })
 
-  test('has a client component that makes ids, and may import the package on its server', async () => {
+  test('has a client component that makes ids, and may import it on its server', async () => {
     const { url: next } = await startProgram('next', ['start', '--port', '0'], {
       cwd: join(apps.folder, 'next'),
     })
@@ -120,7 +120,7 @@ describe('the first app of the documentation', () => {
 
   test('has the types of Vite’s template', () => apps.run('first-app', 'tsc'))
 
-  test('makes ids beside the dev server, shows them in the inspector, and goes on without the server', async () => {
+  test('makes ids beside the dev server, shows them in the inspector, and offline', async () => {
     const folder = newFirstApp('first-app-in-dev')
     const server = await startServer()
     const config = join(folder, 'vite.config.ts')

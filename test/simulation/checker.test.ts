@@ -99,7 +99,7 @@ describe('a server that was restored', () => {
     ])
   })
 
-  test('grants it again to a device of which a page holds it and whose storage was evicted: both may issue it, once each', () => {
+  test('grants it again to an evicted device whose page holds it: each may issue it once', () => {
     checker.outlived(SERIES, 'b', 34, 60)
     granted('b', 33, 64)
     for (const n of [34, 34]) issued('b', n)
@@ -111,7 +111,7 @@ describe('a server that was restored', () => {
     ])
   })
 
-  test('may grant it to others when that device gave it back, and its page may issue it all the same', () => {
+  test('may grant it to others after the device gave it back; its page may issue it too', () => {
     checker.outlived(SERIES, 'b', 34, 60)
     granted('b', 33, 64)
     checker.returned(SERIES, 'b', 50, 64)
@@ -122,7 +122,7 @@ describe('a server that was restored', () => {
     expect(checker.violations).toEqual(['orders-A 61 was issued by b, but c holds it'])
   })
 
-  test('may grant it again to a device that still knows of it, and then drops the answer: it is issued once', () => {
+  test('may grant it again to a device that knows it and drops the answer: one issue', () => {
     granted('b', 33, 64)
     for (const n of [34, 34]) issued('b', n)
     expect(checker.violations).toEqual(['orders-A 34 was issued by b, but b had issued it'])

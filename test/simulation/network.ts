@@ -144,7 +144,9 @@ export class Network {
   }
 
   #deliver(request: Request, delay: number, answered: (reply: Reply | undefined) => void): void {
-    const what = `${request.from}: ${request.method} ${request.url.pathname.split('/').at(-1)}${this.#scheduler.trace ? ` ${describe(request)}` : ''}`
+    const route = request.url.pathname.split('/').at(-1)
+    const details = this.#scheduler.trace ? ` ${describe(request)}` : ''
+    const what = `${request.from}: ${request.method} ${route}${details}`
     this.#scheduler.post(this.#actor, delay, what, async () => {
       if (this.#scheduler.random.chance(this.faults.busy)) {
         this.#hit('server busy')

@@ -119,7 +119,7 @@ export function workerRealm(scheduler: Scheduler, actor: Actor, around: Surround
       BroadcastChannel: around.hasBroadcasts ? around.broadcasts.forActor(actor) : undefined,
       MessageChannel: class {
         constructor() {
-          // biome-ignore lint/correctness/noConstructorReturn: the only way to hand out two ports of another class
+          // biome-ignore lint/correctness/noConstructorReturn: it gives two ports of another class
           return createChannel(scheduler, actor)
         }
       },

@@ -466,7 +466,7 @@ test.each<[string, Partial<DocumentOptions>]>([
   )
 })
 
-test('fetch is called on its own, since a browser refuses it as a method of another object', async () => {
+test('fetch is called without an object: browsers refuse it as a method of another', async () => {
   const store = new Store()
   const answer = await documentSource({
     url,
@@ -506,7 +506,7 @@ describe('as the source of a page', () => {
     expect(await second.hilo.nextNumber('orders')).toBe(701)
   })
 
-  test('one relative url in two folders of a site is two documents, with ranges of their own', async () => {
+  test('one relative url in two folders of a site is two documents, with own ranges', async () => {
     const store = new Store()
     store.documents.set('https://shop.example.com/south/counters/orders.json', '{"Max":700}')
     vi.stubGlobal('fetch', store.fetch)

@@ -53,7 +53,9 @@ function openOp(file: string): OpDatabase {
   return { execute: async (sql, parameters) => ({ rows: await run(sql, parameters) }) }
 }
 
-/** It reads by `query` only, and writes inside a transaction of its own unless it is told not to. */
+/**
+ * It reads by `query` only, and writes inside a transaction of its own unless it is told not to.
+ */
 function openCapacitor(file: string): CapacitorDatabase {
   const run = later(file)
   const inTransaction = async (isAsked: boolean, sql: string, parameters: string[]) => {

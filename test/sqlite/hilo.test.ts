@@ -28,7 +28,7 @@ function openApp(file: string) {
   return hilo
 }
 
-test('ids go on where the app before has stopped, and the storage is called persistent', async () => {
+test('ids go on where the app stopped before, and the storage is called persistent', async () => {
   const first = openApp('till.db')
   expect(await first.nextIds('orders', 3)).toEqual(['orders/1-A', 'orders/2-A', 'orders/3-A'])
   expect(first.status().storage).toBe('persistent')

@@ -43,7 +43,7 @@ describe('sqliteStore', () => {
     expect(statements.at(-1)).toBe('COMMIT')
   })
 
-  test('reads and writes in one BEGIN IMMEDIATE, so that no other process reads in between', async () => {
+  test('reads and writes in one BEGIN IMMEDIATE: no other process reads in between', async () => {
     const { database, statements } = watched(newFile())
     const store = sqliteStore({ database })
     await store.update(KEY, count)

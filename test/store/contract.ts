@@ -1,4 +1,6 @@
-/** The published contract suite in this project's own test runner, and changes to try a store with. */
+/**
+ * The published contract suite in this project's own test runner, and changes to try a store with.
+ */
 import { test } from 'vitest'
 import { type DeviceState, emptyState } from '../../src/core/state.js'
 import type { DeviceStore, StoreKey } from '../../src/store/store.js'

@@ -66,7 +66,7 @@ describe('IndexedDbStore', () => {
     }
   })
 
-  test('says that it outlives the page, and does: another instance finds what the first one stored', async () => {
+  test('says that it outlives the page, and does: a second instance finds the state', async () => {
     const name = newName()
     const first = new IndexedDbStore(name)
     await first.update(KEY, count)
@@ -76,7 +76,7 @@ describe('IndexedDbStore', () => {
     expect(await second.update(KEY, count)).toBe(2)
   })
 
-  test('reads and writes in one strict transaction, so that a power cut cannot roll numbers back', async () => {
+  test('reads and writes in one strict transaction: a power cut rolls no number back', async () => {
     const store = new IndexedDbStore(newName())
     await store.open()
     const { transactions } = watchTransactions()
@@ -113,7 +113,7 @@ describe('IndexedDbStore', () => {
     expect(commit).toHaveBeenCalledOnce()
   })
 
-  test('rejects and has applied nothing when the transaction is aborted after the change', async () => {
+  test('rejects and has applied nothing when aborted after the change', async () => {
     const store = new IndexedDbStore(newName())
     await store.update(KEY, count)
     const { transactions } = watchTransactions()
@@ -158,7 +158,7 @@ describe('a connection of IndexedDbStore', () => {
     expect(await store.update(KEY, count)).toBe(2)
   })
 
-  test('that two calls find lost is opened again once, and no other one is left behind when the store is closed', async () => {
+  test('that two calls find lost is opened again once; close leaves none open', async () => {
     const name = newName()
     const store = new IndexedDbStore(name)
     const { connections } = watchTransactions()
@@ -178,7 +178,7 @@ describe('a connection of IndexedDbStore', () => {
     await expect(store.update(KEY, count)).rejects.toEqual(storageFailed)
   })
 
-  test('gives way at once to a newer version of the package, and then issues nothing more', async () => {
+  test('gives way at once to a newer version of the package, and then issues nothing', async () => {
     const name = newName()
     const store = new IndexedDbStore(name)
     await store.update(KEY, count)
@@ -188,7 +188,7 @@ describe('a connection of IndexedDbStore', () => {
     await expect(store.update(KEY, count)).rejects.toEqual(outdated)
   })
 
-  test('gives way to a newer version whose upgrade another page holds up, and does not wait behind it', async () => {
+  test('gives way to a newer version, also when another page holds its upgrade up', async () => {
     const name = newName()
     const store = new IndexedDbStore(name)
     await store.update(KEY, count)
@@ -225,7 +225,7 @@ describe('a connection of IndexedDbStore', () => {
 })
 
 describe('IndexedDbStore never waits for ever', () => {
-  test('an open that is not answered fails after its deadline, and the next one may succeed', async () => {
+  test('an open without an answer fails at its deadline; the next one may succeed', async () => {
     const name = newName()
     const other = await openRaw(name, 1)
     // This connection ignores `versionchange`: the deletion waits for it, and every open waits for
@@ -242,7 +242,7 @@ describe('IndexedDbStore never waits for ever', () => {
     expect(await store.update(KEY, count)).toBe(1)
   })
 
-  test('a transaction behind one that does not end fails after its deadline, and is then not applied any more', async () => {
+  test('a transaction behind an endless one fails at its deadline, and never applies', async () => {
     const name = newName()
     const store = new IndexedDbStore(name)
     await store.update(KEY, count)
@@ -258,7 +258,7 @@ describe('IndexedDbStore never waits for ever', () => {
     expect(change).not.toHaveBeenCalled()
   })
 
-  test('an open during which the page lay in the back/forward cache does not fail for it', async () => {
+  test('an open during a stay in the back/forward cache does not fail for it', async () => {
     const name = newName()
     const other = await openRaw(name, 1)
     const deletion = requested(indexedDB.deleteDatabase(name))

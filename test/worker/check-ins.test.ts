@@ -36,7 +36,7 @@ describe('a page that starts', () => {
     expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32, token: 'token1' }])
   })
 
-  test('for the first time has nothing to show: a check-in just then would void what the page may have to give back', async () => {
+  test('for the first time shows nothing: it would cancel what the page offers', async () => {
     const world = new FakeWorld()
     const isClaimed = new Promise<void>((resolve) => {
       world.source.onClaim = () => setImmediate(resolve)
@@ -72,7 +72,7 @@ describe('a page that starts', () => {
     expect((await lease(owner, 0)).outstanding).toMatchObject([{ range: { token: 'token1' } }])
   })
 
-  test('claims nothing in advance before it knows what comes back: from the server, or from pages that were killed', async () => {
+  test('claims nothing in advance before it knows what comes back, and from whom', async () => {
     const world = await yesterday()
     const killed = ownerIn(world).owner
     must(await killed.claim(target, 300))
@@ -138,7 +138,7 @@ test('a page that stays open checks in again every three hours', async () => {
   expect(world.source.checkIns).toHaveLength(2)
 })
 
-test('a page that was closed checks in no more, not even after one that was under way', async () => {
+test('a page that was closed checks in no more, not even after one under way', async () => {
   const world = await yesterday()
   const answer = holdCheckIn(world)
   const { owner } = ownerIn(world)
@@ -150,7 +150,7 @@ test('a page that was closed checks in no more, not even after one that was unde
   expect(world.waits).toEqual([])
 })
 
-test('a check-in whose answer was lost is sent again as it was, and its answer is taken over once', async () => {
+test('a check-in whose answer was lost is sent again as it was, and used once', async () => {
   const world = await yesterday()
   world.source.onCheckIn = (request) => {
     world.source.server.checkIn(request)
@@ -165,7 +165,7 @@ test('a check-in whose answer was lost is sent again as it was, and its answer i
   expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32, token: 'token1' }])
 })
 
-test('two copies of a device with a check-in under way are told apart, though both are answered the same', async () => {
+test('two copies of a device during a check-in are told apart by the same answer', async () => {
   const world = await yesterday()
   world.source.onCheckIn = (request) => {
     world.source.server.checkIn(request)
@@ -197,7 +197,7 @@ test.each([404, 403])('a check-in refused with %i is not sent again as it was', 
   expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32 }])
 })
 
-test('a give-back of unknown fate is asked for at once, and what had not arrived comes back', async () => {
+test('a give-back of unknown fate is asked for at once; what is ours comes back', async () => {
   const world = await yesterday()
   const stored = await world.stored()
   const sent = {
@@ -220,7 +220,7 @@ test('a give-back of unknown fate is asked for at once, and what had not arrived
   })
 })
 
-test('a copy of this device that comes second loses what the other went on with, says so, and claims anew', async () => {
+test('the second copy of a device loses what the first went on with, and claims anew', async () => {
   const world = await yesterday()
   const copy = new FakeWorld({ source: world.source })
   await copy.put(await world.stored())

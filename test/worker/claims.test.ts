@@ -36,7 +36,7 @@ describe('a claim', () => {
     expect(stored).toEqual(world.source.claims[0])
   })
 
-  test('whose answer was lost is sent again as it was, and brings the grant of the first time', async () => {
+  test('whose answer was lost is sent again as it was, and brings the same grant', async () => {
     const world = new FakeWorld()
     world.source.onClaim = (claim) => {
       world.source.server.grant(claim, claim.lastBatchSize)
@@ -209,7 +209,7 @@ describe('a claim that failed', () => {
     expect((await world.stored()).ranges).toHaveLength(1)
   })
 
-  test('is tried up to half earlier by chance, so that a fleet does not knock at once', async () => {
+  test('comes up to half earlier by chance, so that a fleet does not come at once', async () => {
     for (const [chance, wait] of [
       [0.5, 750],
       [0.75, 625],

@@ -32,7 +32,7 @@ test('createHilo makes ids in a realm without a document or a worker of its own'
   await hilo.close()
 })
 
-test('where there is no document, as in a service worker, nothing is held that its end would lose', async () => {
+test('without a document, as in a service worker, it holds nothing that ends with it', async () => {
   vi.stubGlobal('fetch', async () => Response.json(grant, { status: 201 }))
   const options = { url: config.url, name: newName() }
   const first = createHilo(options)

@@ -33,8 +33,8 @@ const holding = async (source: FakeSource, ...ranges: ReturnType<typeof range>[]
   return world
 }
 
-describe('where pages cannot hear each other, one may not know that another node answers by now', () => {
-  test('so nothing is set aside without a token, and no page is told whom it might send it to', async () => {
+describe('where pages cannot hear each other, one may miss that another node answers now', () => {
+  test('so nothing is set aside without a token, and pages learn no node for it', async () => {
     const { owner } = ownerIn(deaf(await holding(new FakeSource(false), range(1, 100))))
     const { offers, view } = await lease(owner, 16, { offer: true })
     expect(offers).toEqual([])
@@ -49,7 +49,7 @@ describe('where pages cannot hear each other, one may not know that another node
     ])
   })
 
-  test('where they can, it is set aside, and the page knows the node that answered last', async () => {
+  test('where they can, it is set aside, and the page knows the last node', async () => {
     const { owner } = ownerIn(await holding(new FakeSource(false), range(1, 100)))
     const { offers, view } = await lease(owner, 16, { offer: true })
     expect(offers).toMatchObject([{ range: { from: 49, to: 100 } }])
@@ -58,7 +58,7 @@ describe('where pages cannot hear each other, one may not know that another node
 })
 
 describe('beside other pages', () => {
-  test('a busy page sets nothing aside: what it does not lease is theirs at once, and goes to nobody before it rests', async () => {
+  test('a busy page sets nothing aside: others may lease it at once, until it rests', async () => {
     const world = Object.assign(await holding(new FakeSource(), range(1, 100, { token: 't' })), {
       isAlone: false,
     })
@@ -73,7 +73,7 @@ describe('beside other pages', () => {
 })
 
 describe('release', () => {
-  test('sends every free range back, each once, highest first, after it was durably let go of', async () => {
+  test('sends every free range back once, highest first, after a durable removal', async () => {
     const world = await holding(new FakeSource(false), range(1, 10), range(20, 30))
     const held: unknown[] = []
     world.source.onGiveBack = async () => {
@@ -112,7 +112,7 @@ describe('release', () => {
     expect(await world.stored()).toEqual(before)
   })
 
-  test('stops at the first range that gets no answer: those behind it stay on the device', async () => {
+  test('stops at the first range without an answer, and keeps those behind it', async () => {
     const world = await holding(new FakeSource(false), range(1, 10), range(20, 30), range(40, 50))
     world.source.onGiveBack = ({ from }) => {
       if (from === 20) throw new HiloError('server-unreachable', 'Lost.')
@@ -176,7 +176,7 @@ describe('release', () => {
     expect((await world.stored()).ranges).toEqual([])
   })
 
-  test('waits for a check-in that is under way: a return under a token that is being swapped would be ignored', async () => {
+  test('waits for a check-in under way: an old token would be ignored', async () => {
     const world = new FakeWorld()
     must(await ownerIn(world).owner.claim(target, 1))
     let answer = () => {}
@@ -209,7 +209,7 @@ describe('release', () => {
     expect(await world.stored()).toMatchObject({ offers: [], ranges: [{ from: 1, to: 32 }] })
   })
 
-  test('settles what the page held, forgets a reserve that was set, and leaves other pages their leases', async () => {
+  test("settles what the page held, forgets a set reserve, leaves others' leases", async () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.reserve(target, 100))
@@ -262,7 +262,7 @@ describe('the state it finds', () => {
 })
 
 describe('storage', () => {
-  test('in memory is reported as such, keeps no reserve, and offers everything to the page', async () => {
+  test('in memory is called so, keeps no reserve, and offers everything to the page', async () => {
     const world = new FakeWorld({ store: new MemoryStore() })
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
@@ -332,7 +332,7 @@ test('collections, databases and separators are series of their own', async () =
   expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32 }])
 })
 
-test('other tabs hear what this device holds, and what they say is passed on to the page', async () => {
+test('other tabs hear what this device holds, and the page hears what they say', async () => {
   const world = new FakeWorld()
   const { owner, views } = ownerIn(world)
   must(await owner.claim(target, 1))
@@ -357,7 +357,7 @@ test('what other tabs say decides nothing: numbers come from the storage alone',
   expect(leases.map(({ range: { from, to } }) => [from, to])).toEqual([[1, 32]])
 })
 
-test('tabs whose ranges are in memory keep them to themselves: one tells nothing and believes nothing', async () => {
+test('tabs with their ranges in memory tell the others nothing and believe nothing', async () => {
   const world = new FakeWorld({ store: new MemoryStore() })
   const { owner, views } = ownerIn(world)
   must(await owner.claim(target, 1))
@@ -373,7 +373,7 @@ test('tabs whose ranges are in memory keep them to themselves: one tells nothing
 })
 
 describe('whoever looks on', () => {
-  test('is told what was stored before and after each change, from then on and only then', async () => {
+  test('is told what was stored before and after each change, while it observes', async () => {
     const world = new FakeWorld()
     const { owner, changes } = ownerIn(world)
     await lease(owner, 0)
@@ -408,7 +408,7 @@ describe('whoever looks on', () => {
     expect(changes.at(-1)![1].ranges).toEqual([range(100, 131)])
   })
 
-  test('never sees a number go back: what a note settles, and a look has shown so, was settled before the change', async () => {
+  test('never sees a number go back: notes are settled before they are shown', async () => {
     class WithNote extends DiskStore {
       readonly #notes = [{ lease: 'page9:0.0', next: 3 }] as never[]
       override async read(key: StoreKey) {
@@ -441,7 +441,7 @@ describe('whoever looks on', () => {
     ).toEqual([])
   })
 
-  test('reads what is stored, with notes that nobody has settled, and changes nothing', async () => {
+  test('reads what is stored, with notes that nobody settled, and changes nothing', async () => {
     class WithNote extends DiskStore {
       override async read(key: StoreKey) {
         return { ...(await super.read(key)), notes: [{ lease: 'page1:0.0', next: 3 }] as never[] }

@@ -102,7 +102,7 @@ describe('reserve', () => {
     expect(world.source.claims).toHaveLength(1)
   })
 
-  test('that the server cannot fill is no target: later claims ask for what is needed', async () => {
+  test('that the server cannot fill is no target: later claims ask for the need', async () => {
     const world = new FakeWorld()
     world.source.onClaim = fail(unreachable())
     const { owner } = ownerIn(world)

@@ -105,7 +105,7 @@ describe('across a message channel', () => {
     expect(views[0]).toMatchObject({ isClaiming: true })
   })
 
-  test('the page is asked for headers, and what it throws is a failure like any other', async () => {
+  test('the page is asked for headers; its error is a failure like any other', async () => {
     const world = new FakeWorld()
     let getHeaders: () => unknown = () => {}
     world.createSource = ((_: unknown, headers: () => unknown) => {

@@ -78,7 +78,7 @@ test('what a page has seen is heard by the others of its storage, but not by its
 describe('a page that runs short', () => {
   const orders = 'orders'
 
-  test('waits until each living one that it asks has parked what it can spare, also one that failed to', async () => {
+  test('waits until each living page it asks has parked what it can, or failed to', async () => {
     const name = newName()
     const parkExcess = vi.fn(async () => {})
     open(name, 'first', parkExcess)
@@ -94,7 +94,7 @@ describe('a page that runs short', () => {
     expect(await me.askToPark(orders, new Set(['me', 'never seen']))).toBe(false)
   })
 
-  test('waits a second for one that does not answer, and no second time before it says something again', async () => {
+  test('waits a second for a silent page, and not again before that page speaks', async () => {
     const name = newName()
     const mute = new BroadcastChannel(name)
     const me = open(name, 'me')

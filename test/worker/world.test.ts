@@ -42,7 +42,7 @@ describe('opening the storage', () => {
     thaw()
   })
 
-  test('that belongs to a newer version of the package fails: in memory the same numbers would be made again', async () => {
+  test('of a newer version of the package fails: in memory the numbers would repeat', async () => {
     const name = newName()
     ;(await openRaw(name, 1000)).close()
     await expect(browserWorld().openStore(name)).rejects.toMatchObject({ code: 'outdated' })
@@ -105,7 +105,7 @@ describe('a lock', () => {
     expect(locks.names).toEqual(['x', 'x'])
   })
 
-  test('that sits in a frozen page is not waited for: after two seconds the work runs without it', async () => {
+  test('in a frozen page is not waited for: after two seconds the work runs', async () => {
     const world = browserWorld()
     world.lock('x', () => new Promise(() => {}))
     const deadline = new AbortController()

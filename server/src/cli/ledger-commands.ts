@@ -94,12 +94,12 @@ async function raiseFloor(
   const max = await ledger.raiseFloor({ database, collection, floor })
   if (max !== floor)
     throw new Error(
-      `Max stays: '${collection}' of ${database} is at ${max} already. What comes back from up to ` +
-        `${floor} is granted no more.`,
+      `Max stays: '${collection}' of ${database} is at ${max} already. Numbers up to ${floor} ` +
+        'that come back are not granted again.',
     )
   return (
-    `'${collection}' of ${database} goes on at ${floor + 1}; numbers that were free below are granted ` +
-    `no more.\n`
+    `'${collection}' of ${database} goes on at ${floor + 1}. Free numbers below are not granted ` +
+    'again.\n'
   )
 }
 

@@ -17,7 +17,7 @@ export interface TokenContent {
   id: string
   /** Each check-in raises it; an older token is void from then on (H12). */
   rotation: number
-  /** Where the grant stands among those of its collection. 0: it was granted by a version before. */
+  /** The place of the grant among those of its collection. 0: an earlier version granted it. */
   serial: number
   collection: string
 }

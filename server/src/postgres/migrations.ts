@@ -22,8 +22,9 @@ export function migratePostgres(pool: PostgresPool): Promise<string> {
       )
     if (server!.encoding !== 'UTF8')
       throw new Error(
-        `The database has the encoding ${server!.encoding}, which cannot store every collection's ` +
-          "name. Create one for the ledger: CREATE DATABASE hilo ENCODING 'UTF8' TEMPLATE template0.",
+        `The database has the encoding ${server!.encoding}, which cannot store every ` +
+          "collection's name. Create one for the ledger: " +
+          "CREATE DATABASE hilo ENCODING 'UTF8' TEMPLATE template0.",
       )
     await createMissing(query, 'hilo_meta', META_TABLE)
     const rows = await query<{ key: string; value: string }>('SELECT key, value FROM hilo_meta')

@@ -28,7 +28,13 @@ class Order
 error_reporting(E_ALL & ~E_DEPRECATED & ~E_USER_DEPRECATED);
 [, $host, $port, $database, $kind] = $argv;
 $isFirst = ($argv[5] ?? '') === 'create';
-$connection = DriverManager::getConnection(['driver' => 'pdo_pgsql', 'host' => $host, 'port' => $port, 'dbname' => $database, 'user' => 'postgres']);
+$connection = DriverManager::getConnection([
+    'driver' => 'pdo_pgsql',
+    'host' => $host,
+    'port' => $port,
+    'dbname' => $database,
+    'user' => 'postgres',
+]);
 
 if ($kind === 'table') {
     if ($isFirst) {

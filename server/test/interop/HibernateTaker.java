@@ -69,7 +69,8 @@ public class HibernateTaker {
   @Table(name = "orders")
   public static class OwnTable implements Order {
     @Id @GeneratedValue(strategy = GenerationType.TABLE, generator = "ids")
-    @TableGenerator(name = "ids", table = "id_rows", pkColumnName = "kind", valueColumnName = "last_id",
+    @TableGenerator(
+        name = "ids", table = "id_rows", pkColumnName = "kind", valueColumnName = "last_id",
         pkColumnValue = "Order", allocationSize = 10)
     Long id;
     public Long getId() { return id; }
@@ -80,7 +81,8 @@ public class HibernateTaker {
 
   HibernateTaker(String[] args) {
     Map<String, String> parameters = new HashMap<String, String>();
-    for (int i = 3; i < args.length; i++) parameters.put(args[i].split("=")[0], args[i].split("=")[1]);
+    for (int i = 3; i < args.length; i++)
+      parameters.put(args[i].split("=")[0], args[i].split("=")[1]);
     Configuration configuration = new Configuration()
         .setProperty("hibernate.connection.driver_class", "org.postgresql.Driver")
         .setProperty("hibernate.connection.url", args[0])
@@ -88,16 +90,20 @@ public class HibernateTaker {
         .setProperty("hibernate.dialect", "org.hibernate.dialect.PostgreSQLDialect");
     if (args[1].equals("create")) configuration.setProperty("hibernate.hbm2ddl.auto", "create");
     type = mapped(args[2]);
-    if (type == null) configuration.addInputStream(new ByteArrayInputStream(mapping(args[2], parameters).getBytes()));
+    if (type == null)
+      configuration.addInputStream(
+          new ByteArrayInputStream(mapping(args[2], parameters).getBytes()));
     else {
       configuration.addAnnotatedClass(type);
-      for (Map.Entry<String, String> one : parameters.entrySet()) configuration.setProperty(one.getKey(), one.getValue());
+      for (Map.Entry<String, String> one : parameters.entrySet())
+        configuration.setProperty(one.getKey(), one.getValue());
     }
     factory = configuration.buildSessionFactory();
   }
 
   private static Class<?> mapped(String name) {
-    for (Class<?> each : HibernateTaker.class.getDeclaredClasses()) if (each.getSimpleName().equals(name)) return each;
+    for (Class<?> each : HibernateTaker.class.getDeclaredClasses())
+      if (each.getSimpleName().equals(name)) return each;
     return null;
   }
 
@@ -107,8 +113,10 @@ public class HibernateTaker {
       text.append("<param name='" + one.getKey() + "'>" + one.getValue() + "</param>");
     return "<!DOCTYPE hibernate-mapping PUBLIC '-//Hibernate/Hibernate Mapping DTD 3.0//EN' "
         + "'http://www.hibernate.org/dtd/hibernate-mapping-3.0.dtd'>"
-        + "<hibernate-mapping><class entity-name='Order' table='orders' lazy='false'><id name='id' type='long' column='id'>"
-        + "<generator class='" + generator + "'>" + text + "</generator></id></class></hibernate-mapping>";
+        + "<hibernate-mapping><class entity-name='Order' table='orders' lazy='false'>"
+        + "<id name='id' type='long' column='id'>"
+        + "<generator class='" + generator + "'>" + text + "</generator>"
+        + "</id></class></hibernate-mapping>";
   }
 
   public static void main(String[] args) throws Exception {
@@ -149,7 +157,8 @@ public class HibernateTaker {
   private void store(int count) throws Exception {
     Session session = factory.openSession();
     session.beginTransaction();
-    for (int i = 0; i < count; i++) System.out.println(type == null ? storeMap(session) : storeObject(session));
+    for (int i = 0; i < count; i++)
+      System.out.println(type == null ? storeMap(session) : storeObject(session));
     System.out.flush();
     session.getTransaction().commit();
     session.close();

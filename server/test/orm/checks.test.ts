@@ -198,8 +198,8 @@ const REFUSED: [
     TABLE,
     KEYLESS,
     'may have several rows per sequence_name: it has no primary key or unique index on exactly ' +
-      'that. Two that start at once would both begin at the start. Stop the back end, then: ALTER ' +
-      'TABLE "hibernate_sequences" ADD PRIMARY KEY ("sequence_name").',
+      'that. Two that start at once would both begin at the start. Stop the back end, then: ' +
+      'ALTER TABLE "hibernate_sequences" ADD PRIMARY KEY ("sequence_name").',
   ],
   [
     'a key that is not there',

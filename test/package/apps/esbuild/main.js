@@ -1,4 +1,6 @@
-/** esbuild does not look for workers: the app has a file for the library's, and says where it is. */
+/**
+ * esbuild does not look for workers: the app has a file for the library's, and says where it is.
+ */
 import { createHilo } from 'offline-hilo'
 import { ravenConventions } from 'offline-hilo/raven'
 
