@@ -27,8 +27,8 @@ const tokenOf = (fate: SeriesFate): string => {
 
 export function describeSeries(promise: Promises): void {
   promise(
-    'each device gets the next letter; names are compared lower-cased, and each collection counts ' +
-      'its own',
+    'each device gets the next letter; names are compared lower-cased, and each collection ' +
+      'counts its own',
     async ({ ledger, database }) => {
       const { begin } = seriesOf(ledger, database)
       const letters = [

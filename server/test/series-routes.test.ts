@@ -21,7 +21,7 @@ test('a device gets a letter: 201 first, 200 again; 410 once it was checked in',
   })
 })
 
-test('a device that lost its storage is told of the series that it had under its name', async () => {
+test('a device that lost its storage is told of the series under its name', async () => {
   const { ask } = await newHandler()
   const { body } = await ask(SERIES, till(1, 'Till 3'))
   await ask(SERIES, till(2, 'Till 4'))

@@ -320,7 +320,7 @@ test('release gives back what other collections hold that this page has not used
   expect(await shop.open().hilo.nextId('orders', { database: 'Other' })).toBe('orders/2-A')
 })
 
-test('release of one collection gives back what the device holds of it, also when this page has not used it', async () => {
+test('release of one collection gives back what the device holds of it, used or not', async () => {
   const first = shop.open()
   await first.hilo.nextIds('receipts-2026-11', 3)
   await first.hilo.reserve('receipts-2026-12', 100)

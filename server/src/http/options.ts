@@ -37,8 +37,8 @@ export interface HandlerOptions {
   hosts?: readonly string[] | undefined
   /**
    * Who may ask: anyone who sends one of these as `Authorization: Bearer …`. A text may do all but
-   * read and write documents, seed identities and list series. A function is called for each request. Default:
-   * everybody may ask.
+   * read and write documents, seed identities and list series. A function is called for each
+   * request. Default: everybody may ask.
    */
   tokens?: Tokens | undefined
   /**

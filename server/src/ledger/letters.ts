@@ -1,6 +1,6 @@
 /**
- * The letters that name series: A to Z, then AA, AB and so on, counted 1, 2, 3 …; and the collection
- * that counts them.
+ * The letters that name series: A to Z, then AA, AB and so on, counted 1, 2, 3 …; and the
+ * collection that counts them.
  */
 import type { CollectionKey } from './ledger.js'
 

@@ -1,6 +1,6 @@
 /**
- * How series are given out, checked in and closed. Pure. A series is a number of the collection that
- * counts the letters, granted to one device: claims, grant tokens and forks are those of every
+ * How series are given out, checked in and closed. Pure. A series is a number of the collection
+ * that counts the letters, granted to one device: claims, grant tokens and forks are those of every
  * grant. Guarantees that no letter is given to two devices.
  */
 import { showsOlderCopy, withRotation } from './check-in.js'

@@ -71,7 +71,7 @@ test('a ledger that was restored lets the device go on, and distrusts what it kn
   expect(changes).toMatchObject({ distrusted: 'shop', grants: [{ rotation: 8 }] })
 })
 
-test('a ledger that was restored from before the series ends it, and distrusts what it knows', () => {
+test('a ledger restored from before the series ends it, and distrusts what it knows', () => {
   const { answer, changes } = checkInSeries(rowsOf({}), checkIn, content(0), TOKENS)
   expect(answer).toBe('unknown')
   expect(changes).toEqual({ distrusted: 'shop' })
