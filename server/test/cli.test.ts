@@ -142,8 +142,8 @@ describe('serve', { timeout: TIMEOUT }, () => {
     const { code, stdout, stderr } = await runCli(['stauts', '--data', data])
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
-      "error: unknown command 'stauts'. There are: serve, status, raise-floor, check, adopt. See " +
-        '--help.\n',
+      "error: unknown command 'stauts'. There are: serve, status, series, raise-floor, check, " +
+        'adopt. See --help.\n',
     )
     expect(existsSync(data)).toBe(false)
   })

@@ -1,4 +1,6 @@
-/** One counter for pages of a browser and for processes of Node, Bun and Deno, all at the same time. */
+/**
+ * One counter for pages of a browser and for processes of Node, Bun and Deno, all at the same time.
+ */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { RUNTIMES } from '../processes/runtimes.js'

@@ -1,6 +1,6 @@
 /**
- * Power cuts: every process on a file is killed at once, and what was not synced is lost. A preloaded
- * library knows what was synced, so this needs Linux and a C compiler.
+ * Power cuts: every process on a file is killed at once, and what was not synced is lost. A
+ * preloaded library knows what was synced, so this needs Linux and a C compiler.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
@@ -82,7 +82,9 @@ const CARELESS = read('test/processes/till.ts').replace(
     database: {
       prepare: (sql) =>
         database.prepare(
-          sql === 'PRAGMA synchronous' ? 'SELECT 2' : sql.replace('synchronous = FULL', 'synchronous = OFF'),
+          sql === 'PRAGMA synchronous'
+            ? 'SELECT 2'
+            : sql.replace('synchronous = FULL', 'synchronous = OFF'),
         ),
     },
   })`,

@@ -10,7 +10,9 @@ export interface Runtime {
   title: string
   /** The program, and the arguments that come before the script. */
   command: readonly [program: string, ...args: string[]]
-  /** Names the SQLite driver for `till.ts`; a path where the driver is one of the fetched packages. */
+  /**
+   * Names the SQLite driver for `till.ts`; a path where the driver is one of the fetched packages.
+   */
   driver: string
   /** Why it is left out; empty when it can be used. */
   leftOut: string

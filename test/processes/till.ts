@@ -1,6 +1,6 @@
 /**
- * An app outside of a browser: makes ids of one collection, and prints each. What it does at its end
- * is none of its code: the process ends when nothing is left to do, or it is killed.
+ * An app outside of a browser: makes ids of one collection, and prints each. What it does at its
+ * end is none of its code: the process ends when nothing is left to do, or it is killed.
  */
 import { createHilo } from 'offline-hilo'
 import { sqliteStore } from 'offline-hilo/sqlite'

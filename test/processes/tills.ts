@@ -1,5 +1,6 @@
 /**
- * Tills: processes that make ids on a device's file. Those that a test leaves are killed at its end.
+ * Tills: processes that make ids on a device's file. Those that a test leaves are killed at its
+ * end.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -112,7 +112,7 @@ test('headers are asked for before each request, so that tokens may change', asy
   ])
 })
 
-test('nobody listens to the deadline after the answer: Deno would keep the process alive for it', async () => {
+test('nobody listens to the deadline after the answer: Deno would stay alive for it', async () => {
   serve(answer)
   const deadline = vi.spyOn(AbortSignal, 'timeout')
   await source().claim(target, claim)
