@@ -1,5 +1,5 @@
 /** Calls that are rare and need the network anyway; a page loads them when they are made. */
-import type { StoredCollection, Target } from '../core/contract.js'
+import type { HeldCollection, Target } from '../core/contract.js'
 import { fromFailure } from '../core/errors.js'
 import type { OwnerLink } from './owner-link.js'
 
@@ -10,7 +10,7 @@ import type { OwnerLink } from './owner-link.js'
 export async function unusedCollections(
   link: OwnerLink,
   used: readonly Target[],
-): Promise<StoredCollection[]> {
+): Promise<HeldCollection[]> {
   const answer = await link.call('collections', [])
   if ('failure' in answer) throw fromFailure(answer.failure)
   return answer.collections.filter((stored) => !used.some((target) => isSame(stored, target)))
@@ -28,5 +28,5 @@ export async function nextIdentity(
   return answer.number
 }
 
-const isSame = (stored: StoredCollection, { database, collection, separator }: Target): boolean =>
+const isSame = (stored: HeldCollection, { database, collection, separator }: Target): boolean =>
   stored.database === database && stored.collection === collection && stored.separator === separator

@@ -5,7 +5,7 @@
  */
 
 import type { Failure } from './errors.js'
-import type { ClaimRequest, DeviceState, Exchange, Exchanged, Gaps, GrantedRange } from './state.js'
+import type { DeviceClaim, DeviceState, Exchange, Exchanged, Gaps, GrantedRange } from './state.js'
 
 /** One collection of one database, with the separator its ids are made with. */
 export interface Target {
@@ -47,7 +47,7 @@ export interface HiloSource {
    */
   readonly key: string
   /** @param timeout milliseconds it may take */
-  claim(target: Target, claim: ClaimRequest, timeout: number): Promise<SourceAnswer>
+  claim(target: Target, claim: DeviceClaim, timeout: number): Promise<SourceAnswer>
 }
 
 export type SourceAnswer = { grant: GrantedRange } | { failure: Failure }
@@ -57,7 +57,7 @@ export interface OwnerCallbacks {
   /** Headers of the next request (tokens). */
   headers(): Promise<Record<string, string>>
   /** A range of the app's own source, where there is one. */
-  claim?(target: Target, claim: ClaimRequest): Promise<SourceAnswer>
+  claim?(target: Target, claim: DeviceClaim): Promise<SourceAnswer>
   /** Something changed that this page did not do itself. */
   changed(target: Target, view: DeviceView): void
   /**
@@ -124,7 +124,7 @@ export interface Owner {
   /** Sends every free number back to the server. When it cannot be reached, all stay. */
   release(target: Target, request: Pick<Exchange, 'page' | 'id'>): Promise<Answer<object>>
   /** Of this authority, the collections of which this device has stored something. */
-  collections(): Promise<{ collections: StoredCollection[] } | { failure: Failure }>
+  collections(): Promise<{ collections: HeldCollection[] } | { failure: Failure }>
   /**
    * What is stored, notes that wait to be settled included. One read: it changes nothing and blocks
    * nobody.
@@ -151,4 +151,4 @@ export interface Owner {
   close(): void
 }
 
-export type StoredCollection = Pick<Target, 'database' | 'collection' | 'separator'>
+export type HeldCollection = Pick<Target, 'database' | 'collection' | 'separator'>

@@ -19,7 +19,7 @@ import {
 } from './range.js'
 import { claimSize } from './sizes.js'
 import type {
-  ClaimRequest,
+  DeviceClaim,
   DeviceState,
   Exchange,
   Exchanged,
@@ -170,7 +170,7 @@ export function beginClaim(
   want: number,
   reserve: number,
   largest?: number,
-): { state: DeviceState; claim?: ClaimRequest } {
+): { state: DeviceState; claim?: DeviceClaim } {
   if (state.claim) return { state, claim: state.claim }
   const free = total(state.ranges)
   if (free >= want) return { state }

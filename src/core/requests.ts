@@ -4,11 +4,11 @@
  */
 import type { Target } from './contract.js'
 import type { Range } from './range.js'
-import type { ClaimRequest } from './state.js'
+import type { DeviceClaim } from './state.js'
 import type { NextManyRequest, ReturnRequest } from './wire.js'
 
 /** A claim that shows tokens: they stand in the body, because proxies log addresses. */
-export function nextCall(url: string, target: Target, claim: ClaimRequest): NextCall {
+export function nextCall(url: string, target: Target, claim: DeviceClaim): NextCall {
   const { id, lastBatchSize: count, lastRangeAt, lastMax, shown: leases } = claim
   const wanted = {
     tag: target.collection,
@@ -29,7 +29,7 @@ interface NextCall {
   body: NextManyRequest
 }
 
-export function nextUrl(url: string, target: Target, claim: ClaimRequest): string {
+export function nextUrl(url: string, target: Target, claim: DeviceClaim): string {
   return hiloUrl(url, target, 'next', {
     tag: target.collection,
     lastBatchSize: claim.lastBatchSize,

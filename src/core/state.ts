@@ -27,7 +27,7 @@ export interface Offer {
  * A claim that was or will be sent. Kept until its answer is stored, so that a retry asks for the
  * same grant (H11).
  */
-export interface ClaimRequest {
+export interface DeviceClaim {
   id: string
   lastBatchSize: number
   lastRangeAt?: string
@@ -54,7 +54,7 @@ export interface DeviceState {
   ranges: Range[]
   leases: Lease[]
   offers: Offer[]
-  claim?: ClaimRequest
+  claim?: DeviceClaim
   /** Target set by `reserve(n)`; the option's value otherwise. */
   reserve?: number
   /** Size and server time of the last grant, echoed in the next claim (H19). */

@@ -7,7 +7,7 @@
  */
 import type { HiloSource, Target } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
-import type { ClaimRequest, GrantedRange } from '../core/state.js'
+import type { DeviceClaim, GrantedRange } from '../core/state.js'
 import {
   capacity,
   formatServerTime,
@@ -93,7 +93,7 @@ export function documentSource({
   async function take(
     address: string,
     target: Target,
-    claim: ClaimRequest,
+    claim: DeviceClaim,
     signal: AbortSignal,
   ): Promise<GrantedRange> {
     const size = Math.max(minSize, sizeOf(claim))
@@ -163,7 +163,7 @@ const fill = (url: string, place: Place): string =>
   )
 
 /** As the server sizes a grant: by the size and the age of the last one. */
-function sizeOf({ lastBatchSize, lastRangeAt = '' }: ClaimRequest): number {
+function sizeOf({ lastBatchSize, lastRangeAt = '' }: DeviceClaim): number {
   const at = parseServerTime(lastRangeAt)
   return capacity(lastBatchSize, at === undefined ? undefined : Date.now() - at)
 }

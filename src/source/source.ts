@@ -4,7 +4,7 @@
  */
 import type { Target } from '../core/contract.js'
 import type { Range } from '../core/range.js'
-import type { ClaimRequest, GrantedRange } from '../core/state.js'
+import type { DeviceClaim, GrantedRange } from '../core/state.js'
 import type { CheckInAnswer, CheckInRequest } from '../core/wire.js'
 
 export interface Source {
@@ -12,7 +12,7 @@ export interface Source {
    * Asks for one range. The same claim may be sent again after a lost answer.
    * @throws HiloError `server-unreachable`, `server-refused`, `invalid-response`, `unsafe-range`
    */
-  claim(target: Target, claim: ClaimRequest): Promise<GrantedRange>
+  claim(target: Target, claim: DeviceClaim): Promise<GrantedRange>
   /**
    * Asks whether the server would take numbers of a collection back now. Gives nothing back.
    * @throws HiloError as `claim`

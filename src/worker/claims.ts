@@ -7,7 +7,7 @@ import { addGrant, beginClaim, dropClaim } from '../core/device.js'
 import { type Failure, HiloError, toFailure } from '../core/errors.js'
 import { isNoAnswer, isRepeated, nextStep } from '../core/failures.js'
 import { type Range, total } from '../core/range.js'
-import type { ClaimRequest, GrantedRange } from '../core/state.js'
+import type { DeviceClaim, GrantedRange } from '../core/state.js'
 import { MIN_CAPACITY } from '../core/wire.js'
 import { pagesWithOffers } from '../core/write-off.js'
 import type { CollectionContext } from './context.js'
@@ -112,7 +112,7 @@ export class Claims {
     }
   }
 
-  async #send(claim: ClaimRequest, want: number): Promise<void> {
+  async #send(claim: DeviceClaim, want: number): Promise<void> {
     let grant: GrantedRange
     try {
       grant = await this.#context.owner.source.claim(this.#context.target, claim)
@@ -140,11 +140,11 @@ export class Claims {
    * The claim to send, durably stored; undefined when enough is free. Other pages of this device
    * are asked first for what they hold to give back: they are nearer than the server.
    */
-  async #begin(want: number): Promise<ClaimRequest | undefined> {
+  async #begin(want: number): Promise<DeviceClaim | undefined> {
     const { owner, name, update } = this.#context
     const id = owner.world.newId()
     for (let mayAsk = true; ; mayAsk = false) {
-      const { pages, claim } = await update<{ pages?: Set<string>; claim?: ClaimRequest }>(
+      const { pages, claim } = await update<{ pages?: Set<string>; claim?: DeviceClaim }>(
         (state, reserve) => {
           const pages = pagesWithOffers(state, want)
           // guard: H12 pages are asked for their offers before a server is

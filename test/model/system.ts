@@ -9,7 +9,7 @@ import { applyCheckIn, applyShown, beginCheckIn } from '../../src/core/check-in.
 import { addGrant, beginClaim, dropClaim, exchange, settle } from '../../src/core/device.js'
 import { total } from '../../src/core/range.js'
 import {
-  type ClaimRequest,
+  type DeviceClaim,
   type DeviceState,
   type Exchange,
   type ExchangeNote,
@@ -79,7 +79,7 @@ interface Device {
 }
 
 type Message =
-  | { to: 'server'; kind: 'claim'; device: number; request: ClaimRequest }
+  | { to: 'server'; kind: 'claim'; device: number; request: DeviceClaim }
   | { to: 'server'; kind: 'check-in'; device: number; request: CheckInRequest }
   | { to: 'server'; kind: 'give-back'; end: number; last: number; token?: string | undefined }
   | { to: 'device'; kind: 'claim'; device: number; id: string; answer: Answered }

@@ -1,7 +1,7 @@
 /** An authority in memory: with tokens like this package's server, without them like RavenDB. */
 
 import { type Range, size } from '../../src/core/range.js'
-import type { ClaimRequest, GrantedRange } from '../../src/core/state.js'
+import type { DeviceClaim, GrantedRange } from '../../src/core/state.js'
 import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
 
 interface Lease {
@@ -24,7 +24,7 @@ export class ServerModel {
     this.hasTokens = hasTokens
   }
 
-  grant(claim: ClaimRequest, count: number): GrantedRange {
+  grant(claim: DeviceClaim, count: number): GrantedRange {
     const before = this.#claims.get(claim.id)
     if (before && this.hasTokens) return before
     const range = this.#free.pop() ?? this.#advance(claim.lastMax, count)

@@ -6,7 +6,7 @@ import type { Answer, DeviceView, Owner, OwnerConfig, Target } from '../../src/c
 import type { Failure } from '../../src/core/errors.js'
 import type { Range } from '../../src/core/range.js'
 import type {
-  ClaimRequest,
+  DeviceClaim,
   DeviceState,
   Exchange,
   Exchanged,
@@ -59,11 +59,11 @@ export class DiskStore implements DeviceStore {
 
 export class FakeSource {
   readonly server: ServerModel
-  readonly claims: ClaimRequest[] = []
+  readonly claims: DeviceClaim[] = []
   readonly returns: Range[] = []
   readonly checkIns: CheckInRequest[] = []
   /** What happens instead of an answer; asked before each one. */
-  onClaim: (claim: ClaimRequest) => unknown = () => {}
+  onClaim: (claim: DeviceClaim) => unknown = () => {}
   onGiveBack: (range: Range) => unknown = () => {}
   onCheckIn: (request: CheckInRequest) => unknown = () => {}
 
@@ -71,7 +71,7 @@ export class FakeSource {
     this.server = new ServerModel(hasTokens)
   }
 
-  async claim(_target: Target, claim: ClaimRequest): Promise<GrantedRange> {
+  async claim(_target: Target, claim: DeviceClaim): Promise<GrantedRange> {
     this.claims.push(claim)
     await this.onClaim(claim)
     const grant = this.server.grant(claim, claim.lastBatchSize)

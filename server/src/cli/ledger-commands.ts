@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
-import type { CollectionStatus, Ledger } from '../ledger/ledger.js'
+import type { CollectionCounts, Ledger } from '../ledger/ledger.js'
 import { SQLITE_FILE } from '../ledger/schema.js'
 import { DEFAULT_DATA_DIR, openLedger } from '../open-ledger.js'
 import type { ServeOptions } from '../serve.js'
@@ -68,7 +68,7 @@ async function requireLedgerAt(databaseUrl: string): Promise<void> {
   }
 }
 
-const COLUMNS: Column<CollectionStatus>[] = [
+const COLUMNS: Column<CollectionCounts>[] = [
   ['database', ({ database }) => database],
   ['collection', ({ collection }) => collection],
   ['max', ({ max }) => max],
@@ -81,7 +81,7 @@ const COLUMNS: Column<CollectionStatus>[] = [
   ],
 ]
 
-const statusTable = (statuses: readonly CollectionStatus[]): string =>
+const statusTable = (statuses: readonly CollectionCounts[]): string =>
   statuses.length === 0 ? 'No collection yet.\n' : table(COLUMNS, statuses)
 
 /** @throws Error when the collection is above the floor already */

@@ -234,7 +234,8 @@ export interface Series extends CollectionKey {
   doubtful: { from: number; to: number } | undefined
 }
 
-export interface CollectionStatus extends CollectionKey {
+/** What the ledger holds of one collection. */
+export interface CollectionCounts extends CollectionKey {
   max: number
   /** Numbers that came back, and will be granted again first. */
   free: number
@@ -329,7 +330,7 @@ export interface Ledger {
   /** The series of a database, in the order of their collections and letters. */
   series(database: string): Promise<Series[]>
 
-  status(): Promise<CollectionStatus[]>
+  status(): Promise<CollectionCounts[]>
 
   /** Numbers of all collections that came back, and will be granted again first. */
   countFree(): Promise<number>

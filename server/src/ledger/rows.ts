@@ -3,7 +3,7 @@
  * statement names every column that it reads or writes: a version that adds a column leaves the
  * statements of older versions as they are.
  */
-import type { CollectionKey, CollectionStatus, IdentityKey, Mark, Series } from './ledger.js'
+import type { CollectionCounts, CollectionKey, IdentityKey, Mark, Series } from './ledger.js'
 import { toLetter } from './letters.js'
 import { EMPTY_LINE, type NumberLine, type Span, sizeOf } from './number-line.js'
 
@@ -200,7 +200,7 @@ export interface StatusRow extends CollectionKey {
   lastClaim: number | null
 }
 
-export const toStatus = ({ free, lastClaim, ...row }: StatusRow): CollectionStatus => ({
+export const toStatus = ({ free, lastClaim, ...row }: StatusRow): CollectionCounts => ({
   ...row,
   free: sizeOf(readSpans(free)),
   lastClaim: lastClaim ?? undefined,

@@ -142,12 +142,12 @@ export const counterSettings = z.strictObject({
   ),
 })
 
-type Settings = z.output<typeof counterSettings>
+type CounterSettings = z.output<typeof counterSettings>
 /** A setting, and what is wrong with it. */
 export type Problem = [setting: string, message: string]
 
 /** @returns the binding, or what is wrong with the settings */
-export function toBinding(settings: Settings): Binding | Problem[] {
+export function toBinding(settings: CounterSettings): Binding | Problem[] {
   const strategy: Strategy = withOptimizer(STRATEGIES[settings.strategy as StrategyName], settings)
   const problems = [...misplaced(strategy, settings), ...missing(strategy, settings)]
   if (problems.length > 0) return problems
@@ -166,7 +166,7 @@ export function toBinding(settings: Settings): Binding | Problem[] {
   }
 }
 
-function withOptimizer(strategy: Strategy, { optimizer }: Settings): Strategy {
+function withOptimizer(strategy: Strategy, { optimizer }: CounterSettings): Strategy {
   return strategy.hasOptimizer
     ? { ...strategy, ...OPTIMIZERS[optimizer ?? 'pooled'], hasFirst: true }
     : strategy
@@ -174,7 +174,7 @@ function withOptimizer(strategy: Strategy, { optimizer }: Settings): Strategy {
 
 function placeOf(
   { kinds, segments }: Strategy,
-  settings: Settings,
+  settings: CounterSettings,
   first: bigint,
 ): Binding['place'] {
   if (settings.sequence !== undefined) return { sequence: settings.sequence }
@@ -200,7 +200,7 @@ function placeOf(
 }
 
 /** Settings that the strategy has no use for: they are a mistake, so they are refused. */
-function misplaced(strategy: Strategy, settings: Settings): Problem[] {
+function misplaced(strategy: Strategy, settings: CounterSettings): Problem[] {
   const { kinds, segments, size } = strategy
   const used = new Set<string>(['strategy', 'maxId'])
   if (kinds.includes('sequence')) used.add('sequence')
@@ -218,9 +218,9 @@ function misplaced(strategy: Strategy, settings: Settings): Problem[] {
     ])
 }
 
-function missing({ kinds, segments, size }: Strategy, settings: Settings): Problem[] {
+function missing({ kinds, segments, size }: Strategy, settings: CounterSettings): Problem[] {
   const problems: Problem[] = []
-  const needs = (name: keyof Settings, what: string) => {
+  const needs = (name: keyof CounterSettings, what: string) => {
     if (settings[name] === undefined) problems.push([name, `is missing: ${what}`])
   }
   if (size)
