@@ -123,6 +123,11 @@ export const GUARDS: Guard[] = [
   ),
   guard('H13 what a copied grant gives back is granted to nobody', 'server/sqlite-ledger'),
   guard('H13 nothing of a copied grant comes back', 'server/sqlite-ledger'),
+  guard(
+    'H13 the token of a spent grant is void',
+    'server/sqlite-ledger',
+    'const spentGrant = grant',
+  ),
   guard('H13 a claim is not answered again once its numbers are in use', 'server/sqlite-ledger'),
 
   guard(
@@ -213,6 +218,11 @@ export const GUARDS: Guard[] = [
   ),
   guard('H21 a store that ignores the version is found out', 'source/document'),
 
+  guard(
+    'H22 max does not go below a number of a grant that was forgotten',
+    'server/sqlite-ledger',
+    'const held = rows.held.get(key) ?? 0',
+  ),
   guard('H22 only the tail of a grant comes back', 'server/sqlite-ledger', 'last < end'),
   guard(
     'H22 a grant token cannot be forged',

@@ -1,6 +1,7 @@
 /**
  * `npm run ledger-size`: how many bytes a grant takes in each store, with its indexes: 20,000
- * claims, a tenth of them shortened by a give-back.
+ * claims, a tenth of them shortened by a give-back. Then the size at the end of each of ten years:
+ * 200 devices, each with a claim a week; every year a tenth of them is never heard of again.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -13,6 +14,11 @@ import { createDatabase, runSql, startCluster } from '../server/test/postgres-cl
 const BATCHES = 40
 const CLAIMS_PER_BATCH = 500
 const COLLECTIONS = 20
+const DEVICES = 200
+const DAY_MS = 86_400_000
+const YEARS = 10
+const DAYS_PER_YEAR = 364
+const DAYS_PER_CLAIM = 7
 
 const folder = mkdtempSync(join(tmpdir(), 'hilo-ledger-size-'))
 const cluster = await startCluster()
@@ -20,9 +26,62 @@ try {
   const empty = await sqliteBytes(0)
   report('SQLite', (await sqliteBytes(BATCHES)) - empty)
   report('PostgreSQL', await postgresBytes())
+  const dataDir = join(folder, 'years')
+  const db = () => new Database(join(dataDir, 'hilo.db'))
+  await live('SQLite', await openLedger({ dataDir }), async (table) => {
+    const opened = db()
+    const [row] = opened.prepare(`SELECT count(*) AS rows FROM ${table}`).all() as Counted[]
+    opened.close()
+    return row!.rows
+  })
+  const compact = db()
+  compact.exec('VACUUM')
+  compact.close()
+  console.log(`SQLite      ${statSync(join(dataDir, 'hilo.db')).size} bytes after ten years`)
+  const databaseUrl = await createDatabase(cluster.url, 'hilo_years')
+  await live('PostgreSQL', await openLedger({ databaseUrl }), async (table) => {
+    const { rows } = await runSql(databaseUrl, `SELECT count(*)::int AS rows FROM ${table}`)
+    return rows[0].rows
+  })
 } finally {
   await cluster.remove()
   rmSync(folder, { recursive: true, force: true })
+}
+
+interface Counted {
+  rows: number
+}
+
+/** Ten years, with the pruning that the server does every day. */
+async function live(
+  store: string,
+  ledger: Ledger,
+  count: (table: string) => Promise<number>,
+): Promise<void> {
+  const tokens: (string | undefined)[] = []
+  for (let year = 0; year < YEARS; year++) {
+    for (let at = 0; at < DAYS_PER_YEAR; at += DAYS_PER_CLAIM) {
+      const now = (year * DAYS_PER_YEAR + at) * DAY_MS
+      const claims = Array.from({ length: DEVICES }, (): ClaimRequest => {
+        const key = { database: 'Shop', collection: 'orders' }
+        return { ...key, id: randomUUID(), count: 32, lastMax: 0, serverTag: 'A', at: now }
+      })
+      const outcomes = await ledger.claim(claims)
+      const spent = tokens.flatMap((token) => token ?? [])
+      await ledger.checkIn({ database: 'Shop', id: randomUUID(), at: now, grants: [], spent })
+      for (const [device, outcome] of outcomes.entries())
+        tokens[device] = 'grant' in outcome ? outcome.grant.token : undefined
+      await ledger.prune({ settledBefore: now - 30 * DAY_MS, heardBefore: now - 400 * DAY_MS })
+    }
+    // Each is replaced by a new one.
+    tokens.fill(undefined, 0, DEVICES / 10)
+    const [grants, unheard] = [await count('hilo_grants'), await count('hilo_unheard')]
+    console.log(
+      `${store.padEnd(10)} year ${String(year + 1).padStart(2)}: ${grants} grants, ` +
+        `${unheard} of lost devices`,
+    )
+  }
+  await ledger.close()
 }
 
 function report(store: string, bytes: number): void {

@@ -34,6 +34,7 @@ export type {
   Mark,
   MarkRefusal,
   MarkWrite,
+  Pruning,
   Series,
   SeriesCheckIn,
   SeriesClaim,

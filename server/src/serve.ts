@@ -5,6 +5,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { z } from 'zod'
 import type { CollectionsOptions } from './bound/collections-setting.js'
 import { drainOf } from './drain.js'
 import { createHiloHandler } from './http/handler.js'
@@ -12,7 +13,7 @@ import { createLog } from './http/log.js'
 import type { HandlerLimits, HandlerOptions } from './http/options.js'
 import { networkOf } from './http/rate-limit.js'
 import type { LedgerLimits } from './ledger/ledger.js'
-import type { Given } from './ledger/options.js'
+import { checked, type Given } from './ledger/options.js'
 import { openLedger } from './open-ledger.js'
 
 export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> {
@@ -27,6 +28,11 @@ export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> 
   collections?: CollectionsOptions | undefined
   /** As for `openLedger`. */
   first?: boolean | undefined
+  /**
+   * Days: a grant of which nothing was heard for so long counts as issued, and its row goes. A
+   * device that comes back later keeps its numbers. Default 400, at least 30.
+   */
+  horizon?: number | undefined
 }
 
 export interface HiloServer {
@@ -63,8 +69,15 @@ const KEEP_ALIVE_MS = 75_000
 const DEFAULT_DRAIN_SECONDS = 0.25
 const DAY_MS = 24 * 60 * 60 * 1000
 const PRUNE_INTERVAL_MS = DAY_MS
-/** No request is repeated after so long. */
-const SETTLED_MS = 30 * DAY_MS
+/** No request is repeated after so many days. */
+const SETTLED_DAYS = 30
+export const DEFAULT_HORIZON_DAYS = 400
+const MAX_HORIZON_DAYS = 36_500
+
+export const horizon = z
+  .number('is a number of days')
+  .min(SETTLED_DAYS, `is at least ${SETTLED_DAYS} days`)
+  .max(MAX_HORIZON_DAYS, `is at most ${MAX_HORIZON_DAYS} days`)
 
 export async function serve({
   port = DEFAULT_PORT,
@@ -73,10 +86,12 @@ export async function serve({
   databaseUrl,
   collections,
   first,
+  horizon: horizonDays = DEFAULT_HORIZON_DAYS,
   limits = {},
   log = createLog(),
   ...rest
 }: ServeOptions = {}): Promise<HiloServer> {
+  checked(horizon, horizonDays, 'serve', () => 'horizon')
   const { maxJump, collections: maxCollections, databases: maxDatabases, ...handlerLimits } = limits
   const ledgerLimits = { maxJump, collections: maxCollections, databases: maxDatabases }
   const ledger = await openLedger({
@@ -121,7 +136,7 @@ export async function serve({
     /** A failure is logged, and the next day's pruning makes up for it. */
     const prune = () =>
       ledger
-        .prune(Date.now() - SETTLED_MS)
+        .prune({ settledBefore: daysAgo(SETTLED_DAYS), heardBefore: daysAgo(horizonDays) })
         .catch((error) => closed || log.error({ err: error }, 'Old rows were not removed.'))
     void prune()
     const pruning = setInterval(prune, PRUNE_INTERVAL_MS)
@@ -139,6 +154,8 @@ export async function serve({
     throw error
   }
 }
+
+const daysAgo = (days: number): number => Date.now() - days * DAY_MS
 
 function listen(http: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -18,7 +18,7 @@ import {
 } from './http/options.js'
 import { checked, publicUrl } from './ledger/options.js'
 import { databaseUrl, ledgerLimits } from './open-ledger.js'
-import type { ServeOptions } from './serve.js'
+import { horizon, type ServeOptions } from './serve.js'
 
 const MAX_PORT = 65_535
 
@@ -44,6 +44,12 @@ const drain = z.preprocess(
     .max(MAX_DRAIN_SECONDS, `is 0 to ${MAX_DRAIN_SECONDS} seconds`),
 )
 
+/** Days. */
+const horizonDays = z.preprocess(
+  (value) => (typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value),
+  horizon,
+)
+
 const config = z
   .strictObject({
     port: port.optional(),
@@ -57,6 +63,7 @@ const config = z
     cors: z.strictObject({ origins: z.array(origin) }).optional(),
     hosts: hosts.optional(),
     drain: drain.optional(),
+    horizon: horizonDays.optional(),
     tokens: tokens.optional(),
     logRequests: z.boolean().optional(),
     // Checked where the ledger is opened.
@@ -80,6 +87,7 @@ export interface Flags {
   publicUrl?: string
   hosts?: string
   drain?: string
+  horizon?: string
   config?: string
 }
 

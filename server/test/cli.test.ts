@@ -121,6 +121,8 @@ describe('serve', { timeout: TIMEOUT }, () => {
     [{ port: '' }, 'port: is a number'],
     [{ drain: '-1' }, 'drain: is a number of seconds'],
     [{ drain: '601' }, 'drain: is 0 to 600 seconds'],
+    [{ horizon: 'a year' }, 'horizon: is a number of days'],
+    [{ horizon: '29' }, 'horizon: is at least 30 days'],
     [{ databaseUrl: 'mysql://x' }, 'databaseUrl: is a URL like postgres://'],
     [{ config: '/nowhere.json' }, 'config: /nowhere.json cannot be read (ENOENT)'],
     [{ config: import.meta.filename }, 'is not a JSON object'],

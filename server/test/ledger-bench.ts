@@ -47,6 +47,15 @@ export const DAY_MS = 86_400_000
 /** Takes a ledger's tables back to version 2. */
 export const WITHOUT_CLAIMED_AT = `
   DROP TABLE hilo_series;
+  DROP INDEX hilo_grants_done;
+  DROP INDEX hilo_grants_open;
+  CREATE INDEX hilo_grants_settled ON hilo_grants (granted_at) WHERE high < low;
+  ALTER TABLE hilo_grants DROP COLUMN heard_at;
+  DROP TABLE hilo_unheard;
+  ALTER TABLE hilo_counters DROP COLUMN forgotten;
+  ALTER TABLE hilo_counters DROP COLUMN grants;
+  ALTER TABLE hilo_counters DROP COLUMN outstanding;
+  ALTER TABLE hilo_counters DROP COLUMN last_claim;
   DROP INDEX hilo_grants_serial;
   ALTER TABLE hilo_grants DROP COLUMN serial;
   ALTER TABLE hilo_counters DROP COLUMN serial;
@@ -89,7 +98,7 @@ function newBench({ open, ledger }: Pick<Bench, 'open' | 'ledger'>): Bench {
     giveBackPlain: (end, last) =>
       ledger.giveBack({ database, collection: 'orders', end, last, at: AT }),
     checkIn: (id, ...tokens) =>
-      ledger.checkIn({ database, id, grants: tokens.map((token) => ({ token, next: 0 })) }),
+      ledger.checkIn({ database, id, at: AT, grants: tokens.map((token) => ({ token, next: 0 })) }),
     max: async () => (await ledger.read({ database, collection: 'orders' })).max,
   }
 }

@@ -5,6 +5,7 @@ import { grantOf, LIMITS, type OpenLedger, promisesOf } from './ledger-bench.js'
 import { describeCheckIns } from './ledger-check-ins.js'
 import { describeClaims } from './ledger-claims.js'
 import { describeGiveBacks } from './ledger-give-backs.js'
+import { describeGrowth } from './ledger-growth.js'
 import { describeIdentities } from './ledger-identities.js'
 import { describeNumberLines } from './ledger-number-lines.js'
 import { describeSeries } from './ledger-series.js'
@@ -31,6 +32,7 @@ export function describeLedger(name: string, newStorage: () => Promise<OpenLedge
     describeIdentities(promise)
     describeSeries(promise)
     describeStorage(promise)
+    describeGrowth(promise)
 
     test('an empty storage may be opened by several servers at once', async () => {
       const openNew = await newStorage()

@@ -56,9 +56,9 @@ export function describeIdentities(promise: Promises): void {
       }))
       const next = async () => (await ledger.nextIdentities([old!, young!])).map(numberOf)
       expect(await next()).toEqual([1, 2])
-      await ledger.prune(AT)
+      await ledger.prune({ settledBefore: AT, heardBefore: AT })
       expect(await next()).toEqual([1, 2])
-      await ledger.prune(AT + 1)
+      await ledger.prune({ settledBefore: AT + 1, heardBefore: AT })
       expect(await next()).toEqual([3, 2])
     },
   )

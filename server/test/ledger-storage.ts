@@ -44,10 +44,10 @@ export function describeStorage(promise: Promises): void {
       await giveBack(part, 64, 40)
       const grants = async () =>
         (await ledger.status()).find((status) => status.database === database)!.grants
-      await ledger.prune(AT)
+      await ledger.prune({ settledBefore: AT, heardBefore: AT })
       expect(await grants()).toBe(3)
-      await ledger.prune(AT + 1)
-      expect(await grants()).toBe(2)
+      await ledger.prune({ settledBefore: AT + 1, heardBefore: AT })
+      expect(await grants()).toBe(1)
       expect(await giveBack(part, 40, 32)).toBe(8)
       expect(span(await take({ count: 40 }))).toEqual([1, 40])
     },

@@ -90,18 +90,22 @@ test('a database that a newer version has upgraded is left alone', async () => {
   await expect(openLedger({ databaseUrl })).rejects.toThrow('A newer offline-hilo has upgraded it')
 })
 
-test('identity claims of a version that never pruned are as old as the upgrade', async () => {
+test('what a version that never pruned has kept is counted, as old as the upgrade', async () => {
   const databaseUrl = await newDatabase()
   const claim = { database: 'Shop', name: 'invoices|', id: newId(), at: 0 }
   const first = await openLedger({ databaseUrl })
   expect(await first.nextIdentities([claim])).toEqual([{ value: 1 }])
+  for (let i = 0; i < 2; i++) await first.claim([wish])
+  const status = await first.status()
   await first.close()
   await runSql(databaseUrl, WITHOUT_CLAIMED_AT)
   const ledger = await openLedger({ databaseUrl })
-  await ledger.prune(Date.now() - DAY_MS)
+  await ledger.prune({ settledBefore: Date.now() - DAY_MS, heardBefore: 0 })
   expect(await ledger.nextIdentities([claim])).toEqual([{ value: 1 }])
-  await ledger.prune(Date.now() + DAY_MS)
+  expect(await ledger.status()).toEqual(status)
+  await ledger.prune({ settledBefore: Date.now() + DAY_MS, heardBefore: Date.now() - DAY_MS })
   expect(await ledger.nextIdentities([claim])).toEqual([{ value: 2 }])
+  expect(await ledger.status()).toMatchObject([{ grants: 2, outstanding: 64 }])
   await ledger.close()
 })
 

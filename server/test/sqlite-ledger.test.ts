@@ -14,6 +14,15 @@ describeLedger('SQLite ledger', async () => {
   return (limits) => openLedger({ dataDir, limits })
 })
 
+const wish = {
+  database: 'Shop',
+  collection: 'orders',
+  count: 32,
+  lastMax: 0,
+  serverTag: 'A',
+  at: 0,
+}
+
 test('a missing folder is made; an application may keep its own tables in the file', async () => {
   const dataDir = join(newFolder(), 'a', 'b')
   const ledger = await openLedger({ dataDir })
@@ -21,9 +30,7 @@ test('a missing folder is made; an application may keep its own tables in the fi
   const own = new Database(join(dataDir, 'hilo.db'))
   own.exec('CREATE TABLE orders (id TEXT PRIMARY KEY)')
   own.prepare('INSERT INTO orders VALUES (?)').run(['orders/1-A'] as never)
-  await ledger.claim([
-    { database: 'Shop', collection: 'orders', count: 32, lastMax: 0, serverTag: 'A', at: 0 },
-  ])
+  await ledger.claim([wish])
   expect(own.prepare('SELECT max FROM hilo_counters').all()).toEqual([{ max: 32 }])
   own.close()
   await ledger.close()
@@ -70,19 +77,23 @@ test('a file that a newer version has upgraded is left alone', async () => {
   await expect(openLedger({ dataDir })).rejects.toThrow('A newer offline-hilo has upgraded it')
 })
 
-test('identity claims of a version that never pruned are as old as the upgrade', async () => {
+test('what a version that never pruned has kept is counted, as old as the upgrade', async () => {
   const dataDir = newFolder()
   const claim = { database: 'Shop', name: 'invoices|', id: newId(), at: 0 }
   const first = await openLedger({ dataDir })
   expect(await first.nextIdentities([claim])).toEqual([{ value: 1 }])
+  for (let i = 0; i < 2; i++) await first.claim([wish])
+  const status = await first.status()
   await first.close()
   const db = new Database(join(dataDir, 'hilo.db'))
   db.exec(WITHOUT_CLAIMED_AT)
   db.close()
   const ledger = await openLedger({ dataDir })
-  await ledger.prune(Date.now() - DAY_MS)
+  await ledger.prune({ settledBefore: Date.now() - DAY_MS, heardBefore: 0 })
   expect(await ledger.nextIdentities([claim])).toEqual([{ value: 1 }])
-  await ledger.prune(Date.now() + DAY_MS)
+  expect(await ledger.status()).toEqual(status)
+  await ledger.prune({ settledBefore: Date.now() + DAY_MS, heardBefore: Date.now() - DAY_MS })
   expect(await ledger.nextIdentities([claim])).toEqual([{ value: 2 }])
+  expect(await ledger.status()).toMatchObject([{ grants: 2, outstanding: 64 }])
   await ledger.close()
 })

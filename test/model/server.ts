@@ -100,7 +100,7 @@ export function serverChecksIn(
   grants: readonly { token: string; next: number }[],
   spent: readonly string[],
 ): { server: Server; fates: CheckInFate[] } {
-  const request = readCheckIn({ database: KEY.database, id, grants, spent }, TOKENS)
+  const request = readCheckIn({ database: KEY.database, id, at: 0, grants, spent }, TOKENS)
   const step = checkIn(rowsOf(server, {}), request, TOKENS)
   if ('select' in step) throw new Error('The step wants rows that it has.')
   return { server: saved(server, step.changes), fates: step.answer }
@@ -124,6 +124,7 @@ function rowsOf(server: Server, found: Partial<Rows>): Rows {
       }),
     ),
     series: new Map(),
+    unheard: new Map(),
     returnedOf: undefined,
     isReturned: false,
     held: new Map(),

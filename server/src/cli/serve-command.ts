@@ -1,7 +1,7 @@
 /** The command `serve`, which is also what runs when no command is named. */
 import { type Command, Option } from 'commander'
 import { createLog } from '../http/log.js'
-import { DEFAULT_HOST, DEFAULT_PORT, serve } from '../serve.js'
+import { DEFAULT_HORIZON_DAYS, DEFAULT_HOST, DEFAULT_PORT, serve } from '../serve.js'
 import type { Settings } from '../settings.js'
 import { fail } from './fail.js'
 import { firstOption, ledgerCommand, withSettings } from './flags.js'
@@ -46,6 +46,13 @@ export const serveCommand = (): Command =>
         'how long it goes on answering after SIGTERM, while /healthz says 503 ' +
           `(default ${DEFAULT_DRAIN_SECONDS})`,
       ).env('HILO_DRAIN'),
+    )
+    .addOption(
+      new Option(
+        '--horizon <days>',
+        'a grant of which nothing was heard for so long counts as issued ' +
+          `(default ${DEFAULT_HORIZON_DAYS})`,
+      ).env('HILO_HORIZON'),
     )
     .addOption(firstOption())
     .allowExcessArguments()

@@ -106,7 +106,7 @@ export function hiloRoutes(
     const { id, leases, spent } = readCheckInBody(await readJson(c), limits)
     await allow({ action: 'check-in', count: 0 })
     const grants = leases.map(({ lease, next }) => ({ token: lease, next }))
-    const fates = await ledger.checkIn({ database, id, grants, spent })
+    const fates = await ledger.checkIn({ database, id, at: Date.now(), grants, spent })
     metrics.checkedIn(fates)
     return c.json({ leases: fates.map(fateAnswer) } satisfies CheckInAnswer)
   })

@@ -7,29 +7,41 @@ import { distinct, keyOf, keyText, serialText } from './keys.js'
 import type { CheckIn, CheckInFate } from './ledger.js'
 import { cutOut, type NumberLine } from './number-line.js'
 import type { RowChanges, Rows, Selection, StepResult } from './row-store.js'
-import { type CollectionRow, type GrantRow, type SerialKey, withIssued, withLine } from './rows.js'
+import {
+  type CollectionRow,
+  type GrantRow,
+  type SerialKey,
+  type UnheardRow,
+  withIssued,
+  withLine,
+} from './rows.js'
 
 /** A check-in whose tokens are read. */
-export interface ReadCheckIn extends Pick<CheckIn, 'database' | 'id'> {
+export interface ReadCheckIn extends Pick<CheckIn, 'database' | 'id' | 'at'> {
   /** Undefined: this ledger never wrote the token. */
   shown: readonly { token: TokenContent | undefined; next: number }[]
   spent: readonly TokenContent[]
 }
 
 export const readCheckIn = (
-  { database: name, id, grants, spent = [] }: CheckIn,
+  { database: name, id, at, grants, spent = [] }: CheckIn,
   tokens: GrantTokens,
 ): ReadCheckIn => {
   const database = name.toLowerCase()
   return {
     database,
     id,
+    at,
     shown: grants.map(({ token, next }) => ({ token: tokens.read(token, database), next })),
     spent: spent.flatMap((token) => tokens.read(token, database) ?? []),
   }
 }
 
-export const selectionOf = ({ database, shown, spent }: ReadCheckIn): Selection => ({
+export const selectionOf = ({
+  database,
+  shown,
+  spent,
+}: Pick<ReadCheckIn, 'database' | 'shown' | 'spent'>): Selection => ({
   serials: serialsOf(
     database,
     shown.map(({ token }) => token),
@@ -45,21 +57,42 @@ export function checkIn(
   request: ReadCheckIn,
   tokens: GrantTokens,
 ): StepResult<CheckInFate[]> | { select: Selection } {
-  const { database, spent } = request
-  const changed = new Map<string, GrantRow>()
+  const { database, spent, at } = request
+  const changed: ShownRows = { grants: new Map(), unheard: new Map() }
   for (const token of spent) {
     const grant = rows.grants.get(token.id)
-    if (grant?.database === database && grant.rotation === token.rotation)
-      changed.set(grant.id, withIssued(grant, grant.high + 1))
+    const unheard = rows.unheard.get(token.id)
+    if ((grant ?? unheard)?.database !== database) continue
+    // guard: H13 the token of a spent grant is void
+    const spentGrant = grant && withRotation(grant, token, request.id)
+    if (spentGrant) changed.grants.set(token.id, withIssued(spentGrant, spentGrant.high + 1, at))
+    const spentRest = unheard && withRotation(unheard, token, request.id)
+    if (spentRest) changed.unheard.set(token.id, spentRest)
   }
   const { fates, copied } = replaceTokens(rows, changed, request, tokens)
-  const changes: RowChanges = { grants: [...changed.values()] }
+  const changes = changesOf(changed)
   if (showsOlderCopy(rows, request))
     return { answer: fates, changes: { ...changes, distrusted: database } }
   if (copied.length > 0 && !rows.selected.collections)
     return { select: { collections: distinct([...rows.grants.values()].map(keyOf), keyText) } }
   return { answer: fates, changes: { ...changes, collections: withoutCopied(rows, copied) } }
 }
+
+/** Rows that tokens are of, as a step has changed them. By id. */
+export interface ShownRows {
+  grants: Map<string, GrantRow>
+  unheard: Map<string, UnheardRow>
+}
+
+export const copyOf = ({ grants, unheard }: ShownRows): ShownRows => ({
+  grants: new Map(grants),
+  unheard: new Map(unheard),
+})
+
+export const changesOf = ({ grants, unheard }: ShownRows): RowChanges => ({
+  grants: [...grants.values()],
+  unheard: [...unheard.values()],
+})
 
 export interface ReplacedTokens {
   /** One per token that is shown, in their order. */
@@ -70,32 +103,47 @@ export interface ReplacedTokens {
 
 /**
  * Replaces the tokens that a device shows, each once.
- * @param changed grants as this step has changed them; those that are shown are added
+ * @param changed rows as this step has changed them; those that are shown are added
  */
 export function replaceTokens(
   rows: Rows,
-  changed: Map<string, GrantRow>,
-  { database, id, shown }: Omit<ReadCheckIn, 'spent'>,
+  changed: ShownRows,
+  { database, id, at, shown }: Omit<ReadCheckIn, 'spent'>,
   tokens: GrantTokens,
 ): ReplacedTokens {
   const copied: GrantRow[] = []
   const fates = shown.map(({ token, next }): CheckInFate => {
     if (!token) return 'unknown'
-    const found = changed.get(token.id) ?? rows.grants.get(token.id)
+    const found = changed.grants.get(token.id) ?? rows.grants.get(token.id)
     const grant = found?.database === database ? found : undefined
-    const rotated = grant && withRotation(grant, token, next, id)
+    if (!grant) return replaceUnheard(rows, changed, { database, id }, token, tokens)
+    const rotated = withRotation(grant, token, id)
     if (!rotated) {
-      if (grant) {
-        copied.push(grant)
-        // guard: H13 nothing of a copied grant comes back
-        changed.set(grant.id, withIssued(grant, grant.high + 1))
-      }
+      copied.push(grant)
+      // guard: H13 nothing of a copied grant comes back
+      changed.grants.set(grant.id, withIssued(grant, grant.high + 1, at))
       return 'superseded'
     }
-    changed.set(rotated.id, rotated)
-    return { token: tokens.write(rotated), high: rotated.high }
+    const kept = rotated === grant ? grant : withIssued(rotated, next, at)
+    changed.grants.set(kept.id, kept)
+    return { token: tokens.write(kept), high: kept.high }
   })
   return { fates, copied }
+}
+
+/** Of a grant that is not kept any more: its device has the numbers, if it is the first to come. */
+function replaceUnheard(
+  rows: Rows,
+  changed: ShownRows,
+  { database, id }: Pick<ReadCheckIn, 'database' | 'id'>,
+  token: TokenContent,
+  tokens: GrantTokens,
+): CheckInFate {
+  const unheard = changed.unheard.get(token.id) ?? rows.unheard.get(token.id)
+  const rotated = unheard?.database === database ? withRotation(unheard, token, id) : undefined
+  if (!rotated) return 'superseded'
+  changed.unheard.set(rotated.id, rotated)
+  return { token: tokens.write(rotated), high: rotated.high }
 }
 
 /** The places of the grants that tokens speak of. */
@@ -121,7 +169,7 @@ export const showsOlderCopy = (
 ): boolean =>
   shown.some(({ token }) => {
     if (!token) return false
-    const grant = rows.grants.get(token.id)
+    const grant = rows.grants.get(token.id) ?? rows.unheard.get(token.id)
     // guard: H20 a token that is newer than its grant proves an older copy
     if (grant) return grant.database === database && grant.rotation < token.rotation
     if (token.serial === 0) return false
@@ -131,19 +179,18 @@ export const showsOlderCopy = (
   })
 
 /**
- * The grant after check-in `id` showed its token: with the next rotation, or unchanged when the
- * same check-in came before. Undefined: the token is superseded.
+ * The row after check-in `id` showed its token: with the next rotation, or unchanged when the same
+ * check-in came before. Undefined: the token is superseded.
  */
-export function withRotation(
-  grant: GrantRow,
+export function withRotation<Row extends Pick<GrantRow, 'rotation' | 'checkIn'>>(
+  row: Row,
   { rotation }: TokenContent,
-  next: number,
   id: string,
-): GrantRow | undefined {
-  if (grant.rotation === rotation)
+): Row | undefined {
+  if (row.rotation === rotation)
     // guard: H12 a check-in voids the old token
-    return { ...withIssued(grant, next), rotation: rotation + 1, checkIn: id }
-  return grant.rotation === rotation + 1 && grant.checkIn === id ? grant : undefined
+    return { ...row, rotation: rotation + 1, checkIn: id }
+  return row.rotation === rotation + 1 && row.checkIn === id ? row : undefined
 }
 
 /**

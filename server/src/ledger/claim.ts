@@ -3,7 +3,15 @@
  * is repeated gets the same grant (H11), and that no number is granted twice.
  */
 import { authorityOf, refuseChanged } from './bound-collections.js'
-import { replaceTokens, selectionOf, showsOlderCopy, withoutGrant } from './check-in.js'
+import {
+  changesOf,
+  copyOf,
+  replaceTokens,
+  type ShownRows,
+  selectionOf,
+  showsOlderCopy,
+  withoutGrant,
+} from './check-in.js'
 import type { LedgerContext } from './context.js'
 import type { CounterAnswer, CounterAnswers, CounterAsk } from './counter-port.js'
 import type { GrantTokens } from './grant-token.js'
@@ -11,7 +19,7 @@ import { distinct, grouped, isSame, keyText, serialText } from './keys.js'
 import type { ClaimOutcome, ClaimRequest, CollectionKey, Grant, UpstreamRange } from './ledger.js'
 import { type NumberLine, raise, type Span, type Taken, take } from './number-line.js'
 import type { LoadedCollection, Rows, Selection, StepResult } from './row-store.js'
-import { type CollectionRow, type GrantRow, withLine } from './rows.js'
+import { type CollectionRow, type GrantRow, sizeOfGrant, withLine, withTotals } from './rows.js'
 import { addFresh, shortfall, takeFromStock } from './stock.js'
 
 type GrantsByClaim = ReadonlyMap<string, GrantRow>
@@ -60,7 +68,7 @@ export function grantClaims(
   const outcomes = new Map<ClaimRequest, ClaimOutcome>()
   const collections: CollectionRow[] = []
   const newGrants: GrantRow[] = []
-  let shown = new Map<string, GrantRow>()
+  let shown: ShownRows = { grants: new Map(), unheard: new Map() }
   for (const [key, group] of grouped(claims, keyText)) {
     const row = rows.collections.get(key)
     if (!row) {
@@ -74,6 +82,7 @@ export function grantClaims(
     let { line } = source
     if (row.database === distrusted) line = raise(line, line.peak)
     let { serial } = row
+    const granted: GrantRow[] = []
     for (const claim of group) {
       const before = claim.id === undefined ? undefined : known.get(claim.id)
       // guard: H21 a claim repeated gets the same grant
@@ -84,7 +93,7 @@ export function grantClaims(
           continue
         }
       }
-      const changed = new Map(shown)
+      const changed = copyOf(shown)
       const { fates, copied } = replaceTokens(rows, changed, read.get(claim)!, tokens)
       // Before anything is taken: what the other copy gave back, this one may have issued.
       for (const each of copied) if (isSame(each, row)) line = withoutGrant(line, each, row.binding)
@@ -100,16 +109,17 @@ export function grantClaims(
       }
       line = taken.line
       const grant = newGrant(claim, taken.span, context.newGrantId(), ++serial)
-      newGrants.push(grant)
+      granted.push(grant)
       if (claim.id !== undefined) known.set(claim.id, grant)
       shown = changed
       outcomes.set(claim, { grant: toGrant(grant, tokens), isRepeat: false, fates })
     }
-    if (line !== row) collections.push({ ...withLine(row, line), serial })
+    newGrants.push(...granted)
+    if (line !== row) collections.push({ ...withGranted(withLine(row, line), granted), serial })
   }
   return {
     answer: claims.map((claim) => outcomes.get(claim)!),
-    changes: { collections, newGrants, grants: [...shown.values()], distrusted },
+    changes: { collections, newGrants, ...changesOf(shown), distrusted },
   }
 }
 
@@ -181,16 +191,25 @@ function newGrant(
     rotation: 0,
     serial,
     checkIn: null,
+    heardAt: claim.at,
   }
+}
+
+function withGranted(row: CollectionRow, granted: readonly GrantRow[]): CollectionRow {
+  if (granted.length === 0) return row
+  const numbers = granted.reduce((sum, grant) => sum + sizeOfGrant(grant), 0)
+  const lastClaim = Math.max(row.lastClaim ?? 0, ...granted.map(({ grantedAt }) => grantedAt))
+  return { ...withTotals(row, { grants: granted.length, numbers }), lastClaim }
 }
 
 /** The device acted on the answer to this claim, so whoever repeats the claim is a copy of it. */
 const isSpent = (grant: GrantRow): boolean => grant.rotation > 0 || grant.high !== grant.firstHigh
 
 /** What a claim shows, as a check-in under the id of the claim. */
-const readClaimTokens = ({ database, id, shown = [] }: ClaimRequest, tokens: GrantTokens) => ({
+const readClaimTokens = ({ database, id, at, shown = [] }: ClaimRequest, tokens: GrantTokens) => ({
   database,
   id: id ?? '',
+  at,
   shown: shown.map(({ token, next }) => ({ token: tokens.read(token, database), next })),
 })
 

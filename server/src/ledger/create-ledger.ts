@@ -9,11 +9,12 @@ import type { LedgerContext } from './context.js'
 import { giveBack } from './give-back.js'
 import { grantTokens, newGrantId } from './grant-token.js'
 import { nextIdentities, seedIdentity } from './identities.js'
-import { distinct, identityText, keyText, normalized, normalizedIdentity } from './keys.js'
+import { distinct, identityText, keyOf, keyText, normalized, normalizedIdentity } from './keys.js'
 import type { Ledger, LedgerLimits } from './ledger.js'
 import { toPlace } from './letters.js'
 import { asksOfFloor, raiseFloor, withdraw, writeMarks } from './marks.js'
 import { sizeOf } from './number-line.js'
+import { prune } from './prune.js'
 import { UNLIMITED } from './quota.js'
 import type { RowStore } from './row-store.js'
 import { toMark, toSeries, toStatus } from './rows.js'
@@ -137,7 +138,7 @@ export function createLedger(
       const token = tokens.read(request.token, database)
       return store.change({
         select: {
-          ...selectionOf({ database, id: '', shown: [{ token, next: 0 }], spent: [] }),
+          ...selectionOf({ database, shown: [{ token, next: 0 }], spent: [] }),
           series: token ? [token.id] : [],
         },
         step: (rows) => checkInSeries(rows, checkIn, token, tokens),
@@ -161,7 +162,22 @@ export function createLedger(
     series: async (database) => (await store.readSeries(database.toLowerCase())).map(toSeries),
     status: async () => (await store.readStatus()).map(toStatus),
     countFree: async () => (await store.readFree()).reduce((sum, free) => sum + sizeOf(free), 0),
-    prune: (before) => store.prune(before),
+    async prune(pruning) {
+      await store.pruneAnswers(pruning.settledBefore)
+      for (let pruned = 1; pruned > 0; ) {
+        const old = await store.readOld(pruning)
+        if (old.length === 0) return
+        pruned = await store.change({
+          select: {
+            collections: distinct(old.map(keyOf), keyText),
+            grants: old.map(({ id }) => id),
+          },
+          step: (rows) => prune(rows, pruning),
+        })
+        // What else waits comes first.
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    },
     connections: () => store.connections?.(),
     ping: () => store.ping(),
     close: () => store.close(),

@@ -9,7 +9,7 @@ import { isSame, keyText } from './keys.js'
 import type { GiveBack } from './ledger.js'
 import { release } from './number-line.js'
 import type { Rows, StepResult } from './row-store.js'
-import { type CollectionRow, type GrantRow, withIssued, withLine } from './rows.js'
+import { type CollectionRow, type GrantRow, withIssued, withLine, withTotals } from './rows.js'
 import { restock } from './stock.js'
 
 const NOTHING: StepResult<number> = { answer: 0, changes: {} }
@@ -24,20 +24,24 @@ export function giveBack(
   const row = rows.collections.get(keyText(request))
   const grant = token ? rows.grants.get(token.id) : rows.returnedOf
   if (!row || !grant || !isSame(grant, row) || !isTail(grant, request)) return NOTHING
-  const { end, last } = request
+  const { end, last, at } = request
   const authority = authorityOf(bound, row)
-  const collections = [withReturned(row, grant, last, authority)]
+  const collections = [
+    withTotals(withReturned(row, grant, last, authority), { grants: 0, numbers: last - end }),
+  ]
+  const shorter = (issued: GrantRow): GrantRow => ({ ...issued, high: last })
   if (token) {
     if (token.rotation !== grant.rotation) return NOTHING
-    return { answer: end - last, changes: { collections, grants: [{ ...grant, high: last }] } }
+    const grants = [shorter(withIssued(grant, 0, at))]
+    return { answer: end - last, changes: { collections, grants } }
   }
   // guard: H22 a return without a token frees nothing that was claimed with an id
   // guard: H22 a return without a token is honoured once
   if (!isPlain(grant) || rows.isReturned) return NOTHING
-  const { database, collection, at } = request
+  const { database, collection } = request
   const returns = [{ database, collection, end, last, returnedAt: at }]
   if (!isPlainEnd(row, end, authority)) return { answer: 0, changes: { returns } }
-  const grants = [{ ...withIssued(grant, last + 1), high: last }]
+  const grants = [shorter(withIssued(grant, last + 1, at))]
   return { answer: end - last, changes: { collections, grants, returns } }
 }
 

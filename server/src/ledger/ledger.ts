@@ -85,9 +85,11 @@ export interface CheckIn {
   database: string
   /** A check-in that is repeated with the same id is answered the same way. */
   id: string
+  /** Milliseconds since the epoch. */
+  at: number
   /** Grants that the device still has numbers of. */
   grants: readonly ShownGrant[]
-  /** Tokens of grants of which every number was issued. They are kept, and not answered. */
+  /** Tokens of grants of which every number was issued. They are void from then on. */
   spent?: readonly string[] | undefined
 }
 
@@ -234,13 +236,28 @@ export interface Series extends CollectionKey {
   doubtful: { from: number; to: number } | undefined
 }
 
+/** What may be forgotten. Times are milliseconds since the epoch. */
+export interface Pruning {
+  /**
+   * Grants of which all was issued or came back before this time, and answers to requests that are
+   * as old.
+   */
+  settledBefore: number
+  /**
+   * Grants of which nothing was heard since this time: they count as issued. A device that shows
+   * the token of one later keeps its numbers.
+   */
+  heardBefore: number
+}
+
 /** What the ledger holds of one collection. */
 export interface CollectionCounts extends CollectionKey {
   max: number
   /** Numbers that came back, and will be granted again first. */
   free: number
-  /** Numbers that grants hold, issued ones included. */
+  /** Numbers that these grants hold, issued ones included. */
   outstanding: number
+  /** Grants that the ledger keeps: those that were settled long ago are forgotten. */
   grants: number
   /** Milliseconds since the epoch. Undefined: nothing was ever granted. */
   lastClaim: number | undefined
@@ -336,11 +353,10 @@ export interface Ledger {
   countFree(): Promise<number>
 
   /**
-   * Forgets what was settled before a time (milliseconds since the epoch): grants that came back
-   * whole, and returns and claims of identities, which nobody repeats any more. It works in small
-   * steps, so that claims need not wait.
+   * Forgets what nobody asks for any more, in small steps, so that claims need not wait. A number
+   * of a grant that is forgotten is never granted again.
    */
-  prune(before: number): Promise<void>
+  prune(pruning: Pruning): Promise<void>
 
   /** The connections to the database. Undefined where it has none: SQLite. */
   connections(): Connections | undefined

@@ -34,7 +34,9 @@ export function writeMarks(
     refuseChanged(bound, write, loaded?.binding)
     if (write.version !== undefined && write.version !== row.version) return refuse('conflict')
     if (write.max > row.max + limits.maxJump) return refuse('jump')
-    const moved = withLine(row, move(row, write.max, rows.held.get(key) ?? 0))
+    // guard: H22 max does not go below a number of a grant that was forgotten
+    const held = Math.max(rows.held.get(key) ?? 0, row.forgotten)
+    const moved = withLine(row, move(row, write.max, held))
     // A document that is written has a version, be it {"Max": 0}.
     const isFirst = moved.version === 0
     written.set(key, isFirst ? { ...moved, version: 1 } : moved)

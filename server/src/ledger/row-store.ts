@@ -17,6 +17,7 @@ import type {
   IdentityClaim,
   IdentityKey,
   LedgerLimits,
+  Pruning,
 } from './ledger.js'
 import type { Span } from './number-line.js'
 import type {
@@ -29,6 +30,7 @@ import type {
   SerialRow,
   SeriesRow,
   StatusRow,
+  UnheardRow,
 } from './rows.js'
 
 export interface RowStore {
@@ -41,8 +43,10 @@ export interface RowStore {
   readSeries(database: string): Promise<SeriesRow[]>
   /** Of every collection that has free numbers. */
   readFree(): Promise<(readonly Span[])[]>
-  /** Deletes what was settled before a time, in small transactions. */
-  prune(before: number): Promise<void>
+  /** Some of the grants that may be pruned. None: there is none. */
+  readOld(pruning: Pruning): Promise<Pick<GrantRow, 'id' | 'database' | 'collection'>[]>
+  /** Deletes what answers repetitions of requests from before a time, in small transactions. */
+  pruneAnswers(before: number): Promise<void>
   connections?(): Connections
   ping(): Promise<void>
   close(): Promise<void>
@@ -96,6 +100,8 @@ export interface Rows {
   claimed: ReadonlyMap<string, ReadonlyMap<string, GrantRow>>
   /** By id. */
   grants: ReadonlyMap<string, GrantRow>
+  /** By id: what is left of grants that were asked for and are not there. */
+  unheard: ReadonlyMap<string, UnheardRow>
   /** By `serialText`. Missing: the collection is not there. */
   serials: ReadonlyMap<string, SerialRow>
   /** By the id of their grant. */
@@ -118,6 +124,10 @@ export interface RowChanges {
   collections?: readonly CollectionRow[]
   newGrants?: readonly GrantRow[]
   grants?: readonly GrantRow[]
+  /** Ids of grants that go. */
+  prunedGrants?: readonly string[]
+  newUnheard?: readonly UnheardRow[]
+  unheard?: readonly UnheardRow[]
   returns?: readonly ReturnRow[]
   identities?: readonly IdentityRow[]
   identityClaims?: readonly IdentityClaimRow[]

@@ -12,6 +12,14 @@ export interface CollectionRow extends CollectionKey, NumberLine {
   version: number
   /** Of the newest grant. */
   serial: number
+  /** The highest number of a grant that was pruned: it is in use, and `max` never goes below. */
+  forgotten: number
+  /** How many grants are kept. */
+  grants: number
+  /** How many numbers these hold. */
+  outstanding: number
+  /** Milliseconds since the epoch. Null: nothing was ever granted. */
+  lastClaim: number | null
 }
 
 /** A grant holds `low` to `high`. `high = low - 1`: all of it came back. */
@@ -35,7 +43,18 @@ export interface GrantRow extends CollectionKey {
   serial: number
   /** The id of the check-in that raised it last. */
   checkIn: string | null
+  /** When the device last said something of it. */
+  heardAt: number
 }
+
+/**
+ * A grant of which nothing was heard for so long that its numbers count as issued. Its device may
+ * still come back with its token, and keeps them: nobody else can ever get them.
+ */
+export type UnheardRow = Pick<
+  GrantRow,
+  'id' | 'database' | 'collection' | 'high' | 'serial' | 'rotation' | 'checkIn'
+>
 
 /** A place in the order in which a collection's grants were made. */
 export interface SerialKey extends CollectionKey {
@@ -102,6 +121,10 @@ export const COLLECTION_COLUMNS: Columns<StoredCollection> = {
   free: ['free', 'TEXT'],
   version: ['version', 'BIGINT'],
   serial: ['serial', 'BIGINT'],
+  forgotten: ['forgotten', 'BIGINT'],
+  grants: ['grants', 'BIGINT'],
+  outstanding: ['outstanding', 'BIGINT'],
+  lastClaim: ['last_claim', 'BIGINT'],
 }
 export const GRANT_COLUMNS: Columns<GrantRow> = {
   id: ['id', 'TEXT'],
@@ -117,6 +140,16 @@ export const GRANT_COLUMNS: Columns<GrantRow> = {
   grantedAt: ['granted_at', 'BIGINT'],
   rotation: ['rotation', 'BIGINT'],
   serial: ['serial', 'BIGINT'],
+  checkIn: ['check_in', 'TEXT'],
+  heardAt: ['heard_at', 'BIGINT'],
+}
+export const UNHEARD_COLUMNS: Columns<UnheardRow> = {
+  id: ['id', 'TEXT'],
+  database: ['database', 'TEXT'],
+  collection: ['tag', 'TEXT'],
+  high: ['high', 'BIGINT'],
+  serial: ['serial', 'BIGINT'],
+  rotation: ['rotation', 'BIGINT'],
   checkIn: ['check_in', 'TEXT'],
 }
 export const RETURN_COLUMNS: Columns<ReturnRow> = {
@@ -162,6 +195,10 @@ export const newCollection = ({ database, collection }: CollectionKey): Collecti
   ...EMPTY_LINE,
   version: 0,
   serial: 0,
+  forgotten: 0,
+  grants: 0,
+  outstanding: 0,
+  lastClaim: null,
 })
 
 export const newIdentity = ({ database, name }: IdentityKey): IdentityRow => ({
@@ -178,11 +215,29 @@ export const withLine = (row: CollectionRow, line: NumberLine): CollectionRow =>
   version: row.version + (line.max === row.max ? 0 : 1),
 })
 
-/** The grant when it is known that its numbers below `next` were issued. */
-export const withIssued = (grant: GrantRow, next: number): GrantRow => ({
+/** The collection after `grants` more grants were made or pruned, and numbers went out or back. */
+export const withTotals = (
+  row: CollectionRow,
+  { grants, numbers }: { grants: number; numbers: number },
+): CollectionRow => ({
+  ...row,
+  // What a server of an earlier version granted was not counted.
+  grants: Math.max(0, row.grants + grants),
+  outstanding: Math.max(0, row.outstanding + numbers),
+})
+
+/** The grant when it is known, at a time, that its numbers below `next` were issued. */
+export const withIssued = (grant: GrantRow, next: number, at: number): GrantRow => ({
   ...grant,
   issued: Math.min(Math.max(grant.issued, next - 1), grant.high),
+  heardAt: Math.max(grant.heardAt, at),
 })
+
+/** How many numbers a grant holds. */
+export const sizeOfGrant = ({ low, high }: GrantRow): number => high - low + 1
+
+/** Is it known that its device holds no number of it that it could still issue? */
+export const isSettled = ({ issued, high }: GrantRow): boolean => issued >= high
 
 export const toMark = (row: CollectionRow | undefined): Mark => ({
   max: row?.max ?? 0,

@@ -65,6 +65,28 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       closed_at BIGINT, closed_by TEXT, reason TEXT, doubtful_from BIGINT, doubtful_to BIGINT,
       UNIQUE (database, tag, letter))`,
   ],
+  [
+    // Of the grants that are there, something is heard now; older servers say nothing of it.
+    `ALTER TABLE hilo_grants ADD COLUMN heard_at BIGINT NOT NULL DEFAULT ${Date.now()}`,
+    `UPDATE hilo_grants SET heard_at = ${MAX_NUMBER}
+     WHERE id IN (SELECT grant_id FROM hilo_series)`,
+    'CREATE INDEX hilo_grants_done ON hilo_grants (heard_at) WHERE issued >= high',
+    'CREATE INDEX hilo_grants_open ON hilo_grants (heard_at) WHERE issued < high',
+    'DROP INDEX hilo_grants_settled',
+    // What is left of a grant of which nothing was heard for so long that it counts as issued.
+    `CREATE TABLE hilo_unheard (
+      id TEXT PRIMARY KEY, database TEXT NOT NULL, tag TEXT NOT NULL, ${NUMBER('high')},
+      serial BIGINT NOT NULL, rotation BIGINT NOT NULL, check_in TEXT)`,
+    // Without a check: a server of an earlier version on the same database does not count.
+    'ALTER TABLE hilo_counters ADD COLUMN forgotten BIGINT NOT NULL DEFAULT 0',
+    'ALTER TABLE hilo_counters ADD COLUMN grants BIGINT NOT NULL DEFAULT 0',
+    'ALTER TABLE hilo_counters ADD COLUMN outstanding BIGINT NOT NULL DEFAULT 0',
+    'ALTER TABLE hilo_counters ADD COLUMN last_claim BIGINT',
+    `UPDATE hilo_counters SET (grants, outstanding, last_claim) = (
+       SELECT count(*), CAST(coalesce(sum(g.high - g.low + 1), 0) AS BIGINT), max(g.granted_at)
+       FROM hilo_grants g
+       WHERE g.database = hilo_counters.database AND g.tag = hilo_counters.tag)`,
+  ],
 ]
 
 /** What a SQLite ledger's file is called in its data folder. */

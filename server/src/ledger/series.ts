@@ -15,8 +15,9 @@ import type {
   SeriesOutcome,
 } from './ledger.js'
 import { lettersOf, toPlace } from './letters.js'
+import { MAX_NUMBER } from './number-line.js'
 import type { Rows, StepResult } from './row-store.js'
-import type { SeriesRow } from './rows.js'
+import type { GrantRow, SeriesRow } from './rows.js'
 
 /** What a claim of a series asks of the collection that counts the letters. */
 export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
@@ -62,7 +63,7 @@ export function claimSeries(
   if (grant && before?.database === database) series.push(withDoubt(before, claim))
   return {
     answer: { letter: outcome.grant.low, token: outcome.grant.token, isRepeat: outcome.isRepeat },
-    changes: { ...granted.changes, series },
+    changes: { ...granted.changes, newGrants: grant ? [withoutHorizon(grant)] : [], series },
   }
 }
 
@@ -82,7 +83,7 @@ export function checkInSeries(
   if (!grant || row?.database !== database) return { answer: 'unknown', changes: { distrusted } }
   // A ledger that was restored knows an older token of the same grant, and the device goes on.
   const known = distrusted === undefined ? grant : { ...grant, rotation: token.rotation }
-  const rotated = withRotation(known, token, 0, id)
+  const rotated = withRotation(known, token, id)
   // guard: H24 a copy of a device does not go on with its series
   if (!rotated) return { answer: { superseded: true, last: row.last }, changes: {} }
   const seen: SeriesRow = {
@@ -99,6 +100,9 @@ export function checkInSeries(
     changes: { grants: [rotated], series: [seen], distrusted },
   }
 }
+
+/** The register of series is kept for good, however long nothing is heard of a device. */
+const withoutHorizon = (grant: GrantRow): GrantRow => ({ ...grant, heardAt: MAX_NUMBER })
 
 /** The first closing counts. Undefined: there is no such series. */
 export function closeSeries(

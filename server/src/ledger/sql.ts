@@ -35,11 +35,9 @@ export const serialsOf = (asked: string): string => `
   WHERE c.database = k.database AND c.tag = k.tag`
 
 export const STATUS = `
-  SELECT c.database AS "database", c.tag AS "collection", c.max AS "max", c.free AS "free",
-    CAST(coalesce(sum(g.high - g.low + 1), 0) AS BIGINT) AS "outstanding",
-    count(g.id) AS "grants", max(g.granted_at) AS "lastClaim"
-  FROM hilo_counters c LEFT JOIN hilo_grants g ON g.database = c.database AND g.tag = c.tag
-  GROUP BY c.database, c.tag, c.max, c.free ORDER BY c.database, c.tag`
+  SELECT database AS "database", tag AS "collection", max AS "max", free AS "free",
+    outstanding AS "outstanding", grants AS "grants", last_claim AS "lastClaim"
+  FROM hilo_counters ORDER BY database, tag`
 
 /** @param database a parameter */
 export const seriesOf = (database: '?' | '$1'): string =>
@@ -71,11 +69,24 @@ export const distrustDatabase = (database: '?' | '$1'): string =>
 const PRUNE_STEP = 1_000
 
 /**
- * Deletes what was settled before a time. Each is repeated until it returns no row.
+ * Grants that may be pruned, a few.
+ * @param settled a parameter: the time for those that are settled
+ * @param heard a parameter: the time for the others
+ */
+export const oldGrants = (settled: '?' | '$1', heard: '?' | '$2'): string => {
+  const some = (condition: string) =>
+    `SELECT id AS "id", database AS "database", tag AS "collection" FROM hilo_grants
+     WHERE ${condition} ORDER BY heard_at LIMIT ${PRUNE_STEP / 2}`
+  return `SELECT * FROM (${some(`issued >= high AND heard_at < ${settled}`)}) AS done
+    UNION ALL SELECT * FROM (${some(`issued < high AND heard_at < ${heard}`)}) AS unheard`
+}
+
+/**
+ * Deletes what answers repetitions of requests from before a time. Each is repeated until it
+ * returns no row.
  * @param time a parameter
  */
 export const prunings = (time: '?' | '$1'): readonly string[] => [
-  pruning('hilo_grants', 'id', `high < low AND granted_at < ${time}`),
   pruning('hilo_returns', 'database, tag, range_end, range_last', `returned_at < ${time}`),
   pruning('hilo_identity_claims', 'database, name, claim', `claimed_at < ${time}`),
 ]

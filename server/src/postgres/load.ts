@@ -21,6 +21,8 @@ import {
   type SerialRow,
   type SeriesRow,
   type StoredCollection,
+  UNHEARD_COLUMNS,
+  type UnheardRow,
 } from '../ledger/rows.js'
 import { fields, serialsOf } from '../ledger/sql.js'
 
@@ -43,6 +45,8 @@ const LOCK_GRANTS = `
 const LOCK_SERIES = `
   SELECT ${fields(SERIES_COLUMNS)} FROM hilo_series WHERE grant_id = ANY($1)
   ORDER BY grant_id FOR UPDATE`
+const LOCK_UNHEARD = `
+  SELECT ${fields(UNHEARD_COLUMNS)} FROM hilo_unheard WHERE id = ANY($1) ORDER BY id FOR UPDATE`
 const LOCK_RETURNED_OF = `
   SELECT ${fields(GRANT_COLUMNS)} FROM hilo_grants
   WHERE database = $1 AND tag = $2 AND low <= $3 AND high >= low
@@ -91,11 +95,15 @@ export async function load(query: Query, selected: Selection): Promise<Rows> {
         : [],
       series.length > 0 ? query<SeriesRow>(LOCK_SERIES, [series]) : [],
     ])
+  const found = new Map(locked.map((row) => [row.id, row]))
+  const gone = grants.filter((id) => !found.has(id))
+  const unheard = gone.length > 0 ? await query<UnheardRow>(LOCK_UNHEARD, [gone]) : []
   return {
     selected,
     collections: new Map(loaded.map((row) => [keyText(row), toLoaded(row)])),
     identities: new Map(named.map((row) => [identityText(row), row])),
-    grants: new Map(locked.map((row) => [row.id, row])),
+    grants: found,
+    unheard: new Map(unheard.map((row) => [row.id, row])),
     serials: new Map(places.map((row) => [serialText(row), row])),
     series: new Map(known.map((row) => [row.grant, row])),
     returnedOf: returnedOf[0],

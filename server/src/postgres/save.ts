@@ -12,6 +12,7 @@ import {
   IDENTITY_COLUMNS,
   RETURN_COLUMNS,
   SERIES_COLUMNS,
+  UNHEARD_COLUMNS,
   writeSpans,
 } from '../ledger/rows.js'
 import { columnNames, distrustDatabase, entriesOf, ON_SERIES_CONFLICT } from '../ledger/sql.js'
@@ -33,13 +34,19 @@ export const insertInto = <Row>(table: string, columns: Columns<Row>): string =>
 const SAVE_COLLECTIONS = `
   UPDATE hilo_counters c SET max = n."max", peak = n."peak", floor = n."floor",
     free = coalesce(n."free", c.free), version = n."version",
-    serial = n."serial"
+    serial = n."serial", forgotten = n."forgotten", grants = n."grants",
+    outstanding = n."outstanding", last_claim = n."lastClaim"
   FROM ${rowsOf(COLLECTION_COLUMNS)} WHERE c.database = n."database" AND c.tag = n."collection"`
 const ADD_GRANTS = insertInto('hilo_grants', GRANT_COLUMNS)
 const SAVE_GRANTS = `
   UPDATE hilo_grants g SET high = n."high", issued = n."issued", rotation = n."rotation",
-    check_in = n."checkIn"
+    check_in = n."checkIn", heard_at = n."heardAt"
   FROM ${rowsOf(GRANT_COLUMNS)} WHERE g.id = n."id"`
+const PRUNE_GRANTS = 'DELETE FROM hilo_grants WHERE id = ANY($1)'
+const ADD_UNHEARD = insertInto('hilo_unheard', UNHEARD_COLUMNS)
+const SAVE_UNHEARD = `
+  UPDATE hilo_unheard u SET rotation = n."rotation", check_in = n."checkIn"
+  FROM ${rowsOf(UNHEARD_COLUMNS)} WHERE u.id = n."id"`
 const ADD_RETURNS = insertInto('hilo_returns', RETURN_COLUMNS)
 const SAVE_IDENTITIES = `
   UPDATE hilo_identities i SET value = n."value", peak = n."peak"
@@ -63,6 +70,10 @@ export function save(write: Write, rows: Rows, changes: RowChanges): void {
   )
   saveAll(ADD_GRANTS, changes.newGrants)
   saveAll(SAVE_GRANTS, changes.grants)
+  const pruned = changes.prunedGrants ?? []
+  if (pruned.length > 0) write(PRUNE_GRANTS, [pruned])
+  saveAll(ADD_UNHEARD, changes.newUnheard)
+  saveAll(SAVE_UNHEARD, changes.unheard)
   saveAll(ADD_RETURNS, changes.returns)
   saveAll(SAVE_IDENTITIES, changes.identities)
   saveAll(ADD_IDENTITY_CLAIMS, changes.identityClaims)

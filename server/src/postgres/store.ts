@@ -6,9 +6,9 @@
 import type { CounterAnswer, CounterAsk, OrmCounters, Query } from '../ledger/counter-port.js'
 import { keyText } from '../ledger/keys.js'
 import type { RowStore } from '../ledger/row-store.js'
-import { readSpans, type SeriesRow, type StatusRow } from '../ledger/rows.js'
+import { type GrantRow, readSpans, type SeriesRow, type StatusRow } from '../ledger/rows.js'
 import { HEALTH_KEY } from '../ledger/schema.js'
-import { FREE_LISTS, prunings, STATUS, seriesOf } from '../ledger/sql.js'
+import { FREE_LISTS, oldGrants, prunings, STATUS, seriesOf } from '../ledger/sql.js'
 import { addMissing, missingFrom } from './add-missing.js'
 import { load, readCollection } from './load.js'
 import { migratePostgres } from './migrations.js'
@@ -76,7 +76,9 @@ function storeOver(pool: PostgresPool, secret: string, counters: OrmCounters): R
     readSeries: (database) => pool.query<SeriesRow>(seriesOf('$1'), [database]),
     readFree: async () =>
       (await pool.query<{ free: string }>(FREE_LISTS)).map(({ free }) => readSpans(free)),
-    prune: async (before) => {
+    readOld: ({ settledBefore, heardBefore }) =>
+      pool.query<GrantRow>(oldGrants('$1', '$2'), [settledBefore, heardBefore]),
+    pruneAnswers: async (before) => {
       for (const statement of prunings('$1'))
         while ((await pool.query(statement, [before])).length > 0);
     },

@@ -19,6 +19,8 @@ import {
   type SerialRow,
   type SeriesRow,
   type StoredCollection,
+  UNHEARD_COLUMNS,
+  type UnheardRow,
 } from '../ledger/rows.js'
 import { countDatabases, fields, type NamedTable, serialsOf } from '../ledger/sql.js'
 import { reader, type Sqlite } from './file.js'
@@ -42,6 +44,11 @@ export function loader(db: Sqlite): (select: Selection) => Rows {
   const readGrants = reader<GrantRow>(
     db,
     `SELECT ${grantFields} FROM json_each(?) k CROSS JOIN hilo_grants g ON g.id = k.value`,
+  )
+  const readUnheard = reader<UnheardRow>(
+    db,
+    `SELECT ${fields(UNHEARD_COLUMNS, 'u.')}
+     FROM json_each(?) k CROSS JOIN hilo_unheard u ON u.id = k.value`,
   )
   const readSerials = reader<SerialRow>(
     db,
@@ -91,14 +98,19 @@ export function loader(db: Sqlite): (select: Selection) => Rows {
     if (withHeld)
       for (const key of collections)
         for (const { high } of readHeld(key.database, key.collection)) held.set(keyText(key), high)
+    const found = new Map(
+      grants.length === 0 ? [] : readGrants(JSON.stringify(grants)).map((row) => [row.id, row]),
+    )
+    const gone = grants.filter((id) => !found.has(id))
     return {
       selected,
       collections: loadCollections(collections, quota),
       identities: loadIdentities(identities, quota),
       claimed: byClaim(claimed, keyText),
       answered: byClaim(answered, identityText),
-      grants: new Map(
-        grants.length === 0 ? [] : readGrants(JSON.stringify(grants)).map((row) => [row.id, row]),
+      grants: found,
+      unheard: new Map(
+        gone.length === 0 ? [] : readUnheard(JSON.stringify(gone)).map((row) => [row.id, row]),
       ),
       serials: new Map(
         serials.length === 0

@@ -8,6 +8,7 @@ import {
   IDENTITY_COLUMNS,
   RETURN_COLUMNS,
   SERIES_COLUMNS,
+  UNHEARD_COLUMNS,
   writeSpans,
 } from '../ledger/rows.js'
 import { columnNames, distrustDatabase, ON_SERIES_CONFLICT } from '../ledger/sql.js'
@@ -20,13 +21,18 @@ export function saver(db: Sqlite): (changes: RowChanges) => void {
     COLLECTION_COLUMNS,
     `ON CONFLICT (database, tag) DO UPDATE SET max = excluded.max, peak = excluded.peak,
      floor = excluded.floor, free = excluded.free, version = excluded.version,
-     serial = excluded.serial`,
+     serial = excluded.serial, forgotten = excluded.forgotten, grants = excluded.grants,
+     outstanding = excluded.outstanding, last_claim = excluded.last_claim`,
   )
   const addGrant = inserter(db, 'hilo_grants', GRANT_COLUMNS)
   const putGrant = runner(
     db,
-    'UPDATE hilo_grants SET high = ?, issued = ?, rotation = ?, check_in = ? WHERE id = ?',
+    `UPDATE hilo_grants SET high = ?, issued = ?, rotation = ?, check_in = ?, heard_at = ?
+     WHERE id = ?`,
   )
+  const removeGrant = runner(db, 'DELETE FROM hilo_grants WHERE id = ?')
+  const addUnheard = inserter(db, 'hilo_unheard', UNHEARD_COLUMNS)
+  const putUnheard = runner(db, 'UPDATE hilo_unheard SET rotation = ?, check_in = ? WHERE id = ?')
   const addReturn = inserter(db, 'hilo_returns', RETURN_COLUMNS)
   const putIdentity = inserter(
     db,
@@ -43,8 +49,11 @@ export function saver(db: Sqlite): (changes: RowChanges) => void {
     for (const row of changes.collections ?? [])
       putCollection({ ...row, free: writeSpans(row.free) })
     for (const row of changes.newGrants ?? []) addGrant(row)
-    for (const { id, high, issued, rotation, checkIn } of changes.grants ?? [])
-      putGrant(high, issued, rotation, checkIn, id)
+    for (const { id, high, issued, rotation, checkIn, heardAt } of changes.grants ?? [])
+      putGrant(high, issued, rotation, checkIn, heardAt, id)
+    for (const id of changes.prunedGrants ?? []) removeGrant(id)
+    for (const row of changes.newUnheard ?? []) addUnheard(row)
+    for (const { id, rotation, checkIn } of changes.unheard ?? []) putUnheard(rotation, checkIn, id)
     for (const row of changes.returns ?? []) addReturn(row)
     for (const row of changes.identities ?? []) putIdentity(row)
     for (const row of changes.identityClaims ?? []) addIdentityClaim(row)

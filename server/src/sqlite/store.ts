@@ -4,9 +4,9 @@
  */
 import type { BoundCollections } from '../ledger/bound-collections.js'
 import type { RowStore } from '../ledger/row-store.js'
-import { readSpans, type SeriesRow, type StatusRow } from '../ledger/rows.js'
+import { type GrantRow, readSpans, type SeriesRow, type StatusRow } from '../ledger/rows.js'
 import { HEALTH_KEY } from '../ledger/schema.js'
-import { FREE_LISTS, prunings, STATUS, seriesOf } from '../ledger/sql.js'
+import { FREE_LISTS, oldGrants, prunings, STATUS, seriesOf } from '../ledger/sql.js'
 import { BUSY_TIMEOUT_MS, guard, openSqliteFile, reader, runner, write } from './file.js'
 import { collectionReader, loader } from './load.js'
 import { createPatience, isBusy } from './patience.js'
@@ -38,7 +38,8 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
   const patience = createPatience(BUSY_TIMEOUT_MS)
   const change = <T>(step: () => T): Promise<T> => patience.run(() => write(db, step))
   const read = <T>(step: () => T): Promise<T> => patience.run(() => guard(step))
-  const prune = prunings('?').map((sql) => reader(db, sql))
+  const readOld = reader<GrantRow>(db, oldGrants('?', '?'))
+  const pruneAnswers = prunings('?').map((sql) => reader(db, sql))
 
   return {
     secret,
@@ -56,8 +57,9 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
     readStatus: () => read(() => readStatus()),
     readSeries: (database) => read(() => readSeries(database)),
     readFree: () => read(() => readFree().map(({ free }) => readSpans(free))),
-    prune: async (before) => {
-      for (const step of prune)
+    readOld: ({ settledBefore, heardBefore }) => read(() => readOld(settledBefore, heardBefore)),
+    pruneAnswers: async (before) => {
+      for (const step of pruneAnswers)
         while ((await change(() => step(before))).length > 0)
           await new Promise((resolve) => setImmediate(resolve))
     },

@@ -8,7 +8,7 @@ import { collectionOf, grantId, grantOf, ORDERS, rowsOf, TOKENS } from './steps.
 const tokenOf = (n: number, rotation = 0) => TOKENS.write(grantOf({ id: grantId(n), rotation }))
 const request = (tokens: string[], { spent = [] as string[], next = 0, id = 'check-1' } = {}) =>
   readCheckIn(
-    { database: 'Shop', id, grants: tokens.map((token) => ({ token, next })), spent },
+    { database: 'Shop', id, at: 7, grants: tokens.map((token) => ({ token, next })), spent },
     TOKENS,
   )
 
@@ -30,7 +30,8 @@ test('a token is replaced, and what was issued is remembered', () => {
   const { answer, changes } = done(rowsOf({ grants: [grantOf()] }), [tokenOf(0)], { next: 21 })
   expect(answer).toEqual([{ token: tokenOf(0, 1), high: 32 }])
   expect(changes).toEqual({
-    grants: [grantOf({ issued: 20, rotation: 1, checkIn: 'check-1' })],
+    grants: [grantOf({ issued: 20, rotation: 1, checkIn: 'check-1', heardAt: 7 })],
+    unheard: [],
     collections: [],
   })
 })
@@ -107,27 +108,29 @@ test.each<[string, Parameters<typeof rowsOf>[0]]>([
 test('a token whose grant was pruned proves nothing', () => {
   const { answer, changes } = done(rowsOf({ serials: [place(9)] }), [tokenOf(0, 1)])
   expect(answer).toEqual(['superseded'])
-  expect(changes).toEqual({ grants: [], collections: [] })
+  expect(changes).toEqual({ grants: [], unheard: [], collections: [] })
 })
 
 test('a token of another database is unknown, and proves nothing', () => {
   const token = TOKENS.write(grantOf({ database: 'evil', serial: 1_000_000 }))
   expect(done(rowsOf({}), [token])).toEqual({
     answer: ['unknown'],
-    changes: { grants: [], collections: [] },
+    changes: { grants: [], unheard: [], collections: [] },
   })
 })
 
 test('a forged token is unknown, and proves nothing', () => {
   expect(done(rowsOf({}), ['forged'])).toEqual({
     answer: ['unknown'],
-    changes: { grants: [], collections: [] },
+    changes: { grants: [], unheard: [], collections: [] },
   })
 })
 
-test('a grant that is spent keeps its token, and all of it counts as issued', () => {
+test('the token of a spent grant is void, and all of it counts as issued', () => {
   const rows = rowsOf({ grants: [grantOf(), grantOf({ id: grantId(1), rotation: 1 })] })
   const { answer, changes } = done(rows, [], { spent: [tokenOf(0), tokenOf(1), tokenOf(7)] })
   expect(answer).toEqual([])
-  expect(changes.grants).toEqual([grantOf({ issued: 32 })])
+  expect(changes.grants).toEqual([
+    grantOf({ issued: 32, rotation: 1, checkIn: 'check-1', heardAt: 7 }),
+  ])
 })

@@ -28,7 +28,13 @@ const grant = (
 const spanOf = (outcome: ClaimOutcome) =>
   'grant' in outcome ? [outcome.grant.low, outcome.grant.high] : outcome.refused
 
-const UNCHANGED = { collections: [], newGrants: [], grants: [], distrusted: undefined }
+const UNCHANGED = {
+  collections: [],
+  newGrants: [],
+  grants: [],
+  unheard: [],
+  distrusted: undefined,
+}
 
 describe('of a collection that the ledger counts', () => {
   test('a claim gets what follows, and the grant and the collection are saved', () => {
@@ -43,9 +49,19 @@ describe('of a collection that the ledger counts', () => {
       },
     ])
     expect(changes.newGrants).toEqual([
-      grantOf({ id: grantId(1), low: 11, high: 42, firstHigh: 42, issued: 10, grantedAt: 5 }),
+      grantOf({
+        id: grantId(1),
+        low: 11,
+        high: 42,
+        firstHigh: 42,
+        issued: 10,
+        grantedAt: 5,
+        heardAt: 5,
+      }),
     ])
-    expect(changes.collections).toMatchObject([{ ...ORDERS, max: 42, peak: 42, version: 4 }])
+    expect(changes.collections).toMatchObject([
+      { ...ORDERS, max: 42, peak: 42, version: 4, grants: 1, outstanding: 32, lastClaim: 5 },
+    ])
   })
 
   test('claims of one step follow each other, and each collection is saved once', () => {

@@ -7,7 +7,7 @@ import { collectionOf, contextOf, grantId, grantOf, ORDERS, rowsOf } from './ste
 const NOTHING = { answer: 0, changes: {} }
 const TOKEN = { id: grantId(0), rotation: 0 }
 const request = (end: number, last: number) => ({ ...ORDERS, end, last, at: 7 })
-const collection = collectionOf({ max: 64, peak: 64, version: 2 })
+const collection = collectionOf({ max: 64, peak: 64, version: 2, grants: 2, outstanding: 64 })
 
 describe('with a token', () => {
   const rows = (change: Partial<GrantRow> = {}) =>
@@ -17,8 +17,8 @@ describe('with a token', () => {
     expect(giveBack(rows(), request(32, 20), TOKEN, contextOf())).toEqual({
       answer: 12,
       changes: {
-        collections: [{ ...collection, free: [[21, 32]] }],
-        grants: [grantOf({ high: 20 })],
+        collections: [{ ...collection, free: [[21, 32]], outstanding: 52 }],
+        grants: [grantOf({ high: 20, heardAt: 7 })],
       },
     })
   })

@@ -11,11 +11,13 @@ import {
   type GrantRow,
   type IdentityClaimRow,
   type IdentityRow,
+  isSettled,
   newCollection,
   newIdentity,
   type ReturnRow,
   type SerialRow,
   type SeriesRow,
+  type UnheardRow,
   writeSpans,
 } from '../../src/ledger/rows.js'
 
@@ -23,6 +25,7 @@ export class MemoryStore implements RowStore {
   readonly secret = newSecret()
   readonly collections = new Map<string, CollectionRow>()
   readonly grants = new Map<string, GrantRow>()
+  readonly unheard = new Map<string, UnheardRow>()
   readonly identities = new Map<string, IdentityRow>()
   readonly series = new Map<string, SeriesRow>()
   identityClaims: IdentityClaimRow[] = []
@@ -45,18 +48,15 @@ export class MemoryStore implements RowStore {
 
   readonly readStatus: RowStore['readStatus'] = async () =>
     [...this.collections.values()]
-      .map(({ database, collection, max, free }) => {
-        const grants = this.#grantsOf({ database, collection })
-        return {
-          database,
-          collection,
-          max,
-          free: writeSpans(free),
-          outstanding: grants.reduce((sum, { low, high }) => sum + high - low + 1, 0),
-          grants: grants.length,
-          lastClaim: grants.length > 0 ? Math.max(...grants.map((row) => row.grantedAt)) : null,
-        }
-      })
+      .map(({ database, collection, max, free, outstanding, grants, lastClaim }) => ({
+        database,
+        collection,
+        max,
+        free: writeSpans(free),
+        outstanding,
+        grants,
+        lastClaim,
+      }))
       .sort((a, b) => (keyText(a) < keyText(b) ? -1 : 1))
 
   readonly readSeries: RowStore['readSeries'] = async (database) =>
@@ -67,9 +67,12 @@ export class MemoryStore implements RowStore {
   readonly readFree: RowStore['readFree'] = async () =>
     [...this.collections.values()].map(({ free }) => free)
 
-  readonly prune: RowStore['prune'] = async (before) => {
-    for (const { id, low, high, grantedAt } of this.grants.values())
-      if (high < low && grantedAt < before) this.grants.delete(id)
+  readonly readOld: RowStore['readOld'] = async ({ settledBefore, heardBefore }) =>
+    [...this.grants.values()].filter(
+      (row) => row.heardAt < (isSettled(row) ? settledBefore : heardBefore),
+    )
+
+  readonly pruneAnswers: RowStore['pruneAnswers'] = async (before) => {
     this.returns = this.returns.filter(({ returnedAt }) => returnedAt >= before)
     this.identityClaims = this.identityClaims.filter(({ claimedAt }) => claimedAt >= before)
   }
@@ -103,6 +106,12 @@ export class MemoryStore implements RowStore {
       grants: new Map(
         grants.flatMap((id): [string, GrantRow][] => {
           const row = this.grants.get(id)
+          return row ? [[id, row]] : []
+        }),
+      ),
+      unheard: new Map(
+        grants.flatMap((id): [string, UnheardRow][] => {
+          const row = this.unheard.get(id)
           return row ? [[id, row]] : []
         }),
       ),
@@ -159,6 +168,9 @@ export class MemoryStore implements RowStore {
       this.collections.set(keyText(row), Object.freeze(row))
     for (const row of [...(changes.newGrants ?? []), ...(changes.grants ?? [])])
       this.grants.set(row.id, Object.freeze(row))
+    for (const id of changes.prunedGrants ?? []) this.grants.delete(id)
+    for (const row of [...(changes.newUnheard ?? []), ...(changes.unheard ?? [])])
+      this.unheard.set(row.id, Object.freeze(row))
     for (const row of changes.identities ?? [])
       this.identities.set(identityText(row), Object.freeze(row))
     for (const row of changes.series ?? []) this.series.set(row.grant, Object.freeze(row))

@@ -13,6 +13,7 @@ import {
   newCollection,
   type SerialRow,
   type SeriesRow,
+  type UnheardRow,
 } from '../../src/ledger/rows.js'
 
 export const ORDERS = { database: 'shop', collection: 'orders' }
@@ -52,6 +53,7 @@ export const grantOf = (change: Partial<GrantRow> = {}): GrantRow => ({
   rotation: 0,
   serial: 1,
   checkIn: null,
+  heardAt: 0,
   ...change,
 })
 
@@ -70,6 +72,7 @@ interface Given {
   returnedOf?: GrantRow
   isReturned?: boolean
   serials?: SerialRow[]
+  unheard?: UnheardRow[]
   held?: number
   identities?: IdentityRow[]
   answered?: IdentityClaimRow[]
@@ -91,6 +94,7 @@ export function rowsOf(given: Given): Rows {
     grants: new Map(grants.map((row) => [row.id, row])),
     serials: new Map((given.serials ?? []).map((row) => [serialText(row), row])),
     series: new Map((given.series ?? []).map((row) => [row.grant, Object.freeze(row)])),
+    unheard: new Map((given.unheard ?? []).map((row) => [row.id, row])),
     returnedOf: given.returnedOf,
     isReturned: given.isReturned ?? false,
     held: new Map(given.held === undefined ? [] : [[keyText(ORDERS), given.held]]),
