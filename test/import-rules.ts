@@ -9,7 +9,14 @@ const { dependencies } = JSON.parse(
   readFileSync(new URL('../server/package.json', import.meta.url), 'utf8'),
 )
 const LIBRARIES = ['node:', ...Object.keys(dependencies)]
-const ROOMS = ['server/ledger', 'server/http', 'server/sqlite', 'server/postgres', 'server/bound']
+const ROOMS = [
+  'server/ledger',
+  'server/http',
+  'server/sqlite',
+  'server/postgres',
+  'server/bound',
+  'server/region',
+]
 
 /**
  * What a part may use besides itself, at run time. In the browser package, types may come from any
@@ -40,8 +47,10 @@ const MAY_USE: Record<string, string[]> = {
     'rate-limiter-flexible',
     'zod',
   ],
-  'server/sqlite': ['server/ledger', 'node:', 'libsql'],
-  'server/postgres': ['server/ledger', 'pg'],
+  'server/sqlite': ['server/ledger', 'core', 'node:', 'libsql'],
+  'server/postgres': ['server/ledger', 'core', 'pg'],
+  // A region is a device: the owner and the source of the browser package run in it.
+  'server/region': ['server/ledger', 'core', 'worker', 'source', 'store', 'node:', 'zod'],
   'server/bound': ['server/ledger', 'core', 'node:', 'zod'],
   'server/cli': [...ROOMS, 'server', ...LIBRARIES],
   server: [...ROOMS, ...LIBRARIES],

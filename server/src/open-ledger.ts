@@ -14,6 +14,8 @@ import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
 import { checked, type Given } from './ledger/options.js'
 import type { RowStore } from './ledger/row-store.js'
+import { type RootOptions, rootSettings } from './region/options.js'
+import { ALL_FROM_ROOT, checkRole, openRegion } from './region/region.js'
 
 export interface LedgerOptions {
   /** Folder of the SQLite file `hilo.db`, made when it is missing. Default `./hilo-data`. */
@@ -26,6 +28,10 @@ export interface LedgerOptions {
    * or a RavenDB. By database, then by name.
    */
   collections?: CollectionsOptions | undefined
+  /**
+   * Makes this ledger a region: all its numbers come from another server. Not with `collections`.
+   */
+  upstream?: RootOptions | undefined
   /**
    * Makes the first row of a bound counter whose table has none under its key. Default false: a
    * missing row is refused, because a wrong key would be a second counter with the same ids.
@@ -56,6 +62,7 @@ const ledgerOptions = z.strictObject({
   databaseUrl: databaseUrl.optional(),
   limits: ledgerLimits.prefault({}),
   collections: collectionsSetting.prefault({}),
+  upstream: rootSettings.optional(),
   first: z.boolean().default(false),
 })
 
@@ -64,19 +71,26 @@ const ledgerOptions = z.strictObject({
  * reached
  */
 export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
-  const { dataDir, databaseUrl, limits, collections, first } = checked(
+  const { dataDir, databaseUrl, limits, collections, upstream, first } = checked(
     ledgerOptions,
     options,
     'openLedger',
   )
   if (databaseUrl !== undefined && dataDir !== undefined)
     throw new Error('openLedger: give databaseUrl or dataDir, not both: there is one ledger.')
+  if (upstream && collections.size > 0)
+    throw new Error(
+      'openLedger: give upstream or collections, not both: all numbers of a region come from its ' +
+        'root. Bind collections there.',
+    )
   refuseWithoutPostgres(collections, databaseUrl)
   const store = await (databaseUrl === undefined
     ? openFile(dataDir ?? DEFAULT_DATA_DIR, collections)
     : openDatabase(databaseUrl, collections, first))
-  const ledger = createLedger(store, limits, collections)
+  const ledger = createLedger(store, limits, upstream ? ALL_FROM_ROOT : collections)
   try {
+    await checkRole(ledger, store.devices, upstream !== undefined)
+    if (upstream) return openRegion(ledger, store.devices, upstream)
     return await withUpstreams(ledger, collections)
   } catch (error) {
     await ledger.close()

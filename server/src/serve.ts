@@ -15,6 +15,7 @@ import { networkOf } from './http/rate-limit.js'
 import type { LedgerLimits } from './ledger/ledger.js'
 import { checked, type Given } from './ledger/options.js'
 import { openLedger } from './open-ledger.js'
+import type { RootOptions } from './region/options.js'
 
 export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> {
   /** Default 8080; 0 picks one. */
@@ -26,6 +27,8 @@ export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> 
   limits?: Given<LedgerLimits & HandlerLimits> | undefined
   /** As for `openLedger`. */
   collections?: CollectionsOptions | undefined
+  /** As for `openLedger`. */
+  upstream?: RootOptions | undefined
   /** As for `openLedger`. */
   first?: boolean | undefined
   /**
@@ -85,6 +88,7 @@ export async function serve({
   dataDir,
   databaseUrl,
   collections,
+  upstream,
   first,
   horizon: horizonDays = DEFAULT_HORIZON_DAYS,
   limits = {},
@@ -98,6 +102,7 @@ export async function serve({
     dataDir,
     databaseUrl,
     collections,
+    upstream,
     first,
     limits: ledgerLimits,
   })

@@ -18,6 +18,7 @@ import {
 } from './http/options.js'
 import { checked, publicUrl } from './ledger/options.js'
 import { databaseUrl, ledgerLimits } from './open-ledger.js'
+import type { RootOptions } from './region/options.js'
 import { horizon, type ServeOptions } from './serve.js'
 
 const MAX_PORT = 65_535
@@ -70,6 +71,10 @@ const config = z
     collections: z
       .custom<CollectionsOptions>((value) => Object(value) === value, 'is an object of databases')
       .optional(),
+    // Checked where the ledger is opened.
+    upstream: z
+      .custom<RootOptions>((value) => Object(value) === value, 'is an object with a url')
+      .optional(),
     limits: z
       .strictObject({ ...limits.shape, ...ledgerLimits.shape })
       .partial()
@@ -110,13 +115,19 @@ export function readConfig(
     if (flag !== undefined) return [flag, ...rest].join('.')
     return [path.join('.'), file].filter(Boolean).join(' in ') || 'options'
   }
-  const { data, ...settings } = checked(
+  const { data, upstream, ...settings } = checked(
     config,
     { ...(file !== undefined && readFile(file)), ...flags },
     'offline-hilo-server',
     nameOf,
   )
-  return { ...settings, dataDir: data }
+  return { ...settings, dataDir: data, ...(upstream && { upstream: withToken(upstream) }) }
+}
+
+/** A secret has no place in a file that is checked in. */
+function withToken(upstream: RootOptions): RootOptions {
+  const token = process.env.HILO_UPSTREAM_TOKEN
+  return token ? { ...upstream, token } : upstream
 }
 
 function readFile(file: string): object {

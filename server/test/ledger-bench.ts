@@ -47,6 +47,7 @@ export const DAY_MS = 86_400_000
 /** Takes a ledger's tables back to version 2. */
 export const WITHOUT_CLAIMED_AT = `
   DROP TABLE hilo_series;
+  DROP TABLE hilo_devices;
   DROP INDEX hilo_grants_done;
   DROP INDEX hilo_grants_open;
   CREATE INDEX hilo_grants_settled ON hilo_grants (granted_at) WHERE high < low;

@@ -21,6 +21,9 @@ export interface BoundCollection extends CollectionKey {
 /** By `bindingKey`. */
 export type BoundCollections = ReadonlyMap<string, BoundCollection>
 
+/** Instead of a `bindingKey`: every collection is bound so. */
+export const EVERY_COLLECTION = '*'
+
 /** Databases have no `/` in their names. */
 export const bindingKey = ({ database, collection }: CollectionKey): string =>
   `${database}/${collection}`.toLowerCase()
@@ -29,7 +32,7 @@ export const bindingKey = ({ database, collection }: CollectionKey): string =>
 export const BINDING_PREFIX = 'binding:'
 
 export const authorityOf = (bound: BoundCollections, key: CollectionKey): Authority =>
-  bindingOf(bound, key)?.authority ?? 'ledger'
+  (bindingOf(bound, key) ?? bound.get(EVERY_COLLECTION))?.authority ?? 'ledger'
 
 /**
  * The bindings of the configuration that differ from what a ledger remembers, each as a message.

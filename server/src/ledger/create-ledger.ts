@@ -47,6 +47,21 @@ export function createLedger(
 
     isBound: (key) => authorityOf(bound, key) !== 'ledger',
 
+    holds(key, low, high) {
+      const { database, collection } = normalized(key)
+      return store.change({
+        select: {
+          collections: [{ database, collection }],
+          returned: { database, collection, end: high, last: low },
+        },
+        step: ({ collections, returnedOf }) => {
+          const { free = [] } = collections.get(keyText({ database, collection })) ?? {}
+          const isFree = free.some((span) => span[0] <= high && span[1] >= low)
+          return { answer: isFree || (returnedOf?.high ?? 0) >= low, changes: {} }
+        },
+      })
+    },
+
     withdraw(request) {
       const piece = normalized(request)
       return store.change({

@@ -288,6 +288,9 @@ export interface Ledger {
 
   isBound(key: CollectionKey): boolean
 
+  /** Is a number from `low` to `high` held by a grant, or free to be granted? */
+  holds(key: CollectionKey, low: number, high: number): Promise<boolean>
+
   /**
    * Takes free numbers out of the ledger for good, so that they can be given back upstream: those
    * of one node that end at `end`. Resolves with the first of them. Undefined: nothing free ends

@@ -9,6 +9,7 @@
  *   other.
  * - A step may run more than once, and only what its last run changed is saved: it must be pure.
  */
+import type { DeviceStore } from '../../../src/core/device-store.js'
 import type { CounterAnswers, CounterAsk } from './counter-port.js'
 import type {
   ClaimRequest,
@@ -47,6 +48,8 @@ export interface RowStore {
   readOld(pruning: Pruning): Promise<Pick<GrantRow, 'id' | 'database' | 'collection'>[]>
   /** Deletes what answers repetitions of requests from before a time, in small transactions. */
   pruneAnswers(before: number): Promise<void>
+  /** What a region holds of its root, in the same database. */
+  devices: DeviceStore
   connections?(): Connections
   ping(): Promise<void>
   close(): Promise<void>

@@ -87,6 +87,11 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
        FROM hilo_grants g
        WHERE g.database = hilo_counters.database AND g.tag = hilo_counters.tag)`,
   ],
+  [
+    // Of a region: what it holds of its root. `set_aside` is a record that could not be read.
+    `CREATE TABLE hilo_devices (
+      key TEXT PRIMARY KEY, state TEXT NOT NULL, set_aside TEXT)`,
+  ],
 ]
 
 /** What a SQLite ledger's file is called in its data folder. */

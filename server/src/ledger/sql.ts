@@ -94,3 +94,11 @@ export const prunings = (time: '?' | '$1'): readonly string[] => [
 const pruning = (table: string, key: string, condition: string): string =>
   `DELETE FROM ${table} WHERE (${key}) IN
      (SELECT ${key} FROM ${table} WHERE ${condition} LIMIT ${PRUNE_STEP}) RETURNING 1 AS "pruned"`
+
+/** What a region holds of its root, by the key that names a collection there. */
+export const READ_DEVICE = 'SELECT state AS "state" FROM hilo_devices WHERE key = $1'
+export const READ_DEVICE_KEYS = `SELECT key AS "key" FROM hilo_devices WHERE state <> ''`
+export const SAVE_DEVICE = `
+  INSERT INTO hilo_devices (key, state, set_aside) VALUES ($1, $2, $3)
+  ON CONFLICT (key) DO UPDATE SET state = excluded.state,
+    set_aside = coalesce(excluded.set_aside, hilo_devices.set_aside)`

@@ -10,6 +10,7 @@ import { type GrantRow, readSpans, type SeriesRow, type StatusRow } from '../led
 import { HEALTH_KEY } from '../ledger/schema.js'
 import { FREE_LISTS, oldGrants, prunings, STATUS, seriesOf } from '../ledger/sql.js'
 import { addMissing, missingFrom } from './add-missing.js'
+import { deviceStore } from './devices.js'
 import { load, readCollection } from './load.js'
 import { migratePostgres } from './migrations.js'
 import { HASTY, openPool, type PostgresPool } from './pool.js'
@@ -47,6 +48,7 @@ function storeOver(pool: PostgresPool, secret: string, counters: OrmCounters): R
 
   return {
     secret,
+    devices: deviceStore(pool),
 
     async change({ select, ask, step }) {
       let wanted = select

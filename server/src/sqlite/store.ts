@@ -7,6 +7,7 @@ import type { RowStore } from '../ledger/row-store.js'
 import { type GrantRow, readSpans, type SeriesRow, type StatusRow } from '../ledger/rows.js'
 import { HEALTH_KEY } from '../ledger/schema.js'
 import { FREE_LISTS, oldGrants, prunings, STATUS, seriesOf } from '../ledger/sql.js'
+import { deviceStore } from './devices.js'
 import { BUSY_TIMEOUT_MS, guard, openSqliteFile, reader, runner, write } from './file.js'
 import { collectionReader, loader } from './load.js'
 import { createPatience, isBusy } from './patience.js'
@@ -43,6 +44,7 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
 
   return {
     secret,
+    devices: deviceStore(db, { change, read }),
     change: ({ select, step }) =>
       change(() => {
         let result = step(load(select), new Map())

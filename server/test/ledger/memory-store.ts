@@ -2,6 +2,7 @@
  * The ledger's rows in maps: what a row store does, without a database. Rows are frozen, so that a
  * step which changes what it was given fails.
  */
+import { MemoryStore as DeviceMemory } from '../../../src/store/memory.js'
 import { newSecret } from '../../src/ledger/grant-token.js'
 import { byClaim, identityText, isSame, keyText, serialText } from '../../src/ledger/keys.js'
 import { withinQuota } from '../../src/ledger/quota.js'
@@ -23,6 +24,7 @@ import {
 
 export class MemoryStore implements RowStore {
   readonly secret = newSecret()
+  readonly devices = new DeviceMemory()
   readonly collections = new Map<string, CollectionRow>()
   readonly grants = new Map<string, GrantRow>()
   readonly unheard = new Map<string, UnheardRow>()

@@ -1,0 +1,153 @@
+/**
+ * A region: a ledger whose numbers all come from another authority, its root. Towards it the region
+ * is a device, with a device's state, claims and check-ins. Guarantees that a number has left the
+ * region's device for good before its ledger grants it, and that a copy of a region drops what it
+ * holds.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Target } from '../../../src/core/contract.js'
+import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
+import type { Source } from '../../../src/source/source.js'
+import { createOwner } from '../../../src/worker/owner.js'
+import { type BoundCollections, EVERY_COLLECTION } from '../ledger/bound-collections.js'
+import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
+import { distinct, keyText, normalized } from '../ledger/keys.js'
+import type { ClaimOutcome, ClaimRequest, CollectionKey, Ledger } from '../ledger/ledger.js'
+import type { Root } from './options.js'
+import { rootSource } from './root-source.js'
+import { Supply, type SupplyContext } from './supply.js'
+import { regionWorld } from './world.js'
+
+/** Of a region's ledger: it counts no collection itself. */
+export const ALL_FROM_ROOT: BoundCollections = new Map([
+  [
+    EVERY_COLLECTION,
+    { database: '', collection: '', authority: 'upstream', description: 'a region of a root' },
+  ],
+])
+
+/** Region and root may move to other addresses, so no address is in it. */
+const AUTHORITY = 'root'
+const SEPARATOR = '/'
+
+const keyOf = ({ database, collection }: CollectionKey): StoreKey => [
+  AUTHORITY,
+  database,
+  collection + SEPARATOR,
+]
+
+/** @throws Error when the ledger belongs to a region and no root is configured, or the reverse */
+export async function checkRole(
+  ledger: Pick<Ledger, 'status'>,
+  devices: DeviceStore,
+  isRegion: boolean,
+): Promise<void> {
+  const held = await devices.keys()
+  if (!isRegion) {
+    if (held.length === 0) return
+    throw new Error(
+      "This ledger is a region's: its numbers come from a root, and without it they would be " +
+        'granted twice. Give `upstream` in the configuration.',
+    )
+  }
+  const known = new Set(held.map(([, database, prefix]) => JSON.stringify([database, prefix])))
+  const own = (await ledger.status()).find(
+    ({ database, collection, max }) =>
+      max > 0 && !known.has(JSON.stringify([database, collection + SEPARATOR])),
+  )
+  if (own)
+    throw new Error(
+      `This ledger has counted ${own.database}/${own.collection} by itself, up to ${own.max}, so ` +
+        'it cannot be a region: its root would grant these numbers again. Give the region a new ' +
+        "ledger, and raise the root's floor: offline-hilo-server raise-floor.",
+    )
+}
+
+/** @param ledger made with `ALL_FROM_ROOT` */
+export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root): Ledger {
+  const source: Required<Source> = rootSource(root, {
+    ledger,
+    devices,
+    keyOf,
+    async copied(key) {
+      await ledger.raiseFloor({ ...key, floor: (await ledger.read(key)).max })
+    },
+  })
+  const page = randomUUID()
+  const owner = createOwner(regionWorld(devices, source))
+  owner.open(
+    { url: AUTHORITY, name: AUTHORITY, page, headers: {}, timeout: 0 },
+    {
+      headers: async () => ({}),
+      changed() {},
+      stored() {},
+      async parkExcess() {},
+    },
+  )
+  const context: SupplyContext = { owner, devices, source, page, newId: randomUUID }
+  const supplies = new Map<string, Supply>()
+
+  function supplyOf(key: CollectionKey): Supply {
+    const text = keyText(key)
+    const { database, collection } = key
+    const target: Target = { database, collection, separator: SEPARATOR, reserve: root.reserve }
+    const supply = supplies.get(text) ?? new Supply(context, target, keyOf(key))
+    supplies.set(text, supply)
+    return supply
+  }
+
+  async function claim(requests: readonly ClaimRequest[]): Promise<ClaimOutcome[]> {
+    // A device may come from another region, whose numbers are higher: that proves nothing here.
+    const claims = requests.map((claim) => ({ ...normalized(claim), lastMax: 0 }))
+    const keys = distinct(claims, keyText)
+    await Promise.all(keys.map((key) => supplyOf(key).ready()))
+    const outcomes = await ledger.claim(claims)
+    const short = claims.filter((_, i) => isShort(outcomes[i]!))
+    if (short.length === 0) return outcomes
+    const received = await Promise.all(
+      distinct(short, keyText).map((key) => {
+        const claims = short.filter((one) => keyText(one) === keyText(key))
+        return supplyOf(key).take(claims.reduce((sum, { count }) => sum + count, 0))
+      }),
+    )
+    const filled = await ledger.claim(short, received.flat())
+    return outcomes.map((outcome) => (isShort(outcome) ? filled.shift()! : outcome))
+  }
+
+  return {
+    ...ledger,
+    claim,
+    async nextIdentities(claims) {
+      const answers = await Promise.all(
+        claims.map(({ database, name, id = randomUUID() }) =>
+          owner.nextIdentity(database, name.replace(/\|$/, ''), id),
+        ),
+      )
+      return answers.map((answer) => {
+        if ('failure' in answer)
+          throw new LedgerUnavailable(`Identities come from the root. ${answer.failure.message}`)
+        return { value: answer.number }
+      })
+    },
+    async seedIdentity({ name }) {
+      throw new CounterUnusable(
+        `Identity '${name}' is counted by the root of this region: seed it there.`,
+      )
+    },
+    async claimSeries({ collection }) {
+      throw new CounterUnusable(
+        `Series of '${collection}' are given by the root of this region: its letters would be ` +
+          'given twice here. Let devices that need one ask the root.',
+      )
+    },
+    async close() {
+      // Where the root is gone, closing goes on: what is here is granted after the next start.
+      await Promise.allSettled([...supplies.values()].map((supply) => supply.close()))
+      owner.close()
+      await ledger.close()
+    },
+  }
+}
+
+const isShort = (outcome: ClaimOutcome): boolean =>
+  'refused' in outcome && outcome.refused === 'short'

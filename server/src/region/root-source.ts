@@ -1,0 +1,91 @@
+/**
+ * The root of a region, as the source of its device. Guarantees that an answer which no root of
+ * this region would give grants nothing: without a token, for another collection, under another
+ * tag, or of numbers that were granted here before.
+ */
+import type { Target } from '../../../src/core/contract.js'
+import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
+import { HiloError } from '../../../src/core/errors.js'
+import type { DeviceClaim, DeviceState, GrantedRange } from '../../../src/core/state.js'
+import type { CheckInAnswer } from '../../../src/core/wire.js'
+import { ravenSource } from '../../../src/source/raven.js'
+import type { Source } from '../../../src/source/source.js'
+import type { CollectionKey, Ledger } from '../ledger/ledger.js'
+import type { Root } from './options.js'
+
+/** One request to the root. Those who wait for a claim here wait as long. */
+const TIMEOUT_MS = 5_000
+
+interface Region {
+  ledger: Ledger
+  devices: DeviceStore
+  keyOf(target: Target): StoreKey
+  /** This region is a copy of one that went on elsewhere: what came back here is not its own. */
+  copied(key: CollectionKey): Promise<void>
+}
+
+export function rootSource({ url, token }: Root, region: Region): Required<Source> {
+  const root = ravenSource({ url, timeout: TIMEOUT_MS }, () =>
+    token === undefined ? {} : { Authorization: `Bearer ${token}` },
+  )
+
+  /** Before the fates are taken over: after a crash in between they come again. */
+  async function met(target: Target, fates: CheckInAnswer['leases'] = []): Promise<void> {
+    // guard: H13 a copied region grants nothing of what came back to it
+    if (fates.some((fate) => 'superseded' in fate)) await region.copied(target)
+    if (fates.some((fate) => 'unknown' in fate))
+      throw refused(
+        `${url} does not know the ranges of '${target.collection}' that this region holds`,
+        'It is another server than the one they came from, or its ledger is a new one. Set ' +
+          '`upstream.url` back, or give this region a new ledger',
+      )
+  }
+
+  async function check(target: Target, claim: DeviceClaim, grant: GrantedRange): Promise<void> {
+    const { range } = grant
+    const what = `${url} granted ${range.from} to ${range.to} of '${target.collection}'`
+    const { stored } = await region.devices.read(region.keyOf(target))
+    const state = stored as DeviceState | undefined
+    // Another of the region's servers has taken this answer over already.
+    if (!state || state.claim?.id !== claim.id) return
+    if (range.token === undefined)
+      throw refused(
+        `${what} without a token`,
+        'It is no offline-hilo-server. Bind a collection to a RavenDB with `collections`',
+      )
+    if (!range.prefix.toLowerCase().startsWith(target.collection + target.separator))
+      throw refused(
+        `${what} as ids that begin with '${range.prefix}'`,
+        'That is not what was asked',
+      )
+    if (state.serverTag !== undefined && state.serverTag !== range.serverTag)
+      throw refused(
+        `${what} under the tag '${range.serverTag}', and before under '${state.serverTag}'`,
+        'Its ids would not be of one kind. Set its --node-tag back',
+      )
+    // guard: H20 a root that grants numbers a second time is refused
+    if (await region.ledger.holds(target, range.from, range.to))
+      throw refused(
+        `${what}, which it granted before`,
+        'Was it restored from a backup? Raise its floors: `offline-hilo-server raise-floor`',
+      )
+  }
+
+  return {
+    ...root,
+    async claim(target, claim) {
+      const grant = await root.claim(target, claim)
+      await met(target, grant.fates)
+      await check(target, claim, grant)
+      return grant
+    },
+    async checkIn(target, request) {
+      const answer = await root.checkIn(target, request)
+      await met(target, answer.leases)
+      return answer
+    },
+  }
+}
+
+const refused = (what: string, todo: string): HiloError =>
+  new HiloError('invalid-response', `${what}. ${todo}. Nothing was taken.`)

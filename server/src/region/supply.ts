@@ -1,0 +1,197 @@
+/**
+ * One collection of a region: takes numbers from the region's device for its ledger. Guarantees
+ * that a number leaves the device for good, in a transaction of its own, before the ledger gets it:
+ * a crash in between is a gap of what was just taken.
+ */
+import { applyCheckIn, beginCheckIn } from '../../../src/core/check-in.js'
+import type { Owner, Target } from '../../../src/core/contract.js'
+import { settle } from '../../../src/core/device.js'
+import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
+import { type Failure, toFailure } from '../../../src/core/errors.js'
+import { isNoAnswer, nextStep } from '../../../src/core/failures.js'
+import type { DeviceState, Lease, LeaseNote } from '../../../src/core/state.js'
+import { readState } from '../../../src/core/stored.js'
+import type { CheckInAnswer, CheckInRequest } from '../../../src/core/wire.js'
+import type { Source } from '../../../src/source/source.js'
+import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
+import type { UpstreamRange } from '../ledger/ledger.js'
+
+/** Numbers go fast when the last ones were used up in less. */
+const FAST_MS = 1_000
+/** An answer that cannot be used is not asked for again at once. */
+const PAUSE_MS = 10_000
+/** While numbers go fast, so many times what was taken last is kept. */
+const SECONDS_AHEAD = 10
+
+export interface SupplyContext {
+  owner: Owner
+  devices: DeviceStore
+  source: Source
+  /** Of this process. */
+  page: string
+  newId(): string
+}
+
+export class Supply {
+  readonly #context: SupplyContext
+  readonly #target: Target
+  readonly #key: StoreKey
+  #ready: Promise<void> | undefined
+  #failedAt = Number.POSITIVE_INFINITY
+  #exchanges = 0
+  /** What was taken last. It is in the ledger by now, or a gap. */
+  #taken: LeaseNote[] = []
+  #last = { at: Number.NEGATIVE_INFINITY, count: 0 }
+  /** What the device keeps. */
+  #reserve: number
+
+  constructor(context: SupplyContext, target: Target, key: StoreKey) {
+    this.#context = context
+    this.#target = target
+    this.#key = key
+    this.#reserve = target.reserve
+  }
+
+  /**
+   * Checks in with the root before anything is granted, so that a copy of this region is found. A
+   * root that does not answer is not waited for.
+   * @throws CounterUnusable when the root is not the one that it was
+   */
+  ready(): Promise<void> {
+    if (performance.now() - this.#failedAt > PAUSE_MS) this.#ready = undefined
+    this.#ready ??= this.#start().catch((error) => {
+      this.#failedAt = performance.now()
+      throw error
+    })
+    return this.#ready
+  }
+
+  /**
+   * `count` numbers or more; fewer where the root does not grant so many.
+   * @throws LedgerUnavailable when there are none, and the root does not answer
+   * @throws CounterUnusable when there are none, and the root's answer cannot be used
+   */
+  async take(count: number): Promise<UpstreamRange[]> {
+    const wanted = this.#pace(count)
+    const ranges = await this.#lease(wanted)
+    let missing = count - sizeOf(ranges)
+    while (missing > 0) {
+      const answer = await this.#context.owner.claim(this.#target, missing)
+      if ('failure' in answer) {
+        if (ranges.length > 0) break
+        throw this.#unusable(answer.failure)
+      }
+      const more = await this.#lease(missing)
+      if (more.length === 0) break
+      ranges.push(...more)
+      missing -= sizeOf(more)
+    }
+    return ranges
+  }
+
+  /** Gives back what exceeds the reserve. If the root does not answer, it stays here. */
+  async close(): Promise<void> {
+    const { owner, source } = this.#context
+    if (!source.giveBack) return
+    if (this.#reserve !== this.#target.reserve)
+      await owner.reserve(this.#target, this.#target.reserve)
+    const offered = await this.#exchange({ want: 0, notes: this.#taken, offer: true })
+    if ('failure' in offered || offered.offers.length === 0) return
+    const notes = offered.offers.map(
+      ({ id, range }): LeaseNote => ({ lease: id, next: range.from, givenBack: true }),
+    )
+    await this.#exchange({ want: 0, notes, offer: false })
+    for (const { range } of offered.offers.toReversed()) await source.giveBack(this.#target, range)
+  }
+
+  async #start(): Promise<void> {
+    const { devices, source, newId } = this.#context
+    const { stored } = await devices.read(this.#key)
+    // What cannot be read, the device sets aside.
+    if (stored === undefined || 'refused' in readState(stored)) return
+    // Nobody can tell which of a killed process's numbers reached the ledger.
+    await this.#update((state) => [settle(state, state.leases.map(asTaken)), undefined])
+    for (let isNew = source.checkIn === undefined; !isNew; ) {
+      const id = newId()
+      const { request } = await this.#update((state) => {
+        const { state: next, ...begun } = beginCheckIn(state, id)
+        return [next, begun as Omit<ReturnType<typeof beginCheckIn>, 'state'>]
+      })
+      const answer = request && (await this.#checkIn(request))
+      if (!answer) return
+      await this.#update((state) => [
+        applyCheckIn(state, request.id, answer, Date.now()),
+        undefined,
+      ])
+      // One of an earlier process may have been sent by a copy of it, too.
+      isNew = request.id === id
+    }
+  }
+
+  /** @returns undefined when the root does not answer */
+  async #checkIn(request: CheckInRequest): Promise<CheckInAnswer | undefined> {
+    try {
+      return await this.#context.source.checkIn!(this.#target, request)
+    } catch (error) {
+      const failure = toFailure(error, 'server-unreachable')
+      if (isNoAnswer(failure) || nextStep(failure) === 'same') return undefined
+      throw new CounterUnusable(failure.message)
+    }
+  }
+
+  /** How many numbers to take at once, and what to keep at hand: more while numbers go fast. */
+  #pace(count: number): number {
+    const now = performance.now()
+    const isFast = now - this.#last.at < FAST_MS
+    const wanted = isFast ? Math.max(count, 2 * this.#last.count) : count
+    this.#last = { at: now, count: wanted }
+    const keep = isFast ? SECONDS_AHEAD * wanted : 0
+    if (keep > this.#reserve || keep < this.#reserve / 4) this.#keep(keep)
+    return wanted
+  }
+
+  #keep(count: number): void {
+    const reserve = Math.max(count, this.#target.reserve)
+    if (reserve === this.#reserve) return
+    this.#reserve = reserve
+    // In the background: those who wait take what is there.
+    this.#context.owner.reserve(this.#target, reserve).catch(() => {})
+  }
+
+  async #lease(want: number): Promise<UpstreamRange[]> {
+    const answer = await this.#exchange({ want, notes: this.#taken, offer: false })
+    if ('failure' in answer) throw this.#unusable(answer.failure)
+    this.#taken = answer.leases.map(asTaken)
+    const { database, collection } = this.#target
+    return answer.leases.map(({ range: { from: low, to: high, serverTag: node } }) => {
+      return { database, collection, low, high, node }
+    })
+  }
+
+  #exchange(request: { want: number; notes: LeaseNote[]; offer: boolean }) {
+    const { owner, page } = this.#context
+    const id = `${page}.${++this.#exchanges}`
+    return owner.exchange(this.#target, { page, id, cuts: [], takeBack: [], ...request })
+  }
+
+  #update<T>(change: (state: DeviceState) => [DeviceState, T]): Promise<T> {
+    return this.#context.devices.update(this.#key, (stored) => {
+      const read = readState(stored)
+      if ('refused' in read) throw new Error(`The region's record cannot be used: ${read.refused}.`)
+      const [state, result] = change(read.state)
+      return { state, result }
+    })
+  }
+
+  #unusable({ code, status, message }: Failure): Error {
+    const what = `No numbers of '${this.#target.collection}' are left here. ${message}`
+    return code === 'server-unreachable' || (status ?? 0) >= 500
+      ? new LedgerUnavailable(what)
+      : new CounterUnusable(what)
+  }
+}
+
+const asTaken = ({ id, range }: Lease): LeaseNote => ({ lease: id, next: range.to + 1 })
+
+const sizeOf = (ranges: readonly UpstreamRange[]): number =>
+  ranges.reduce((sum, { low, high }) => sum + high - low + 1, 0)

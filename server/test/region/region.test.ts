@@ -1,0 +1,353 @@
+/** Regions: servers whose numbers come from another server of ours, as a device's do. */
+import { cpSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { emptyState } from '../../../src/core/state.js'
+import { storeChecks } from '../../../src/store/testing.js'
+import {
+  type Grant,
+  type HiloServer,
+  type Ledger,
+  type LedgerOptions,
+  openLedger,
+  serve,
+} from '../../src/index.js'
+import { deviceStore as postgresDevices } from '../../src/postgres/devices.js'
+import { migratePostgres } from '../../src/postgres/migrations.js'
+import { openPool } from '../../src/postgres/pool.js'
+import { openSqliteStore } from '../../src/sqlite/store.js'
+import { newFolder } from '../folders.js'
+import { AT, grantOf, newId, span } from '../ledger-bench.js'
+import { newDatabase } from '../postgres.js'
+
+const KEY = { database: 'shop', collection: 'orders' }
+const WISH = { ...KEY, count: 32, lastMax: 0, serverTag: 'Z', at: AT }
+
+const closes: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closes.splice(0).reverse()) await close()
+})
+
+interface Root {
+  url: string
+  /** Claims that it granted. */
+  claims(): Promise<number>
+  ledger: Ledger
+  stop(): Promise<void>
+  start(): Promise<void>
+}
+
+/** A root that goes away and comes back at one address, with one ledger. */
+async function newRoot(): Promise<Root> {
+  const dataDir = newFolder()
+  let server: HiloServer
+  let port = 0
+  const start = async () => {
+    server = await serve({ port, dataDir, log: silent })
+    port = Number(new URL(server.url).port)
+  }
+  await start()
+  const ledger = await openLedger({ dataDir })
+  closes.push(
+    () => server.close({ drain: 0 }),
+    () => ledger.close(),
+  )
+  return {
+    url: server!.url,
+    ledger,
+    start,
+    stop: () => server.close({ drain: 0 }),
+    claims: async () => (await ledger.status()).reduce((sum, { grants }) => sum + grants, 0),
+  }
+}
+
+const silent = { error() {}, warn() {}, info() {} }
+
+async function newRegion(
+  upstream: LedgerOptions['upstream'],
+  storage: LedgerOptions = { dataDir: newFolder() },
+) {
+  const ledger = await openLedger({ ...storage, upstream })
+  let isOpen = true
+  const close = async () => {
+    if (isOpen) await ledger.close()
+    isOpen = false
+  }
+  closes.push(close)
+  const claim = async (change: object = {}) =>
+    (await ledger.claim([{ ...WISH, id: newId(), ...change }]))[0]!
+  return { ledger, close, claim, take: async (change?: object) => grantOf(await claim(change)) }
+}
+
+/** Claims until there are none left. */
+async function takeAll(take: () => Promise<Grant>): Promise<number[][]> {
+  const taken: number[][] = []
+  for (;;)
+    try {
+      taken.push(span(await take()))
+    } catch {
+      return taken
+    }
+}
+
+const overlapping = (spans: number[][]): number[][] =>
+  spans
+    .toSorted(([a], [b]) => a! - b!)
+    .filter(([low], i, sorted) => i > 0 && sorted[i - 1]![1]! >= low!)
+
+describe.each([
+  ['SQLite', async () => ({ dataDir: newFolder() })],
+  ['PostgreSQL', async () => ({ databaseUrl: await newDatabase() })],
+] as [string, () => Promise<LedgerOptions>][])('a region on %s', (_, newStorage) => {
+  test('grants numbers of its root, under the tag of the root, in few claims', async () => {
+    const root = await newRoot()
+    const { take } = await newRegion({ url: root.url }, await newStorage())
+    const taken: number[][] = []
+    for (let i = 0; i < 200; i++) {
+      const grant = await take()
+      expect(grant.serverTag).toBe('A')
+      taken.push(span(grant))
+    }
+    expect(overlapping(taken)).toEqual([])
+    expect(await root.claims()).toBeLessThanOrEqual(8)
+  })
+
+  test('goes on from its reserve while the root is away, then says so, and goes on', async () => {
+    const root = await newRoot()
+    const { ledger, take } = await newRegion({ url: root.url, reserve: 640 }, await newStorage())
+    await take()
+    await expect.poll(async () => (await root.ledger.read(KEY)).max).toBeGreaterThanOrEqual(640)
+    await root.stop()
+    const taken = await takeAll(take)
+    expect(taken.length).toBeGreaterThanOrEqual(19)
+    expect(overlapping(taken)).toEqual([])
+    await expect(ledger.claim([{ ...WISH, id: newId() }])).rejects.toThrow(
+      /No numbers of 'orders' are left here.*could not be reached/,
+    )
+    await root.start()
+    await expect
+      .poll(async () => span(await take()), { timeout: 30_000 })
+      .toEqual([expect.any(Number), expect.any(Number)])
+  })
+
+  test('two servers of one region share what it holds', async () => {
+    const root = await newRoot()
+    const storage = await newStorage()
+    const servers = [
+      await newRegion({ url: root.url }, storage),
+      await newRegion({ url: root.url }, storage),
+    ]
+    const taken = await Promise.all(
+      Array.from({ length: 60 }, async (_, i) => span(await servers[i % 2]!.take())),
+    )
+    expect(overlapping(taken)).toEqual([])
+  })
+})
+
+test('regions of one root never grant the same number, whoever restarts', async () => {
+  const root = await newRoot()
+  const folders = [newFolder(), newFolder(), newFolder()]
+  const taken: number[][] = []
+  for (let round = 0; round < 4; round++)
+    for (const dataDir of folders) {
+      const { take, close } = await newRegion({ url: root.url, reserve: 64 }, { dataDir })
+      for (let i = 0; i < 5; i++) taken.push(span(await take()))
+      await close()
+    }
+  expect(overlapping(taken)).toEqual([])
+  expect(taken).toHaveLength(60)
+})
+
+test('a region that closes keeps its reserve, and gives back the rest', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const { take, close } = await newRegion({ url: root.url, reserve: 0 }, { dataDir })
+  expect(span(await take({ count: 5 }))).toEqual([1, 5])
+  await close()
+  expect((await root.ledger.read(KEY)).max).toBe(5)
+})
+
+test('a device that saw higher numbers in another region burns nothing', async () => {
+  const root = await newRoot()
+  const [north, south] = [await newRegion({ url: root.url }), await newRegion({ url: root.url })]
+  expect(span(await north.take())).toEqual([1, 32])
+  const [low] = span(await south.take())
+  expect(low).toBeGreaterThan(32)
+  expect(span(await north.take({ lastMax: low! + 31 }))).toEqual([33, 64])
+})
+
+test('a copied region is found at its first claim, and drops what it held', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const original = await newRegion({ url: root.url }, { dataDir })
+  await original.take()
+  await original.close()
+  const copied = newFolder()
+  cpSync(dataDir, copied, { recursive: true })
+  const first = await newRegion({ url: root.url }, { dataDir })
+  const copy = await newRegion({ url: root.url }, { dataDir: copied })
+  const taken = []
+  for (let i = 0; i < 20; i++)
+    taken.push(span(await first.take()), span(await copy.take()), span(await copy.take()))
+  expect(overlapping(taken)).toEqual([])
+})
+
+test('what came back to a region before it was copied, its copy does not grant', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const original = await newRegion({ url: root.url }, { dataDir })
+  const { token } = await original.take()
+  expect(await original.ledger.giveBack({ ...KEY, token, end: 32, last: 0, at: AT })).toBe(32)
+  await original.close()
+  const copied = newFolder()
+  cpSync(dataDir, copied, { recursive: true })
+  const first = await newRegion({ url: root.url }, { dataDir })
+  expect(span(await first.take())).toEqual([1, 32])
+  const copy = await newRegion({ url: root.url }, { dataDir: copied })
+  expect(span(await copy.take())[0]).toBeGreaterThan(32)
+})
+
+test('identities are counted by the root', async () => {
+  const root = await newRoot()
+  const { ledger } = await newRegion({ url: root.url })
+  const other = await newRegion({ url: root.url })
+  const next = async (from: Ledger) =>
+    (await from.nextIdentities([{ database: 'shop', name: 'invoices|', id: newId(), at: AT }]))[0]
+  expect(await next(ledger)).toEqual({ value: 1 })
+  expect(await next(other.ledger)).toEqual({ value: 2 })
+  const seed = { database: 'shop', name: 'invoices|', value: 9, isForced: false }
+  await expect(ledger.seedIdentity(seed)).rejects.toThrow(/counted by the root/)
+  await expect(
+    ledger.claimSeries({ ...KEY, id: newId(), device: 'till 1', at: AT }),
+  ).rejects.toThrow(/given by the root/)
+})
+
+describe('a region refuses', () => {
+  async function fakeRoot(answer: (claims: number) => object): Promise<string> {
+    let claims = 0
+    const server = createServer((_, response) => {
+      response.writeHead(201, { 'Content-Type': 'application/json' })
+      response.end(JSON.stringify(answer(claims++)))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    closes.push(() => new Promise((resolve) => server.close(resolve)))
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+  const grant = (change: object) => ({
+    Prefix: 'orders/',
+    Low: 1,
+    High: 32,
+    LastSize: 32,
+    ServerTag: 'A',
+    LastRangeAt: '2026-11-21T07:09:21.4660000Z',
+    Lease: 'token-of-the-root',
+    ...change,
+  })
+
+  test.each([
+    ['without a token', { Lease: undefined }, /without a token.*no offline-hilo-server/],
+    ['for another collection', { Prefix: 'users/' }, /begin with 'users\/'/],
+    ['that is no answer', { Low: 'x' }, /no HiLo answer/],
+  ])('a grant %s, and grants nothing', async (_, change, message) => {
+    const url = await fakeRoot(() => grant(change))
+    const { ledger, claim } = await newRegion({ url, reserve: 0 })
+    await expect(claim()).rejects.toThrow(message)
+    expect((await ledger.status()).every(({ grants }) => grants === 0)).toBe(true)
+  })
+
+  test('numbers that its root granted before', async () => {
+    const url = await fakeRoot((n) => {
+      const body = grant({ Lease: `token-${n}` })
+      return n === 0 ? body : { collections: [{ ...body, leases: [{ lease: 'x', high: 32 }] }] }
+    })
+    const { take, claim } = await newRegion({ url, reserve: 0 })
+    expect(span(await take())).toEqual([1, 32])
+    await expect(claim()).rejects.toThrow(/granted 1 to 32 of 'orders', which it granted before/)
+  })
+
+  test('another tag than before', async () => {
+    const url = await fakeRoot((n) => {
+      const body = grant({ Low: 32 * n + 1, High: 32 * n + 32, ServerTag: n === 0 ? 'A' : 'B' })
+      return n === 0 ? body : { collections: [{ ...body, leases: [{ lease: 'x', high: 32 }] }] }
+    })
+    const { take, claim } = await newRegion({ url, reserve: 0 })
+    await take()
+    await expect(claim()).rejects.toThrow(/under the tag 'B', and before under 'A'/)
+  })
+
+  test('another root than the one whose numbers it holds', async () => {
+    const [root, other] = [await newRoot(), await newRoot()]
+    const dataDir = newFolder()
+    const region = await newRegion({ url: root.url }, { dataDir })
+    await region.take()
+    await region.close()
+    const moved = await newRegion({ url: other.url }, { dataDir })
+    await expect(moved.claim()).rejects.toThrow(/does not know the ranges of 'orders'/)
+  })
+
+  test('a ledger that has counted by itself, and the reverse', async () => {
+    const root = await newRoot()
+    const own = newFolder()
+    const plain = await openLedger({ dataDir: own })
+    await plain.claim([{ ...WISH, id: newId() }])
+    await plain.close()
+    await expect(openLedger({ dataDir: own, upstream: { url: root.url } })).rejects.toThrow(
+      /has counted shop\/orders by itself, up to 32/,
+    )
+    const dataDir = newFolder()
+    const region = await newRegion({ url: root.url }, { dataDir })
+    await region.take()
+    await region.close()
+    await expect(openLedger({ dataDir })).rejects.toThrow(/a region's.*Give `upstream`/)
+  })
+
+  test.each([
+    [{ url: 'ftp://x' }, /upstream.url: is an http/],
+    [{ url: 'http://x', reserve: 5 }, /upstream.reserve: is at least 32/],
+    [{ url: 'http://x', surprise: 1 }, /surprise/],
+  ])('the setting %j', async (upstream, message) => {
+    await expect(openLedger({ dataDir: newFolder(), upstream })).rejects.toThrow(message)
+  })
+})
+
+describe('what a region holds is stored', () => {
+  for (const { name, run } of storeChecks(() => {
+    const folder = newFolder()
+    return {
+      open() {
+        const store = openSqliteStore(folder, new Map())
+        closes.push(() => store.close())
+        return store.devices
+      },
+    }
+  }))
+    test(`in SQLite: ${name}`, run)
+
+  for (const { name, run } of storeChecks(async () => {
+    const url = await newDatabase()
+    return {
+      async open() {
+        const pool = openPool(url)
+        closes.push(() => pool.close())
+        await migratePostgres(pool)
+        return postgresDevices(pool)
+      },
+    }
+  }))
+    test(`in PostgreSQL: ${name}`, run)
+
+  test('a record that cannot be read is set aside, and its numbers are a gap', async () => {
+    const folder = newFolder()
+    const store = openSqliteStore(folder, new Map())
+    const key = ['root', 'shop', 'orders/'] as [string, string, string]
+    await store.devices.update(key, () => ({
+      state: { ...emptyState(), version: 99 as never },
+      result: undefined,
+    }))
+    await store.close()
+    const root = await newRoot()
+    const { take } = await newRegion({ url: root.url }, { dataDir: folder })
+    expect(span(await take())).toEqual([1, 32])
+  })
+})
