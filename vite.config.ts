@@ -4,10 +4,13 @@ import { isFull } from './test/support/sizes.js'
 /** `npm run test:interop`, and everything. */
 const hasInterop = isFull || process.argv.includes('interop')
 
+const SHARED_POSTGRES = './server/test/shared-postgres.ts'
+
 const interop: TestProjectConfiguration = {
   test: {
     name: 'interop',
     include: ['server/test/interop/*.test.ts'],
+    globalSetup: SHARED_POSTGRES,
     testTimeout: 120_000,
     hookTimeout: 60_000,
     fileParallelism: false,
@@ -28,6 +31,7 @@ export default defineConfig({
           name: 'unit',
           include: ['{test,server/test,examples}/**/*.test.ts'],
           exclude: ['test/browser/**', 'test/package/**', 'server/test/interop/**'],
+          globalSetup: SHARED_POSTGRES,
           // Property tests and real databases, on two busy cores.
           testTimeout: 60_000,
           hookTimeout: 60_000,

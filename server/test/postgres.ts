@@ -1,34 +1,32 @@
 /**
- * Databases for tests, on a real PostgreSQL: one that a file's tests share, or the server at
- * `DATABASE_URL`. All is gone at the end.
+ * Databases for tests, on the PostgreSQL that all files share or the server at `DATABASE_URL`. A
+ * file's databases are gone at its end.
  */
-import { afterAll } from 'vitest'
-import {
-  type Cluster,
-  createDatabase as createNamed,
-  runSql,
-  startCluster,
-} from './postgres-cluster.js'
+import { randomUUID } from 'node:crypto'
+import { afterAll, inject } from 'vitest'
+import { createDatabase as createNamed, runSql } from './postgres-cluster.js'
 
-let shared: Promise<Cluster> | undefined
+let shared: Promise<string> | undefined
 const cleanups: (() => Promise<unknown>)[] = []
-let lastDatabase = 0
 
-/** The URL of a new, empty database on a cluster that the tests of one file share. */
+/** The URL of a new, empty database. A test that stops its server starts a cluster instead. */
 export async function newDatabase(): Promise<string> {
-  if (!process.env.DATABASE_URL && !shared) {
-    shared = startCluster({ isSynced: false })
-    cleanups.push(async () => (await shared!).remove())
-  }
-  return createDatabase(process.env.DATABASE_URL ?? (await shared!).url)
+  shared ??= process.env.DATABASE_URL ? Promise.resolve(process.env.DATABASE_URL) : start()
+  const server = await shared
+  const url = await createDatabase(server)
+  const name = new URL(url).pathname.slice(1)
+  cleanups.push(() => runSql(server, `DROP DATABASE ${name} WITH (FORCE)`))
+  return url
 }
 
-export async function createDatabase(server: string): Promise<string> {
-  const name = `hilo_test_${process.pid}_${++lastDatabase}`
-  const url = await createNamed(server, name)
-  if (process.env.DATABASE_URL)
-    cleanups.unshift(() => runSql(server, `DROP DATABASE ${name} WITH (FORCE)`))
-  return url
+export const createDatabase = (server: string): Promise<string> =>
+  createNamed(server, `hilo_test_${randomUUID().replaceAll('-', '')}`)
+
+async function start(): Promise<string> {
+  const answer = await fetch(inject('postgresStarter'))
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(text)
+  return text
 }
 
 afterAll(async () => {

@@ -232,7 +232,8 @@ describe('adopt', () => {
       .poll(() =>
         sql(
           `SELECT count(*)::int AS waiting FROM pg_stat_activity
-           WHERE wait_event_type = 'Lock' AND query LIKE 'ALTER SEQUENCE%'`,
+           WHERE datname = current_database() AND wait_event_type = 'Lock'
+             AND query LIKE 'ALTER SEQUENCE%'`,
         ),
       )
       .toEqual([{ waiting: 1 }])
