@@ -155,6 +155,10 @@ export class DocumentStore {
     const body = await response.text()
     if (CONFLICTS.includes(response.status)) return response.status
     if (!response.ok) throw refusal(response, body, address)
+    // A store that has written answers nothing, or JSON. A page was sent by somebody else, and the
+    // document has not moved. (WebDAV's page of a new document comes with 201.)
+    // guard: H25 a page that answers a write has written nothing
+    if (response.status === 200 && body.trimStart().startsWith('<')) throw noJson(address, body)
     return undefined
   }
 
@@ -236,12 +240,17 @@ function parse(body: string, address: string): Record<string, unknown> {
   try {
     return Object(JSON.parse(body))
   } catch {
-    throw unusable(address, `it is not JSON: ${body.slice(0, 120)}`)
+    throw noJson(address, body)
   }
 }
 
-const unusable = (address: string, why: string): HiloError =>
+/** It comes from somebody else, such as the sign-in page of a hotel's network: it is asked again. */
+const noJson = (address: string, body: string): HiloError =>
+  unusable(address, `it is not JSON: ${body.slice(0, 120)}`, 200)
+
+const unusable = (address: string, why: string, status?: number): HiloError =>
   new HiloError(
     'invalid-response',
     `The document ${address} cannot be used: ${why}. Nothing was taken.`,
+    status === undefined ? {} : { status },
   )

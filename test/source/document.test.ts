@@ -293,6 +293,28 @@ describe('a store', () => {
   })
 })
 
+describe('the sign-in page of a network, which answers everything with 200', () => {
+  const page = () =>
+    new Response('<!doctype html><title>Sign in</title>', {
+      headers: { 'Content-Type': 'text/html' },
+    })
+
+  test.each(['GET', 'PUT'])('is as good as no answer to a %s', async (method) => {
+    const store = new Store()
+    store.documents.set(ADDRESS, '{"Max":32}')
+    const source = documentSource({ url, key: 'store', fetch: store.fetch })
+    await source.claim(target, claimOf(), LONG)
+    store.before = (asked) => (asked === method ? page() : undefined)
+    const answer = await source.claim(target, claimOf(), LONG)
+    expect(answer).toMatchObject({ failure: { code: 'invalid-response', status: 200 } })
+    expect(store.max()).toBe(64)
+    store.before = () => undefined
+    expect(await source.claim(target, claimOf(), LONG)).toMatchObject({
+      grant: { range: { from: 65 } },
+    })
+  })
+})
+
 /**
  * Answers as RavenDB 2 and 3 do. Each document has its own address. A write names the version that
  * the document must have, a GUID, in `If-Match` or in `If-None-Match`; the GUID of zeros means that
