@@ -7,6 +7,7 @@ import '../test/simulation/comlink.js'
 import { rmSync } from 'node:fs'
 import { createHiloHandler, openLedger } from '../server/src/index.js'
 import { Device, type Page } from '../test/simulation/device.js'
+import { Gateway } from '../test/simulation/gateway.js'
 import { Network, type Reply, type Request as SentRequest } from '../test/simulation/network.js'
 import { makeFolder } from '../test/simulation/own-servers.js'
 import { createRandom, type Random } from '../test/simulation/random.js'
@@ -86,6 +87,8 @@ export async function ownDay(
   }
 }
 
+const ignore = () => {}
+
 function newStation(
   name: string,
   random: Random,
@@ -107,7 +110,13 @@ function newStation(
       name,
       traits,
       scheduler,
-      new Network(scheduler, network, { handle }, () => {}),
+      new Network(
+        scheduler,
+        network,
+        { handle },
+        new Gateway(createRandom(0), undefined, ignore),
+        ignore,
+      ),
     ),
     driver: new Actor('user'),
   }
@@ -122,7 +131,7 @@ function post(station: Station, happening: Happening, log: DayLog): void {
 
 function open(station: Station): Page {
   station.device.isOnline = true
-  return station.device.openPage(OPTIONS)
+  return station.device.openPage(() => OPTIONS)
 }
 
 function happen({ device }: Station, { what, ids }: Happening, log: DayLog): void {
@@ -130,7 +139,7 @@ function happen({ device }: Station, { what, ids }: Happening, log: DayLog): voi
   const inPage = (act: (page: Page) => void) => page?.run(what, () => page.isAlive && act(page))
   switch (what) {
     case 'open':
-      device.openPage(OPTIONS)
+      device.openPage(() => OPTIONS)
       break
     case 'save':
       inPage(({ hilo }) => {
@@ -150,7 +159,7 @@ function happen({ device }: Station, { what, ids }: Happening, log: DayLog): voi
     case 'reload':
       inPage((each) => {
         each.leave()
-        device.openPage(OPTIONS)
+        device.openPage(() => OPTIONS)
       })
       break
     case 'close':

@@ -250,4 +250,19 @@ export const GUARDS: Guard[] = [
   ),
 
   guard('H24 a copy of a device does not go on with its series', 'server/ledger/series'),
+
+  guard('H25 the counter is part of the key', 'source/next-hi', change(/ \$\{key\}/, '')),
+  guard(
+    'H25 the whole address of a document is part of the key',
+    'source/document',
+    change('addressOf(url, base, EXAMPLE), ', ''),
+  ),
+
+  guard(
+    'H26 what is no HiLo answer is as good as none',
+    'core/failures',
+    "return code === 'server-unreachable'",
+  ),
+  guard('H26 a page that answers a write has written nothing', 'source/document'),
+  guard('H26 a claim that is refused for good is forgotten', 'worker/claims'),
 ]

@@ -2,6 +2,7 @@
 import { HiloError } from '../../src/core/errors.js'
 import type { Page } from './device.js'
 import type { Simulation } from './simulation.js'
+import { ofTenant } from './tenants.js'
 
 /** Who brings the authority has no nodes. */
 export const ID = /^(\w+)\/(\d+)(?:-([A-Z]))?$/
@@ -18,7 +19,25 @@ const EXPECTED = new Set([
   'storage-failed',
 ])
 
-export function callApp(simulation: Simulation, page: Page): void {
+/** What an app may do, and how often it does. */
+const ACTIONS = {
+  nextId: 8,
+  burst: 4,
+  nextIds: 3,
+  sync: 3,
+  warm: 2,
+  reserve: 1,
+  release: 0.4,
+  close: 0.3,
+  abort: 0.5,
+  hasty: 0.5,
+  patient: 0.3,
+  offline: 0.3,
+  online: 0.5,
+}
+type Action = keyof typeof ACTIONS
+
+export function callApp(simulation: Simulation, page: Page, which?: Action): void {
   const { random, scheduler, profile, checker } = simulation
   const tag = random.pick(profile.collections)
   const { device, name } = page
@@ -27,7 +46,8 @@ export function callApp(simulation: Simulation, page: Page): void {
     scheduler.note(page.actor, `issues ${ids.length > 1 ? `${ids[0]} … ${ids.at(-1)}` : ids[0]}`)
     for (const id of ids) {
       const [, prefix, number, node = ''] = ID.exec(id) ?? []
-      if (prefix === tag) checker.issued(`${tag}-${node}`, device.name, Number(number))
+      if (prefix === tag)
+        checker.issued(`${ofTenant(tag, page.tenant)}-${node}`, device.name, Number(number))
       else checker.complain(`${name} got an id of another form: ${id}`)
     }
     const log = page.issues.get(tag) ?? []
@@ -61,7 +81,11 @@ export function callApp(simulation: Simulation, page: Page): void {
         error instanceof HiloError &&
         (EXPECTED.has(code) ||
           (code === 'invalid-response' &&
-            (profile.hasRestore || profile.hasClones || device.isLossy)))
+            (profile.hasRestore ||
+              profile.hasClones ||
+              // A sign-in page. Ids go on; only who asked for the server itself is told.
+              (profile.faults.has('portals') && count === 0) ||
+              device.isLossy)))
       if (!isExpected)
         checker.complain(
           `${name}: ${what} failed with ${code ?? ''} ${message}\n${(error as Error).stack}`,
@@ -75,23 +99,9 @@ export function callApp(simulation: Simulation, page: Page): void {
     page.run(`${what} ${tag}`, () => page.isAlive && act())
   }
 
-  const action = random.weighted({
-    nextId: 8,
-    burst: 4,
-    nextIds: 3,
-    sync: 3,
-    warm: 2,
-    reserve: 1,
-    release: 0.4,
-    close: 0.3,
-    abort: 0.5,
-    hasty: 0.5,
-    patient: 0.3,
-    offline: 0.3,
-    online: 0.5,
-  })
+  const action = which ?? random.weighted(ACTIONS)
   const count = random.chance(0.1) ? random.between(20, 300) : random.between(1, 20)
-  const actions: Record<typeof action, () => void> = {
+  const actions: Record<Action, () => void> = {
     nextId: () =>
       run('nextId', () => void call('nextId', 1, async () => [await page.hilo.nextId(tag)])),
     burst: () =>
@@ -135,7 +145,15 @@ export function callApp(simulation: Simulation, page: Page): void {
         released.then(() => device.releases--)
       }),
     close: () =>
-      run('close', () => void call('close', 0, async () => void (await page.hilo.close()))),
+      run(
+        'close',
+        () =>
+          void call('close', 0, async () => {
+            const { hilo } = page
+            await hilo.close()
+            if (hilo === page.hilo) page.closedAt = scheduler.now
+          }),
+      ),
     abort() {
       const controller = new AbortController()
       run(`nextIds ${count}, aborted`, () => {

@@ -19,7 +19,10 @@ export function copyProfile(simulation: Simulation, original: Device): void {
     original.disk,
   )
   copy.node = original.node
-  for (const [series, state] of original.lastStates) copy.lastStates.set(series, state)
+  for (const [series, state] of original.lastStates) {
+    copy.lastStates.set(series, state)
+    simulation.copiesOnline.copied(series, original.name, copy.name)
+  }
   const both = [original.name, copy.name]
   for (const { ranges, leases, offers, claim } of simulation.statesOf(original)) {
     const held = [...ranges, ...[...leases, ...offers].map((each) => each.range)]

@@ -11,6 +11,7 @@ import { createChannel, SimWorker } from './ports.js'
 import { nextUuid, PageWindow, pageRealm, type Surroundings, workerRealm } from './realm.js'
 import { Actor, type Scheduler } from './scheduler.js'
 import { BroadcastHost, LockHost } from './tabs.js'
+import type { Tenant } from './tenants.js'
 
 /** What an engine loses when a page goes: never both copies of an exit note. */
 type Engine = 'chromium' | 'firefox' | 'webkit'
@@ -81,8 +82,8 @@ export class Device {
     }
   }
 
-  openPage(options: HiloOptions): Page {
-    const page = new Page(this, `${this.name}.p${++this.#pageCount}`, options)
+  openPage(options: () => HiloOptions, tenant: Tenant = ''): Page {
+    const page = new Page(this, `${this.name}.p${++this.#pageCount}`, tenant, options)
     this.pages.push(page)
     this.allPages.push(page)
     return page
@@ -109,13 +110,16 @@ export class Device {
 export class Page {
   readonly name: string
   readonly device: Device
+  readonly tenant: Tenant
   readonly actor: Actor
   readonly window = new PageWindow()
   readonly workers: SimulatedWorker[] = []
   state: 'visible' | 'hidden' | 'cached' | 'gone' = 'visible'
   hilo!: Hilo
-  /** The id it goes by in the device's state. */
-  id = ''
+  /** The ids that its instances go by in the device's state. */
+  readonly ids: string[] = []
+  /** When its last instance was closed. */
+  closedAt = Number.POSITIVE_INFINITY
   /** Why numbers it held may be lost. */
   excuse: string | undefined
   /** When it last did something that can be under way. */
@@ -124,21 +128,40 @@ export class Page {
   readonly issues = new Map<string, { at: number; count: number }[]>()
   readonly wishes = new Map<string, { until: number; count: number }[]>()
   readonly #scheduler: Scheduler
+  readonly #options: () => HiloOptions
 
-  constructor(device: Device, name: string, options: HiloOptions) {
+  constructor(device: Device, name: string, tenant: Tenant, options: () => HiloOptions) {
     this.device = device
     this.name = name
+    this.tenant = tenant
+    this.#options = options
     this.#scheduler = device.scheduler
     this.actor = new Actor(name)
-    this.actor.realm = pageRealm(this.#scheduler, this.actor, device.surroundings, this.window)
-    this.run('opens', () => {
-      this.busyAt = this.#scheduler.now
-      this.id = nextUuid(this.actor, this.#scheduler.random)
-      this.hilo = new Hilo(options, {
-        spawn: () => this.#spawn(),
-        ownerHere: async () => ownerHere(),
-      })
+    const href = `https://app.test/${tenant && `${tenant}/`}`
+    this.actor.realm = pageRealm(
+      this.#scheduler,
+      this.actor,
+      device.surroundings,
+      this.window,
+      href,
+    )
+    this.run('opens', () => this.mount())
+  }
+
+  /** As `createHilo` does. */
+  mount(): void {
+    this.busyAt = this.#scheduler.now
+    this.closedAt = Number.POSITIVE_INFINITY
+    this.ids.push(nextUuid(this.actor, this.#scheduler.random))
+    this.hilo = new Hilo(this.#options(), {
+      spawn: () => this.#spawn(),
+      ownerHere: async () => ownerHere(),
     })
+  }
+
+  /** Does this name in the device's state, of a lease or an offer, begin with an id of its own? */
+  isNamed(id: string): boolean {
+    return this.ids.some((own) => id.startsWith(own))
   }
 
   get isAlive(): boolean {

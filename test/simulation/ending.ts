@@ -9,6 +9,7 @@ import type { Device, Page } from './device.js'
 import { heal } from './faults.js'
 import { isOfTheApp } from './profile.js'
 import { type Simulation, seriesOf } from './simulation.js'
+import { ofTenant } from './tenants.js'
 
 /** Longer than any message is late. */
 const ALL_ARRIVED_MS = 500_000
@@ -28,14 +29,29 @@ export async function end(simulation: Simulation): Promise<void> {
   }
   await wait(simulation, ALL_ARRIVED_MS)
   simulation.isHealed = true
-  const pages = devices.map((device) => simulation.openPage(device))
+  const pages = devices.flatMap((device) =>
+    profile.tenants.map((tenant) => simulation.openPage(device, tenant)),
+  )
   await wait(simulation, 100_000)
   for (const { device, hilo, name } of pages)
     if (device.traits.hasIndexedDb && hilo.status().storage === 'memory')
       checker.complain(`${name} does without a storage that works`)
+  await serveEverybody(simulation, pages)
   if (profile.ending === 'account') await giveAllBack(simulation, pages)
   else await useAllUp(simulation, devices, pages)
   account(simulation)
+}
+
+/** Nothing is stuck for good: now that all is healed, every page gets an id. */
+async function serveEverybody(simulation: Simulation, pages: readonly Page[]): Promise<void> {
+  for (const page of pages)
+    for (const tag of simulation.profile.collections)
+      page.run(`nextId ${tag}, at the end`, () => {
+        page.hilo
+          .nextId(tag, { timeout: 90_000 })
+          .then((id) => record(simulation, page, tag, [id]), complain(simulation, 'nextId'))
+      })
+  await wait(simulation, 100_000)
 }
 
 /** Every number was issued, or is with a server or on a device's disk, or its loss has a cause. */
@@ -81,14 +97,9 @@ async function useAllUp(
   devices: readonly Device[],
   pages: readonly Page[],
 ): Promise<void> {
-  const { profile, scheduler, checker } = simulation
+  const { profile } = simulation
   async function issue(page: Page, tag: string, count: number): Promise<void> {
-    const ids = await page.hilo.nextIds(tag, count)
-    scheduler.note(page.actor, `issues ${ids[0]} … ${ids.at(-1)}`)
-    for (const id of ids) {
-      const [, , number, node = ''] = ID.exec(id) ?? []
-      checker.issued(`${tag}-${node}`, page.device.name, Number(number))
-    }
+    record(simulation, page, tag, await page.hilo.nextIds(tag, count))
   }
   async function issueAll(page: Page, tag: string): Promise<void> {
     try {
@@ -114,6 +125,19 @@ async function useAllUp(
         () => void issue(fresh.pages[0]!, tag, 200).catch(() => {}),
       )
     await wait(simulation, 60_000)
+  }
+}
+
+function record(
+  { scheduler, checker }: Simulation,
+  { actor, tenant, device }: Page,
+  tag: string,
+  ids: readonly string[],
+): void {
+  scheduler.note(actor, `issues ${ids[0]} … ${ids.at(-1)}`)
+  for (const id of ids) {
+    const [, , number, node = ''] = ID.exec(id) ?? []
+    checker.issued(`${ofTenant(tag, tenant)}-${node}`, device.name, Number(number))
   }
 }
 

@@ -1,6 +1,8 @@
 /** Everything that can break, each under its name: a fault that is counted was really there. */
 import type { Device, Page } from './device.js'
+import { NO_GATEWAY } from './gateway.js'
 import { PERFECT_NETWORK } from './network.js'
+import { remount, switchOff } from './odd-apps.js'
 import { OwnServer } from './own-servers.js'
 import type { FaultKind } from './profile.js'
 import { type Simulation, seriesOf } from './simulation.js'
@@ -147,6 +149,25 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
     }
   },
 
+  portals: ({ gateway, random }) => {
+    gateway.faults = { ...gateway.faults, portal: random.pick([0, 0.2, 1]) }
+  },
+
+  proxies: ({ gateway, random }) => {
+    gateway.faults = { ...gateway.faults, proxy: random.pick([0, 0.2, 1]) }
+  },
+
+  caches: ({ gateway, random }) => {
+    gateway.faults = { ...gateway.faults, cached: random.pick([0, 0.5, 1]) }
+  },
+
+  switches: switchOff,
+
+  mounts(simulation, device) {
+    const page = simulation.random.pick(device.pages)
+    if (page?.isAlive) remount(simulation, page)
+  },
+
   eviction(simulation, device) {
     simulation.hit('storage evicted')
     for (const state of simulation.statesOf(device)) {
@@ -161,6 +182,7 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
     device.isLossy = true
     device.databases.dropAll()
     device.disk.evict()
+    simulation.copiesOnline.evicted(device.name)
   },
 }
 
@@ -209,8 +231,9 @@ function checkWaste({ checker, profile, scheduler }: Simulation, page: Page): vo
 const RECENT_MS = 3_500
 
 export function heal(simulation: Simulation): void {
-  const { network, devices, servers, down } = simulation
+  const { network, gateway, devices, servers, down } = simulation
   network.faults = { ...PERFECT_NETWORK }
+  gateway.faults = { ...NO_GATEWAY }
   down.clear()
   for (const server of servers.values())
     if (server instanceof OwnServer) Object.assign(server.faults, { killed: 0, unavailable: 0 })

@@ -2,6 +2,7 @@
  * The network between devices and servers: every request and every answer is a message that may be
  * lost, late, or there twice. Guarantees nothing; what it did is counted by name.
  */
+import type { Gateway } from './gateway.js'
 import type { Actor, Scheduler } from './scheduler.js'
 
 export interface Request {
@@ -11,6 +12,8 @@ export interface Request {
   body: string | undefined
   /** Name of the device that sent it, for the records of a simulation only. */
   from: string
+  /** The page or worker that sent it. */
+  sender: string
   /** The node that its device reached when it was sent. */
   node: string
   /** The node that had answered the device's claims for the same collection last. */
@@ -57,14 +60,22 @@ export class Network {
   readonly #scheduler: Scheduler
   readonly #actor: Actor
   readonly #server: Server
+  readonly #gateway: Gateway
   readonly #hit: (fault: string) => void
   /** By device and collection: the node whose answer was heard last. */
   readonly #answeredBy = new Map<string, string>()
 
-  constructor(scheduler: Scheduler, actor: Actor, server: Server, hit: (fault: string) => void) {
+  constructor(
+    scheduler: Scheduler,
+    actor: Actor,
+    server: Server,
+    gateway: Gateway,
+    hit: (fault: string) => void,
+  ) {
     this.#scheduler = scheduler
     this.#actor = actor
     this.#server = server
+    this.#gateway = gateway
     this.#hit = hit
   }
 
@@ -87,6 +98,7 @@ export class Network {
           headers: { ...(init.headers as Record<string, string>) },
           body: init.body as string | undefined,
           from: name,
+          sender: sender.name,
           node: node(),
           answeredBy: this.#answeredBy.get(collection),
         }
@@ -156,7 +168,11 @@ export class Network {
           body: '{}',
         })
       }
-      answered(await this.#server.handle(request))
+      const early = this.#gateway.answer(request)
+      if (early) return answered(early)
+      const reply = await this.#server.handle(request)
+      if (reply) this.#gateway.passed(request, reply)
+      answered(reply)
     })
   }
 

@@ -60,6 +60,12 @@ interface GrantedRange {
 export interface Witness {
   checker: Checker
   /**
+   * A claim or a check-in of this id was answered.
+   * @param tokens that it has shown
+   * @param isFound was its device told that it is a copy?
+   */
+  told(id: string, device: string, tokens: readonly string[], isFound: boolean): void
+  /**
    * A device showed an old token of a grant; its numbers, without those that were granted anew
    * since.
    */
@@ -217,6 +223,11 @@ export class OwnServer {
             const { low, high, token: lease } = outcome.grant
             const devices = [...(this.#grants.get(grantId(lease))?.devices ?? []), this.#sender]
             this.#grants.set(grantId(lease), { devices, series: seriesOf(tag), low, high })
+            if (id !== undefined && !outcome.isRepeat) {
+              const tokens = (claims[i]!.shown ?? []).map(({ token }) => token)
+              const isFound = outcome.fates.includes('superseded')
+              this.#stage.witness.told(id, this.#sender, tokens, isFound)
+            }
             if (!outcome.isRepeat)
               this.#stage.witness.claimed(id, this.#sender, seriesOf(tag), lastMax, low, high)
           })
@@ -239,6 +250,9 @@ export class OwnServer {
       checkIn: (request) =>
         this.#shaky(async () => {
           const fates = await ledger.checkIn(request)
+          const tokens = request.grants.map(({ token }) => token)
+          const isFound = fates.includes('superseded')
+          this.#stage.witness.told(request.id, this.#sender, tokens, isFound)
           fates.forEach((fate, i) => {
             if (typeof fate === 'object')
               this.#rotations.set(grantId(fate.token), rotationOf(fate.token))

@@ -5,6 +5,7 @@
  */
 import type { DeviceTraits } from './device.js'
 import type { Random } from './random.js'
+import { TENANTS, type Tenant } from './tenants.js'
 
 /** Kinds of faults that a world has or has not. */
 const FAULT_KINDS = [
@@ -20,6 +21,11 @@ const FAULT_KINDS = [
   'workers',
   'clocks',
   'eviction',
+  'portals',
+  'proxies',
+  'caches',
+  'switches',
+  'mounts',
 ] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
@@ -39,6 +45,10 @@ export interface Profile {
   hasClones: boolean
   /** A node's database is restored from an older copy. */
   hasRestore: boolean
+  /** A claim for more is refused, also after everything has healed. */
+  sizeLimit: number | undefined
+  /** Whose counters the app's own source reaches; each page is of one of them. */
+  tenants: readonly Tenant[]
   ending: 'account' | 'drain'
 }
 
@@ -62,6 +72,8 @@ export function chooseProfile(random: Random): Profile {
     ),
     hasClones: !isClean && authority === 'own' && random.chance(0.1),
     hasRestore: !isClean && authority === 'own' && random.chance(0.08),
+    sizeLimit: authority === 'own' && random.chance(0.15) ? random.between(32, 120) : undefined,
+    tenants: isOfTheApp(authority) && random.chance(0.5) ? TENANTS : [''],
     ending: random.chance(0.5) ? 'account' : 'drain',
   }
 }

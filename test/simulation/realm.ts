@@ -151,6 +151,7 @@ export function pageRealm(
   actor: Actor,
   around: Surroundings,
   page: PageWindow,
+  href: string,
 ): Realm {
   const { globals, ...realm } = workerRealm(scheduler, actor, around)
   const { window, document } = page
@@ -158,6 +159,7 @@ export function pageRealm(
     ...realm,
     globals: {
       ...globals,
+      location: { href },
       document,
       window,
       addEventListener: window.addEventListener.bind(window),

@@ -11,9 +11,11 @@ import { readState } from '../../src/core/stored.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { Checker, type Known } from './checker.js'
 import { foundOut } from './clones.js'
+import { CopiesOnline } from './copies-online.js'
 import { Device, type Page } from './device.js'
 import type { Disk, Write } from './disk.js'
 import { end } from './ending.js'
+import { Gateway } from './gateway.js'
 import { move } from './moves.js'
 import { Network, type Reply, type Request } from './network.js'
 import { OwnServer, type OwnServers, type Witness } from './own-servers.js'
@@ -23,6 +25,8 @@ import { RavenModel } from './raven-model.js'
 import { EPOCH, installGlobals, serverRealm } from './realm.js'
 import { Actor, Scheduler, turn } from './scheduler.js'
 import { CounterModel, DocumentModel, SOURCES } from './source-models.js'
+import { labelled, type Tenant } from './tenants.js'
+import { Unrest } from './unrest.js'
 
 export interface Outcome {
   seed: number
@@ -40,6 +44,9 @@ export interface Outcome {
 
 type Model = RavenModel | DocumentModel | CounterModel
 
+/** Longer than a request may take. */
+const CLOSED_MS = 60_000
+
 const SERVER_URL = 'https://hilo.test'
 
 export class Simulation {
@@ -48,6 +55,7 @@ export class Simulation {
   readonly profile: Profile
   readonly checker = new Checker()
   readonly network: Network
+  readonly gateway: Gateway
   readonly driver = new Actor('driver')
   readonly hits = new Map<string, number>()
   /** By node. */
@@ -70,6 +78,12 @@ export class Simulation {
   /** By claim: what each node granted for it. */
   readonly grants = new Map<string, { series: string; low: number; high: number }[]>()
   readonly networkActor = new Actor('network')
+  readonly unrest = new Unrest(
+    () => this.scheduler.now,
+    (what) => this.checker.complain(what),
+  )
+  readonly copiesOnline = new CopiesOnline()
+  readonly #refusedClaims = new Set<string>()
 
   constructor(seed: number, database: string, trace: string[] | undefined) {
     this.random = createRandom(seed)
@@ -82,9 +96,11 @@ export class Simulation {
       handle: (request: Request) => this.#serve(request),
       sent: (request: Request) => this.#sent(request),
     }
-    this.network = new Network(this.scheduler, this.networkActor, server, (fault) =>
-      this.hit(fault),
+    const hit = (fault: string) => this.hit(fault)
+    this.gateway = new Gateway(this.random, this.profile.sizeLimit, hit, (claim) =>
+      this.#refused(claim),
     )
+    this.network = new Network(this.scheduler, this.networkActor, server, this.gateway, hit)
   }
 
   get isClean(): boolean {
@@ -150,14 +166,14 @@ export class Simulation {
     return device
   }
 
-  openPage(device: Device): Page {
-    return device.openPage(this.options())
+  openPage(device: Device, tenant = this.random.pick(this.profile.tenants)): Page {
+    return device.openPage(() => this.options(tenant), tenant)
   }
 
-  options(): HiloOptions {
+  options(tenant: Tenant): HiloOptions {
     const { collections, reserve, authority } = this.profile
     return {
-      ...(isOfTheApp(authority) ? { source: SOURCES[authority]() } : { url: SERVER_URL }),
+      ...(isOfTheApp(authority) ? { source: SOURCES[authority](tenant) } : { url: SERVER_URL }),
       database: this.database,
       reserve,
       collections: Object.fromEntries(collections.map((tag) => [tag, {}])),
@@ -166,8 +182,8 @@ export class Simulation {
 
   /** What a device has stored of each collection. */
   statesOf(device: Device): DeviceState[] {
-    return [...(device.disk.stores.get('collections')?.values() ?? [])].map(
-      ({ value }) => value as DeviceState,
+    return [...(device.disk.stores.get('collections')?.values() ?? [])].map(({ key, value }) =>
+      labelled(key, value as DeviceState),
     )
   }
 
@@ -202,19 +218,21 @@ export class Simulation {
     for (const { id, range } of [...state.leases, ...state.offers]) {
       const why = device.isLossy
         ? 'storage failed'
-        : device.allPages.find((page) => id.startsWith(page.id))?.excuse
+        : device.allPages.find((page) => page.isNamed(id))?.excuse
       if (why) this.excuse(range, why)
     }
   }
 
   #look(device: Device, writes: readonly Write[]): void {
+    this.unrest.saw(device.name, 'transactions')
     for (const { store, key, value } of writes) {
       if (store !== 'collections' || value === undefined) continue
       const read = readState(value)
       if ('refused' in read)
         this.checker.complain(`${device.name} stored a state that cannot be used: ${read.refused}`)
       else {
-        const { fork } = read.state.gaps
+        const state = labelled(key, read.state)
+        const { fork } = state.gaps
         const series = JSON.stringify(key)
         const before = device.lastStates.get(series)
         if (before && device.releases > 0)
@@ -223,16 +241,23 @@ export class Simulation {
             ...[...before.leases, ...before.offers].map((each) => each.range),
           ])
             if (!range.token) this.excuse(range, 'released without a token')
-        if (fork > (before?.gaps.fork ?? 0)) foundOut(this, device, before, read.state)
-        device.lastStates.set(series, read.state)
-        const { claim } = read.state
-        if (claim && !this.seenBefore.has(claim.id))
-          this.seenBefore.set(claim.id, highestOf(read.state))
-        this.#excuseLeases(read.state, device)
+        if (fork > (before?.gaps.fork ?? 0)) foundOut(this, device, before, state)
+        device.lastStates.set(series, state)
+        this.copiesOnline.stored(series, device.name, state)
+        const { claim } = state
+        if (claim && !this.seenBefore.has(claim.id)) this.seenBefore.set(claim.id, highestOf(state))
+        this.#excuseLeases(state, device)
         if (this.scheduler.trace)
-          this.scheduler.note(device.databases.actor, `has ${describe(read.state, device)}`)
+          this.scheduler.note(device.databases.actor, `has ${describe(state, device)}`)
       }
     }
+  }
+
+  /** A gateway refused a claim, which may have been granted before, or arrive later. */
+  #refused(claim: string): void {
+    this.#refusedClaims.add(claim)
+    for (const { series, low, high } of this.grants.get(claim) ?? [])
+      this.checker.excuse(series, low, high, 'a claim refused by a gateway')
   }
 
   /**
@@ -242,13 +267,28 @@ export class Simulation {
   #answered(claim: string, series: string, low: number, high: number): void {
     const all = [...(this.grants.get(claim) ?? []), { series, low, high }]
     this.grants.set(claim, all)
+    if (this.#refusedClaims.has(claim)) this.#refused(claim)
     if (all.length > 1)
       for (const each of all)
         this.checker.excuse(each.series, each.low, each.high, 'a claim granted twice')
   }
 
   /** Nobody will ever know whether a give-back without a token has arrived. */
-  #sent({ method, url, node, answeredBy = node }: Request): void {
+  #sent(request: Request): void {
+    this.unrest.saw(request.from, 'requests')
+    this.#refuseClosed(request)
+    this.#excuseGiveBack(request)
+  }
+
+  /** What was under way when an instance was closed may end. Then nobody asks any more. */
+  #refuseClosed({ from, sender, method, url }: Request): void {
+    const device = this.devices.find(({ name }) => name === from)
+    const page = device?.allPages.find(({ name }) => `${sender}.`.startsWith(`${name}.`))
+    if (page && this.scheduler.now > page.closedAt + CLOSED_MS)
+      this.checker.complain(`${page.name} is closed, and sends ${method} ${url.pathname}`)
+  }
+
+  #excuseGiveBack({ method, url, node, answeredBy = node }: Request): void {
     if (!url.pathname.endsWith('/return') || method === 'POST') return
     const [tag, end, last] = ['tag', 'end', 'last'].map((name) => url.searchParams.get(name))
     this.checker.excuse(
@@ -279,6 +319,12 @@ export class Simulation {
     const { checker, sharedClaims, seenBefore, profile } = this
     const witness: Witness = {
       checker,
+      told: (id, device, tokens, isFound) => {
+        // Another node does not know the tokens, and a restored server has forgotten some.
+        const isSure = profile.nodes.length === 1 && !profile.hasRestore
+        if (this.copiesOnline.answered(id, device, tokens, isFound) && isSure)
+          checker.complain(`${device} and its copy are online, and its claim did not tell`)
+      },
       // A restored server does not know what it has found out.
       copyFound: (device, series, numbers) => {
         if (profile.hasRestore) return
@@ -317,8 +363,7 @@ function describe(
   { allPages }: Device,
 ): string {
   const text = ({ prefix, from, to, serverTag }: Range) => `${prefix}${from}–${to}-${serverTag}`
-  const owner = (id: string) =>
-    allPages.find((page) => page.id && id.startsWith(page.id))?.name ?? 'nobody'
+  const owner = (id: string) => allPages.find((page) => page.isNamed(id))?.name ?? 'nobody'
   return [
     `free ${ranges.map(text).join(' ') || 'none'}`,
     ...leases.map(({ id, range }) => `leased to ${owner(id)} ${text(range)}`),

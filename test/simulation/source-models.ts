@@ -6,23 +6,30 @@
 import { documentSource, nextHiSource } from '../../src/source/index.js'
 import type { Checker } from './checker.js'
 import type { Reply, Request } from './network.js'
+import { ofTenant, type Tenant } from './tenants.js'
 
 const MAX_LO = 32
 /** Named by the write that finds out whether the store honours conditions. */
 const NO_VERSION = '"offline-hilo-probe"'
 
-/** As an app would make them. `fetch` is that of the page which runs. */
+/**
+ * As an app would make them. `fetch` is that of the page which runs. The pages of a tenant lie in a
+ * folder of their own, where a relative address means the documents of that tenant.
+ */
 export const SOURCES = {
-  document: () =>
-    documentSource({
-      url: 'https://store.test/{collection}',
-      key: 'store.test',
-      fetch: (url, init) => fetch(url, init),
-    }),
-  nextHi: () =>
+  document: (tenant: Tenant) =>
+    tenant
+      ? documentSource({ url: 'documents/{collection}' })
+      : documentSource({
+          url: 'https://store.test/documents/{collection}',
+          key: 'store.test',
+          fetch: (url, init) => fetch(url, init),
+        }),
+  nextHi: (tenant: Tenant) =>
     nextHiSource({
-      key: 'counter.test',
-      nextHi: async (collection) => Number(await ask(`https://counter.test/${collection}`)),
+      key: `counter.test ${tenant}`,
+      nextHi: async (collection) =>
+        Number(await ask(`https://counter.test/${tenant}/counter/${collection}`)),
       maxLo: MAX_LO,
       firstId: 1,
     }),
@@ -31,7 +38,9 @@ export const SOURCES = {
 async function ask(url: string): Promise<string> {
   const response = await fetch(url, { method: 'POST' })
   if (!response.ok) throw new Error(`${url} answered ${response.status}`)
-  return response.text()
+  const text = await response.text()
+  if (!/^\d+$/.test(text)) throw new Error(`${url} answered ${text}`)
+  return text
 }
 
 export class DocumentModel {
@@ -45,7 +54,7 @@ export class DocumentModel {
   }
 
   async handle({ method, url, headers, body, from }: Request): Promise<Reply> {
-    const tag = url.pathname.slice(1)
+    const tag = collectionIn(url)
     const max = this.#max.get(tag)
     const etag = max === undefined ? undefined : `"${max}"`
     if (method === 'GET')
@@ -80,11 +89,17 @@ export class CounterModel {
   }
 
   async handle({ url, from }: Request): Promise<Reply> {
-    const tag = url.pathname.slice(1)
+    const tag = collectionIn(url)
     const hi = this.#hi.get(tag) ?? 0
     this.#hit('took a hi')
     this.#hi.set(tag, hi + 1)
     this.#checker.granted(`${tag}-`, from, Math.max(1, hi * MAX_LO), hi * MAX_LO + MAX_LO - 1)
     return { status: 200, body: String(hi) }
   }
+}
+
+/** As the checker calls it: `/north/documents/orders` is `orders@north`. */
+function collectionIn({ pathname }: URL): string {
+  const [tag = '', , tenant = ''] = pathname.split('/').reverse()
+  return ofTenant(tag, tenant as Tenant)
 }

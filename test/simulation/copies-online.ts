@@ -1,0 +1,65 @@
+/**
+ * Copies of a profile that are online (H13). Each claim has to show the newest token that its
+ * device has. Where a copy of the device has shown that token before, the server has to say so: two
+ * copies that are online are told apart by the second claim.
+ */
+import type { DeviceState } from '../../src/core/state.js'
+
+export class CopiesOnline {
+  /**
+   * Of a device and a collection: with whom it shared its storage, and the grants it has shown
+   * since.
+   */
+  readonly #copies = new Map<string, { group: Set<string>; shown: Set<string> }>()
+  /** Claims that were begun by a copy, and the grant whose token is its newest. */
+  readonly #claims = new Map<string, { who: string; newest: string }>()
+  readonly #begun = new Set<string>()
+
+  copied(series: string, original: string, copy: string): void {
+    const group = new Set([`${original} ${series}`, `${copy} ${series}`])
+    for (const who of group) this.#copies.set(who, { group, shown: new Set() })
+    // A claim that both have stored is answered to both.
+    for (const [id, { who }] of this.#claims) if (group.has(who)) this.#claims.delete(id)
+  }
+
+  /** Its storage is gone, and all tokens with it. */
+  evicted(device: string): void {
+    for (const who of this.#copies.keys())
+      if (who.startsWith(`${device} `)) this.#copies.delete(who)
+  }
+
+  /** A device has stored this. */
+  stored(series: string, device: string, { claim, checkIn, grants }: DeviceState): void {
+    const newest = grants.at(-1)
+    if (!claim || this.#begun.has(claim.id)) return
+    this.#begun.add(claim.id)
+    const who = `${device} ${series}`
+    if (newest !== undefined && !checkIn)
+      this.#claims.set(claim.id, { who, newest: grantOf(newest) })
+  }
+
+  /**
+   * The server has answered a claim or a check-in.
+   * @param isFound was the device told that it is a copy?
+   * @returns whether it should have been, and was not
+   */
+  answered(id: string, device: string, tokens: readonly string[], isFound: boolean): boolean {
+    const { who, newest } = this.#claims.get(id) ?? {}
+    if (isFound) {
+      this.evicted(device)
+      return false
+    }
+    for (const [name, { shown }] of this.#copies)
+      if (name.startsWith(`${device} `)) for (const token of tokens) shown.add(grantOf(token))
+    const copy = who === undefined ? undefined : this.#copies.get(who)
+    if (!copy) return false
+    return [...copy.group].some(
+      (other) =>
+        other !== who &&
+        this.#copies.get(other)?.group === copy.group &&
+        this.#copies.get(other)!.shown.has(newest!),
+    )
+  }
+}
+
+const grantOf = (token: string): string => token.split('.')[0]!

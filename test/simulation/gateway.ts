@@ -1,0 +1,91 @@
+/**
+ * What stands between a device and its server: the sign-in page of a hotel, a proxy whose server is
+ * down, a cache that answers again what it answered before, a limit on the size of claims.
+ */
+import type { Reply, Request } from './network.js'
+import type { Random } from './random.js'
+
+/** Probabilities per request. */
+export interface GatewayFaults {
+  /** Every request is answered 200, with a page in HTML. */
+  portal: number
+  /** The proxy answers 410, 502, 503 or 504 by itself. */
+  proxy: number
+  /** A request that was answered before gets the same answer, and the server hears nothing. */
+  cached: number
+}
+
+export const NO_GATEWAY: GatewayFaults = { portal: 0, proxy: 0, cached: 0 }
+
+const STATUSES = [410, 502, 503, 504]
+const SIGN_IN: Reply = {
+  status: 200,
+  headers: { 'Content-Type': 'text/html' },
+  body: '<!doctype html><title>Sign in</title>',
+}
+
+export class Gateway {
+  faults: GatewayFaults = { ...NO_GATEWAY }
+  readonly #random: Random
+  readonly #hit: (fault: string) => void
+  /** Called with each claim that it refuses for good: its device forgets that claim. */
+  readonly #refused: (claim: string) => void
+  /** A claim for more is refused. */
+  readonly #largest: number | undefined
+  /** By address: what was answered to a claim. */
+  readonly #answers = new Map<string, Reply>()
+
+  constructor(
+    random: Random,
+    largest: number | undefined,
+    hit: (fault: string) => void,
+    refused: (claim: string) => void = () => {},
+  ) {
+    this.#random = random
+    this.#largest = largest
+    this.#hit = hit
+    this.#refused = refused
+  }
+
+  /** The answer of the gateway itself. Undefined: the request reaches the server. */
+  answer(request: Request): Reply | undefined {
+    const { portal, proxy, cached } = this.faults
+    if (this.#random.chance(portal)) {
+      this.#hit('answered with HTML')
+      return SIGN_IN
+    }
+    if (this.#random.chance(proxy)) {
+      const status = this.#random.pick(STATUSES)
+      this.#hit(`answered ${status}`)
+      if (status === 410) this.#refused(claimOf(request))
+      return { status, headers: { 'Content-Type': 'text/html' }, body: '<h1>Sorry</h1>' }
+    }
+    const before = isClaim(request) && this.#answers.get(request.url.href)
+    if (before && this.#random.chance(cached)) {
+      this.#hit('answer came again')
+      return before
+    }
+    if (this.#largest !== undefined && sizeOf(request) > this.#largest) {
+      this.#hit('refused for its size')
+      this.#refused(claimOf(request))
+      return { status: 403, body: '{"Message":"Nobody may claim so many."}' }
+    }
+    return undefined
+  }
+
+  passed(request: Request, reply: Reply): void {
+    if (isClaim(request) && reply.status < 300) this.#answers.set(request.url.href, reply)
+  }
+}
+
+const isClaim = ({ method, url }: Request): boolean =>
+  method === 'GET' && url.pathname.endsWith('/next')
+
+const claimOf = ({ url, body }: Request): string =>
+  url.searchParams.get('claim') ?? (body === undefined ? '' : JSON.parse(body).claim)
+
+function sizeOf({ url, body }: Request): number {
+  if (!url.pathname.endsWith('/next')) return 0
+  const { collections } = body === undefined ? { collections: [] } : JSON.parse(body)
+  return Number(url.searchParams.get('lastBatchSize') ?? collections[0]?.count ?? 0)
+}

@@ -1,0 +1,50 @@
+/** What strains a client: tabs that are switched off together, and components that mount twice. */
+import { callApp } from './app.js'
+import type { Device, Page } from './device.js'
+import type { Simulation } from './simulation.js'
+
+/** Every tab has callers that wait without a limit, and is switched off; later all are on again. */
+export function switchOff(simulation: Simulation, device: Device): void {
+  const { random, scheduler, driver } = simulation
+  const pages = device.pages.filter(({ isAlive }) => isAlive)
+  if (pages.length < 3) pages.push(simulation.openPage(device))
+  simulation.hit('tabs switched off')
+  for (const page of pages) {
+    page.run('goOffline', () => page.isAlive && page.hilo.goOffline())
+    callApp(simulation, page, 'burst')
+    callApp(simulation, page, 'patient')
+  }
+  scheduler.post(driver, random.between(1_000, 90_000), 'tabs are switched on', () => {
+    for (const page of pages)
+      if (page.isAlive) page.run('goOnline', () => page.isAlive && page.hilo.goOnline())
+  })
+}
+
+/**
+ * A framework mounts a component, unmounts it at once, and mounts it again: React's StrictMode. Or
+ * the component goes while a call is under way, for good.
+ */
+export function remount(simulation: Simulation, page: Page): void {
+  const { random, scheduler, checker } = simulation
+  simulation.hit('mounted twice')
+  const isForGood = random.chance(0.3)
+  if (random.chance(0.5)) callApp(simulation, page, 'burst')
+  page.run('unmounts', () => {
+    if (!page.isAlive) return
+    // What is under way in the instance that goes is not waited for.
+    simulation.excusePage(page, 'unmounted while busy')
+    const closing = () => {
+      const { hilo } = page
+      hilo.close().then(
+        () => {
+          if (hilo === page.hilo) page.closedAt = scheduler.now
+        },
+        (error) => checker.complain(`${page.name}: close failed: ${error.stack}`),
+      )
+    }
+    closing()
+    page.mount()
+    closing()
+    if (!isForGood) page.mount()
+  })
+}

@@ -1,0 +1,30 @@
+/**
+ * Two tenants of one app, on one origin: each has a counter of its own, and both counters begin
+ * at 1. What a device stores is told apart by the key of its source alone.
+ */
+import type { DeviceState } from '../../src/core/state.js'
+
+/** No tenants: an app with one counter. */
+export type Tenant = 'north' | 'south' | ''
+
+export const TENANTS: readonly Tenant[] = ['north', 'south']
+
+/** How the checker calls a tenant's collection. */
+export const ofTenant = (tag: string, tenant: Tenant): string => (tenant ? `${tag}@${tenant}` : tag)
+
+/** The state under this key, its numbers named after the tenant whose they are. */
+export function labelled(key: unknown, state: DeviceState): DeviceState {
+  const text = JSON.stringify(key)
+  const tenant = TENANTS.find((each) => text.includes(each))
+  if (!tenant) return state
+  const name = <T extends { prefix: string }>(range: T): T => ({
+    ...range,
+    prefix: `${ofTenant(range.prefix.slice(0, -1), tenant)}/`,
+  })
+  return {
+    ...state,
+    ranges: state.ranges.map(name),
+    leases: state.leases.map((each) => ({ ...each, range: name(each.range) })),
+    offers: state.offers.map((each) => ({ ...each, range: name(each.range) })),
+  }
+}
