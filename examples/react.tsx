@@ -4,6 +4,7 @@
 import { useHiloStatus } from 'offline-hilo/react'
 import { useState } from 'react'
 import { hilo } from './hilo.js'
+import { idsLeft } from './ids-left.js'
 
 export function Orders() {
   const status = useHiloStatus(hilo, 'orders')
@@ -21,7 +22,7 @@ export function Orders() {
       >
         New order
       </button>
-      <p>{status?.available ?? '…'} ids left for offline work</p>
+      <p role="status">{status ? idsLeft(status) : '…'}</p>
       <ol>
         {ids.map((id) => (
           <li key={id}>{id}</li>

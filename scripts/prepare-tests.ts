@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { PEERS } from '../server/test/interop/peers.js'
 import { ENGINES, testedEngines } from '../test/browser/engines.js'
+import { LIBRARY_PEERS } from '../test/browser/libraries.js'
 import { RUNTIME_PEERS } from '../test/processes/runtimes.js'
 import { install as installPeer, isInstalled } from '../test/support/peers.js'
 import { PROGRAMS } from '../test/support/programs.js'
@@ -59,7 +60,7 @@ for (const tool of [...ENGINES, ...PROGRAMS] as Tool[]) {
 
 /** Registries that did not give what they were asked for. */
 const silent = new Set<string>()
-for (const peer of [...PEERS, ...RUNTIME_PEERS]) {
+for (const peer of [...PEERS, ...RUNTIME_PEERS, ...LIBRARY_PEERS]) {
   const { title, registry } = peer
   if (isInstalled(peer)) console.log(`${title}: ${peer.folder}`)
   else if (!isFull)

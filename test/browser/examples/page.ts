@@ -2,10 +2,11 @@
  * Puts the examples where the tests can call them. Each is loaded when it is asked for, so that a
  * page has one `Hilo`.
  */
-import { createHilo, type Hilo } from 'offline-hilo'
+import { type CollectionStatus, createHilo, type Hilo } from 'offline-hilo'
 import { createElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { effectScope, watch } from 'vue'
+import { idsLeft } from '../../../examples/ids-left.js'
 import { hiloStatus } from '../../../examples/svelte.js'
 import { useHiloStatus } from '../../../examples/vue.js'
 
@@ -18,35 +19,55 @@ interface Seen {
   afterTheEnd: number
 }
 
-const vue = (): Promise<Seen> =>
-  look((hilo, seen) => {
-    const scope = effectScope()
-    scope.run(() =>
-      watch(useHiloStatus(hilo), ({ collections }) => seen(collections.orders!.available), {
-        immediate: true,
-        flush: 'sync',
-      }),
-    )
-    return () => scope.stop()
-  })
+type Start = (hilo: Hilo, seen: (status: CollectionStatus) => void) => () => void
 
-const svelte = (): Promise<Seen> =>
-  look((hilo, seen) =>
-    hiloStatus(hilo).subscribe(({ collections }) => seen(collections.orders!.available)),
+const vue: Start = (hilo, seen) => {
+  const scope = effectScope()
+  scope.run(() =>
+    watch(useHiloStatus(hilo), ({ collections }) => seen(collections.orders!), {
+      immediate: true,
+      flush: 'sync',
+    }),
   )
+  return () => scope.stop()
+}
 
-async function look(
-  start: (hilo: Hilo, seen: (available: number) => void) => () => void,
-): Promise<Seen> {
+const svelte: Start = (hilo, seen) =>
+  hiloStatus(hilo).subscribe(({ collections }) => seen(collections.orders!))
+
+async function look(start: Start): Promise<Seen> {
   const hilo = createHilo({ collections: { orders: {} } })
   await hilo.ready
   const available: number[] = []
-  const stop = start(hilo, (each) => void available.push(each))
+  const stop = start(hilo, (each) => void available.push(each.available))
   await heard(hilo, () => hilo.nextId('orders'))
   stop()
   const count = available.length
   await heard(hilo, () => hilo.nextId('orders'))
   return { available, afterTheEnd: available.length - count }
+}
+
+/** What a user reads while the ids of a device run out, offline. */
+async function readToTheEnd(start: Start): Promise<string[]> {
+  const hilo = createHilo({ collections: { orders: { reserve: 40 } } })
+  await hilo.reserve('orders', 40)
+  hilo.goOffline()
+  const texts: string[] = []
+  const exhausted = new Promise<void>((resolve) => {
+    const stop = start(hilo, (status) => {
+      texts.push(idsLeft(status))
+      if (status.state !== 'exhausted') return
+      resolve()
+      queueMicrotask(() => stop())
+    })
+  })
+  const useUp = async (): Promise<void> => {
+    await hilo.nextId('orders')
+    return useUp()
+  }
+  await useUp().catch(() => {})
+  await exhausted
+  return texts
 }
 
 /** Resolves when everybody who listens has heard that there is one id less. */
@@ -86,8 +107,9 @@ const examples = {
   tanStackDb: () => import('../../../examples/tanstack-db.js'),
   serviceWorker: () => import('../../../examples/service-worker-page.js'),
   react,
-  vue,
-  svelte,
+  vue: () => look(vue),
+  svelte: () => look(svelte),
+  readToTheEnd: (name: 'vue' | 'svelte') => readToTheEnd({ vue, svelte }[name]),
   webWorker,
 }
 export type Examples = typeof examples

@@ -1,0 +1,46 @@
+/**
+ * TanStack DB with offline transactions: `onMutate` is synchronous, so the ids are there before it
+ * runs. The order's id is the idempotency key, too.
+ */
+import { createCollection, localOnlyCollectionOptions } from '@tanstack/db'
+import { startOfflineExecutor } from '@tanstack/offline-transactions'
+import { createHilo } from 'offline-hilo'
+
+const hilo = createHilo({ collections: { orders: { reserve: 200 }, lines: { reserve: 1000 } } })
+
+const getKey = (row) => row.id
+const orders = createCollection(localOnlyCollectionOptions({ id: 'orders', getKey }))
+const lines = createCollection(localOnlyCollectionOptions({ id: 'lines', getKey }))
+
+const executor = startOfflineExecutor({
+  collections: { orders, lines },
+  mutationFns: {
+    // Sent again after a lost answer, with the same ids: the server ignores an order that it has.
+    async saveOrder({ transaction: { mutations } }) {
+      const { ok } = await fetch('/api/orders', {
+        method: 'POST',
+        headers: { 'Idempotency-Key': mutations[0].key },
+        body: JSON.stringify(mutations.map((each) => each.modified)),
+      })
+      if (!ok) throw new Error('The order was not taken.')
+    },
+  },
+})
+
+const saveOrder = executor.createOfflineAction({
+  mutationFnName: 'saveOrder',
+  onMutate({ customer, products, made }) {
+    const orderId = hilo.nextIdSync('orders')
+    orders.insert({ id: orderId, customer })
+    lines.insert(products.map((product) => ({ id: hilo.nextIdSync('lines'), orderId, product })))
+    made(orderId)
+  },
+})
+
+export async function addOrder(customer, products) {
+  await executor.waitForInit()
+  await Promise.all([hilo.warm('orders', 1), hilo.warm('lines', products.length)])
+  return new Promise((made) => saveOrder({ customer, products, made }))
+}
+
+export const linesOf = async (orderId) => lines.toArray.filter((line) => line.orderId === orderId)

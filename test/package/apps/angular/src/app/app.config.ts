@@ -1,0 +1,9 @@
+import { type ApplicationConfig, provideBrowserGlobalErrorListeners } from '@angular/core'
+import { provideHilo } from './hilo'
+
+export const appConfig: ApplicationConfig = {
+  providers: [
+    provideBrowserGlobalErrorListeners(),
+    provideHilo({ collections: { orders: { reserve: 40 } } }),
+  ],
+}
