@@ -88,6 +88,11 @@ export const GUARDS: Guard[] = [
   guard('H10 numbers of different grants never merge', 'core/range', 'true'),
 
   guard('H11 a claim is stored before it is sent', 'core/device', 'return { state, claim }'),
+  guard(
+    'H11 a claim of several collections gives each its id once',
+    'client/reserve',
+    'if (!isOpen) return id',
+  ),
   guard('H11 a grant is added once', 'core/device'),
 
   guard(

@@ -16,11 +16,13 @@ import {
   type HiloOptions,
 } from '../core/options.js'
 import { uuid } from '../core/uuid.js'
+import type { Counts, ReleaseArgs, ReserveArgs, ReserveOptions } from './call-args.js'
 import { Holdings, type PageState } from './holdings.js'
 import { countInstance } from './instances.js'
 import { Issuer, type IssuerContext } from './issuer.js'
 import { watchLifecycle } from './lifecycle.js'
 import type { Activity, Inspection, Observer } from './observer.js'
+import type { Caller, IdentityOptions } from './online-calls.js'
 import { type LinkOptions, OwnerLink } from './owner-link.js'
 import { PageExit } from './page-exit.js'
 import { type CollectionStatus, type HiloStatus, statusOf, statusOfAll } from './status.js'
@@ -29,17 +31,6 @@ import type { CallOptions, WaitLimits } from './waiters.js'
 export interface IdOptions extends CallOptions {
   /** Another database than the `database` option's. */
   database?: string
-}
-
-export interface IdentityOptions {
-  /** Another database than the `database` option's. */
-  database?: string
-  /**
-   * Names what the number is for, best the id of the invoice itself: a call that is repeated with
-   * the same key, after its answer was lost, a crash, or on another device, gets the same number;
-   * for 30 days. Up to 128 bytes of UTF-8. Default: a new one for each call.
-   */
-  key?: string
 }
 
 /** How the owner is reached where this runs. */
@@ -155,7 +146,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
       }),
     )
     this.ready = Promise.all(leased).then(() => {})
-    this.ready.catch(() => {})
+    // Loaded while there is a network, and the files of this page's build are still deployed.
+    this.ready.then(() => this.#loadOnlineCalls()).catch(() => {})
   }
 
   /**
@@ -219,17 +211,20 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /**
    * Fills this device up to `count` ids for offline work, and keeps that as its target from now on.
+   * Several collections are filled up in one call, and by one request where the server can do that:
+   * all of them, or the call rejects and says what is missing of which. A target is kept only where
+   * it was reached.
+   *
+   * @example
+   * await hilo.reserve({ orders: 500, customers: 100 }, { timeout: 30_000 })
+   *
    * @throws HiloError as {@link nextId}, and `server-unreachable` when the server cannot be asked
    */
-  async reserve(
-    collection: CollectionRef<Name>,
-    count: number,
-    options: Pick<IdOptions, 'database'> = {},
-  ): Promise<void> {
-    checkCount('count', count, 0)
-    const { holdings } = this.#resolve(collection, options)
-    this.#throwIfClosed()
-    await holdings.reserve(count)
+  reserve(collection: CollectionRef<Name>, count: number, options?: ReserveOptions): Promise<void>
+  reserve(counts: Counts<Name>, options?: ReserveOptions): Promise<void>
+  async reserve(...args: unknown[]): Promise<void> {
+    const { reserve } = await this.#loadOnlineCalls()
+    return reserve(this.#caller(), args as ReserveArgs)
   }
 
   /**
@@ -237,17 +232,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * may have no gap from allocation, such as a legal invoice's, taken when it is final. Each costs
    * the server a commit; one that was handed out and not used is a gap.
    * @throws HiloError `server-unreachable` (at once when offline), `server-refused`,
-   * `invalid-response`; try again with the same `key`
+   * `invalid-response`, `aborted`; try again with the same `key`
    */
-  async nextIdentity(
-    collection: CollectionRef,
-    { database = this.#options.database, key = newId() }: IdentityOptions = {},
-  ): Promise<number> {
-    this.#throwIfClosed()
-    const name = collectionOf(collection, this.#options)
-    checkDatabase(database, this.#options)
-    const { nextIdentity } = await import('./online-calls.js')
-    return nextIdentity(this.#link, database, name, key)
+  async nextIdentity(collection: CollectionRef, options?: IdentityOptions): Promise<number> {
+    const { nextIdentity } = await this.#loadOnlineCalls()
+    return nextIdentity(this.#caller(), collection, options)
   }
 
   status(): HiloStatus
@@ -328,25 +317,16 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * Gives back what this page and the device hold: of one collection, which is not needed any more,
    * or at sign-out of every collection. What other pages hold stays theirs.
    * @throws HiloError `server-unreachable`: the device keeps what it holds. `server-refused`,
-   * `invalid-collection`
+   * `invalid-collection`, `aborted`: it keeps what was not sent yet
    */
-  async release(
-    collection?: CollectionRef<Name>,
-    options?: Pick<IdOptions, 'database'>,
-  ): Promise<void> {
-    this.#throwIfClosed()
-    if (collection !== undefined) return this.#resolve(collection, options).release()
-    const used = this.#all().map(({ holdings }) => holdings.target)
-    const { unusedCollections } = await import('./online-calls.js')
-    const unused = (await unusedCollections(this.#link, used)).map(
-      ({ collection, database, separator }) =>
-        new Holdings(this.#targetOf(collection, database, separator), {
-          ...this.#context(),
-          changed() {},
-          forked() {},
-        }),
-    )
-    await Promise.all([...this.#all(), ...unused].map((each) => each.release()))
+  release(options?: Pick<CallOptions, 'signal'>): Promise<void>
+  release(
+    collection: CollectionRef<Name> | undefined,
+    options?: Omit<IdOptions, 'timeout'>,
+  ): Promise<void>
+  async release(...args: unknown[]): Promise<void> {
+    const { release } = await this.#loadOnlineCalls()
+    return release(this.#caller(), args as ReleaseArgs)
   }
 
   /**
@@ -417,10 +397,16 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
         return issuer
       }
     }
-    return this.#issuerOf(
-      collectionOf(collection, this.#options),
-      checkDatabase(options?.database ?? this.#options.database, this.#options),
-    )
+    const { name, database } = this.#find(collection, options?.database)
+    return this.#issuerOf(name, database)
+  }
+
+  /** @throws HiloError `invalid-collection`, `invalid-argument` */
+  #find(ref: CollectionRef, database = this.#options.database): { name: string; database: string } {
+    return {
+      name: collectionOf(ref, this.#options),
+      database: checkDatabase(database, this.#options),
+    }
   }
 
   #issuersOf(database: string): Map<string, Issuer> {
@@ -467,6 +453,36 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
       formatId: this.#options.formatId,
       state: () => this.#state(),
       isOnline: () => this.#isOnline(),
+    }
+  }
+
+  /** @throws HiloError `closed`, `server-unreachable` */
+  async #loadOnlineCalls(): Promise<typeof import('./online-calls.js')> {
+    this.#throwIfClosed()
+    try {
+      return await import('./online-calls.js')
+    } catch (cause) {
+      throw new HiloError('server-unreachable', NOT_LOADED, { cause })
+    } finally {
+      this.#throwIfClosed()
+    }
+  }
+
+  #caller(): Caller {
+    return {
+      link: this.#link,
+      checkCount,
+      checkTimeout,
+      find: (...ref) => this.#find(...ref),
+      issuerOf: (...ref) => this.#resolve(...ref),
+      used: () => this.#all(),
+      unused: ({ collection, database, separator }) =>
+        new Holdings(this.#targetOf(collection, database, separator), {
+          ...this.#context(),
+          changed() {},
+          forked() {},
+        }),
+      newId,
     }
   }
 
@@ -517,6 +533,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     this.dispatchEvent(new CustomEvent(type, { detail }))
   }
 }
+
+const NOT_LOADED =
+  'A part of offline-hilo could not be loaded. With a network, reload the page: it is older than ' +
+  'what is deployed.'
 
 const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)))
 

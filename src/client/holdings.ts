@@ -181,19 +181,20 @@ export class Holdings {
     if (rests.length > 0) this.#giveBack(insertAll([], rests))
   }
 
-  /** Fills the device up to `count`, and keeps that as its target. @throws HiloError */
-  async reserve(count: number): Promise<void> {
-    // What this page was to give back counts, too.
-    if (this.offers.length > 0) check(await this.exchange(0, false))
-    await this.#ask('reserve', [this.target, count])
-    if (this.hasSurplus()) await this.exchange(0)
-  }
-
-  /** Gives everything back that the page and the device hold. @throws HiloError */
-  async release(): Promise<void> {
+  /**
+   * Gives everything back that the page and the device hold.
+   * @param ended aborted when nobody waits any more
+   * @throws HiloError
+   */
+  async release(ended?: AbortSignal): Promise<void> {
+    const { page, link } = this.#context
     this.revokeLeases()
     check(await this.exchange(0, false))
-    await this.#ask('release', [this.target, { page: this.#context.page, id: this.#nextId() }])
+    const id = this.#nextId()
+    const early = ended && { call: id, ended }
+    const answer = await link.call('release', [this.target, { page, id }], early)
+    this.observe(answer.view)
+    if ('failure' in answer) throw fromFailure(answer.failure)
   }
 
   async close(): Promise<void> {
@@ -202,15 +203,6 @@ export class Holdings {
     this.revokeLeases()
     // What was left as notes waits for the next page.
     if (!this.#outbox.isLeft || this.offers.length > 0) await this.exchange(0)
-  }
-
-  async #ask<M extends 'reserve' | 'release'>(
-    method: M,
-    args: Parameters<OwnerLink['call']>[1],
-  ): Promise<void> {
-    const answer = await this.#context.link.call(method, args as never)
-    this.observe(answer.view)
-    if ('failure' in answer) throw fromFailure(answer.failure)
   }
 
   /** From here on this page does not send these offers. */

@@ -15,7 +15,10 @@ export function countInstance({ name, url }: OwnerConfig, closed: AbortSignal): 
   const open = page[KEY]
   const device = `${name} ${url}`
   if (open.has(device)) {
-    import('./second-instance.js').then(({ warn }) => warn(name, url))
+    import('./warnings.js').then(
+      ({ secondInstance }) => secondInstance(name, url),
+      () => {},
+    )
     return
   }
   open.add(device)

@@ -176,10 +176,10 @@ export class Issuer {
   }
 
   /** @throws HiloError */
-  release(): Promise<void> {
+  release(ended: AbortSignal): Promise<void> {
     this.#forgetPace()
     this.#state = 'unused'
-    return this.holdings.release()
+    return this.holdings.release(ended)
   }
 
   /** The page is closed: its signal is aborted. */

@@ -1,32 +1,126 @@
-/** Calls that are rare and need the network anyway; a page loads them when they are made. */
-import type { HeldCollection, Target } from '../core/contract.js'
+/**
+ * Calls that are rare and need the network anyway; a page loads them apart. Guarantees that a
+ * number is kept as a target only where it is reached, and not after the caller has gone on.
+ */
+import type { DeviceView, HeldCollection, Target } from '../core/contract.js'
 import { fromFailure } from '../core/errors.js'
+import type { CollectionRef } from '../core/names.js'
+import { notReserved } from '../core/reserved.js'
+import {
+  type Checks,
+  type ReleaseArgs,
+  type ReserveArgs,
+  readRelease,
+  readReserve,
+} from './call-args.js'
+import type { Holdings } from './holdings.js'
+import { limited } from './limited.js'
 import type { OwnerLink } from './owner-link.js'
 
-/**
- * Collections of this device that are none of `used`.
- * @throws HiloError
- */
-export async function unusedCollections(
-  link: OwnerLink,
-  used: readonly Target[],
-): Promise<HeldCollection[]> {
+export interface IdentityOptions {
+  /** Another database than the `database` option's. */
+  database?: string
+  /**
+   * Names what the number is for, best the id of the invoice itself: a call that is repeated with
+   * the same key, after its answer was lost, a crash, or on another device, gets the same number;
+   * for 30 days. Up to 128 bytes of UTF-8. Default: a new one for each call.
+   */
+  key?: string
+  /** Aborting rejects the call with `aborted`. */
+  signal?: AbortSignal
+}
+
+/** The instance that is called. */
+export interface Caller extends Checks {
+  link: OwnerLink
+  /** @throws HiloError `invalid-collection`, `invalid-argument` */
+  find(ref: CollectionRef, database: string | undefined): { name: string; database: string }
+  /** @throws HiloError `invalid-collection`, `invalid-argument` */
+  issuerOf(ref: CollectionRef, options: { database?: string }): Used
+  /** What it has used. */
+  used(): Used[]
+  /** Of a collection that it has not used. */
+  unused(held: HeldCollection): Releasable
+  newId(): string
+}
+
+interface Releasable {
+  release(ended: AbortSignal): Promise<void>
+}
+
+interface Used extends Releasable {
+  holdings: Holdings
+}
+
+/** @throws HiloError */
+export async function reserve(caller: Caller, args: ReserveArgs): Promise<void> {
+  const { link } = caller
+  const { counts, options } = readReserve(args, caller)
+  const wanted = counts.map(({ ref, count }) => ({
+    holdings: caller.issuerOf(ref, options).holdings,
+    count,
+  }))
+  return limited(options, 'What was claimed stays on this device.', async (ended) => {
+    await Promise.all(wanted.map(({ holdings }) => keepOffers(holdings)))
+    const call = caller.newId()
+    const targets = wanted.map(({ holdings: { target }, count }) => ({ target, count }))
+    const answers = await link.call('reserve', [call, targets], { call, ended })
+    await Promise.all(wanted.map(({ holdings }, i) => filledUp(holdings, answers[i]!.view)))
+    const failure = notReserved(
+      targets,
+      answers.map(({ view, ...rest }) => ({ free: view.free, ...rest })),
+    )
+    if (failure) throw fromFailure(failure)
+  })
+}
+
+/** What the page was to give back stays on the device, and counts there. */
+async function keepOffers(holdings: Holdings): Promise<void> {
+  const failure = holdings.offers.length > 0 && (await holdings.exchange(0, false))
+  if (failure) throw fromFailure(failure)
+}
+
+/** What exceeds the target now is set aside. */
+async function filledUp(holdings: Holdings, view: DeviceView): Promise<void> {
+  holdings.observe(view)
+  if (holdings.hasSurplus()) await holdings.exchange(0)
+}
+
+/** @throws HiloError */
+export async function release(caller: Caller, args: ReleaseArgs): Promise<void> {
+  const { ref, options } = readRelease(args)
+  const one = ref === undefined ? undefined : caller.issuerOf(ref, options)
+  return limited(options, 'What was not sent yet stays on this device.', async (ended) => {
+    const released = one ? [one] : await everyCollection(caller)
+    ended.throwIfAborted()
+    await Promise.all(released.map((each) => each.release(ended)))
+  })
+}
+
+/** Those that the instance has used, and others that the device holds numbers of. */
+async function everyCollection({ link, used, unused }: Caller): Promise<Releasable[]> {
   const answer = await link.call('collections', [])
   if ('failure' in answer) throw fromFailure(answer.failure)
-  return answer.collections.filter((stored) => !used.some((target) => isSame(stored, target)))
+  const others = answer.collections.filter(
+    (held) => !used().some(({ holdings }) => isSame(held, holdings.target)),
+  )
+  return [...used(), ...others.map(unused)]
 }
 
 /** @throws HiloError */
 export async function nextIdentity(
-  link: OwnerLink,
-  database: string,
-  name: string,
-  key: string,
+  { link, find, newId }: Caller,
+  collection: CollectionRef,
+  options: IdentityOptions = {},
 ): Promise<number> {
-  const answer = await link.call('nextIdentity', [database, name, key])
-  if ('failure' in answer) throw fromFailure(answer.failure)
-  return answer.number
+  const { name, database } = find(collection, options.database)
+  const meaning = 'A number may have been taken: ask again with the same key.'
+  return limited(options, meaning, async () => {
+    const answer = await link.call('nextIdentity', [database, name, options.key ?? newId()])
+    if ('failure' in answer) throw fromFailure(answer.failure)
+    return answer.number
+  })
 }
 
-const isSame = (stored: HeldCollection, { database, collection, separator }: Target): boolean =>
-  stored.database === database && stored.collection === collection && stored.separator === separator
+const isSame = (held: HeldCollection, { database, collection, separator }: Target): boolean =>
+  held.database === database && held.collection === collection && held.separator === separator

@@ -42,19 +42,28 @@ export class OwnerLink {
     options.signal.addEventListener('abort', () => this.#close())
   }
 
-  /** @throws HiloError `storage-failed` when the owner runs nowhere, `closed` */
+  /**
+   * @param early by what name the owner hears that nobody waits for the call any more
+   * @throws HiloError `storage-failed` when the owner runs nowhere, `closed`
+   */
   async call<M extends Method>(
     method: M,
     args: Parameters<Owner[M]>,
+    early?: { call: string; ended: AbortSignal },
   ): Promise<Awaited<ReturnType<Owner[M]>>> {
     for (;;) {
       const connecting = this.#connect()
       const connection = await connecting
+      early?.ended.throwIfAborted()
+      const cancel = () => connection.owner.cancel(early!.call)
+      early?.ended.addEventListener('abort', cancel)
       try {
         return await connection.call(method, args)
       } catch (error) {
         if (error !== LOST) throw error
         if (this.#connection === connecting) this.#use(this.#connectHere())
+      } finally {
+        early?.ended.removeEventListener('abort', cancel)
       }
     }
   }
@@ -77,20 +86,14 @@ export class OwnerLink {
   }
 
   #notify(send: (owner: Owner) => void): void {
-    this.#connect().then(
-      ({ owner }) => send(owner),
-      () => {},
-    )
+    this.#connect().then(({ owner }) => send(owner), ignore)
   }
 
   #close(): void {
-    this.#connection?.then(
-      (connection) => {
-        connection.owner.close()
-        connection.end(this.#options.signal.reason)
-      },
-      () => {},
-    )
+    this.#connection?.then((connection) => {
+      connection.owner.close()
+      connection.end(this.#options.signal.reason)
+    }, ignore)
   }
 
   #connect(): Promise<Connection> {
@@ -137,7 +140,7 @@ export class OwnerLink {
     const version = await connection.call('open', [this.#options.config, callbacks])
     if (version !== VERSION) {
       connection.end(LOST)
-      console.warn(otherVersion(version))
+      import('./warnings.js').then(({ otherVersion }) => otherVersion(VERSION, version), ignore)
       throw LOST
     }
     if (!this.#isOnline) connection.owner.setOnline(false)
@@ -153,6 +156,4 @@ const CSP =
   'are served.'
 const REALM = "In a worker or a service worker, import createHilo from 'offline-hilo/worker'."
 
-const otherVersion = (version: unknown): string =>
-  `offline-hilo: this page is of version ${VERSION}, its worker file of ${version}. The page ` +
-  'makes ids without the worker. Deploy both files of one build.'
+const ignore = (): void => {}

@@ -119,10 +119,20 @@ export interface Owner {
   exchange(target: Target, request: Exchange): Promise<Answer<Exchanged>>
   /** Asks the server once, unless `want` numbers are free; callers share one request. */
   claim(target: Target, want: number): Promise<Answer<object>>
-  /** Fills the device up to `count`; once that is reached, keeps it as the target. */
-  reserve(target: Target, count: number): Promise<Answer<object>>
-  /** Sends every free number back to the server. When it cannot be reached, all stay. */
+  /**
+   * Fills the device up to each `count`, and keeps it as the target where it is reached. All
+   * targets are of one database: one request asks for all of them, if the source can do that.
+   * @param call names this call, for `cancel`
+   * @returns one answer for each, in their order
+   */
+  reserve(call: string, wanted: readonly Wanted[]): Promise<Answer<object>[]>
+  /**
+   * Sends every free number back to the server. When it cannot be reached, all stay. `request.id`
+   * names this call, for `cancel`.
+   */
   release(target: Target, request: Pick<Exchange, 'page' | 'id'>): Promise<Answer<object>>
+  /** Nobody waits for this `reserve` or `release` any more: it begins nothing new. */
+  cancel(call: string): void
   /** Of this authority, the collections of which this device has stored something. */
   collections(): Promise<{ collections: HeldCollection[] } | { failure: Failure }>
   /**
@@ -149,6 +159,12 @@ export interface Owner {
   retryNow(): void
   /** Stops timers and closes the storage. */
   close(): void
+}
+
+/** How many free numbers of a collection the device shall have. */
+export interface Wanted {
+  target: Target
+  count: number
 }
 
 export type HeldCollection = Pick<Target, 'database' | 'collection' | 'separator'>

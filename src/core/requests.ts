@@ -7,20 +7,32 @@ import type { Range } from './range.js'
 import type { DeviceClaim } from './state.js'
 import type { NextManyRequest, ReturnRequest } from './wire.js'
 
-/** A claim that shows tokens: they stand in the body, because proxies log addresses. */
-export function nextCall(url: string, target: Target, claim: DeviceClaim): NextCall {
-  const { id, lastBatchSize: count, lastRangeAt, lastMax, shown: leases } = claim
-  const wanted = {
+/**
+ * Claims that show tokens, which stand in the body, because proxies log addresses; or claims of
+ * several collections of one database, which all have one id.
+ */
+export function nextCall(url: string, wanted: readonly WantedRange[]): NextCall {
+  const { target, claim } = wanted[0]!
+  return {
+    url: `${databaseUrl(url, target.database)}/hilo/next`,
+    body: { claim: claim.id, collections: wanted.map(collectionOf) },
+  }
+}
+
+export interface WantedRange {
+  target: Target
+  claim: DeviceClaim
+}
+
+function collectionOf({ target, claim }: WantedRange): NextManyRequest['collections'][number] {
+  const { lastBatchSize: count, lastRangeAt, lastMax, shown: leases } = claim
+  return {
     tag: target.collection,
     count,
     ...(lastRangeAt !== undefined && { lastRangeAt }),
     lastMax,
     identityPartsSeparator: target.separator,
-    leases,
-  }
-  return {
-    url: `${databaseUrl(url, target.database)}/hilo/next`,
-    body: { claim: id, collections: [wanted] } as NextManyRequest,
+    ...(leases && { leases }),
   }
 }
 

@@ -12,8 +12,9 @@ import {
   nextCall,
   nextUrl,
   returnRequest,
+  type WantedRange,
 } from '../core/requests.js'
-import type { GrantedRange } from '../core/state.js'
+import type { DeviceClaim, GrantedRange } from '../core/state.js'
 import type { CheckInAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
 import { type GetHeaders, orAborted, refusal, unreachable } from './http.js'
 import type { Source } from './source.js'
@@ -51,12 +52,24 @@ export function ravenSource(
     return body
   }
 
+  function post(wanted: readonly WantedRange[]): Promise<string> {
+    const { url: address, body } = nextCall(url, wanted)
+    return request('POST', address, body)
+  }
+
   return {
     async claim(target, claim) {
       if (!claim.shown) return readGrant(await request('GET', nextUrl(url, target, claim)), url)
-      const { url: address, body } = nextCall(url, target, claim)
-      return readGrantAndFates(await request('POST', address, body), url)
+      return readGrants(await post([{ target, claim }]), url, 1)[0]!(claim)
     },
+    claimTogether: async (wanted) =>
+      readGrants(await post(wanted), url, wanted.length).map((read, i) => {
+        try {
+          return read(wanted[i]!.claim)
+        } catch {
+          return undefined
+        }
+      }),
     reach: async (target) => {
       checkReturned(await request('PUT', emptyReturnUrl(url, target)), url)
     },
@@ -76,11 +89,16 @@ export function ravenSource(
 
 const NUMBER_UNKNOWN = 'Whether a number was taken is unknown: ask again with the same key.'
 
-/** @throws HiloError as {@link readGrant} */
-function readGrantAndFates(body: string, url: string): GrantedRange {
+/** The answers to several claims, in their order. @throws HiloError `invalid-response` */
+function readGrants(body: string, url: string, count: number) {
   const { collections } = readJson<NextManyAnswer>(body, url)
-  const answer = Array.isArray(collections) ? Object(collections[0]) : {}
-  return { ...readGrant(JSON.stringify(answer), url), fates: readFates(answer.leases, url, body) }
+  if (!Array.isArray(collections) || collections.length !== count)
+    throw noHiloAnswer(url, 'it does not answer each claim', body)
+  return collections.map((each) => (claim: DeviceClaim): GrantedRange => {
+    const answer = Object(each)
+    const grant = readGrant(JSON.stringify(answer), url)
+    return claim.shown ? { ...grant, fates: readFates(answer.leases, url, body) } : grant
+  })
 }
 
 /** @throws HiloError `invalid-response`, `unsafe-range` */

@@ -4,6 +4,7 @@
  */
 import type { Target } from '../core/contract.js'
 import type { Range } from '../core/range.js'
+import type { WantedRange } from '../core/requests.js'
 import type { DeviceClaim, GrantedRange } from '../core/state.js'
 import type { CheckInAnswer, CheckInRequest } from '../core/wire.js'
 
@@ -13,6 +14,13 @@ export interface Source {
    * @throws HiloError `server-unreachable`, `server-refused`, `invalid-response`, `unsafe-range`
    */
   claim(target: Target, claim: DeviceClaim): Promise<GrantedRange>
+  /**
+   * As `claim`, for several collections of one database in one request. Their claims have one id,
+   * and each may be sent again alone. Absent: each is asked for alone.
+   * @returns in their order; undefined for one that was refused: `claim` is told why
+   * @throws HiloError as `claim`
+   */
+  claimTogether?(wanted: readonly WantedRange[]): Promise<(GrantedRange | undefined)[]>
   /**
    * Asks whether the server would take numbers of a collection back now. Gives nothing back.
    * @throws HiloError as `claim`

@@ -3,7 +3,17 @@
  * it has no worker, no storage, no network and no timers. What a real one does in the background
  * is done at once, or in a microtask.
  */
-import type { Hilo, HiloEvents, IdentityOptions, IdOptions } from '../client/hilo.js'
+
+import {
+  type Counts,
+  type ReleaseArgs,
+  type ReserveArgs,
+  type ReserveOptions,
+  readRelease,
+  readReserve,
+} from '../client/call-args.js'
+import type { Hilo, HiloEvents, IdOptions } from '../client/hilo.js'
+import { aborted } from '../client/limited.js'
 import {
   type Activity,
   type Inspection,
@@ -11,9 +21,10 @@ import {
   type Observer,
   observe,
 } from '../client/observer.js'
+import type { IdentityOptions } from '../client/online-calls.js'
 import type { CollectionStatus, HiloStatus } from '../client/status.js'
 import type { WaitLimits } from '../client/waiters.js'
-import { HiloError } from '../core/errors.js'
+import { fromFailure, HiloError, toFailure } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import {
   type CheckedOptions,
@@ -24,6 +35,7 @@ import {
   type HiloOptions,
   type NamesOf,
 } from '../core/options.js'
+import { notReserved } from '../core/reserved.js'
 import { PAGE, TestCollection, unreachable } from './collection.js'
 import { TestServer } from './server.js'
 
@@ -132,24 +144,28 @@ class Instance<Name extends string>
     await this.#find(collection, options).when(count, () => {}, this.#limits(options))
   }
 
-  async reserve(
-    collection: CollectionRef<Name>,
-    count: number,
-    options: Pick<IdOptions, 'database'> = {},
-  ): Promise<void> {
-    checkCount('count', count, 0)
-    const found = this.#find(collection, options)
+  reserve(collection: CollectionRef<Name>, count: number, options?: ReserveOptions): Promise<void>
+  reserve(counts: Counts<Name>, options?: ReserveOptions): Promise<void>
+  async reserve(...args: unknown[]): Promise<void> {
+    const { counts, options } = readReserve(args as ReserveArgs, { checkCount, checkTimeout })
+    const found = counts.map(({ ref, count }) => ({ of: this.#find(ref, options), count }))
     this.#throwIfClosed()
-    found.fill(count)
+    throwIfAborted(options.signal)
+    const outcomes = found.map(({ of, count }) => {
+      const error = of.fill(count)
+      return { free: of.available, ...(error && { failure: toFailure(error, error.code) }) }
+    })
+    const targets = found.map(({ of: { target }, count }) => ({ target, count }))
+    const failure = notReserved(targets, outcomes)
+    if (failure) throw fromFailure(failure)
   }
 
-  async nextIdentity(
-    collection: CollectionRef,
-    { database = this.#options.database, key = `test-${++this.#identities}` }: IdentityOptions = {},
-  ): Promise<number> {
+  async nextIdentity(collection: CollectionRef, options: IdentityOptions = {}): Promise<number> {
+    const { database = this.#options.database, key = `test-${++this.#identities}` } = options
     this.#throwIfClosed()
     const name = collectionOf(collection, this.#options)
     checkDatabase(database, this.#options)
+    throwIfAborted(options.signal)
     if (!this.#isOnline()) throw unreachable()
     return this.#server.nextIdentity(database, name, key)
   }
@@ -209,13 +225,16 @@ class Instance<Name extends string>
     this.#connectivityChanged()
   }
 
-  async release(
-    collection?: CollectionRef<Name>,
-    options?: Pick<IdOptions, 'database'>,
-  ): Promise<void> {
+  release(options?: Pick<IdOptions, 'signal'>): Promise<void>
+  release(
+    collection: CollectionRef<Name> | undefined,
+    options?: Omit<IdOptions, 'timeout'>,
+  ): Promise<void>
+  async release(...args: unknown[]): Promise<void> {
     this.#throwIfClosed()
-    const released =
-      collection === undefined ? this.#collections.values() : [this.#find(collection, options)]
+    const { ref, options } = readRelease(args as ReleaseArgs)
+    const released = ref === undefined ? this.#collections.values() : [this.#find(ref, options)]
+    throwIfAborted(options.signal)
     if (!this.#isOnline()) throw unreachable()
     for (const each of released) each.giveBack()
   }
@@ -327,4 +346,8 @@ class Instance<Name extends string>
   #tell<K extends keyof HiloEvents>(type: K, detail: HiloEvents[K]): void {
     this.dispatchEvent(new CustomEvent(type, { detail }))
   }
+}
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw aborted(signal, 'Nothing was done.')
 }

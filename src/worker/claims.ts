@@ -10,6 +10,7 @@ import { type Range, total } from '../core/range.js'
 import type { DeviceClaim, GrantedRange } from '../core/state.js'
 import { MIN_CAPACITY } from '../core/wire.js'
 import { pagesWithOffers } from '../core/write-off.js'
+import type { Seat } from './batch.js'
 import type { CollectionContext } from './context.js'
 import { Retry } from './retry.js'
 
@@ -48,11 +49,17 @@ export class Claims {
   /**
    * Asks the server once, unless `want` numbers are free. A caller who asks while a claim is under
    * way gets the outcome of that one.
+   * @param seat in a request for several collections
    */
-  ask(want: number): Promise<Failure | undefined> {
-    if (!this.#context.owner.isOnline()) return Promise.resolve(SWITCHED_OFF)
-    if (this.isPaused) return Promise.resolve(this.failure)
-    this.#flight ??= this.#start(want).finally(() => {
+  ask(want: number, seat?: Seat): Promise<Failure | undefined> {
+    const isOnline = this.#context.owner.isOnline()
+    if (this.#flight || this.isPaused || !isOnline) {
+      // Nobody waits for a collection that asks nothing, or whose claim is on its way.
+      seat?.leave()
+      if (this.#flight && isOnline) return this.#flight
+      return Promise.resolve(isOnline ? this.failure : SWITCHED_OFF)
+    }
+    this.#flight = this.#start(want, seat).finally(() => {
       this.#flight = undefined
     })
     return this.#flight
@@ -76,11 +83,11 @@ export class Claims {
     this.#retry.cancel()
   }
 
-  async #start(want: number): Promise<Failure | undefined> {
+  async #start(want: number, seat?: Seat): Promise<Failure | undefined> {
     this.#retry.cancel()
     const { owner, name } = this.#context
     try {
-      await owner.world.lock(`offline-hilo ${name} claim`, () => this.#claim(want))
+      await owner.world.lock(`offline-hilo ${name} claim`, () => this.#claim(want, seat))
       this.#retry.succeeded()
       this.failure = undefined
     } catch (error) {
@@ -88,18 +95,19 @@ export class Claims {
       this.failure = isRepeated(failure) ? { ...failure, isRepeated: true } : failure
       this.#retry.failed(failure, () => this.askInBackground(want))
     }
+    seat?.leave()
     return this.failure
   }
 
-  async #claim(want: number): Promise<void> {
+  async #claim(want: number, seat?: Seat): Promise<void> {
     const { owner, update } = this.#context
     for (let isFirstFailure = this.#retry.failures === 0; ; isFirstFailure = false) {
-      const claim = await this.#begin(want)
+      const claim = await this.#begin(want, seat)
       // Without one, what other tabs claimed or could park is enough.
       this.#missing = 0
       if (!claim || owner.signal.aborted) return
       try {
-        return await this.#send(claim, want)
+        return await this.#send(claim, want, seat)
       } catch (error) {
         const step = nextStep(toFailure(error, 'storage-failed'))
         if (step === 'same' || step === 'stop') throw error
@@ -113,10 +121,11 @@ export class Claims {
     }
   }
 
-  async #send(claim: DeviceClaim, want: number): Promise<void> {
+  async #send(claim: DeviceClaim, want: number, seat?: Seat): Promise<void> {
+    const { owner, target } = this.#context
     let grant: GrantedRange
     try {
-      grant = await this.#context.owner.source.claim(this.#context.target, claim)
+      grant = await (seat?.claim({ target, claim }) ?? owner.source.claim(target, claim))
       this.isReachable = true
     } catch (error) {
       this.isReachable = !isNoAnswer(toFailure(error, 'storage-failed'))
@@ -141,9 +150,9 @@ export class Claims {
    * The claim to send, durably stored; undefined when enough is free. Other pages of this device
    * are asked first for what they hold to give back: they are nearer than the server.
    */
-  async #begin(want: number): Promise<DeviceClaim | undefined> {
+  async #begin(want: number, seat?: Seat): Promise<DeviceClaim | undefined> {
     const { owner, name, update } = this.#context
-    const id = owner.world.newId()
+    const id = seat?.takeId() ?? owner.world.newId()
     for (let mayAsk = true; ; mayAsk = false) {
       const { pages, claim } = await update<{ pages?: Set<string>; claim?: DeviceClaim }>(
         (state, reserve) => {

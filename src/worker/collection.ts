@@ -12,11 +12,12 @@ import { type DeviceState, type Exchange, type Exchanged, emptyState } from '../
 import { readState } from '../core/stored.js'
 import { pagesOf, writeOffPages } from '../core/write-off.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
+import type { Seat } from './batch.js'
 import { CheckIns } from './check-ins.js'
 import { Claims, SWITCHED_OFF } from './claims.js'
 import type { CollectionContext, OwnerContext } from './context.js'
 import { DeadPages } from './dead-pages.js'
-import { giveEverythingBack } from './give-back.js'
+import { CANCELLED, giveEverythingBack } from './give-back.js'
 
 export class OwnedCollection {
   readonly #owner: OwnerContext
@@ -105,33 +106,45 @@ export class OwnedCollection {
     return this.#callbacks.parkExcess(this.#target)
   }
 
-  reserve(count: number): Promise<Answer<object>> {
+  /** @param seat in a request for several collections */
+  reserve(
+    count: number,
+    isCancelled: () => boolean,
+    seat: Seat | undefined,
+  ): Promise<Answer<object>> {
     return this.#answer(async () => {
       this.#isReleased = false
       this.#filling = count
       try {
         // Stored in the step that finds it reached: every later claim fills up to it.
-        while (
-          !(await this.#update((state) =>
-            total(state.ranges) < count ? [state, false] : [{ ...state, reserve: count }, true],
-          ))
-        ) {
-          const failure = await this.#claims.ask(count)
+        const keep = (state: DeviceState): [DeviceState, boolean] =>
+          total(state.ranges) < count || isCancelled()
+            ? [state, false]
+            : [{ ...state, reserve: count }, true]
+        while (!(await this.#update(keep))) {
+          if (isCancelled()) return { failure: CANCELLED }
+          const failure = await this.#claims.ask(count, seat)
           if (failure) return { failure }
         }
         return {}
       } finally {
+        seat?.leave()
         this.#filling = 0
       }
     })
   }
 
-  release(request: Pick<Exchange, 'page' | 'id'>): Promise<Answer<object>> {
+  release(
+    request: Pick<Exchange, 'page' | 'id'>,
+    isCancelled: () => boolean,
+  ): Promise<Answer<object>> {
     return this.#answer(async () => {
       if (!this.#owner.isOnline()) return { failure: SWITCHED_OFF }
       this.#isReleased = true
       await this.#claims.finish()
-      const failure = await this.#checkIns.apart(() => giveEverythingBack(this.#context, request))
+      const failure = await this.#checkIns.apart(() =>
+        giveEverythingBack(this.#context, request, isCancelled),
+      )
       this.#checkIns.retryNow()
       if (failure) {
         this.#isReleased = false

@@ -15,27 +15,36 @@ type Request = Pick<Exchange, 'page' | 'id'>
 export async function giveEverythingBack(
   { owner, target, update }: CollectionContext,
   { page, id }: Request,
+  isCancelled: () => boolean,
 ): Promise<Failure | undefined> {
   const { source } = owner
   if (!source.giveBack) return undefined
   const unreachable = await failureOf(source.reach?.(target))
   if (unreachable) return unreachable
+  if (isCancelled()) return CANCELLED
   const offers = await update((state) => {
     const aside = setAside(state, page, id, 0)
     return [aside.state, aside.offers]
   })
-  // Highest first: the server's counter can only step back from its end.
-  for (const offer of offers.reverse()) {
-    // From here on it counts as sent, as far as anyone can know.
-    await update((state) => [settle(state, [sentNote(offer)]), undefined])
-    const failure = await failureOf(source.giveBack(target, offer.range))
-    if (!failure || nextStep(failure) !== 'same') continue
+  /** What was not sent stays. */
+  const stay = async (failure: Failure) => {
     const unsent = offers.map((each) => each.id)
     await update((state) => [takeBack(state, page, unsent), undefined])
     return failure
   }
+  // Highest first: the server's counter can only step back from its end.
+  for (const offer of offers.reverse()) {
+    if (isCancelled()) return stay(CANCELLED)
+    // From here on it counts as sent, as far as anyone can know.
+    await update((state) => [settle(state, [sentNote(offer)]), undefined])
+    const failure = await failureOf(source.giveBack(target, offer.range))
+    if (failure && nextStep(failure) === 'same') return stay(failure)
+  }
   return undefined
 }
+
+/** Nobody reads it: the caller has gone on. */
+export const CANCELLED: Failure = { code: 'aborted', message: 'The call was cancelled.' }
 
 const sentNote = ({ id, range }: Offer) => ({
   lease: id,

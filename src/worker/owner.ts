@@ -8,6 +8,7 @@ import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.
 import { VERSION } from '../core/version.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
+import { batchOf } from './batch.js'
 import { SWITCHED_OFF } from './claims.js'
 import { nameOf, OwnedCollection } from './collection.js'
 import type { OwnerContext } from './context.js'
@@ -19,9 +20,13 @@ export function createOwner(world: World): Owner {
   /** Cancels each timer that is set. */
   const timers = new Set<() => void>()
   let opened: { config: OwnerConfig; callbacks: OwnerCallbacks; context: OwnerContext } | undefined
+  /** Calls of the page that it does not wait for any more. */
+  const cancelled = new Set<string>()
   let isOnline = true
   let isWatched = false
   let storage: StorageKind = 'best-effort'
+
+  const isCancelled = (call: string) => cancelled.has(call) || closing.signal.aborted
 
   async function askStorageKind(): Promise<void> {
     storage = await world.storageKind().catch(() => storage)
@@ -112,8 +117,22 @@ export function createOwner(world: World): Owner {
     },
     exchange: (target, request) => collection(target).exchange(request),
     claim: (target, want) => collection(target).claim(want),
-    reserve: (target, count) => collection(target).reserve(count),
-    release: (target, request) => collection(target).release(request),
+    async reserve(call, wanted) {
+      const seats = batchOf(opened!.context.source, world.newId(), wanted.length, closing.signal)
+      const answers = await Promise.all(
+        wanted.map(({ target, count }, i) =>
+          collection(target).reserve(count, () => isCancelled(call), seats[i]),
+        ),
+      )
+      cancelled.delete(call)
+      return answers
+    },
+    async release(target, request) {
+      const answer = await collection(target).release(request, () => isCancelled(request.id))
+      cancelled.delete(request.id)
+      return answer
+    },
+    cancel: (call) => void cancelled.add(call),
     inspect: (target) => collection(target).inspect(),
     async collections() {
       const { config, context } = opened!

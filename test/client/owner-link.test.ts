@@ -128,14 +128,14 @@ describe('the connection to the owner', () => {
           },
         }),
     )
-    const reserving = link.call('reserve', [target, 20_000])
+    const reserving = link.call('reserve', ['call', [{ target, count: 20_000 }]])
     for (let second = 0; second < 60; second++) {
       await vi.advanceTimersByTimeAsync(1_000)
       await flushes(3)
     }
     expect(workers[0]!.isTerminated).toBe(false)
     answer()
-    must(await reserving)
+    must((await reserving)[0]!)
     expect(ownerHere).not.toHaveBeenCalled()
   })
 
@@ -244,6 +244,7 @@ describe('the connection to the owner', () => {
     expect((await claim(link)).view.free).toBe(32)
     expect(ownerHere).toHaveBeenCalledOnce()
     expect(workers[0]!.isTerminated).toBe(true)
+    await vi.waitFor(() => expect(warn).toHaveBeenCalledOnce())
     expect(warn.mock.calls[0]![0]).toMatch(/worker file of 0\.0\.1/)
     warn.mockRestore()
   })

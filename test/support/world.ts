@@ -216,6 +216,12 @@ export const lease = async (
 ): Promise<Exchanged & { view: DeviceView }> =>
   must(await owner.exchange(target, exchangeOf({ want, ...more })))
 
+/** Fills the device up, one collection alone. */
+export async function reserve(owner: Owner, count: number): Promise<Answer<object>> {
+  const [answer] = await owner.reserve('call', [{ target, count }])
+  return answer!
+}
+
 /** The answer of a call that succeeded. */
 export function must<T>(answer: Answer<T>): T & { view: DeviceView } {
   if ('failure' in answer) throw new Error(answer.failure.message)

@@ -217,6 +217,28 @@ describe.each([
     expect(hilo.status('orders').available).toBeGreaterThanOrEqual(500)
   })
 
+  test('reserves of several collections, all or with a word on what is missing', async () => {
+    const hilo = subject.open()
+    await hilo.reserve({ orders: 500, lines: 40 })
+    expect(hilo.status('orders')).toMatchObject({ reserve: 500, state: 'ready' })
+    subject.disconnect()
+    const failed = await hilo.reserve({ orders: 500, lines: 90 }).catch((error) => error)
+    expect(failed).toMatchObject({
+      code: 'server-unreachable',
+      message: expect.stringMatching(/^Not everything was reserved: 'lines' has 40 of 90 ids\./),
+    })
+    expect(hilo.status('lines').reserve).toBe(40)
+  })
+
+  test('does nothing when the signal is aborted', async () => {
+    const hilo = subject.open()
+    const signal = AbortSignal.abort()
+    expect(await codeOf(hilo.reserve({ orders: 500 }, { signal }))).toBe('aborted')
+    expect(await codeOf(hilo.release({ signal }))).toBe('aborted')
+    expect(await codeOf(hilo.nextIdentity('invoices', { signal }))).toBe('aborted')
+    expect(hilo.status('orders').reserve).toBe(32)
+  })
+
   test('gives everything back on release, and goes on where it was', async () => {
     const hilo = subject.open()
     await hilo.nextIds('orders', 3)

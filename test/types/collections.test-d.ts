@@ -31,6 +31,14 @@ export async function typed(): Promise<void> {
   await hilo.warm('ordres', 5)
   // @ts-expect-error a misspelt collection
   await hilo.reserve('ordres', 5)
+  await hilo.reserve({ orders: 500 })
+  await hilo.reserve({ orders: 500, lines: 100 }, { database: 'Archive', timeout: 30_000 })
+  // @ts-expect-error a misspelt collection
+  await hilo.reserve({ ordres: 5 })
+  // @ts-expect-error a count is a number
+  await hilo.reserve({ orders: '5' })
+  // @ts-expect-error a count is missing
+  await hilo.reserve('orders')
   // @ts-expect-error a misspelt collection
   hilo.status('ordres')
   // @ts-expect-error a misspelt collection
@@ -49,6 +57,7 @@ export async function untyped(name: string, options: HiloOptions): Promise<void>
   ]) {
     expectTypeOf(hilo).toEqualTypeOf<Hilo>()
     await hilo.nextId(name)
+    await hilo.reserve({ [name]: 500 })
   }
 }
 

@@ -54,7 +54,11 @@ export async function identities(hilo: Hilo) {
   expectTypeOf(
     await hilo.nextIdentity('invoices', { key: 'a', database: 'Shop' }),
   ).toEqualTypeOf<number>()
-  expectTypeOf<IdentityOptions>().toEqualTypeOf<{ database?: string; key?: string }>()
+  expectTypeOf<IdentityOptions>().toEqualTypeOf<{
+    database?: string
+    key?: string
+    signal?: AbortSignal
+  }>()
 }
 
 expectTypeOf(hiLoGenerator).parameter(0).toEqualTypeOf<HiLoGeneratorOptions>()

@@ -20,6 +20,7 @@ import {
   lease,
   must,
   ownerIn,
+  reserve,
   target,
 } from '../support/world.js'
 
@@ -212,7 +213,7 @@ describe('release', () => {
   test("settles what the page held, forgets a set reserve, leaves others' leases", async () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
-    must(await owner.reserve(target, 100))
+    must(await reserve(owner, 100))
     const mine = await lease(owner, 16)
     await lease(owner, 16, { page: 'page2', id: 'page2:orders:0' })
     await lease(owner, 0, { notes: [{ lease: mine.leases[0]!.id, next: 5 }] })

@@ -9,6 +9,7 @@ import {
   lease,
   must,
   ownerIn,
+  reserve,
   target,
 } from '../support/world.js'
 
@@ -63,7 +64,7 @@ describe('switched off', () => {
       code: 'server-unreachable',
       message: expect.stringContaining('goOnline'),
     })
-    expect(failureOf(await owner.reserve(target, 500)).code).toBe('server-unreachable')
+    expect(failureOf(await reserve(owner, 500)).code).toBe('server-unreachable')
     expect(world.source.claims).toHaveLength(1)
     expect(world.source.checkIns).toHaveLength(0)
   })
@@ -84,7 +85,7 @@ describe('reserve', () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
-    expect(must(await owner.reserve(target, 500)).view).toMatchObject({
+    expect(must(await reserve(owner, 500)).view).toMatchObject({
       free: 500,
       reserve: 500,
     })
@@ -98,7 +99,7 @@ describe('reserve', () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
-    must(await owner.reserve(target, 32))
+    must(await reserve(owner, 32))
     expect(world.source.claims).toHaveLength(1)
   })
 
@@ -106,7 +107,7 @@ describe('reserve', () => {
     const world = new FakeWorld()
     world.source.onClaim = fail(unreachable())
     const { owner } = ownerIn(world)
-    expect(failureOf(await owner.reserve(target, 500)).code).toBe('server-unreachable')
+    expect(failureOf(await reserve(owner, 500)).code).toBe('server-unreachable')
     expect((await world.stored()).reserve).toBeUndefined()
     expect((await lease(owner, 0)).view.reserve).toBe(32)
   })
@@ -117,7 +118,7 @@ describe('reserve', () => {
     world.source.server.grant = (claim, count) =>
       grant.call(world.source.server, claim, Math.min(count, 100))
     const { owner } = ownerIn(world)
-    expect(must(await owner.reserve(target, 500)).view).toMatchObject({ free: 500, reserve: 500 })
+    expect(must(await reserve(owner, 500)).view).toMatchObject({ free: 500, reserve: 500 })
     expect(world.source.claims).toHaveLength(5)
   })
 
@@ -128,7 +129,7 @@ describe('reserve', () => {
         throw new HiloError('server-refused', 'At most 10,000.', { status: 422 })
     }
     const { owner } = ownerIn(world)
-    expect(must(await owner.reserve(target, 20_000)).view).toMatchObject({
+    expect(must(await reserve(owner, 20_000)).view).toMatchObject({
       free: 20_000,
       reserve: 20_000,
     })
@@ -139,7 +140,7 @@ describe('reserve', () => {
     const world = new FakeWorld()
     world.source.onClaim = fail(new HiloError('server-refused', 'Not for you.', { status: 403 }))
     const { owner } = ownerIn(world)
-    expect(failureOf(await owner.reserve(target, 20_000))).toMatchObject({ status: 403 })
+    expect(failureOf(await reserve(owner, 20_000))).toMatchObject({ status: 403 })
     expect(await world.stored()).not.toHaveProperty('claim')
     world.source.onClaim = () => {}
     world.source.claims.length = 0

@@ -91,10 +91,9 @@ export class Supply {
 
   /** Gives back what exceeds the reserve. If the root does not answer, it stays here. */
   async close(): Promise<void> {
-    const { owner, source } = this.#context
+    const { source } = this.#context
     if (!source.giveBack) return
-    if (this.#reserve !== this.#target.reserve)
-      await owner.reserve(this.#target, this.#target.reserve)
+    if (this.#reserve !== this.#target.reserve) await this.#fillUp(this.#target.reserve)
     const offered = await this.#exchange({ want: 0, notes: this.#taken, offer: true })
     if ('failure' in offered || offered.offers.length === 0) return
     const notes = offered.offers.map(
@@ -155,7 +154,12 @@ export class Supply {
     if (reserve === this.#reserve) return
     this.#reserve = reserve
     // In the background: those who wait take what is there.
-    this.#context.owner.reserve(this.#target, reserve).catch(() => {})
+    this.#fillUp(reserve).catch(() => {})
+  }
+
+  #fillUp(count: number): Promise<unknown> {
+    const { owner, page } = this.#context
+    return owner.reserve(page, [{ target: this.#target, count }])
   }
 
   async #lease(want: number): Promise<UpstreamRange[]> {

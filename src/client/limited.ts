@@ -1,0 +1,45 @@
+/**
+ * A call that the caller can end early, by a signal or a timeout. Guarantees that it rejects at
+ * once then, whatever it waits for.
+ */
+import { HiloError } from '../core/errors.js'
+import type { CallOptions } from './waiters.js'
+
+/** Timers with more milliseconds than 31 bits hold go off at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/**
+ * @param meaning what it means that the call ended early
+ * @param run gets a signal that is aborted when the call ends early
+ */
+export async function limited<T>(
+  { timeout = Number.POSITIVE_INFINITY, signal }: CallOptions,
+  meaning: string,
+  run: (ended: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (signal?.aborted) throw aborted(signal, meaning)
+  const ending = new AbortController()
+  const ended = new Promise<never>((_, reject) =>
+    ending.signal.addEventListener('abort', () => reject(ending.signal.reason)),
+  )
+  const abort = () => ending.abort(aborted(signal!, meaning))
+  const late = () =>
+    ending.abort(new HiloError('timeout', `The call took longer than ${timeout} ms. ${meaning}`))
+  signal?.addEventListener('abort', abort)
+  const timer =
+    timeout < Number.POSITIVE_INFINITY
+      ? setTimeout(late, Math.min(timeout, MAX_TIMER_MS))
+      : undefined
+  try {
+    return await Promise.race([run(ending.signal), ended])
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+/** @param meaning what the caller has to know */
+export const aborted = (signal: AbortSignal, meaning: string): HiloError =>
+  new HiloError('aborted', `The call was aborted by its signal. ${meaning}`, {
+    cause: signal.reason,
+  })

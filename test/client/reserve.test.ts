@@ -1,0 +1,304 @@
+/** Filling a device up before it goes offline: several collections at once, and ending early. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Hilo } from '../../src/client/hilo.js'
+import type { HiloError } from '../../src/core/errors.js'
+import { nextHiSource } from '../../src/source/index.js'
+import { MemoryStore } from '../../src/store/memory.js'
+import { createOwner } from '../../src/worker/owner.js'
+import { browserWorld } from '../../src/worker/world.js'
+import { newName } from '../support/idb.js'
+import { newShop, type Shop } from '../support/shop.js'
+import { flush } from '../support/world.js'
+
+let shop: Shop
+
+beforeEach(async () => {
+  shop = await newShop()
+})
+afterEach(() => shop.close())
+
+const errorOf = (work: Promise<unknown>): Promise<HiloError> =>
+  work.then(
+    () => {
+      throw new Error('it did not fail')
+    },
+    (error) => error,
+  )
+const claims = () => shop.requests.filter(({ action }) => action === 'next')
+const settled = async () => {
+  for (let i = 0; i < 50; i++) await flush()
+}
+const reserves = (hilo: Hilo) =>
+  Object.fromEntries(
+    Object.entries(hilo.status().collections).map(([name, { reserve }]) => [name, reserve]),
+  )
+
+describe('several collections', () => {
+  test('are filled up by one request, on a device that has nothing yet', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve({ orders: 500, customers: 100 })
+    expect(claims()).toMatchObject([
+      { method: 'POST', body: { collections: [{ tag: 'orders' }, { tag: 'customers' }] } },
+    ])
+    expect(reserves(hilo)).toEqual({ orders: 500, customers: 100 })
+    shop.isDown = true
+    expect(await hilo.nextIds('orders', 500)).toHaveLength(500)
+    expect(await hilo.nextIds('customers', 100)).toHaveLength(100)
+  })
+
+  test('that were used are filled up by one request, which shows the tokens', async () => {
+    const { hilo } = shop.open({ collections: { orders: {}, customers: {} } })
+    await hilo.ready
+    await settled()
+    const before = claims().length
+    await hilo.reserve({ orders: 500, customers: 100 })
+    const [claim, ...others] = claims().slice(before)
+    expect(others).toEqual([])
+    expect(claim!.body).toMatchObject({
+      collections: [{ leases: [{ lease: expect.any(String) }] }, { leases: [{}] }],
+    })
+    const { hilo: later } = shop.open()
+    await later.nextId('orders')
+    await later.nextId('customers')
+    expect(reserves(later)).toEqual({ orders: 500, customers: 100 })
+  })
+
+  test('that have enough are not asked for', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 500)
+    await hilo.reserve({ orders: 400, customers: 50, lines: 50 })
+    expect(claims().at(-1)!.body).toMatchObject({
+      collections: [{ tag: 'customers' }, { tag: 'lines' }],
+    })
+    const before = claims().length
+    await hilo.reserve({ orders: 400, customers: 50, lines: 50 })
+    expect(claims()).toHaveLength(before)
+  })
+
+  test('of another database come from there', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve({ orders: 50, lines: 50 }, { database: 'Other' })
+    expect(reserves(hilo)).toEqual({ 'orders|Other': 50, 'lines|Other': 50 })
+  })
+
+  test('are asked for one by one where a server does not know such a request', async () => {
+    shop.answer = ({ method }) =>
+      method === 'POST' ? new Response('', { status: 404 }) : undefined
+    const { hilo } = shop.open()
+    await hilo.reserve({ orders: 500, customers: 100 })
+    expect(claims().map(({ method, query }) => [method, query.tag])).toEqual([
+      ['POST', undefined],
+      ['GET', 'orders'],
+      ['GET', 'customers'],
+    ])
+  })
+
+  test("are asked for one by one of an app's own source", async () => {
+    const asked: string[] = []
+    const nextHi = (collection: string) => asked.push(collection)
+    const source = nextHiSource({ key: 'one by one', nextHi, maxLo: 1000 })
+    const { hilo } = shop.open({ source })
+    await hilo.reserve({ orders: 500, customers: 100 })
+    expect(asked.sort()).toEqual(['customers', 'orders'])
+  })
+
+  test('that are not all reached are one error, which says what is missing of which', async () => {
+    shop.answer = ({ method, url }) =>
+      method === 'POST' || url.includes('tag=lines')
+        ? new Response('{"Message":"Not for you."}', { status: 403 })
+        : undefined
+    const { hilo } = shop.open()
+    const error = await errorOf(hilo.reserve({ orders: 500, lines: 100, customers: 50 }))
+    expect(error).toMatchObject({ code: 'server-refused', status: 403 })
+    expect(error.message).toMatch(
+      /^Not everything was reserved: 'lines' has 0 of 100 ids\. All others have theirs\. .*Not for/,
+    )
+    expect(reserves(hilo)).toEqual({ orders: 500, lines: 32, customers: 50 })
+  })
+
+  test('all fail without a network, and the reason is given once', async () => {
+    const { hilo } = shop.open()
+    shop.isDown = true
+    const error = await errorOf(hilo.reserve({ orders: 500, customers: 100 }))
+    expect(error.code).toBe('server-unreachable')
+    expect(error.message).toMatch(/'orders' has 0 of 500 ids, 'customers' has 0 of 100 ids\. http/)
+    expect(error.message.match(/could not be reached/g)).toHaveLength(1)
+    expect(reserves(hilo)).toEqual({ orders: 32, customers: 32 })
+  })
+
+  test('an answer is lost: each claim comes again alone, and gets the same numbers', async () => {
+    let isLost = true
+    const { fetch } = globalThis
+    globalThis.fetch = async (...args) => {
+      const answer = await fetch(...args)
+      if (isLost) throw new TypeError('The connection was reset')
+      return answer
+    }
+    const { hilo } = shop.open()
+    await errorOf(hilo.reserve({ orders: 500, customers: 100 }))
+    isLost = false
+    await hilo.reserve({ orders: 500, customers: 100 })
+    expect(await shop.max('orders')).toBe(500)
+    expect(await shop.max('customers')).toBe(100)
+  })
+
+  test('that take more than one grant get each grant once', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve({ orders: 1_100_000, customers: 100 })
+    expect(hilo.status('orders')).toMatchObject({ reserve: 1_100_000, available: 2 ** 21 })
+    expect(await shop.max('orders')).toBe(2 ** 21)
+  })
+
+  test('two calls for the same collections at once do not wait for each other', async () => {
+    const { hilo } = shop.open()
+    await Promise.all([
+      hilo.reserve({ orders: 500, customers: 100 }),
+      hilo.reserve({ customers: 200, orders: 300, lines: 10 }),
+    ])
+    expect(Number(hilo.status('customers').available)).toBeGreaterThanOrEqual(200)
+  })
+
+  test('none is nothing to do', async () => {
+    await shop.open().hilo.reserve({})
+    expect(shop.requests).toEqual([])
+  })
+
+  test.each([
+    ['a count', { orders: -1 }, 'invalid-argument'],
+    ['a count', { orders: undefined }, 'invalid-argument'],
+    ['a name', { 'a|b': 5 }, 'invalid-collection'],
+    ['a promise', Promise.resolve({ orders: 5 }), 'invalid-argument'],
+    ['a map', new Map([['orders', 5]]), 'invalid-argument'],
+    ['a list', ['orders'], 'invalid-argument'],
+    ['nothing', undefined, 'invalid-argument'],
+  ])(
+    'that make no sense (%s) are refused by name, and nothing is asked',
+    async (_, counts, code) => {
+      const { hilo } = shop.open()
+      expect((await errorOf(hilo.reserve(counts as never))).code).toBe(code)
+      expect(shop.requests).toEqual([])
+    },
+  )
+
+  test('stay in memory where there is no storage', async () => {
+    const hilo = new Hilo(
+      { url: 'https://shop.example.com', name: newName() },
+      {
+        spawn: undefined,
+        ownerHere: async () =>
+          createOwner({ ...browserWorld(), openStore: async () => new MemoryStore() }),
+      },
+    )
+    await hilo.reserve({ orders: 500, customers: 100 })
+    expect(hilo.status()).toMatchObject({
+      storage: 'memory',
+      collections: { orders: { available: 500 }, customers: { available: 100 } },
+    })
+    await hilo.close()
+  })
+})
+
+/** Requests of this kind reach the server only when `answer` is called. */
+function hold(action: string): { answer(): void; asked: Promise<void> } {
+  const { fetch } = globalThis
+  let answer = () => {}
+  let ask = () => {}
+  const asked = new Promise<void>((resolve) => {
+    ask = resolve
+  })
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  globalThis.fetch = async (input, init) => {
+    if (String(input).includes(`/${action}`)) {
+      ask()
+      await answered
+    }
+    return fetch(input, init)
+  }
+  return { answer, asked }
+}
+
+describe('a call that is ended early', () => {
+  test.each([
+    ['aborted', (signal: AbortSignal) => ({ signal })],
+    ['timeout', () => ({ timeout: 1 })],
+  ])('rejects with %s at once, and sets no target later', async (code, limits) => {
+    const { answer, asked } = hold('hilo/next')
+    const { hilo } = shop.open()
+    const ending = new AbortController()
+    const reserving = errorOf(
+      hilo.reserve({ orders: 500, customers: 100 }, limits(ending.signal) as never),
+    )
+    await Promise.race([asked, reserving])
+    ending.abort()
+    expect(await reserving).toMatchObject({ code, message: expect.stringContaining('stays on') })
+    answer()
+    await settled()
+    expect(reserves(hilo)).toEqual({ orders: 32, customers: 32 })
+    expect(claims().length).toBeLessThan(2)
+  })
+
+  test('with a signal that is aborted already asks nothing', async () => {
+    const { hilo } = shop.open()
+    const signal = AbortSignal.abort()
+    expect((await errorOf(hilo.reserve('orders', 500, { signal }))).code).toBe('aborted')
+    expect((await errorOf(hilo.release({ signal }))).code).toBe('aborted')
+    expect((await errorOf(hilo.nextIdentity('invoices', { signal }))).code).toBe('aborted')
+    expect(shop.requests).toEqual([])
+  })
+
+  test('a release of what is no collection gives nothing back', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 500)
+    expect((await errorOf(hilo.release({ orders: 5 } as never))).code).toBe('invalid-collection')
+    expect(hilo.status('orders').available).toBeGreaterThanOrEqual(500)
+  })
+
+  test('stops a release: what was not sent yet stays on the device', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 500)
+    const { answer, asked } = hold('hilo/return')
+    const ending = new AbortController()
+    const releasing = errorOf(hilo.release({ signal: ending.signal }))
+    await asked
+    ending.abort()
+    expect(await releasing).toMatchObject({ code: 'aborted' })
+    answer()
+    await settled()
+    expect(shop.requests.filter(({ action }) => action === 'return')).toMatchObject([
+      { method: 'PUT', query: { end: '0' } },
+    ])
+    shop.isDown = true
+    expect(await hilo.nextIds('orders', 500)).toHaveLength(500)
+  })
+
+  test('stops an identity, whose number may be taken', async () => {
+    const { answer, asked } = hold('identity/next')
+    const { hilo } = shop.open()
+    const ending = new AbortController()
+    const asking = errorOf(hilo.nextIdentity('invoices', { key: '7', signal: ending.signal }))
+    await asked
+    ending.abort()
+    expect(await asking).toMatchObject({
+      code: 'aborted',
+      message: expect.stringContaining('same key'),
+    })
+    answer()
+    expect(await hilo.nextIdentity('invoices', { key: '7' })).toBe(1)
+  })
+
+  test('by close() is closed, and goes on with nothing', async () => {
+    const { hilo } = shop.open()
+    await hilo.nextId('orders')
+    const { answer, asked } = hold('hilo/next')
+    const reserving = errorOf(hilo.reserve({ orders: 50_000_000, customers: 100 }))
+    await asked
+    await hilo.close()
+    expect((await reserving).code).toBe('closed')
+    const before = shop.requests.length
+    answer()
+    await settled()
+    expect(shop.requests.length - before).toBeLessThan(2)
+  })
+})
