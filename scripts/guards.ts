@@ -195,6 +195,18 @@ export const GUARDS: Guard[] = [
     'server/ledger/check-in',
     'return false',
   ),
+  guard('H20 a database that was restored grants nothing', 'server/ledger/rules', 'false'),
+  guard(
+    'H20 a token from before the floors were raised proves nothing any more',
+    'server/ledger/rules',
+    'if (!token) return false',
+  ),
+  guard(
+    'H20 a collection that a copy did not know begins above the floor',
+    'server/ledger/rules',
+    'return row',
+  ),
+  guard('H20 an identity that a copy did not know begins above the floor', 'server/ledger/rules'),
   guard('H20 an absurd jump is refused', 'server/sqlite-ledger'),
   guard(
     'H20 a hi that was seen before is refused',

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Database from 'libsql'
 import { afterAll } from 'vitest'
 
 const made: string[] = []
@@ -10,6 +11,14 @@ export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'offline-hilo-'))
   made.push(folder)
   return folder
+}
+
+/** Of the grant tokens of the ledger in a folder. */
+export function secretIn(dataDir: string): string {
+  const db = new Database(join(dataDir, 'hilo.db'))
+  const [row] = db.prepare("SELECT value FROM hilo_meta WHERE key = 'secret'").all()
+  db.close()
+  return (row as { value: string }).value
 }
 
 afterAll(() => {

@@ -3,6 +3,7 @@
  * back.
  */
 import { test } from 'vitest'
+import { grantTokens, newGrantId, type TokenContent } from '../src/ledger/grant-token.js'
 import type {
   CheckInFate,
   ClaimOutcome,
@@ -13,10 +14,15 @@ import type {
 } from '../src/ledger/ledger.js'
 
 /** Opens a ledger on the same storage each time. */
-export type OpenLedger = (limits?: Partial<LedgerLimits>) => Promise<Ledger>
+type OpenLedger = (limits?: Partial<LedgerLimits>) => Promise<Ledger>
 
-export interface Bench {
+export interface Storage {
   open: OpenLedger
+  /** Of the grant tokens, as it is stored. */
+  secret(): Promise<string>
+}
+
+export interface Bench extends Storage {
   ledger: Ledger
   database: string
   /** 32 numbers of `orders`, unless changed; without a claim id. */
@@ -37,6 +43,11 @@ export interface Bench {
   checkIn(id: string, ...tokens: string[]): Promise<CheckInFate[]>
   /** Of `orders`. */
   max(): Promise<number>
+  /**
+   * A token of the ledger's own that it cannot know, unless it is older than it was: of its 1,000th
+   * grant of `orders`, unless changed.
+   */
+  lost(change?: Partial<TokenContent & { database: string }>): Promise<string>
 }
 
 /** Declares a test of one promise of the ledger. */
@@ -68,12 +79,14 @@ let lastId = 0
 
 export const newId = () => `00000000-0000-4000-8000-${String(++lastId).padStart(12, '0')}`
 
+type Opened = Pick<Bench, keyof Storage | 'ledger'>
+
 export const promisesOf =
-  (opened: () => Pick<Bench, 'open' | 'ledger'>): Promises =>
+  (opened: () => Opened): Promises =>
   (title, body) =>
     test(title, () => body(newBench(opened())))
 
-function newBench({ open, ledger }: Pick<Bench, 'open' | 'ledger'>): Bench {
+function newBench({ open, secret, ledger }: Opened): Bench {
   const database = `db${++lastId}`
   const wish = (change: Partial<ClaimRequest> = {}): ClaimRequest => ({
     database,
@@ -88,6 +101,7 @@ function newBench({ open, ledger }: Pick<Bench, 'open' | 'ledger'>): Bench {
     (await ledger.claim([wish(change)]))[0]!
   return {
     open,
+    secret,
     ledger,
     database,
     wish,
@@ -101,6 +115,15 @@ function newBench({ open, ledger }: Pick<Bench, 'open' | 'ledger'>): Bench {
     checkIn: (id, ...tokens) =>
       ledger.checkIn({ database, id, at: AT, grants: tokens.map((token) => ({ token, next: 0 })) }),
     max: async () => (await ledger.read({ database, collection: 'orders' })).max,
+    lost: async (change) =>
+      grantTokens(await secret()).write({
+        database,
+        collection: 'orders',
+        id: newGrantId(),
+        rotation: 0,
+        serial: 1_000,
+        ...change,
+      }),
   }
 }
 

@@ -1,30 +1,31 @@
 /** What every ledger promises, run against each store. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Ledger } from '../src/ledger/ledger.js'
-import { grantOf, LIMITS, type OpenLedger, promisesOf } from './ledger-bench.js'
+import { grantOf, LIMITS, promisesOf, type Storage } from './ledger-bench.js'
 import { describeCheckIns } from './ledger-check-ins.js'
 import { describeClaims } from './ledger-claims.js'
 import { describeGiveBacks } from './ledger-give-backs.js'
 import { describeGrowth } from './ledger-growth.js'
 import { describeIdentities } from './ledger-identities.js'
 import { describeNumberLines } from './ledger-number-lines.js'
+import { describeRestores } from './ledger-restores.js'
 import { describeSeries } from './ledger-series.js'
 import { describeStorage } from './ledger-storage.js'
 
 /** A PostgreSQL may have to start, on a busy machine. */
 const STORAGE_TIMEOUT = 60_000
 
-export function describeLedger(name: string, newStorage: () => Promise<OpenLedger>): void {
+export function describeLedger(name: string, newStorage: () => Promise<Storage>): void {
   describe(name, () => {
-    let open: OpenLedger
+    let storage: Storage
     let ledger: Ledger
     beforeAll(async () => {
-      open = await newStorage()
-      ledger = await open(LIMITS)
+      storage = await newStorage()
+      ledger = await storage.open(LIMITS)
     }, STORAGE_TIMEOUT)
     afterAll(() => ledger?.close())
 
-    const promise = promisesOf(() => ({ open, ledger }))
+    const promise = promisesOf(() => ({ ...storage, ledger }))
     describeClaims(promise)
     describeGiveBacks(promise)
     describeCheckIns(promise)
@@ -33,9 +34,10 @@ export function describeLedger(name: string, newStorage: () => Promise<OpenLedge
     describeSeries(promise)
     describeStorage(promise)
     describeGrowth(promise)
+    describeRestores(promise)
 
     test('an empty storage may be opened by several servers at once', async () => {
-      const openNew = await newStorage()
+      const { open: openNew } = await newStorage()
       const ledgers = await Promise.all(Array.from({ length: 5 }, () => openNew()))
       const wish = {
         database: 'Shop',

@@ -13,7 +13,7 @@ import { pgbouncer, unless } from '../../test/support/programs.js'
 import { openLedger } from '../src/index.js'
 import { newFolder } from './folders.js'
 import { describeLedger } from './ledger-contract.js'
-import { newDatabase } from './postgres.js'
+import { newDatabase, secretAt } from './postgres.js'
 import { ownerOf, runSql } from './postgres-cluster.js'
 
 const closing: (() => Promise<unknown>)[] = []
@@ -69,7 +69,10 @@ async function newPooledDatabase(): Promise<string> {
 describe.skipIf(!pgbouncer.find())(`PgBouncer${unless(pgbouncer)}`, () => {
   describeLedger('every promise of the ledger', async () => {
     const databaseUrl = await newPooledDatabase()
-    return (limits) => openLedger({ databaseUrl, limits })
+    return {
+      open: (limits) => openLedger({ databaseUrl, limits }),
+      secret: () => secretAt(databaseUrl),
+    }
   })
 
   test('no setting of a transaction is left in a session that others get', async () => {

@@ -7,12 +7,15 @@ import { openLedger } from '../src/index.js'
 import { newHandler } from './handlers.js'
 import { DAY_MS, newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
-import { newDatabase } from './postgres.js'
+import { newDatabase, secretAt } from './postgres.js'
 import { runSql } from './postgres-cluster.js'
 
 describeLedger('PostgreSQL ledger', async () => {
   const databaseUrl = await newDatabase()
-  return (limits) => openLedger({ databaseUrl, limits })
+  return {
+    open: (limits) => openLedger({ databaseUrl, limits }),
+    secret: () => secretAt(databaseUrl),
+  }
 })
 
 const wish = {
@@ -224,4 +227,21 @@ test('a collection that cannot be granted from, or is locked, fails no other', a
   expect(await Promise.all(statuses)).toEqual([201, 503, 503, 201])
   await hanging.end()
   expect((await ask('/databases/Shop/hilo/next?tag=locked')).status).toBe(201)
+})
+
+test('a claim that waits for its row sees what was proved meanwhile', async () => {
+  const databaseUrl = await newDatabase()
+  const ledger = await openLedger({ databaseUrl })
+  await ledger.claim([wish])
+  const other = new pg.Client({ connectionString: databaseUrl })
+  await other.connect()
+  await other.query("BEGIN; INSERT INTO hilo_meta VALUES ('restored:shop', 'yes')")
+  await other.query('SELECT 1 FROM hilo_counters FOR UPDATE')
+  const claim = ledger.claim([wish])
+  const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+  while ((await runSql(databaseUrl, waiting)).rowCount === 0);
+  await other.query('COMMIT')
+  expect(await claim).toEqual([{ refused: 'restored', max: 32 }])
+  await other.end()
+  await ledger.close()
 })

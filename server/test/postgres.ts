@@ -29,6 +29,12 @@ async function start(): Promise<string> {
   return text
 }
 
+/** Of the grant tokens of the ledger there. */
+export async function secretAt(databaseUrl: string): Promise<string> {
+  const { rows } = await runSql(databaseUrl, "SELECT value FROM hilo_meta WHERE key = 'secret'")
+  return rows[0].value
+}
+
 afterAll(async () => {
   for (const cleanup of cleanups) await cleanup()
 })

@@ -5,13 +5,16 @@ import Database from 'libsql'
 import { expect, test } from 'vitest'
 import { openLedger } from '../src/index.js'
 import { openSqliteFile } from '../src/sqlite/file.js'
-import { newFolder } from './folders.js'
+import { newFolder, secretIn } from './folders.js'
 import { DAY_MS, newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
 
 describeLedger('SQLite ledger', async () => {
   const dataDir = newFolder()
-  return (limits) => openLedger({ dataDir, limits })
+  return {
+    open: (limits) => openLedger({ dataDir, limits }),
+    secret: async () => secretIn(dataDir),
+  }
 })
 
 const wish = {

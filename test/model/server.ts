@@ -5,21 +5,23 @@
 import { checkIn, readCheckIn } from '../../server/src/ledger/check-in.js'
 import { grantClaims } from '../../server/src/ledger/claim.js'
 import type { LedgerContext } from '../../server/src/ledger/context.js'
+import { newDatabase } from '../../server/src/ledger/database-rows.js'
 import { giveBack } from '../../server/src/ledger/give-back.js'
 import type { GrantTokens } from '../../server/src/ledger/grant-token.js'
 import { keyText, serialText } from '../../server/src/ledger/keys.js'
 import type { CheckInFate, ClaimOutcome } from '../../server/src/ledger/ledger.js'
-import { raise } from '../../server/src/ledger/number-line.js'
+import { databaseIn, raiseFloors, withDatabases } from '../../server/src/ledger/restored.js'
 import type { RowChanges, Rows } from '../../server/src/ledger/row-store.js'
 import {
   type CollectionRow,
+  type DatabaseRow,
   type GrantRow,
   newCollection,
   type ReturnRow,
-  withLine,
 } from '../../server/src/ledger/rows.js'
 
 export interface Server {
+  database: DatabaseRow
   collection: CollectionRow
   grants: GrantRow[]
   returns: ReturnRow[]
@@ -28,6 +30,7 @@ export interface Server {
 const KEY = { database: 'shop', collection: 'orders' }
 
 export const newServer = (): Server => ({
+  database: newDatabase(KEY.database),
   collection: newCollection(KEY),
   grants: [],
   returns: [],
@@ -106,14 +109,16 @@ export function serverChecksIn(
   return { server: saved(server, step.changes), fates: step.answer }
 }
 
-export const raiseFloor = (server: Server, floor: number): Server => ({
-  ...server,
-  collection: withLine(server.collection, raise(server.collection, floor)),
-})
+/** The operator says how many numbers may have been granted since the backup. */
+export function serverRaisesFloors(server: Server, by: number): Server {
+  const { changes } = raiseFloors(rowsOf(server, {}), { database: KEY.database, by }, new Map())
+  return saved(server, changes)
+}
 
 function rowsOf(server: Server, found: Partial<Rows>): Rows {
   return {
     selected: { collections: [KEY] },
+    databases: new Map([[KEY.database, server.database]]),
     collections: new Map([[keyText(KEY), { ...server.collection, binding: undefined }]]),
     claimed: new Map(),
     grants: new Map(server.grants.map((grant) => [grant.id, grant])),
@@ -135,17 +140,15 @@ function rowsOf(server: Server, found: Partial<Rows>): Rows {
 }
 
 function saved(server: Server, changes: RowChanges): Server {
-  const { collections = [], newGrants = [], grants = [], returns = [], distrusted } = changes
+  const { collections = [], newGrants = [], grants = [], returns = [] } = changes
   const changed = new Map(grants.map((grant) => [grant.id, grant]))
   const { binding: _, ...collection } = {
     binding: undefined,
     ...(collections[0] ?? server.collection),
   }
   return {
-    collection:
-      distrusted === undefined || collection.floor >= collection.peak
-        ? collection
-        : { ...collection, max: collection.peak, floor: collection.peak, free: [] },
+    database: databaseIn(withDatabases(rowsOf(server, {}), changes), KEY.database),
+    collection,
     grants: [...server.grants.map((grant) => changed.get(grant.id) ?? grant), ...newGrants],
     returns: [...server.returns, ...returns],
   }

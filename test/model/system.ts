@@ -24,10 +24,10 @@ import { writeOffPages } from '../../src/core/write-off.js'
 import type { Model, Step } from './explorer.js'
 import {
   newServer,
-  raiseFloor,
   type Server,
   serverChecksIn,
   serverClaims,
+  serverRaisesFloors,
   serverTakesBack,
 } from './server.js'
 
@@ -196,15 +196,13 @@ export function hiloModel(bounds: Bounds): Model<System> {
       add('The server is backed up.', { ...system, backup: system.server })
     if (system.left.restores > 0 && system.backup)
       add('The server is restored from its backup.', restore(system), 'restore')
-    if (
-      system.server.collection.floor < system.granted &&
-      system.excuses.unknownToServer.length > 0
-    )
+    const { peak, floor } = system.server.collection
+    if (floor < system.granted && system.excuses.unknownToServer.length > 0)
       add(
-        'The operator raises the floor.',
+        'The operator raises the floors.',
         {
           ...system,
-          server: raiseFloor(system.server, system.granted),
+          server: serverRaisesFloors(system.server, Math.max(1, system.granted - peak)),
         },
         'restore',
       )
@@ -487,6 +485,8 @@ export function hiloModel(bounds: Bounds): Model<System> {
       ...(tokens && { shown: tokens }),
     }
     const { server, outcome } = serverClaims(system.server, message, newId)
+    // Status 503: the device keeps its claim, and sends it again later.
+    if ('refused' in outcome && outcome.refused === 'restored') return { ...system, server }
     const answer: Answered =
       'refused' in outcome
         ? { refused: outcome.refused }
@@ -500,8 +500,9 @@ export function hiloModel(bounds: Bounds): Model<System> {
     const { floor } = system.server.collection
     after.granted = Math.max(after.granted, server.collection.max)
     const isBelow = 'grant' in outcome && !outcome.isRepeat && outcome.grant.low <= floor
-    return isBelow
-      ? { ...after, problem: `${outcome.grant.low} was granted, below the floor.` }
+    if (isBelow) return { ...after, problem: `${outcome.grant.low} was granted, below the floor.` }
+    return system.server.database.isRestored
+      ? { ...after, problem: 'A server granted that was known to be restored.' }
       : after
   }
 

@@ -20,6 +20,8 @@ export class Checker {
   /** A device's place in this list is its bit. */
   readonly #devices: string[] = []
   readonly #excuses: string[] = ['']
+  /** Nodes of which somebody proved that their database is an older copy. */
+  readonly #stopped = new Set<string>()
 
   complain(what: string): void {
     this.violations.push(what)
@@ -29,6 +31,8 @@ export class Checker {
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)
     numbers.reach(high)
+    if (this.#stopped.has(nodeOf(series)))
+      this.complain(`${series} ${low} was granted to ${device} by what is known to be a copy`)
     let isDropped = false
     for (let n = low; n <= high; n++) {
       if (numbers.isBelowFloor(n))
@@ -185,6 +189,23 @@ export class Checker {
   forget(node: string, known: Known): void {
     const reason = this.#excuse('database restored')
     for (const [series, numbers] of this.#of(node)) numbers.rollBack(known.get(series), reason)
+    this.#stopped.delete(node)
+  }
+
+  /** The node knows that its database is an older copy: it grants nothing any more (H20). */
+  stopped(node: string): void {
+    this.#stopped.add(node)
+  }
+
+  /** The highest number that the node, or what it was before a restore, has granted. */
+  highestOf(node: string): number {
+    return Math.max(0, ...this.#of(node).map(([, { highest }]) => highest))
+  }
+
+  /** The operator raised the node's floors above all that was ever granted. */
+  raised(node: string): void {
+    this.#stopped.delete(node)
+    for (const [, numbers] of this.#of(node)) numbers.raise(numbers.highest)
   }
 
   /** A device that has not heard what became of its give-back may find that it was undone. */
@@ -255,7 +276,7 @@ export class Checker {
   }
 
   #of(node: string): [Series, Numbers][] {
-    return [...this.#series].filter(([series]) => series.endsWith(`-${node}`))
+    return [...this.#series].filter(([series]) => nodeOf(series) === node)
   }
 
   #bit(device: string): number {
@@ -266,6 +287,8 @@ export class Checker {
     return indexOf(this.#excuses, why)
   }
 }
+
+const nodeOf = (series: Series): string => series.slice(series.lastIndexOf('-') + 1)
 
 /** Where `item` is in the list; at its end if it was not there. */
 function indexOf(list: string[], item: string): number {

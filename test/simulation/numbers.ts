@@ -190,9 +190,13 @@ export class Numbers {
    * copy of itself, and grants nothing below (H20).
    */
   show(lastMax: number): void {
-    if (lastMax <= this.#peak) return
-    this.#peak = lastMax
-    this.#floor = lastMax
+    if (lastMax > this.#peak) this.raise(lastMax)
+  }
+
+  /** Nothing up to here is granted any more. */
+  raise(floor: number): void {
+    this.#peak = Math.max(this.#peak, floor)
+    this.#floor = Math.max(this.#floor, floor)
   }
 }
 

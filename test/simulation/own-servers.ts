@@ -59,6 +59,8 @@ interface GrantedRange {
 /** What happened at the ledger, as far as others care. */
 export interface Witness {
   checker: Checker
+  /** Somebody proved that the database is an older copy of itself. */
+  copyProved(server: OwnServer): void
   /**
    * A claim or a check-in of this id was answered.
    * @param tokens that it has shown
@@ -149,6 +151,17 @@ export class OwnServer {
     await this.#open()
   }
 
+  /**
+   * The operator knows that no collection went further than `by` since the backup.
+   * @returns false when it grants already
+   */
+  async raiseFloors(database: string, by: number): Promise<boolean> {
+    const ledger = this.#ledgers[0]!
+    if ((await ledger.restored()).length === 0) return false
+    await ledger.raiseFloors({ database, by })
+    return true
+  }
+
   /** For good. */
   async remove(): Promise<void> {
     await this.#close()
@@ -160,6 +173,7 @@ export class OwnServer {
     this.#processes = []
     for (let i = 0; i < PROCESSES; i++) {
       const ledger = await openLedger({ dataDir: this.#folder })
+      ledger.onRestored(() => this.#stage.witness.copyProved(this))
       this.#ledgers.push(ledger)
       this.#processes.push(
         createHiloHandler({ ledger: this.#watched(ledger), nodeTag: this.#node, log: SILENT }),

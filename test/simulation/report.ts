@@ -38,6 +38,7 @@ const EXPECTED_HITS = [
   'server down',
   'ledger unavailable',
   'server restored',
+  'restore proved',
   'other node',
   'device offline',
   'transaction failed',

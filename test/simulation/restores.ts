@@ -1,9 +1,12 @@
 /**
  * A node's database is replaced by an older copy of itself: what it forgets by that, and until when
- * it may.
+ * it may. When somebody proves it, the node stops, until the operator raises its floors.
  */
 import { OwnServer } from './own-servers.js'
 import { type Simulation, seriesOf } from './simulation.js'
+
+/** Operators need longer. */
+const LONGEST_MS = 60_000
 
 /** A backup is made, or the one that was made is restored. */
 export function backUpOrRestore(simulation: Simulation, node: string): void {
@@ -25,5 +28,19 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
         for (const range of [...ranges, ...[...leases, ...offers].map((each) => each.range)])
           checker.mayComeBack(seriesOf(range), device.name, range.from, range.to)
     await server.restore(backup.file)
+  })
+}
+
+/** The node grants nothing from now on; some time later its operator raises the floors. */
+export function copyProved(simulation: Simulation, node: string, server: OwnServer): void {
+  const { scheduler, networkActor: actor, random, checker, copies } = simulation
+  // Each process hears of it.
+  if (copies.has(node)) return
+  copies.add(node)
+  simulation.hit('restore proved')
+  // A grant that was made before is told to the checker in the same turn.
+  scheduler.post(actor, 0, `database ${node} is known to be a copy`, () => checker.stopped(node))
+  scheduler.post(actor, random.between(1, LONGEST_MS), `floors of ${node} are raised`, async () => {
+    if (await server.raiseFloors(simulation.database, checker.highestOf(node))) checker.raised(node)
   })
 }

@@ -23,6 +23,7 @@ import { chooseProfile, chooseTraits, isOfTheApp, type Profile } from './profile
 import { createRandom, type Random } from './random.js'
 import { RavenModel } from './raven-model.js'
 import { EPOCH, installGlobals, serverRealm } from './realm.js'
+import { copyProved } from './restores.js'
 import { Actor, Scheduler, turn } from './scheduler.js'
 import { CounterModel, DocumentModel, SOURCES } from './source-models.js'
 import { labelled, type Tenant } from './tenants.js'
@@ -75,6 +76,8 @@ export class Simulation {
   isHealed = false
   /** By claim: the highest number its device had seen when it stored it. */
   readonly seenBefore = new Map<string, number>()
+  /** Nodes whose operator will raise the floors. */
+  readonly copies = new Set<string>()
   /** By claim: what each node granted for it. */
   readonly grants = new Map<string, { series: string; low: number; high: number }[]>()
   readonly networkActor = new Actor('network')
@@ -319,6 +322,7 @@ export class Simulation {
     const { checker, sharedClaims, seenBefore, profile } = this
     const witness: Witness = {
       checker,
+      copyProved: (server) => copyProved(this, node, server),
       told: (id, device, tokens, isFound) => {
         // Another node does not know the tokens, and a restored server has forgotten some.
         const isSure = profile.nodes.length === 1 && !profile.hasRestore

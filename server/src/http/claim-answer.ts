@@ -1,7 +1,7 @@
 /** A claim's outcome on the wire: RavenDB's answer with our lease token, or a refusal. */
 import { formatServerTime, type NextAnswer } from '../../../src/core/wire.js'
 import type { ClaimRefusal, ClaimRequest, Grant } from '../ledger/ledger.js'
-import { quotaReached, RETRY_SECONDS, Refusal, refused, tryLater } from './refusals.js'
+import { quotaReached, RETRY_SECONDS, Refusal, refused, restored, tryLater } from './refusals.js'
 
 /** @param prefix what stands before the number */
 export const claimAnswer = (
@@ -19,7 +19,7 @@ export const claimAnswer = (
 
 export function claimRefused(
   { refused: why, max }: ClaimRefusal,
-  { collection: tag, lastMax }: ClaimRequest,
+  { database, collection: tag, lastMax }: ClaimRequest,
 ): Refusal {
   switch (why) {
     case 'jump':
@@ -46,6 +46,8 @@ export function claimRefused(
           'request again later.',
         RETRY_SECONDS,
       )
+    case 'restored':
+      return restored([database])
     case 'spent':
       return new Refusal(
         'copied-device',

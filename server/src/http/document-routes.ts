@@ -11,7 +11,7 @@ import { readJson } from './body.js'
 import { changeVector, expectedVersion } from './change-vector.js'
 import type { CheckedOptions } from './options.js'
 import { HILO_DOCUMENT, readTag } from './query.js'
-import { badParameter, badRequest, quotaReached, Refusal, refused } from './refusals.js'
+import { badParameter, badRequest, quotaReached, Refusal, refused, restored } from './refusals.js'
 
 const SERVER_PREFIX_DOCUMENT = 'Raven/ServerPrefixForHilo'
 
@@ -196,6 +196,8 @@ function writeRefused({ refused: why, write, mark }: MarkRefusal, conflict: 409 
       )
     case 'full':
       return quotaReached('collections')
+    case 'restored':
+      return restored([write.database])
     case 'bound':
       return refused(
         'limit',

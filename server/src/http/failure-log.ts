@@ -7,6 +7,20 @@ import type { Log } from './log.js'
 
 export type FailureLog = (error: unknown) => void
 
+/**
+ * A device showed a token that this ledger never wrote. Anybody can make one up, so it proves
+ * nothing. Many of them say that the ledger has lost its secret.
+ */
+export class UnknownToken extends Error {
+  override name = 'UnknownToken'
+  readonly database: string
+
+  constructor(database: string) {
+    super()
+    this.database = database
+  }
+}
+
 /** The same failure is logged once in so long. */
 const QUIET_MS = 10_000
 /** Failures that are told apart. A message may hold what a client sent. */
@@ -31,6 +45,12 @@ export function failureLog(log: Log): FailureLog {
       log.error({ reason: error.message, ...more }, 'The database does not answer.')
     else if (error instanceof CounterUnusable)
       log.error({ reason: error.message, ...more }, 'A bound counter cannot be used.')
+    else if (error instanceof UnknownToken)
+      log.error(
+        { database: error.database, ...more },
+        'A device showed a grant token that this ledger never wrote: it is of another server, or ' +
+          'of this one under another secret. Was this ledger restored without its secret?',
+      )
     else log.error({ err: error, ...more }, 'A request failed.')
   }
 }

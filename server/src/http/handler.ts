@@ -37,6 +37,14 @@ export function createHiloHandler(
   const access = createAccess(checked)
   const logFailure = failureLog(checked.log)
   const metrics = createMetrics(checked.ledger)
+  checked.ledger.onRestored((database) =>
+    checked.log.error(
+      { database },
+      'THIS DATABASE WAS RESTORED FROM A BACKUP, AND GRANTS NOTHING. A device has numbers that ' +
+        'were granted after the backup. Others may have more of them. Run: offline-hilo-server ' +
+        'raise-floor <database> --all --by <numbers>.',
+    ),
+  )
   const app = new Hono()
 
   if (checked.logRequests) app.use(requestLog(checked.log))

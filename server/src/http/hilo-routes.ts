@@ -10,7 +10,7 @@ import type { Access, Caller } from './access.js'
 import { parseJson, readJson, readText } from './body.js'
 import { claimAnswer, claimRefused } from './claim-answer.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
-import type { FailureLog } from './failure-log.js'
+import { type FailureLog, UnknownToken } from './failure-log.js'
 import { readCheckInBody, readClaimBody, readReturnBody } from './hilo-bodies.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
@@ -49,6 +49,11 @@ export function hiloRoutes(
     return outcomes
   }
 
+  function note(database: string, fates: readonly CheckInFate[]): void {
+    metrics.checkedIn(fates)
+    if (fates.includes('unknown')) logFailure(new UnknownToken(database))
+  }
+
   /** A give-back that shows its grant token needs no other right: nobody can guess the token. */
   async function giveBack(c: Context, range: ReturnedRange): Promise<Response> {
     if (range.token === undefined)
@@ -81,14 +86,15 @@ export function hiloRoutes(
       if ('grant' in outcome) {
         const answer = claimAnswer(outcome.grant, ranges[i]!.prefix)
         if (outcome.fates.length === 0) return answer
-        metrics.checkedIn(outcome.fates)
+        note(database, outcome.fates)
         return { ...answer, leases: outcome.fates.map(fateAnswer) }
       }
       const refusal =
         'failure' in outcome
           ? toRefusal(outcome.failure, logFailure)
           : claimRefused(outcome, claims[i]!)
-      if (claims.length === 1) throw refusal
+      // All claims of a request are of one database.
+      if (claims.length === 1 || refusal.reason === 'restored') throw refusal
       metrics.claimRefused(refusal)
       return refusalBody(refusal, pathOf(c.req.url))
     })
@@ -107,7 +113,7 @@ export function hiloRoutes(
     await allow({ action: 'check-in', count: 0 })
     const grants = leases.map(({ lease, next }) => ({ token: lease, next }))
     const fates = await ledger.checkIn({ database, id, at: Date.now(), grants, spent })
-    metrics.checkedIn(fates)
+    note(database, fates)
     return c.json({ leases: fates.map(fateAnswer) } satisfies CheckInAnswer)
   })
   return routes

@@ -5,13 +5,13 @@
  */
 import { Hono } from 'hono'
 import { identityText, normalizedIdentity } from '../ledger/keys.js'
-import type { IdentityClaim, IdentityOutcome } from '../ledger/ledger.js'
+import type { IdentityClaim, IdentityKey, IdentityOutcome } from '../ledger/ledger.js'
 import type { Access } from './access.js'
 import { claimQueue } from './claim-queue.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { readIdentityQuery, readSeedQuery } from './query.js'
-import { quotaReached, type Refusal, refused } from './refusals.js'
+import { quotaReached, type Refusal, refused, restored } from './refusals.js'
 
 export function identityRoutes(
   { ledger, limits }: CheckedOptions,
@@ -35,25 +35,25 @@ export function identityRoutes(
       const claim: IdentityClaim = { database, name, id, at: Date.now() }
       const outcome = (await queue.add([claim]))[0]!
       if ('failure' in outcome) throw outcome.failure
-      return c.json({ NewIdentityValue: numberOf(outcome, name) }, 201)
+      return c.json({ NewIdentityValue: numberOf(outcome, { database, name }) }, 201)
     })
     .post('/identity/seed', async (c) => {
       const { name, value, isForced } = readSeedQuery(new URL(c.req.url).searchParams)
       const { database, allow } = access.callerOf(c)
       await allow({ action: 'seed', tag: name, count: 0 })
       const outcome = await ledger.seedIdentity({ database, name, value, isForced })
-      return c.json({ NewSeedValue: numberOf(outcome, name) }, 201)
+      return c.json({ NewSeedValue: numberOf(outcome, { database, name }) }, 201)
     })
 }
 
-function numberOf(outcome: IdentityOutcome, name: string): number {
-  if ('refused' in outcome) throw identityRefused(outcome, name)
+function numberOf(outcome: IdentityOutcome, identity: IdentityKey): number {
+  if ('refused' in outcome) throw identityRefused(outcome, identity)
   return outcome.value
 }
 
 function identityRefused(
   { refused: why, value }: Extract<IdentityOutcome, { refused: string }>,
-  name: string,
+  { database, name }: IdentityKey,
 ): Refusal {
   switch (why) {
     case 'overflow':
@@ -68,6 +68,8 @@ function identityRefused(
         `Identity '${name}' is at ${value}; the seed is too far above to be believed. Seed ` +
           'it in steps, or raise limits.maxJump.',
       )
+    case 'restored':
+      return restored([database])
     case 'full':
       return quotaReached('identities')
   }

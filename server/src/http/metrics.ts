@@ -30,7 +30,9 @@ export interface Metrics {
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
-export function createMetrics(ledger: Pick<Ledger, 'countFree' | 'connections'>): Metrics {
+export function createMetrics(
+  ledger: Pick<Ledger, 'countFree' | 'connections' | 'restored'>,
+): Metrics {
   const registers = [new Registry()]
   const queues: Pick<ClaimQueue<never, never>, 'waiting'>[] = []
   const grants = new Counter({ name: 'hilo_grants_total', help: 'Ranges granted.', registers })
@@ -59,6 +61,11 @@ export function createMetrics(ledger: Pick<Ledger, 'countFree' | 'connections'>)
     name: 'hilo_refusal_reasons_total',
     help: 'Refused requests, and refused claims of requests for several, by reason.',
     labelNames: ['reason'],
+    registers,
+  })
+  const unknown = new Counter({
+    name: 'hilo_unknown_tokens_total',
+    help: 'Grant tokens shown that this ledger never wrote.',
     registers,
   })
   const forks = new Counter({
@@ -105,6 +112,19 @@ export function createMetrics(ledger: Pick<Ledger, 'countFree' | 'connections'>)
     },
   })
   watchEventLoop(registers)
+  new Gauge({
+    name: 'hilo_databases_restored',
+    help: 'Databases that grant nothing, because they were restored from a backup.',
+    registers,
+    async collect() {
+      this.set(
+        await ledger.restored().then(
+          ({ length }) => length,
+          () => Number.NaN,
+        ),
+      )
+    },
+  })
   // Last: it asks the database itself, which would count among the connections that are busy.
   new Gauge({
     name: 'hilo_ids_free',
@@ -141,7 +161,10 @@ export function createMetrics(ledger: Pick<Ledger, 'countFree' | 'connections'>)
       countReason(refusal)
     },
     claimRefused: countReason,
-    checkedIn: (fates) => forks.inc(fates.filter((fate) => fate === 'superseded').length),
+    checkedIn(fates) {
+      forks.inc(fates.filter((fate) => fate === 'superseded').length)
+      unknown.inc(fates.filter((fate) => fate === 'unknown').length)
+    },
     seriesBegan: () => series.inc(),
     watchQueue: (queue) => void queues.push(queue),
     read: async () => ({ text: await registers[0]!.metrics(), type: registers[0]!.contentType }),

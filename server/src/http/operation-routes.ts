@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import type { Access } from './access.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
-import { RETRY_SECONDS, tryLater } from './refusals.js'
+import { RETRY_SECONDS, restored, tryLater } from './refusals.js'
 
 const ABOUT =
   'This is offline-hilo-server. It grants ranges of ids to apps, over the HiLo protocol. Its ' +
@@ -24,6 +24,8 @@ export function openRoutes({ ledger, isReady }: CheckedOptions): Hono {
         ping = undefined
       })
       await ping
+      const databases = await ledger.restored()
+      if (databases.length > 0) throw restored(databases)
       return c.json({ status: 'ok' })
     })
 }

@@ -9,8 +9,8 @@ import { QueueFull } from './claim-queue.js'
 import type { FailureLog } from './failure-log.js'
 
 export const RETRY_SECONDS = 1
-/** A person has to look at the counter first. */
-const COUNTER_RETRY_SECONDS = 30
+/** A person has to look at it first. */
+const PERSON_RETRY_SECONDS = 30
 
 /** What the metrics count refusals by. */
 export type Reason =
@@ -31,6 +31,7 @@ export type Reason =
   | 'other-site'
   | 'queue'
   | 'rate'
+  | 'restored'
   | 'stopping'
 
 export class Refusal extends Error {
@@ -89,6 +90,17 @@ export const tooLarge = (status: 413 | 414, message: string) =>
 export const tryLater = (reason: Reason, message: string, seconds: number) =>
   new Refusal(reason, 503, 'System.TimeoutException', message, { 'Retry-After': String(seconds) })
 
+/** Nobody knows what was granted after the backup. */
+export const restored = (databases: readonly string[]) =>
+  tryLater(
+    'restored',
+    `${databases.map((name) => `'${name}'`).join(', ')} grants nothing: its ledger was restored ` +
+      'from a backup, and a device has numbers that were granted later. An operator has to run: ' +
+      'offline-hilo-server raise-floor <database> --all --by <numbers>. Send the same request ' +
+      'again later.',
+    PERSON_RETRY_SECONDS,
+  )
+
 export const databaseMissing = (database: string, status: 500 | 503) =>
   new Refusal(
     'no-database',
@@ -131,7 +143,7 @@ export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
       'counter',
       "The counter that these numbers come from cannot be used. The server's log says why, and " +
         'so does: offline-hilo-server check. Nothing was granted.',
-      COUNTER_RETRY_SECONDS,
+      PERSON_RETRY_SECONDS,
     )
   return new Refusal(
     'failure',

@@ -3,18 +3,12 @@
  * be done with it (H12), and that a copy of the device is found out (H13).
  */
 import type { GrantTokens, TokenContent } from './grant-token.js'
-import { distinct, keyOf, keyText, serialText } from './keys.js'
+import { distinct, keyOf, keyText } from './keys.js'
 import type { CheckIn, CheckInFate } from './ledger.js'
 import { cutOut, type NumberLine } from './number-line.js'
+import { provenBy, selectionOfShown } from './restored.js'
 import type { RowChanges, Rows, Selection, StepResult } from './row-store.js'
-import {
-  type CollectionRow,
-  type GrantRow,
-  type SerialKey,
-  type UnheardRow,
-  withIssued,
-  withLine,
-} from './rows.js'
+import { type CollectionRow, type GrantRow, type UnheardRow, withIssued, withLine } from './rows.js'
 
 /** A check-in whose tokens are read. */
 export interface ReadCheckIn extends Pick<CheckIn, 'database' | 'id' | 'at'> {
@@ -37,19 +31,10 @@ export const readCheckIn = (
   }
 }
 
-export const selectionOf = ({
-  database,
-  shown,
-  spent,
-}: Pick<ReadCheckIn, 'database' | 'shown' | 'spent'>): Selection => ({
-  serials: serialsOf(
-    database,
-    shown.map(({ token }) => token),
-  ),
-  grants: [
-    ...new Set([...shown.flatMap(({ token }) => token ?? []), ...spent].map(({ id }) => id)),
-  ],
-})
+export function selectionOf({ spent, ...request }: ReadCheckIn): Selection {
+  const { grants, serials } = selectionOfShown([request])
+  return { serials, grants: [...new Set([...grants, ...spent.map(({ id }) => id)])] }
+}
 
 /** @returns `select` when a copy was found: its collections are needed, too */
 export function checkIn(
@@ -70,9 +55,7 @@ export function checkIn(
     if (spentRest) changed.unheard.set(token.id, spentRest)
   }
   const { fates, copied } = replaceTokens(rows, changed, request, tokens)
-  const changes = changesOf(changed)
-  if (showsOlderCopy(rows, request))
-    return { answer: fates, changes: { ...changes, distrusted: database } }
+  const changes: RowChanges = { ...changesOf(changed), restored: provenBy(rows, [request]) }
   if (copied.length > 0 && !rows.selected.collections)
     return { select: { collections: distinct([...rows.grants.values()].map(keyOf), keyText) } }
   return { answer: fates, changes: { ...changes, collections: withoutCopied(rows, copied) } }
@@ -145,38 +128,6 @@ function replaceUnheard(
   changed.unheard.set(rotated.id, rotated)
   return { token: tokens.write(rotated), high: rotated.high }
 }
-
-/** The places of the grants that tokens speak of. */
-const serialsOf = (database: string, tokens: readonly (TokenContent | undefined)[]): SerialKey[] =>
-  distinct(
-    tokens.flatMap((token) =>
-      token && token.serial > 0
-        ? { database, collection: token.collection, serial: token.serial }
-        : [],
-    ),
-    serialText,
-  )
-
-/**
- * This ledger wrote the tokens. If it cannot know one of them, it is an older copy of itself: what
- * it thinks free may have been granted since (H20). That is so when the grant would be newer than
- * the newest one here, when another grant stands in its place, and when the token is newer than the
- * grant's. A grant that was pruned is known by its place, and proves nothing.
- */
-export const showsOlderCopy = (
-  rows: Rows,
-  { database, shown }: Pick<ReadCheckIn, 'database' | 'shown'>,
-): boolean =>
-  shown.some(({ token }) => {
-    if (!token) return false
-    const grant = rows.grants.get(token.id) ?? rows.unheard.get(token.id)
-    // guard: H20 a token that is newer than its grant proves an older copy
-    if (grant) return grant.database === database && grant.rotation < token.rotation
-    if (token.serial === 0) return false
-    const place = rows.serials.get(serialText({ database, ...token }))
-    // guard: H20 a token that is not known any more proves one, too
-    return place === undefined || place.newest < token.serial || place.grant !== null
-  })
 
 /**
  * The row after check-in `id` showed its token: with the next rotation, or unchanged when the same

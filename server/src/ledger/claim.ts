@@ -3,22 +3,15 @@
  * is repeated gets the same grant (H11), and that no number is granted twice.
  */
 import { authorityOf, refuseChanged } from './bound-collections.js'
-import {
-  changesOf,
-  copyOf,
-  replaceTokens,
-  type ShownRows,
-  selectionOf,
-  showsOlderCopy,
-  withoutGrant,
-} from './check-in.js'
+import { changesOf, copyOf, replaceTokens, type ShownRows, withoutGrant } from './check-in.js'
 import type { LedgerContext } from './context.js'
 import type { CounterAnswer, CounterAnswers, CounterAsk } from './counter-port.js'
 import type { GrantTokens } from './grant-token.js'
-import { distinct, grouped, isSame, keyText, serialText } from './keys.js'
+import { grouped, isSame, keyText } from './keys.js'
 import type { ClaimOutcome, ClaimRequest, CollectionKey, Grant, UpstreamRange } from './ledger.js'
-import { type NumberLine, raise, type Span, type Taken, take } from './number-line.js'
-import type { LoadedCollection, Rows, Selection, StepResult } from './row-store.js'
+import { type NumberLine, type Span, type Taken, take } from './number-line.js'
+import { isRestored, provenBy, selectionOfShown, withDatabases } from './restored.js'
+import type { LoadedCollection, Rows, StepResult } from './row-store.js'
 import { type CollectionRow, type GrantRow, sizeOfGrant, withLine, withTotals } from './rows.js'
 import { addFresh, shortfall, takeFromStock } from './stock.js'
 
@@ -34,12 +27,15 @@ const NONE: GrantsByClaim = new Map()
 export function asksOfClaims(
   rows: Rows,
   claims: readonly ClaimRequest[],
-  { bound, limits }: LedgerContext,
+  { bound, limits, tokens }: LedgerContext,
 ): CounterAsk[] {
   const ofCounters = claims.filter((claim) => authorityOf(bound, claim) === 'counter')
+  if (ofCounters.length === 0) return []
+  const read = claims.map((claim) => readClaimTokens(claim, tokens))
+  const after = withDatabases(rows, { restored: provenBy(rows, read) })
   return [...grouped(ofCounters, keyText)].flatMap(([key, group]): CounterAsk[] => {
     const row = rows.collections.get(key)
-    if (!row) return []
+    if (!row || isRestored(after, row.database)) return []
     refuseChanged(bound, row, row.binding)
     const open = withoutRepeats(group, rows.claimed.get(key) ?? NONE)
     const { line, missing } = shortfall(row, open, limits.maxJump)
@@ -64,15 +60,17 @@ export function grantClaims(
 ): StepResult<ClaimOutcome[]> {
   const { tokens } = context
   const read = new Map(claims.map((claim) => [claim, readClaimTokens(claim, tokens)]))
-  const distrusted = claims.find((claim) => showsOlderCopy(rows, read.get(claim)!))?.database
+  const restored = provenBy(rows, [...read.values()])
+  const after = withDatabases(rows, { restored })
   const outcomes = new Map<ClaimRequest, ClaimOutcome>()
   const collections: CollectionRow[] = []
   const newGrants: GrantRow[] = []
   let shown: ShownRows = { grants: new Map(), unheard: new Map() }
   for (const [key, group] of grouped(claims, keyText)) {
     const row = rows.collections.get(key)
-    if (!row) {
-      for (const claim of group) outcomes.set(claim, { refused: 'full', max: 0 })
+    const refused = isRestored(after, group[0]!.database) ? 'restored' : 'full'
+    if (!row || refused === 'restored') {
+      for (const claim of group) outcomes.set(claim, { refused, max: row?.max ?? 0 })
       continue
     }
     refuseChanged(context.bound, row, row.binding)
@@ -80,7 +78,6 @@ export function grantClaims(
     const open = withoutRepeats(group, known)
     const source = sourceOf(row, open, answers.get(key), received, context)
     let { line } = source
-    if (row.database === distrusted) line = raise(line, line.peak)
     let { serial } = row
     const granted: GrantRow[] = []
     for (const claim of group) {
@@ -119,7 +116,7 @@ export function grantClaims(
   }
   return {
     answer: claims.map((claim) => outcomes.get(claim)!),
-    changes: { collections, newGrants, ...changesOf(shown), distrusted },
+    changes: { collections, newGrants, ...changesOf(shown), restored },
   }
 }
 
@@ -214,21 +211,8 @@ const readClaimTokens = ({ database, id, at, shown = [] }: ClaimRequest, tokens:
 })
 
 /** What has to be read because of the tokens that claims show. */
-export function shownBy(
-  claims: readonly ClaimRequest[],
-  tokens: GrantTokens,
-): Pick<Selection, 'grants' | 'serials'> {
-  const selections = claims
-    .filter(({ shown }) => shown !== undefined)
-    .map((claim) => selectionOf({ ...readClaimTokens(claim, tokens), spent: [] }))
-  return {
-    grants: [...new Set(selections.flatMap(({ grants = [] }) => grants))],
-    serials: distinct(
-      selections.flatMap(({ serials = [] }) => serials),
-      serialText,
-    ),
-  }
-}
+export const shownBy = (claims: readonly ClaimRequest[], tokens: GrantTokens) =>
+  selectionOfShown(claims.map((claim) => readClaimTokens(claim, tokens)))
 
 function toGrant(row: GrantRow, tokens: GrantTokens): Grant {
   const { low, high, count, serverTag, grantedAt: at } = row

@@ -9,6 +9,8 @@ import type { Span } from './number-line.js'
 export interface CounterAsk extends CollectionKey {
   /** Whoever takes from it next gets ids above. Undefined: it stays where it is. */
   raiseTo: number | undefined
+  /** It is raised by so many ids from where it stands, too. */
+  raiseBy?: number
   /** Only ids above may come. */
   above: number
   /** How many ids are wanted. Blocks are whole, so more may come; fewer where the column ends. */

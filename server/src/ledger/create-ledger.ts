@@ -2,10 +2,12 @@
  * The ledger over a row store: reads each request, tells the store which rows its step works on,
  * and which step that is.
  */
+import { createAlarm } from './alarm.js'
 import { authorityOf, type BoundCollections } from './bound-collections.js'
 import { checkIn, readCheckIn, selectionOf } from './check-in.js'
 import { asksOfClaims, grantClaims, shownBy } from './claim.js'
 import type { LedgerContext } from './context.js'
+import { newDatabase } from './database-rows.js'
 import { giveBack } from './give-back.js'
 import { grantTokens, newGrantId } from './grant-token.js'
 import { nextIdentities, seedIdentity } from './identities.js'
@@ -16,8 +18,17 @@ import { asksOfFloor, raiseFloor, withdraw, writeMarks } from './marks.js'
 import { sizeOf } from './number-line.js'
 import { prune } from './prune.js'
 import { UNLIMITED } from './quota.js'
-import type { RowStore } from './row-store.js'
-import { toMark, toSeries, toStatus } from './rows.js'
+import {
+  aboveFloor,
+  asksOfFloors,
+  databaseIn,
+  raiseFloors,
+  selectionOfShown,
+  withDatabases,
+  withFloors,
+} from './restored.js'
+import type { RowStore, Transaction } from './row-store.js'
+import { type DatabaseRow, newCollection, toMark, toSeries, toStatus } from './rows.js'
 import { checkInSeries, claimSeries, closeSeries, letterClaim } from './series.js'
 
 export function createLedger(
@@ -27,11 +38,33 @@ export function createLedger(
 ): Ledger {
   const tokens = grantTokens(store.secret)
   const context: LedgerContext = { limits, bound, tokens, newGrantId }
+  const alarm = createAlarm()
+
+  /** @param databases what holds for them is part of what the step works on */
+  async function change<T>(
+    databases: readonly string[],
+    { select, ask, step }: Transaction<T>,
+  ): Promise<T> {
+    let after: DatabaseRow[] = []
+    const answer = await store.change<T>({
+      select: { ...select, databases },
+      ...(ask && { ask: (rows) => ask(withFloors(rows, bound)) }),
+      step: (loaded, answers) => {
+        const rows = withFloors(loaded, bound)
+        const result = step(rows, answers)
+        const saved = 'changes' in result ? withDatabases(rows, result.changes) : rows
+        after = databases.map((name) => databaseIn(saved, name))
+        return result
+      },
+    })
+    alarm.look(after)
+    return answer
+  }
 
   return {
     claim(requests, received) {
       const claims = requests.map(normalized)
-      return store.change({
+      return change(databasesOf(claims), {
         select: {
           collections: distinct(claims, keyText),
           quota: limits,
@@ -64,7 +97,7 @@ export function createLedger(
 
     withdraw(request) {
       const piece = normalized(request)
-      return store.change({
+      return change([piece.database], {
         select: { collections: [piece] },
         step: (rows) => withdraw(rows, piece),
       })
@@ -75,7 +108,7 @@ export function createLedger(
       const { database, collection, end, last } = request
       const token = request.token === undefined ? undefined : tokens.read(request.token, database)
       if (request.token !== undefined && !token) return 0
-      return store.change({
+      return change([database], {
         select: {
           collections: [request],
           ...(token ? { grants: [token.id] } : { returned: { database, collection, end, last } }),
@@ -86,17 +119,24 @@ export function createLedger(
 
     checkIn(unread) {
       const request = readCheckIn(unread, tokens)
-      return store.change({
+      return change([request.database], {
         select: selectionOf(request),
         step: (rows) => checkIn(rows, request, tokens),
       })
     },
 
-    read: async (key) => toMark(await store.readCollection(normalized(key))),
+    async read(unread) {
+      const key = normalized(unread)
+      const row = (await store.readCollection(key)) ?? newCollection(key)
+      const databases = await store.readDatabases()
+      return toMark(
+        aboveFloor(row, databases.get(key.database) ?? newDatabase(key.database), bound),
+      )
+    },
 
     write(requests) {
       const writes = requests.map(normalized)
-      return store.change({
+      return change(databasesOf(writes), {
         select: { collections: distinct(writes, keyText), quota: limits, withHeld: true },
         step: (rows) => writeMarks(rows, writes, context),
       })
@@ -104,16 +144,44 @@ export function createLedger(
 
     raiseFloor(unread) {
       const request = normalized(unread)
-      return store.change({
+      return change([request.database], {
         select: { collections: [request], quota: UNLIMITED },
         ask: (rows) => asksOfFloor(rows, request, context),
         step: (rows, answers) => raiseFloor(rows, request, answers),
       })
     },
 
+    async raiseFloors({ database: name, by }) {
+      const floors = { database: name.toLowerCase(), by }
+      const isThere = ({ database }: { database: string }) => database === floors.database
+      const { collections, identities } = await store.readNames()
+      return change([floors.database], {
+        select: {
+          // A collection that is bound may have been granted from since the backup.
+          collections: distinct(
+            [...collections, ...[...bound.values()].map(normalized).map(keyOf)].filter(isThere),
+            keyText,
+          ),
+          identities: identities.filter(isThere),
+          quota: UNLIMITED,
+        },
+        ask: (rows) => asksOfFloors(rows, floors, bound),
+        step: (rows, answers) => raiseFloors(rows, floors, answers),
+      })
+    },
+
+    async restored() {
+      const databases = [...(await store.readDatabases()).values()]
+      alarm.look(databases)
+      return databases.filter(({ isRestored }) => isRestored).map(({ database }) => database)
+    },
+
+    onRestored: alarm.listen,
+    names: () => store.readNames(),
+
     nextIdentities(requests) {
       const claims = requests.map(normalizedIdentity)
-      return store.change({
+      return change(databasesOf(claims), {
         select: {
           identities: distinct(claims, identityText),
           quota: limits,
@@ -125,7 +193,7 @@ export function createLedger(
 
     seedIdentity(request) {
       const seed = normalizedIdentity(request)
-      return store.change({
+      return change([seed.database], {
         select: { identities: [seed], quota: limits },
         step: (rows) => seedIdentity(rows, seed, context),
       })
@@ -136,7 +204,7 @@ export function createLedger(
       const { database, ended } = claim
       const token = ended && tokens.read(ended.token, database)
       const letter = letterClaim(claim)
-      return store.change({
+      return change([database], {
         select: {
           collections: [{ database, collection: letter.collection }],
           quota: limits,
@@ -151,9 +219,9 @@ export function createLedger(
       const checkIn = { ...request, database: request.database.toLowerCase() }
       const { database } = checkIn
       const token = tokens.read(request.token, database)
-      return store.change({
+      return change([database], {
         select: {
-          ...selectionOf({ database, shown: [{ token, next: 0 }], spent: [] }),
+          ...selectionOfShown([{ database, shown: [{ token }] }]),
           series: token ? [token.id] : [],
         },
         step: (rows) => checkInSeries(rows, checkIn, token, tokens),
@@ -198,3 +266,7 @@ export function createLedger(
     close: () => store.close(),
   }
 }
+
+const databasesOf = (keys: readonly { database: string }[]): string[] => [
+  ...new Set(keys.map(({ database }) => database)),
+]

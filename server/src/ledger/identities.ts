@@ -6,6 +6,7 @@ import type { LedgerContext } from './context.js'
 import { identityText } from './keys.js'
 import type { IdentityClaim, IdentityOutcome, IdentitySeed } from './ledger.js'
 import { MAX_NUMBER } from './number-line.js'
+import { isRestored } from './restored.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { IdentityClaimRow, IdentityRow } from './rows.js'
 
@@ -21,6 +22,7 @@ export function nextIdentities(
     const { database, name, id, at } = claim
     const key = identityText(claim)
     const row = moved.get(key) ?? rows.identities.get(key)
+    if (isRestored(rows, database)) return { refused: 'restored', value: row?.value ?? 0 }
     if (!row) return { refused: 'full', value: 0 }
     const claimed = `${key}\n${id}`
     const known =
@@ -44,6 +46,8 @@ export function seedIdentity(
   { limits }: LedgerContext,
 ): StepResult<IdentityOutcome> {
   const row = rows.identities.get(identityText(seed))
+  if (isRestored(rows, seed.database))
+    return { answer: { refused: 'restored', value: row?.value ?? 0 }, changes: {} }
   if (!row) return { answer: { refused: 'full', value: 0 }, changes: {} }
   if (seed.value > row.value + limits.maxJump)
     return { answer: { refused: 'jump', value: row.value }, changes: {} }

@@ -61,9 +61,10 @@ export interface Grant {
  *   whoever repeats the claim is a copy of that device.
  * - `full`: the database has as many collections as are allowed.
  * - `short`: the ranges come from an upstream, which has to be asked for some first.
+ * - `restored`: this database is an older copy of itself, and grants nothing before `raiseFloors`.
  */
 export type ClaimRefusal = {
-  refused: 'jump' | 'overflow' | 'spent' | 'full' | 'short'
+  refused: 'jump' | 'overflow' | 'spent' | 'full' | 'short' | 'restored'
   max: number
 }
 /** `fates`: of the tokens that the claim has shown, in their order. */
@@ -111,6 +112,21 @@ export interface Floor extends CollectionKey {
   floor: number
 }
 
+/** All floors of a database. */
+export interface Floors {
+  database: string
+  /** More than any collection or identity can have gone on since the backup. */
+  by: number
+}
+
+/** What `raiseFloors` did. */
+export interface RaisedFloors {
+  collections: number
+  identities: number
+  /** Where those begin that are not there yet. */
+  floor: number
+}
+
 /** How far a collection's numbers have gone. */
 export interface Mark {
   max: number
@@ -127,7 +143,7 @@ export interface MarkWrite extends CollectionKey {
 /** Nothing was written. Says which write could not be, why, and what is there. */
 export type MarkRefusal = {
   /** `bound`: another authority counts the collection. The others as for a claim. */
-  refused: 'conflict' | 'jump' | 'full' | 'bound'
+  refused: 'conflict' | 'jump' | 'full' | 'bound' | 'restored'
   write: MarkWrite
   mark: Mark
 }
@@ -170,7 +186,7 @@ export interface IdentitySeed extends IdentityKey {
 /** Where the identity is; or why it did not move, with reasons as for a claim. */
 export type IdentityOutcome =
   | { value: number }
-  | { refused: 'overflow' | 'jump' | 'full'; value: number }
+  | { refused: 'overflow' | 'jump' | 'full' | 'restored'; value: number }
 
 /** A device asks for a series of consecutive numbers of its own. */
 export interface SeriesClaim extends CollectionKey {
@@ -329,6 +345,27 @@ export interface Ledger {
    * which is never lower than before.
    */
   raiseFloor(floor: Floor): Promise<number>
+
+  /**
+   * For a database that was restored from a backup: every collection and identity goes on `by`
+   * numbers above the highest that it knows of, and those that are not there yet begin above `by`.
+   * Nothing below is granted any more. From then on the database grants again.
+   * @throws RangeError when numbers would pass 2^53−1
+   * @throws CounterUnusable
+   */
+  raiseFloors(floors: Floors): Promise<RaisedFloors>
+
+  /**
+   * Databases that grant nothing, because somebody proved that they are older copies of themselves:
+   * a device showed a token that they wrote and do not know (H20).
+   */
+  restored(): Promise<string[]>
+
+  /** Calls `listener` when this process hears that a database grants nothing, once for each. */
+  onRestored(listener: (database: string) => void): void
+
+  /** What there is, by database. */
+  names(): Promise<{ collections: CollectionKey[]; identities: IdentityKey[] }>
 
   /**
    * Takes the next number of an identity per claim, without gaps, all of them in one commit.

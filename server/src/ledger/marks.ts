@@ -9,6 +9,7 @@ import { CounterUnusable } from './errors.js'
 import { keyText } from './keys.js'
 import type { Floor, Mark, MarkRefusal, MarkWrite, UpstreamPiece } from './ledger.js'
 import { move, raise } from './number-line.js'
+import { isRestored } from './restored.js'
 import type { Rows, StepResult } from './row-store.js'
 import { type CollectionRow, toMark, withLine } from './rows.js'
 import { unstock } from './stock.js'
@@ -29,6 +30,7 @@ export function writeMarks(
       answer: { refused, write, mark: toMark(row) },
       changes: {},
     })
+    if (isRestored(rows, write.database)) return refuse('restored')
     if (authorityOf(bound, write) !== 'ledger') return refuse('bound')
     if (!row) return refuse('full')
     refuseChanged(bound, write, loaded?.binding)
@@ -75,7 +77,9 @@ export function raiseFloor(
 
 export function withdraw(rows: Rows, piece: UpstreamPiece): StepResult<number | undefined> {
   const row = rows.collections.get(keyText(piece))
-  const taken = row && unstock(row, piece.end, piece.node)
+  // What a copy thinks free may have been granted since.
+  const isFree = !isRestored(rows, piece.database)
+  const taken = isFree && row && unstock(row, piece.end, piece.node)
   if (!taken) return { answer: undefined, changes: {} }
   return { answer: taken.span[0], changes: { collections: [withLine(row, taken.line)] } }
 }

@@ -23,6 +23,7 @@ import type {
 import type { Span } from './number-line.js'
 import type {
   CollectionRow,
+  DatabaseRow,
   GrantRow,
   IdentityClaimRow,
   IdentityRow,
@@ -42,6 +43,10 @@ export interface RowStore {
   readStatus(): Promise<StatusRow[]>
   /** Of a database, by collection and letter. */
   readSeries(database: string): Promise<SeriesRow[]>
+  /** Databases for which something holds, by name. */
+  readDatabases(): Promise<ReadonlyMap<string, DatabaseRow>>
+  /** What there is of each database: collections and identities. */
+  readNames(): Promise<Names>
   /** Of every collection that has free numbers. */
   readFree(): Promise<(readonly Span[])[]>
   /** Some of the grants that may be pruned. None: there is none. */
@@ -55,7 +60,12 @@ export interface RowStore {
   close(): Promise<void>
 }
 
-interface Transaction<T> {
+interface Names {
+  collections: CollectionKey[]
+  identities: IdentityKey[]
+}
+
+export interface Transaction<T> {
   select: Selection
   /** What the ORMs' counters are asked for before the step runs. */
   ask?(rows: Rows): readonly CounterAsk[]
@@ -72,6 +82,8 @@ export interface StepResult<T> {
 export interface Selection {
   collections?: readonly CollectionKey[]
   identities?: readonly IdentityKey[]
+  /** What holds for these databases. It is read when the rows above are locked. */
+  databases?: readonly string[]
   /** Missing collections and identities are added within it. Undefined: none is added. */
   quota?: Quota
   /** Grants of these claims, where they were granted before. */
@@ -97,6 +109,8 @@ export type Quota = Pick<LedgerLimits, 'collections' | 'databases'>
 export interface Rows {
   /** What was asked for. */
   selected: Selection
+  /** By name. Missing: nothing holds. */
+  databases: ReadonlyMap<string, DatabaseRow>
   /** By `keyText`. Missing: it is not there, or the quota is used up. */
   collections: ReadonlyMap<string, LoadedCollection>
   /** By `keyText`, then by the id of the claim. */
@@ -136,6 +150,8 @@ export interface RowChanges {
   identityClaims?: readonly IdentityClaimRow[]
   /** New ones, and those that have changed. */
   series?: readonly SeriesRow[]
-  /** A database of which nothing that was ever granted may be granted again. */
-  distrusted?: string | undefined
+  /** Databases that are older copies of themselves: from now on they grant nothing. */
+  restored?: readonly string[]
+  /** Floors that were raised: their databases grant again. */
+  floors?: readonly Omit<DatabaseRow, 'isRestored'>[]
 }

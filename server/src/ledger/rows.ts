@@ -104,6 +104,17 @@ export interface SeriesRow extends CollectionKey {
   doubtfulTo: number | null
 }
 
+/** What holds for a whole database. Missing: it never was restored. */
+export interface DatabaseRow {
+  database: string
+  /** It is an older copy of itself, and grants nothing (H20). */
+  isRestored: boolean
+  /** Where collections and identities begin that are not there yet. */
+  floor: number
+  /** The floors were raised after the grants up to here: their tokens prove nothing any more. */
+  serial: number
+}
+
 /** A collection as it is stored: its free list is JSON, `[[low, high], …]`. */
 export type StoredCollection = Omit<CollectionRow, 'free'> & { free: string }
 

@@ -3,7 +3,7 @@
  * that counts the letters, granted to one device: claims, grant tokens and forks are those of every
  * grant. Guarantees that no letter is given to two devices.
  */
-import { showsOlderCopy, withRotation } from './check-in.js'
+import { withRotation } from './check-in.js'
 import { grantClaims } from './claim.js'
 import type { LedgerContext } from './context.js'
 import type { GrantTokens, TokenContent } from './grant-token.js'
@@ -16,6 +16,7 @@ import type {
 } from './ledger.js'
 import { lettersOf, toPlace } from './letters.js'
 import { MAX_NUMBER } from './number-line.js'
+import { provenBy } from './restored.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { GrantRow, SeriesRow } from './rows.js'
 
@@ -77,12 +78,10 @@ export function checkInSeries(
   const { database, id, last, at } = request
   const grant = rows.grants.get(token.id)
   const row = rows.series.get(token.id)
-  const distrusted = showsOlderCopy(rows, { database, shown: [{ token, next: 0 }] })
-    ? database
-    : undefined
-  if (!grant || row?.database !== database) return { answer: 'unknown', changes: { distrusted } }
+  const restored = provenBy(rows, [{ database, shown: [{ token }] }])
+  if (!grant || row?.database !== database) return { answer: 'unknown', changes: { restored } }
   // A ledger that was restored knows an older token of the same grant, and the device goes on.
-  const known = distrusted === undefined ? grant : { ...grant, rotation: token.rotation }
+  const known = { ...grant, rotation: Math.max(grant.rotation, token.rotation) }
   const rotated = withRotation(known, token, id)
   // guard: H24 a copy of a device does not go on with its series
   if (!rotated) return { answer: { superseded: true, last: row.last }, changes: {} }
@@ -97,7 +96,7 @@ export function checkInSeries(
       token: tokens.write(rotated),
       ...(closedAt !== null && { closed: { at: closedAt, by: closedBy!, reason: reason! } }),
     },
-    changes: { grants: [rotated], series: [seen], distrusted },
+    changes: { grants: [rotated], series: [seen], restored },
   }
 }
 

@@ -52,19 +52,16 @@ export const ON_SERIES_CONFLICT = `ON CONFLICT (grant_id) DO UPDATE SET
 
 export const FREE_LISTS = `SELECT free AS "free" FROM hilo_counters WHERE free <> '[]'`
 
+export const COLLECTION_NAMES = `
+  SELECT database AS "database", tag AS "collection" FROM hilo_counters ORDER BY database, tag`
+export const IDENTITY_NAMES = `
+  SELECT database AS "database", name AS "name" FROM hilo_identities ORDER BY database, name`
+
 /** Tables whose rows are added because a request names them. */
 export type NamedTable = 'hilo_counters' | 'hilo_identities'
 
 export const countDatabases = (table: NamedTable): string =>
   `SELECT count(*) AS "count" FROM (SELECT DISTINCT database FROM ${table}) AS databases`
-
-/**
- * Nothing that was ever granted is granted again in a database.
- * @param database a parameter
- */
-export const distrustDatabase = (database: '?' | '$1'): string =>
-  `UPDATE hilo_counters SET max = peak, floor = peak, free = '[]', version = version + 1
-   WHERE database = ${database} AND floor < peak`
 
 const PRUNE_STEP = 1_000
 

@@ -5,6 +5,7 @@
  */
 import { BINDING_PREFIX } from '../ledger/bound-collections.js'
 import type { Query } from '../ledger/counter-port.js'
+import { type Setting, settingKeysOf, toDatabases } from '../ledger/database-rows.js'
 import { byClaim, identityText, keyText, serialText } from '../ledger/keys.js'
 import type { CollectionKey } from '../ledger/ledger.js'
 import type { LoadedCollection, Rows, Selection } from '../ledger/row-store.js'
@@ -67,39 +68,55 @@ const HELD = `
     SELECT high FROM hilo_grants WHERE database = k.database AND tag = k.tag AND high >= low
     ORDER BY low DESC LIMIT 1) g`
 
+/** Behind the locks: a claim that has waited for one sees what was proved meanwhile. */
+const SETTINGS = 'SELECT key AS "key", value AS "value" FROM hilo_meta WHERE key = ANY($1)'
+
 type StoredWithBinding = StoredCollection & { binding: string | null }
 
 export async function load(query: Query, selected: Selection): Promise<Rows> {
   const { collections = [], identities = [], grants = [], returned, withHeld } = selected
-  const { claims = [], identityClaims = [], serials = [], series = [] } = selected
+  const { claims = [], identityClaims = [], serials = [], series = [], databases = [] } = selected
   const keys = byColumn(collections, 'database', 'collection')
   const returnedEnd = returned && [returned.database, returned.collection, returned.end]
-  const [loaded, named, locked, returnedOf, claimed, answered, returns, held, places, known] =
-    await Promise.all([
-      collections.length > 0 ? query<StoredWithBinding>(LOCK_COLLECTIONS, keys) : [],
-      identities.length > 0
-        ? query<IdentityRow>(LOCK_IDENTITIES, byColumn(identities, 'database', 'name'))
-        : [],
-      grants.length > 0 ? query<GrantRow>(LOCK_GRANTS, [grants]) : [],
-      returnedEnd ? query<GrantRow>(LOCK_RETURNED_OF, returnedEnd) : [],
-      claims.length > 0
-        ? query<GrantRow>(CLAIMED, byColumn(claims, 'database', 'collection', 'id'))
-        : [],
-      identityClaims.length > 0
-        ? query<IdentityClaimRow>(ANSWERED, byColumn(identityClaims, 'database', 'name', 'id'))
-        : [],
-      returnedEnd ? query(RETURNS, [...returnedEnd, returned.last]) : [],
-      withHeld ? query<CollectionKey & { high: number }>(HELD, keys) : [],
-      serials.length > 0
-        ? query<SerialRow>(SERIALS, byColumn(serials, 'database', 'collection', 'serial'))
-        : [],
-      series.length > 0 ? query<SeriesRow>(LOCK_SERIES, [series]) : [],
-    ])
+  const [
+    loaded,
+    named,
+    locked,
+    returnedOf,
+    claimed,
+    answered,
+    returns,
+    held,
+    places,
+    known,
+    settings,
+  ] = await Promise.all([
+    collections.length > 0 ? query<StoredWithBinding>(LOCK_COLLECTIONS, keys) : [],
+    identities.length > 0
+      ? query<IdentityRow>(LOCK_IDENTITIES, byColumn(identities, 'database', 'name'))
+      : [],
+    grants.length > 0 ? query<GrantRow>(LOCK_GRANTS, [grants]) : [],
+    returnedEnd ? query<GrantRow>(LOCK_RETURNED_OF, returnedEnd) : [],
+    claims.length > 0
+      ? query<GrantRow>(CLAIMED, byColumn(claims, 'database', 'collection', 'id'))
+      : [],
+    identityClaims.length > 0
+      ? query<IdentityClaimRow>(ANSWERED, byColumn(identityClaims, 'database', 'name', 'id'))
+      : [],
+    returnedEnd ? query(RETURNS, [...returnedEnd, returned.last]) : [],
+    withHeld ? query<CollectionKey & { high: number }>(HELD, keys) : [],
+    serials.length > 0
+      ? query<SerialRow>(SERIALS, byColumn(serials, 'database', 'collection', 'serial'))
+      : [],
+    series.length > 0 ? query<SeriesRow>(LOCK_SERIES, [series]) : [],
+    databases.length > 0 ? query<Setting>(SETTINGS, [settingKeysOf(databases)]) : [],
+  ])
   const found = new Map(locked.map((row) => [row.id, row]))
   const gone = grants.filter((id) => !found.has(id))
   const unheard = gone.length > 0 ? await query<UnheardRow>(LOCK_UNHEARD, [gone]) : []
   return {
     selected,
+    databases: toDatabases(settings),
     collections: new Map(loaded.map((row) => [keyText(row), toLoaded(row)])),
     identities: new Map(named.map((row) => [identityText(row), row])),
     grants: found,

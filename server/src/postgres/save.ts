@@ -2,6 +2,7 @@
  * Writes what a step changed: one statement per table, its rows as one parameter in JSON. They
  * travel with the commit.
  */
+import { settingsFrom } from '../ledger/database-rows.js'
 import { keyText } from '../ledger/keys.js'
 import type { RowChanges, Rows } from '../ledger/row-store.js'
 import {
@@ -15,7 +16,7 @@ import {
   UNHEARD_COLUMNS,
   writeSpans,
 } from '../ledger/rows.js'
-import { columnNames, distrustDatabase, entriesOf, ON_SERIES_CONFLICT } from '../ledger/sql.js'
+import { columnNames, entriesOf, ON_SERIES_CONFLICT } from '../ledger/sql.js'
 import type { Write } from './pool.js'
 
 /** The parameter as rows `n`. */
@@ -54,12 +55,16 @@ const SAVE_IDENTITIES = `
 const ADD_IDENTITY_CLAIMS = insertInto('hilo_identity_claims', IDENTITY_CLAIM_COLUMNS)
 const SAVE_SERIES = `${insertInto('hilo_series', SERIES_COLUMNS)} ${ON_SERIES_CONFLICT}`
 
+const SAVE_SETTING = `
+  INSERT INTO hilo_meta (key, value) VALUES ($1, $2)
+  ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+
 /** @param rows as the step found them */
 export function save(write: Write, rows: Rows, changes: RowChanges): void {
   const saveAll = (text: string, changed: readonly object[] = []) => {
     if (changed.length > 0) write(text, [JSON.stringify(changed)])
   }
-  if (changes.distrusted !== undefined) write(distrustDatabase('$1'), [changes.distrusted])
+  for (const { key, value } of settingsFrom(changes)) write(SAVE_SETTING, [key, value])
   saveAll(
     SAVE_COLLECTIONS,
     changes.collections?.map(({ free, ...row }) => {

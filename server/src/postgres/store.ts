@@ -4,11 +4,21 @@
  * other, and each reads what the one before has committed.
  */
 import type { CounterAnswer, CounterAsk, OrmCounters, Query } from '../ledger/counter-port.js'
+import { SETTINGS_OF_DATABASES, type Setting, toDatabases } from '../ledger/database-rows.js'
 import { keyText } from '../ledger/keys.js'
+import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import type { RowStore } from '../ledger/row-store.js'
 import { type GrantRow, readSpans, type SeriesRow, type StatusRow } from '../ledger/rows.js'
 import { HEALTH_KEY } from '../ledger/schema.js'
-import { FREE_LISTS, oldGrants, prunings, STATUS, seriesOf } from '../ledger/sql.js'
+import {
+  COLLECTION_NAMES,
+  FREE_LISTS,
+  IDENTITY_NAMES,
+  oldGrants,
+  prunings,
+  STATUS,
+  seriesOf,
+} from '../ledger/sql.js'
 import { addMissing, missingFrom } from './add-missing.js'
 import { deviceStore } from './devices.js'
 import { load, readCollection } from './load.js'
@@ -76,6 +86,11 @@ function storeOver(pool: PostgresPool, secret: string, counters: OrmCounters): R
     readCollection: (key) => readCollection(pool.query, key),
     readStatus: () => pool.query<StatusRow>(STATUS),
     readSeries: (database) => pool.query<SeriesRow>(seriesOf('$1'), [database]),
+    readDatabases: async () => toDatabases(await pool.query<Setting>(SETTINGS_OF_DATABASES)),
+    readNames: async () => ({
+      collections: await pool.query<CollectionKey>(COLLECTION_NAMES),
+      identities: await pool.query<IdentityKey>(IDENTITY_NAMES),
+    }),
     readFree: async () =>
       (await pool.query<{ free: string }>(FREE_LISTS)).map(({ free }) => readSpans(free)),
     readOld: ({ settledBefore, heardBefore }) =>

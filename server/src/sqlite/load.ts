@@ -1,5 +1,6 @@
 /** Reads the rows that a step works on, inside the transaction that keeps others from them. */
 import { BINDING_PREFIX, bindingKey } from '../ledger/bound-collections.js'
+import { type Setting, settingKeysOf, toDatabases } from '../ledger/database-rows.js'
 import { byClaim, identityText, keyText, serialText } from '../ledger/keys.js'
 import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import { withinQuota } from '../ledger/quota.js'
@@ -71,6 +72,11 @@ export function loader(db: Sqlite): (select: Selection) => Rows {
     `SELECT 1 FROM hilo_returns
      WHERE database = ? AND tag = ? AND range_end = ? AND range_last = ?`,
   )
+  const readSettings = reader<Setting>(
+    db,
+    `SELECT m.key AS "key", m.value AS "value" FROM json_each(?) k CROSS JOIN hilo_meta m
+     ON m.key = k.value`,
+  )
   const readHeld = reader<{ high: number }>(
     db,
     `SELECT high FROM hilo_grants WHERE database = ? AND tag = ? AND high >= low
@@ -80,6 +86,7 @@ export function loader(db: Sqlite): (select: Selection) => Rows {
   return (selected) => {
     const { collections = [], identities = [], quota, returned, withHeld } = selected
     const { claims = [], identityClaims = [], grants = [], serials = [], series = [] } = selected
+    const { databases = [] } = selected
     const claimed =
       claims.length === 0
         ? []
@@ -104,6 +111,7 @@ export function loader(db: Sqlite): (select: Selection) => Rows {
     const gone = grants.filter((id) => !found.has(id))
     return {
       selected,
+      databases: toDatabases(readSettings(JSON.stringify(settingKeysOf(databases)))),
       collections: loadCollections(collections, quota),
       identities: loadIdentities(identities, quota),
       claimed: byClaim(claimed, keyText),

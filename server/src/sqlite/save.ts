@@ -1,4 +1,5 @@
 /** Writes what a step changed, inside its transaction: one statement per table, run per row. */
+import { settingsFrom } from '../ledger/database-rows.js'
 import type { RowChanges } from '../ledger/row-store.js'
 import {
   COLLECTION_COLUMNS,
@@ -11,7 +12,7 @@ import {
   UNHEARD_COLUMNS,
   writeSpans,
 } from '../ledger/rows.js'
-import { columnNames, distrustDatabase, ON_SERIES_CONFLICT } from '../ledger/sql.js'
+import { columnNames, ON_SERIES_CONFLICT } from '../ledger/sql.js'
 import { runner, type Sqlite } from './file.js'
 
 export function saver(db: Sqlite): (changes: RowChanges) => void {
@@ -42,10 +43,14 @@ export function saver(db: Sqlite): (changes: RowChanges) => void {
   )
   const addIdentityClaim = inserter(db, 'hilo_identity_claims', IDENTITY_CLAIM_COLUMNS)
   const putSeries = inserter(db, 'hilo_series', SERIES_COLUMNS, ON_SERIES_CONFLICT)
-  const distrust = runner(db, distrustDatabase('?'))
+  const putSetting = runner(
+    db,
+    `INSERT INTO hilo_meta (key, value) VALUES (?, ?)
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  )
 
   return (changes) => {
-    if (changes.distrusted !== undefined) distrust(changes.distrusted)
+    for (const { key, value } of settingsFrom(changes)) putSetting(key, value)
     for (const row of changes.collections ?? [])
       putCollection({ ...row, free: writeSpans(row.free) })
     for (const row of changes.newGrants ?? []) addGrant(row)

@@ -3,10 +3,20 @@
  * first, so transactions of other processes wait for it.
  */
 import type { BoundCollections } from '../ledger/bound-collections.js'
+import { SETTINGS_OF_DATABASES, type Setting, toDatabases } from '../ledger/database-rows.js'
+import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import type { RowStore } from '../ledger/row-store.js'
 import { type GrantRow, readSpans, type SeriesRow, type StatusRow } from '../ledger/rows.js'
 import { HEALTH_KEY } from '../ledger/schema.js'
-import { FREE_LISTS, oldGrants, prunings, STATUS, seriesOf } from '../ledger/sql.js'
+import {
+  COLLECTION_NAMES,
+  FREE_LISTS,
+  IDENTITY_NAMES,
+  oldGrants,
+  prunings,
+  STATUS,
+  seriesOf,
+} from '../ledger/sql.js'
 import { deviceStore } from './devices.js'
 import { BUSY_TIMEOUT_MS, guard, openSqliteFile, reader, runner, write } from './file.js'
 import { collectionReader, loader } from './load.js'
@@ -29,6 +39,9 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
   const readStatus = reader<StatusRow>(db, STATUS)
   const readSeries = reader<SeriesRow>(db, seriesOf('?'))
   const readFree = reader<{ free: string }>(db, FREE_LISTS)
+  const readSettings = reader<Setting>(db, SETTINGS_OF_DATABASES)
+  const readCollections = reader<CollectionKey>(db, COLLECTION_NAMES)
+  const readIdentities = reader<IdentityKey>(db, IDENTITY_NAMES)
   const writeHealth = runner(
     db,
     `INSERT INTO hilo_meta (key, value) VALUES ('${HEALTH_KEY}', ?)
@@ -58,6 +71,8 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
     readCollection: (key) => read(() => readCollection(key)),
     readStatus: () => read(() => readStatus()),
     readSeries: (database) => read(() => readSeries(database)),
+    readDatabases: () => read(() => toDatabases(readSettings())),
+    readNames: () => read(() => ({ collections: readCollections(), identities: readIdentities() })),
     readFree: () => read(() => readFree().map(({ free }) => readSpans(free))),
     readOld: ({ settledBefore, heardBefore }) => read(() => readOld(settledBefore, heardBefore)),
     pruneAnswers: async (before) => {

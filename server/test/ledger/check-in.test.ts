@@ -33,6 +33,7 @@ test('a token is replaced, and what was issued is remembered', () => {
     grants: [grantOf({ issued: 20, rotation: 1, checkIn: 'check-1', heardAt: 7 })],
     unheard: [],
     collections: [],
+    restored: [],
   })
 })
 
@@ -98,31 +99,34 @@ test.each<[string, Parameters<typeof rowsOf>[0]]>([
   ['would be newer than the newest', { serials: [place(0)] }],
   ['has another in its place', { serials: [place(9, grantId(7))] }],
   ['is of a collection that is not there', {}],
-  ['has gone less far', { grants: [grantOf()], serials: [place(1, grantId(0))] }],
+  [
+    'has gone less far',
+    { collections: [collectionOf()], grants: [grantOf()], serials: [place(1, grantId(0))] },
+  ],
 ])('a token whose grant %s proves an older copy of the database', (_, given) => {
   const { answer, changes } = done(rowsOf(given), [tokenOf(0, 1)])
   expect(answer).toEqual(['superseded'])
-  expect(changes.distrusted).toBe('shop')
+  expect(changes.restored).toEqual(['shop'])
 })
 
 test('a token whose grant was pruned proves nothing', () => {
   const { answer, changes } = done(rowsOf({ serials: [place(9)] }), [tokenOf(0, 1)])
   expect(answer).toEqual(['superseded'])
-  expect(changes).toEqual({ grants: [], unheard: [], collections: [] })
+  expect(changes).toEqual({ grants: [], unheard: [], collections: [], restored: [] })
 })
 
 test('a token of another database is unknown, and proves nothing', () => {
   const token = TOKENS.write(grantOf({ database: 'evil', serial: 1_000_000 }))
   expect(done(rowsOf({}), [token])).toEqual({
     answer: ['unknown'],
-    changes: { grants: [], unheard: [], collections: [] },
+    changes: { grants: [], unheard: [], collections: [], restored: [] },
   })
 })
 
 test('a forged token is unknown, and proves nothing', () => {
   expect(done(rowsOf({}), ['forged'])).toEqual({
     answer: ['unknown'],
-    changes: { grants: [], unheard: [], collections: [] },
+    changes: { grants: [], unheard: [], collections: [], restored: [] },
   })
 })
 

@@ -28,13 +28,7 @@ const grant = (
 const spanOf = (outcome: ClaimOutcome) =>
   'grant' in outcome ? [outcome.grant.low, outcome.grant.high] : outcome.refused
 
-const UNCHANGED = {
-  collections: [],
-  newGrants: [],
-  grants: [],
-  unheard: [],
-  distrusted: undefined,
-}
+const UNCHANGED = { collections: [], newGrants: [], grants: [], unheard: [], restored: [] }
 
 describe('of a collection that the ledger counts', () => {
   test('a claim gets what follows, and the grant and the collection are saved', () => {

@@ -3,8 +3,9 @@
  * step which changes what it was given fails.
  */
 import { MemoryStore as DeviceMemory } from '../../../src/store/memory.js'
+import { settingKeysOf, settingsFrom, toDatabases } from '../../src/ledger/database-rows.js'
 import { newSecret } from '../../src/ledger/grant-token.js'
-import { byClaim, identityText, isSame, keyText, serialText } from '../../src/ledger/keys.js'
+import { byClaim, identityText, isSame, keyOf, keyText, serialText } from '../../src/ledger/keys.js'
 import { withinQuota } from '../../src/ledger/quota.js'
 import type { Quota, RowChanges, RowStore, Rows, Selection } from '../../src/ledger/row-store.js'
 import {
@@ -30,6 +31,7 @@ export class MemoryStore implements RowStore {
   readonly unheard = new Map<string, UnheardRow>()
   readonly identities = new Map<string, IdentityRow>()
   readonly series = new Map<string, SeriesRow>()
+  readonly settings = new Map<string, string>()
   identityClaims: IdentityClaimRow[] = []
   returns: ReturnRow[] = []
 
@@ -66,6 +68,14 @@ export class MemoryStore implements RowStore {
       .filter((row) => row.database === database)
       .sort((a, b) => keyText(a).localeCompare(keyText(b)) || a.letter - b.letter)
 
+  readonly readDatabases: RowStore['readDatabases'] = async () =>
+    toDatabases([...this.settings].map(([key, value]) => ({ key, value })))
+
+  readonly readNames: RowStore['readNames'] = async () => ({
+    collections: [...this.collections.values()].map(keyOf),
+    identities: [...this.identities.values()].map(({ database, name }) => ({ database, name })),
+  })
+
   readonly readFree: RowStore['readFree'] = async () =>
     [...this.collections.values()].map(({ free }) => free)
 
@@ -91,6 +101,12 @@ export class MemoryStore implements RowStore {
     )
     return {
       selected,
+      databases: toDatabases(
+        settingKeysOf(selected.databases ?? []).flatMap((key) => {
+          const value = this.settings.get(key)
+          return value === undefined ? [] : { key, value }
+        }),
+      ),
       collections: new Map(
         [...load(this.collections, collections, keyText, newCollection, quota)].map(
           ([key, row]) => [key, { ...row, binding: undefined }],
@@ -154,18 +170,7 @@ export class MemoryStore implements RowStore {
   }
 
   #save(changes: RowChanges): void {
-    for (const row of this.collections.values())
-      if (row.database === changes.distrusted && row.floor < row.peak)
-        this.collections.set(
-          keyText(row),
-          Object.freeze({
-            ...row,
-            max: row.peak,
-            floor: row.peak,
-            free: [],
-            version: row.version + 1,
-          }),
-        )
+    for (const { key, value } of settingsFrom(changes)) this.settings.set(key, value)
     for (const row of changes.collections ?? [])
       this.collections.set(keyText(row), Object.freeze(row))
     for (const row of [...(changes.newGrants ?? []), ...(changes.grants ?? [])])

@@ -6,5 +6,8 @@ import { MemoryStore } from './memory-store.js'
 
 describeLedger('ledger in memory', async () => {
   const store = new MemoryStore()
-  return async (limits) => createLedger(store, { ...LIMITS, ...limits }, new Map())
+  return {
+    open: async (limits) => createLedger(store, { ...LIMITS, ...limits }, new Map()),
+    secret: async () => store.secret,
+  }
 })

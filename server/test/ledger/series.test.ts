@@ -68,13 +68,13 @@ test('a ledger that was restored lets the device go on, and distrusts what it kn
   const rows = rowsOf({ grants: [grantOf({ ...letter, rotation: 3 })], series: [row] })
   const { answer, changes } = checkInSeries(rows, checkIn, content(7), TOKENS)
   expect(answer).toEqual({ token: TOKENS.write({ ...content(8), database: 'shop' }) })
-  expect(changes).toMatchObject({ distrusted: 'shop', grants: [{ rotation: 8 }] })
+  expect(changes).toMatchObject({ restored: ['shop'], grants: [{ rotation: 8 }] })
 })
 
 test('a ledger restored from before the series ends it, and distrusts what it knows', () => {
   const { answer, changes } = checkInSeries(rowsOf({}), checkIn, content(0), TOKENS)
   expect(answer).toBe('unknown')
-  expect(changes).toEqual({ distrusted: 'shop' })
+  expect(changes).toEqual({ restored: ['shop'] })
 })
 
 test('a series is closed once, and none where there is none', () => {

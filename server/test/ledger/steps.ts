@@ -7,6 +7,7 @@ import { byClaim, identityText, keyText, serialText } from '../../src/ledger/key
 import type { ClaimRequest } from '../../src/ledger/ledger.js'
 import type { LoadedCollection, Rows } from '../../src/ledger/row-store.js'
 import {
+  type DatabaseRow,
   type GrantRow,
   type IdentityClaimRow,
   type IdentityRow,
@@ -67,6 +68,7 @@ export const claimOf = (change: Partial<ClaimRequest> = {}): ClaimRequest => ({
 })
 
 interface Given {
+  databases?: DatabaseRow[]
   collections?: LoadedCollection[]
   grants?: GrantRow[]
   returnedOf?: GrantRow
@@ -86,6 +88,7 @@ export function rowsOf(given: Given): Rows {
   for (const { free } of collections) Object.freeze(free)
   return {
     selected: given.collections ? { collections: given.collections } : {},
+    databases: new Map((given.databases ?? []).map((row) => [row.database, row])),
     collections: new Map(collections.map((row) => [keyText(row), row])),
     claimed: byClaim(
       grants.filter(({ claim }) => claim !== null),

@@ -16,7 +16,14 @@ import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
 import { problemsOf } from './checks.js'
 import { type Binding, isSequence } from './counter-options.js'
-import { addFirstRow, nameOf, quoted, raiseCounter, takeBlocks } from './counter-statements.js'
+import {
+  addFirstRow,
+  nameOf,
+  nextValue,
+  quoted,
+  raiseCounter,
+  takeBlocks,
+} from './counter-statements.js'
 
 /**
  * Other takers of some counters give up when they lose too many races. There, takes that follow
@@ -54,8 +61,12 @@ function ormCounters(bindings: Bindings): OrmCounters {
   }
 
   return {
-    async answer(query, { raiseTo, above, missing, ...key }) {
+    async answer(query, { raiseTo: least, raiseBy, above, missing, ...key }) {
       const binding = await usable(query, key)
+      const raiseTo =
+        raiseBy === undefined
+          ? least
+          : Math.max(least ?? 0, (await lastIdOf(query, binding)) + raiseBy)
       const isAtEnd = raiseTo !== undefined && !hasIdsAbove(binding, raiseTo)
       if (raiseTo !== undefined && !isAtEnd)
         await explained(binding, () => raiseCounter(query, binding, raiseTo))
@@ -67,6 +78,13 @@ function ormCounters(bindings: Bindings): OrmCounters {
       }
     },
   }
+}
+
+/** The highest id that a counter has given. */
+async function lastIdOf(query: Query, binding: Binding): Promise<number> {
+  const { blocks } = binding
+  const value = await explained(binding, () => nextValue(query, binding))
+  return Number(value * blocks.factor + blocks.shift - 1n)
 }
 
 const hasIdsAbove = ({ blocks, maxId }: Binding, floor: number): boolean =>

@@ -1,0 +1,53 @@
+/**
+ * What holds for whole databases, as the ledger's settings keep it: two keys for each, so that who
+ * writes one of them cannot undo the other.
+ */
+import type { RowChanges } from './row-store.js'
+import type { DatabaseRow } from './rows.js'
+
+/** A setting: a row of `hilo_meta`. */
+export interface Setting {
+  key: string
+  value: string
+}
+
+/** The value is `yes`, or empty. */
+const RESTORED = 'restored:'
+/** The value is JSON, `{"floor": 0, "serial": 0}`. */
+const FLOORS = 'floors:'
+
+/** Settings of every database. */
+export const SETTINGS_OF_DATABASES = `
+  SELECT key AS "key", value AS "value" FROM hilo_meta
+  WHERE key LIKE '${RESTORED}%' OR key LIKE '${FLOORS}%'`
+
+export const settingKeysOf = (databases: readonly string[]): string[] =>
+  databases.flatMap((name) => [RESTORED + name, FLOORS + name])
+
+export const newDatabase = (database: string): DatabaseRow => ({
+  database,
+  isRestored: false,
+  floor: 0,
+  serial: 0,
+})
+
+/** By name. */
+export function toDatabases(settings: readonly Setting[]): Map<string, DatabaseRow> {
+  const found = new Map<string, DatabaseRow>()
+  for (const { key, value } of settings) {
+    const name = key.slice(key.indexOf(':') + 1)
+    const row = found.get(name) ?? newDatabase(name)
+    const read = key.startsWith(FLOORS) ? JSON.parse(value) : { isRestored: value !== '' }
+    found.set(name, { ...row, ...read })
+  }
+  return found
+}
+
+/** What a step changed, as settings. */
+export const settingsFrom = ({ restored = [], floors = [] }: RowChanges): Setting[] => [
+  ...restored.map((name) => ({ key: RESTORED + name, value: 'yes' })),
+  ...floors.flatMap(({ database, floor, serial }) => [
+    { key: RESTORED + database, value: '' },
+    { key: FLOORS + database, value: JSON.stringify({ floor, serial }) },
+  ]),
+]

@@ -1,0 +1,185 @@
+/**
+ * A ledger that is an older copy of itself, because it was restored from a backup: what proves it,
+ * what holds from then on, and how it goes on (H20). Pure. Guarantees that such a database grants
+ * nothing before its floors were raised, and then nothing that may have been granted before.
+ */
+import { authorityOf, type BoundCollections, refuseChanged } from './bound-collections.js'
+import type { CounterAnswers, CounterAsk } from './counter-port.js'
+import { newDatabase } from './database-rows.js'
+import { CounterUnusable } from './errors.js'
+import type { TokenContent } from './grant-token.js'
+import { distinct, keyText, serialText } from './keys.js'
+import type { Floors, RaisedFloors } from './ledger.js'
+import { MAX_NUMBER, raise } from './number-line.js'
+import type { RowChanges, Rows, Selection, StepResult } from './row-store.js'
+import { type CollectionRow, type DatabaseRow, withLine } from './rows.js'
+
+/** Tokens that a device shows to one database. */
+export interface ShownTokens {
+  database: string
+  /** Undefined: this ledger never wrote the token. */
+  shown: readonly { token: TokenContent | undefined }[]
+}
+
+/**
+ * No copy has missed so many grants of one collection. The serials of the lost ones are skipped
+ * with these.
+ */
+const SERIALS_SKIPPED = 1e9
+
+/** What is read to judge the tokens. */
+export function selectionOfShown(
+  requests: readonly ShownTokens[],
+): Required<Pick<Selection, 'grants' | 'serials'>> {
+  const tokens = requests.flatMap(({ database, shown }) =>
+    shown.flatMap(({ token }) => (token ? { ...token, database } : [])),
+  )
+  return {
+    grants: [...new Set(tokens.map(({ id }) => id))],
+    serials: distinct(
+      tokens
+        .filter(({ serial }) => serial > 0)
+        .map(({ database, collection, serial }) => ({ database, collection, serial })),
+      serialText,
+    ),
+  }
+}
+
+/**
+ * This ledger wrote the tokens. If it cannot know one of them, it is an older copy of itself: what
+ * it thinks free may have been granted since. That is so when the grant would be newer than the
+ * newest one here, when another grant stands in its place, and when the token is newer than the
+ * grant's.
+ *
+ * A grant that was pruned is known by its place, and proves nothing. Nor does a token that is older
+ * than the grant's: a copy of the device shows it. Nor does one from before the floors were raised:
+ * it proves what the operator knows.
+ */
+const provesOlderCopy = (rows: Rows, { database, shown }: ShownTokens): boolean =>
+  shown.some(({ token }) => {
+    const known = databaseIn(rows, database).serial
+    // guard: H20 a token from before the floors were raised proves nothing any more
+    if (!token || (known > 0 && token.serial <= known)) return false
+    const grant = rows.grants.get(token.id) ?? rows.unheard.get(token.id)
+    // guard: H20 a token that is newer than its grant proves an older copy
+    if (grant) return grant.database === database && grant.rotation < token.rotation
+    if (token.serial === 0) return false
+    const place = rows.serials.get(serialText({ database, ...token }))
+    // guard: H20 a token that is not known any more proves one, too
+    return place === undefined || place.newest < token.serial || place.grant !== null
+  })
+
+/** Databases of which these requests prove it first. */
+export const provenBy = (rows: Rows, requests: readonly ShownTokens[]): string[] =>
+  distinct(
+    requests.filter((request) => provesOlderCopy(rows, request)),
+    ({ database }) => database,
+  )
+    .map(({ database }) => database)
+    .filter((database) => !isRestored(rows, database))
+
+/** Does this database grant nothing? */
+export const isRestored = (rows: Rows, database: string): boolean =>
+  // guard: H20 a database that was restored grants nothing
+  databaseIn(rows, database).isRestored
+
+/** The rows once a step's changes of databases are saved. */
+export function withDatabases(
+  rows: Rows,
+  { restored = [], floors = [] }: Pick<RowChanges, 'restored' | 'floors'>,
+): Rows {
+  if (restored.length + floors.length === 0) return rows
+  const changed = [
+    ...restored.map((name) => ({ ...databaseIn(rows, name), isRestored: true })),
+    ...floors.map((row) => ({ ...row, isRestored: false })),
+  ]
+  const databases = new Map(rows.databases)
+  for (const row of changed) databases.set(row.database, row)
+  return { ...rows, databases }
+}
+
+/**
+ * The rows above their databases' floors: also those that were not there when the floors were
+ * raised.
+ */
+export function withFloors(rows: Rows, bound: BoundCollections): Rows {
+  if (![...rows.databases.values()].some(({ floor }) => floor > 0)) return rows
+  return {
+    ...rows,
+    collections: mapped(rows.collections, (row) =>
+      aboveFloor(row, databaseIn(rows, row.database), bound),
+    ),
+    identities: mapped(rows.identities, (row) => {
+      const { floor } = databaseIn(rows, row.database)
+      // guard: H20 an identity that a copy did not know begins above the floor
+      if (row.peak < floor) return { ...row, value: Math.max(row.value, floor), peak: floor }
+      return row
+    }),
+  }
+}
+
+/** What is bound to another counter is counted there. */
+export function aboveFloor<Row extends CollectionRow>(
+  row: Row,
+  { floor, serial }: DatabaseRow,
+  bound: BoundCollections,
+): Row {
+  if (row.serial >= serial) return row
+  const isCounted = authorityOf(bound, row) === 'ledger'
+  // guard: H20 a collection that a copy did not know begins above the floor
+  return { ...row, ...(isCounted && withLine(row, raise(row, floor))), serial }
+}
+
+/** The counters of ORMs are raised from where they stand: back ends take from them, too. */
+export const asksOfFloors = (rows: Rows, { by }: Floors, bound: BoundCollections): CounterAsk[] =>
+  [...rows.collections.values()].flatMap((row): CounterAsk[] => {
+    refuseChanged(bound, row, row.binding)
+    if (authorityOf(bound, row) !== 'counter') return []
+    const { database, collection, peak } = row
+    const floor = sum(peak, by)
+    return [{ database, collection, raiseTo: floor, raiseBy: by, above: floor, missing: 0 }]
+  })
+
+/** @param rows all of the database's */
+export function raiseFloors(
+  rows: Rows,
+  { database, by }: Floors,
+  answers: CounterAnswers,
+): StepResult<RaisedFloors> {
+  const before = databaseIn(rows, database)
+  const loaded = [...rows.collections.values()]
+  const floor = sum(before.floor, by)
+  const serial = sum(Math.max(before.serial, ...loaded.map((row) => row.serial)), SERIALS_SKIPPED)
+  const collections = loaded.map((row) => {
+    if (answers.get(keyText(row))?.isAtEnd)
+      throw new CounterUnusable(
+        `No block of '${row.collection}' is left ${by} above: the id column ends before (maxId). ` +
+          'Nothing was changed.',
+      )
+    return { ...withLine(row, raise(row, sum(row.peak, by))), serial }
+  })
+  const identities = [...rows.identities.values()].map((row) => {
+    const value = sum(Math.max(row.value, row.peak), by)
+    return { ...row, value, peak: value }
+  })
+  return {
+    answer: { collections: collections.length, identities: identities.length, floor },
+    changes: { collections, identities, floors: [{ database, floor, serial }] },
+  }
+}
+
+export const databaseIn = (rows: Rows, database: string): DatabaseRow =>
+  rows.databases.get(database) ?? newDatabase(database)
+
+function sum(number: number, by: number): number {
+  if (by > MAX_NUMBER - number)
+    throw new RangeError(
+      `${number} plus ${by} passes 2^53-1, which JavaScript cannot count. Nothing was changed.`,
+    )
+  return number + by
+}
+
+const mapped = <Row>(
+  rows: ReadonlyMap<string, Row>,
+  change: (row: Row) => Row,
+): ReadonlyMap<string, Row> => new Map([...rows].map(([key, row]) => [key, change(row)]))

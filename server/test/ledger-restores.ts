@@ -1,0 +1,172 @@
+/** What a ledger promises that is an older copy of itself, restored from a backup. */
+import { expect } from 'vitest'
+import { grantOf, held, newId, type Promises, span } from './ledger-bench.js'
+
+const BY = 1_000
+
+export function describeRestores(promise: Promises): void {
+  promise(
+    'a token that the ledger wrote and cannot know: its database grants nothing any more, under ' +
+      'whichever server; others go on',
+    async (bench) => {
+      const { open, ledger, database, claim, take, checkIn, lost, wish } = bench
+      const grant = await take()
+      const invoices = { database, name: 'invoices|' }
+      const claimed = newId()
+      await ledger.nextIdentities([{ ...invoices, id: claimed, at: 0 }])
+      expect(await checkIn(newId(), await lost())).toEqual(['superseded'])
+      expect(await ledger.restored()).toContain(database)
+      const other = await open()
+      for (const each of [ledger, other]) {
+        expect(await each.claim([wish(), wish({ collection: 'new' })])).toMatchObject([
+          { refused: 'restored', max: 32 },
+          { refused: 'restored' },
+        ])
+        expect(await each.nextIdentities([{ ...invoices, id: claimed, at: 0 }])).toEqual([
+          { refused: 'restored', value: 1 },
+        ])
+        const seed = { ...invoices, value: 7, isForced: true }
+        expect(await each.seedIdentity(seed)).toMatchObject({ refused: 'restored' })
+        const write = { database, collection: 'orders', max: 100 }
+        expect(await each.write([write])).toMatchObject({ refused: 'restored' })
+      }
+      await other.close()
+      expect(held((await checkIn(newId(), grant.token))[0]).high).toBe(32)
+      expect(await checkIn(newId(), grant.token)).toEqual(['superseded'])
+      expect(await claim({ database: `${database}-other` })).toMatchObject({ grant: { low: 1 } })
+    },
+  )
+
+  promise('a claim proves it, too, and gets nothing', async ({ ledger, database, claim, lost }) => {
+    const id = newId()
+    const shown = [{ token: await lost(), next: 1 }]
+    expect(await claim({ id, shown })).toMatchObject({ refused: 'restored' })
+    expect(await claim({ id })).toMatchObject({ refused: 'restored' })
+    expect(await ledger.restored()).toContain(database)
+  })
+
+  promise(
+    'claims of one commit that prove it of two databases prove it of both',
+    async ({ ledger, database, wish, lost }) => {
+      const names = [database, `${database}-two`, `${database}-three`]
+      const claims = await Promise.all(
+        names.map(async (database, i) =>
+          wish({
+            database,
+            id: newId(),
+            shown: i < 2 ? [{ token: await lost({ database }), next: 1 }] : [],
+          }),
+        ),
+      )
+      expect(await ledger.claim(claims)).toMatchObject([
+        { refused: 'restored' },
+        { refused: 'restored' },
+        { grant: { low: 1 } },
+      ])
+      const found = await ledger.restored()
+      expect(names.map((name) => found.includes(name))).toEqual([true, true, false])
+    },
+  )
+
+  promise(
+    'a token that its grant has left behind, as a copied profile shows it, proves nothing',
+    async ({ ledger, database, take, checkIn }) => {
+      const { token } = await take()
+      await checkIn(newId(), token)
+      expect(await checkIn(newId(), token)).toEqual(['superseded'])
+      expect(await ledger.restored()).not.toContain(database)
+      expect(span(await take())).toEqual([33, 64])
+    },
+  )
+
+  promise(
+    'raised floors: everything goes on above what may have been granted, new names included, and ' +
+      'the tokens that proved it prove nothing any more',
+    async ({ ledger, database, take, giveBack, checkIn, lost, wish }) => {
+      const [first, second] = [await take(), await take()]
+      await giveBack(first, 32, 0)
+      const invoices = { database, name: 'invoices|' }
+      await ledger.nextIdentities([{ ...invoices, at: 0 }])
+      const proofs = [
+        await lost(),
+        await lost({ collection: 'new', serial: 1 }),
+        await lost({ id: first.token.split('.')[0]!, serial: 1, rotation: 7 }),
+      ]
+      await checkIn(newId(), proofs[0]!)
+      expect(await ledger.raiseFloors({ database: database.toUpperCase(), by: BY })).toEqual({
+        collections: 1,
+        identities: 1,
+        floor: BY,
+      })
+      expect(await ledger.restored()).not.toContain(database)
+      for (const proof of proofs) expect(await checkIn(newId(), proof)).toEqual(['superseded'])
+      expect(await giveBack(second, 64, 40)).toBe(24)
+      const news = await Promise.all([
+        take(),
+        take({ collection: 'new' }),
+        ledger.claim([wish({ collection: 'newer' })]).then(([outcome]) => grantOf(outcome!)),
+      ])
+      expect(news.map(span)).toEqual([
+        [64 + BY + 1, 64 + BY + 32],
+        [BY + 1, BY + 32],
+        [BY + 1, BY + 32],
+      ])
+      const identities = [invoices, { database, name: 'new|' }].map((key) => ({ ...key, at: 0 }))
+      expect(await ledger.nextIdentities(identities)).toEqual([
+        { value: BY + 2 },
+        { value: BY + 1 },
+      ])
+      const later = await lost({ serial: 3e9 })
+      await checkIn(newId(), later)
+      expect(await ledger.restored()).toContain(database)
+      await ledger.raiseFloors({ database, by: BY })
+      expect(span(await take({ collection: 'newest' }))).toEqual([2 * BY + 1, 2 * BY + 32])
+    },
+  )
+
+  promise(
+    'a document that is not there yet begins above the floor, in the version that it then has',
+    async ({ ledger, database }) => {
+      await ledger.raiseFloors({ database, by: BY })
+      const key = { database, collection: 'orders' }
+      const mark = await ledger.read(key)
+      expect(mark).toEqual({ max: BY, version: 1 })
+      const write = { ...key, max: 32, version: 0 }
+      expect(await ledger.write([write])).toMatchObject({ refused: 'conflict', mark })
+      expect(await ledger.write([{ ...write, max: BY + 32, version: 1 }])).toEqual([
+        { max: BY + 32, version: 2 },
+      ])
+    },
+  )
+
+  promise(
+    'floors that would pass 2^53−1 are not raised, and nothing is granted yet',
+    async ({ ledger, database, take, checkIn, lost, claim }) => {
+      await take()
+      await checkIn(newId(), await lost())
+      const by = Number.MAX_SAFE_INTEGER - 31
+      await expect(ledger.raiseFloors({ database, by })).rejects.toThrow('passes 2^53-1')
+      expect(await claim()).toMatchObject({ refused: 'restored' })
+    },
+  )
+
+  promise(
+    'each server is told once that a database grants nothing, and once more after it went on',
+    async ({ open, database, checkIn, lost, wish }) => {
+      const other = await open()
+      const told: string[] = []
+      other.onRestored((name) => told.push(name))
+      const toldOfThis = () => told.filter((name) => name === database)
+      await checkIn(newId(), await lost())
+      for (let i = 0; i < 3; i++) await other.claim([wish()])
+      await other.restored()
+      expect(toldOfThis()).toHaveLength(1)
+      await other.raiseFloors({ database, by: BY })
+      await other.claim([wish()])
+      const grants = [{ token: await lost({ serial: 3e9 }), next: 1 }]
+      await other.checkIn({ database, id: newId(), at: 0, grants })
+      expect(toldOfThis()).toHaveLength(2)
+      await other.close()
+    },
+  )
+}

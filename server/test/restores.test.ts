@@ -1,0 +1,93 @@
+/** What clients and operators see of a database that was restored from a backup. */
+import { expect, test, vi } from 'vitest'
+import { grantTokens, newGrantId } from '../src/ledger/grant-token.js'
+import { newFolder, secretIn } from './folders.js'
+import { json, newHandler } from './handlers.js'
+
+const HILO = '/databases/Shop/hilo'
+const ID = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10'
+const idOf = (n: number) => ID.replace('6', String(n))
+
+async function newServer() {
+  const dataDir = newFolder()
+  const log = { info: vi.fn(), error: vi.fn() }
+  const server = await newHandler({ log }, { dataDir })
+  const lost = grantTokens(secretIn(dataDir)).write({
+    database: 'shop',
+    collection: 'orders',
+    id: newGrantId(),
+    rotation: 0,
+    serial: 7,
+  })
+  const metrics = async () =>
+    (await (await server.handler(new Request('http://ids.test/metrics'))).text()).split('\n')
+  return { ...server, log, lost, metrics }
+}
+
+test('from the first proof on: 503 for now, not ready, a metric, one log line', async () => {
+  const { ask, ledger, log, lost, metrics } = await newServer()
+  await ask(`${HILO}/next?tag=orders`)
+  expect((await ask('/healthz')).status).toBe(200)
+  expect(await metrics()).toContain('hilo_databases_restored 0')
+  const leases = [{ lease: lost, next: 1 }]
+  expect(await ask(`${HILO}/checkin`, json({ id: ID, leases }))).toMatchObject({
+    status: 200,
+    body: { leases: [{ superseded: true }] },
+  })
+  const collections = ['orders', 'lines'].map((tag) => ({ tag, count: 32 }))
+  for (const [path, init] of [
+    [`${HILO}/next?tag=orders`],
+    [`${HILO}/next?tag=orders&claim=${idOf(1)}`],
+    [`${HILO}/next`, json({ claim: idOf(2), collections })],
+    ['/databases/Shop/identity/next?name=invoices|', { method: 'POST' }],
+    ['/databases/Shop/identity/seed?name=invoices|&value=7', { method: 'POST' }],
+    ['/databases/Shop/docs?id=Raven/Hilo/orders', json({ Max: 100 }, 'PUT')],
+    ['/databases/Shop/docs?id=Raven/Hilo/orders', { method: 'DELETE' }],
+    ['/healthz'],
+  ] as [string, RequestInit?][]) {
+    const { status, headers, body } = await ask(path, init)
+    expect([path, status, headers.get('Retry-After')]).toEqual([path, 503, '30'])
+    expect(body).toMatchObject({
+      Type: 'System.TimeoutException',
+      Message: expect.stringMatching(/'shop' grants nothing: .* raise-floor/i),
+    })
+  }
+  expect((await ask('/databases/Store/hilo/next?tag=orders')).status).toBe(201)
+  expect((await ask('/databases/Shop/docs?id=Raven/Hilo/orders')).status).toBe(200)
+  expect(await metrics()).toContain('hilo_databases_restored 1')
+  expect(await metrics()).toContain('hilo_refusal_reasons_total{reason="restored"} 8')
+  expect(log.error).toHaveBeenCalledExactlyOnceWith(
+    { database: 'shop' },
+    expect.stringContaining('RESTORED FROM A BACKUP'),
+  )
+  await ledger.raiseFloors({ database: 'Shop', by: 1_000 })
+  expect((await ask('/healthz')).status).toBe(200)
+  expect((await ask(`${HILO}/next?tag=orders`)).body).toMatchObject({ Low: 1_033 })
+})
+
+test('a claim that shows the token proves it, and its batch is refused as a whole', async () => {
+  const { ask, lost } = await newServer()
+  const collections = [
+    { tag: 'orders', count: 32, leases: [{ lease: lost, next: 1 }] },
+    { tag: 'lines', count: 32 },
+  ]
+  expect((await ask(`${HILO}/next`, json({ claim: ID, collections }))).status).toBe(503)
+  expect((await ask('/healthz')).status).toBe(503)
+})
+
+test('a token that another secret has signed proves nothing; it is counted', async () => {
+  const { ask, ledger, log, metrics } = await newServer()
+  const { lost: foreign } = await newServer()
+  const leases = [{ lease: foreign, next: 1 }]
+  for (let n = 1; n < 4; n++)
+    expect(await ask(`${HILO}/checkin`, json({ id: idOf(n), leases }))).toMatchObject({
+      status: 200,
+      body: { leases: [{ unknown: true }] },
+    })
+  expect(await ledger.restored()).toEqual([])
+  expect(await metrics()).toContain('hilo_unknown_tokens_total 3')
+  expect(log.error).toHaveBeenCalledExactlyOnceWith(
+    { database: 'Shop' },
+    expect.stringContaining('another secret'),
+  )
+})
