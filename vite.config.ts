@@ -58,6 +58,7 @@ export default defineConfig({
         test: {
           name: 'package',
           include: ['test/package/*.test.ts'],
+          globalSetup: './test/package/pack-once.ts',
           testTimeout: 300_000,
           retry: isFull ? 2 : 0,
           fileParallelism: false,

@@ -108,8 +108,8 @@ export function createLineView(name: string): LineView {
   function tell(): void {
     const piece = track.querySelector(':hover') ?? track.querySelector(':focus')
     const { start, end } = seen()
-    const shown = span({ from: Math.floor(start), to: Math.ceil(end) - 1 })
-    const range = `${shown} · Ctrl and wheel, or pinch, to zoom`
+    const shown = { from: Math.floor(start), to: Math.ceil(end) - 1 }
+    const range = `${span(shown)} · Ctrl and wheel, or pinch, to zoom`
     say(
       detail,
       piece?.ariaLabel ??

@@ -3,34 +3,32 @@
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { start } from '../browser/process.js'
-import { emptyFolder, execute, install, type Packed, packBoth } from './packed.js'
+import { emptyFolder, execute, install } from './packed.js'
 
-const folders: string[] = []
-let packed: Record<'browser' | 'server', Packed>
+const packed = inject('packed')
+let folder: string
+let added: number
 
-beforeAll(async () => {
-  packed = await packBoth(newFolder())
-}, 600_000)
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
-}, 600_000)
-
-function newFolder(): string {
-  folders.push(emptyFolder())
-  return folders.at(-1)!
+/** All tests of one package look at one folder, into which only that package was installed. */
+function installAlone(name: 'browser' | 'server'): void {
+  beforeAll(async () => {
+    folder = emptyFolder()
+    added = await install(folder, packed[name].tarball)
+  }, 600_000)
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 }
 
 describe('offline-hilo', () => {
-  test('adds one package, of less than a megabyte', async () => {
-    expect(await install(newFolder(), packed.browser.tarball)).toBe(1)
+  installAlone('browser')
+
+  test('adds one package, of less than a megabyte', () => {
+    expect(added).toBe(1)
     expect(packed.browser.unpackedSize).toBeLessThan(1_000_000)
   })
 
-  test('brings nothing native, and nothing that runs when it is installed', async () => {
-    const folder = newFolder()
-    await install(folder, packed.browser.tarball)
+  test('brings nothing native, and nothing that runs when it is installed', () => {
     const strange = packed.browser.files.filter(
       ({ path }) => !/\.(js|d\.ts|json|md|txt)$|^LICENSE$/.test(path),
     )
@@ -42,8 +40,6 @@ describe('offline-hilo', () => {
   })
 
   test('can be imported where there is no browser', async () => {
-    const folder = newFolder()
-    await install(folder, packed.browser.tarball)
     const code = "import { createHilo } from 'offline-hilo'; console.log(typeof createHilo)"
     const said = await execute(process.execPath, ['--input-type=module', '--eval', code], folder)
     expect(said).toBe('function\n')
@@ -51,9 +47,9 @@ describe('offline-hilo', () => {
 })
 
 describe('offline-hilo-server', () => {
+  installAlone('server')
+
   test('serves with one command, from a ledger in ./hilo-data', async () => {
-    const folder = newFolder()
-    await install(folder, packed.server.tarball)
     const server = await start(
       'npx',
       ['offline-hilo-server', '--port', '0'],
@@ -70,9 +66,7 @@ describe('offline-hilo-server', () => {
     expect(existsSync(join(folder, 'hilo-data/hilo.db'))).toBe(true)
   })
 
-  test('does without the browser package', async () => {
-    const folder = newFolder()
-    await install(folder, packed.server.tarball)
+  test('does without the browser package', () => {
     expect(existsSync(join(folder, 'node_modules/libsql'))).toBe(true)
     expect(existsSync(join(folder, 'node_modules/offline-hilo'))).toBe(false)
   })

@@ -5,7 +5,8 @@
 import { cpSync, rmSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { emptyFolder, execute, install, packBoth } from './packed.js'
+import { inject } from 'vitest'
+import { emptyFolder, execute, install } from './packed.js'
 
 export interface FreshApps {
   folder: string
@@ -25,7 +26,7 @@ export async function freshApps(): Promise<FreshApps> {
   const folder = emptyFolder()
   const bin = (program: string) => join(folder, 'node_modules/.bin', program)
   cpSync(APPS, folder, { recursive: true, filter: (path) => !path.includes('node_modules') })
-  const { browser, server } = await packBoth(folder)
+  const { browser, server } = inject('packed')
   await install(folder, browser.tarball, server.tarball)
   return {
     folder,
