@@ -1,6 +1,6 @@
 /**
- * `npm run check`: types, lint, unused code, build, packages and sizes. What does not need the build
- * runs beside it. Prints what each step said when it ends, and fails when one of them does.
+ * `npm run check`: types, lint, unused code, build, packages and sizes. What does not need the
+ * build runs beside it. Prints what each step said when it ends, and fails when one of them does.
  */
 import { spawn } from 'node:child_process'
 import { delimiter } from 'node:path'

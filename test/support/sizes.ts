@@ -8,7 +8,7 @@ export const isFull = Boolean(process.env.CI) && process.env.CI !== 'false'
 
 const SIZES = {
   /** Schedules of the simulation, seeds from 1 on. */
-  SCHEDULES: { small: 300, full: 3_000 },
+  SCHEDULES: { small: 100, full: 3_000 },
   /** States of one corner of the model, at most. */
   STATES: { small: 300_000, full: 300_000 },
   /** Random sequences that a property is tried with, where one of them takes milliseconds. */
@@ -18,17 +18,17 @@ const SIZES = {
   /** Random requests to the server, most of them hostile. */
   REQUESTS: { small: 1_000, full: 30_000 },
   /** Claims of two servers on one PostgreSQL. */
-  CLAIMS: { small: 2_000, full: 50_000 },
+  CLAIMS: { small: 1_000, full: 50_000 },
   /** How often a server, and a PostgreSQL, is killed. */
-  KILLS: { small: 2, full: 20 },
+  KILLS: { small: 1, full: 20 },
   /** Blocks of numbers that an ORM and the server take from one counter. */
   BLOCKS: { small: 200, full: 1_000 },
   /** How often a page makes one id and loads itself again. */
-  RELOADS: { small: 30, full: 200 },
+  RELOADS: { small: 15, full: 200 },
   /** How often a browser is killed while its pages make ids. */
-  CRASHES: { small: 4, full: 20 },
+  CRASHES: { small: 2, full: 20 },
   /** Ids that each of several pages makes at the same time. */
-  IDS_PER_PAGE: { small: 500, full: 2_000 },
+  IDS_PER_PAGE: { small: 250, full: 2_000 },
 } as const
 
 /** An environment variable asks for another size: `HILO_RELOADS=1000 npm run test:browser`. */
