@@ -366,6 +366,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   async #close(): Promise<void> {
     this.#closing.abort(closed())
+    if (!this.#link.wasOpened) this.#ended.abort(closed())
     await Promise.all(this.#all().map((issuer) => issuer.close()))
     this.#ended.abort(closed())
   }

@@ -32,9 +32,13 @@ export interface LinkOptions {
 export class OwnerLink {
   readonly #options: LinkOptions
   #connection: Promise<Connection> | undefined
+  /** Of a worker that has not answered yet. */
+  #starting: Connection | undefined
   /** The app's switch, for owners that come later. */
   #isOnline = true
   #isWatched = false
+  /** Has an owner ever answered? Before, this page can hold nothing. */
+  wasOpened = false
 
   constructor(options: LinkOptions) {
     this.#options = options
@@ -90,6 +94,7 @@ export class OwnerLink {
   }
 
   #close(): void {
+    this.#starting?.end(this.#options.signal.reason)
     this.#connection?.then((connection) => {
       connection.owner.close()
       connection.end(this.#options.signal.reason)
@@ -115,7 +120,9 @@ export class OwnerLink {
     try {
       const worker = spawn()
       const connection = new Connection(wrap<Owner>(worker) as unknown as Owner, worker)
+      this.#starting = connection
       await this.#open(connection, proxy(this.#options.callbacks))
+      this.#starting = undefined
       return connection
     } catch {
       return this.#connectHere()
@@ -143,6 +150,7 @@ export class OwnerLink {
       import('./warnings.js').then(({ otherVersion }) => otherVersion(VERSION, version), ignore)
       throw LOST
     }
+    this.wasOpened = true
     if (!this.#isOnline) connection.owner.setOnline(false)
     if (this.#isWatched) connection.owner.watch(true)
   }

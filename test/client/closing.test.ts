@@ -84,6 +84,28 @@ describe('close() while a call is with the worker', () => {
   })
 })
 
+test('close() ends a worker that has not started yet, and does not wait for it', async () => {
+  const { open, ownerHere, workers } = withWorker(false)
+  const hilo = open()
+  const ready = codeOf(hilo.ready)
+  const id = codeOf(hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY }))
+  await hilo.close()
+  expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true])
+  expect([await ready, await id]).toEqual(['closed', 'closed'])
+  await settled()
+  expect(ownerHere).not.toHaveBeenCalled()
+})
+
+test('close() parks what a worker had leased that died since', async () => {
+  const { open, workers, world } = withWorker()
+  const hilo = open()
+  await hilo.ready
+  workers[0]!.fail()
+  await hilo.close()
+  const { stored } = await world.store.read(['https://shop.example.com', 'default', 'orders/'])
+  expect(stored).toMatchObject({ leases: [] })
+})
+
 test('after close() a collection that was not used before issues nothing either', async () => {
   const { hilo } = shop.open()
   await hilo.close()

@@ -106,7 +106,7 @@ describe('the connection to the owner', () => {
   test('keeps a worker that stood still with its page, in the back/forward cache', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { link } = linkTo(() => new FakeWorker())
-    claim(link)
+    claim(link).catch(() => {})
     await Promise.resolve()
     // When the page goes on, the timer is long due.
     await vi.advanceTimersToNextTimerAsync()
