@@ -26,7 +26,7 @@ async function expectMounted(
     (await ask(`/ids/databases/Shop/hilo/return?tag=orders&end=32&last=1`, { method: 'PUT' }))
       .status,
   ).toBe(204)
-  expect((await ask('/ids/nothing')).status).toBe(404)
+  expect((await ask('/ids/nothing')).status).toBe(400)
 }
 
 test('Hono', async () => {

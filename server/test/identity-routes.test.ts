@@ -14,7 +14,7 @@ const seed = '/databases/Shop/identity/seed?name='
 test('the next number of an identity, whether or not its name ends in a pipe', async () => {
   const { ask } = await newHandler()
   expect(await ask(`${next}orders|`, post)).toMatchObject({
-    status: 201,
+    status: 200,
     body: { NewIdentityValue: 1 },
   })
   expect((await ask(`${next}Orders`, post)).body).toEqual({ NewIdentityValue: 2 })
@@ -37,7 +37,7 @@ test('the same raft-request-id gets the same number; an empty one is none', asyn
 test('a seed moves up; with force down again', async () => {
   const { ask } = await newHandler()
   expect(await ask(`${seed}orders|&value=41`, post)).toMatchObject({
-    status: 201,
+    status: 200,
     body: { NewSeedValue: 41 },
   })
   expect((await ask(`${next}orders|`, post)).body).toEqual({ NewIdentityValue: 42 })
@@ -61,8 +61,8 @@ test('callers at the same time share commits, and get consecutive numbers', asyn
 })
 
 test.each([
-  ['no name', '/databases/Shop/identity/next', 500, 'name is mandatory'],
-  ['a pipe alone', `${next}|`, 500, 'name is mandatory'],
+  ['no name', '/databases/Shop/identity/next', 500, "'name' must have a non empty value"],
+  ['a pipe alone', `${next}|`, 500, "more than its '|'"],
   ['a control character', `${next}a%00`, 500, 'control characters'],
   ['a name that is too long', `${next}${'a'.repeat(512)}`, 500, '512 bytes'],
   [
@@ -72,14 +72,14 @@ test.each([
     '128 bytes',
   ],
   ['a seed without a value', `${seed}orders|`, 500, 'value is mandatory'],
-  ['a seed that is no number', `${seed}orders|&value=many`, 500, 'whole number'],
+  ['a seed that is no number', `${seed}orders|&value=many`, 500, 'as long, value was: many'],
   ['a seed below 0', `${seed}orders|&value=-1`, 500, '0 or above'],
   ['an absurd seed', `${seed}orders|&value=9007199254740991`, 422, 'too far above'],
   [
     'a database with a bad name',
     '/databases/a%20b/identity/next?name=orders',
     500,
-    'name of the database',
+    "Database 'a b' does not exist. A database's name has",
   ],
 ])('%s is refused, and takes no number', async (_, path, status, message) => {
   const { ask } = await newHandler()
@@ -92,7 +92,7 @@ test.each([
 
 test('GET takes no number', async () => {
   const { ask } = await newHandler()
-  expect((await ask(`${next}orders|`)).status).toBe(404)
+  expect((await ask(`${next}orders|`)).status).toBe(400)
 })
 
 test('a server forgets at its start the requests of more than 30 days ago', async () => {

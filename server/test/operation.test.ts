@@ -36,7 +36,7 @@ describe('operation', () => {
       'hilo_ids_granted_total 64',
       'hilo_ids_returned_total 22',
       'hilo_ids_free 22',
-      'hilo_refusals_total{status="404"} 1',
+      'hilo_refusals_total{status="400"} 1',
       'hilo_claim_seconds_count 3',
       'hilo_claims_per_commit_sum 3',
     ])

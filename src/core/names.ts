@@ -31,10 +31,12 @@ export const DATABASE_NAME = /^[\p{L}\p{N}._-]{1,128}$/u
 
 /**
  * May this stand between a collection and a number? A digit or a letter may not: with the separator
- * `1`, the id `a1511` could be number 511 of `a`, or number 1 of `a15`.
+ * `1`, the id `a1511` could be number 511 of `a`, or number 1 of `a15`. A blank means the default
+ * to RavenDB, and a character beyond U+FFFF is two to it.
  */
 export const isSeparator = (value: unknown): boolean =>
-  typeof value === 'string' && /^[^|\p{L}\p{M}\p{N}\p{Cc}\p{Cs}]$/u.test(value)
+  typeof value === 'string' &&
+  /^[^|\s\p{L}\p{M}\p{N}\p{Cc}\p{Cs}\u{10000}-\u{10ffff}]$/u.test(value)
 
 /** What stands after the number: `-A`, or nothing when no node is named. */
 export const idSuffix = ({ serverTag }: Pick<Range, 'serverTag'>): string =>
@@ -85,7 +87,7 @@ const notAClass = (shown: string): HiloError =>
 
 /** @throws HiloError `invalid-collection` */
 export function checkTag(tag: unknown, separator: string): string {
-  if (typeof tag !== 'string' || tag === '')
+  if (typeof tag !== 'string' || tag.trim() === '')
     throw invalid('a collection name is a non-empty string', tag)
   if (tag.includes('|'))
     throw invalid("a collection name may not contain '|', which RavenDB keeps for identities", tag)

@@ -127,7 +127,7 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
   ],
   worker: callback,
   identityPartsSeparator: [
-    "one character other than '|', a letter, a digit or a control character",
+    "one character other than '|', a blank, a letter, a digit or a control character",
     isSeparator,
   ],
   findCollectionName: callback,

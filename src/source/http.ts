@@ -95,12 +95,14 @@ export function refusal(
   meaning = IDS_GO_ON,
 ): HiloError {
   const { status } = response
+  // RavenDB answers 400 where nobody answers a path, and HTTP 404.
+  const known = status === 400 && body.includes('RouteNotFoundException') ? 404 : status
   const seconds = Number(response.headers.get('Retry-After'))
-  const details = { status, ...(seconds > 0 && { retryAfter: seconds * 1000 }) }
+  const details = { status: known, ...(seconds > 0 && { retryAfter: seconds * 1000 }) }
   const what = `${url} answered ${status}${reason(body)}.`
   return DOWN.includes(status)
     ? new HiloError('server-unreachable', `${what} It cannot serve now. ${meaning}`, details)
-    : new HiloError('server-refused', `${what} ${advice(status)}`, details)
+    : new HiloError('server-refused', `${what} ${advice(known)}`, details)
 }
 
 function advice(status: number): string {

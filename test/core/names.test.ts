@@ -36,6 +36,7 @@ describe('checkTag', () => {
   test.each([
     ['', 'non-empty'],
     [undefined, 'non-empty string'],
+    [' ', 'non-empty string'],
     [null, 'non-empty string'],
     [7, 'non-empty string'],
     [{}, 'non-empty string'],

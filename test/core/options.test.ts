@@ -112,6 +112,8 @@ describe('a wrong option is named in the error', () => {
     ['identityPartsSeparator', { identityPartsSeparator: '|' }],
     ['identityPartsSeparator', { identityPartsSeparator: '' }],
     ['identityPartsSeparator', { identityPartsSeparator: '--' }],
+    ['identityPartsSeparator', { identityPartsSeparator: ' ' }],
+    ['identityPartsSeparator', { identityPartsSeparator: '🎈' }],
     ['identityPartsSeparator', { identityPartsSeparator: '1' }],
     ['identityPartsSeparator', { identityPartsSeparator: '٣' }],
     ['identityPartsSeparator', { identityPartsSeparator: 'x' }],

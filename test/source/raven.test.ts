@@ -203,6 +203,16 @@ describe('a refusal', () => {
     expect(error.message).toContain(advice)
   })
 
+  test('is RavenDB’s 404, when it has no such route: nothing is asked again by itself', async () => {
+    serve(
+      { Type: 'Raven.Client.Exceptions.Routing.RouteNotFoundException', Message: 'No handler' },
+      { status: 400 },
+    )
+    const error = await refusal(source().claim(target, claim))
+    expect(error).toMatchObject({ code: 'server-refused', status: 404 })
+    expect(error.message).toContain('answered 400: No handler. Check `url` and `database`')
+  })
+
   test('passes on what the server itself said', async () => {
     serve(
       { Url: '/', Type: 'System.ArgumentException', Message: 'tag is required', Error: 'at …' },

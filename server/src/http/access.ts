@@ -6,7 +6,8 @@
 import type { Context } from 'hono'
 import { databaseName } from '../ledger/options.js'
 import type { Action, CheckedOptions, ScopedToken, Wanted } from './options.js'
-import { badParameter, databaseMissing, forbidden } from './refusals.js'
+import { Parameters } from './parameters.js'
+import { databaseMissing, forbidden } from './refusals.js'
 import { tokenFinder } from './tokens.js'
 
 export interface Access {
@@ -73,11 +74,14 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
 
   /** @param missingStatus RavenDB answers 503 on `/topology` and 500 elsewhere */
   function checkDatabase(name: string, missingStatus: 500 | 503): string {
-    const { success, error } = databaseName.safeParse(name)
-    if (!success)
-      throw badParameter(`The name of the database cannot be: ${error.issues[0]!.message}.`)
+    const { error } = databaseName.safeParse(name)
+    if (error) throw databaseMissing(name, missingStatus, sentence(error.issues[0]!.message))
     if (Array.isArray(databases) && !isListed(databases, name))
-      throw databaseMissing(name, missingStatus)
+      throw databaseMissing(
+        name,
+        missingStatus,
+        'This server has a list of its databases: add it there, or correct the name.',
+      )
     return name
   }
 
@@ -92,13 +96,15 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
     },
     topologyOf(c) {
       const token = tokenOf(c)
-      const name = checkDatabase(c.req.query('name') ?? '', 503)
+      const name = checkDatabase(new Parameters(c.req.url).single('name'), 503)
       if (token?.databases && !isListed(token.databases, name)) throw notFor(name)
       return name
     },
     allowStatus: async (c) => allow(c, tokenOf(c), { action: 'status', count: 0 }),
   }
 }
+
+const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}.`
 
 const isListed = (names: readonly string[], name: string | undefined): boolean =>
   names.some((other) => other.toLowerCase() === name?.toLowerCase())

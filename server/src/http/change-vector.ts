@@ -1,14 +1,19 @@
 /**
  * Change vectors, by which RavenDB's clients say which version of a document they have read:
- * `A:7-…` is version 7 of node A. Guarantees that a vector of another database matches no version.
+ * `A:7-…` is version 7 of node A. Guarantees that a vector of another document matches no version.
  */
 import { createHash } from 'node:crypto'
 
-/** Equals no version: the write that expects it is refused. */
-const NEVER = -1
+interface DocumentKey {
+  database: string
+  id: string
+}
 
-export const changeVector = (nodeTag: string, database: string, version: number): string =>
-  `${nodeTag}:${version}-${databaseId(database)}`
+/** Equals no version: the write that expects it is refused. */
+export const NEVER = -1
+
+export const changeVector = (nodeTag: string, document: DocumentKey, version: number): string =>
+  `${nodeTag}:${version}-${keyOf(document)}`
 
 /**
  * The version that a write expects. Undefined: any; 0: no document.
@@ -16,15 +21,26 @@ export const changeVector = (nodeTag: string, database: string, version: number)
  */
 export function expectedVersion(
   expected: string | null | undefined,
-  database: string,
+  document: DocumentKey,
 ): number | undefined {
   if (expected === undefined || expected === null) return undefined
-  const text = expected.replace(/^"(.*)"$/, '$1')
+  const text = unquoted(expected)
   if (text === '') return 0
-  const [, version, id] = /^[A-Z]{1,4}:(\d{1,15})-(.*)$/.exec(text) ?? []
-  return id === databaseId(database) ? Number(version) : NEVER
+  const [, version, key] = /^[A-Z]{1,4}:(\d{1,15})-(.*)$/.exec(text) ?? []
+  return key === keyOf(document) ? Number(version) : NEVER
 }
 
-/** RavenDB ends a change vector with an id of the database. */
-const databaseId = (database: string): string =>
-  createHash('sha256').update(database.toLowerCase()).digest('base64').slice(0, 22)
+export const unquoted = (text: string): string => text.replace(/^"(.*)"$/, '$1')
+
+/**
+ * Of an answer with documents, as RavenDB has it: a hash where there are several.
+ * @param vectors of its documents; undefined where there is none
+ */
+export const etagOf = (vectors: readonly (string | undefined)[]): string =>
+  vectors.length === 1 ? String(vectors[0]) : `Hash-${hashOf(vectors.join('\n'))}`
+
+/** RavenDB ends a change vector with an id of the database; all its documents share one count. */
+const keyOf = ({ database, id }: DocumentKey): string =>
+  hashOf(`${database}/${id}`.toLowerCase()).slice(0, 22)
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64')

@@ -4,44 +4,40 @@
  * `Max` then stays above them.
  */
 import { type Context, Hono } from 'hono'
-import { z } from 'zod'
+import { formatServerTime } from '../../../src/core/wire.js'
 import type { MarkRefusal, MarkWrite } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
+import { answer } from './answer.js'
 import { readJson } from './body.js'
-import { changeVector, expectedVersion } from './change-vector.js'
+import { changeVector, etagOf, expectedVersion, NEVER, unquoted } from './change-vector.js'
+import { type Conflict, conflicted } from './conflict.js'
+import { bulkBody, hiloDocument } from './document-bodies.js'
 import type { CheckedOptions } from './options.js'
-import { HILO_DOCUMENT, readTag } from './query.js'
-import { badParameter, badRequest, quotaReached, Refusal, refused, restored } from './refusals.js'
+import { Parameters } from './parameters.js'
+import { checkTag, DEFAULT_SEPARATOR, HILO_DOCUMENT } from './query.js'
+import {
+  badParameter,
+  badRequest,
+  quotaReached,
+  type Refusal,
+  refused,
+  restored,
+} from './refusals.js'
 
 const SERVER_PREFIX_DOCUMENT = 'Raven/ServerPrefixForHilo'
 
-const hiloDocument = z.looseObject({ Max: z.int().min(0).max(Number.MAX_SAFE_INTEGER) })
-
-const bulkBody = z.object({
-  Commands: z
-    .array(
-      z.discriminatedUnion('Type', [
-        z.object({
-          Type: z.literal('PUT'),
-          Id: z.string(),
-          ChangeVector: z.string().nullish(),
-          Document: hiloDocument,
-        }),
-        z.object({
-          Type: z.literal('DELETE'),
-          Id: z.string(),
-          ChangeVector: z.string().nullish(),
-        }),
-      ]),
-    )
-    .min(1),
-})
-
 interface DocumentWrite {
   id: string
+  kind: Conflict['kind']
   max: number
   /** The change vector that the document must have, as `expectedVersion` reads it. */
   expected: string | null | undefined
+}
+
+interface StoredDocument {
+  Max?: number
+  ServerPrefix?: string
+  '@metadata': { '@collection': string; '@change-vector': string; '@id': string }
 }
 
 export function documentRoutes(
@@ -49,13 +45,13 @@ export function documentRoutes(
   access: Access,
 ): Hono {
   /** Null where there is no such document. */
-  async function read({ database, allow }: Caller, id: string): Promise<object | null> {
-    const tag = isHiloDocument(id) ? tagOf(id) : undefined
+  async function read({ database, allow }: Caller, id: string): Promise<StoredDocument | null> {
+    const tag = tagToRead(id)
     await allow({ action: 'document-read', tag, count: 0 })
     const metadata = (version: number) => ({
       '@collection': '@hilo',
+      '@change-vector': changeVector(nodeTag, { database, id }, version),
       '@id': id,
-      '@change-vector': changeVector(nodeTag, database, version),
     })
     if (isSame(id, SERVER_PREFIX_DOCUMENT))
       return serverPrefix === undefined
@@ -77,45 +73,71 @@ export function documentRoutes(
   ): Promise<string[]> {
     const { database, allow } = access.callerOf(c)
     const marks = writes.map(
-      ({ id, max, expected }): MarkWrite => ({
+      ({ id, kind, max, expected }): MarkWrite => ({
         database,
         collection: tagOf(id),
         max,
-        version: expectedVersion(expected, database),
+        // A deletion that expects no document never holds, as with RavenDB.
+        version:
+          kind === 'Delete' && unquoted(expected ?? 'any') === ''
+            ? NEVER
+            : expectedVersion(expected, { database, id }),
       }),
     )
     for (const { collection: tag } of marks)
       await allow({ action: 'document-write', tag, count: 0 })
     const outcome = await ledger.write(marks)
-    if ('refused' in outcome) throw writeRefused(outcome, conflict)
-    return outcome.map(({ version }) => changeVector(nodeTag, database, version))
+    if ('refused' in outcome) {
+      const { id, kind, expected } =
+        writes[marks.findIndex((mark) => isSameWrite(mark, outcome.write))]!
+      const { version } = outcome.mark
+      const actual = version === 0 ? undefined : changeVector(nodeTag, { database, id }, version)
+      throw outcome.refused === 'conflict'
+        ? conflicted({ id, kind, expected: unquoted(expected ?? ''), actual }, conflict)
+        : writeRefused(outcome.refused, outcome)
+    }
+    return outcome.map(({ version }, i) =>
+      changeVector(nodeTag, { database, id: writes[i]!.id }, version),
+    )
   }
 
   return new Hono()
     .get('/docs', async (c) => {
       const caller = access.callerOf(c)
-      const ids = c.req.queries('id') ?? []
+      const query = new Parameters(c.req.url)
+      const isMetadataOnly = query.flag('metadataOnly', 'bool val')
+      const ids = query.all('id')
       if (ids.length === 0 || ids.length > limits.batch)
         throw badParameter(`Query string id is given 1 to ${limits.batch} times.`)
       const documents = await Promise.all(ids.map((id) => read(caller, id)))
-      if (documents.length === 1 && !documents[0])
-        return c.json({ Results: [null], Includes: {} }, 404)
-      return c.json({ Results: documents, Includes: {} })
+      if (documents.length === 1 && !documents[0]) return c.body(null, 404)
+      const vectors = documents.map((document) => document?.['@metadata']['@change-vector'])
+      const etag = etagOf(vectors)
+      if (unquoted(c.req.header('If-None-Match') ?? '') === etag) return c.body(null, 304)
+      const results = isMetadataOnly
+        ? documents.map((document) => document && { '@metadata': document['@metadata'] })
+        : documents
+      return answer(c, { Results: results, Includes: {} }, 200, { ETag: `"${etag}"` })
     })
     .put('/docs', async (c) => {
-      const id = c.req.query('id') ?? ''
+      const id = new Parameters(c.req.url).single('id')
       const { data } = hiloDocument.safeParse(await readJson(c))
       if (!data)
         throw badRequest(
           'A HiLo document is JSON {"Max": n}, with a whole number from 0 to 2^53-1.',
         )
       const conflict = c.req.header('If-None-Match') === undefined ? 409 : 412
-      const [vector] = await write(c, [{ id, max: data.Max, expected: expectedBy(c) }], conflict)
-      return c.json({ Id: id, ChangeVector: vector }, 201)
+      const [vector] = await write(
+        c,
+        [{ id, kind: 'Put', max: data.Max, expected: expectedBy(c) }],
+        conflict,
+      )
+      return answer(c, { Id: id, ChangeVector: vector }, 201)
     })
     .delete('/docs', async (c) => {
-      const id = c.req.query('id') ?? ''
-      await write(c, [{ id, max: 0, expected: c.req.header('If-Match') }])
+      const id = new Parameters(c.req.url).single('id')
+      const expected = c.req.header('If-Match')
+      await write(c, [{ id, kind: 'Delete', max: 0, expected }])
       return c.body(null, 204)
     })
     .post('/bulk_docs', async (c) => {
@@ -125,11 +147,14 @@ export function documentRoutes(
           'This server stores HiLo documents only: PUT {"Max": n} or DELETE of ' +
             `${HILO_DOCUMENT}…, up to ${limits.batch} Commands.`,
         )
-      const writes = data.Commands.map((command) => ({
-        id: command.Id,
-        max: command.Type === 'PUT' ? command.Document.Max : 0,
-        expected: command.ChangeVector,
-      }))
+      const writes = data.Commands.map(
+        (command): DocumentWrite => ({
+          id: command.Id,
+          kind: command.Type === 'PUT' ? 'Put' : 'Delete',
+          max: command.Type === 'PUT' ? command.Document.Max : 0,
+          expected: command.ChangeVector,
+        }),
+      )
       const vectors = await write(c, writes)
       const results = data.Commands.map(({ Type, Id }, i) =>
         Type === 'PUT'
@@ -138,15 +163,18 @@ export function documentRoutes(
               '@id': Id,
               '@collection': '@hilo',
               '@change-vector': vectors[i],
-              '@last-modified': new Date().toISOString(),
+              '@last-modified': formatServerTime(Date.now()),
             }
-          : { Type, Id, Deleted: true, ChangeVector: vectors[i] },
+          : { Type, Id, Deleted: true, ChangeVector: null },
       )
-      return c.json({ Results: results }, 201)
+      return answer(c, { Results: results }, 201)
     })
 }
 
 const isSame = (id: string, other: string): boolean => id.toLowerCase() === other.toLowerCase()
+
+const isSameWrite = (one: MarkWrite, other: MarkWrite): boolean =>
+  isSame(one.collection, other.collection) && one.max === other.max && one.version === other.version
 
 const isHiloDocument = (id: string): boolean =>
   id.toLowerCase().startsWith(HILO_DOCUMENT.toLowerCase())
@@ -159,7 +187,16 @@ function tagOf(id: string): string {
       `This server stores no documents but ${HILO_DOCUMENT}…: keep '${id.slice(0, 100)}' in ` +
         'a database.',
     )
-  return readTag(id.slice(HILO_DOCUMENT.length), '/')
+  const tag = id.slice(HILO_DOCUMENT.length)
+  if (tag.trim() === '') throw badParameter(`Behind ${HILO_DOCUMENT} stands a collection's name.`)
+  checkTag(tag, DEFAULT_SEPARATOR)
+  return tag
+}
+
+/** Undefined where no document can have such an id. */
+function tagToRead(id: string): string | undefined {
+  if (!isHiloDocument(id) || /[/|]$/.test(id)) return undefined
+  return tagOf(id)
 }
 
 /**
@@ -177,17 +214,12 @@ function expectedBy(c: Context): string | undefined {
   return ''
 }
 
-function writeRefused({ refused: why, write, mark }: MarkRefusal, conflict: 409 | 412): Refusal {
+function writeRefused(
+  why: Exclude<MarkRefusal['refused'], 'conflict'>,
+  { write, mark }: MarkRefusal,
+): Refusal {
   const document = HILO_DOCUMENT + write.collection
   switch (why) {
-    case 'conflict':
-      return new Refusal(
-        'conflict',
-        conflict,
-        'Raven.Client.Exceptions.ConcurrencyException',
-        `Document ${document} has changed: it is at {"Max": ${mark.max}} now. Read it again, ` +
-          'then write.',
-      )
     case 'jump':
       return refused(
         'jump',

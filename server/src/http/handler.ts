@@ -6,7 +6,9 @@
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
+import { getPath } from 'hono/utils/url'
 import { createAccess } from './access.js'
+import { answer } from './answer.js'
 import { cutOff } from './body.js'
 import { documentRoutes } from './document-routes.js'
 import { failureLog } from './failure-log.js'
@@ -18,7 +20,7 @@ import { metricsRoutes, openRoutes } from './operation-routes.js'
 import { checkHandlerOptions, type HandlerOptions } from './options.js'
 import { refuseOtherSites } from './origin.js'
 import { rateLimit } from './rate-limit.js'
-import { notFound, pathOf, Refusal, refusalBody, tooLarge, toRefusal } from './refusals.js'
+import { noRoute, pathOf, Refusal, refusalBody, tooLarge, toRefusal } from './refusals.js'
 import { seriesRoutes } from './series-routes.js'
 import { topologyRoutes } from './topology-routes.js'
 
@@ -45,7 +47,7 @@ export function createHiloHandler(
         'raise-floor <database> --all --by <numbers>.',
     ),
   )
-  const app = new Hono()
+  const app = new Hono({ getPath: (request) => routeOf(getPath(request)) })
 
   if (checked.logRequests) app.use(requestLog(checked.log))
   app.use((c, next) => {
@@ -66,7 +68,7 @@ export function createHiloHandler(
   app.route('/', openRoutes(checked))
   app.use((c, next) => {
     // Hono answers HEAD by the GET route, which would grant a range that nobody reads.
-    if (c.req.method === 'HEAD') throw notFound('There is no handler for HEAD.')
+    if (c.req.method === 'HEAD') throw noRoute('HEAD', pathOf(c.req.url))
     if (c.req.url.length > limits.url)
       throw tooLarge(414, `The URL has more than ${limits.url} characters.`)
     return next()
@@ -93,17 +95,26 @@ export function createHiloHandler(
   app.route('/databases/:database', documentRoutes(checked, access))
 
   app.notFound((c) => {
-    throw notFound(`There is no handler for ${c.req.method} ${pathOf(c.req.url)}.`)
+    throw noRoute(c.req.method, pathOf(c.req.url))
   })
   app.onError((error, c) => {
     const refusal = toRefusal(error, logFailure)
     metrics.refused(refusal)
-    return c.json(refusalBody(refusal, pathOf(c.req.url)), refusal.status, { ...refusal.headers })
+    const body = refusalBody(refusal, pathOf(c.req.url))
+    return answer(c, body, refusal.status, refusal.headers)
   })
   // `authorize` is given the request that came. `bodyLimit` replaces a request whose body tells no
   // length by a copy.
   return async (request) => app.fetch(request, { request })
 }
+
+/**
+ * RavenDB finds routes in any case, but for the first letter. The database's name keeps its own.
+ */
+const routeOf = (path: string): string =>
+  path.replace(/^(\/[a-z][^/]*)(\/[^/]*)?(.*)$/, (_, first, database = '', rest) =>
+    [first.toLowerCase(), database, rest.toLowerCase()].join(''),
+  )
 
 /** A client that goes away in the middle of its body is no failure of the server, nor logged. */
 function refuseCutOff(error: unknown): never {

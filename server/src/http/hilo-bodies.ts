@@ -7,11 +7,18 @@ import {
   type CheckInRequest,
   capacity,
   type NextManyRequest,
-  parseServerTime,
   type ReturnRequest,
 } from '../../../src/core/wire.js'
 import type { ShownGrant } from '../ledger/ledger.js'
-import { checkCount, DEFAULT_SEPARATOR, type ReturnedRange, readId, readTag } from './query.js'
+import { readLastRangeAt } from './last-range-at.js'
+import {
+  checkCount,
+  checkTag,
+  DEFAULT_SEPARATOR,
+  type ReturnedRange,
+  readId,
+  readSeparator,
+} from './query.js'
 import { badRequest } from './refusals.js'
 
 /** What a claim of one collection asks for. */
@@ -31,6 +38,8 @@ interface BodyLimits {
   batch: number
 }
 
+const tag = z.string().regex(/\S/)
+
 const leases = z.array(z.object({ lease: z.string(), next: z.int().min(0) }))
 
 const claimBody = z.object({
@@ -38,7 +47,7 @@ const claimBody = z.object({
   collections: z
     .array(
       z.object({
-        tag: z.string(),
+        tag,
         count: z.int().min(1),
         lastMax: z.int().min(0).default(0),
         lastRangeAt: z.string().optional(),
@@ -50,7 +59,7 @@ const claimBody = z.object({
 }) satisfies z.ZodType<NextManyRequest>
 
 const returnBody = z.object({
-  tag: z.string(),
+  tag,
   end: z.int(),
   last: z.int(),
   lease: z.string(),
@@ -78,10 +87,11 @@ export function readClaimBody(
   const id = readId(data.claim, 'claim')
   const ranges = data.collections.map((wanted): WantedRange => {
     const { tag, count, lastMax, lastRangeAt = '', identityPartsSeparator: separator } = wanted
-    const lastRange = parseServerTime(lastRangeAt)
+    checkTag(tag, readSeparator(separator))
+    const lastRange = readLastRangeAt(lastRangeAt)
     if (lastRange === undefined) checkCount(count, limits.count)
     return {
-      collection: readTag(tag, separator),
+      collection: tag,
       prefix: tag + separator,
       count: Math.min(
         capacity(count, lastRange === undefined ? undefined : now - lastRange),
@@ -118,7 +128,8 @@ export function readReturnBody(body: unknown): ReturnedRange {
         'back.',
     )
   const { tag, end, last, lease } = data
-  return { collection: readTag(tag, DEFAULT_SEPARATOR), end, last, token: lease }
+  checkTag(tag, DEFAULT_SEPARATOR)
+  return { collection: tag, end, last, token: lease }
 }
 
 /** @throws Refusal */

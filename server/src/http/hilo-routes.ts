@@ -7,6 +7,7 @@ import type { CheckInAnswer, NextManyAnswer } from '../../../src/core/wire.js'
 import { bindingKey } from '../ledger/bound-collections.js'
 import type { CheckInFate, ClaimOutcome, ClaimRequest } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
+import { answer } from './answer.js'
 import { parseJson, readJson, readText } from './body.js'
 import { claimAnswer, claimRefused } from './claim-answer.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
@@ -14,6 +15,7 @@ import { type FailureLog, UnknownToken } from './failure-log.js'
 import { readCheckInBody, readClaimBody, readReturnBody } from './hilo-bodies.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
+import { Parameters } from './parameters.js'
 import { type ReturnedRange, readNextQuery, readReturnQuery } from './query.js'
 import { pathOf, refusalBody, toRefusal } from './refusals.js'
 
@@ -67,11 +69,11 @@ export function hiloRoutes(
   routes.get('/hilo/next', async (c) => {
     const at = Date.now()
     const caller = access.callerOf(c)
-    const { prefix, ...wanted } = readNextQuery(queryOf(c), at, limits.count)
+    const { prefix, ...wanted } = readNextQuery(new Parameters(c.req.url), at, limits.count)
     const asked: ClaimRequest = { ...wanted, database: caller.database, serverTag: nodeTag, at }
     const [outcome] = (await claim(caller, [asked])) as [ClaimOutcome]
     if ('refused' in outcome) throw claimRefused(outcome, asked)
-    return c.json(claimAnswer(outcome.grant, prefix), outcome.isRepeat ? 200 : 201)
+    return answer(c, claimAnswer(outcome.grant, prefix), outcome.isRepeat ? 200 : 201)
   })
   routes.post('/hilo/next', async (c) => {
     const at = Date.now()
@@ -84,10 +86,10 @@ export function hiloRoutes(
     const outcomes = await claim(caller, claims)
     const collections = outcomes.map((outcome, i) => {
       if ('grant' in outcome) {
-        const answer = claimAnswer(outcome.grant, ranges[i]!.prefix)
-        if (outcome.fates.length === 0) return answer
+        const range = claimAnswer(outcome.grant, ranges[i]!.prefix)
+        if (outcome.fates.length === 0) return range
         note(database, outcome.fates)
-        return { ...answer, leases: outcome.fates.map(fateAnswer) }
+        return { ...range, leases: outcome.fates.map(fateAnswer) }
       }
       const refusal =
         'failure' in outcome
@@ -99,13 +101,16 @@ export function hiloRoutes(
       return refusalBody(refusal, pathOf(c.req.url))
     })
     const isNew = outcomes.some((outcome) => 'grant' in outcome && !outcome.isRepeat)
-    return c.json({ collections } satisfies NextManyAnswer, isNew ? 201 : 200)
+    return answer(c, { collections } satisfies NextManyAnswer, isNew ? 201 : 200)
   })
-  routes.put('/hilo/return', (c) => giveBack(c, readReturnQuery(queryOf(c))))
+  routes.put('/hilo/return', (c) => giveBack(c, readReturnQuery(new Parameters(c.req.url))))
   routes.post('/hilo/return', async (c) => {
     // The body may have any type: a page that goes sends plain text, which needs no preflight.
     const text = await readText(c)
-    return giveBack(c, text === '' ? readReturnQuery(queryOf(c)) : readReturnBody(parseJson(text)))
+    return giveBack(
+      c,
+      text === '' ? readReturnQuery(new Parameters(c.req.url)) : readReturnBody(parseJson(text)),
+    )
   })
   routes.post('/hilo/checkin', async (c) => {
     const { database, allow } = access.callerOf(c)
@@ -114,12 +119,10 @@ export function hiloRoutes(
     const grants = leases.map(({ lease, next }) => ({ token: lease, next }))
     const fates = await ledger.checkIn({ database, id, at: Date.now(), grants, spent })
     note(database, fates)
-    return c.json({ leases: fates.map(fateAnswer) } satisfies CheckInAnswer)
+    return answer(c, { leases: fates.map(fateAnswer) } satisfies CheckInAnswer)
   })
   return routes
 }
-
-const queryOf = (c: Context): URLSearchParams => new URL(c.req.url).searchParams
 
 function fateAnswer(fate: CheckInFate): CheckInAnswer['leases'][number] {
   if (fate === 'superseded') return { superseded: true }

@@ -7,9 +7,11 @@ import { Hono } from 'hono'
 import { identityText, normalizedIdentity } from '../ledger/keys.js'
 import type { IdentityClaim, IdentityKey, IdentityOutcome } from '../ledger/ledger.js'
 import type { Access } from './access.js'
+import { answer } from './answer.js'
 import { claimQueue } from './claim-queue.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
+import { Parameters } from './parameters.js'
 import { readIdentityQuery, readSeedQuery } from './query.js'
 import { quotaReached, type Refusal, refused, restored } from './refusals.js'
 
@@ -29,20 +31,20 @@ export function identityRoutes(
 
   return new Hono()
     .post('/identity/next', async (c) => {
-      const { name, id } = readIdentityQuery(new URL(c.req.url).searchParams)
+      const { name, id } = readIdentityQuery(new Parameters(c.req.url))
       const { database, allow } = access.callerOf(c)
       await allow({ action: 'identity', tag: name, count: 1 })
       const claim: IdentityClaim = { database, name, id, at: Date.now() }
       const outcome = (await queue.add([claim]))[0]!
       if ('failure' in outcome) throw outcome.failure
-      return c.json({ NewIdentityValue: numberOf(outcome, { database, name }) }, 201)
+      return answer(c, { NewIdentityValue: numberOf(outcome, { database, name }) })
     })
     .post('/identity/seed', async (c) => {
-      const { name, value, isForced } = readSeedQuery(new URL(c.req.url).searchParams)
+      const { name, value, isForced } = readSeedQuery(new Parameters(c.req.url))
       const { database, allow } = access.callerOf(c)
       await allow({ action: 'seed', tag: name, count: 0 })
       const outcome = await ledger.seedIdentity({ database, name, value, isForced })
-      return c.json({ NewSeedValue: numberOf(outcome, { database, name }) }, 201)
+      return answer(c, { NewSeedValue: numberOf(outcome, { database, name }) })
     })
 }
 

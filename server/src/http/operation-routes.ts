@@ -1,6 +1,7 @@
 /** For those who run the server: what it is, `/healthz`, which asks the database, `/metrics`. */
 import { Hono } from 'hono'
 import type { Access } from './access.js'
+import { answer } from './answer.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { RETRY_SECONDS, restored, tryLater } from './refusals.js'
@@ -26,7 +27,7 @@ export function openRoutes({ ledger, isReady }: CheckedOptions): Hono {
       await ping
       const databases = await ledger.restored()
       if (databases.length > 0) throw restored(databases)
-      return c.json({ status: 'ok' })
+      return answer(c, { status: 'ok' })
     })
 }
 

@@ -3,8 +3,10 @@
  * safe to count with, to store and to log.
  */
 import { isSeparator } from '../../../src/core/names.js'
-import { capacity, parseServerTime } from '../../../src/core/wire.js'
-import { badParameter, badRequest, refused } from './refusals.js'
+import { capacity } from '../../../src/core/wire.js'
+import { readLastRangeAt } from './last-range-at.js'
+import type { Parameters } from './parameters.js'
+import { badParameter, badRequest, Refusal, refused } from './refusals.js'
 
 /** RavenDB keeps a counter in a document of this name. */
 export const HILO_DOCUMENT = 'Raven/Hilo/'
@@ -36,13 +38,14 @@ export interface ReturnedRange {
  * @param now milliseconds since the epoch
  * @param maxCount a range that doubles by itself stops here; a larger request is refused
  */
-export function readNextQuery(query: URLSearchParams, now: number, maxCount: number): NextQuery {
-  const separator = query.get('identityPartsSeparator') || DEFAULT_SEPARATOR
-  const tag = readTag(query.get('tag'), separator)
-  const lastRange = parseServerTime(query.get('lastRangeAt') ?? '')
-  const lastBatchSize = readNumber(query, 'lastBatchSize')
+export function readNextQuery(query: Parameters, now: number, maxCount: number): NextQuery {
+  const tag = query.single('tag')
+  const separator = readSeparator(query.optional('identityPartsSeparator') ?? DEFAULT_SEPARATOR)
+  checkTag(tag, separator)
+  const lastRange = readLastRangeAt(query.optional('lastRangeAt') ?? '')
+  const lastBatchSize = query.number('lastBatchSize')
   if (lastRange === undefined) checkCount(lastBatchSize, maxCount)
-  const claim = query.get('claim')
+  const claim = query.all('claim')[0]
   return {
     collection: tag,
     prefix: tag + separator,
@@ -50,8 +53,8 @@ export function readNextQuery(query: URLSearchParams, now: number, maxCount: num
       capacity(lastBatchSize, lastRange === undefined ? undefined : now - lastRange),
       maxCount,
     ),
-    lastMax: readNumber(query, 'lastMax'),
-    id: claim === null ? undefined : readId(claim, 'claim'),
+    lastMax: query.number('lastMax'),
+    id: claim === undefined ? undefined : readId(claim, 'claim'),
   }
 }
 
@@ -64,28 +67,26 @@ export function checkCount(count: number, maxCount: number): void {
     )
 }
 
-export function readReturnQuery(query: URLSearchParams): ReturnedRange {
-  const collection = readTag(query.get('tag'), DEFAULT_SEPARATOR)
-  for (const name of ['end', 'last'])
-    if (!query.get(name))
-      throw badParameter(`Query string ${name} is mandatory, but wasn't specified.`)
+export function readReturnQuery(query: Parameters): ReturnedRange {
+  const collection = query.single('tag')
+  for (const name of ['end', 'last']) query.mandatory(name)
+  checkTag(collection, DEFAULT_SEPARATOR)
   return {
     collection,
-    end: readNumber(query, 'end'),
-    last: readNumber(query, 'last'),
-    token: query.get('lease') ?? undefined,
+    end: query.number('end'),
+    last: query.number('last'),
+    token: query.all('lease')[0],
   }
 }
 
-export function readIdentityQuery(query: URLSearchParams): {
+export function readIdentityQuery(query: Parameters): {
   name: string
   id: string | undefined
 } {
-  const text = query.get('name')
-  if (!text || text === '|')
-    throw badParameter("Query string name is mandatory, but wasn't specified.")
+  const text = query.single('name')
+  if (text === '|') throw badParameter("The name of an identity is more than its '|'.")
   const name = text.endsWith('|') ? text : `${text}|`
-  const id = query.get('raft-request-id') || undefined
+  const id = query.optional('raft-request-id')
   if (!isPlain(name) || !isPlain(id ?? ''))
     throw badParameter(
       'name or raft-request-id has control characters or is no well-formed Unicode.',
@@ -97,57 +98,64 @@ export function readIdentityQuery(query: URLSearchParams): {
   return { name, id }
 }
 
-export function readSeedQuery(query: URLSearchParams): {
+export function readSeedQuery(query: Parameters): {
   name: string
   value: number
   isForced: boolean
 } {
   const { name } = readIdentityQuery(query)
-  if (!query.get('value'))
-    throw badParameter("Query string value is mandatory, but wasn't specified.")
-  const value = readNumber(query, 'value')
+  query.mandatory('value')
+  const value = query.number('value')
   if (value < 0) throw badParameter('An identity starts at 0 or above.')
-  return { name, value, isForced: query.get('force')?.toLowerCase() === 'true' }
+  return { name, value, isForced: query.flag('force', 'bool, val') }
 }
 
-export function readTag(tag: unknown, separator: string): string {
-  if (typeof tag !== 'string' || tag === '')
-    throw badParameter("Query string tag is mandatory, but wasn't specified.")
+/** @throws Refusal where an id could then be read in two ways */
+export function readSeparator(separator: string): string {
+  if (separator.length !== 1)
+    throw new Refusal(
+      'bad-request',
+      500,
+      'System.InvalidOperationException',
+      `Query string identityPartsSeparator is expecting single character, but got '${separator}'.`,
+    )
   if (!isSeparator(separator))
     throw badParameter(
       "identityPartsSeparator is one character, and neither '|', which RavenDB keeps for " +
         'identities, nor a letter, a digit or a control character.',
     )
+  return separator
+}
+
+/** @throws Refusal where RavenDB could not name a document by it, or nobody could read its ids */
+export function checkTag(tag: string, separator: string): void {
   if (!isPlain(tag))
     throw badParameter('The tag has control characters or is no well-formed Unicode.')
-  if (tag.endsWith('|') || tag.endsWith(separator))
+  checkDocumentId(HILO_DOCUMENT + tag)
+  if (tag.endsWith(separator))
+    throw badParameter(`The tag may not end in the separator '${separator}', which is added to it.`)
+}
+
+function checkDocumentId(id: string): void {
+  const bytes = Buffer.byteLength(id)
+  if (bytes > MAX_DOCUMENT_ID_BYTES)
     throw badParameter(
-      `The tag may not end in '|', nor in the separator '${separator}', which is added to it.`,
+      `Document ID cannot exceed ${MAX_DOCUMENT_ID_BYTES} bytes, but the ID was ${bytes} bytes. ` +
+        `The invalid ID is '${id}'. (Parameter 'str')`,
     )
-  if (Buffer.byteLength(HILO_DOCUMENT + tag) > MAX_DOCUMENT_ID_BYTES)
-    throw badParameter(
-      `The tag has more than ${MAX_DOCUMENT_ID_BYTES - HILO_DOCUMENT.length} bytes of UTF-8.`,
+  if (id.endsWith('|'))
+    throw new Refusal(
+      'bad-request',
+      500,
+      'System.NotSupportedException',
+      `Document ids cannot end with '|', but was called with ${id}. Identities are only ` +
+        'generated for external requests, not calls to PutDocument and such.',
     )
-  return tag
 }
 
 export function readId(id: string, name: string): string {
   if (!UUID.test(id)) throw badRequest(`${name} is a UUID.`)
   return id.toLowerCase()
-}
-
-/** Absent is 0. */
-function readNumber(query: URLSearchParams, name: string): number {
-  const text = query.get(name)
-  if (!text) return 0
-  const number = Number(text)
-  if (!/^-?\d{1,19}$/.test(text))
-    throw badParameter(`Could not parse query string '${name}' as a whole number.`)
-  if (!Number.isSafeInteger(number))
-    throw badParameter(
-      `Query string '${name}' is beyond 2^53-1, the highest number this server grants.`,
-    )
-  return number
 }
 
 /**

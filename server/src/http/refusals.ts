@@ -40,6 +40,8 @@ export class Refusal extends Error {
   readonly status: ContentfulStatusCode
   readonly type: string
   readonly headers: Readonly<Record<string, string>>
+  /** Of the body, besides what every refusal says. */
+  readonly fields: Readonly<Record<string, unknown>>
 
   constructor(
     reason: Reason,
@@ -47,12 +49,14 @@ export class Refusal extends Error {
     type: string,
     message: string,
     headers: Record<string, string> = {},
+    fields: Record<string, unknown> = {},
   ) {
     super(message)
     this.reason = reason
     this.status = status
     this.type = type
     this.headers = headers
+    this.fields = fields
   }
 }
 
@@ -69,8 +73,14 @@ export const forbidden = (
   message: string,
 ) => new Refusal(reason, 403, 'Raven.Client.Exceptions.Security.AuthorizationException', message)
 
-export const notFound = (message: string) =>
-  new Refusal('no-route', 404, 'Raven.Client.Exceptions.RouteNotFoundException', message)
+/** RavenDB answers 400 where nobody answers a path or a method. */
+export const noRoute = (method: string, path: string) =>
+  new Refusal(
+    'no-route',
+    400,
+    'Raven.Client.Exceptions.Routing.RouteNotFoundException',
+    `There is no handler for path: ${method} ${path}`,
+  )
 
 /** The request is understood, but a limit or the promise of unique numbers forbids it. */
 export const refused = (reason: Reason, message: string) =>
@@ -101,15 +111,21 @@ export const restored = (databases: readonly string[]) =>
     PERSON_RETRY_SECONDS,
   )
 
-export const databaseMissing = (database: string, status: 500 | 503) =>
-  new Refusal(
-    'no-database',
-    status,
-    'Raven.Client.Exceptions.Database.DatabaseDoesNotExistException',
-    `Database '${database}' does not exist. This server has a list of its databases: add it ` +
-      'there, or correct the name.',
-    status === 503 ? { 'Database-Missing': database } : {},
-  )
+/**
+ * As RavenDB says it, 503 on `/topology` and 500 elsewhere.
+ * @param reason in a sentence of ours
+ */
+export const databaseMissing = (database: string, status: 500 | 503, reason: string) =>
+  status === 503
+    ? new Refusal('no-database', status, 'Error', `Database ${database} wasn't found. ${reason}`, {
+        'Database-Missing': encodeURIComponent(database),
+      })
+    : new Refusal(
+        'no-database',
+        status,
+        'Raven.Client.Exceptions.Database.DatabaseDoesNotExistException',
+        `Database '${database}' does not exist. ${reason}`,
+      )
 
 export const tooMany = (requestsPerSecond: number, seconds: number) =>
   new Refusal(
@@ -154,8 +170,8 @@ export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
 }
 
 /** @param url path and query of the request */
-export function refusalBody({ type, message }: Refusal, url: string): ErrorAnswer {
-  return { Url: url, Type: type, Message: message, Error: `${type}: ${message}` }
+export function refusalBody({ type, message, fields }: Refusal, url: string): ErrorAnswer {
+  return { Url: url, Type: type, Message: message, Error: `${type}: ${message}`, ...fields }
 }
 
 export function pathOf(url: string): string {

@@ -15,11 +15,12 @@ import type {
 import type { Series, SeriesFate } from '../ledger/ledger.js'
 import { toLetter } from '../ledger/letters.js'
 import type { Access } from './access.js'
+import { answer } from './answer.js'
 import { readJson } from './body.js'
 import { claimRefused } from './claim-answer.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
-import { DEFAULT_SEPARATOR, isPlain, readId, readTag } from './query.js'
+import { checkTag, DEFAULT_SEPARATOR, isPlain, readId } from './query.js'
 import { badRequest } from './refusals.js'
 
 /** Bytes of UTF-8. */
@@ -29,7 +30,7 @@ const number = z.int().min(0)
 
 const seriesBody = z.object({
   claim: z.string(),
-  collection: z.string(),
+  collection: z.string().regex(/\S/),
   device: z
     .string()
     .refine((name) => isPlain(name) && Buffer.byteLength(name) <= MAX_DEVICE_BYTES)
@@ -56,7 +57,7 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       const { database, allow } = access.callerOf(c)
       await allow({ action: 'series-list', count: 0 })
       const series = (await ledger.series(database)).map(listed)
-      return c.json({ series } satisfies SeriesList)
+      return answer(c, { series } satisfies SeriesList)
     })
     .post('/hilo/series', async (c) => {
       const { database, allow } = access.callerOf(c)
@@ -81,8 +82,8 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
         each.letter !== letter
       const earlier =
         device === '' ? [] : (await ledger.series(database)).filter(isEarlier).map(listed)
-      const answer: SeriesAnswer = { series: letter, lease: outcome.token, earlier }
-      return c.json(answer, outcome.isRepeat ? 200 : 201)
+      const granted: SeriesAnswer = { series: letter, lease: outcome.token, earlier }
+      return answer(c, granted, outcome.isRepeat ? 200 : 201)
     })
     .post('/hilo/series/checkin', async (c) => {
       const { database, allow } = access.callerOf(c)
@@ -90,7 +91,7 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       await allow({ action: 'series', count: 0 })
       const fate = await ledger.checkInSeries({ database, id, token, last, at: Date.now() })
       if (fate !== 'unknown' && 'superseded' in fate) metrics.checkedIn(['superseded'])
-      return c.json(fateAnswer(fate))
+      return answer(c, fateAnswer(fate))
     })
 }
 
@@ -102,11 +103,8 @@ async function readSeriesBody(c: Context): Promise<SeriesRequest> {
         `"device"?: "Till 3", "ended"?: {"series": "B", "lease": "…", "from": 1, "to": 2}}. The ` +
         `device's name has up to ${MAX_DEVICE_BYTES} bytes of UTF-8 and no control characters.`,
     )
-  return {
-    ...data,
-    claim: readId(data.claim, 'claim'),
-    collection: readTag(data.collection, DEFAULT_SEPARATOR),
-  }
+  checkTag(data.collection, DEFAULT_SEPARATOR)
+  return { ...data, claim: readId(data.claim, 'claim') }
 }
 
 async function readCheckInBody(c: Context): Promise<SeriesCheckInRequest> {

@@ -4,6 +4,7 @@
  */
 import { Hono } from 'hono'
 import type { Access } from './access.js'
+import { answer } from './answer.js'
 import type { CheckedOptions } from './options.js'
 
 export function topologyRoutes({ nodeTag, publicUrl }: CheckedOptions, access: Access): Hono {
@@ -11,7 +12,7 @@ export function topologyRoutes({ nodeTag, publicUrl }: CheckedOptions, access: A
     const database = access.topologyOf(c)
     const asked = new URL(c.req.url)
     const url = publicUrl ?? `${asked.protocol}//${c.req.header('Host') ?? asked.host}`
-    return c.json({
+    return answer(c, {
       Promotables: [],
       Nodes: [{ Url: url, ClusterTag: nodeTag, ServerRole: 'Member', Database: database }],
       Etag: 1,

@@ -1,0 +1,84 @@
+/**
+ * Reads a query as RavenDB does: names in any case, the first of several values, and a blank value
+ * is none. What it cannot read, it refuses in RavenDB's words.
+ */
+import { badParameter } from './refusals.js'
+
+/** .NET's whole numbers: blanks around, a sign, and zero bytes at the end. */
+const WHOLE_NUMBER = /^[\t-\r ]*([+-]?\d+)[\t-\r ]*\0*$/
+const MIN_LONG = -(2n ** 63n)
+const MAX_LONG = 2n ** 63n - 1n
+
+export class Parameters {
+  readonly #entries: [name: string, value: string][]
+
+  constructor(url: string) {
+    this.#entries = [...new URL(url).searchParams].map(([name, value]) => [
+      name.toLowerCase(),
+      value,
+    ])
+  }
+
+  all(name: string): string[] {
+    const wanted = name.toLowerCase()
+    return this.#entries.filter(([each]) => each === wanted).map(([, value]) => value)
+  }
+
+  optional(name: string): string | undefined {
+    const value = this.all(name)[0]
+    return value?.trim() ? value : undefined
+  }
+
+  /** @throws Refusal */
+  mandatory(name: string): string {
+    const value = this.optional(name)
+    if (value === undefined)
+      throw badParameter(`Query string ${name} is mandatory, but wasn't specified.`)
+    return value
+  }
+
+  /**
+   * What the request is about: more than one would leave open which.
+   * @throws Refusal
+   */
+  single(name: string): string {
+    const value = this.optional(name)
+    if (value === undefined)
+      throw badParameter(`Query string value '${name}' must have a non empty value`)
+    if (this.all(name).length > 1)
+      throw badParameter(`Query string value '${name}' must appear exactly once`)
+    return value
+  }
+
+  /**
+   * Absent is 0.
+   * @throws Refusal
+   */
+  number(name: string): number {
+    const text = this.optional(name)
+    if (text === undefined) return 0
+    const [, digits] = WHOLE_NUMBER.exec(text) ?? []
+    const long = digits === undefined ? undefined : BigInt(digits.replace('+', ''))
+    if (long === undefined || long < MIN_LONG || long > MAX_LONG)
+      throw badParameter(`Could not parse header '${name}' header as long, value was: ${text}`)
+    if (!Number.isSafeInteger(Number(long)))
+      throw badParameter(
+        `Query string '${name}' is beyond 2^53-1, the highest number this server grants.`,
+      )
+    // `-0` is no other number here.
+    return Number(long) + 0
+  }
+
+  /**
+   * Absent is false.
+   * @param words stand before the value where it is neither
+   * @throws Refusal
+   */
+  flag(name: string, words: string): boolean {
+    const text = this.optional(name)
+    const value = text?.toLowerCase() ?? 'false'
+    if (value !== 'true' && value !== 'false')
+      throw badParameter(`Could not parse query string '${name}' as ${words} ${text}`)
+    return value === 'true'
+  }
+}
