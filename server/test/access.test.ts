@@ -97,6 +97,7 @@ describe('who may ask', () => {
     ['document-read', '/databases/Shop/docs?id=Raven/ServerPrefixForHilo'],
     ['document-write', DOCUMENT, json({ Max: 1 }, 'PUT'), 'orders'],
     ['document-write', DOCUMENT, { method: 'DELETE' }, 'orders'],
+    ['document-write', '/databases/Shop/bulk_docs', json({ Commands: [] })],
     [
       'document-write',
       '/databases/Shop/bulk_docs',

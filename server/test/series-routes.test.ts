@@ -62,8 +62,14 @@ test('the metrics count series and copies', async () => {
 test.each([
   ['no claim', SERIES, { collection: 'receipts' }, 400, 'asked for by JSON'],
   ['a claim that is no UUID', SERIES, { claim: 'a', collection: 'receipts' }, 400, 'a UUID'],
-  ['no collection', SERIES, { claim: id(1), collection: '' }, 500, 'tag is mandatory'],
-  ['the letters themselves', SERIES, { claim: id(1), collection: 'receipts|' }, 500, "end in '|'"],
+  ['no collection', SERIES, { claim: id(1), collection: '' }, 400, 'A series is asked for by JSON'],
+  [
+    'the letters themselves',
+    SERIES,
+    { claim: id(1), collection: 'receipts|' },
+    500,
+    "end with '|'",
+  ],
   [
     'a long name of a device',
     SERIES,

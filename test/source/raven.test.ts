@@ -203,7 +203,7 @@ describe('a refusal', () => {
     expect(error.message).toContain(advice)
   })
 
-  test('is RavenDB’s 404, when it has no such route: nothing is asked again by itself', async () => {
+  test('is RavenDB’s 404, when it has no such route: the app has to ask again', async () => {
     serve(
       { Type: 'Raven.Client.Exceptions.Routing.RouteNotFoundException', Message: 'No handler' },
       { status: 400 },

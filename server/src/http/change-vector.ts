@@ -1,6 +1,7 @@
 /**
  * Change vectors, by which RavenDB's clients say which version of a document they have read:
- * `A:7-…` is version 7 of node A. Guarantees that a vector of another document matches no version.
+ * `A:7-…` is version 7 of node A. Guarantees that a vector of another document matches no
+ * version.
  */
 import { createHash } from 'node:crypto'
 

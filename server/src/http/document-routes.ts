@@ -84,6 +84,7 @@ export function documentRoutes(
             : expectedVersion(expected, { database, id }),
       }),
     )
+    if (marks.length === 0) await allow({ action: 'document-write', count: 0 })
     for (const { collection: tag } of marks)
       await allow({ action: 'document-write', tag, count: 0 })
     const outcome = await ledger.write(marks)

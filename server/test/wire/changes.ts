@@ -31,6 +31,11 @@ const found = (etag: string, ...Results: object[]): Answered => ({
 
 const ORDERS = 'Raven/Hilo/orders'
 const READ = `GET docs?id=${ORDERS}`
+const BULK =
+  'POST bulk_docs · {"Commands":[{"Id":"Raven/Hilo/orders","Document":{"Max":64},' +
+  '"Type":"PUT"}]}'
+const PUT_NEW =
+  `PUT docs?id=${ORDERS} · If-Match:  · ` + '{"Max":64,"@metadata":{"@collection":"@hilo"}}'
 const V1 = '{vector 1}'
 
 /** RavenDB's answer with other metadata of its documents. */
@@ -83,22 +88,21 @@ export const changes: readonly Difference[] = [
         V1,
         documentOf(32, ORDERS, V1),
       ),
-      'a document is written without its collection: POST bulk_docs · {"Commands":[{"Id":"Raven/Hilo/orders","Document":{"Max":64},"Type":"PUT"}]}':
-        {
-          status: 201,
-          headers: JSON_TYPE,
-          body: {
-            Results: [
-              {
-                '@change-vector': '{vector 2}',
-                '@collection': '@hilo',
-                '@id': ORDERS,
-                '@last-modified': '{time}',
-                Type: 'PUT',
-              },
-            ],
-          },
+      [`a document is written without its collection: ${BULK}`]: {
+        status: 201,
+        headers: JSON_TYPE,
+        body: {
+          Results: [
+            {
+              '@change-vector': '{vector 2}',
+              '@collection': '@hilo',
+              '@id': ORDERS,
+              '@last-modified': '{time}',
+              Type: 'PUT',
+            },
+          ],
         },
+      },
     },
   },
   {
@@ -128,20 +132,20 @@ export const changes: readonly Difference[] = [
     title: 'A deleted document stays',
     answers: {
       [`a document is deleted: ${READ}`]: found('{vector 2}', documentOf(0, ORDERS, '{vector 2}')),
-      [`a document is deleted: PUT docs?id=${ORDERS} · If-Match:  · {"Max":64,"@metadata":{"@collection":"@hilo"}}`]:
-        {
-          status: 409,
-          headers: JSON_TYPE,
-          body: {
-            ActualChangeVector: '{vector 3}',
-            ExpectedChangeVector: '',
-            Id: ORDERS,
-            Message:
-              `Document ${ORDERS} has change vector {vector 3}, but Put was called with expecting ` +
-              'new document. Optimistic concurrency violation, transaction will be aborted.',
-            Type: 'Raven.Client.Exceptions.ConcurrencyException',
-          },
+      [`a document is deleted: ${PUT_NEW}`]: {
+        status: 409,
+        headers: JSON_TYPE,
+        body: {
+          ActualChangeVector: '{vector 3}',
+          ExpectedChangeVector: '',
+          Id: ORDERS,
+          Message:
+            `Document ${ORDERS} has change vector {vector 3}, but Put was called with ` +
+            'expecting new document. Optimistic concurrency violation, transaction will be ' +
+            'aborted.',
+          Type: 'Raven.Client.Exceptions.ConcurrencyException',
         },
+      },
       [`a document is deleted: ${READ} (2)`]: found(
         '{vector 3}',
         documentOf(32, ORDERS, '{vector 3}'),

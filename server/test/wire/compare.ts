@@ -25,7 +25,7 @@ function expectedAnswer(raven: Answered, request: string): Answered {
   )
 }
 
-/** The differences that change nothing, and the requests in them that nobody sends or that agree. */
+/** Differences that change nothing, and requests in them that nobody sends or that agree. */
 export function stale(raven: Transcript): string[] {
   const all = new Map(
     [...raven].flatMap(([title, answers]) =>

@@ -10,7 +10,7 @@ export interface Exchange {
   requests: readonly (string | Asked)[]
 }
 
-export interface Asked {
+interface Asked {
   /**
    * `GET hilo/next?tag=orders`, of the database, or from the root with a `/`. What stands in braces
    * is filled in: see `Words`.

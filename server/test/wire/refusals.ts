@@ -42,6 +42,10 @@ const NO_HILO_COMMAND = badRequest(
   'This server stores HiLo documents only: PUT {"Max": n} or DELETE of Raven/Hilo/…, up to 100 ' +
     'Commands.',
 )
+const AS_TEXT = 'PUT docs?id=Raven/Hilo/orders · Content-Type: text/plain'
+const OTHER =
+  '{"Commands":[{"Id":"orders/1","ChangeVector":null,"Document":{"Name":"x"},"Type":"PUT"}]}'
+const LEAST = '-9223372036854775808'
 const METADATA = '"@metadata":{"@collection":"@hilo"}'
 
 export const refusals: readonly Difference[] = [
@@ -52,8 +56,8 @@ export const refusals: readonly Difference[] = [
         [
           'far numbers: GET hilo/next?tag=c&lastBatchSize=9223372036854775807',
           'far numbers: GET hilo/next?tag=d&lastBatchSize=9223372036854775807&lastRangeAt={ago 5}',
-          'far numbers: GET hilo/next?tag=d&lastBatchSize=-9223372036854775808&lastRangeAt={ago 5}',
-          'far numbers: GET hilo/next?tag=d&lastBatchSize=-9223372036854775808&lastRangeAt={ago 65}',
+          `far numbers: GET hilo/next?tag=d&lastBatchSize=${LEAST}&lastRangeAt={ago 5}`,
+          `far numbers: GET hilo/next?tag=d&lastBatchSize=${LEAST}&lastRangeAt={ago 65}`,
         ],
         beyond('lastBatchSize'),
       ),
@@ -77,8 +81,8 @@ export const refusals: readonly Difference[] = [
           'times for fewer, or raise limits.count of the server.',
       ),
       'far numbers: GET hilo/next?tag=f&lastMax=9007199254740900': limited(
-        "The client saw number 9007199254740900 of 'f', but this server has granted only up to 0: " +
-          'too far apart to be believed. If the server was restored from an old backup, run: ' +
+        "The client saw number 9007199254740900 of 'f', but this server has granted only up to " +
+          '0: too far apart to be believed. If the server was restored from an old backup, run: ' +
           'offline-hilo-server raise-floor (then nothing up to 9007199254740900 is granted again).',
       ),
       'identity/seed: POST identity/seed?name=items|&value=9007199254740990': limited(
@@ -130,11 +134,10 @@ export const refusals: readonly Difference[] = [
       [`ids of a document: PUT docs?id=Raven/Hilo/a| · {"Max":1,${METADATA}}`]:
         noPipe('Raven/Hilo/a|'),
       [`ids of a document: PUT docs?id=Raven/Hilo/a/ · {"Max":1,${METADATA}}`]: endsIn('/'),
-      [`ids of a document: PUT docs?id=Raven/Hilo/orders · Content-Type: text/plain · {"Max":1,${METADATA}}`]:
-        badRequest(
-          "This body has to be JSON, sent with 'Content-Type: application/json'; it came as " +
-            "'text/plain'. Nothing was done.",
-        ),
+      [`ids of a document: ${AS_TEXT} · {"Max":1,${METADATA}}`]: badRequest(
+        "This body has to be JSON, sent with 'Content-Type: application/json'; it came as " +
+          "'text/plain'. Nothing was done.",
+      ),
       ...all(
         ['', 'x', '{', '[]', '1', 'null', '{}', '{"max":1}', '{"Max":"1"}', '{"Max":1.5}']
           .concat('{"Max":-1}', '{"Max":9007199254740992}')
@@ -143,7 +146,7 @@ export const refusals: readonly Difference[] = [
       ),
       ...all(
         [
-          'bulk_docs: POST bulk_docs · {"Commands":[{"Id":"orders/1","ChangeVector":null,"Document":{"Name":"x"},"Type":"PUT"}]}',
+          `bulk_docs: POST bulk_docs · ${OTHER}`,
           'bulk_docs: POST bulk_docs · {"Commands":[{"Id":"Raven/Hilo/orders","Type":"PATCH"}]}',
           'bulk_docs: POST bulk_docs · {}',
           'bulk_docs: POST bulk_docs · x',

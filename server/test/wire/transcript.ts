@@ -22,12 +22,14 @@ export const toText = (transcript: Transcript): string =>
         `# ${title}`,
         ...[...answers].flatMap(([request, { status, headers, body }]) => [
           request,
-          `  ${[status, JSON.stringify(headers), ...(body === undefined ? [] : [JSON.stringify(body)])].join('\t')}`,
+          `  ${[status, ...[headers, body].flatMap(inJson)].join('\t')}`,
         ]),
       ].join('\n'),
     )
     .join('\n\n')
     .concat('\n')
+
+const inJson = (value: unknown): string[] => (value === undefined ? [] : [JSON.stringify(value)])
 
 export function fromText(text: string): Transcript {
   const blocks = text.trimEnd().split('\n\n')
