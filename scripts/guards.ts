@@ -238,6 +238,11 @@ export const GUARDS: Guard[] = [
   guard('H21 a store that ignores the version is found out', 'source/document'),
 
   guard(
+    'H22 of a collection that was dropped no number comes back',
+    'server/sqlite-ledger',
+    '...row',
+  ),
+  guard(
     'H22 max does not go below a number of a grant that was forgotten',
     'server/sqlite-ledger',
     'const held = rows.held.get(key) ?? 0',

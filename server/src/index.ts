@@ -22,6 +22,7 @@ export type {
   CollectionCounts,
   CollectionKey,
   Connections,
+  Drop,
   Floor,
   Floors,
   GiveBack,

@@ -3,6 +3,7 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'libsql'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openLedger, serve } from '../src/index.js'
 import { readConfig } from '../src/settings.js'
@@ -145,7 +146,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
       "error: unknown command 'stauts'. There are: serve, status, series, raise-floor, check, " +
-        'adopt. See --help.\n',
+        'adopt, drop. See --help.\n',
     )
     expect(existsSync(data)).toBe(false)
   })
@@ -290,7 +291,7 @@ describe('status and raise-floor', { timeout: TIMEOUT }, () => {
 
   test('a database without a ledger stays without one, and an older one as it is', async () => {
     const databaseUrl = await newDatabase()
-    const commands = [['status'], ['raise-floor', 'Shop', 'orders', '5']]
+    const commands = [['status'], ['raise-floor', 'Shop', 'orders', '5'], ['drop', 'Shop', '--yes']]
     const tables = async () =>
       (await runSql(databaseUrl, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).rowCount
     for (const command of commands)
@@ -308,6 +309,51 @@ describe('status and raise-floor', { timeout: TIMEOUT }, () => {
       })
     const { rows } = await runSql(databaseUrl, "SELECT value FROM hilo_meta WHERE key = 'version'")
     expect(rows).toEqual([{ value: '2' }])
+  })
+
+  test('an older file stays as it is', async () => {
+    const data = newFolder()
+    await (await openLedger({ dataDir: data })).close()
+    const db = new Database(join(data, 'hilo.db'))
+    db.exec(WITHOUT_CLAIMED_AT)
+    for (const command of [['status'], ['drop', 'Shop']])
+      expect(await runCli([...command, '--data', data])).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('this command upgrades nothing'),
+      })
+    expect(db.prepare("SELECT value FROM hilo_meta WHERE key = 'version'").all()).toEqual([
+      { value: '2' },
+    ])
+    db.close()
+  })
+
+  test('drop says what would go, and with --yes it goes, beside a running server', async () => {
+    const data = newFolder()
+    const server = await startProcess(['--port', '0', '--data', data])
+    const drop = (...args: string[]) => runCli(['drop', ...args, '--data', data])
+    await fetch(server.url + NEXT)
+    const [refused, missing] = [await drop('shop'), await drop('Shop', 'lines')]
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        'It would be shop: 1 collections with 32 numbers in grants, and 0 identities',
+      ),
+    })
+    expect(missing).toMatchObject({
+      code: 1,
+      stderr: "There is no 'lines' of Shop. Databases with collections: shop.\n",
+    })
+    expect((await drop('Shop', 'Orders', '--yes')).stdout).toContain("Dropped 'Orders' of Shop")
+    expect((await drop('Shop', '--yes')).stderr).toContain('There is no Shop.')
+    expect(await (await fetch(server.url + NEXT)).json()).toMatchObject({ Low: 33 })
+    const series = { claim: '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f11', collection: 'orders' }
+    await fetch(`${server.url}/databases/Shop/hilo/series`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ ...series, device: 'Till 3' }),
+    })
+    expect((await drop('Shop', '--yes')).stderr).toContain('Series of Shop are not closed: A.')
+    expect(await server.stop()).toBe(0)
   })
 
   test('a folder without a ledger stays without one', async () => {

@@ -68,6 +68,8 @@ export const WITHOUT_CLAIMED_AT = `
   ALTER TABLE hilo_counters DROP COLUMN grants;
   ALTER TABLE hilo_counters DROP COLUMN outstanding;
   ALTER TABLE hilo_counters DROP COLUMN last_claim;
+  ALTER TABLE hilo_counters DROP COLUMN dropped_at;
+  ALTER TABLE hilo_identities DROP COLUMN dropped_at;
   DROP INDEX hilo_grants_serial;
   ALTER TABLE hilo_grants DROP COLUMN serial;
   ALTER TABLE hilo_counters DROP COLUMN serial;

@@ -4,6 +4,7 @@ import type { Ledger } from '../src/ledger/ledger.js'
 import { grantOf, LIMITS, promisesOf, type Storage } from './ledger-bench.js'
 import { describeCheckIns } from './ledger-check-ins.js'
 import { describeClaims } from './ledger-claims.js'
+import { describeDrops } from './ledger-drops.js'
 import { describeGiveBacks } from './ledger-give-backs.js'
 import { describeGrowth } from './ledger-growth.js'
 import { describeIdentities } from './ledger-identities.js'
@@ -35,6 +36,7 @@ export function describeLedger(name: string, newStorage: () => Promise<Storage>)
     describeStorage(promise)
     describeGrowth(promise)
     describeRestores(promise)
+    describeDrops(promise)
 
     test('an empty storage may be opened by several servers at once', async () => {
       const { open: openNew } = await newStorage()

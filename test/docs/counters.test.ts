@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { counterSettings } from '../../server/src/bound/orm/counter-options.js'
 import { REFUSED_STRATEGIES, STRATEGIES } from '../../server/src/bound/orm/strategies.js'
 import { adopt, check } from '../../server/src/cli/counters.js'
-import { type HiloServer, type ServeOptions, serve } from '../../server/src/index.js'
+import { type HiloServer, openLedger, type ServeOptions, serve } from '../../server/src/index.js'
 import { readConfig } from '../../server/src/settings.js'
 import { newFolder } from '../../server/test/folders.js'
 import { newDatabase } from '../../server/test/postgres.js'
@@ -139,6 +139,10 @@ describe.each(OF_ORMS)('%s: %j', (section, configuration) => {
 
 /** What the section says to do first, when the checks refuse what is there. */
 async function prepare(options: ServeOptions, section: string): Promise<void> {
+  if (section === 'The textbook') {
+    const { databaseUrl, collections } = options
+    await (await openLedger({ databaseUrl, collections, first: true })).close()
+  }
   const problems = await check(options).then(
     () => '',
     (error: Error) => error.message,

@@ -22,7 +22,6 @@ import type { Query } from '../ledger/counter-port.js'
 import { CounterUnusable } from '../ledger/errors.js'
 import { checked } from '../ledger/options.js'
 import { toSpans } from '../ledger/stock.js'
-import { migratePostgres } from '../postgres/migrations.js'
 import { openPool, type PostgresPool } from '../postgres/pool.js'
 import type { ServeOptions } from '../serve.js'
 
@@ -48,7 +47,7 @@ export async function check(options: ServeOptions): Promise<string> {
   }
   if (options.databaseUrl !== undefined)
     await withPool(options.databaseUrl, async (pool) => {
-      problems.push(...(await bindingProblems(pool, bindings, options.first ?? false)))
+      problems.push(...(await bindingProblems(pool, bindings, options.first ?? false, false)))
       for (const [name, bound] of bindings)
         if ('counter' in bound && !problems.some((problem) => problem.startsWith(`${name}:`)))
           lines.push(
@@ -147,7 +146,6 @@ async function withPool<T>(
 ): Promise<T> {
   const pool = openPool(databaseUrl)
   try {
-    await migratePostgres(pool)
     return await step(pool)
   } finally {
     await pool.close()

@@ -53,8 +53,14 @@ async function openExisting({ dataDir, databaseUrl, collections }: ServeOptions)
       `There is no ledger in ${folder}. Give the server's --data or --database-url, or start ` +
         'it there once.',
     )
-  if (databaseUrl !== undefined) await requireLedgerAt(databaseUrl)
+  if (databaseUrl === undefined) await requireLedgerIn(folder)
+  else await requireLedgerAt(databaseUrl)
   return openLedger({ dataDir, databaseUrl, collections })
+}
+
+async function requireLedgerIn(folder: string): Promise<void> {
+  const { requireSqliteLedger } = await import('../sqlite/file.js')
+  requireSqliteLedger(folder)
 }
 
 async function requireLedgerAt(databaseUrl: string): Promise<void> {

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../serve.js'
 import { adoptCommand, checkCommand } from './counter-commands.js'
+import { dropCommand } from './drop-command.js'
 import { fail } from './fail.js'
 import { raiseFloorCommand, statusCommand } from './ledger-commands.js'
 import { seriesCommand } from './series-command.js'
@@ -40,6 +41,7 @@ export async function run(): Promise<void> {
     raiseFloorCommand(),
     checkCommand(),
     adoptCommand(),
+    dropCommand(),
   ]
   for (const command of commands) program.addCommand(command)
   await program.parseAsync().catch(fail)

@@ -40,3 +40,12 @@ export interface SqlDatabase {
   /** Creates a table where it is missing; of several processes that find none, one does. */
   createMissing(table: string, statement: string): Promise<void>
 }
+
+/** Is there a table of this name? Writes nothing. */
+export async function isThere(query: Query, table: string): Promise<boolean> {
+  const [found] = await query<{ isThere: boolean }>(
+    'SELECT to_regclass($1) IS NOT NULL AS "isThere"',
+    [table],
+  )
+  return found!.isThere
+}

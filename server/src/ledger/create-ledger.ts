@@ -8,6 +8,7 @@ import { checkIn, readCheckIn, selectionOf } from './check-in.js'
 import { asksOfClaims, grantClaims, shownBy } from './claim.js'
 import type { LedgerContext } from './context.js'
 import { newDatabase } from './database-rows.js'
+import { drop, isOf } from './drop.js'
 import { giveBack } from './give-back.js'
 import { grantTokens, newGrantId } from './grant-token.js'
 import { nextIdentities, seedIdentity } from './identities.js'
@@ -246,6 +247,7 @@ export function createLedger(
     status: async () => (await store.readStatus()).map(toStatus),
     countFree: async () => (await store.readFree()).reduce((sum, free) => sum + sizeOf(free), 0),
     async prune(pruning) {
+      await store.removeDropped()
       await store.pruneAnswers(pruning.settledBefore)
       for (let pruned = 1; pruned > 0; ) {
         const old = await store.readOld(pruning)
@@ -261,6 +263,16 @@ export function createLedger(
         await new Promise((resolve) => setImmediate(resolve))
       }
     },
+    async drop({ database: name, collection, at }) {
+      const database = name.toLowerCase()
+      const isDropped = isOf(database, collection?.toLowerCase())
+      const collections = (await store.readStatus()).filter(isDropped).map(keyOf)
+      const identities = collection === undefined ? await store.readIdentities(database) : []
+      await store.change({ select: { collections, identities }, step: (rows) => drop(rows, at) })
+      await store.removeDropped()
+    },
+    identities: async (database) =>
+      (await store.readIdentities(database.toLowerCase())).map(({ name }) => name),
     connections: () => store.connections?.(),
     ping: () => store.ping(),
     close: () => store.close(),

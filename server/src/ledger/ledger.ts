@@ -252,6 +252,14 @@ export interface Series extends CollectionKey {
   doubtful: { from: number; to: number } | undefined
 }
 
+/** A database, or a collection of it. */
+export interface Drop {
+  database: string
+  collection?: string | undefined
+  /** Milliseconds since the epoch. */
+  at: number
+}
+
 /** What may be forgotten. Times are milliseconds since the epoch. */
 export interface Pruning {
   /**
@@ -397,6 +405,15 @@ export interface Ledger {
    * of a grant that is forgotten is never granted again.
    */
   prune(pruning: Pruning): Promise<void>
+
+  /**
+   * Forgets a database, or a collection of it, and what devices hold of it: their tokens are void.
+   * Where its name is claimed under again, numbers go on above all that were ever granted.
+   */
+  drop(drop: Drop): Promise<void>
+
+  /** Names of a database's identities. */
+  identities(database: string): Promise<string[]>
 
   /** The connections to the database. Undefined where it has none: SQLite. */
   connections(): Connections | undefined

@@ -49,6 +49,10 @@ export interface RowStore {
   readNames(): Promise<Names>
   /** Of every collection that has free numbers. */
   readFree(): Promise<(readonly Span[])[]>
+  /** Those that were not dropped. */
+  readIdentities(database: string): Promise<IdentityKey[]>
+  /** Deletes what was kept of what was dropped, in small transactions. */
+  removeDropped(): Promise<void>
   /** Some of the grants that may be pruned. None: there is none. */
   readOld(pruning: Pruning): Promise<Pick<GrantRow, 'id' | 'database' | 'collection'>[]>
   /** Deletes what answers repetitions of requests from before a time, in small transactions. */

@@ -20,6 +20,8 @@ export interface CollectionRow extends CollectionKey, NumberLine {
   outstanding: number
   /** Milliseconds since the epoch. Null: nothing was ever granted. */
   lastClaim: number | null
+  /** Not null: it is not there any more, and says only what must never be granted again. */
+  droppedAt: number | null
 }
 
 /** A grant holds `low` to `high`. `high = low - 1`: all of it came back. */
@@ -80,6 +82,8 @@ export interface IdentityRow extends IdentityKey {
   value: number
   /** The highest number handed out, however low the identity was seeded since. */
   peak: number
+  /** As of a collection. */
+  droppedAt: number | null
 }
 
 export interface IdentityClaimRow extends IdentityKey {
@@ -136,6 +140,7 @@ export const COLLECTION_COLUMNS: Columns<StoredCollection> = {
   grants: ['grants', 'BIGINT'],
   outstanding: ['outstanding', 'BIGINT'],
   lastClaim: ['last_claim', 'BIGINT'],
+  droppedAt: ['dropped_at', 'BIGINT'],
 }
 export const GRANT_COLUMNS: Columns<GrantRow> = {
   id: ['id', 'TEXT'],
@@ -175,6 +180,7 @@ export const IDENTITY_COLUMNS: Columns<IdentityRow> = {
   name: ['name', 'TEXT'],
   value: ['value', 'BIGINT'],
   peak: ['peak', 'BIGINT'],
+  droppedAt: ['dropped_at', 'BIGINT'],
 }
 export const IDENTITY_CLAIM_COLUMNS: Columns<IdentityClaimRow> = {
   database: ['database', 'TEXT'],
@@ -210,6 +216,7 @@ export const newCollection = ({ database, collection }: CollectionKey): Collecti
   grants: 0,
   outstanding: 0,
   lastClaim: null,
+  droppedAt: null,
 })
 
 export const newIdentity = ({ database, name }: IdentityKey): IdentityRow => ({
@@ -217,6 +224,7 @@ export const newIdentity = ({ database, name }: IdentityKey): IdentityRow => ({
   name,
   value: 0,
   peak: 0,
+  droppedAt: null,
 })
 
 /** The row with its line after a step. */

@@ -92,6 +92,11 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     `CREATE TABLE hilo_devices (
       key TEXT PRIMARY KEY, state TEXT NOT NULL, set_aside TEXT)`,
   ],
+  [
+    // A row that was dropped is a mark: no number of before is ever granted again.
+    'ALTER TABLE hilo_counters ADD COLUMN dropped_at BIGINT',
+    'ALTER TABLE hilo_identities ADD COLUMN dropped_at BIGINT',
+  ],
 ]
 
 /** What a SQLite ledger's file is called in its data folder. */
@@ -103,6 +108,15 @@ export const META_TABLE =
 
 /** The row among them that shows whether the ledger can be written to. Its value says when. */
 export const HEALTH_KEY = 'health'
+
+/** @throws Error when the database has yet to be upgraded: only the server does that */
+export function refuseOlder(version: number): void {
+  if (migrationsFrom(version).length > 0)
+    throw new Error(
+      'An older offline-hilo-server keeps this ledger, and this command upgrades nothing. Start ' +
+        'a server of this version, or use the command of the older one.',
+    )
+}
 
 /** @throws Error when this program is older than the database */
 export function migrationsFrom(version: number): readonly string[] {

@@ -37,7 +37,7 @@ export const serialsOf = (asked: string): string => `
 export const STATUS = `
   SELECT database AS "database", tag AS "collection", max AS "max", free AS "free",
     outstanding AS "outstanding", grants AS "grants", last_claim AS "lastClaim"
-  FROM hilo_counters ORDER BY database, tag`
+  FROM hilo_counters WHERE dropped_at IS NULL ORDER BY database, tag`
 
 /** @param database a parameter */
 export const seriesOf = (database: '?' | '$1'): string =>
@@ -61,7 +61,8 @@ export const IDENTITY_NAMES = `
 export type NamedTable = 'hilo_counters' | 'hilo_identities'
 
 export const countDatabases = (table: NamedTable): string =>
-  `SELECT count(*) AS "count" FROM (SELECT DISTINCT database FROM ${table}) AS databases`
+  `SELECT count(*) AS "count" FROM (
+    SELECT DISTINCT database FROM ${table} WHERE dropped_at IS NULL) AS databases`
 
 const PRUNE_STEP = 1_000
 
@@ -77,6 +78,29 @@ export const oldGrants = (settled: '?' | '$1', heard: '?' | '$2'): string => {
   return `SELECT * FROM (${some(`issued >= high AND heard_at < ${settled}`)}) AS done
     UNION ALL SELECT * FROM (${some(`issued < high AND heard_at < ${heard}`)}) AS unheard`
 }
+
+/**
+ * Deletes what was kept of collections and identities that were dropped. Each is repeated until it
+ * returns no row.
+ */
+export const DROPPINGS: readonly string[] = [
+  dropping('hilo_grants', 'id', 'hilo_counters', 'tag'),
+  dropping('hilo_unheard', 'id', 'hilo_counters', 'tag'),
+  dropping('hilo_identity_claims', 'database, name, claim', 'hilo_identities', 'name'),
+]
+
+function dropping(table: string, key: string, named: NamedTable, name: string): string {
+  const columns = key.split(', ').map((column) => `t.${column}`)
+  return `DELETE FROM ${table} WHERE (${key}) IN (
+    SELECT ${columns.join(', ')} FROM ${named} n
+    JOIN ${table} t ON t.database = n.database AND t.${name} = n.${name}
+    WHERE n.dropped_at IS NOT NULL LIMIT ${PRUNE_STEP}) RETURNING 1 AS "dropped"`
+}
+
+/** @param database a parameter */
+export const identitiesOf = (database: '?' | '$1'): string =>
+  `SELECT database AS "database", name AS "name" FROM hilo_identities
+   WHERE database = ${database} AND dropped_at IS NULL ORDER BY name`
 
 /**
  * Deletes what answers repetitions of requests from before a time. Each is repeated until it

@@ -18,11 +18,18 @@ import {
 import { countDatabases, type NamedTable } from '../ledger/sql.js'
 import { insertInto } from './save.js'
 
-/** In one order: two that add the same rows do not wait for each other both. */
+/**
+ * In one order: two that add the same rows do not wait for each other both. What was dropped goes
+ * on from its mark.
+ */
 const ADD_COLLECTIONS = `${insertInto('hilo_counters', COLLECTION_COLUMNS)}
-  ORDER BY n."database", n."collection" ON CONFLICT DO NOTHING`
+  ORDER BY n."database", n."collection"
+  ON CONFLICT (database, tag) DO UPDATE SET dropped_at = NULL
+  WHERE hilo_counters.dropped_at IS NOT NULL`
 const ADD_IDENTITIES = `${insertInto('hilo_identities', IDENTITY_COLUMNS)}
-  ORDER BY n."database", n."name" ON CONFLICT DO NOTHING`
+  ORDER BY n."database", n."name"
+  ON CONFLICT (database, name) DO UPDATE SET dropped_at = NULL
+  WHERE hilo_identities.dropped_at IS NOT NULL`
 
 export interface Missing {
   collections: readonly CollectionKey[]
@@ -66,7 +73,7 @@ async function allowed<K extends { database: string }>(
   if (keys.length === 0) return []
   const counts = await query<{ database: string; count: number }>(
     `SELECT database AS "database", count(*) AS "count" FROM ${table}
-     WHERE database = ANY($1) GROUP BY database`,
+     WHERE database = ANY($1) AND dropped_at IS NULL GROUP BY database`,
     [keys.map(({ database }) => database)],
   )
   const [all] = await query<{ count: number }>(countDatabases(table))

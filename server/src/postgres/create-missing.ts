@@ -1,5 +1,5 @@
 /** Creates tables where several processes may start at once. */
-import type { Query } from '../ledger/counter-port.js'
+import { isThere, type Query } from '../ledger/counter-port.js'
 
 /** Any number nobody else takes: 'hilo' in ASCII. */
 const ADVISORY_LOCK = 0x68696c6f
@@ -11,9 +11,5 @@ const ADVISORY_LOCK = 0x68696c6f
  */
 export async function createMissing(query: Query, table: string, statement: string): Promise<void> {
   await query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
-  const [found] = await query<{ isThere: boolean }>(
-    'SELECT to_regclass($1) IS NOT NULL AS "isThere"',
-    [table],
-  )
-  if (!found!.isThere) await query(statement)
+  if (!(await isThere(query, table))) await query(statement)
 }

@@ -32,10 +32,12 @@ const COLLECTIONS = `
   FROM hilo_counters c LEFT JOIN hilo_meta m
     ON m.key = '${BINDING_PREFIX}' || c.database || '/' || c.tag
   WHERE (c.database, c.tag) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
-const LOCK_COLLECTIONS = `${COLLECTIONS} ORDER BY c.database, c.tag FOR UPDATE OF c`
+const LOCK_COLLECTIONS = `${COLLECTIONS} AND c.dropped_at IS NULL
+  ORDER BY c.database, c.tag FOR UPDATE OF c`
 const LOCK_IDENTITIES = `
   SELECT ${fields(IDENTITY_COLUMNS)} FROM hilo_identities
   WHERE (database, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+    AND dropped_at IS NULL
   ORDER BY database, name FOR UPDATE`
 /**
  * By the primary key alone. Were the collection asked for, too, a planner whose statistics are

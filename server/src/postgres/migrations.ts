@@ -2,10 +2,10 @@
  * Brings a PostgreSQL database's ledger tables up to date, several processes starting at once
  * included. Refuses a standby, and a database that cannot store every name.
  */
-
+import { isThere, type Query } from '../ledger/counter-port.js'
 import { LedgerUnavailable } from '../ledger/errors.js'
 import { newSecret } from '../ledger/grant-token.js'
-import { META_TABLE, MIGRATIONS, migrationsFrom } from '../ledger/schema.js'
+import { META_TABLE, MIGRATIONS, migrationsFrom, refuseOlder } from '../ledger/schema.js'
 import { createMissing } from './create-missing.js'
 import { PATIENT, type PostgresPool } from './pool.js'
 
@@ -30,7 +30,9 @@ export function migratePostgres(pool: PostgresPool): Promise<string> {
     const rows = await query<{ key: string; value: string }>('SELECT key, value FROM hilo_meta')
     const meta = new Map(rows.map(({ key, value }) => [key, value]))
     const version = Number(meta.get('version') ?? 0)
-    for (const statement of migrationsFrom(version)) await query(statement)
+    const statements = migrationsFrom(version)
+    if (version > 0 && statements.length > 0) await lockTables(query)
+    for (const statement of statements) await query(statement)
     const secret = meta.get('secret') ?? newSecret()
     if (version < MIGRATIONS.length)
       await query(
@@ -42,15 +44,19 @@ export function migratePostgres(pool: PostgresPool): Promise<string> {
   }, PATIENT)
 }
 
+/** In the order in which running servers lock them: an upgrade and they do not wait both. */
+async function lockTables(query: Query): Promise<void> {
+  for (const table of ['hilo_counters', 'hilo_identities', 'hilo_grants', 'hilo_identity_claims']) {
+    if (await isThere(query, table)) await query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
+  }
+}
+
 /**
  * Writes nothing.
  * @throws Error when the database has no ledger, or one that the server has yet to upgrade
  */
 export async function requireLedger(pool: PostgresPool): Promise<void> {
-  const [found] = await pool.query<{ isThere: boolean }>(
-    `SELECT to_regclass('hilo_meta') IS NOT NULL AS "isThere"`,
-  )
-  if (!found!.isThere)
+  if (!(await isThere(pool.query, 'hilo_meta')))
     throw new Error(
       "There is no ledger in this database. Give the server's --database-url, or start it there " +
         'once.',
@@ -58,9 +64,5 @@ export async function requireLedger(pool: PostgresPool): Promise<void> {
   const [row] = await pool.query<{ value: string }>(
     "SELECT value FROM hilo_meta WHERE key = 'version'",
   )
-  if (migrationsFrom(Number(row?.value ?? 0)).length > 0)
-    throw new Error(
-      'An older offline-hilo-server keeps this ledger, and this command upgrades nothing. Start ' +
-        'a server of this version, or use the command of the older one.',
-    )
+  refuseOlder(Number(row?.value ?? 0))
 }

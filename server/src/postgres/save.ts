@@ -36,7 +36,7 @@ const SAVE_COLLECTIONS = `
   UPDATE hilo_counters c SET max = n."max", peak = n."peak", floor = n."floor",
     free = coalesce(n."free", c.free), version = n."version",
     serial = n."serial", forgotten = n."forgotten", grants = n."grants",
-    outstanding = n."outstanding", last_claim = n."lastClaim"
+    outstanding = n."outstanding", last_claim = n."lastClaim", dropped_at = n."droppedAt"
   FROM ${rowsOf(COLLECTION_COLUMNS)} WHERE c.database = n."database" AND c.tag = n."collection"`
 const ADD_GRANTS = insertInto('hilo_grants', GRANT_COLUMNS)
 const SAVE_GRANTS = `
@@ -50,7 +50,7 @@ const SAVE_UNHEARD = `
   FROM ${rowsOf(UNHEARD_COLUMNS)} WHERE u.id = n."id"`
 const ADD_RETURNS = insertInto('hilo_returns', RETURN_COLUMNS)
 const SAVE_IDENTITIES = `
-  UPDATE hilo_identities i SET value = n."value", peak = n."peak"
+  UPDATE hilo_identities i SET value = n."value", peak = n."peak", dropped_at = n."droppedAt"
   FROM ${rowsOf(IDENTITY_COLUMNS)} WHERE i.database = n."database" AND i.name = n."name"`
 const ADD_IDENTITY_CLAIMS = insertInto('hilo_identity_claims', IDENTITY_CLAIM_COLUMNS)
 const SAVE_SERIES = `${insertInto('hilo_series', SERIES_COLUMNS)} ${ON_SERIES_CONFLICT}`

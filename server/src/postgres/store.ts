@@ -12,8 +12,10 @@ import { type GrantRow, readSpans, type SeriesRow, type StatusRow } from '../led
 import { HEALTH_KEY } from '../ledger/schema.js'
 import {
   COLLECTION_NAMES,
+  DROPPINGS,
   FREE_LISTS,
   IDENTITY_NAMES,
+  identitiesOf,
   oldGrants,
   prunings,
   STATUS,
@@ -56,6 +58,11 @@ function storeOver(pool: PostgresPool, secret: string, counters: OrmCounters): R
     return answers
   }
 
+  /** Until there is no row left. */
+  async function repeat(statement: string, parameters?: unknown[]): Promise<void> {
+    while ((await pool.query(statement, parameters)).length > 0);
+  }
+
   return {
     secret,
     devices: deviceStore(pool),
@@ -95,9 +102,12 @@ function storeOver(pool: PostgresPool, secret: string, counters: OrmCounters): R
       (await pool.query<{ free: string }>(FREE_LISTS)).map(({ free }) => readSpans(free)),
     readOld: ({ settledBefore, heardBefore }) =>
       pool.query<GrantRow>(oldGrants('$1', '$2'), [settledBefore, heardBefore]),
+    readIdentities: (database) => pool.query<IdentityKey>(identitiesOf('$1'), [database]),
     pruneAnswers: async (before) => {
-      for (const statement of prunings('$1'))
-        while ((await pool.query(statement, [before])).length > 0);
+      for (const statement of prunings('$1')) await repeat(statement, [before])
+    },
+    removeDropped: async () => {
+      for (const statement of DROPPINGS) await repeat(statement)
     },
     connections: () => pool.connections(),
     ping: () =>

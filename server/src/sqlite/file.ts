@@ -8,7 +8,13 @@ import { dirname, join, resolve } from 'node:path'
 import Database from 'libsql'
 import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
 import { newSecret } from '../ledger/grant-token.js'
-import { META_TABLE, MIGRATIONS, migrationsFrom, SQLITE_FILE } from '../ledger/schema.js'
+import {
+  META_TABLE,
+  MIGRATIONS,
+  migrationsFrom,
+  refuseOlder,
+  SQLITE_FILE,
+} from '../ledger/schema.js'
 
 /** Another process may hold the write lock for one commit; longer means trouble. */
 export const BUSY_TIMEOUT_MS = 5_000
@@ -35,6 +41,26 @@ export function openSqliteFile(dataDir: string): SqliteFile {
         `that this process may write to, with a ${SQLITE_FILE} of its own or none.`,
       { cause },
     )
+  }
+}
+
+/**
+ * Writes nothing.
+ * @throws Error when the file has no ledger, or one that the server has yet to upgrade
+ */
+export function requireSqliteLedger(dataDir: string): void {
+  const db = new Database(join(resolve(dataDir), SQLITE_FILE))
+  try {
+    const tables = reader(db, "SELECT 1 FROM sqlite_master WHERE name = 'hilo_meta'")()
+    if (tables.length === 0)
+      throw new Error(`There is no ledger in ${dataDir}: ${SQLITE_FILE} has no tables of one.`)
+    const version = reader<{ value: string }>(
+      db,
+      "SELECT value FROM hilo_meta WHERE key = 'version'",
+    )
+    refuseOlder(Number(version()[0]?.value ?? 0))
+  } finally {
+    db.close()
   }
 }
 

@@ -167,10 +167,15 @@ function collectionLoader(db: Sqlite) {
     const missing: CollectionKey[] = []
     for (const key of keys) {
       const row = read(key)
-      if (row) found.set(keyText(key), row)
+      if (row && row.droppedAt === null) found.set(keyText(key), row)
       else missing.push(key)
     }
     for (const key of addNew(missing, quota)) {
+      const mark = read(key)
+      if (mark) {
+        found.set(keyText(key), { ...mark, droppedAt: null })
+        continue
+      }
       const binding = readBinding(BINDING_PREFIX + bindingKey(key))[0]?.value
       found.set(keyText(key), { ...newCollection(key), binding })
     }
@@ -189,10 +194,13 @@ function identityLoader(db: Sqlite) {
     const missing: IdentityKey[] = []
     for (const key of keys) {
       const [row] = read(key.database, key.name)
-      if (row) found.set(identityText(key), row)
+      if (row && row.droppedAt === null) found.set(identityText(key), row)
       else missing.push(key)
     }
-    for (const key of addNew(missing, quota)) found.set(identityText(key), newIdentity(key))
+    for (const key of addNew(missing, quota)) {
+      const [mark] = read(key.database, key.name)
+      found.set(identityText(key), { ...newIdentity(key), ...mark, droppedAt: null })
+    }
     return found
   }
 }
@@ -201,7 +209,7 @@ function identityLoader(db: Sqlite) {
 function quotaOf(db: Sqlite, table: NamedTable) {
   const count = reader<{ count: number }>(
     db,
-    `SELECT count(*) AS "count" FROM ${table} WHERE database = ?`,
+    `SELECT count(*) AS "count" FROM ${table} WHERE database = ? AND dropped_at IS NULL`,
   )
   const countAll = reader<{ count: number }>(db, countDatabases(table))
   return <K extends { database: string }>(missing: readonly K[], quota: Quota | undefined): K[] => {

@@ -23,7 +23,8 @@ export function saver(db: Sqlite): (changes: RowChanges) => void {
     `ON CONFLICT (database, tag) DO UPDATE SET max = excluded.max, peak = excluded.peak,
      floor = excluded.floor, free = excluded.free, version = excluded.version,
      serial = excluded.serial, forgotten = excluded.forgotten, grants = excluded.grants,
-     outstanding = excluded.outstanding, last_claim = excluded.last_claim`,
+     outstanding = excluded.outstanding, last_claim = excluded.last_claim,
+     dropped_at = excluded.dropped_at`,
   )
   const addGrant = inserter(db, 'hilo_grants', GRANT_COLUMNS)
   const putGrant = runner(
@@ -39,7 +40,8 @@ export function saver(db: Sqlite): (changes: RowChanges) => void {
     db,
     'hilo_identities',
     IDENTITY_COLUMNS,
-    'ON CONFLICT (database, name) DO UPDATE SET value = excluded.value, peak = excluded.peak',
+    `ON CONFLICT (database, name) DO UPDATE SET value = excluded.value, peak = excluded.peak,
+     dropped_at = excluded.dropped_at`,
   )
   const addIdentityClaim = inserter(db, 'hilo_identity_claims', IDENTITY_CLAIM_COLUMNS)
   const putSeries = inserter(db, 'hilo_series', SERIES_COLUMNS, ON_SERIES_CONFLICT)

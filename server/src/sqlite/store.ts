@@ -10,8 +10,10 @@ import { type GrantRow, readSpans, type SeriesRow, type StatusRow } from '../led
 import { HEALTH_KEY } from '../ledger/schema.js'
 import {
   COLLECTION_NAMES,
+  DROPPINGS,
   FREE_LISTS,
   IDENTITY_NAMES,
+  identitiesOf,
   oldGrants,
   prunings,
   STATUS,
@@ -53,7 +55,13 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
   const change = <T>(step: () => T): Promise<T> => patience.run(() => write(db, step))
   const read = <T>(step: () => T): Promise<T> => patience.run(() => guard(step))
   const readOld = reader<GrantRow>(db, oldGrants('?', '?'))
+  const readIdentitiesOf = reader<IdentityKey>(db, identitiesOf('?'))
+  const removeDropped = DROPPINGS.map((sql) => reader(db, sql))
   const pruneAnswers = prunings('?').map((sql) => reader(db, sql))
+  /** Until there is no row left; what else waits comes first. */
+  const repeat = async (step: () => unknown[]): Promise<void> => {
+    while ((await change(step)).length > 0) await new Promise((resolve) => setImmediate(resolve))
+  }
 
   return {
     secret,
@@ -75,10 +83,12 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
     readNames: () => read(() => ({ collections: readCollections(), identities: readIdentities() })),
     readFree: () => read(() => readFree().map(({ free }) => readSpans(free))),
     readOld: ({ settledBefore, heardBefore }) => read(() => readOld(settledBefore, heardBefore)),
+    readIdentities: (database) => read(() => readIdentitiesOf(database)),
     pruneAnswers: async (before) => {
-      for (const step of pruneAnswers)
-        while ((await change(() => step(before))).length > 0)
-          await new Promise((resolve) => setImmediate(resolve))
+      for (const step of pruneAnswers) await repeat(() => step(before))
+    },
+    removeDropped: async () => {
+      for (const step of removeDropped) await repeat(() => step())
     },
     ping: async () => {
       try {

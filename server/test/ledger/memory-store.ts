@@ -6,6 +6,7 @@ import { MemoryStore as DeviceMemory } from '../../../src/store/memory.js'
 import { settingKeysOf, settingsFrom, toDatabases } from '../../src/ledger/database-rows.js'
 import { newSecret } from '../../src/ledger/grant-token.js'
 import { byClaim, identityText, isSame, keyOf, keyText, serialText } from '../../src/ledger/keys.js'
+import type { CollectionKey } from '../../src/ledger/ledger.js'
 import { withinQuota } from '../../src/ledger/quota.js'
 import type { Quota, RowChanges, RowStore, Rows, Selection } from '../../src/ledger/row-store.js'
 import {
@@ -52,6 +53,7 @@ export class MemoryStore implements RowStore {
 
   readonly readStatus: RowStore['readStatus'] = async () =>
     [...this.collections.values()]
+      .filter(({ droppedAt }) => droppedAt === null)
       .map(({ database, collection, max, free, outstanding, grants, lastClaim }) => ({
         database,
         collection,
@@ -83,6 +85,17 @@ export class MemoryStore implements RowStore {
     [...this.grants.values()].filter(
       (row) => row.heardAt < (isSettled(row) ? settledBefore : heardBefore),
     )
+
+  readonly readIdentities: RowStore['readIdentities'] = async (database) =>
+    [...this.identities.values()].filter(
+      (row) => row.database === database && row.droppedAt === null,
+    )
+
+  readonly removeDropped: RowStore['removeDropped'] = async () => {
+    const isDropped = (key: CollectionKey) => this.collections.get(keyText(key))?.droppedAt !== null
+    for (const rows of [this.grants, this.unheard])
+      for (const row of rows.values()) if (isDropped(row)) rows.delete(row.id)
+  }
 
   readonly pruneAnswers: RowStore['pruneAnswers'] = async (before) => {
     this.returns = this.returns.filter(({ returnedAt }) => returnedAt >= before)
@@ -195,7 +208,7 @@ export class MemoryStore implements RowStore {
       .sort((a, b) => a.low - b.low)
 }
 
-function load<Key extends { database: string }, Row extends Key>(
+function load<Key extends { database: string }, Row extends Key & { droppedAt: number | null }>(
   rows: ReadonlyMap<string, Row>,
   keys: readonly Key[],
   textOf: (key: Key) => string,
@@ -206,14 +219,15 @@ function load<Key extends { database: string }, Row extends Key>(
   const missing: Key[] = []
   for (const key of keys) {
     const row = rows.get(textOf(key))
-    if (row) found.set(textOf(key), row)
+    if (row && row.droppedAt === null) found.set(textOf(key), row)
     else missing.push(key)
   }
   if (!quota) return found
   const perDatabase = new Map<string, number>()
-  for (const { database } of rows.values())
-    perDatabase.set(database, (perDatabase.get(database) ?? 0) + 1)
+  for (const { database, droppedAt } of rows.values())
+    if (droppedAt === null) perDatabase.set(database, (perDatabase.get(database) ?? 0) + 1)
   const usage = { perDatabase, databases: perDatabase.size }
-  for (const key of withinQuota(missing, usage, quota)) found.set(textOf(key), newRow(key))
+  for (const key of withinQuota(missing, usage, quota))
+    found.set(textOf(key), { ...newRow(key), ...rows.get(textOf(key)), droppedAt: null })
   return found
 }

@@ -1,5 +1,5 @@
 /** `offline-hilo-server check` and `offline-hilo-server adopt`. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -27,6 +27,14 @@ const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
+
+async function tablesOf(databaseUrl: string): Promise<string[]> {
+  const tables = await runSql(
+    databaseUrl,
+    "SELECT tablename FROM pg_tables WHERE schemaname = 'public'",
+  )
+  return tables.rows.map(({ tablename }) => tablename)
+}
 
 async function start(settings: CounterOptions, schema: string, rows = 95) {
   const databaseUrl = await newDatabase()
@@ -119,6 +127,16 @@ describe('adopt', () => {
     // What is printed is what is run.
     await sql(printed)
     expect(await take()).toEqual(expected)
+  })
+
+  test('where there is no ledger, no table of one is made', async () => {
+    const textbook: CounterOptions = { strategy: 'textbook', segment: 'orders', ...N }
+    for (const settings of [EFCORE, textbook]) {
+      const { options, adopt, databaseUrl } = await start(settings, SEQUENCE(10))
+      await check(options).catch(() => {})
+      await adopt(true).catch(() => {})
+      expect(await tablesOf(databaseUrl)).toEqual(['orders'])
+    }
   })
 
   test('applied, it says what comes next; again, it changes nothing', async () => {
@@ -330,6 +348,8 @@ describe('check', () => {
     expect(await run('adopt', 'Shop', 'orders', '--from', 'orders.id', '--apply')).toContain(
       'the next ids are 96 to 105',
     )
+    const { collections } = JSON.parse(readFileSync(config, 'utf8'))
+    await (await openLedger({ databaseUrl, collections })).close()
     expect(await run('raise-floor', 'Shop', 'orders', '500')).toContain('goes on at 501')
     expect(await run('check')).toContain('the next ids are 506 to 515')
     expect(await run('status')).toContain('500')

@@ -9,7 +9,12 @@ import {
   changedBindings,
   refuseBindings,
 } from '../../ledger/bound-collections.js'
-import type { OrmCounters, Query, SqlDatabase } from '../../ledger/counter-port.js'
+import {
+  isThere,
+  type OrmCounters,
+  type Query,
+  type SqlDatabase,
+} from '../../ledger/counter-port.js'
 import { CounterUnusable } from '../../ledger/errors.js'
 import type { CollectionKey } from '../../ledger/ledger.js'
 import type { Bindings, Bound } from '../collections-setting.js'
@@ -106,6 +111,7 @@ export async function peakOf(
   query: Query,
   { database, collection }: CollectionKey,
 ): Promise<number> {
+  if (!(await isThere(query, 'hilo_counters'))) return 0
   const [row] = await query<{ peak: number }>(
     'SELECT peak FROM hilo_counters WHERE database = $1 AND tag = $2',
     [database.toLowerCase(), collection.toLowerCase()],
@@ -117,25 +123,23 @@ export async function peakOf(
  * What is wrong with these bindings, by what the ledger remembers and what the database says. All
  * are looked at, also when one fails.
  * @param isFirst rows that are missing will be added
+ * @param isStarting tables of the ledger's own are made where they are missing; else nothing is
+ * written
  */
 export async function bindingProblems(
   database: SqlDatabase,
   bindings: Bindings,
   isFirst: boolean,
+  isStarting: boolean,
 ): Promise<string[]> {
   const { query } = database
-  const rows = await query<{ key: string; value: string }>(
-    'SELECT key, value FROM hilo_meta WHERE starts_with(key, $1)',
-    [BINDING_PREFIX],
-  )
-  const remembered = new Map(
-    rows.map(({ key, value }) => [key.slice(BINDING_PREFIX.length), value]),
-  )
-  const problems = changedBindings(bindings, remembered)
+  const problems = changedBindings(bindings, await rememberedBindings(query))
   for (const [name, bound] of bindings) {
     if (bound.authority !== 'counter') continue
     const { counter } = bound
-    const found = await explained(counter, () => createTextbookTable(database, counter))
+    const found = await explained(counter, async () => {
+      if (isStarting) await createTextbookTable(database, counter)
+    })
       .then(() => counterProblems(query, bound, counter, isFirst))
       .catch((error) => {
         if (error instanceof CounterUnusable) return [error.message]
@@ -144,6 +148,16 @@ export async function bindingProblems(
     problems.push(...found.map((problem) => `${name}: ${problem}`))
   }
   return problems
+}
+
+/** By `bindingKey`. None where there is no ledger yet. */
+async function rememberedBindings(query: Query): Promise<Map<string, string>> {
+  if (!(await isThere(query, 'hilo_meta'))) return new Map()
+  const rows = await query<{ key: string; value: string }>(
+    'SELECT key, value FROM hilo_meta WHERE starts_with(key, $1)',
+    [BINDING_PREFIX],
+  )
+  return new Map(rows.map(({ key, value }) => [key.slice(BINDING_PREFIX.length), value]))
 }
 
 /**
@@ -156,7 +170,7 @@ export async function startBindings(
   bindings: Bindings,
   isFirst: boolean,
 ): Promise<OrmCounters> {
-  refuseBindings(await bindingProblems(database, bindings, isFirst))
+  refuseBindings(await bindingProblems(database, bindings, isFirst, true))
   for (const bound of bindings.values()) {
     if (isFirst && bound.authority === 'counter') await addFirstRow(database.query, bound.counter)
     await rememberBinding(database.query, bound)
@@ -164,7 +178,9 @@ export async function startBindings(
   return ormCounters(bindings)
 }
 
+/** Where there is no ledger yet, the server remembers it when it makes one. */
 export async function rememberBinding(query: Query, bound: Bound): Promise<void> {
+  if (!(await isThere(query, 'hilo_meta'))) return
   await query(
     'INSERT INTO hilo_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET ' +
       'value = excluded.value',

@@ -1,0 +1,68 @@
+/** The command `drop`: forgets a database, or a collection of it. Nothing goes without `--yes`. */
+import type { Command } from 'commander'
+import { isOf } from '../ledger/drop.js'
+import type { Ledger } from '../ledger/ledger.js'
+import { ledgerCommand } from './flags.js'
+import { report } from './ledger-commands.js'
+
+export const dropCommand = (): Command =>
+  ledgerCommand(
+    'drop',
+    'Forget a database or a collection. Devices lose the numbers that they hold of it.',
+  )
+    .argument('<database>')
+    .argument('[collection]')
+    .option('--yes', 'do it, instead of saying only what would go')
+    .action(
+      (
+        database: string,
+        collection: string | undefined,
+        { yes }: { yes?: boolean },
+        command: Command,
+      ) =>
+        // Works also while the counters of bound collections cannot be used.
+        report(command, { collections: undefined }, (ledger) =>
+          drop(ledger, { database, collection }, yes === true),
+        ),
+    )
+
+interface Named {
+  database: string
+  collection: string | undefined
+}
+
+/** @throws Error when there is nothing of that name, a series is open, or nobody said yes */
+async function drop(ledger: Ledger, named: Named, isConfirmed: boolean): Promise<string> {
+  const { database, collection } = named
+  const what = collection === undefined ? database : `'${collection}' of ${database}`
+  const isDropped = isOf(database.toLowerCase(), collection?.toLowerCase())
+  const statuses = await ledger.status()
+  const found = statuses.filter(isDropped)
+  const identities = collection === undefined ? await ledger.identities(database) : []
+  if (found.length + identities.length === 0) {
+    const names = [...new Set(statuses.map((status) => status.database))].join(', ')
+    throw new Error(`There is no ${what}. Databases with collections: ${names || 'none'}.`)
+  }
+  const open = (await ledger.series(database)).filter(
+    (series) => isDropped(series) && series.closed === undefined,
+  )
+  if (open.length > 0)
+    throw new Error(
+      `Series of ${what} are not closed: ${open.map((each) => each.letter).join(', ')}. Their ` +
+        'devices go on with them. Close them first: offline-hilo-server series --help',
+    )
+  const numbers = found.reduce((sum, { outstanding }) => sum + outstanding, 0)
+  const size =
+    `${found.length} collections with ${numbers} numbers in grants, ` +
+    `and ${identities.length} identities`
+  if (!isConfirmed)
+    throw new Error(
+      `Nothing was dropped. It would be ${what}: ${size}. Devices that hold numbers of it lose ` +
+        'them at their next check-in. Say so with --yes.',
+    )
+  await ledger.drop({ database, collection, at: Date.now() })
+  return (
+    `Dropped ${what}: ${size}. If somebody claims under the name again, numbers go on above ` +
+    'all that were ever granted.\n'
+  )
+}

@@ -1,0 +1,38 @@
+/**
+ * How collections and identities are dropped. Pure. Guarantees that a row stays as a mark, so that
+ * no number of before is granted again when somebody claims under the name later.
+ */
+import type { CollectionKey } from './ledger.js'
+import { lettersOf } from './letters.js'
+import { raise } from './number-line.js'
+import type { Rows, StepResult } from './row-store.js'
+import { withLine } from './rows.js'
+
+/** Is a collection dropped with a database, or with a collection and the letters of its series? */
+export const isOf =
+  (database: string, collection: string | undefined) =>
+  (key: CollectionKey): boolean =>
+    key.database === database &&
+    (collection === undefined ||
+      key.collection === collection ||
+      key.collection === lettersOf({ database, collection }).collection)
+
+export function drop(rows: Rows, at: number): StepResult<void> {
+  return {
+    answer: undefined,
+    changes: {
+      collections: [...rows.collections.values()].map((row) => ({
+        // guard: H22 of a collection that was dropped no number comes back
+        ...withLine(row, raise(row, row.peak)),
+        grants: 0,
+        outstanding: 0,
+        droppedAt: at,
+      })),
+      identities: [...rows.identities.values()].map((row) => ({
+        ...row,
+        value: row.peak,
+        droppedAt: at,
+      })),
+    },
+  }
+}

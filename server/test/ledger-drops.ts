@@ -1,0 +1,58 @@
+/** What a ledger promises about what is dropped: names go, and no number of before comes back. */
+import { expect } from 'vitest'
+import { AT, newId, type Promises, span } from './ledger-bench.js'
+
+export function describeDrops(promise: Promises): void {
+  promise(
+    'a dropped collection goes; numbers go on above all that were granted',
+    async ({ ledger, database, take, giveBack, checkIn, max }) => {
+      const [held, returned] = [await take(), await take()]
+      await giveBack(returned, 64, 32)
+      await take({ collection: 'lines' })
+      await ledger.drop({ database: database.toUpperCase(), collection: 'Orders', at: AT })
+      const left = (await ledger.status()).filter((status) => status.database === database)
+      expect(left.map(({ collection }) => collection)).toEqual(['lines'])
+      expect(await max()).toBe(64)
+      expect(await checkIn(newId(), held.token, returned.token)).toEqual([
+        'superseded',
+        'superseded',
+      ])
+      expect(await giveBack(held, 32, 0)).toBe(0)
+      await ledger.write([{ database, collection: 'orders', max: 0 }])
+      expect(span(await take())).toEqual([65, 96])
+      expect(await giveBack(held, 32, 0)).toBe(0)
+      expect(span(await take())).toEqual([97, 128])
+      expect(await ledger.status()).toContainEqual(
+        expect.objectContaining({ database, collection: 'orders', grants: 2, outstanding: 64 }),
+      )
+    },
+  )
+
+  promise(
+    'a dropped database goes with its identities; none of their numbers comes twice',
+    async ({ ledger, database, take, checkIn }) => {
+      const claim = { database, name: 'invoices|', at: AT }
+      await ledger.nextIdentities([{ ...claim, id: newId() }, claim])
+      const { token } = await take()
+      await ledger.drop({ database, at: AT })
+      expect(await ledger.identities(database)).toEqual([])
+      expect(await ledger.nextIdentities([claim])).toEqual([{ value: 3 }])
+      expect(await ledger.identities(database)).toEqual(['invoices|'])
+      expect(await checkIn(newId(), token)).toEqual(['superseded'])
+      expect(span(await take())).toEqual([33, 64])
+    },
+  )
+
+  promise('a dropped database makes room for another', async ({ open, ledger, database, wish }) => {
+    const databases = new Set((await ledger.status()).map((status) => status.database)).size
+    const full = await open({ databases: databases + 1 })
+    const outcomeIn = async (name: string) =>
+      (await full.claim([wish({ database: name, id: newId() })]))[0]
+    expect(await outcomeIn(`${database}-a`)).toHaveProperty('grant')
+    expect(await outcomeIn(`${database}-b`)).toHaveProperty('refused', 'full')
+    await full.drop({ database: `${database}-a`, at: AT })
+    expect(await outcomeIn(`${database}-b`)).toHaveProperty('grant')
+    expect(await outcomeIn(`${database}-a`)).toHaveProperty('refused', 'full')
+    await full.close()
+  })
+}
