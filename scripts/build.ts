@@ -47,6 +47,11 @@ const BUNDLES: Bundle[] = [
     },
     chunks: 'client',
   },
+  {
+    package: BROWSER_PACKAGE,
+    entries: { 'consecutive/index': 'src/consecutive/index.ts' },
+    sharesErrors: true,
+  },
   { package: BROWSER_PACKAGE, entries: { 'inspector/index': 'src/inspector/index.ts' } },
   // Apart, so that it does not tear the page's files into more parts.
   {

@@ -35,7 +35,7 @@ export const GUARDS: Guard[] = [
     'store/indexeddb',
     `const earlier = await this.read(key)
      const look = async () => earlier
-     const tx = await this.#begin('readwrite')`,
+     const tx = await this.#db.begin('readwrite')`,
   ),
 
   guard('H2 carving is strict', 'store/indexeddb', change("'strict'", "'relaxed'")),
@@ -138,7 +138,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H14 an open that never ends is given up',
     'store/indexeddb',
-    change(/withDeadline\((.*?), '.*?'\)/, '$1'),
+    change(/this\.#within\((.*?), '.*?'\)/, '$1'),
   ),
   guard('H14 a lost connection is opened again', 'store/indexeddb', change(/if \(.*?\)/, '')),
   guard('H14 ranges in memory are reported', 'client/pages', change(/else .*/, '')),
@@ -168,7 +168,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H18 a transaction is not waited for without a deadline',
     'store/indexeddb',
-    change(/withDeadline\((.*), '.*'\)/, '$1'),
+    change(/this\.#within\((.*), '.*'\)/, '$1'),
   ),
   guard('H18 a transaction is committed by hand', 'store/indexeddb'),
 
@@ -271,6 +271,25 @@ export const GUARDS: Guard[] = [
      const code = 'storage-failed'`,
   ),
 
+  guard(
+    'H24 one transaction takes a number and binds it to its key',
+    'consecutive/consecutive',
+    `const earlier = await this.all()
+     const look = async (..._: unknown[]) => ({
+       stored: earlier.state,
+       known: earlier.numbers.find((row) => row.key === key),
+     })
+     const tx = await this.#db.begin('readwrite')`,
+  ),
+  guard('H24 a key has one number', 'consecutive/consecutive'),
+  guard('H24 a series is begun once', 'consecutive/state'),
+  guard('H24 a check-in is sent again under its id', 'consecutive/consecutive'),
+  guard(
+    'H24 a series that has ended never goes on',
+    'consecutive/consecutive',
+    'return { version, ended, current: { letter, token, last, told: last, earlier: [] } }',
+  ),
+  guard('H24 a page that comes online checks in before its next number', 'consecutive/consecutive'),
   guard('H24 a copy of a device does not go on with its series', 'server/ledger/series'),
 
   guard('H25 the counter is part of the key', 'source/next-hi', change(/ \$\{key\}/, '')),

@@ -27,6 +27,7 @@ const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'raven (with its pluraliser)', file: 'raven.js' },
   { name: 'format (with its cipher)', file: 'format.js' },
   { name: 'react', file: 'react.js' },
+  { name: 'consecutive', file: 'consecutive/index.js' },
   { name: 'source', file: 'source/index.js' },
   { name: 'textbook', file: 'textbook.js' },
 ]

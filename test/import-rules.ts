@@ -30,6 +30,7 @@ const MAY_USE: Record<string, string[]> = {
   testing: ['core', 'client'],
   worker: ['core', 'store', 'source', 'client', 'comlink'],
   client: ['core', 'comlink'],
+  consecutive: ['core', 'store', 'source'],
   inspector: [],
   'index.ts': ['core', 'client'],
   'react.ts': ['react'],

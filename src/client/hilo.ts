@@ -33,6 +33,12 @@ export interface IdOptions extends CallOptions {
   database?: string
 }
 
+/** The options as they were checked, and what `close()` aborts. */
+export interface HiloAccess {
+  options: CheckedOptions
+  signal: AbortSignal
+}
+
 /** How the owner is reached where this runs. */
 interface Realm extends Pick<LinkOptions, 'spawn'> {
   ownerHere(store: DeviceStore | undefined): Promise<Owner>
@@ -148,6 +154,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     this.ready = Promise.all(leased).then(() => {})
     // Loaded while there is a network, and the files of this page's build are still deployed.
     this.ready.then(() => this.#loadOnlineCalls()).catch(() => {})
+  }
+
+  /** @internal What `offline-hilo/consecutive` goes by. */
+  get access(): HiloAccess {
+    return { options: this.#options, signal: this.#closing.signal }
   }
 
   /**

@@ -2,9 +2,13 @@
  * Shared by the sources that speak HTTP: turns a failed request into a `HiloError` that says what
  * to do.
  */
-import type { SourceAnswer } from '../core/contract.js'
+import type { OwnerConfig, SourceAnswer } from '../core/contract.js'
 import { HiloError, toFailure } from '../core/errors.js'
 import type { GrantedRange } from '../core/state.js'
+
+export interface ServerAddress extends Pick<OwnerConfig, 'url' | 'timeout'> {
+  credentials?: RequestCredentials | undefined
+}
 
 export type GetHeaders = () => Promise<Record<string, string>> | Record<string, string>
 
@@ -12,6 +16,41 @@ const IDS_GO_ON = 'Ids go on while this device has some; the claim is tried agai
 
 /** What a proxy answers when the server behind it is down. */
 const DOWN = [502, 503, 504]
+
+/**
+ * Requests to a server.
+ * @returns sends one and resolves with the body of its answer; it throws HiloError
+ * `server-unreachable`, `server-refused`. `meaning` says what it means for the caller that no
+ * answer came
+ */
+export function requester(
+  { url, timeout, credentials }: ServerAddress,
+  headers: GetHeaders,
+): (method: string, address: string, json?: unknown, meaning?: string) => Promise<string> {
+  return async (method, address, json, meaning) => {
+    const signal = AbortSignal.timeout(timeout)
+    let response: Response
+    let body: string
+    try {
+      response = await fetch(address, {
+        method,
+        headers: {
+          ...(await orAborted(signal, Promise.resolve(headers()))),
+          ...(json !== undefined && { 'Content-Type': 'application/json' }),
+        },
+        ...(json !== undefined && { body: JSON.stringify(json) }),
+        credentials: credentials ?? 'same-origin',
+        cache: 'no-store',
+        signal,
+      })
+      body = await response.text()
+    } catch (error) {
+      throw unreachable(url, timeout, signal, error, meaning)
+    }
+    if (!response.ok) throw refusal(response, body, url, meaning)
+    return body
+  }
+}
 
 /**
  * No answer came.
@@ -52,7 +91,7 @@ export function within<T>(
  * The result of `work`, unless `signal` is aborted before. Nobody listens afterwards: Deno keeps a
  * process alive while somebody does.
  */
-export function orAborted<T>(
+function orAborted<T>(
   signal: AbortSignal,
   work: Promise<T>,
   reason: () => unknown = () => signal.reason,

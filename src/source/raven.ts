@@ -3,7 +3,6 @@
  * on the lease tokens of offline-hilo-server; a RavenDB has none. Guarantees that only a sound
  * answer becomes a range; any other answer becomes a `HiloError` that says what to do.
  */
-import type { OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
 import {
   checkInUrl,
@@ -16,41 +15,14 @@ import {
 } from '../core/requests.js'
 import type { DeviceClaim, GrantedRange } from '../core/state.js'
 import type { CheckInAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
-import { type GetHeaders, orAborted, refusal, unreachable } from './http.js'
+import { type GetHeaders, requester, type ServerAddress } from './http.js'
 import type { Source } from './source.js'
 
 export function ravenSource(
-  { url, timeout, credentials }: Pick<OwnerConfig, 'url' | 'timeout' | 'credentials'>,
+  { url, timeout, credentials }: ServerAddress,
   headers: GetHeaders,
 ): Required<Source> {
-  async function request(
-    method: string,
-    address: string,
-    json?: unknown,
-    meaning?: string,
-  ): Promise<string> {
-    const signal = AbortSignal.timeout(timeout)
-    let response: Response
-    let body: string
-    try {
-      response = await fetch(address, {
-        method,
-        headers: {
-          ...(await orAborted(signal, Promise.resolve(headers()))),
-          ...(json !== undefined && { 'Content-Type': 'application/json' }),
-        },
-        ...(json !== undefined && { body: JSON.stringify(json) }),
-        credentials: credentials ?? 'same-origin',
-        cache: 'no-store',
-        signal,
-      })
-      body = await response.text()
-    } catch (error) {
-      throw unreachable(url, timeout, signal, error, meaning)
-    }
-    if (!response.ok) throw refusal(response, body, url, meaning)
-    return body
-  }
+  const request = requester({ url, timeout, credentials }, headers)
 
   function post(wanted: readonly WantedRange[]): Promise<string> {
     const { url: address, body } = nextCall(url, wanted)

@@ -78,7 +78,7 @@ export function createTestHilo<Name extends string = string>(
 
 class Instance<Name extends string>
   extends EventTarget
-  implements Pick<Hilo<Name>, keyof Hilo<Name>>, TestSwitches
+  implements Pick<Hilo<Name>, Exclude<keyof Hilo<Name>, 'access'>>, TestSwitches
 {
   readonly ready: Promise<void>
   readonly #options: CheckedOptions

@@ -1,0 +1,72 @@
+/** What an app may say to `consecutive`, and its check. */
+import { HiloError } from '../core/errors.js'
+
+export interface ConsecutiveOptions {
+  /** Another database than the `database` option's of the `Hilo`. */
+  database?: string
+  /**
+   * What this device is called in the server's list of series: `'Till 3'`. Up to 128 bytes of
+   * UTF-8. Default: nothing.
+   */
+  device?: string
+  /**
+   * Milliseconds after which the key of a confirmed number is forgotten; the number itself never
+   * is. Whoever asks with a forgotten key gets another number. Default: never.
+   */
+  forgetKeysAfter?: number
+  /**
+   * Makes the id of a number. Each number of each series must get its own text. It is called once
+   * per number, and what it returned is stored. Default: `'B-000124'`, with at least six digits.
+   */
+  formatId?: (number: number, series: string) => string
+}
+
+export interface Checked {
+  device: string | undefined
+  /** Milliseconds. */
+  forgetKeysAfter: number
+  formatId(number: number, series: string): string
+}
+
+const MAX_KEY_BYTES = 256
+const MAX_REASON_BYTES = 1024
+const MAX_DEVICE_BYTES = 128
+const DIGITS = 6
+
+/** @throws HiloError `invalid-argument` */
+export function checkSeriesOptions(options: ConsecutiveOptions): Checked {
+  const {
+    device,
+    forgetKeysAfter = Number.POSITIVE_INFINITY,
+    formatId = (number, series) => `${series}-${String(number).padStart(DIGITS, '0')}`,
+  } = options
+  if (device !== undefined) checkText('device', device, MAX_DEVICE_BYTES)
+  if (typeof forgetKeysAfter !== 'number' || !(forgetKeysAfter >= 0))
+    throw refused('forgetKeysAfter is a number of milliseconds, 0 or more', forgetKeysAfter)
+  if (typeof formatId !== 'function') throw refused('formatId is a function', formatId)
+  return { device, forgetKeysAfter, formatId }
+}
+
+/** @throws HiloError `invalid-argument` */
+export const checkKey = (key: unknown): string => checkText('a key', key, MAX_KEY_BYTES)
+
+/** @throws HiloError `invalid-argument` */
+export const checkReason = (reason: unknown): string =>
+  checkText('a reason', reason, MAX_REASON_BYTES)
+
+function checkText(what: string, text: unknown, maxBytes: number): string {
+  if (typeof text !== 'string' || text === '')
+    throw refused(`${what} is a text that is not empty`, text)
+  const bytes = new TextEncoder().encode(text).length
+  if (bytes > maxBytes)
+    throw refused(`${what} has at most ${maxBytes} bytes of UTF-8`, `a text of ${bytes} bytes`)
+  return text
+}
+
+const refused = (rule: string, value: unknown): HiloError =>
+  new HiloError(
+    'invalid-argument',
+    `No number was made or changed: ${rule}; this is ${
+      typeof value === 'string' ? value || 'empty' : typeof value
+    }.`,
+  )

@@ -1,0 +1,65 @@
+/** The whole series of a device, number by number, for those who have to account for them. */
+import type { EarlierSeries, SeriesEnd, SeriesState } from './state.js'
+import type { NumberRow } from './storage.js'
+
+/**
+ * - `open`: taken, and neither confirmed nor cancelled.
+ * - `confirmed`: on a stored receipt.
+ * - `cancelled`: on no receipt; `reason` says why.
+ */
+export type NumberState = 'open' | 'confirmed' | 'cancelled'
+
+export interface ReportedNumber {
+  id: string
+  number: number
+  state: NumberState
+  /** What it is for. Absent: it was confirmed, and its key forgotten. */
+  key?: string
+  /** Why it was cancelled. */
+  reason?: string
+  /** Another copy of this device may have made this number, too. */
+  isDoubtful?: true
+}
+
+export interface SeriesReport {
+  /** `'B'` */
+  series: string
+  /** From 1, each one higher than the one before. */
+  numbers: ReportedNumber[]
+  /** The highest number that the server says it has heard. Absent: the series has ended. */
+  told?: number
+  /**
+   * Series that the server has under the name of this device, which are not stored here any more:
+   * the storage was lost.
+   */
+  earlier?: EarlierSeries[]
+  /** Why no number is made in this series any more. */
+  ended?: SeriesEnd
+}
+
+export function reportOf(
+  { ended, current }: SeriesState,
+  rows: readonly NumberRow[],
+): SeriesReport[] {
+  const numbersOf = (letter: string, doubtful?: { from: number; to: number }) =>
+    rows
+      .filter((row) => row.letter === letter)
+      .map(
+        ({ id, number, state, key, reason }): ReportedNumber => ({
+          id,
+          number,
+          state,
+          ...(key !== undefined && { key }),
+          ...(reason !== undefined && { reason }),
+          ...(doubtful && number >= doubtful.from && number <= doubtful.to && { isDoubtful: true }),
+        }),
+      )
+  const reports = ended.map(({ letter, reason }): SeriesReport => {
+    const doubtful = reason.kind === 'copied' ? reason.doubtful : undefined
+    return { series: letter, numbers: numbersOf(letter, doubtful), ended: reason }
+  })
+  if (!current) return reports
+  const { letter, told, earlier } = current
+  const report = { series: letter, numbers: numbersOf(letter), told }
+  return [...reports, earlier.length > 0 ? { ...report, earlier } : report]
+}

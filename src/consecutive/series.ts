@@ -1,0 +1,154 @@
+/**
+ * The series of one collection on this device. Guarantees that each key has one number for ever,
+ * that the numbers of a series follow each other without a hole, and that a copy of this device is
+ * found out as soon as it is online.
+ */
+import { HiloError } from '../core/errors.js'
+import { uuid } from '../core/uuid.js'
+import type { SeriesAnswer, SeriesRequest } from '../core/wire.js'
+import type { SeriesServer } from './server.js'
+import { withCheckIn, withClaim, withFate, withoutClaim, withSeries } from './state.js'
+import type { NumberRow, SeriesStorage } from './storage.js'
+
+export interface SeriesContext {
+  collection: string
+  device: string | undefined
+  storage: SeriesStorage
+  server: SeriesServer
+  /** Aborted when the `Hilo` is closed. */
+  signal: AbortSignal
+  isOnline(): boolean
+  /** A series has ended because this device is a copy. */
+  copied(): void
+}
+
+/** The server answers so when a claim was used before: this device is a copy. */
+const GONE = 410
+
+export class Series {
+  readonly #context: SeriesContext
+  #claim: Promise<void> | undefined
+  #checkIn: Promise<void> | undefined
+  /** Since it began, or was offline, this page has asked the server whether this is a copy. */
+  #hasAsked = false
+
+  constructor(context: SeriesContext) {
+    this.#context = context
+  }
+
+  /** @throws HiloError */
+  async take(key: string, format: (number: number, letter: string) => string): Promise<NumberRow> {
+    const { storage, signal } = this.#context
+    // A copy of this device that comes online makes no number in the other one's series.
+    // guard: H24 a page that comes online checks in before its next number
+    await this.look()
+    for (;;) {
+      signal.throwIfAborted()
+      const row = await storage.take(key, format)
+      if (row) {
+        // In the background: how far the series has come.
+        void this.#tell()
+        return row
+      }
+      this.#claim ??= this.#begin().finally(() => {
+        this.#claim = undefined
+      })
+      await this.#claim
+    }
+  }
+
+  /** The network may have come or gone. A page that comes online asks whether this is a copy. */
+  async look(): Promise<void> {
+    if (!this.#context.isOnline()) this.#hasAsked = false
+    else if (!this.#hasAsked) await this.#tell()
+  }
+
+  /**
+   * Tells the server how far the series has come, and asks whether this is a copy. Without an
+   * answer the device goes on: it is made for that. Calls at the same time share one request.
+   */
+  #tell(): Promise<void> {
+    if (!this.#context.isOnline()) return Promise.resolve()
+    this.#checkIn ??= this.#ask()
+      .catch(() => false)
+      .then((isBehind) => {
+        this.#hasAsked = true
+        this.#checkIn = undefined
+        if (isBehind) void this.#tell()
+      })
+    return this.#checkIn
+  }
+
+  /** @returns whether numbers were made since, of which the server has not heard yet */
+  async #ask(): Promise<boolean> {
+    const { storage, server, signal, copied, isOnline } = this.#context
+    signal.throwIfAborted()
+    const request = await storage.change((state) => withCheckIn(state, newId()))
+    signal.throwIfAborted()
+    if (!request || !isOnline()) return false
+    const answer = await server.checkIn(request)
+    signal.throwIfAborted()
+    const { ended, isBehind } = await storage.change((before) => {
+      const state = withFate(before, request.id, answer)
+      const { current } = state
+      const isBehind = current !== undefined && current.last > current.told
+      return { state, result: { ended: state.ended.at(before.ended.length), isBehind } }
+    })
+    if (ended?.reason.kind === 'copied') copied()
+    return isBehind
+  }
+
+  /** @throws HiloError when the server gives no series */
+  async #begin(): Promise<void> {
+    const { storage, signal } = this.#context
+    for (let attempt = 1; ; attempt++) {
+      const request = await storage.change((state) => withClaim(state, newId()))
+      if (!request) return
+      signal.throwIfAborted()
+      const answer = await this.#claimed(request, attempt)
+      signal.throwIfAborted()
+      await storage.change((state) => ({
+        state: answer
+          ? withSeries(state, request.claim, answer)
+          : withoutClaim(state, request.claim),
+        result: undefined,
+      }))
+      if (answer) return
+    }
+  }
+
+  /** Undefined: a copy of this device has used the claim, so another one is needed. */
+  async #claimed(
+    request: Pick<SeriesRequest, 'claim' | 'ended'>,
+    attempt: number,
+  ): Promise<SeriesAnswer | undefined> {
+    const { server, collection, device, isOnline } = this.#context
+    try {
+      if (!isOnline()) throw offline()
+      return await server.begin({ ...request, collection, ...(device && { device }) })
+    } catch (error) {
+      if (!(error instanceof HiloError)) throw error
+      if (error.status === GONE && attempt === 1) return undefined
+      throw noSeries(collection, error)
+    }
+  }
+}
+
+const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)))
+
+const offline = (): HiloError =>
+  new HiloError('server-unreachable', 'It was not asked, because this device is offline.')
+
+function noSeries(collection: string, cause: HiloError): HiloError {
+  const { code, status, retryAfter, message } = cause
+  return new HiloError(
+    code,
+    `No number was made: this device has no series of '${collection}' yet, and needs the server ` +
+      `once to get one; from then on it makes numbers offline. ${message}`,
+    {
+      cause,
+      ...(status !== undefined && { status }),
+      ...(retryAfter !== undefined && { retryAfter }),
+    },
+  )
+}

@@ -1,0 +1,70 @@
+/**
+ * The server's part of a series, over HTTP. Guarantees that only a sound answer is taken for one;
+ * any other becomes a `HiloError` that says what to do.
+ */
+import { HiloError } from '../core/errors.js'
+import type {
+  SeriesAnswer,
+  SeriesCheckInAnswer,
+  SeriesCheckInRequest,
+  SeriesRequest,
+} from '../core/wire.js'
+import { type GetHeaders, requester, type ServerAddress } from '../source/http.js'
+
+export interface SeriesServer {
+  /** @throws HiloError `server-unreachable`, `server-refused`, `invalid-response` */
+  begin(request: SeriesRequest): Promise<SeriesAnswer>
+  /** @throws HiloError as `begin` */
+  checkIn(request: SeriesCheckInRequest): Promise<SeriesCheckInAnswer>
+}
+
+/** @param database of the server */
+export function seriesServer(
+  server: ServerAddress,
+  database: string,
+  headers: GetHeaders,
+): SeriesServer {
+  const { url } = server
+  const request = requester(server, headers)
+  const address = `${url}/databases/${encodeURIComponent(database)}/hilo/series`
+  return {
+    async begin(body) {
+      const answer = readJson<SeriesAnswer>(await request('POST', address, body, NO_SERIES), url)
+      if (!/^[A-Z]+$/.test(String(answer.series)) || typeof answer.lease !== 'string')
+        throw invalid(url, answer)
+      return { earlier: [], ...answer } as SeriesAnswer
+    },
+    async checkIn(body) {
+      const answer = readJson<{
+        lease: unknown
+        superseded: unknown
+        unknown: unknown
+        last: unknown
+      }>(await request('POST', `${address}/checkin`, body), url)
+      const isSound =
+        typeof answer.lease === 'string' ||
+        answer.unknown === true ||
+        (answer.superseded === true && Number.isSafeInteger(answer.last))
+      if (!isSound) throw invalid(url, answer)
+      return answer as SeriesCheckInAnswer
+    },
+  }
+}
+
+const NO_SERIES = 'It gave no series; ask again later.'
+
+function readJson<T>(body: string, url: string): Partial<T> {
+  try {
+    return Object(JSON.parse(body))
+  } catch {
+    throw invalid(url, body)
+  }
+}
+
+const invalid = (url: string, answer: unknown): HiloError =>
+  new HiloError(
+    'invalid-response',
+    `${url} answered with something that says nothing of a series. It began: ` +
+      `${JSON.stringify(answer).slice(0, 120)}. Nothing was changed; check that the URL is that ` +
+      'of an offline-hilo-server.',
+  )

@@ -1,0 +1,183 @@
+/**
+ * What a device knows of its series of one collection, and how that changes. Pure. Guarantees that
+ * numbers follow each other, and that a series that has ended never goes on.
+ */
+import { HiloError } from '../core/errors.js'
+import type {
+  SeriesAnswer,
+  SeriesCheckInAnswer,
+  SeriesCheckInRequest,
+  SeriesRequest,
+} from '../core/wire.js'
+
+export interface SeriesState {
+  version: typeof STATE_VERSION
+  /** The series that numbers are made in. Absent: the server has to give one first. */
+  current?: CurrentSeries
+  /** The id of the claim that was or will be sent; kept until its answer is stored (H11). */
+  claim?: string
+  /** Oldest first. */
+  ended: EndedSeries[]
+}
+
+interface CurrentSeries {
+  letter: string
+  /** The server's proof that this copy of the device holds the series. */
+  token: string
+  /** The highest number that was made. */
+  last: number
+  /** The highest number that the server has confirmed to have heard. */
+  told: number
+  /** What the server had of this device's name before: series that were lost with their storage. */
+  earlier: EarlierSeries[]
+  /** The check-in that was or will be sent, kept until its answer is stored. */
+  checkIn?: { id: string; last: number }
+}
+
+/** A series of this device's name that is on this device no more. */
+export interface EarlierSeries {
+  /** `'A'` */
+  series: string
+  /** The highest number that the server has heard of. There may be higher ones. */
+  last: number
+  /** When the server heard of it last, as an ISO date. */
+  seen: string
+}
+
+interface EndedSeries {
+  letter: string
+  token: string
+  last: number
+  reason: SeriesEnd
+}
+
+/**
+ * Why a series has ended.
+ *
+ * - `copied`: another copy of this device goes on with it. What this one has made since the server
+ *   heard of it last, from … to …, the other one may have made, too. `heard` is the highest number
+ *   that the server had heard of from the other copy. There is no range where nothing was made.
+ * - `closed`: somebody has closed it at the server.
+ * - `unknown`: the server does not know it any more: its ledger was restored, or is another one.
+ */
+export type SeriesEnd =
+  | { kind: 'copied'; heard: number; doubtful?: { from: number; to: number } }
+  | { kind: 'closed'; at: string; by: string; reason: string }
+  | { kind: 'unknown' }
+
+const STATE_VERSION = 1
+
+/**
+ * @param stored what was stored; undefined: nothing
+ * @throws HiloError `outdated` for the record of a newer version
+ */
+export function readState(stored: unknown): SeriesState {
+  if (stored === undefined) return { version: STATE_VERSION, ended: [] }
+  const state = stored as SeriesState
+  if (state.version === STATE_VERSION) return state
+  throw new HiloError(
+    'outdated',
+    `What this device stores of its series has version ${state.version}, this package knows ` +
+      `${STATE_VERSION}: a newer offline-hilo was here. Load that version; no number was made.`,
+  )
+}
+
+/** Undefined: there is no series to make a number in. */
+export function withNext(
+  state: SeriesState,
+): { state: SeriesState; letter: string; number: number } | undefined {
+  const { current } = state
+  if (!current) return undefined
+  const number = current.last + 1
+  return {
+    state: { ...state, current: { ...current, last: number } },
+    letter: current.letter,
+    number,
+  }
+}
+
+/** @param id of the claim, if none is under way */
+export function withClaim(
+  state: SeriesState,
+  id: string,
+): { state: SeriesState; result: Pick<SeriesRequest, 'claim' | 'ended'> | undefined } {
+  if (state.current) return { state, result: undefined }
+  const { claim = id, ended } = state
+  const before = ended.at(-1)
+  const doubtful = before?.reason.kind === 'copied' ? before.reason.doubtful : undefined
+  return {
+    state: state.claim === claim ? state : { ...state, claim },
+    result: {
+      claim,
+      ...(before && {
+        ended: {
+          series: before.letter,
+          lease: before.token,
+          ...(doubtful ?? { from: 1, to: 0 }),
+        },
+      }),
+    },
+  }
+}
+
+/** An answer to another claim than the one that is under way came before, or comes too late. */
+export function withSeries(
+  state: SeriesState,
+  claim: string,
+  { series: letter, lease: token, earlier }: SeriesAnswer,
+): SeriesState {
+  // guard: H24 a series is begun once
+  if (state.claim !== claim) return state
+  const { version, ended } = state
+  const isLost = (each: { series: string }) => !ended.some((one) => one.letter === each.series)
+  const lost = earlier.filter(isLost).map(({ series, last, seen }) => ({ series, last, seen }))
+  return { version, ended, current: { letter, token, last: 0, told: 0, earlier: lost } }
+}
+
+/** The server refuses the claim for good: the next one has another id. */
+export function withoutClaim(state: SeriesState, claim: string): SeriesState {
+  const { claim: underWay, ...rest } = state
+  return underWay === claim ? rest : state
+}
+
+/** @param id of the check-in, if none is under way */
+export function withCheckIn(
+  state: SeriesState,
+  id: string,
+): { state: SeriesState; result: SeriesCheckInRequest | undefined } {
+  const { current } = state
+  if (!current) return { state, result: undefined }
+  const { token: lease, last } = current
+  // guard: H24 a check-in is sent again under its id
+  if (current.checkIn) return { state, result: { ...current.checkIn, lease } }
+  const checkIn = { id, last }
+  return { state: { ...state, current: { ...current, checkIn } }, result: { ...checkIn, lease } }
+}
+
+/** An answer to another check-in than the one that is under way came before, or comes too late. */
+export function withFate(state: SeriesState, id: string, answer: SeriesCheckInAnswer): SeriesState {
+  const { current } = state
+  if (current?.checkIn?.id !== id) return state
+  const { checkIn, ...checkedIn } = current
+  if ('superseded' in answer) {
+    const { told, last } = current
+    return withEnd(state, current, {
+      kind: 'copied',
+      heard: answer.last,
+      ...(last > told && { doubtful: { from: told + 1, to: last } }),
+    })
+  }
+  if ('unknown' in answer) return withEnd(state, current, { kind: 'unknown' })
+  const { lease: token, closed } = answer
+  if (closed) return withEnd(state, { ...current, token }, { kind: 'closed', ...closed })
+  return { ...state, current: { ...checkedIn, token, told: checkIn.last } }
+}
+
+function withEnd(
+  { version, ended }: SeriesState,
+  { letter, token, last }: CurrentSeries,
+  reason: SeriesEnd,
+): SeriesState {
+  // guard: H24 a series that has ended never goes on
+  return { version, ended: [...ended, { letter, token, last, reason }] }
+}

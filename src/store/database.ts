@@ -1,0 +1,169 @@
+/**
+ * An IndexedDB database: the one file that imports `idb`. Guarantees that each transaction is
+ * strict and has a deadline, that a lost connection is opened again, and that a page stops when a
+ * newer version of this package upgrades the storage.
+ */
+import {
+  type DBSchema,
+  type IDBPDatabase,
+  type IDBPTransaction,
+  openDB,
+  type StoreNames,
+} from 'idb'
+import { HiloError } from '../core/errors.js'
+import { whenLate } from '../core/when-late.js'
+
+export type { DBSchema, IDBPDatabase } from 'idb'
+
+export type Transaction<
+  Schema extends DBSchema,
+  M extends IDBTransactionMode = 'readonly' | 'readwrite',
+> = IDBPTransaction<Schema, StoreNames<Schema>[], M>
+
+export interface DatabaseDescription<Schema extends DBSchema> {
+  name: string
+  version: number
+  /** Each transaction is over all of them. */
+  stores: StoreNames<Schema>[]
+  create(db: IDBPDatabase<Schema>): void
+  /** What it means for the caller that the storage failed: `No id was handed out.` */
+  meaning: string
+}
+
+/**
+ * How long an open or a transaction may take before it counts as failed. Strict commits take 10–40
+ * ms on real phones; but a transaction can also wait for one that sits frozen in another tab's
+ * cached page, for ever (H18).
+ */
+const DEADLINE_MS = 5_000
+
+export class Database<Schema extends DBSchema> {
+  readonly #description: DatabaseDescription<Schema>
+  #db: Promise<IDBPDatabase<Schema>> | undefined
+  #isOutdated = false
+
+  constructor(description: DatabaseDescription<Schema>) {
+    this.#description = description
+  }
+
+  /** @throws HiloError `storage-failed` or `outdated` */
+  async open(): Promise<void> {
+    await this.#connect()
+  }
+
+  close(): void {
+    this.#db?.then((db) => db.close()).catch(() => {})
+    this.#db = undefined
+  }
+
+  /**
+   * A transaction whose commit reaches the disk before `complete`; a connection that was lost is
+   * opened again once.
+   */
+  async begin<M extends 'readonly' | 'readwrite'>(mode: M): Promise<Transaction<Schema, M>> {
+    for (let attempt = 1; ; attempt++) {
+      const connecting = this.#connect()
+      const db = await connecting
+      try {
+        // strict: after a power cut a relaxed commit may be gone, and the same numbers would be
+        // carved again (H2).
+        // guard: H2 carving is strict
+        return db.transaction(this.#description.stores, mode, { durability: 'strict' })
+      } catch (error) {
+        // Unless another call, which found it lost at the same time, has a new one already.
+        if (this.#db === connecting) this.#db = undefined
+        db.close()
+        // guard: H14 a lost connection is opened again
+        if (attempt > 1) throw this.#failed('the connection was lost twice', error)
+      }
+    }
+  }
+
+  /**
+   * What `work` returns, once the transaction is complete; on any failure the transaction is
+   * aborted. `work` asks for all that it wants, and commits.
+   */
+  async finish<T>(
+    tx: Transaction<Schema, 'readonly'> | Transaction<Schema, 'readwrite'>,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const done = tx.done.catch((error: unknown) => {
+      throw this.#failed('a transaction was aborted', error)
+    })
+    try {
+      // guard: H2 nothing leaves before the transaction is complete
+      const both = Promise.all([work(), done])
+      // guard: H18 a transaction is not waited for without a deadline
+      const [result] = await this.#within(both, 'a transaction did not finish')
+      return result
+    } catch (error) {
+      try {
+        tx.abort()
+      } catch {
+        // It was over already, or is committing: then its outcome is unknown, which callers treat
+        // as a gap.
+      }
+      throw error instanceof DOMException ? this.#failed('a request failed', error) : error
+    }
+  }
+
+  #connect(): Promise<IDBPDatabase<Schema>> {
+    if (this.#isOutdated) return Promise.reject(outdated())
+    // guard: H14 an open that never ends is given up
+    this.#db ??= this.#within(this.#open(), 'it did not open').catch((error: unknown) => {
+      this.#db = undefined
+      if ((error as Error).name === 'VersionError') throw outdated()
+      throw error instanceof HiloError ? error : this.#failed('it did not open', error)
+    })
+    return this.#db
+  }
+
+  async #open(): Promise<IDBPDatabase<Schema>> {
+    const { name, version, stores, create } = this.#description
+    const db = await openDB<Schema>(name, version, {
+      upgrade: create,
+      // A newer version of this package wants to upgrade, or the app deletes the database: let go
+      // at once (H17).
+      blocking: (_current, newVersion, event) => {
+        // guard: H17 a page of an older version stops when the storage is upgraded
+        this.#isOutdated = newVersion !== null
+        this.#db = undefined
+        ;(event.target as IDBDatabase).close()
+      },
+      terminated: () => {
+        this.#db = undefined
+      },
+    })
+    // WebKit may open it and then run no transaction ever again, because a page reloaded itself in
+    // the middle of one. One that fails is another matter: the next may succeed.
+    const { store, done } = db.transaction(stores[0]!)
+    await Promise.allSettled([store.count(), done])
+    return db
+  }
+
+  #within<T>(work: Promise<T>, what: string): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const cancel = whenLate(DEADLINE_MS, () =>
+        reject(this.#failed(`${what} within ${DEADLINE_MS} ms`)),
+      )
+      work.then(resolve, reject).finally(cancel)
+    })
+  }
+
+  #failed(what: string, cause?: unknown): HiloError {
+    return new HiloError(
+      'storage-failed',
+      `IndexedDB failed: ${what}. ${this.#description.meaning} Try again; if it persists, close ` +
+        `this site's other tabs or free some disk space.`,
+      { cause },
+    )
+  }
+}
+
+function outdated(): HiloError {
+  return new HiloError(
+    'outdated',
+    'Another tab runs a newer version of offline-hilo and has upgraded the storage. This ' +
+      'page issues no more ids; reload it.',
+  )
+}

@@ -1,0 +1,404 @@
+/** Consecutive numbers as an app makes them: over a fake IndexedDB, with the real server. */
+import { IDBDatabase, IDBFactory, IDBTransaction } from 'fake-indexeddb'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { consecutive } from '../../src/consecutive/index.js'
+import { createTestHilo } from '../../src/testing/index.js'
+import { newName } from '../support/idb.js'
+import { newShop, type Shop } from '../support/shop.js'
+import { copyProfile, expectWhole, idsOf, openTill, registry } from './devices.js'
+
+let shop: Shop
+
+beforeEach(async () => {
+  shop = await newShop()
+})
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await shop.close()
+})
+
+const refusal = (code: string, message: string) =>
+  expect.objectContaining({ name: 'HiloError', code, message: expect.stringContaining(message) })
+
+describe('a series', () => {
+  test('counts from 1 without a hole, online and offline; each device has its own', async () => {
+    const { hilo, receipts } = openTill(shop)
+    expect(await idsOf(receipts, 'a', 'b')).toEqual(['A-000001', 'A-000002'])
+    hilo.goOffline()
+    expect(await receipts.next({ key: 'c' })).toEqual({ id: 'A-000003', number: 3 })
+    const other = openTill(shop, { name: newName() })
+    expect(await idsOf(other.receipts, 'a')).toEqual(['B-000001'])
+  })
+
+  test('goes on in the next page, and in several at once', async () => {
+    const pages = [openTill(shop), openTill(shop), openTill(shop)]
+    const keys = Array.from({ length: 30 }, (_, i) => `sale ${i}`)
+    const made = await Promise.all(keys.map((key, i) => pages[i % 3]!.receipts.next({ key })))
+    expect(made.map(({ number }) => number).sort((a, b) => a - b)).toEqual(
+      keys.map((_, i) => i + 1),
+    )
+    expect(await registry()).toHaveLength(1)
+    const { receipts } = openTill(shop)
+    expect(await idsOf(receipts, 'next', 'sale 0')).toEqual(['A-000031', made[0]!.id])
+    expectWhole(await receipts.report())
+  })
+
+  test('belongs to one collection of one database', async () => {
+    const { hilo, receipts } = openTill(shop)
+    await idsOf(receipts, 'a', 'b')
+    const bills = consecutive(hilo, 'bills')
+    const elsewhere = consecutive(hilo, 'receipts', { database: 'Other' })
+    expect(await idsOf(bills, 'a')).toEqual(['A-000001'])
+    expect(await idsOf(elsewhere, 'a')).toEqual(['A-000001'])
+    expect((await bills.report())[0]!.numbers).toHaveLength(1)
+  })
+
+  test('has the form that the app wants, which stays with a number', async () => {
+    const formatId = (number: number, series: string) => `2026/${series}/${number}`
+    const { receipts } = openTill(shop, { series: { formatId } })
+    expect(await idsOf(receipts, 'a')).toEqual(['2026/A/1'])
+    expect(await idsOf(openTill(shop).receipts, 'a', 'b')).toEqual(['2026/A/1', 'A-000002'])
+  })
+
+  test('takes no number when the form cannot be made', async () => {
+    const { receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    const formatId = () => {
+      throw new Error('no form')
+    }
+    const other = openTill(shop, { series: { formatId } }).receipts
+    await expect(other.next({ key: 'b' })).rejects.toThrow('no form')
+    expect(await idsOf(receipts, 'c')).toEqual(['A-000002'])
+  })
+
+  test('tells the server how far it has come, under the name of its device', async () => {
+    const { receipts } = openTill(shop, { series: { device: 'Till 3' } })
+    await idsOf(receipts, 'a', 'b')
+    await expect.poll(registry).toMatchObject([{ series: 'A', device: 'Till 3', last: 2 }])
+  })
+})
+
+describe('a key', () => {
+  test('gets the same number again, whatever became of it but a cancelled receipt', async () => {
+    const { receipts } = openTill(shop)
+    await idsOf(receipts, 'a', 'b')
+    await receipts.confirm('a')
+    expect(await idsOf(receipts, 'a', 'b', 'a')).toEqual(['A-000001', 'A-000002', 'A-000001'])
+    await receipts.cancel('b', 'card declined')
+    await expect(receipts.next({ key: 'b' })).rejects.toEqual(
+      refusal('invalid-argument', 'A-000002 was made for the key "b" and cancelled: card declined'),
+    )
+  })
+
+  test('of a confirmed number is forgotten when the app says, the number never', async () => {
+    const { receipts } = openTill(shop, { series: { forgetKeysAfter: 60_000 } })
+    await idsOf(receipts, 'a', 'b', 'c')
+    const now = vi.spyOn(Date, 'now').mockReturnValue(1_000)
+    await receipts.confirm('a')
+    now.mockReturnValue(2_000)
+    await receipts.confirm('b')
+    now.mockReturnValue(61_500)
+    await receipts.confirm('c')
+    const [report] = await receipts.report()
+    expect(report!.numbers).toEqual([
+      { id: 'A-000001', number: 1, state: 'confirmed' },
+      { id: 'A-000002', number: 2, state: 'confirmed', key: 'b' },
+      { id: 'A-000003', number: 3, state: 'confirmed', key: 'c' },
+    ])
+    expect(await idsOf(receipts, 'a', 'b')).toEqual(['A-000004', 'A-000002'])
+  })
+
+  test.each([
+    ['nothing', undefined, 'a key is a text that is not empty; this is undefined'],
+    ['an empty text', '', 'a key is a text that is not empty; this is empty'],
+    ['a number', 7, 'a key is a text that is not empty; this is number'],
+    ['257 bytes', 'é'.repeat(129), 'a key has at most 256 bytes of UTF-8; this is a text of 258'],
+  ])('cannot be %s', async (_, key, message) => {
+    const { receipts } = openTill(shop)
+    const wrong = refusal('invalid-argument', message)
+    await expect(receipts.next({ key: key as string })).rejects.toEqual(wrong)
+    await expect(receipts.confirm(key as string)).rejects.toEqual(wrong)
+    expect(await idsOf(receipts, 'é'.repeat(128))).toEqual(['A-000001'])
+  })
+})
+
+describe('a number', () => {
+  test('is open until it is confirmed or cancelled, and says so also after a crash', async () => {
+    const { receipts } = openTill(shop)
+    await idsOf(receipts, 'a', 'b', 'c', 'd')
+    await receipts.confirm('a')
+    await receipts.cancel('c', 'card declined')
+    const after = openTill(shop).receipts
+    expect(await after.open()).toEqual([
+      { id: 'A-000002', number: 2, key: 'b' },
+      { id: 'A-000004', number: 4, key: 'd' },
+    ])
+    const [report] = await after.report()
+    expect(report!.numbers.map(({ state, reason }) => [state, reason])).toEqual([
+      ['confirmed', undefined],
+      ['open', undefined],
+      ['cancelled', 'card declined'],
+      ['open', undefined],
+    ])
+  })
+
+  test('is settled once: to repeat it changes nothing, to turn it round is refused', async () => {
+    const { receipts } = openTill(shop)
+    await idsOf(receipts, 'a', 'b')
+    await receipts.confirm('a')
+    await receipts.cancel('b', 'card declined')
+    const report = await receipts.report()
+    await receipts.confirm('a')
+    await receipts.cancel('b', 'another reason')
+    await expect(receipts.cancel('a', 'returned')).rejects.toEqual(
+      refusal('invalid-argument', 'A-000001 was confirmed'),
+    )
+    await expect(receipts.confirm('b')).rejects.toEqual(
+      refusal('invalid-argument', 'A-000002 was cancelled (card declined)'),
+    )
+    await expect(receipts.confirm('never taken')).rejects.toEqual(
+      refusal('invalid-argument', 'No number was made for the key "never taken"'),
+    )
+    const told = ({ told: _, ...rest }: object & { told?: number }) => rest
+    expect((await receipts.report()).map(told)).toEqual(report.map(told))
+  })
+
+  test.each([
+    ['no text', '', 'a reason is a text that is not empty'],
+    ['too long', 'a'.repeat(1025), 'a reason has at most 1024 bytes of UTF-8'],
+  ])('is not cancelled with a reason that is %s', async (_, reason, message) => {
+    const { receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    await expect(receipts.cancel('a', reason)).rejects.toEqual(refusal('invalid-argument', message))
+    expect(await receipts.open()).toHaveLength(1)
+  })
+})
+
+describe('without a series', () => {
+  test('offline nothing is made, and the message says what is needed', async () => {
+    const { hilo, receipts } = openTill(shop)
+    hilo.goOffline()
+    const needed = refusal(
+      'server-unreachable',
+      "no series of 'receipts' yet, and needs the server",
+    )
+    await expect(receipts.next({ key: 'a' })).rejects.toEqual(needed)
+    hilo.goOnline()
+    shop.isDown = true
+    await expect(receipts.next({ key: 'a' })).rejects.toEqual(needed)
+    expect(await receipts.report()).toEqual([])
+    shop.isDown = false
+    expect(await idsOf(receipts, 'a')).toEqual(['A-000001'])
+  })
+
+  test('a claim whose answer was lost is repeated, and gives one letter', async () => {
+    const { receipts } = openTill(shop)
+    const handle = globalThis.fetch
+    vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => {
+      await handle(...args)
+      throw new TypeError('the answer was lost')
+    })
+    await expect(receipts.next({ key: 'a' })).rejects.toThrow('needs the server')
+    vi.stubGlobal('fetch', handle)
+    expect(await idsOf(receipts, 'a')).toEqual(['A-000001'])
+    expect(await registry()).toHaveLength(1)
+  })
+
+  test('a claim that a copy of the device has used is followed by another one', async () => {
+    const [name, copy] = [newName(), newName()]
+    const { hilo, receipts } = openTill(shop, { name })
+    shop.answer = ({ url }) => (/series$/.test(url) ? new Response('', { status: 503 }) : undefined)
+    await expect(receipts.next({ key: 'a' })).rejects.toThrow('needs the server')
+    shop.answer = undefined
+    await copyProfile(name, copy)
+    expect(await idsOf(receipts, 'a', 'b')).toEqual(['A-000001', 'A-000002'])
+    await expect.poll(registry).toMatchObject([{ last: 2 }])
+    await hilo.close()
+    expect(await idsOf(openTill(shop, { name: copy }).receipts, 'a')).toEqual(['B-000001'])
+  })
+
+  test.each([
+    [403, 'server-refused', 'answered 403'],
+    [503, 'server-unreachable', 'answered 503'],
+  ])('a server that answers %i gives none', async (status, code, message) => {
+    const { receipts } = openTill(shop)
+    shop.answer = () => new Response('{}', { status })
+    await expect(receipts.next({ key: 'a' })).rejects.toEqual(refusal(code, message))
+  })
+
+  test.each([['no JSON'], ['{}'], ['{"series":"b","lease":"x"}'], ['{"series":"B"}']])(
+    'an answer that is none is refused: %s',
+    async (body) => {
+      const { receipts } = openTill(shop)
+      shop.answer = () => new Response(body)
+      await expect(receipts.next({ key: 'a' })).rejects.toEqual(
+        refusal('invalid-response', 'says nothing of a series'),
+      )
+    },
+  )
+})
+
+describe('a series ends', () => {
+  test('when the storage is lost: another letter, and how far the first one came', async () => {
+    const { receipts } = openTill(shop, { name: newName(), series: { device: 'Till 3' } })
+    await idsOf(receipts, 'a', 'b')
+    await expect.poll(registry).toMatchObject([{ last: 2 }])
+    const after = openTill(shop, { name: newName(), series: { device: 'Till 3' } })
+    const answered: unknown[] = []
+    const handle = globalThis.fetch
+    vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => {
+      const answer = await handle(...args)
+      answered.push(await answer.clone().json())
+      return answer
+    })
+    expect(await idsOf(after.receipts, 'c')).toEqual(['B-000001'])
+    expect(answered[0]).toMatchObject({ earlier: [{ series: 'A', last: 2, device: 'Till 3' }] })
+    expect((await after.receipts.report())[0]).toMatchObject({
+      series: 'B',
+      earlier: [{ series: 'A', last: 2, seen: expect.any(String) }],
+    })
+    vi.stubGlobal('fetch', handle)
+  })
+
+  test('when it is a copy: found before its next number online, and told', async () => {
+    const [name, copy] = [newName(), newName()]
+    const original = openTill(shop, { name })
+    await idsOf(original.receipts, 'a', 'b')
+    await expect.poll(() => original.receipts.report()).toMatchObject([{ told: 2 }])
+    original.hilo.goOffline()
+    await copyProfile(name, copy)
+    const copied = openTill(shop, { name: copy })
+    const forks: unknown[] = []
+    copied.hilo.addEventListener('fork', ({ detail }) => forks.push(detail))
+    copied.hilo.goOffline()
+    expect(await idsOf(copied.receipts, 'c', 'd')).toEqual(['A-000003', 'A-000004'])
+    original.hilo.goOnline()
+    expect(await idsOf(original.receipts, 'x')).toEqual(['A-000003'])
+    await expect.poll(registry).toMatchObject([{ last: 3 }])
+    copied.hilo.goOnline()
+    expect(await idsOf(copied.receipts, 'e', 'c')).toEqual(['B-000001', 'A-000003'])
+    expect(forks).toEqual([{ collection: 'receipts' }])
+    const [first, second] = await copied.receipts.report()
+    expect(first).toMatchObject({
+      series: 'A',
+      ended: { kind: 'copied', heard: 3, doubtful: { from: 3, to: 4 } },
+    })
+    expect(first!.numbers.map(({ isDoubtful }) => isDoubtful ?? false)).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ])
+    expect(second).toMatchObject({ series: 'B', numbers: [{ key: 'e' }] })
+    expect(await registry()).toMatchObject([
+      { series: 'A', doubtful: { from: 3, to: 4 } },
+      { series: 'B' },
+    ])
+    expect(await idsOf(original.receipts, 'y')).toEqual(['A-000004'])
+  })
+
+  test('not because the answer of a check-in was lost: it is sent again under its id', async () => {
+    const { hilo, receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    await expect.poll(() => receipts.report()).toMatchObject([{ told: 1 }])
+    const handle = globalThis.fetch
+    vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => {
+      await handle(...args)
+      throw new TypeError('the answer was lost')
+    })
+    hilo.goOffline()
+    hilo.goOnline()
+    expect(await idsOf(receipts, 'b')).toEqual(['A-000002'])
+    vi.stubGlobal('fetch', handle)
+    expect(await idsOf(openTill(shop).receipts, 'c')).toEqual(['A-000003'])
+    expect(await registry()).toHaveLength(1)
+  })
+
+  test('when somebody has closed it at the server', async () => {
+    const { receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    await expect.poll(registry).toMatchObject([{ last: 1 }])
+    const closed = { at: '2026-11-22T08:00:00.000Z', by: 'anna', reason: 'the till was stolen' }
+    shop.answer = ({ url }) =>
+      /checkin$/.test(url) ? Response.json({ lease: 'newest', closed }) : undefined
+    const after = openTill(shop).receipts
+    expect(await idsOf(after, 'b')).toEqual(['B-000001'])
+    const [first] = await after.report()
+    expect(first).toMatchObject({ series: 'A', ended: { kind: 'closed', ...closed } })
+  })
+
+  test('when the server does not know it any more: a later letter follows', async () => {
+    const { receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    await expect.poll(registry).toMatchObject([{ last: 1 }])
+    shop.answer = ({ url }) => (/checkin$/.test(url) ? Response.json({ unknown: true }) : undefined)
+    expect(await idsOf(openTill(shop).receipts, 'b')).toEqual(['B-000001'])
+    const claims = shop.requests.filter(({ action }) => action === 'series')
+    expect(claims.at(-1)!.body).toMatchObject({ ended: { series: 'A', from: 1, to: 0 } })
+  })
+})
+
+describe('the storage', () => {
+  test('takes a number and its key in one strict transaction', async () => {
+    const { hilo, receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    await expect.poll(registry).toMatchObject([{ last: 1 }])
+    await expect.poll(() => receipts.report()).toMatchObject([{ told: 1 }])
+    hilo.goOffline()
+    const begun = vi.spyOn(IDBDatabase.prototype, 'transaction')
+    await idsOf(receipts, 'b')
+    const ofSeries = begun.mock.calls.filter(([stores]) => [...stores].includes('numbers'))
+    expect(ofSeries).toEqual([[['series', 'numbers'], 'readwrite', { durability: 'strict' }]])
+  })
+
+  test('that is full refuses the number, which is not taken', async () => {
+    const { hilo, receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    hilo.goOffline()
+    const full = vi.spyOn(IDBTransaction.prototype, 'commit').mockImplementation(function (
+      this: IDBTransaction,
+    ) {
+      this.abort()
+    })
+    await expect(receipts.next({ key: 'b' })).rejects.toEqual(
+      refusal('storage-failed', 'free some disk space'),
+    )
+    full.mockRestore()
+    expect(await idsOf(receipts, 'c', 'b')).toEqual(['A-000002', 'A-000003'])
+    expectWhole(await receipts.report())
+  })
+
+  test('cannot be memory: where IndexedDB does not open, nothing is made', async () => {
+    vi.spyOn(IDBFactory.prototype, 'open').mockImplementation(() => {
+      throw new DOMException('Not here.', 'SecurityError')
+    })
+    const { receipts } = openTill(shop, { name: newName() })
+    await expect(receipts.next({ key: 'a' })).rejects.toEqual(
+      refusal('storage-failed', 'Consecutive numbers live in IndexedDB and nowhere else'),
+    )
+  })
+
+  test('is let go when the Hilo is closed, and nothing is made any more', async () => {
+    const { hilo, receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    await hilo.close()
+    const closed = refusal('closed', 'was closed')
+    await expect(receipts.next({ key: 'b' })).rejects.toEqual(closed)
+    await expect(receipts.report()).rejects.toEqual(closed)
+  })
+})
+
+test.each([
+  ['a device without a name', { device: '' }, 'device is a text that is not empty'],
+  ['a long name of a device', { device: 'a'.repeat(129) }, 'device has at most 128 bytes'],
+  ['a time below 0', { forgetKeysAfter: -1 }, 'forgetKeysAfter is a number of milliseconds'],
+  ['a form that is none', { formatId: 'B' as never }, 'formatId is a function'],
+])('%s is refused at once', (_, series, message) => {
+  expect(() => openTill(shop, { series })).toThrow(message)
+})
+
+test('a Hilo that no offline-hilo-server stands behind is refused at once', () => {
+  const source = { key: 'mine', claim: async () => ({ failure: { code: 'closed', message: '' } }) }
+  expect(() => openTill(shop, { source: source as never })).toThrow('a `source` of its own')
+  expect(() => consecutive(createTestHilo(), 'receipts')).toThrow('offline-hilo/testing')
+})

@@ -1,0 +1,83 @@
+/** What the tests of series share: devices with a series, copies of them, and what they stored. */
+import { expect } from 'vitest'
+import { type Consecutive, consecutive } from '../../src/consecutive/index.js'
+import type { ConsecutiveOptions } from '../../src/consecutive/options.js'
+import type { SeriesReport } from '../../src/consecutive/report.js'
+import type { HiloOptions } from '../../src/core/options.js'
+import type { ListedSeries } from '../../src/core/wire.js'
+import { openRaw, requested } from '../support/idb.js'
+import type { Shop } from '../support/shop.js'
+
+export interface Till {
+  receipts: Consecutive
+  hilo: ReturnType<Shop['open']>['hilo']
+}
+
+/** A page of a device; the device is named by `name`. */
+export function openTill(
+  shop: Shop,
+  options: Omit<HiloOptions, 'worker'> & { series?: ConsecutiveOptions } = {},
+): Till {
+  const { series, ...ofHilo } = options
+  const { hilo } = shop.open(ofHilo)
+  return { hilo, receipts: consecutive(hilo, 'receipts', series) }
+}
+
+/** Makes numbers for these keys, one after another. */
+export async function idsOf(receipts: Consecutive, ...keys: string[]): Promise<string[]> {
+  const ids: string[] = []
+  for (const key of keys) ids.push((await receipts.next({ key })).id)
+  return ids
+}
+
+/** Each series is 1 … n: no hole, no number twice, and no key with two numbers. */
+export function expectWhole(reports: readonly SeriesReport[]): void {
+  for (const { numbers } of reports) {
+    expect(numbers.map(({ number }) => number)).toEqual(numbers.map((_, i) => i + 1))
+    for (const { state, key, reason } of numbers) {
+      expect(reason !== undefined).toBe(state === 'cancelled')
+      if (state !== 'confirmed') expect(key).toBeDefined()
+    }
+  }
+  const keys = reports.flatMap(({ numbers }) => numbers.flatMap(({ key }) => key ?? []))
+  expect(keys).toEqual([...new Set(keys)])
+}
+
+/** What the server lists. */
+export async function registry(): Promise<ListedSeries[]> {
+  const answer = await fetch('https://shop.example.com/databases/default/hilo/series')
+  return (await answer.json()).series
+}
+
+const STORES = ['series', 'numbers'] as const
+
+/** Everything that a device has stored of its series. */
+export async function copyProfile(from: string, to: string): Promise<void> {
+  const source = await openRaw(`${from}-series`)
+  const target = await new Promise<IDBDatabase>((resolve, reject) => {
+    const request = indexedDB.open(`${to}-series`, source.version)
+    request.onerror = () => reject(request.error)
+    request.onsuccess = () => resolve(request.result)
+    request.onupgradeneeded = () => {
+      const read = source.transaction(STORES)
+      for (const name of STORES) {
+        const { keyPath, indexNames } = read.objectStore(name)
+        const made = request.result.createObjectStore(name, keyPath ? { keyPath } : {})
+        for (const index of indexNames) {
+          const { keyPath, unique } = read.objectStore(name).index(index)
+          made.createIndex(index, keyPath, { unique })
+        }
+      }
+    }
+  })
+  for (const name of STORES) {
+    const from = source.transaction(name).objectStore(name)
+    const [keys, values] = [await requested(from.getAllKeys()), await requested(from.getAll())]
+    for (const [i, value] of values.entries()) {
+      const store = target.transaction(name, 'readwrite').objectStore(name)
+      await requested(store.keyPath ? store.put(value) : store.put(value, keys[i]!))
+    }
+  }
+  source.close()
+  target.close()
+}
