@@ -51,7 +51,16 @@ const MAY_USE: Record<string, string[]> = {
   'server/sqlite': ['server/ledger', 'core', 'node:', 'libsql'],
   'server/postgres': ['server/ledger', 'core', 'pg'],
   // A region is a device: the owner and the source of the browser package run in it.
-  'server/region': ['server/ledger', 'core', 'worker', 'source', 'store', 'node:', 'zod'],
+  'server/region': [
+    'server/ledger',
+    'server/bound',
+    'core',
+    'worker',
+    'source',
+    'store',
+    'node:',
+    'zod',
+  ],
   'server/bound': ['server/ledger', 'core', 'node:', 'zod'],
   'server/cli': [...ROOMS, 'server', ...LIBRARIES],
   server: [...ROOMS, ...LIBRARIES],

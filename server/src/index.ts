@@ -49,5 +49,5 @@ export type {
   UpstreamRange,
 } from './ledger/ledger.js'
 export { type LedgerOptions, openLedger } from './open-ledger.js'
-export type { RootOptions } from './region/options.js'
+export type { EtcdOptions, RootOptions, RootSetting } from './region/options.js'
 export { type CloseOptions, type HiloServer, type ServeOptions, serve } from './serve.js'

@@ -14,7 +14,7 @@ import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
 import { checked, type Given } from './ledger/options.js'
 import type { RowStore } from './ledger/row-store.js'
-import { type RootOptions, rootSettings } from './region/options.js'
+import { type RootSetting, rootSettings } from './region/options.js'
 import { ALL_FROM_ROOT, checkRole, openRegion } from './region/region.js'
 
 export interface LedgerOptions {
@@ -31,7 +31,7 @@ export interface LedgerOptions {
   /**
    * Makes this ledger a region: all its numbers come from another server. Not with `collections`.
    */
-  upstream?: RootOptions | undefined
+  upstream?: RootSetting | undefined
   /**
    * Makes the first row of a bound counter whose table has none under its key. Default false: a
    * missing row is refused, because a wrong key would be a second counter with the same ids.

@@ -15,7 +15,7 @@ import { networkOf } from './http/rate-limit.js'
 import type { LedgerLimits } from './ledger/ledger.js'
 import { checked, type Given } from './ledger/options.js'
 import { openLedger } from './open-ledger.js'
-import type { RootOptions } from './region/options.js'
+import type { RootSetting } from './region/options.js'
 
 export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> {
   /** Default 8080; 0 picks one. */
@@ -28,7 +28,7 @@ export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> 
   /** As for `openLedger`. */
   collections?: CollectionsOptions | undefined
   /** As for `openLedger`. */
-  upstream?: RootOptions | undefined
+  upstream?: RootSetting | undefined
   /** As for `openLedger`. */
   first?: boolean | undefined
   /**

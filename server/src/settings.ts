@@ -11,14 +11,13 @@ import {
   databases,
   host,
   limits,
-  nodeTag,
   origin,
   serverPrefix,
   tokens,
 } from './http/options.js'
-import { checked, publicUrl } from './ledger/options.js'
+import { checked, nodeTag, publicUrl } from './ledger/options.js'
 import { databaseUrl, ledgerLimits } from './open-ledger.js'
-import type { RootOptions } from './region/options.js'
+import type { RootSetting } from './region/options.js'
 import { horizon, type ServeOptions } from './serve.js'
 
 const MAX_PORT = 65_535
@@ -73,7 +72,7 @@ const config = z
       .optional(),
     // Checked where the ledger is opened.
     upstream: z
-      .custom<RootOptions>((value) => Object(value) === value, 'is an object with a url')
+      .custom<RootSetting>((value) => Object(value) === value, 'is an object with url or etcd')
       .optional(),
     limits: z
       .strictObject({ ...limits.shape, ...ledgerLimits.shape })
@@ -121,13 +120,16 @@ export function readConfig(
     'offline-hilo-server',
     nameOf,
   )
-  return { ...settings, dataDir: data, ...(upstream && { upstream: withToken(upstream) }) }
+  return { ...settings, dataDir: data, ...(upstream && { upstream: withSecrets(upstream) }) }
 }
 
-/** A secret has no place in a file that is checked in. */
-function withToken(upstream: RootOptions): RootOptions {
-  const token = process.env.HILO_UPSTREAM_TOKEN
-  return token ? { ...upstream, token } : upstream
+/** Secrets have no place in a file that is checked in. */
+function withSecrets(upstream: RootSetting): RootSetting {
+  const { HILO_UPSTREAM_TOKEN: token, HILO_UPSTREAM_USER: user } = process.env
+  const { HILO_UPSTREAM_PASSWORD: password } = process.env
+  return 'etcd' in upstream
+    ? { ...upstream, ...(user && { user }), ...(password && { password }) }
+    : { ...upstream, ...(token && { token }) }
 }
 
 function readFile(file: string): object {

@@ -2,7 +2,6 @@
  * Collections whose ranges come from a RavenDB: a model of one that does what RavenDB does, and our
  * own server, asked without its extension.
  */
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -14,6 +13,7 @@ import {
   openLedger,
   serve,
 } from '../src/index.js'
+import { makeCertificates } from './certificates.js'
 import { newFolder } from './folders.js'
 import { json } from './handlers.js'
 import { grantOf, newId, span } from './ledger-bench.js'
@@ -389,41 +389,7 @@ describe('a client certificate', () => {
   const folder = newFolder()
   const file = (name: string) => join(folder, name)
   beforeAll(() => {
-    const openssl = (...args: string[]) =>
-      execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' })
-    const days = [
-      '-days',
-      '2',
-      '-nodes',
-      '-newkey',
-      'ec',
-      '-pkeyopt',
-      'ec_paramgen_curve:prime256v1',
-    ]
-    openssl(
-      'req',
-      '-x509',
-      ...days,
-      '-keyout',
-      'server.key',
-      '-out',
-      'server.crt',
-      '-subj',
-      '/CN=raven',
-      '-addext',
-      'subjectAltName=IP:127.0.0.1',
-    )
-    openssl(
-      'req',
-      '-x509',
-      ...days,
-      '-keyout',
-      'client.key',
-      '-out',
-      'client.crt',
-      '-subj',
-      '/CN=hilo',
-    )
+    makeCertificates(folder)
   })
   const start = () =>
     startRaven(['A'], {

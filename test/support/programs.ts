@@ -39,6 +39,8 @@ export const lighttpd = program('lighttpd', 'lighttpd', ['lighttpd', 'lighttpd-m
 export const systemdAnalyze = program('systemd-analyze', 'systemd', ['systemd'], '--version')
 export const pgbouncer = program('pgbouncer', 'PgBouncer', ['pgbouncer'], '--version')
 
+export const etcd = program('etcd', 'etcd', ['etcd-server'], '--version')
+
 const php = program('php', 'Doctrine', ['php-cli', 'php-pgsql', 'php-doctrine-orm'], '--version')
 /** PHP, when Doctrine is there for it. */
 export const doctrine: Program = {
@@ -46,7 +48,7 @@ export const doctrine: Program = {
   find: () => (isReadable('/usr/share/php/Doctrine/ORM/autoload.php') ? php.find() : undefined),
 }
 
-export const PROGRAMS = [nginx, caddy, lighttpd, pgbouncer, doctrine]
+export const PROGRAMS = [nginx, caddy, lighttpd, pgbouncer, etcd, doctrine]
 
 /** A test's title says what it is left out for. */
 export const unless = ({ title, find }: Program): string =>

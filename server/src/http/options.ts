@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { Ledger } from '../ledger/ledger.js'
-import { checked, databaseName, type Given, publicUrl } from '../ledger/options.js'
+import { checked, databaseName, type Given, nodeTag, publicUrl } from '../ledger/options.js'
 import { createLog, type Log } from './log.js'
 
 export interface HandlerOptions {
@@ -128,10 +128,6 @@ export interface HandlerLimits {
 }
 
 const MIN_TOKEN_LENGTH = 16
-
-export const nodeTag = z
-  .string()
-  .regex(/^[A-Z]{1,4}$/, 'a node tag has 1 to 4 capital letters, as in A')
 
 export const serverPrefix = z
   .string()

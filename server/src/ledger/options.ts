@@ -16,6 +16,10 @@ export const databaseName = z
     "a database's name has 1 to 128 letters, digits, dots, dashes or underscores",
   )
 
+export const nodeTag = z
+  .string()
+  .regex(/^[A-Z]{1,4}$/, 'a node tag has 1 to 4 capital letters, as in A')
+
 /** Scheme, host and port. */
 export const publicUrl = z
   .string()

@@ -1,19 +1,45 @@
 /** Where a region's numbers come from, checked: another server of ours, its root, or etcd. */
 import { z } from 'zod'
-import { publicUrl } from '../ledger/options.js'
+import { tlsFiles } from '../bound/upstream/options.js'
+import { nodeTag, publicUrl } from '../ledger/options.js'
 
-/** All numbers of this server are claimed from another offline-hilo-server, its root. */
-export interface RootOptions {
-  /** Of the root: `https://ids.example.com`. */
-  url: string
-  /** A token that the root expects. Commands also take it from `HILO_UPSTREAM_TOKEN`. */
-  token?: string | undefined
+interface RegionOptions {
   /**
    * Numbers per collection that are kept here for when the root is away. Default 10,000. While
    * numbers go fast, ten seconds' worth are kept if that is more.
    */
   reserve?: number | undefined
 }
+
+/** All numbers of this server are claimed from another offline-hilo-server, its root. */
+export interface RootOptions extends RegionOptions {
+  /** Of the root: `https://ids.example.com`. */
+  url: string
+  /** A token that the root expects. Commands also take it from `HILO_UPSTREAM_TOKEN`. */
+  token?: string | undefined
+}
+
+/** All numbers of this server are blocks from an etcd cluster. */
+export interface EtcdOptions extends RegionOptions {
+  /** The nodes: `["https://a.example.com:2379", …]`. */
+  etcd: readonly string[]
+  /** Numbers per block, alike in all regions. Default 1,000. */
+  block?: number | undefined
+  /** Keys begin with it. Default `offline-hilo`. */
+  prefix?: string | undefined
+  /** The tag of the ids, alike in all regions. Default `A`. */
+  tag?: string | undefined
+  /** Commands also take both from `HILO_UPSTREAM_USER` and `HILO_UPSTREAM_PASSWORD`. */
+  user?: string | undefined
+  password?: string | undefined
+  /** A client certificate, as files in PEM. */
+  certificate?: { cert: string; key: string } | undefined
+  /** Who signed the nodes' certificates, a file in PEM. Default: whom Node trusts. */
+  ca?: string | undefined
+}
+
+/** Where a region's numbers come from. */
+export type RootSetting = RootOptions | EtcdOptions
 
 const LEAST_RESERVE = 32
 const MOST_RESERVE = 100_000_000
@@ -25,10 +51,42 @@ const reserve = z
   .or(z.literal(0))
   .default(10_000)
 
-export const rootSettings = z.strictObject({
+const rootServer = z.strictObject({
   url: publicUrl,
   token: z.string().min(1, 'is empty: leave it out').optional(),
   reserve,
 })
 
-export type Root = z.output<typeof rootSettings>
+const MOST_PER_BLOCK = 2 ** 30
+
+const etcdCluster = z
+  .strictObject({
+    etcd: z.array(publicUrl).min(1, 'is empty: name the nodes'),
+    block: z
+      .int('is a whole number')
+      .min(LEAST_RESERVE, `is at least ${LEAST_RESERVE}`)
+      .max(MOST_PER_BLOCK, `is at most ${MOST_PER_BLOCK}`)
+      .default(1_000),
+    prefix: z.string().min(1, 'is empty: leave it out').default('offline-hilo'),
+    tag: nodeTag.default('A'),
+    user: z.string().min(1, 'is empty: leave it out').optional(),
+    password: z.string().optional(),
+    ...tlsFiles,
+    reserve,
+  })
+  .refine(({ user, password }) => (user === undefined) === (password === undefined), {
+    path: ['password'],
+    error: 'and user belong together: give both or neither',
+  })
+
+export const rootSettings = z
+  .looseObject({}, 'is an object, like {"url": "https://ids.example.com"} or {"etcd": [ … ]}')
+  .transform((given, context): Root | Etcd => {
+    const { data, error } = ('etcd' in given ? etcdCluster : rootServer).safeParse(given)
+    for (const issue of error?.issues ?? [])
+      context.issues.push({ ...issue, code: 'custom', input: given })
+    return data ?? z.NEVER
+  })
+
+export type Root = z.output<typeof rootServer>
+export type Etcd = z.output<typeof etcdCluster>

@@ -13,7 +13,8 @@ import { type BoundCollections, EVERY_COLLECTION } from '../ledger/bound-collect
 import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
 import { distinct, keyText, normalized } from '../ledger/keys.js'
 import type { ClaimOutcome, ClaimRequest, CollectionKey, Ledger } from '../ledger/ledger.js'
-import type { Root } from './options.js'
+import { type EtcdSource, etcdSource } from './etcd-source.js'
+import type { Etcd, Root } from './options.js'
 import { rootSource } from './root-source.js'
 import { Supply, type SupplyContext } from './supply.js'
 import { regionWorld } from './world.js'
@@ -64,15 +65,12 @@ export async function checkRole(
 }
 
 /** @param ledger made with `ALL_FROM_ROOT` */
-export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root): Ledger {
-  const source: Required<Source> = rootSource(root, {
-    ledger,
-    devices,
-    keyOf,
-    async copied(key) {
-      await ledger.raiseFloor({ ...key, floor: (await ledger.read(key)).max })
-    },
-  })
+export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Etcd): Ledger {
+  const copied = async (key: CollectionKey): Promise<void> => {
+    await ledger.raiseFloor({ ...key, floor: (await ledger.read(key)).max })
+  }
+  const source: Source | EtcdSource =
+    'etcd' in root ? etcdSource(root) : rootSource(root, { ledger, devices, keyOf, copied })
   const page = randomUUID()
   const owner = createOwner(regionWorld(devices, source))
   owner.open(
@@ -133,6 +131,11 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root): Le
       throw new CounterUnusable(
         `Identity '${name}' is counted by the root of this region: seed it there.`,
       )
+    },
+    async raiseFloor(floor) {
+      // First the root's: what it grants from then on is above.
+      if ('raiseFloor' in source) await source.raiseFloor(normalized(floor), floor.floor)
+      return ledger.raiseFloor(floor)
     },
     async claimSeries({ collection }) {
       throw new CounterUnusable(

@@ -39,6 +39,8 @@ export class Supply {
   #ready: Promise<void> | undefined
   #failedAt = Number.POSITIVE_INFINITY
   #exchanges = 0
+  /** One after the other: nobody takes what another one has just claimed. */
+  #turn: Promise<unknown> = Promise.resolve()
   /** What was taken last. It is in the ledger by now, or a gap. */
   #taken: LeaseNote[] = []
   #last = { at: Number.NEGATIVE_INFINITY, count: 0 }
@@ -71,7 +73,13 @@ export class Supply {
    * @throws LedgerUnavailable when there are none, and the root does not answer
    * @throws CounterUnusable when there are none, and the root's answer cannot be used
    */
-  async take(count: number): Promise<UpstreamRange[]> {
+  take(count: number): Promise<UpstreamRange[]> {
+    const turn = this.#turn.then(() => this.#take(count))
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+
+  async #take(count: number): Promise<UpstreamRange[]> {
     const wanted = this.#pace(count)
     const ranges = await this.#lease(wanted)
     let missing = count - sizeOf(ranges)

@@ -3,15 +3,13 @@
  * and only that node may get it back. Guarantees that an answer which makes no sense grants
  * nothing, and that a return is sent once, because RavenDB's is not idempotent.
  */
-import { readFileSync } from 'node:fs'
-import { request as httpRequest } from 'node:http'
-import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { z } from 'zod'
 import { claimSize } from '../../../../src/core/sizes.js'
-import { CounterUnusable, LedgerUnavailable, reasonOf } from '../../ledger/errors.js'
+import { CounterUnusable, LedgerUnavailable } from '../../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../../ledger/ledger.js'
 import { publicUrl } from '../../ledger/options.js'
 import type { UpstreamAddress } from './options.js'
+import { readTls, send } from './request.js'
 
 /** `node` is the tag of the node that granted it. */
 type NewRange = Omit<UpstreamRange, keyof CollectionKey>
@@ -35,14 +33,6 @@ interface Node {
   tag: string
 }
 
-interface Answer {
-  status: number
-  body: string
-}
-
-const TIMEOUT_MS = 5_000
-const MAX_ANSWER_BYTES = 1_048_576
-
 const topology = z.object({
   Nodes: z.array(z.object({ Url: publicUrl, ClusterTag: z.string() })).min(1),
 })
@@ -65,10 +55,7 @@ export function openUpstream({
   certificate,
   ca,
 }: UpstreamAddress): UpstreamClient {
-  const tls: RequestOptions = {
-    ...(certificate && { cert: read(certificate.cert), key: read(certificate.key) }),
-    ...(ca && { ca: read(ca) }),
-  }
+  const tls = readTls({ certificate, ca })
   /** Addresses that may know the cluster's nodes. Any of them may be down. */
   let urls = [url]
   let nodes: Node[] | undefined
@@ -167,30 +154,6 @@ export function openUpstream({
   }
 }
 
-/** Sends one request on a connection of its own, so that nothing sends it again. */
-function send(method: string, url: string, tls: RequestOptions): Promise<Answer> {
-  const unavailable = (why: string) =>
-    new LedgerUnavailable(`The upstream ${new URL(url).origin} ${why}.`)
-  return new Promise((resolve, reject) => {
-    const request = (url.startsWith('https:') ? httpsRequest : httpRequest)(
-      url,
-      { ...tls, method, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) },
-      (response) => {
-        let body = ''
-        response.setEncoding('utf8')
-        response.on('data', (chunk) => {
-          body += chunk
-          if (body.length > MAX_ANSWER_BYTES) request.destroy(new Error('it sent too much'))
-        })
-        response.on('error', (error) => reject(unavailable(`broke off: ${error.message}`)))
-        response.on('end', () => resolve({ status: response.statusCode!, body }))
-      },
-    )
-    request.on('error', (error) => reject(unavailable(`does not answer: ${reasonOf(error)}`)))
-    request.end()
-  })
-}
-
 function refused(url: string, status: number, body: string): Error {
   const { Message } = Object(parse(body)) as { Message?: unknown }
   const said = typeof Message === 'string' ? `: ${Message.slice(0, 300)}` : ''
@@ -212,16 +175,5 @@ function parse(body: string): unknown {
     return JSON.parse(body)
   } catch {
     return undefined
-  }
-}
-
-function read(file: string): Buffer {
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    throw new Error(
-      `upstream: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}). Correct ` +
-        'the path of the certificate.',
-    )
   }
 }

@@ -22,18 +22,23 @@ export interface UpstreamOptions {
 
 const file = z.string().min(1, 'is empty: name a file in PEM')
 
+/** As an upstream's certificates are given. */
+export const tlsFiles = {
+  certificate: z
+    .strictObject(
+      { cert: file, key: file },
+      'has two files: {"cert": "client.crt", "key": "client.key"}',
+    )
+    .optional(),
+  ca: file.optional(),
+}
+
 export const upstreamSettings = z.strictObject({
   upstream: z.strictObject({
     url: publicUrl,
     database: databaseName,
     tag: z.string().min(1, 'is empty: leave it out').optional(),
-    certificate: z
-      .strictObject(
-        { cert: file, key: file },
-        'has two files: {"cert": "client.crt", "key": "client.key"}',
-      )
-      .optional(),
-    ca: file.optional(),
+    ...tlsFiles,
   }),
 })
 

@@ -1,0 +1,71 @@
+/**
+ * One request to an upstream, over HTTP or HTTPS with certificates of its own. Guarantees that
+ * nothing sends it a second time, and that an answer without an end is cut off.
+ */
+import { readFileSync } from 'node:fs'
+import { request as httpRequest } from 'node:http'
+import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { LedgerUnavailable, reasonOf } from '../../ledger/errors.js'
+
+/** Files in PEM. */
+interface TlsFiles {
+  certificate?: { cert: string; key: string } | undefined
+  /** Who signed the server's certificate. Default: whom Node trusts. */
+  ca?: string | undefined
+}
+
+interface Answer {
+  status: number
+  body: string
+}
+
+const TIMEOUT_MS = 5_000
+const MAX_ANSWER_BYTES = 1_048_576
+
+/**
+ * On a connection of its own: what keeps connections may send a request again.
+ * @throws LedgerUnavailable when no answer comes
+ */
+export function send(
+  method: string,
+  url: string,
+  { body: sent, ...options }: RequestOptions & { body?: string },
+): Promise<Answer> {
+  const unavailable = (why: string) =>
+    new LedgerUnavailable(`The upstream ${new URL(url).origin} ${why}.`)
+  return new Promise((resolve, reject) => {
+    const request = (url.startsWith('https:') ? httpsRequest : httpRequest)(
+      url,
+      { ...options, method, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) },
+      (response) => {
+        let body = ''
+        response.setEncoding('utf8')
+        response.on('data', (chunk) => {
+          body += chunk
+          if (body.length > MAX_ANSWER_BYTES) request.destroy(new Error('it sent too much'))
+        })
+        response.on('error', (error) => reject(unavailable(`broke off: ${error.message}`)))
+        response.on('end', () => resolve({ status: response.statusCode!, body }))
+      },
+    )
+    request.on('error', (error) => reject(unavailable(`does not answer: ${reasonOf(error)}`)))
+    request.end(sent)
+  })
+}
+
+/** @throws Error when a file cannot be read */
+export const readTls = ({ certificate, ca }: TlsFiles): RequestOptions => ({
+  ...(certificate && { cert: read(certificate.cert), key: read(certificate.key) }),
+  ...(ca && { ca: read(ca) }),
+})
+
+function read(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new Error(
+      `upstream: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}). Correct ` +
+        'the path of the certificate.',
+    )
+  }
+}

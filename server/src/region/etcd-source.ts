@@ -1,0 +1,190 @@
+/**
+ * Blocks of numbers from an etcd cluster, as the source of a region's device. Each block is one
+ * `put` of one key: how often it was put before numbers the block, so blocks are dense, and no
+ * region waits for another. Guarantees that a block is granted once: an epoch that was ended, a
+ * block size that was changed, and an etcd that went back grant nothing.
+ *
+ * Of each collection there are two keys. `setup` says how blocks become numbers, and is compared in
+ * the transaction that takes one; `blocks/N` counts the blocks of epoch N.
+ */
+import { z } from 'zod'
+import type { Target } from '../../../src/core/contract.js'
+import { HiloError } from '../../../src/core/errors.js'
+import type { DeviceClaim, GrantedRange } from '../../../src/core/state.js'
+import type { Source } from '../../../src/source/source.js'
+import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
+import type { CollectionKey } from '../ledger/ledger.js'
+import { MAX_NUMBER } from '../ledger/number-line.js'
+import { openEtcd } from './etcd.js'
+import type { Etcd } from './options.js'
+
+const setup = z.strictObject({
+  /** Numbers per block. */
+  block: z.int().min(1),
+  /** Raised when the floor is, so that blocks of before are never counted again. */
+  epoch: z.int().min(1),
+  /** The first block of the epoch begins above. */
+  above: z.int().min(0),
+  /** The cluster that began the epoch. */
+  cluster: z.string(),
+  /** Why nothing is granted until the floor is raised. */
+  stopped: z.string().optional(),
+})
+type Setup = z.infer<typeof setup>
+
+interface Known {
+  text: string
+  value: Setup
+  /** The newest revision of etcd that was met under this setup. */
+  newest: number
+}
+
+export interface EtcdSource extends Source {
+  /**
+   * Begins an epoch whose blocks are above `floor`, and above all that were taken.
+   * @throws LedgerUnavailable, CounterUnusable
+   */
+  raiseFloor(key: CollectionKey, floor: number): Promise<void>
+}
+
+/** @throws Error when a file of the certificate cannot be read */
+export function etcdSource(options: Etcd): EtcdSource {
+  const { prefix, block, tag } = options
+  const etcd = openEtcd(options)
+  const known = new Map<string, Known>()
+
+  const folder = ({ database, collection }: CollectionKey): string =>
+    `${prefix}/${encodeURIComponent(database)}/${encodeURIComponent(collection)}`
+  const setupKey = (key: CollectionKey) => `${folder(key)}/setup`
+  const blocksKey = (key: CollectionKey, epoch: number) => `${folder(key)}/blocks/${epoch}`
+
+  function remember(key: CollectionKey, text: string): Known {
+    const { data } = setup.safeParse(parse(text))
+    if (!data)
+      throw new CounterUnusable(
+        `etcd holds something else under ${setupKey(key)}: ${text.slice(0, 100)}. Give this ` +
+          'server a `prefix` of its own.',
+      )
+    const before = known.get(folder(key))
+    const read = { text, value: data, newest: before?.text === text ? before.newest : 0 }
+    known.set(folder(key), read)
+    return read
+  }
+
+  /** How the collection's blocks become numbers; where nobody has said so yet, as configured. */
+  async function readSetup(key: CollectionKey): Promise<Known> {
+    const look = [{ get: setupKey(key) }]
+    const found = await etcd.commit({}, look, [])
+    if (found.entries[0]) return remember(key, found.entries[0].value)
+    const first: Setup = { block, epoch: 1, above: 0, cluster: found.cluster }
+    const text = JSON.stringify(first)
+    const { isDone, entries } = await etcd.commit(
+      { [setupKey(key)]: undefined, [blocksKey(key, 1)]: undefined },
+      [
+        { put: setupKey(key), value: text },
+        { put: blocksKey(key, 1), value: 'begun' },
+      ],
+      look,
+    )
+    if (!isDone && !entries[0])
+      throw new CounterUnusable(
+        `etcd counts blocks of ${folder(key)}, but how large they are is gone: ${setupKey(key)} ` +
+          'was deleted. Put it back from a backup.',
+      )
+    return remember(key, isDone ? text : entries[0]!.value)
+  }
+
+  /** Nobody takes a block any more until the floor is raised. */
+  async function stop(key: CollectionKey, { text, value }: Known, why: string): Promise<never> {
+    const stopped = JSON.stringify({ ...value, stopped: why } satisfies Setup)
+    // If somebody else has changed it meanwhile, that stands.
+    await etcd.commit({ [setupKey(key)]: text }, [{ put: setupKey(key), value: stopped }], [])
+    throw backwards(key, why)
+  }
+
+  async function takeBlock(key: CollectionKey, lastMax: number): Promise<[number, number]> {
+    for (let isOutdated = false; ; isOutdated = true) {
+      let current = isOutdated ? undefined : known.get(folder(key))
+      // The floor may have been raised since.
+      if (!current || current.value.stopped !== undefined || current.value.block !== block)
+        current = await readSetup(key)
+      const { value, text, newest } = current
+      if (value.stopped !== undefined) throw backwards(key, value.stopped)
+      if (value.block !== block)
+        throw new CounterUnusable(
+          `etcd counts '${key.collection}' in blocks of ${value.block}, this server is ` +
+            `configured for ${block}. Set upstream.block to ${value.block}; to change it, raise ` +
+            'the floor with the new size set everywhere.',
+        )
+      const { isDone, entries, cluster, revision } = await etcd.commit(
+        { [setupKey(key)]: text },
+        [{ put: blocksKey(key, value.epoch), value: 'taken' }],
+        [],
+      )
+      if (!isDone) continue
+      if (cluster !== value.cluster) return stop(key, current, 'to another cluster')
+      const taken = entries[0]
+      if (!taken) return stop(key, current, 'and a key is gone')
+      const low = value.above + (taken.version - 1) * block + 1
+      const high = low + block - 1
+      // guard: H20 an etcd that was restored grants nothing
+      if (revision <= newest || low <= lastMax)
+        return stop(key, current, `and would grant ${low} to ${high}`)
+      current.newest = Math.max(current.newest, revision)
+      if (high > MAX_NUMBER)
+        throw new CounterUnusable(`The numbers of '${key.collection}' are used up: 2^53-1.`)
+      return [low, high]
+    }
+  }
+
+  return {
+    async claim(target: Target, { lastMax }: DeviceClaim): Promise<GrantedRange> {
+      try {
+        const [from, to] = await takeBlock(target, lastMax)
+        return { range: { from, to, prefix: target.collection + target.separator, serverTag: tag } }
+      } catch (error) {
+        if (error instanceof LedgerUnavailable)
+          throw new HiloError('server-unreachable', error.message, { cause: error })
+        if (error instanceof CounterUnusable)
+          throw new HiloError('invalid-response', error.message, { cause: error })
+        throw error
+      }
+    },
+
+    async raiseFloor(key, floor) {
+      for (;;) {
+        const { text, value } = await readSetup(key)
+        const look = [{ get: blocksKey(key, value.epoch) }]
+        const { entries, cluster } = await etcd.commit({}, look, [])
+        const taken = Math.max(0, (entries[0]?.version ?? 0) - 1)
+        const above = Math.max(floor, value.above + taken * value.block)
+        const epoch = value.epoch + 1
+        const next: Setup = { block, epoch, above, cluster }
+        const { isDone } = await etcd.commit(
+          { [setupKey(key)]: text, [blocksKey(key, epoch)]: undefined },
+          [
+            { put: setupKey(key), value: JSON.stringify(next) },
+            { put: blocksKey(key, epoch), value: 'begun' },
+          ],
+          [{ get: setupKey(key) }],
+        )
+        if (isDone) return
+      }
+    },
+  }
+}
+
+const backwards = ({ database, collection }: CollectionKey, why: string): CounterUnusable =>
+  new CounterUnusable(
+    `etcd went back, ${why}: it was restored from a backup, or written to by hand. Nothing of ` +
+      `'${collection}' is granted until its floor is above all that was granted: ` +
+      `offline-hilo-server raise-floor ${database} ${collection} <number>.`,
+  )
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

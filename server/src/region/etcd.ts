@@ -1,0 +1,173 @@
+/**
+ * An etcd cluster, by the JSON gateway that each of its nodes has. Guarantees that what it answers
+ * went through a majority of the nodes: every request is a transaction, and none is serializable.
+ */
+import { z } from 'zod'
+import { readTls, send } from '../bound/upstream/request.js'
+import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
+import type { Etcd } from './options.js'
+
+/** Only if these values stand under these keys. Undefined: nothing does. */
+type Conditions = Readonly<Record<string, string | undefined>>
+
+type Operation = { put: string; value: string } | { get: string }
+
+interface Entry {
+  value: string
+  /** How often something was put under the key. */
+  version: number
+}
+
+interface Committed {
+  /** Did the conditions hold? If not, `entries` are those of `otherwise`. */
+  isDone: boolean
+  /** What stood under the keys, in the order of the operations. */
+  entries: (Entry | undefined)[]
+  /** Names the cluster; a backup that is restored is another one, unless somebody took care. */
+  cluster: string
+  /** Of the whole store; it only grows. */
+  revision: number
+}
+
+interface EtcdClient {
+  /**
+   * One transaction: `then` if the conditions hold, else `otherwise`.
+   * @throws LedgerUnavailable when no node answers, and nobody knows whether it happened;
+   * CounterUnusable when etcd refuses
+   */
+  commit(conditions: Conditions, then: Operation[], otherwise: Operation[]): Promise<Committed>
+}
+
+/** etcd writes whole numbers as text, and leaves out what is zero, empty or false. */
+const whole = z.coerce.number().int().default(0)
+const entry = z.object({ value: z.string().default(''), version: whole })
+const answer = z.object({
+  header: z.object({ cluster_id: z.string(), revision: whole }),
+  succeeded: z.boolean().default(false),
+  responses: z
+    .array(
+      z.object({
+        response_put: z.object({ prev_kv: entry.optional() }).optional(),
+        response_range: z.object({ kvs: z.array(entry).default([]) }).optional(),
+      }),
+    )
+    .default([]),
+})
+
+const UNAUTHENTICATED = 401
+
+/** @throws Error when a file of the certificate cannot be read */
+export function openEtcd({ etcd, user, password, ca, certificate }: Etcd): EtcdClient {
+  const tls = readTls({ ca, certificate })
+  /** The node that answered last comes first. */
+  let nodes = [...etcd]
+  let session: string | undefined
+
+  async function post(node: string, path: string, body: object) {
+    const { status, body: text } = await send('POST', `${node}/v3/${path}`, {
+      ...tls,
+      headers: {
+        'Content-Type': 'application/json',
+        ...(session !== undefined && { Authorization: session }),
+      },
+      body: JSON.stringify(body),
+    })
+    return { status, text }
+  }
+
+  async function signIn(node: string): Promise<void> {
+    session = undefined
+    const { status, text } = await post(node, 'auth/authenticate', { name: user, password })
+    if (status !== 200) throw refused(node, status, text)
+    session = z.object({ token: z.string() }).parse(JSON.parse(text)).token
+  }
+
+  async function ask(node: string, body: object): Promise<Committed> {
+    if (user !== undefined && session === undefined) await signIn(node)
+    let { status, text } = await post(node, 'kv/txn', body)
+    if (user !== undefined && status === UNAUTHENTICATED) {
+      await signIn(node)
+      ;({ status, text } = await post(node, 'kv/txn', body))
+    }
+    if (status !== 200) throw refused(node, status, text)
+    return readAnswer(node, text)
+  }
+
+  return {
+    async commit(conditions, then, otherwise) {
+      const body = {
+        compare: Object.entries(conditions).map(toCompare),
+        success: then.map(toRequest),
+        failure: otherwise.map(toRequest),
+      }
+      let failure: unknown
+      for (const node of [...nodes]) {
+        try {
+          const committed = await ask(node, body)
+          nodes = [node, ...nodes.filter((other) => other !== node)]
+          return committed
+        } catch (error) {
+          if (!(error instanceof LedgerUnavailable)) throw error
+          failure = error
+        }
+      }
+      throw failure
+    },
+  }
+}
+
+const encode = (text: string): string => Buffer.from(text).toString('base64')
+const decode = (text: string): string => Buffer.from(text, 'base64').toString()
+
+const toCompare = ([key, value]: [string, string | undefined]) =>
+  value === undefined
+    ? { key: encode(key), target: 'CREATE', result: 'EQUAL', create_revision: '0' }
+    : { key: encode(key), target: 'VALUE', result: 'EQUAL', value: encode(value) }
+
+const toRequest = (operation: Operation) =>
+  'put' in operation
+    ? {
+        request_put: {
+          key: encode(operation.put),
+          value: encode(operation.value),
+          prev_kv: true,
+        },
+      }
+    : { request_range: { key: encode(operation.get) } }
+
+function readAnswer(node: string, text: string): Committed {
+  const { data } = answer.safeParse(parse(text))
+  if (!data)
+    throw new CounterUnusable(
+      `${node} is no etcd: its answer cannot be read. It began: ` +
+        `${JSON.stringify(text.slice(0, 100))}.`,
+    )
+  return {
+    isDone: data.succeeded,
+    entries: data.responses.map(({ response_put, response_range }) => {
+      const found = response_put?.prev_kv ?? response_range?.kvs[0]
+      return found && { ...found, value: decode(found.value) }
+    }),
+    cluster: data.header.cluster_id,
+    revision: data.header.revision,
+  }
+}
+
+/** A cluster without a majority, or that elects a leader, may answer the next time. */
+const IS_BUSY = /no leader|leader changed|timed out|too many requests|unhealthy|not available/i
+
+function refused(node: string, status: number, text: string): Error {
+  const { message = text } = Object(parse(text)) as { message?: string }
+  const what = `etcd at ${node} answered ${status}: ${String(message).slice(0, 300)}.`
+  return IS_BUSY.test(String(message)) || (status >= 500 && status !== 501)
+    ? new LedgerUnavailable(what)
+    : new CounterUnusable(`${what} Check the addresses, user, password and certificate.`)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
