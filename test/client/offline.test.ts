@@ -183,6 +183,19 @@ describe('a server that is down behind its proxy', () => {
   )
 })
 
+describe('release, while a proxy says that the server is down', () => {
+  test.each([502, 503, 504])('and so answers %i, keeps the numbers and says so', async (status) => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 100)
+    shop.answer = () => new Response('<html>', { status })
+    expect((await failureOf(hilo.release())).code).toBe('server-unreachable')
+    shop.answer = undefined
+    expect(await shop.max()).toBe(100)
+    shop.isDown = true
+    expect(await hilo.nextIds('orders', 100)).toHaveLength(100)
+  })
+})
+
 describe('a server that is not well', () => {
   test.each<[string, string, () => Response]>([
     ['401', 'server-refused', () => new Response('', { status: 401 })],

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   insert,
+  insertAll,
   overlaps,
   type Range,
   size,
@@ -10,7 +11,7 @@ import {
   takeLowest,
   total,
 } from '../../src/core/range.js'
-import { disjointRanges, numbersOf, range } from '../support/ranges.js'
+import { countedRanges, disjointRanges, numbersOf, range } from '../support/ranges.js'
 
 const sorted = (ranges: Range[]): Range[] => ranges.reduce<Range[]>(insert, [])
 
@@ -26,6 +27,16 @@ describe('insert', () => {
   ])('never joins neighbours that differ in their %s', (_, low, high) => {
     expect(insert([low], high)).toEqual([low, high])
     expect(insert([high], low)).toEqual([low, high])
+  })
+
+  test('looks at each range a few times, however many there are', () => {
+    const readsOf = (count: number) => {
+      const { ranges, reads } = countedRanges(count)
+      expect(insertAll([], ranges)).toHaveLength(count)
+      return reads()
+    }
+    // Sorting needs a little more than in proportion; looking at each pair would be 256 times.
+    expect(readsOf(16_000)).toBeLessThan(30 * readsOf(1_000))
   })
 
   test('adds nothing for an empty range', () => {

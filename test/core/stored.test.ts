@@ -5,7 +5,7 @@ import { addGrant, beginClaim, exchange } from '../../src/core/device.js'
 import { overlaps } from '../../src/core/range.js'
 import { type DeviceState, emptyState } from '../../src/core/state.js'
 import { readState } from '../../src/core/stored.js'
-import { range } from '../support/ranges.js'
+import { countedRanges, range } from '../support/ranges.js'
 
 const sound: DeviceState = {
   ...emptyState(),
@@ -32,6 +32,18 @@ const refused = (stored: unknown): string => {
 describe('a stored record', () => {
   test('that is sound is used as it is', () => {
     expect(readState(structuredClone(sound))).toEqual({ state: sound })
+  })
+
+  test('is read by looking at each range a few times, however many there are', () => {
+    const readsOf = (count: number) => {
+      const { ranges, reads } = countedRanges(count)
+      const [free, leased] = [ranges.slice(0, count / 2), ranges.slice(count / 2)]
+      const leases = leased.map((range, i) => ({ id: `L${i}`, range }))
+      expect(readState({ ...emptyState(), ranges: free, leases })).toHaveProperty('state')
+      return reads()
+    }
+    // Sorting needs a little more than in proportion; looking at each pair would be 256 times.
+    expect(readsOf(16_000)).toBeLessThan(30 * readsOf(1_000))
   })
 
   test('that is not there is an empty device', () => {

@@ -48,3 +48,24 @@ export const disjointRanges = (): fc.Arbitrary<Range[]> =>
       })
       return fc.shuffledSubarray(ranges, { minLength: ranges.length })
     })
+
+/**
+ * `count` ranges that do not touch, not in order, and how often anybody has read where one begins
+ * or ends.
+ */
+export function countedRanges(count: number): { ranges: Range[]; reads: () => number } {
+  let reads = 0
+  const ranges = Array.from({ length: count }, (_, i) => {
+    const from = ((i * 7919) % count) * 10
+    const counted = (value: number) => ({
+      enumerable: true,
+      get() {
+        reads++
+        return value
+      },
+    })
+    const ends = { from: counted(from), to: counted(from + 4) }
+    return Object.defineProperties({ prefix: 'orders/', serverTag: 'A' }, ends) as Range
+  })
+  return { ranges, reads: () => reads }
+}
