@@ -94,6 +94,7 @@ export const GUARDS: Guard[] = [
     'if (!isOpen) return id',
   ),
   guard('H11 a grant is added once', 'core/device'),
+  guard('H11 a claim names each collection once', 'server/hilo-routes'),
 
   guard(
     'H12 only its page takes an offer back',
@@ -307,4 +308,10 @@ export const GUARDS: Guard[] = [
   ),
   guard('H26 a page that answers a write has written nothing', 'source/document'),
   guard('H26 a claim that is refused for good is forgotten', 'worker/claims'),
+
+  guard('H27 a page of another site is refused', 'server/origin'),
+  guard('H27 a server is asked under its own names only', 'server/origin'),
+  guard('H27 a body says that it is JSON', 'server/origin'),
+  guard('H27 a token does what its actions say', 'server/access'),
+  guard('H27 documents and seeds need a right of their own', 'server/access', 'return true'),
 ]

@@ -57,6 +57,50 @@ describe('a page of another site on plain http', () => {
   })
 })
 
+describe('a page of an app', () => {
+  const APPS = ['capacitor://localhost', 'ionic://localhost', 'tauri://localhost', 'app://shop.x-1']
+
+  test.each(APPS)('of %s is served where that is listed', async (origin) => {
+    const { ask } = await newHandler({ cors: { origins: APPS } })
+    const headers = { Host: 'ids.lan', Origin: origin, 'Sec-Fetch-Site': 'cross-site' }
+    const answered = await ask(NEXT, { headers })
+    expect(answered.status).toBe(201)
+    expect(answered.headers.get('Access-Control-Allow-Origin')).toBe(origin)
+    const preflight = { ...headers, 'Access-Control-Request-Method': 'POST' }
+    expect(
+      (await ask(NEXT, { method: 'OPTIONS', headers: preflight })).headers.get(
+        'Access-Control-Allow-Origin',
+      ),
+    ).toBe(origin)
+  })
+
+  test.each(['capacitor://localhost', 'null', 'capacitor://LOCALHOST', 'app://shop.x-1/'])(
+    'of %s is refused where another one is listed',
+    async (origin) => {
+      const { ask } = await newHandler({ cors: { origins: ['app://shop.x-1', 'ionic://x'] } })
+      for (const headers of [{}, { 'Sec-Fetch-Site': 'cross-site' }])
+        expect(
+          (await ask(NEXT, { headers: { ...headers, Host: 'localhost', Origin: origin } })).status,
+        ).toBe(403)
+    },
+  )
+
+  test.each([
+    'null',
+    '*',
+    'file://',
+    'app://shop/',
+    'App://shop',
+    'app:shop',
+    'app://a b',
+    'app://u@h',
+  ])('%s is no origin that can be listed', async (origin) => {
+    await expect(newHandler({ cors: { origins: [origin] } })).rejects.toThrow(
+      'cors.origins.0: an origin is scheme, host and port only',
+    )
+  })
+})
+
 describe('a body', () => {
   const id = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10'
   const requests: [path: string, init: RequestInit][] = [

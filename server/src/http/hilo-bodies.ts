@@ -112,6 +112,7 @@ export function readClaimBody(
 function refuseRepeated(collections: readonly string[]): void {
   const names = collections.map((each) => each.toLowerCase())
   const repeated = collections.find((_, i) => names.indexOf(names[i]!) < i)
+  // guard: H11 a claim names each collection once
   if (repeated !== undefined)
     throw badRequest(
       `A claim names each collection once, but '${repeated}' comes twice. Upper and lower case ` +

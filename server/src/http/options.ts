@@ -133,11 +133,17 @@ export const serverPrefix = z
   .string()
   .regex(/^[\x21-\x7e]{1,32}$/, 'a server prefix has 1 to 32 characters without spaces')
 
+/** Of an app's pages, as in `capacitor://localhost`. A URL tells nothing of such an origin. */
+const APP_ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[a-z\d._-]+(:\d+)?$/
+
+const isWebOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text
+
 export const origin = z
   .string()
   .refine(
-    (text) => URL.canParse(text) && new URL(text).origin === text,
-    'an origin is scheme, host and port only, as in https://app.example.com; there is no *',
+    (text) => (/^https?:/.test(text) ? isWebOrigin(text) : APP_ORIGIN.test(text)),
+    'an origin is scheme, host and port only, as in https://app.example.com or ' +
+      'capacitor://localhost; there is no *, and no null',
   )
 
 export const host = z

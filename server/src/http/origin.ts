@@ -15,6 +15,7 @@ export function refuseOtherSites(
   const host = headers.get('Host') ?? new URL(request.url).host
   // A page of evil.lan whose name leads to this server's address (DNS rebinding) is of its own
   // origin for the browser. Only the host tells that the server is asked under a foreign name.
+  // guard: H27 a server is asked under its own names only
   if (hosts && !hosts.some((known) => isHost(host, known)))
     throw forbidden(
       'other-host',
@@ -29,6 +30,7 @@ export function refuseOtherSites(
     site === null
       ? origin !== null && !isOwnOrigin(origin, host)
       : site === 'cross-site' || site === 'same-site'
+  // guard: H27 a page of another site is refused
   if (isOther)
     throw forbidden(
       'other-site',
