@@ -1,5 +1,5 @@
 /**
- * What a page shows to whoever looks on; loaded only when somebody does. Nothing in here changes
+ * What a page shows to its observers; loaded only when there is one. Nothing in here changes
  * anything.
  */
 import { type Step, stepsBetween } from '../core/activity.js'

@@ -96,7 +96,7 @@ export interface LeaseNote {
 /** The page went before it heard the answer: whatever the exchange gave it comes back whole. */
 export interface ExchangeNote {
   exchange: string
-  /** Offers that the page had disarmed for it. */
+  /** Offers that the page had cancelled for it. */
   takeBack: readonly string[]
 }
 
@@ -112,7 +112,7 @@ export interface Exchange {
   notes: readonly Note[]
   /** Leases the page goes on using, but only up to `to`. */
   cuts: readonly { lease: string; to: number }[]
-  /** Offers the page disarmed: it will not send them. */
+  /** Offers that the page cancelled: it will not send them. */
   takeBack: readonly string[]
   /** Set the surplus above `reserve` aside for this page to give back. */
   offer: boolean

@@ -1,4 +1,4 @@
-/** What a page holds and gives up: nothing that was parked, sent or disowned is ever used again. */
+/** What a page holds and gives up: what it parked, sent or cancelled is never used again. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { Holdings } from '../../src/client/holdings.js'
 import type { OwnerLink } from '../../src/client/owner-link.js'
@@ -60,7 +60,7 @@ beforeEach(() => {
 })
 
 describe('a page that goes before it heard an answer', () => {
-  test('disowns it in a note, and uses nothing of it when it comes after all', async () => {
+  test('cancels it in a note, and uses nothing of it when it comes after all', async () => {
     holdings.exchange(16)
     holdings.exit()
     expect(left).toEqual([{ exchange: 'page:0', takeBack: [] }])
@@ -126,7 +126,7 @@ describe('offers', () => {
 describe('without a token, what another node granted stays here when the page goes', () => {
   const elsewhere = { serverTag: 'B' }
 
-  test('offers are disarmed, and the device has them back', async () => {
+  test('offers are cancelled, and the device has them back', async () => {
     holdings.exchange(16)
     await requests[0]!.answer({
       offers: [offer, { ...offer, id: 'page:0.offer1', range: range(60, 70, elsewhere) }],

@@ -106,8 +106,8 @@ export class DeviceModel {
   }
 
   /**
-   * The page goes while an exchange is under way: it disowns the answer, which the device makes
-   * before or after it reads that.
+   * The page goes while an exchange is under way. It cancels the exchange; the device makes the
+   * answer before or after it reads that.
    */
   exchangeUnheard(pick: number, want: number, offer: boolean, isLate: boolean): void {
     const page = this.#page(pick)

@@ -373,7 +373,7 @@ test('tabs with their ranges in memory tell the others nothing and believe nothi
   expect(world.notified).toEqual([])
 })
 
-describe('whoever looks on', () => {
+describe('an observer', () => {
   test('is told what was stored before and after each change, while it observes', async () => {
     const world = new FakeWorld()
     const { owner, changes } = ownerIn(world)

@@ -66,7 +66,7 @@ describe('across a message channel', () => {
     )
   })
 
-  test('a page looks on', async () => {
+  test('a page observes', async () => {
     const { owner, changes } = ownerAcross(new FakeWorld())
     await owner.watch(true)
     must(await owner.claim(target, 1))

@@ -40,7 +40,7 @@ const heard = (name: string) =>
     mouth.postMessage({ page: 'end', type: 'here' })
   })
 
-describe('a roll call', () => {
+describe('asking which pages live', () => {
   test('finds the pages that were there before, and those that come', async () => {
     const name = newName()
     const first = open(name, 'first')
