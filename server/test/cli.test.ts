@@ -145,8 +145,8 @@ describe('serve', { timeout: TIMEOUT }, () => {
     const { code, stdout, stderr } = await runCli(['stauts', '--data', data])
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
-      "error: unknown command 'stauts'. There are: serve, status, series, raise-floor, check, " +
-        'adopt, drop. See --help.\n',
+      "error: unknown command 'stauts'. There are: serve, status, series, backup, raise-floor, " +
+        'check, adopt, drop. See --help.\n',
     )
     expect(existsSync(data)).toBe(false)
   })

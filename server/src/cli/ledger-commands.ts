@@ -1,7 +1,7 @@
 /** The commands that look at a ledger and change it beside a running server. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { CollectionCounts, Ledger } from '../ledger/ledger.js'
 import { SQLITE_FILE } from '../ledger/schema.js'
 import { DEFAULT_DATA_DIR, openLedger } from '../open-ledger.js'
@@ -14,18 +14,9 @@ export const statusCommand = (): Command =>
   ledgerCommand('status', 'Show what was granted, per collection.').action((_, command: Command) =>
     // Works also while the counters of bound collections cannot be used.
     report(command, { collections: undefined }, async (ledger) =>
-      statusTable(await ledger.status()),
+      [...(await ledger.restored()).map(restoredLine), statusTable(await ledger.status())].join(''),
     ),
   )
-
-export const raiseFloorCommand = (): Command =>
-  ledgerCommand('raise-floor', 'Grant nothing at or below a number any more. Only up.')
-    .argument('<database>')
-    .argument('<collection>')
-    .argument('<number>', 'the highest number that may be in use', readFloor)
-    .action((database: string, collection: string, floor: number, _: unknown, command: Command) =>
-      report(command, {}, (ledger) => raiseFloor(ledger, database, collection, floor)),
-    )
 
 /**
  * Opens the ledger, prints what `step` resolves with, closes it.
@@ -48,17 +39,21 @@ export const report = (
 /** Opens a ledger that exists. A mistyped folder or database does not become a new one. */
 async function openExisting({ dataDir, databaseUrl, collections }: ServeOptions): Promise<Ledger> {
   const folder = dataDir ?? DEFAULT_DATA_DIR
-  if (databaseUrl === undefined && !existsSync(join(folder, SQLITE_FILE)))
-    throw new Error(
-      `There is no ledger in ${folder}. Give the server's --data or --database-url, or start ` +
-        'it there once.',
-    )
   if (databaseUrl === undefined) await requireLedgerIn(folder)
   else await requireLedgerAt(databaseUrl)
   return openLedger({ dataDir, databaseUrl, collections })
 }
 
+export function requireLedgerFile(folder: string): void {
+  if (existsSync(join(folder, SQLITE_FILE))) return
+  throw new Error(
+    `There is no ledger in ${folder}. Give the server's --data or --database-url, or start it ` +
+      'there once.',
+  )
+}
+
 async function requireLedgerIn(folder: string): Promise<void> {
+  requireLedgerFile(folder)
   const { requireSqliteLedger } = await import('../sqlite/file.js')
   requireSqliteLedger(folder)
 }
@@ -87,31 +82,9 @@ const COLUMNS: Column<CollectionCounts>[] = [
   ],
 ]
 
+const restoredLine = (database: string): string =>
+  `${database} was restored from a backup, and grants nothing. Run: offline-hilo-server ` +
+  `raise-floor ${database} --all --by <numbers>\n`
+
 const statusTable = (statuses: readonly CollectionCounts[]): string =>
   statuses.length === 0 ? 'No collection yet.\n' : table(COLUMNS, statuses)
-
-/** @throws Error when the collection is above the floor already */
-async function raiseFloor(
-  ledger: Ledger,
-  database: string,
-  collection: string,
-  floor: number,
-): Promise<string> {
-  const max = await ledger.raiseFloor({ database, collection, floor })
-  if (max !== floor)
-    throw new Error(
-      `Max stays: '${collection}' of ${database} is at ${max} already. Numbers up to ${floor} ` +
-        'that come back are not granted again.',
-    )
-  return (
-    `'${collection}' of ${database} goes on at ${floor + 1}. Free numbers below are not granted ` +
-    'again.\n'
-  )
-}
-
-function readFloor(text: string): number {
-  const floor = Number(text)
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(floor))
-    throw new InvalidArgumentError('It is a whole number up to 2^53-1.')
-  return floor
-}

@@ -2,10 +2,12 @@
 import { Command } from 'commander'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../serve.js'
+import { backupCommand } from './backup-command.js'
 import { adoptCommand, checkCommand } from './counter-commands.js'
 import { dropCommand } from './drop-command.js'
 import { fail } from './fail.js'
-import { raiseFloorCommand, statusCommand } from './ledger-commands.js'
+import { statusCommand } from './ledger-commands.js'
+import { raiseFloorCommand } from './raise-floor-command.js'
 import { seriesCommand } from './series-command.js'
 import { serveCommand } from './serve-command.js'
 import { VERSION } from './version.js'
@@ -21,8 +23,10 @@ Examples:
       the series of consecutive numbers, with the device that holds each
   $ offline-hilo-server check --config hilo.json
       are the counters that collections are bound to as configured?
-  $ offline-hilo-server raise-floor Shop orders 5000
-      after a restore: grant nothing up to 5000
+  $ offline-hilo-server backup hilo-2026-11-22.db
+      a copy of the ledger, while it is in use
+  $ offline-hilo-server raise-floor Shop --all --by 10000
+      after a restore: grant nothing that may have been granted since the backup
 
 A flag goes before its environment variable, that before the configuration file:
   {"nodeTag": "A", "databases": ["Shop"], "tokens": ["…"],
@@ -38,6 +42,7 @@ export async function run(): Promise<void> {
   const commands = [
     statusCommand(),
     seriesCommand(),
+    backupCommand(),
     raiseFloorCommand(),
     checkCommand(),
     adoptCommand(),

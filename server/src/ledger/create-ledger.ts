@@ -62,6 +62,13 @@ export function createLedger(
     return answer
   }
 
+  /** A collection that is bound may have been granted from before a restore. */
+  async function names() {
+    const { collections, identities } = await store.readNames()
+    const keys = [...collections, ...[...bound.values()].map((key) => keyOf(normalized(key)))]
+    return { collections: distinct(keys, keyText), identities }
+  }
+
   return {
     claim(requests, received) {
       const claims = requests.map(normalized)
@@ -155,14 +162,10 @@ export function createLedger(
     async raiseFloors({ database: name, by }) {
       const floors = { database: name.toLowerCase(), by }
       const isThere = ({ database }: { database: string }) => database === floors.database
-      const { collections, identities } = await store.readNames()
+      const { collections, identities } = await names()
       return change([floors.database], {
         select: {
-          // A collection that is bound may have been granted from since the backup.
-          collections: distinct(
-            [...collections, ...[...bound.values()].map(normalized).map(keyOf)].filter(isThere),
-            keyText,
-          ),
+          collections: collections.filter(isThere),
           identities: identities.filter(isThere),
           quota: UNLIMITED,
         },
@@ -178,7 +181,7 @@ export function createLedger(
     },
 
     onRestored: alarm.listen,
-    names: () => store.readNames(),
+    names,
 
     nextIdentities(requests) {
       const claims = requests.map(normalizedIdentity)

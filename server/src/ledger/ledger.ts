@@ -372,7 +372,7 @@ export interface Ledger {
   /** Calls `listener` when this process hears that a database grants nothing, once for each. */
   onRestored(listener: (database: string) => void): void
 
-  /** What there is, by database. */
+  /** What there is, and what is bound to another counter. */
   names(): Promise<{ collections: CollectionKey[]; identities: IdentityKey[] }>
 
   /**

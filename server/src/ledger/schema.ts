@@ -3,6 +3,7 @@
  * so that they can live in an application's database. Guarantees that no stored number passes
  * 2^53−1, whoever writes it. Never edit a migration that was released: append one.
  */
+import { newSecret } from './grant-token.js'
 import { MAX_NUMBER } from './number-line.js'
 
 const NUMBER = (name: string) =>
@@ -116,6 +117,22 @@ export function refuseOlder(version: number): void {
       'An older offline-hilo-server keeps this ledger, and this command upgrades nothing. Start ' +
         'a server of this version, or use the command of the older one.',
     )
+}
+
+/**
+ * The secret of the grant tokens; of a new ledger a new one.
+ * @throws Error when a ledger has lost its own: no token could prove that it is an older copy
+ */
+export function secretFrom(version: number, secret: string | undefined): string {
+  // guard: H20 a ledger without its secret does not start
+  if (version > 0 && secret === undefined)
+    throw new Error(
+      'The ledger has lost its secret, without which no device can show that the ledger was ' +
+        "restored from a backup. Put the row 'secret' of hilo_meta back from a backup that has " +
+        'it. If there is none: add the row with a random text, then raise all floors before the ' +
+        'server starts: offline-hilo-server raise-floor <database> --all --by <numbers>.',
+    )
+  return secret ?? newSecret()
 }
 
 /** @throws Error when this program is older than the database */

@@ -4,8 +4,13 @@
  */
 import { isThere, type Query } from '../ledger/counter-port.js'
 import { LedgerUnavailable } from '../ledger/errors.js'
-import { newSecret } from '../ledger/grant-token.js'
-import { META_TABLE, MIGRATIONS, migrationsFrom, refuseOlder } from '../ledger/schema.js'
+import {
+  META_TABLE,
+  MIGRATIONS,
+  migrationsFrom,
+  refuseOlder,
+  secretFrom,
+} from '../ledger/schema.js'
 import { createMissing } from './create-missing.js'
 import { PATIENT, type PostgresPool } from './pool.js'
 
@@ -33,7 +38,7 @@ export function migratePostgres(pool: PostgresPool): Promise<string> {
     const statements = migrationsFrom(version)
     if (version > 0 && statements.length > 0) await lockTables(query)
     for (const statement of statements) await query(statement)
-    const secret = meta.get('secret') ?? newSecret()
+    const secret = secretFrom(version, meta.get('secret'))
     if (version < MIGRATIONS.length)
       await query(
         'INSERT INTO hilo_meta (key, value) VALUES ($1, $2), ($3, $4) ON CONFLICT (key) DO ' +

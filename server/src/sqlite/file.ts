@@ -7,13 +7,13 @@ import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import Database from 'libsql'
 import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
-import { newSecret } from '../ledger/grant-token.js'
 import {
   META_TABLE,
   MIGRATIONS,
   migrationsFrom,
   refuseOlder,
   SQLITE_FILE,
+  secretFrom,
 } from '../ledger/schema.js'
 
 /** Another process may hold the write lock for one commit; longer means trouble. */
@@ -78,6 +78,9 @@ function openIn(folder: string): SqliteFile {
           'disk, or use PostgreSQL.',
       )
     const secret = migrate(db)
+    // A copy of the file alone, without its log, then knows the tokens that prove it a copy.
+    // guard: H20 a copy of the file alone has the secret
+    db.pragma('wal_checkpoint(PASSIVE)')
     // SQLite syncs the file, not the entries that lead to it: a power cut could lose a new folder
     // with everything in it.
     for (const parent of [folder, dirname(folder)]) syncFolder(parent)
@@ -151,13 +154,13 @@ function migrate(db: Sqlite): string {
     const version = Number(meta('version') ?? 0)
     for (const statement of migrationsFrom(version)) db.exec(statement)
     if (version < MIGRATIONS.length) put.run(['version', String(MIGRATIONS.length)] as never)
-    const secret = meta('secret') ?? newSecret()
+    const secret = secretFrom(version, meta('secret'))
     put.run(['secret', secret] as never)
     return secret
   })
 }
 
-function syncFolder(folder: string): void {
+export function syncFolder(folder: string): void {
   // Windows cannot open a folder; NTFS journals its entries.
   if (process.platform === 'win32') return
   const handle = openSync(folder, 'r')

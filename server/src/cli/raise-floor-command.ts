@@ -1,0 +1,117 @@
+/**
+ * The command `raise-floor`: of one collection, or of a whole database that was restored.
+ * Guarantees that a mistyped name raises nothing, unless somebody says that it is meant.
+ */
+import { createInterface } from 'node:readline/promises'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { Ledger } from '../ledger/ledger.js'
+import { ledgerCommand } from './flags.js'
+import { report } from './ledger-commands.js'
+
+interface Flags {
+  all?: boolean
+  by?: number
+  yes?: boolean
+}
+
+/** More names are no help. */
+const MOST_NAMES = 20
+
+export const raiseFloorCommand = (): Command =>
+  ledgerCommand('raise-floor', 'Grant nothing at or below a number any more. Only up.')
+    .argument('<database>')
+    .argument('[collection]')
+    .argument('[number]', 'the highest number that may be in use', readNumber)
+    .option('--all', 'after a restore: raise all collections and identities, and grant again')
+    .option('--by <numbers>', 'more than any of them was granted since the backup', readNumber)
+    .option('--yes', 'also where there is no such database or collection yet')
+    .action(
+      async (
+        database: string,
+        collection: string | undefined,
+        floor: number | undefined,
+        flags: Flags,
+        command: Command,
+      ) => {
+        const { all = false, by, yes = false } = flags
+        const raise = all
+          ? by !== undefined && collection === undefined && raiseAll(database, by)
+          : by === undefined &&
+            collection !== undefined &&
+            floor !== undefined &&
+            raiseOne(database, collection, floor)
+        if (!raise)
+          command.error(
+            'error: give a collection and a number, or --all and --by. See raise-floor --help.',
+          )
+        await report(command, {}, async (ledger) => {
+          if (!yes) await confirm(ledger, database, collection)
+          return raise(ledger)
+        })
+      },
+    )
+
+/** @throws Error when the collection is above the floor already */
+const raiseOne =
+  (database: string, collection: string, floor: number) =>
+  async (ledger: Ledger): Promise<string> => {
+    const max = await ledger.raiseFloor({ database, collection, floor })
+    if (max !== floor)
+      throw new Error(
+        `Max stays: '${collection}' of ${database} is at ${max} already. Numbers up to ${floor} ` +
+          'that come back are not granted again.',
+      )
+    return (
+      `'${collection}' of ${database} goes on at ${floor + 1}. Free numbers below are not ` +
+      'granted again.\n'
+    )
+  }
+
+const raiseAll =
+  (database: string, by: number) =>
+  async (ledger: Ledger): Promise<string> => {
+    const { collections, identities, floor } = await ledger.raiseFloors({ database, by })
+    return (
+      `${database} grants again. ${by} above where they were go on: ${collections} collections, ` +
+      `${identities} identities. New ones begin at ${floor + 1}.\n`
+    )
+  }
+
+/** @throws Error when there is no such name, and nobody says at the terminal that it is meant */
+async function confirm(
+  ledger: Ledger,
+  database: string,
+  collection: string | undefined,
+): Promise<void> {
+  const { collections, identities } = await ledger.names()
+  const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
+  const databases = [...new Set([...collections, ...identities].map((key) => key.database))]
+  const inDatabase = collections.filter((key) => isSame(key.database, database))
+  const [what, there] = databases.some((name) => isSame(name, database))
+    ? [`collection '${collection}' in ${database}`, inDatabase.map((key) => key.collection)]
+    : [`database ${database}`, databases]
+  const isThere =
+    collection === undefined
+      ? databases.some((name) => isSame(name, database))
+      : inDatabase.some((key) => isSame(key.collection, collection))
+  if (isThere) return
+  const more = there.length > MOST_NAMES ? ', …' : ''
+  const names = there.slice(0, MOST_NAMES).join(', ') || 'none'
+  const problem = `There is no ${what} yet. There are: ${names}${more}.`
+  if (process.stdin.isTTY && (await isMeant(problem))) return
+  throw new Error(`${problem} Nothing was raised. If the name is right, add --yes.`)
+}
+
+async function isMeant(problem: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await terminal.question(`${problem}\nIs the name right? (yes/no) `)
+  terminal.close()
+  return answer.trim().toLowerCase() === 'yes'
+}
+
+function readNumber(text: string): number {
+  const number = Number(text)
+  if (!/^\d+$/.test(text) || number === 0 || !Number.isSafeInteger(number))
+    throw new InvalidArgumentError('It is a whole number from 1 to 2^53-1.')
+  return number
+}

@@ -1,0 +1,50 @@
+/**
+ * A copy of a SQLite ledger that servers may be using. Guarantees that it is of one moment, whole,
+ * on disk and nobody else's to read before it has its name, and that it overwrites nothing.
+ */
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import Database from 'libsql'
+import { reasonOf } from '../ledger/errors.js'
+import { SQLITE_FILE } from '../ledger/schema.js'
+import { BUSY_TIMEOUT_MS, syncFolder } from './file.js'
+
+/** @throws Error when the file is there already, or cannot be written */
+export function backUp(dataDir: string, file: string): void {
+  const target = resolve(file)
+  if (existsSync(target))
+    throw new Error(`${file} is there already, and is not overwritten. Name a new file.`)
+  const partial = `${target}.partial`
+  try {
+    // Nobody else's: the secret of the grant tokens is in it.
+    closeSync(openSync(partial, 'wx', 0o600))
+  } catch (error) {
+    throw new Error(`The backup cannot be written: ${reasonOf(error)}.`, { cause: error })
+  }
+  try {
+    copyInto(dataDir, partial)
+    sync(partial)
+    renameSync(partial, target)
+  } catch (error) {
+    rmSync(partial, { force: true })
+    throw error
+  }
+  syncFolder(dirname(target))
+}
+
+function copyInto(dataDir: string, file: string): void {
+  const db = new Database(join(dataDir, SQLITE_FILE))
+  try {
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    // What is in the write-ahead log only is in the copy, too.
+    db.exec(`VACUUM INTO '${file.replaceAll("'", "''")}'`)
+  } finally {
+    db.close()
+  }
+}
+
+function sync(file: string): void {
+  const handle = openSync(file, 'r+')
+  fsyncSync(handle)
+  closeSync(handle)
+}

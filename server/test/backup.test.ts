@@ -1,0 +1,170 @@
+/** Backups of a SQLite ledger, what a bare copy of its file is good for, and `raise-floor`. */
+import { cpSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'libsql'
+import { describe, expect, test } from 'vitest'
+import { openLedger } from '../src/index.js'
+import { backUp } from '../src/sqlite/backup.js'
+import { newFolder, secretIn } from './folders.js'
+import { grantOf, newId } from './ledger-bench.js'
+import { newDatabase } from './postgres.js'
+import { runSql } from './postgres-cluster.js'
+import { runCli, startProcess } from './processes.js'
+
+const TIMEOUT = 120_000
+const wish = (database = 'Shop', collection = 'orders') => ({
+  database,
+  collection,
+  id: newId(),
+  count: 32,
+  lastMax: 0,
+  serverTag: 'A',
+  at: 0,
+})
+
+/** A folder with this file as its ledger. */
+function restored(file: string): string {
+  const dataDir = newFolder()
+  cpSync(file, join(dataDir, 'hilo.db'))
+  return dataDir
+}
+
+describe('a backup', () => {
+  test('is whole while a ledger is in use, and only for its owner', async () => {
+    const folder = newFolder()
+    const dataDir = join(folder, 'data')
+    const file = join(folder, "what's left.db")
+    const ledger = await openLedger({ dataDir })
+    await ledger.claim([wish()])
+    backUp(dataDir, file)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(readdirSync(folder).sort()).toEqual(['data', "what's left.db"])
+    await ledger.claim([wish()])
+    const copy = await openLedger({ dataDir: restored(file) })
+    expect(await copy.read(wish())).toMatchObject({ max: 32 })
+    await copy.close()
+    await ledger.close()
+  })
+
+  test('overwrites nothing, and leaves nothing half done', async () => {
+    const dataDir = newFolder()
+    const file = join(newFolder(), 'hilo.db')
+    await (await openLedger({ dataDir })).close()
+    backUp(dataDir, file)
+    const before = statSync(file)
+    expect(() => backUp(dataDir, file)).toThrow('is there already, and is not overwritten')
+    expect(statSync(file).mtimeMs).toBe(before.mtimeMs)
+    const nowhere = join(dataDir, 'nowhere', 'hilo.db')
+    expect(() => backUp(dataDir, nowhere)).toThrow('The backup cannot be written')
+    const other = newFolder()
+    mkdirSync(join(other, 'hilo.db'))
+    expect(() => backUp(other, join(other, 'copy.db'))).toThrow()
+    expect(readdirSync(other)).toEqual(['hilo.db'])
+  })
+
+  test(
+    'is refused where there is no ledger, and left to PostgreSQL',
+    async () => {
+      const file = join(newFolder(), 'copy.db')
+      expect(await runCli(['backup', file, '--data', newFolder()])).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('There is no ledger in'),
+      })
+      expect(await runCli(['backup', file, '--database-url', 'postgres://db/hilo'])).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('use pg_dump or point-in-time recovery'),
+      })
+    },
+    TIMEOUT,
+  )
+})
+
+describe('a copy of the file alone, without its log', () => {
+  test('has the secret, so that a token proves what it is', async () => {
+    const dataDir = newFolder()
+    const ledger = await openLedger({ dataDir })
+    const [outcome] = await ledger.claim([wish()])
+    const copied = restored(join(dataDir, 'hilo.db'))
+    expect(secretIn(copied)).toBe(secretIn(dataDir))
+    const copy = await openLedger({ dataDir: copied })
+    const shown = [{ token: grantOf(outcome!).token, next: 1 }]
+    expect(await copy.claim([{ ...wish(), shown }])).toMatchObject([{ refused: 'restored' }])
+    await copy.close()
+    await ledger.close()
+  })
+})
+
+describe('a ledger that has lost its secret does not start', () => {
+  const LOSE = "DELETE FROM hilo_meta WHERE key = 'secret'"
+
+  test('in SQLite', async () => {
+    const dataDir = newFolder()
+    await (await openLedger({ dataDir })).close()
+    const db = new Database(join(dataDir, 'hilo.db'))
+    db.exec(LOSE)
+    db.close()
+    await expect(openLedger({ dataDir })).rejects.toThrow('The ledger has lost its secret')
+  })
+
+  test('in PostgreSQL', async () => {
+    const databaseUrl = await newDatabase()
+    await (await openLedger({ databaseUrl })).close()
+    await runSql(databaseUrl, LOSE)
+    await expect(openLedger({ databaseUrl })).rejects.toThrow('The ledger has lost its secret')
+  })
+})
+
+describe('raise-floor', { timeout: TIMEOUT }, () => {
+  test('--all: a restored database grants again, beside its server', async () => {
+    const data = newFolder()
+    const server = await startProcess(['--port', '0', '--data', data])
+    const next = async (tag: string) => {
+      const answer = await fetch(`${server.url}/databases/Shop/hilo/next?tag=${tag}`)
+      return (await answer.json()) as { Low: number }
+    }
+    await next('orders')
+    const raise = (...args: string[]) => runCli(['raise-floor', ...args, '--data', data])
+    expect(await raise('Shop', '--all', '--by', '1000')).toEqual({
+      code: 0,
+      stdout:
+        'Shop grants again. 1000 above where they were go on: 1 collections, 0 identities. New ' +
+        'ones begin at 1001.\n',
+      stderr: '',
+    })
+    expect(await next('orders')).toMatchObject({ Low: 1_033 })
+    expect(await next('lines')).toMatchObject({ Low: 1_001 })
+    await server.stop()
+  })
+
+  test('a name that is not there is refused with those that are, unless it is meant', async () => {
+    const data = newFolder()
+    const ledger = await openLedger({ dataDir: data })
+    await ledger.claim([wish(), wish('Shop', 'lines'), wish('Store')])
+    const raise = (...args: string[]) => runCli(['raise-floor', ...args, '--data', data])
+    for (const [args, message] of [
+      [['Shop', 'order', '500'], "no collection 'order' in Shop yet. There are: lines, orders."],
+      [['Shpo', 'orders', '500'], 'There is no database Shpo yet. There are: shop, store.'],
+      [['Shpo', '--all', '--by', '500'], 'There is no database Shpo yet. There are: shop, store.'],
+    ] as const)
+      expect(await raise(...args)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(message),
+      })
+    expect(await ledger.status()).toHaveLength(3)
+    expect(await raise('Shop', 'new', '500', '--yes')).toMatchObject({ code: 0 })
+    expect(await ledger.read({ database: 'Shop', collection: 'new' })).toMatchObject({ max: 500 })
+    await ledger.close()
+  })
+
+  test.each([
+    ['Shop'],
+    ['Shop', 'orders'],
+    ['Shop', '--all'],
+    ['Shop', 'orders', '500', '--all', '--by', '5'],
+    ['Shop', 'orders', '500', '--by', '5'],
+  ])('%s %s %s is not enough, or too much', async (...args) => {
+    const { code, stderr } = await runCli(['raise-floor', ...args.filter(Boolean)])
+    expect(code).toBe(1)
+    expect(stderr).toContain('give a collection and a number, or --all and --by')
+  })
+})

@@ -1,0 +1,124 @@
+/**
+ * Follows docs/backup-and-restore.md word by word: its commands run in a shell, in the folder of a
+ * server that is killed and restored.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { newFolder } from '../../server/test/folders.js'
+import { json } from '../../server/test/handlers.js'
+import { cliFile } from '../../server/test/processes.js'
+
+const PAGE = readFileSync(new URL('../../docs/backup-and-restore.md', import.meta.url), 'utf8')
+/** The commands of each block. */
+const [BACKUP, PUT_BACK, RAISE_AND_SERVE] = [...PAGE.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].map(
+  ([, text]) =>
+    text!
+      .trim()
+      .split('\n')
+      .map((line) => line.trim()),
+) as [string[], string[], string[]]
+const [RAISE, SERVE] = RAISE_AND_SERVE as [string, string]
+const BY = Number(/--by (\d+)/.exec(RAISE)![1])
+
+/** A shell in a folder of its own, where `npx` runs the server of this repository. */
+async function newShell() {
+  const folder = newFolder()
+  const bin = join(folder, 'bin')
+  mkdirSync(bin)
+  writeFileSync(
+    join(bin, 'npx'),
+    `#!/bin/sh\nshift\nexec ${process.execPath} ${await cliFile()} "$@"\n`,
+  )
+  chmodSync(join(bin, 'npx'), 0o755)
+  const { DATABASE_URL: _, ...inherited } = process.env
+  const env = { ...inherited, PATH: `${bin}:${process.env.PATH}`, HILO_PORT: '0' }
+  const start = (line: string) => {
+    const child = spawn('sh', ['-c', `exec ${line}`], { cwd: folder, env })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    return child
+  }
+  return {
+    async run(lines: readonly string[]): Promise<void> {
+      for (const line of lines) {
+        const child = start(line)
+        let said = ''
+        child.stderr.on('data', (text) => (said += text))
+        const [code] = await once(child, 'close')
+        expect([line, code, said]).toEqual([line, 0, ''])
+      }
+    },
+    async serve() {
+      const child = start(SERVE)
+      const [said] = await once(child.stdout, 'data')
+      const shop = `${/http:\S+/.exec(String(said))![0]}/databases/Shop`
+      const closed = once(child, 'close')
+      return {
+        ask: (path: string, init?: RequestInit) => fetch(new URL(path, `${shop}/`), init),
+        kill: async () => {
+          child.kill('SIGKILL')
+          await closed
+        },
+      }
+    },
+  }
+}
+
+type Server = Awaited<ReturnType<Awaited<ReturnType<typeof newShell>>['serve']>>
+
+let lastId = 0
+const newId = () => `00000000-0000-4000-8000-${String(++lastId).padStart(12, '0')}`
+const ids = new Set<string>()
+
+/** Every id of a range is a new one. */
+async function claim({ ask }: Server, tag: string): Promise<{ Low: number; Lease: string }> {
+  const collections = [{ tag, count: 32 }]
+  const answer = await ask('hilo/next', json({ claim: newId(), collections }))
+  expect(answer.status).toBe(201)
+  const [range] = (await answer.json()).collections
+  for (let n = range.Low; n <= range.High; n++) isNew(`${tag}/${n}`)
+  return range
+}
+
+async function nextInvoice({ ask }: Server): Promise<void> {
+  const answer = await ask('identity/next?name=invoices|', { method: 'POST' })
+  isNew(`invoices|${(await answer.json()).NewIdentityValue}`)
+}
+
+function isNew(id: string): void {
+  expect(ids).not.toContain(id)
+  ids.add(id)
+}
+
+test('backup, loss, restore, proof, raised floors: no id is granted twice', async () => {
+  const { run, serve } = await newShell()
+  const lost = await serve()
+  await claim(lost, 'orders')
+  await nextInvoice(lost)
+  await run(BACKUP)
+  const { Lease } = await claim(lost, 'orders')
+  await claim(lost, 'lines')
+  await nextInvoice(lost)
+  await lost.kill()
+  await run(PUT_BACK)
+
+  const restored = await serve()
+  const leases = [{ lease: Lease, next: 1 }]
+  await restored.ask('hilo/checkin', json({ id: newId(), leases }))
+  expect((await restored.ask('hilo/next?tag=orders')).status).toBe(503)
+  expect(await (await restored.ask('/healthz')).json()).toMatchObject({
+    Message: expect.stringContaining("'shop' grants nothing"),
+  })
+  await run([RAISE])
+  expect((await restored.ask('/healthz')).status).toBe(200)
+  expect((await claim(restored, 'orders')).Low).toBe(32 + BY + 1)
+  expect((await claim(restored, 'lines')).Low).toBe(BY + 1)
+  await nextInvoice(restored)
+  await restored.kill()
+
+  const again = await serve()
+  await again.ask('hilo/checkin', json({ id: newId(), leases }))
+  await claim(again, 'orders')
+})
