@@ -251,6 +251,11 @@ export const GUARDS: Guard[] = [
     'server/sqlite-ledger',
     'const held = rows.held.get(key) ?? 0',
   ),
+  guard(
+    'H22 a claim without an id gets no number that was granted before',
+    'server/ledger/stock',
+    'const fresh = free',
+  ),
   guard('H22 only the tail of a grant comes back', 'server/sqlite-ledger', 'last < end'),
   guard(
     'H22 a grant token cannot be forged',

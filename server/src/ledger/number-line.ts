@@ -6,9 +6,12 @@
 
 /**
  * Numbers `low` to `high`, both included, and the node that counted them, where that is another
- * authority's.
+ * authority's; an ORM's counter has no nodes, and what nobody was granted of it is `FRESH`.
  */
 export type Span = readonly [low: number, high: number, node?: string]
+
+/** In a node's place: of an ORM's block, and never granted to anybody. */
+export const FRESH = ''
 
 export interface NumberLine {
   /** Every number up to here was granted, or is free. */

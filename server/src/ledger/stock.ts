@@ -1,13 +1,15 @@
 /**
  * The number line of a bound collection: its numbers come from another authority, and what is not
- * granted yet waits in stock. Pure. Guarantees that a number is granted only when it came from
- * there and nobody holds it, and that what comes back stays here: the other counter is never set
- * back. Of a bound collection, `max` is the highest number that came, and `free` is the stock.
+ * granted yet waits in stock. What nobody was ever granted is kept apart there. Pure. Guarantees
+ * that a number is granted only when it came from there and nobody holds it, and that what comes
+ * back stays here: the other counter is never set back. Of a bound collection, `max` is the highest
+ * number that came, and `free` is the stock.
  */
 import {
   above,
   type Demand,
   distrust,
+  FRESH,
   join,
   MAX_NUMBER,
   type NumberLine,
@@ -36,8 +38,19 @@ export function shortfall(
   // An upstream is told `max`, so that it grants above what was seen.
   const honest =
     seen > line.peak ? { ...distrust(line, seen), max: Math.max(line.max, seen) } : line
-  const fromStock = Math.min(total(believed.filter(takesAny)), sizeOf(honest.free))
-  return { line: honest, believed: new Set(believed), missing: total(believed) - fromStock }
+  return { line: honest, believed: new Set(believed), missing: missingFrom(honest, believed) }
+}
+
+function missingFrom({ free }: NumberLine, demands: readonly Demand[]): number {
+  let { fresh } = apart(free)
+  let missing = 0
+  for (const { count } of demands.filter((demand) => !takesAny(demand))) {
+    const part = takeFrom(fresh, count)
+    if (part && sizeOf([part.span]) === count) fresh = part.rest
+    else missing += count
+  }
+  const left = sizeOf(fresh) + sizeOf(apart(free).returned)
+  return missing + Math.max(0, total(demands.filter(takesAny)) - left)
 }
 
 /** What demands may be given. */
@@ -48,21 +61,21 @@ export interface Stock {
   reserved: ReadonlyMap<Demand, Span>
 }
 
-/** Adds what has come. Demands without an id come first: they may take nothing else. */
+/** Adds what has come. Demands without an id come first: nothing else is for them. */
 export function addFresh({ line, believed }: Shortfall, fresh: readonly Span[]): Stock {
-  if (fresh.length === 0) return { line, believed, reserved: new Map() }
   const reserved = new Map<Demand, Span>()
-  let rest: readonly Span[] = above(line.floor, fresh)
+  const stock = apart(line.free)
+  let rest: readonly Span[] = join(stock.fresh, above(line.floor, fresh))
   for (const demand of believed) {
     if (takesAny(demand)) continue
     const part = takeFrom(rest, demand.count)
     if (!part) break
     rest = part.rest
-    reserved.set(demand, part.span)
+    reserved.set(demand, granted(part.span))
   }
   const max = Math.max(line.max, ...fresh.map(([, high]) => high))
   return {
-    line: { ...line, max, peak: Math.max(line.peak, max), free: join(line.free, rest) },
+    line: { ...line, max, peak: Math.max(line.peak, max), free: join(stock.returned, rest) },
     believed,
     reserved,
   }
@@ -84,7 +97,7 @@ export function takeFromStock<None extends string>(
     return span ? { line, span } : { refused: none }
   }
   const part = takeFrom(line.free, demand.count)
-  return part ? { line: { ...line, free: part.rest }, span: part.span } : { refused: none }
+  return part ? { line: { ...line, free: part.rest }, span: granted(part.span) } : { refused: none }
 }
 
 /** What was granted came back. */
@@ -101,14 +114,26 @@ export function unstock(line: NumberLine, high: number, node: string): Taken | u
   return { span, line: { ...line, max, free: line.free.filter((other) => other !== span) } }
 }
 
-/** Ids as a ledger stores them: from 1, and never above 2^53−1. */
+/** An ORM's blocks as a ledger stores them: from 1, and never above 2^53−1. */
 export const toSpans = (blocks: readonly { low: bigint; high: bigint }[]): Span[] =>
   join(
     [],
     blocks
       .filter(({ high }) => high >= 1n && high <= MAX_NUMBER)
-      .map(({ low, high }): Span => [Number(low < 1n ? 1n : low), Number(high)]),
+      .map(({ low, high }): Span => [Number(low < 1n ? 1n : low), Number(high), FRESH]),
   )
+
+/** What nobody was ever granted, and what was given back. */
+function apart(free: readonly Span[]): { fresh: readonly Span[]; returned: readonly Span[] } {
+  // guard: H22 a claim without an id gets no number that was granted before
+  const fresh = free.filter(isFresh)
+  return { fresh, returned: free.filter((span) => !isFresh(span)) }
+}
+
+const isFresh = ([, , node]: Span): boolean => node === FRESH
+
+/** Once granted, it is fresh no more. */
+const granted = (span: Span): Span => (isFresh(span) ? [span[0], span[1]] : span)
 
 /**
  * Only claims with an id may get numbers that were granted before: a return without a token is

@@ -2,8 +2,15 @@
  * The number line of a bound collection. What ledgers make of it is in orm/bound-ledger.test.ts and
  * upstream.test.ts.
  */
-import { expect, test } from 'vitest'
-import { EMPTY_LINE } from '../../src/ledger/number-line.js'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  type Demand,
+  EMPTY_LINE,
+  FRESH,
+  type NumberLine,
+  type Span,
+} from '../../src/ledger/number-line.js'
 import { addFresh, restock, shortfall, takeFromStock } from '../../src/ledger/stock.js'
 
 const LINE = { ...EMPTY_LINE, max: 20, peak: 20, floor: 20 }
@@ -24,4 +31,86 @@ test.each([
 test('nor is what comes back from below it', () => {
   expect(restock(LINE, [11, 20]).free).toEqual([])
   expect(restock(LINE, [11, 25]).free).toEqual([[21, 25]])
+})
+
+describe('claims without an id', () => {
+  const plain = { count: 32, lastMax: 0 }
+  const BLOCK = 1_000
+
+  /** Grants to each demand in turn; asks for a block whenever something is missing. */
+  function grantAll(line: NumberLine, demands: readonly Demand[]) {
+    let blocks = 0
+    const spans: Span[] = []
+    for (const demand of demands) {
+      const short = shortfall(line, [demand], MAX_JUMP * BLOCK)
+      const fresh: Span[] = []
+      for (let missing = short.missing; missing > 0; missing -= BLOCK) {
+        const low = BLOCK * (2 * blocks++ + 1)
+        fresh.push([low, low + BLOCK - 1, FRESH])
+      }
+      const stock = addFresh(short, fresh)
+      const taken = takeFromStock(stock.line, demand, stock, 'overflow')
+      if ('refused' in taken) throw new Error(taken.refused)
+      line = taken.line
+      spans.push(taken.span)
+    }
+    return { line, blocks, spans }
+  }
+
+  test('use up a block before the next one is taken', () => {
+    const { blocks, spans } = grantAll(EMPTY_LINE, Array(31).fill(plain))
+    expect(blocks).toBe(1)
+    expect(spans.map(([low, high]) => high - low + 1)).toEqual(Array(31).fill(32))
+    expect(spans.at(-1)).toEqual([1_960, 1_991])
+    // Of 1000, 8 are too few for the next claim; a claim with an id gets them.
+    expect(grantAll(EMPTY_LINE, Array(32).fill(plain)).blocks).toBe(2)
+  })
+
+  test('never get what was granted before', () => {
+    const { line } = grantAll(EMPTY_LINE, [plain])
+    const back = restock(line, [1_000, 1_031])
+    const { spans } = grantAll(back, Array(30).fill(plain))
+    expect(Math.min(...spans.map(([low]) => low))).toBe(1_032)
+    expect(grantAll(back, [{ ...plain, id: 'a' }]).spans).toEqual([[1_000, 1_031]])
+  })
+
+  test('get nothing that anybody had, whoever claims and gives back in between', () => {
+    const step = fc.record({
+      hasId: fc.boolean(),
+      count: fc.integer({ min: 1, max: 2_500 }),
+      comesBack: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const had = new Set<number>()
+        const held = new Set<number>()
+        let line = EMPTY_LINE
+        let block = 0
+        for (const [i, { hasId, count, comesBack }] of steps.entries()) {
+          const demand = { count, lastMax: 0, ...(hasId && { id: String(i) }) }
+          const short = shortfall(line, [demand], Number.MAX_SAFE_INTEGER / 2)
+          const fresh: Span[] = []
+          for (let missing = short.missing; missing > 0; missing -= 100) {
+            fresh.push([block * 150 + 1, block * 150 + 100, FRESH])
+            block++
+          }
+          const stock = addFresh(short, fresh)
+          const taken = takeFromStock(stock.line, demand, stock, 'overflow')
+          if ('refused' in taken) throw new Error(taken.refused)
+          const [low, high, ...node] = taken.span
+          expect(node).toEqual([])
+          for (let number = low; number <= high; number++) {
+            expect(held.has(number)).toBe(false)
+            if (!hasId) expect(had.has(number)).toBe(false)
+            had.add(number)
+            held.add(number)
+          }
+          line = taken.line
+          if (!comesBack) continue
+          line = restock(line, [low, high])
+          for (let number = low; number <= high; number++) held.delete(number)
+        }
+      }),
+    )
+  })
 })
