@@ -198,6 +198,22 @@ describe('who may ask', () => {
     expect((await ask(`${RETURN}&end=64&last=40`, { method: 'PUT' })).status).toBe(403)
   })
 
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('no')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no'))],
+    ['says something that is not true', () => Promise.resolve('yes' as unknown as boolean)],
+  ])('where the application %s, nothing is granted', async (_, authorize) => {
+    const log = { info() {}, error() {} }
+    const { ask, ledger } = await newHandler({ authorize, databases: 'any', log })
+    expect((await ask('/databases/Shop/hilo/next?tag=orders')).status).toBeGreaterThanOrEqual(403)
+    expect(await ledger.status()).toEqual([])
+  })
+
   test('with tokens or an answer of the application the databases have to be listed', async () => {
     for (const options of [{ tokens: TOKENS }, { authorize: () => true }])
       await expect(newHandler(options)).rejects.toThrow(

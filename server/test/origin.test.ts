@@ -42,10 +42,24 @@ describe('a page of another site on plain http', () => {
     ['ids.lan', 'null', 403],
     ['ids.lan', 'ids.lan', 403],
     ['ids lan', 'http://ids.lan', 403],
+    ['ids.lan', 'http://ids.lan.', 403],
+    ['ids.lan', 'http://evil.lan@ids.lan', 403],
+    ['ids.lan', 'http://ids.lan/evil', 403],
+    ['ids.lan', '', 403],
+    ['ids.lan', 'http://ids.lan, http://evil.lan', 403],
   ])('of host %s asked from origin %s is answered %i', async (host, origin, status) => {
     const { ask } = await newHandler()
     expect((await ask(NEXT, { headers: { Host: host, Origin: origin } })).status).toBe(status)
   })
+
+  test.each(['', 'x', 'Cross-Site', 'cross-site', 'same-site', 'same-origin, cross-site'])(
+    'gains nothing by Sec-Fetch-Site: %s',
+    async (site) => {
+      const { ask } = await newHandler()
+      const headers = { Host: 'ids.lan', Origin: EVIL, 'Sec-Fetch-Site': site }
+      expect((await ask(NEXT, { headers })).status).toBe(403)
+    },
+  )
 
   test('is served where its origin is listed, or is the public URL', async () => {
     const { ask } = await newHandler({

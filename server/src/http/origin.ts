@@ -6,6 +6,10 @@
 import type { CheckedOptions } from './options.js'
 import { forbidden } from './refusals.js'
 
+/** What `Sec-Fetch-Site` says of a page of another site, and of one of our own or of none. */
+const OTHER_SITES = ['cross-site', 'same-site']
+const OWN_SITE = ['same-origin', 'none']
+
 /** @throws Refusal */
 export function refuseOtherSites(
   request: Request,
@@ -25,11 +29,10 @@ export function refuseOtherSites(
   const origin = headers.get('Origin')
   if (origin !== null && (cors?.origins.includes(origin) || origin === publicUrl)) return
   // Browsers send it to https and localhost only.
-  const site = headers.get('Sec-Fetch-Site')
+  const site = headers.get('Sec-Fetch-Site') ?? ''
   const isOther =
-    site === null
-      ? origin !== null && !isOwnOrigin(origin, host)
-      : site === 'cross-site' || site === 'same-site'
+    OTHER_SITES.includes(site) ||
+    (!OWN_SITE.includes(site) && origin !== null && !isOwnOrigin(origin, host))
   // guard: H27 a page of another site is refused
   if (isOther)
     throw forbidden(
@@ -49,6 +52,7 @@ function isHost(host: string, known: string): boolean {
 function isOwnOrigin(origin: string, host: string): boolean {
   if (!URL.canParse(origin)) return false
   const page = new URL(origin)
+  if (page.origin !== origin.toLowerCase()) return false
   return urlOf(page.protocol, host)?.host === page.host
 }
 
