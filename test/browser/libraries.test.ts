@@ -35,7 +35,9 @@ const ANGULAR_MAIN = `import '@angular/compiler'
 
 async function openPage(library: Library, main: string, post?: (body: string) => number) {
   const names =
-    library === ANGULAR ? ['app.ts', 'app.config.ts', 'hilo.ts'] : [`${library.example}.js`]
+    library === ANGULAR
+      ? ['app.ts', 'app.config.ts', 'hilo.ts', 'hilo.worker.ts']
+      : [`${library.example}.js`]
   const files = {
     ...Object.fromEntries(names.map((name) => [name, read(library, name)])),
     'main.ts': main,

@@ -59,6 +59,8 @@ export const ANGULAR = library(
 
 export const LIBRARY_PEERS: readonly Peer[] = [...DATABASES, ANGULAR].map(({ peer }) => peer)
 
+const source = (path: string) => join(import.meta.dirname, '../../src', path)
+
 /**
  * Builds a page with an example beside its library.
  * @param folder empty
@@ -80,7 +82,12 @@ export async function buildPage(
     configFile: false,
     root: folder,
     logLevel: 'error',
-    resolve: { alias: { 'offline-hilo': join(import.meta.dirname, '../../src/index.ts') } },
+    resolve: {
+      alias: {
+        'offline-hilo/worker': source('worker/index.ts'),
+        'offline-hilo': source('index.ts'),
+      },
+    },
     build: { outDir, target: 'es2022' },
     worker: { format: 'es' },
   })

@@ -6,10 +6,11 @@ import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
-import { openBrowser, type TestPage } from '../browser/browser.js'
+import { openBrowser } from '../browser/browser.js'
 import { start } from '../browser/process.js'
 import { isFull } from '../support/sizes.js'
 import { type FreshApps, freshApps } from './fresh-apps.js'
+import { newOrder } from './new-order.js'
 import { REPOSITORY } from './packed.js'
 
 let apps: FreshApps
@@ -166,21 +167,6 @@ describe('the first app of the documentation', () => {
     expect(await newOrder(page)).toBe('orders/2-A')
   })
 })
-
-/** Presses the button, and resolves with the id of the new order. */
-async function newOrder(page: TestPage): Promise<string> {
-  const ids = () =>
-    page.evaluate(() => [...document.querySelectorAll('li')].map((each) => each.textContent))
-  await expect
-    .poll(() => page.evaluate(() => document.querySelector('button:enabled') !== null), {
-      timeout: 30_000,
-    })
-    .toBe(true)
-  const before = await ids()
-  await page.evaluate(() => document.querySelector('button')!.click())
-  await expect.poll(async () => (await ids()).length, { timeout: 30_000 }).toBe(before.length + 1)
-  return (await ids()).at(-1)!
-}
 
 /** What the app at this address leaves in its global `ids`. */
 async function idsMadeAt(url: string): Promise<string[]> {

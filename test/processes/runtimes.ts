@@ -71,3 +71,7 @@ export const RUNTIMES: readonly Runtime[] = [
     'node:sqlite',
   ),
 ]
+
+/** A Node for tools that want a newer one than the tests run in, where it is there. */
+export const newestNode = (): string =>
+  reasonWithout(node, nodeProgram) === '' ? nodeProgram : process.execPath

@@ -1,0 +1,3 @@
+import { startWorker } from 'offline-hilo/worker'
+
+startWorker()

@@ -1,0 +1,93 @@
+/**
+ * The first half hour of a new user: the commands and files of the documentation, in an empty
+ * folder, with both packages as they are published. Only with `CI=true`, because it fetches whole
+ * frameworks.
+ */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
+import { openBrowser } from '../browser/browser.js'
+import { isFull } from '../support/sizes.js'
+import { newOrder } from './new-order.js'
+import { emptyFolder, type Packed, packBoth, REPOSITORY } from './packed.js'
+import { Reader, type Step, stepsOf } from './reader.js'
+
+/** Whole frameworks are fetched and built, on a busy machine. */
+const PATIENCE = 1_200_000
+const folders: string[] = []
+let packed: Record<'browser' | 'server', Packed>
+
+beforeAll(async () => {
+  if (isFull) packed = await packBoth(newFolder())
+}, 600_000)
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+}, 600_000)
+
+function newFolder(): string {
+  folders.push(emptyFolder())
+  return folders.at(-1)!
+}
+
+async function newReader(steps: Step[]): Promise<Reader> {
+  const reader = await Reader.begin(newFolder(), packed)
+  for (const step of steps) await reader.take(step)
+  return reader
+}
+
+describe.runIf(isFull)('in an empty folder, as the documentation says', () => {
+  test('Vite with React', { timeout: PATIENCE }, async () => {
+    const page = 'docs/getting-started.md'
+    const reader = await newReader([
+      ...stepsOf(page, '## 1. An app and a server', '## 2'),
+      ...stepsOf(page, '## 2. An id', '## 3'),
+      ...stepsOf(page, '## 3. Look inside', '## 4'),
+      { kind: 'command', text: 'npm run dev --' },
+    ])
+    await staysOffline(reader, 'npm run dev --')
+  })
+
+  test('Next', { timeout: PATIENCE }, async () => {
+    const steps = stepsOf('docs/bundlers.md', '## Next', '## ')
+    const at = steps.findIndex((step) => step.kind === 'command' && /next build/.test(step.text))
+    const reader = await newReader(steps.slice(0, at))
+    // The template's layout fetches fonts from another site while it builds.
+    const layout = join(REPOSITORY, 'test/package/apps/next/app/layout.tsx')
+    writeFileSync(reader.path('app/layout.tsx'), readFileSync(layout))
+    for (const step of steps.slice(at)) {
+      expect(existsSync(reader.path('hilo-data'))).toBe(false)
+      await reader.take(step)
+    }
+    const { url } = reader.running.get('npx next start')!
+    const tab = await (await openBrowser('chromium')).newPage()
+    await tab.goto(url)
+    expect(await newOrder(tab)).toBe('orders/1-A')
+    expect(existsSync(reader.path('hilo-data'))).toBe(true)
+  })
+
+  test('Angular', { timeout: PATIENCE }, async () => {
+    const reader = await newReader(stepsOf('docs/recipes/frameworks.md', '## Angular', '## '))
+    await reader.type('npx ng build')
+    const backend = reader.running.get('npx offline-hilo-server')!.url
+    const folder = reader.path('dist/my-shop/browser')
+    const site = await openAppSite({ folder, backend, csp: STRICT_CSP })
+    const tab = await (await openBrowser('chromium')).newPage()
+    await tab.goto(site.url)
+    expect(await newOrder(tab)).toMatch(/^orders\/\d+-A$/)
+    expect(new Set(site.claimants)).toEqual(new Set([site.workers[0]]))
+    await staysOffline(reader, 'npx ng serve --proxy-config proxy.conf.json')
+  })
+})
+
+/** The app beside its dev server: an id, and another one when the HiLo server has gone. */
+async function staysOffline(reader: Reader, dev: string): Promise<void> {
+  const tab = await (await openBrowser('chromium')).newPage()
+  await tab.goto(reader.running.get(dev)!.url)
+  const first = await newOrder(tab)
+  await reader.running.get('npx offline-hilo-server')!.kill()
+  await tab.reload()
+  expect(numberOf(await newOrder(tab))).toBe(numberOf(first) + 1)
+}
+
+const numberOf = (id: string) => Number(/^orders\/(\d+)-A$/.exec(id)![1])
