@@ -74,7 +74,9 @@ export async function copyProfile(from: string, to: string): Promise<void> {
     const from = source.transaction(name).objectStore(name)
     const [keys, values] = [await requested(from.getAllKeys()), await requested(from.getAll())]
     for (const [i, value] of values.entries()) {
-      const store = target.transaction(name, 'readwrite').objectStore(name)
+      const store = target
+        .transaction(name, 'readwrite', { durability: 'strict' })
+        .objectStore(name)
       await requested(store.keyPath ? store.put(value) : store.put(value, keys[i]!))
     }
   }

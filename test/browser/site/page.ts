@@ -1,7 +1,8 @@
 /**
  * The page under test: an app with `hilo` made from the options in its address, and `createHilo`
- * for more.
+ * and `consecutive` for more.
  */
+import { consecutive } from '../../../src/consecutive/index.js'
 import { createHilo, type Hilo, type HiloOptions } from '../../../src/index.js'
 import { documentSource } from '../../../src/source/index.js'
 
@@ -9,6 +10,7 @@ declare global {
   interface Window {
     hilo: Hilo
     createHilo: typeof createHilo
+    consecutive: typeof consecutive
   }
 }
 
@@ -17,6 +19,7 @@ const options: HiloOptions = JSON.parse(query.get('options') ?? '{}')
 const worker = query.get('worker')
 const document = query.get('document')
 window.createHilo = createHilo
+window.consecutive = consecutive
 window.hilo = createHilo({
   ...options,
   ...(worker && { worker: () => new Worker(worker, { type: 'module' }) }),

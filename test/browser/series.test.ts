@@ -1,0 +1,87 @@
+/**
+ * The whole browser is killed at random moments while its tabs make consecutive numbers, most of
+ * the time offline: the series is 1 … n, and each number that a tab has told of is of its key.
+ */
+import { describe, expect, test } from 'vitest'
+import { createRandom } from '../simulation/random.js'
+import { seed, sizeOf } from '../support/sizes.js'
+import { openLastingBrowser } from './browser.js'
+import { testedEngines } from './engines.js'
+import { openSite } from './site.js'
+
+const PAGES = 3
+const CRASHES = sizeOf('CRASHES')
+const SEED = seed()
+/** So many numbers have reached the log, at most, when a crash comes. */
+const MOST_NUMBERS = 60
+
+/** Runs in a page. */
+function makeReceipts(): void {
+  addEventListener('load', async () => {
+    const receipts = window.consecutive(window.hilo, 'receipts')
+    for (let i = 0; ; i++) {
+      const key = crypto.randomUUID()
+      const { id } = await receipts.next({ key })
+      await fetch('/log', { method: 'POST', body: `${key} ${id}` })
+      if (i % 3 === 0) await receipts.confirm(key)
+      if (i % 3 === 1) await receipts.cancel(key, 'card declined')
+    }
+  })
+}
+
+/** Runs in a page. */
+const report = () => window.consecutive(window.hilo, 'receipts').report()
+
+/** Runs in a page. */
+const next = () => window.consecutive(window.hilo, 'receipts').next({ key: 'first' })
+
+describe.each(testedEngines())('in $title', ({ name, title }) => {
+  test(
+    `${CRASHES} crashes on one profile while ${PAGES} tabs make receipts: no hole, no number twice`,
+    async () => {
+      console.log(`${title}: HILO_SEED=${SEED}`)
+      const random = createRandom(SEED)
+      const site = await openSite()
+      const browser = await openLastingBrowser(name)
+      await browser.restart()
+      const first = await browser.newPage()
+      await first.goto(site.url())
+      expect(await first.evaluate(next)).toEqual({ id: 'A-000001', number: 1 })
+      await browser.kill()
+      for (let i = 0; i < CRASHES; i++) {
+        if (i === 1) await site.server.stop()
+        await browser.restart()
+        const enough = site.log.length + random.between(1, MOST_NUMBERS)
+        const opening = Array.from({ length: PAGES }, async () => {
+          const page = await browser.newPage()
+          await page.goto(site.url({}, { beforePage: makeReceipts }))
+        })
+        void Promise.allSettled(opening)
+        await expect
+          .poll(() => site.log.length, { interval: 5, timeout: 30_000 })
+          .toBeGreaterThanOrEqual(enough)
+        await browser.kill()
+      }
+      await browser.restart()
+      const page = await browser.newPage()
+      await page.goto(site.url())
+      const reports = await page.evaluate(report)
+      expect(reports).toHaveLength(1)
+      const { numbers } = reports[0]!
+      expect(numbers.map(({ number }) => number)).toEqual(numbers.map((_, i) => i + 1))
+      const idOf = new Map(numbers.map(({ key, id }) => [key, id]))
+      for (const line of site.log) {
+        const [key, id] = line.split(' ')
+        expect(idOf.get(key)).toBe(id)
+      }
+      const unheard = numbers.length - 1 - site.log.length
+      const open = numbers.filter(({ state }) => state === 'open').length
+      console.log(
+        `${title}, ${CRASHES} crashes: ${numbers.length} numbers, ${open} of them open, ` +
+          `${unheard} that no tab had told of`,
+      )
+      expect(unheard).toBeLessThanOrEqual(CRASHES * PAGES)
+    },
+    60_000 + CRASHES * 15_000,
+  )
+})
