@@ -14,6 +14,7 @@ import { bulk } from './parts/bulk.js'
 import { firstId } from './parts/first-id.js'
 import { gaps } from './parts/gaps.js'
 import { issuing } from './parts/issuing.js'
+import { series } from './parts/series.js'
 import { server } from './parts/server.js'
 import { size } from './parts/size.js'
 import { tabs } from './parts/tabs.js'
@@ -21,7 +22,7 @@ import { plot } from './plot.js'
 import { count, machine, table } from './text.js'
 import { writeFigures } from './written.js'
 
-const PARTS = [issuing, firstId, tabs, bulk, gaps, server, size]
+const PARTS = [issuing, firstId, tabs, bulk, gaps, series, server, size]
 const DOCUMENT = 'docs/performance.md'
 
 const { values, positionals } = parseArgs({

@@ -15,6 +15,7 @@ import { Inspector } from './views/inspector.js'
 import { OrderEditor } from './views/order-editor.js'
 import { OrderForm } from './views/order-form.js'
 import { OrderList } from './views/order-list.js'
+import { Receipts } from './views/receipts.js'
 import { Scoreboard } from './views/scoreboard.js'
 import { StatusBar } from './views/status-bar.js'
 
@@ -74,6 +75,7 @@ async function start(): Promise<void> {
     lostServer: () => sync.runNow(),
   })
   new Inspector(hilo)
+  new Receipts(hilo)
 
   /** Something was made in this tab. */
   function made(): void {

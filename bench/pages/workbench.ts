@@ -1,5 +1,7 @@
 /** The page in which ids are made by the thousand. The benches call it from outside. */
+import { consecutive } from '../../src/consecutive/index.js'
 import { createHilo, type Hilo } from '../../src/index.js'
+import { openCounter } from './counter.js'
 import { measureIssuing } from './issuing.js'
 import { sumOfTransactions } from './transactions.js'
 
@@ -43,6 +45,28 @@ const workbench = {
     const start = performance.now()
     await hilo.reserve(collection, count)
     return performance.now() - start
+  },
+
+  /**
+   * Consecutive numbers offline and bare strict commits, by turns.
+   * @returns milliseconds of each
+   */
+  async series(count: number): Promise<{ bare: number[]; next: number[] }> {
+    const result = { bare: [] as number[], next: [] as number[] }
+    const counter = await openCounter('bench-bare-commit')
+    const receipts = consecutive(hilo, 'receipts')
+    await receipts.next({ key: 'first' })
+    hilo.goOffline()
+    for (let i = 0; i < count; i++) {
+      const start = performance.now()
+      await counter.next()
+      const between = performance.now()
+      await receipts.next({ key: `sale ${i}` })
+      result.bare.push(between - start)
+      result.next.push(performance.now() - between)
+    }
+    counter.close()
+    return result
   },
 
   transactions: sumOfTransactions,

@@ -27,7 +27,7 @@ async function bench(...names: string[]): Promise<string> {
 
 // Side by side, which no real run may be.
 describe.concurrent('the bench', { timeout: PATIENCE }, () => {
-  test.each(['issuing', ...(isFull ? ['first-id', 'tabs', 'bulk'] : [])])(
+  test.each(['issuing', 'series', ...(isFull ? ['first-id', 'tabs', 'bulk'] : [])])(
     '%s prints figures of every engine',
     async (name) => {
       const printed = await bench(name)

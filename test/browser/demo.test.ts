@@ -73,6 +73,33 @@ test('online, an order gets its final id at once and reaches the table, customer
   await page.waitForSelector('[data-figure="distinct"] dd:text("2")')
 })
 
+test('receipts are consecutive, offline too; an open one is there after a crash', async () => {
+  const { page } = await openDesk()
+  const receipt = (id: string, state: string) =>
+    page.waitForSelector(`.receipt[data-id="${id}"][data-state="${state}"]`)
+  await page.click('#switch')
+  await page.waitForSelector('#switch[aria-checked="false"]')
+  await page.click('#print')
+  await page.waitForSelector('#receipts-problem:text("needs the server once")')
+  await page.click('#switch')
+  await page.waitForSelector('#switch[aria-checked="true"]')
+  await page.click('#print')
+  await receipt('A-000001', 'open')
+  await page.click('.receipt[data-id="A-000001"] >> text=Confirm')
+  await receipt('A-000001', 'confirmed')
+  await page.click('#switch')
+  await page.waitForSelector('#switch[aria-checked="false"]')
+  await page.click('#print')
+  await receipt('A-000002', 'open')
+  await page.click('#kill-printing')
+  await receipt('A-000002', 'open')
+  await page.click('.receipt[data-id="A-000002"] >> text=Cancel')
+  await receipt('A-000002', 'cancelled')
+  await page.click('#print')
+  await receipt('A-000003', 'open')
+  await page.waitForSelector('#receipts-summary:text("3 numbers without a hole, 1 not confirmed")')
+})
+
 test('offline by the switch, orders wait, survive a reload, and are sent once online', async () => {
   const { page, table } = await openDesk()
   await create(page, 'Harbour Café')

@@ -1,0 +1,75 @@
+/**
+ * The card with this device's receipts: consecutive numbers, also offline, and a button that kills
+ * the tab. What was printed and not confirmed before the crash is there afterwards.
+ */
+import { type Consecutive, consecutive, type ReportedNumber } from '../../src/consecutive/index.js'
+import type { Hilo } from '../../src/index.js'
+import { pullThePlug } from '../plug.js'
+import { el, idText, must, plural, setText } from './dom.js'
+
+/** Older ones are counted only. */
+const SHOWN = 5
+
+export class Receipts {
+  readonly #receipts: Consecutive
+  readonly #list = must('#receipts')
+  readonly #summary = must('#receipts-summary')
+  readonly #problem = must('#receipts-problem')
+
+  constructor(hilo: Hilo) {
+    this.#receipts = consecutive(hilo, 'receipts')
+    const print = must<HTMLButtonElement>('#print')
+    print.disabled = false
+    print.addEventListener('click', () =>
+      this.#attempt(() => this.#receipts.next({ key: newSale() })),
+    )
+    must('#kill-printing').addEventListener('click', pullThePlug)
+    void this.#attempt(async () => {})
+  }
+
+  /** Shows how things are after it, or why it could not be. */
+  async #attempt(work: () => Promise<unknown>): Promise<void> {
+    let problem = ''
+    await work().catch((error: Error) => {
+      problem = error.message
+    })
+    setText(this.#problem, problem)
+    this.#problem.hidden = problem === ''
+    // A storage that does not open was told of above.
+    const reports = await this.#receipts.report().catch(() => [])
+    this.#render(reports.flatMap(({ numbers }) => numbers))
+  }
+
+  #render(numbers: readonly ReportedNumber[]): void {
+    const open = numbers.filter(({ state }) => state === 'open').length
+    setText(
+      this.#summary,
+      `${plural(numbers.length, 'number')} without a hole, ${open} not confirmed yet`,
+    )
+    const shown = numbers.slice(-SHOWN).reverse()
+    this.#list.replaceChildren(...shown.map((each) => this.#line(each)))
+  }
+
+  #line({ id, state, key, reason }: ReportedNumber): HTMLElement {
+    const button = (text: string, act: () => Promise<void>) => {
+      const made = el('button', { type: 'button', class: 'quiet' }, text)
+      made.addEventListener('click', () => this.#attempt(act))
+      return made
+    }
+    return el(
+      'li',
+      { class: 'receipt', 'data-id': id, 'data-state': state },
+      idText(id),
+      ...(state === 'open'
+        ? [
+            button('Confirm', () => this.#receipts.confirm(key!)),
+            button('Cancel', () => this.#receipts.cancel(key!, 'cancelled at the desk')),
+          ]
+        : [el('span', { class: 'fine' }, reason ?? state)]),
+    )
+  }
+}
+
+/** A sale that nobody has made a receipt for. */
+const newSale = (): string =>
+  Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('')
