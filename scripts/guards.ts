@@ -209,8 +209,8 @@ export const GUARDS: Guard[] = [
     'return row',
   ),
   guard('H20 an identity that a copy did not know begins above the floor', 'server/ledger/rules'),
-  guard('H20 a copy of the file alone has the secret', 'server/sqlite-ledger'),
-  guard('H20 a ledger without its secret does not start', 'server/sqlite-ledger'),
+  guard('H20 a copy of the file alone has the secret', 'server/backup'),
+  guard('H20 a ledger without its secret does not start', 'server/backup'),
   guard('H20 an absurd jump is refused', 'server/sqlite-ledger'),
   guard(
     'H20 a hi that was seen before is refused',

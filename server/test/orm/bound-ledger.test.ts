@@ -292,6 +292,24 @@ describe('numbers that must not be granted', () => {
     expect(span(await take({ count: 10 }))).toEqual(next)
   })
 
+  test.each([
+    ['a sequence', EFCORE, SEQUENCE, "SELECT setval('seq', 50001)"],
+    ['a table', TABLE, ROW, 'UPDATE hi SET next = 5001'],
+  ] as const)('after a restore, %s is raised from where the back end has it', async (...given) => {
+    const [, settings, schema, moved] = given
+    const { ledger, take, sql } = await open(settings, schema)
+    await take({ count: 15 })
+    await sql(moved)
+    await ledger.raiseFloors({ database: 'Shop', by: 10_000 })
+    expect((await take({ count: 10 })).low).toBeGreaterThan(60_000)
+  })
+
+  test('after a restore, also a counter that the copy had granted nothing from', async () => {
+    const { ledger, take } = await open()
+    await ledger.raiseFloors({ database: 'Shop', by: 10_000 })
+    expect((await take({ count: 10 })).low).toBeGreaterThan(10_000)
+  })
+
   test('a floor far above a sequence is one step for its owner, an error for others', async () => {
     const { ledger, take, nextval, databaseUrl, sql } = await open()
     await ledger.raiseFloor({ ...KEY, floor: 10 ** 12 })
