@@ -14,13 +14,17 @@ import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
 import { checked, type Given } from './ledger/options.js'
 import type { RowStore } from './ledger/row-store.js'
+import { addressesIn } from './postgres/addresses.js'
 import { type RootSetting, rootSettings } from './region/options.js'
 import { ALL_FROM_ROOT, checkRole, openRegion } from './region/region.js'
 
 export interface LedgerOptions {
   /** Folder of the SQLite file `hilo.db`, made when it is missing. Default `./hilo-data`. */
   dataDir?: string | undefined
-  /** `postgres://user:password@host/database`. */
+  /**
+   * `postgres://user:password@host/database`. It may name several servers, `a:5432,b:5432`, of
+   * which one is the primary.
+   */
   databaseUrl?: string | undefined
   limits?: Given<LedgerLimits> | undefined
   /**
@@ -52,10 +56,14 @@ export const ledgerLimits = z.strictObject({
 
 export const databaseUrl = z
   .string()
-  .refine(
-    (url) => URL.canParse(url) && /^postgres(ql)?:$/.test(new URL(url).protocol),
-    'is a URL like postgres://user:password@host:5432/database',
-  )
+  .regex(/^postgres(ql)?:/, 'is a URL like postgres://user:password@host:5432/database')
+  .superRefine((url, context) => {
+    try {
+      addressesIn(url)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message })
+    }
+  })
 
 const ledgerOptions = z.strictObject({
   dataDir: z.string().min(1, 'is empty: name a folder').optional(),

@@ -3,7 +3,9 @@
  * for done that is not.
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { freePort } from '../../test/support/free-port.js'
 import { LedgerUnavailable } from '../src/ledger/errors.js'
+import { addressesIn } from '../src/postgres/addresses.js'
 import { connectionFailure } from '../src/postgres/failures.js'
 import { MAX_CONNECTION_AGE_S, openPool, type PostgresPool } from '../src/postgres/pool.js'
 import { newDatabase } from './postgres.js'
@@ -158,5 +160,33 @@ describe('what connecting failed with', () => {
         'PostgreSQL did not do it: connect ECONNREFUSED ::1:5432; connect ECONNREFUSED ' +
         '127.0.0.1:5432.',
     })
+  })
+})
+
+describe('several addresses', () => {
+  test.each([
+    ['postgres://u:p@a:1,b:2/hilo', ['postgres://u:p@a:1/hilo', 'postgres://u:p@b:2/hilo']],
+    ['postgres://a/hilo?target_session_attrs=read-write', ['postgres://a/hilo']],
+    ['postgres://[::1]:1,[::2]:2/x', ['postgres://[::1]:1/x', 'postgres://[::2]:2/x']],
+  ])('are read from %s', (url, addresses) => {
+    expect(addressesIn(url)).toEqual(addresses)
+  })
+
+  test.each([
+    ['postgres://a,,b/x', /is a URL like/],
+    ['postgres://a:port/x', /is a URL like/],
+    ['http://a/x', /is a URL like/],
+    ['postgres://a,b/x?target_session_attrs=standby', /has to write: read-write/],
+  ])('%s is refused', (url, message) => {
+    expect(() => addressesIn(url)).toThrow(message)
+  })
+
+  test('a server that does not answer is passed over', async () => {
+    const url = new URL(await newDatabase())
+    const port = await freePort()
+    const both = url.href.replace(url.host, `127.0.0.1:${port},${url.host}`)
+    const found = openPool(both)
+    expect(await found.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+    await found.close()
   })
 })

@@ -41,6 +41,24 @@ export const pgbouncer = program('pgbouncer', 'PgBouncer', ['pgbouncer'], '--ver
 
 export const etcd = program('etcd', 'etcd', ['etcd-server'], '--version')
 
+const patroniProgram = program(
+  'patroni',
+  'Patroni',
+  ['patroni', 'python3-psycopg2', 'postgresql-15', 'etcd-server'],
+  '--version',
+)
+/** Patroni, when PostgreSQL's programs and etcd are there for it. */
+export const patroni: Program = {
+  ...patroniProgram,
+  find: () => (etcd.find() && postgresFolder() ? patroniProgram.find() : undefined),
+}
+
+/** Debian's PostgreSQL, with all of its programs. */
+export const postgresFolder = (): string | undefined =>
+  ['15', '16', '17', '18']
+    .map((version) => `/usr/lib/postgresql/${version}/bin`)
+    .find((folder) => isExecutable(join(folder, 'initdb')))
+
 const php = program('php', 'Doctrine', ['php-cli', 'php-pgsql', 'php-doctrine-orm'], '--version')
 /** PHP, when Doctrine is there for it. */
 export const doctrine: Program = {
@@ -48,7 +66,7 @@ export const doctrine: Program = {
   find: () => (isReadable('/usr/share/php/Doctrine/ORM/autoload.php') ? php.find() : undefined),
 }
 
-export const PROGRAMS = [nginx, caddy, lighttpd, pgbouncer, etcd, doctrine]
+export const PROGRAMS = [nginx, caddy, lighttpd, pgbouncer, etcd, patroni, doctrine]
 
 /** A test's title says what it is left out for. */
 export const unless = ({ title, find }: Program): string =>

@@ -22,6 +22,7 @@ import type { Query } from '../ledger/counter-port.js'
 import { CounterUnusable } from '../ledger/errors.js'
 import { checked } from '../ledger/options.js'
 import { toSpans } from '../ledger/stock.js'
+import { refuseStandby } from '../postgres/migrations.js'
 import { openPool, type PostgresPool } from '../postgres/pool.js'
 import type { ServeOptions } from '../serve.js'
 
@@ -146,6 +147,7 @@ async function withPool<T>(
 ): Promise<T> {
   const pool = openPool(databaseUrl)
   try {
+    await refuseStandby(pool.query)
     return await step(pool)
   } finally {
     await pool.close()

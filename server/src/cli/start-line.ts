@@ -4,11 +4,13 @@
  */
 import { resolve } from 'node:path'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
+import { addressesIn } from '../postgres/addresses.js'
+import type { RootSetting } from '../region/options.js'
 import type { Settings } from '../settings.js'
 import { VERSION } from './version.js'
 
 export function startLine(settings: Settings, url: string): object {
-  const { databaseUrl, dataDir, tokens, collections, ...rest } = settings
+  const { databaseUrl, dataDir, tokens, collections, upstream, ...rest } = settings
   return {
     version: VERSION,
     node: process.version,
@@ -20,6 +22,7 @@ export function startLine(settings: Settings, url: string): object {
     settings: {
       ...rest,
       ...(tokens && { tokens: `${tokens.length}, not shown` }),
+      ...(upstream && { upstream: placeOfRoot(upstream) }),
       ...(collections && { bound: namesOf(collections) }),
     },
   }
@@ -27,9 +30,14 @@ export function startLine(settings: Settings, url: string): object {
 
 /** Host and database, without user and password. */
 function placeOf(databaseUrl: string): string {
-  const { host, pathname } = new URL(databaseUrl)
-  return host + pathname
+  return addressesIn(databaseUrl)
+    .map((address) => new URL(address))
+    .map(({ host, pathname }) => host + pathname)
+    .join()
 }
+
+const placeOfRoot = (upstream: RootSetting): string =>
+  'etcd' in upstream ? upstream.etcd.join() : upstream.url
 
 const namesOf = (collections: NonNullable<Settings['collections']>): string[] =>
   Object.entries(collections).flatMap(([database, bound]) =>

@@ -17,14 +17,10 @@ import { PATIENT, type PostgresPool } from './pool.js'
 /** @returns the secret of the grant tokens */
 export function migratePostgres(pool: PostgresPool): Promise<string> {
   return pool.transaction(async (query) => {
-    const [server] = await query<{ standby: boolean; encoding: string }>(
-      "SELECT pg_is_in_recovery() AS standby, current_setting('server_encoding') AS encoding",
+    await refuseStandby(query)
+    const [server] = await query<{ encoding: string }>(
+      "SELECT current_setting('server_encoding') AS encoding",
     )
-    if (server!.standby)
-      throw new LedgerUnavailable(
-        'The database is a standby, which cannot grant numbers or move a counter. Point ' +
-          '--database-url at the primary (or at an address that follows it).',
-      )
     if (server!.encoding !== 'UTF8')
       throw new Error(
         `The database has the encoding ${server!.encoding}, which cannot store every ` +
@@ -47,6 +43,16 @@ export function migratePostgres(pool: PostgresPool): Promise<string> {
       )
     return secret
   }, PATIENT)
+}
+
+/** @throws LedgerUnavailable when the database cannot be written to */
+export async function refuseStandby(query: Query): Promise<void> {
+  const [server] = await query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby')
+  if (server!.standby)
+    throw new LedgerUnavailable(
+      'The database is a standby, which cannot grant numbers or move a counter. Point ' +
+        '--database-url at the primary (or at an address that follows it).',
+    )
 }
 
 /** In the order in which running servers lock them: an upgrade and they do not wait both. */

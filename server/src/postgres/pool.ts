@@ -6,7 +6,9 @@
  */
 import pg from 'pg'
 import type { Query, SqlDatabase } from '../ledger/counter-port.js'
+import { LedgerUnavailable } from '../ledger/errors.js'
 import type { Connections } from '../ledger/ledger.js'
+import { Addresses } from './addresses.js'
 import { createMissing } from './create-missing.js'
 import {
   connectionFailure,
@@ -72,8 +74,18 @@ export interface PostgresPool extends SqlDatabase {
 }
 
 export function openPool(databaseUrl: string): PostgresPool {
+  const addresses = new Addresses(databaseUrl)
+  /** The address of each connection. */
+  const addressOf = new WeakMap<pg.ClientBase, string>()
+  class Client extends pg.Client {
+    constructor(config: pg.ClientConfig) {
+      const connectionString = addresses.current
+      super({ ...config, connectionString })
+      addressOf.set(this, connectionString)
+    }
+  }
   const pool = new pg.Pool({
-    connectionString: databaseUrl,
+    Client: Client as never,
     application_name: 'offline-hilo',
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -92,10 +104,35 @@ export function openPool(databaseUrl: string): PostgresPool {
 
   const sessions = new WeakMap<pg.PoolClient, Session>()
 
+  /** To the current address. Each address is tried once, and one of a standby is passed over. */
+  async function connect(): Promise<pg.PoolClient> {
+    for (let left = addresses.count; ; ) {
+      const address = addresses.current
+      let failure: unknown
+      try {
+        const client = await pool.connect()
+        const isCurrent = addressOf.get(client) === addresses.current
+        if (isCurrent && (addresses.count === 1 || (await isPrimary(client)))) return client
+        client.release(true)
+        if (!isCurrent) continue
+        failure = new LedgerUnavailable(`${new URL(address).host} is a standby.`)
+      } catch (error) {
+        failure = connectionFailure(error)
+      }
+      addresses.leave(address)
+      if (--left === 0) throw failure
+    }
+  }
+
+  /** Asked once of each connection. */
+  async function isPrimary(client: pg.PoolClient): Promise<boolean> {
+    if (sessions.has(client)) return true
+    const { rows } = await client.query('SELECT pg_is_in_recovery() AS "isStandby"')
+    return !rows[0].isStandby
+  }
+
   async function attempt<T>(step: Step<T>, waits: Waits): Promise<T> {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw connectionFailure(error)
-    })
+    const client = await connect()
     // A failure between two queries is reported by the next one.
     const ignore = () => {}
     client.on('error', ignore)
@@ -108,6 +145,7 @@ export function openPool(databaseUrl: string): PostgresPool {
       return result
     } catch (error) {
       isSound = !isOfItsServer(error) && (await session.rollback())
+      if (!isSound) addresses.leave(addressOf.get(client)!)
       throw error
     } finally {
       client.off('error', ignore)

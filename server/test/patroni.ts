@@ -1,0 +1,171 @@
+/**
+ * Three real PostgreSQL servers under Patroni, with synchronous replication and an etcd that says
+ * who is the primary. A server is killed together with its Patroni, as when its machine goes.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach } from 'vitest'
+import { freePort } from '../../test/support/free-port.js'
+import { patroni, postgresFolder } from '../../test/support/programs.js'
+import { newFolder } from './folders.js'
+import { ownerOf } from './postgres-cluster.js'
+
+export interface PatroniCluster {
+  /** Names all three servers. */
+  url: string
+  /** SIGKILL to the primary and its Patroni. Resolves with which it was. */
+  killPrimary(): Promise<number>
+  /** Resolves when another one is the primary, with a synchronous standby. */
+  hasPrimary(): Promise<void>
+  /** Resolves when the server follows the primary. */
+  start(node: number): Promise<void>
+}
+
+interface Member {
+  name: string
+  role: string
+  state: string
+}
+
+const NODES = 3
+/** Patroni's smallest: so many seconds after its primary is gone another one takes over. */
+const TTL_SECONDS = 20
+const PAUSE_MS = 250
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+export async function startPatroni(etcdUrl: string): Promise<PatroniCluster> {
+  const folder = newFolder()
+  chmodSync(folder, 0o755)
+  const owner = ownerOf(folder)
+  const nodes = await Promise.all(
+    Array.from({ length: NODES }, async (_, i) => ({
+      name: `node${i}`,
+      port: await freePort(),
+      rest: await freePort(),
+      home: join(folder, String(i)),
+    })),
+  )
+  const running = new Map<number, ChildProcess>()
+
+  for (const { name, port, rest, home } of nodes) {
+    mkdirSync(home)
+    ownerOf(home)
+    writeFileSync(
+      join(home, 'patroni.json'),
+      JSON.stringify({
+        scope: 'hilo',
+        name,
+        restapi: { listen: `127.0.0.1:${rest}`, connect_address: `127.0.0.1:${rest}` },
+        etcd3: { hosts: new URL(etcdUrl).host },
+        bootstrap: {
+          dcs: {
+            ttl: TTL_SECONDS,
+            loop_wait: 1,
+            retry_timeout: 3,
+            synchronous_mode: true,
+            postgresql: { use_pg_rewind: true },
+          },
+          initdb: [{ encoding: 'UTF8' }, { locale: 'C' }, 'data-checksums'],
+        },
+        postgresql: {
+          listen: `127.0.0.1:${port}`,
+          connect_address: `127.0.0.1:${port}`,
+          data_dir: join(home, 'data'),
+          bin_dir: postgresFolder(),
+          pg_hba: ['host all all 127.0.0.1/32 trust', 'host replication all 127.0.0.1/32 trust'],
+          authentication: {
+            superuser: { username: 'postgres' },
+            replication: { username: 'replicator' },
+          },
+          parameters: { unix_socket_directories: '', max_connections: 100 },
+        },
+      }),
+    )
+  }
+
+  function run(node: number): void {
+    const { home } = nodes[node]!
+    const child = spawn(patroni.find()!, [join(home, 'patroni.json')], {
+      ...owner,
+      cwd: home,
+      env: { PATH: process.env.PATH, LC_ALL: 'C', HOME: home },
+      stdio: 'ignore',
+      // A group of its own: PostgreSQL dies with it.
+      detached: true,
+    })
+    running.set(node, child)
+  }
+
+  async function kill(node: number): Promise<void> {
+    const child = running.get(node)
+    if (!child) return
+    running.delete(node)
+    const ended = once(child, 'exit')
+    process.kill(-child.pid!, 'SIGKILL')
+    await ended
+    killPostgres(join(nodes[node]!.home, 'data'))
+  }
+
+  /** What any Patroni that answers says of all. */
+  async function members(): Promise<Member[]> {
+    for (const { rest } of nodes) {
+      const answer = await fetch(`http://127.0.0.1:${rest}/cluster`).catch(() => undefined)
+      const body = (await answer?.json().catch(() => undefined)) as
+        | { members: Member[] }
+        | undefined
+      if (body) return body.members
+    }
+    return []
+  }
+
+  async function until(isSo: (members: Member[]) => boolean): Promise<void> {
+    while (!isSo(await members())) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+  }
+
+  const isLeader = ({ role, state }: Member) => role === 'leader' && state === 'running'
+  const isFollowing = ({ role, state }: Member) =>
+    role === 'sync_standby' && ['running', 'streaming'].includes(state)
+  const cluster: PatroniCluster = {
+    url: `postgres://postgres@${nodes.map(({ port }) => `127.0.0.1:${port}`).join()}/postgres`,
+    async killPrimary() {
+      const { name } = (await members()).find(isLeader)!
+      const node = nodes.findIndex((other) => other.name === name)
+      await kill(node)
+      return node
+    },
+    hasPrimary: () => until((all) => all.some(isLeader) && all.some(isFollowing)),
+    async start(node) {
+      run(node)
+      await until((all) =>
+        all.some(
+          ({ name, role, state }) =>
+            name === nodes[node]!.name &&
+            role !== 'leader' &&
+            ['running', 'streaming'].includes(state),
+        ),
+      )
+    },
+  }
+  cleanups.push(() => Promise.all(nodes.map((_, i) => kill(i))))
+  run(0)
+  await until((all) => all.some(isLeader))
+  run(1)
+  run(2)
+  await cluster.hasPrimary()
+  return cluster
+}
+
+/** PostgreSQL's processes are in a group of their own. */
+function killPostgres(data: string): void {
+  try {
+    const [pid] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')
+    process.kill(Number(pid), 'SIGKILL')
+    rmSync(join(data, 'postmaster.pid'))
+  } catch {} // It runs no more.
+}
