@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util'
 import { bulk } from './parts/bulk.js'
 import { firstId } from './parts/first-id.js'
 import { gaps } from './parts/gaps.js'
+import { hostile } from './parts/hostile.js'
 import { issuing } from './parts/issuing.js'
 import { series } from './parts/series.js'
 import { server } from './parts/server.js'
@@ -22,7 +23,7 @@ import { plot } from './plot.js'
 import { count, machine, table } from './text.js'
 import { writeFigures } from './written.js'
 
-const PARTS = [issuing, firstId, tabs, bulk, gaps, series, server, size]
+const PARTS = [issuing, firstId, tabs, bulk, gaps, series, server, hostile, size]
 const DOCUMENT = 'docs/performance.md'
 
 const { values, positionals } = parseArgs({
