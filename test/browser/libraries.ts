@@ -57,7 +57,11 @@ export const ANGULAR = library(
   'rxjs@7.8.2',
 )
 
-export const LIBRARY_PEERS: readonly Peer[] = [...DATABASES, ANGULAR].map(({ peer }) => peer)
+export const PLAYWRIGHT = library('playwright', 'Playwright', '@playwright/test@1.65.1')
+
+export const LIBRARY_PEERS: readonly Peer[] = [...DATABASES, ANGULAR, PLAYWRIGHT].map(
+  ({ peer }) => peer,
+)
 
 const source = (path: string) => join(import.meta.dirname, '../../src', path)
 
