@@ -121,6 +121,12 @@ describe('hilo/next', () => {
       'identityPartsSeparator is one character',
     ],
     [
+      'separator that nobody sees',
+      'hilo/next?tag=orders&identityPartsSeparator=%E2%80%8B',
+      500,
+      'an invisible character',
+    ],
+    [
       'separator too long',
       'hilo/next?tag=orders&identityPartsSeparator=--',
       500,

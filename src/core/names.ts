@@ -32,11 +32,11 @@ export const DATABASE_NAME = /^[\p{L}\p{N}._-]{1,128}$/u
 /**
  * May this stand between a collection and a number? A digit or a letter may not: with the separator
  * `1`, the id `a1511` could be number 511 of `a`, or number 1 of `a15`. A blank means the default
- * to RavenDB, and a character beyond U+FFFF is two to it.
+ * to RavenDB, a character beyond U+FFFF is two to it, and nobody sees where an invisible one is.
  */
 export const isSeparator = (value: unknown): boolean =>
   typeof value === 'string' &&
-  /^[^|\s\p{L}\p{M}\p{N}\p{Cc}\p{Cs}\u{10000}-\u{10ffff}]$/u.test(value)
+  /^[^|\s\p{L}\p{M}\p{N}\p{Cc}\p{Cf}\p{Cs}\u{10000}-\u{10ffff}]$/u.test(value)
 
 /** What stands after the number: `-A`, or nothing when no node is named. */
 export const idSuffix = ({ serverTag }: Pick<Range, 'serverTag'>): string =>
@@ -68,19 +68,37 @@ export function collectionOf(
  * @throws HiloError `invalid-collection`
  */
 export function classOf(ref: EntityClass | object): EntityClass {
+  try {
+    return readClass(ref)
+  } catch (error) {
+    // A revoked proxy, or a getter that throws.
+    throw error instanceof HiloError ? error : notAClass('an object that cannot be read')
+  }
+}
+
+function readClass(ref: EntityClass | object): EntityClass {
   if (typeof (ref as PromiseLike<unknown> | null)?.then === 'function')
     throw notAClass('a promise (is an `await` missing?)')
   const entityClass = typeof ref === 'object' ? (ref as object | null)?.constructor : ref
-  // An arrow function has no prototype, and means no class.
-  if (typeof entityClass !== 'function' || !entityClass.prototype || !entityClass.name)
+  // An arrow function has no prototype, and that of a generator function names no class.
+  if (
+    typeof entityClass !== 'function' ||
+    !Object.hasOwn(entityClass.prototype ?? {}, 'constructor') ||
+    !entityClass.name
+  )
     throw notAClass(describe(ref))
-  if (BUILT_IN.test(Function.prototype.toString.call(entityClass)))
+  if (BUILT_IN.test(Function.prototype.toString.call(entityClass)) || isGlobal(entityClass))
     throw notAClass(`the built-in ${entityClass.name}`)
   return entityClass as EntityClass
 }
 
 /** The source text of `Array`, `Map`, `Date` and all other classes of the browser. */
 const BUILT_IN = /^function \w+\(\) \{\s*\[native code\]\s*\}$/
+
+/** `URL` and `Buffer` of Node, say. A global variable of the app's own is enumerable. */
+const isGlobal = (entityClass: { name: string }): boolean =>
+  Reflect.get(globalThis, entityClass.name) === entityClass &&
+  !Object.keys(globalThis).includes(entityClass.name)
 
 const notAClass = (shown: string): HiloError =>
   refused('a collection is a non-empty string, a named class, or an entity of one', shown)

@@ -59,7 +59,7 @@ export interface HiloOptions<Name extends string = string> {
   worker?: () => Worker
   /**
    * The character between a collection's name and the number. Default `'/'`. It may not be `'|'`, a
-   * letter, a digit or a control character.
+   * letter, a digit or an invisible character.
    */
   identityPartsSeparator?: string
   /** The collection of a class. Default: the class's name. */
@@ -127,7 +127,7 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
   ],
   worker: callback,
   identityPartsSeparator: [
-    "one character other than '|', a blank, a letter, a digit or a control character",
+    "one character other than '|', a blank, a letter, a digit or an invisible character",
     isSeparator,
   ],
   findCollectionName: callback,

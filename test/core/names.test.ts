@@ -1,7 +1,7 @@
 /** Which names a collection may have, and how a class or an entity names one. */
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
 import { checkTag, classOf, idSuffix } from '../../src/core/names.js'
 
@@ -16,6 +16,26 @@ const refusal = (act: () => unknown): HiloError => {
   }
   throw new Error('nothing was refused')
 }
+
+function revoked(target: object): object {
+  const { proxy, revoke } = Proxy.revocable(target, {})
+  revoke()
+  return proxy
+}
+
+const throwing = (property: string): object =>
+  Object.defineProperty({}, property, {
+    get() {
+      throw new Error('not today')
+    },
+  })
+
+const throwingName = () =>
+  class Order {
+    static get name(): string {
+      throw new Error('not today')
+    }
+  }
 
 describe('checkTag', () => {
   test.each([
@@ -101,6 +121,13 @@ describe('classOf', () => {
     ['Promise', Promise],
     ['Number', new Number(7)],
     ['Date', runInNewContext('new Date()')],
+    // Node writes these in JavaScript, so that their source text is not native code.
+    ['URL', new URL('https://shop.example.com/orders')],
+    ['URL', URL],
+    ['Blob', new Blob(['orders'])],
+    ['Blob', Blob],
+    ['Buffer', Buffer.from('orders')],
+    ['Buffer', Buffer],
   ])('refuses the built-in %s by name: %o', (name, ref) => {
     const error = refusal(() => classOf(ref as object))
     expect(error.code).toBe('invalid-collection')
@@ -121,7 +148,30 @@ describe('classOf', () => {
     expect(classOf(proxied)).toBe(proxied)
   })
 
+  test('takes a class that a script has put into the global scope', () => {
+    vi.stubGlobal('Order', Order)
+    onTestFinished(() => void vi.unstubAllGlobals())
+    expect(classOf(new Order())).toBe(Order)
+  })
+
+  test.each<[string, object]>([
+    ['a revoked proxy of an entity', revoked(new Order())],
+    ['a revoked proxy of a class', revoked(Order)],
+    ['an object whose `then` throws', throwing('then')],
+    ['an object whose `constructor` throws', throwing('constructor')],
+    ['an entity of a class whose `name` throws', new (throwingName())()],
+  ])('refuses %s, and says that it cannot be read', (_, ref) => {
+    const error = refusal(() => classOf(ref))
+    expect(error).toBeInstanceOf(HiloError)
+    expect(error.code).toBe('invalid-collection')
+    expect(error.message).toContain('cannot be read')
+  })
+
   test.each<[string, unknown]>([
+    ['a generator function', function* orders() {}],
+    ['an async function', async function orders() {}],
+    ['an async generator function', async function* orders() {}],
+    ['what a generator function returns', (function* orders() {})()],
     ['an anonymous class', class {}],
     ['an entity of an anonymous class', new (class {})()],
     ['a plain object', { id: 1 }],

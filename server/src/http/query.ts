@@ -122,7 +122,7 @@ export function readSeparator(separator: string): string {
   if (!isSeparator(separator))
     throw badParameter(
       "identityPartsSeparator is one character, and neither '|', which RavenDB keeps for " +
-        'identities, nor a letter, a digit or a control character.',
+        'identities, nor a letter, a digit or an invisible character.',
     )
   return separator
 }
