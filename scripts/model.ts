@@ -3,39 +3,66 @@
  * is wrong, if something is.
  *
  *     npm run model                                       the corners of the tests, at full size
- *     npm run model -- --devices 2 --pages 2 --claims 2   bounds of your own; others are 0
- *     npm run model -- --states 50000000                  stops after so many states
+ *     npm run model -- --small                            as `npm test` explores them
+ *     npm run model -- --corner copied                    corners whose name contains this
+ *     npm run model -- --devices 2 --pages 2 --claims 2   your own bounds; what is not given is 0
+ *     npm run model -- --states 50000000                  stops after so many states of a corner
  */
+import { fork } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { boundsFrom, boundsOf, CORNERS } from '../test/model/bounds.js'
 import { explore } from '../test/model/explorer.js'
 import { report } from '../test/model/report.js'
 import { type Bounds, hiloModel } from '../test/model/system.js'
 
-const NUMBERS = Object.keys(boundsFrom({})).filter((name) => name !== 'hasTokens')
+const NUMBERS = Object.keys(boundsFrom({})).filter((name) => name !== 'authority')
 
 const { values } = parseArgs({
   options: {
-    states: { type: 'string', default: '10000000' },
-    /** The authority is a RavenDB, which gives no tokens. */
-    ravendb: { type: 'boolean', default: false },
+    states: { type: 'string', default: '1000000' },
+    small: { type: 'boolean', default: false },
+    corner: { type: 'string', default: '' },
+    /** Explores one corner in this process. */
+    alone: { type: 'boolean', default: false },
+    processes: { type: 'string', default: String(availableParallelism()) },
+    /** `own`, `plain`, `ravendb` or `counter`; see `Bounds`. */
+    authority: { type: 'string', default: 'own' },
     ...Object.fromEntries(NUMBERS.map((name) => [name, { type: 'string' as const }])),
   },
 })
 
+const chosen = Object.keys(CORNERS).filter((name) => name.includes(values.corner))
 const asked = Object.entries(values).filter(([name]) => NUMBERS.includes(name))
 if (asked.length > 0) {
   const numbers = Object.fromEntries(asked.map(([name, value]) => [name, Number(value)]))
-  run('these bounds', boundsFrom({ ...numbers, hasTokens: !values.ravendb }))
-} else for (const corner of Object.keys(CORNERS)) run(corner, boundsOf(corner, 'full'))
+  run(
+    'these bounds',
+    boundsFrom({ ...numbers, authority: values.authority as Bounds['authority'] }),
+  )
+} else if (values.alone || values.small)
+  for (const corner of chosen) run(corner, boundsOf(corner, values.small ? 'small' : 'full'))
+else {
+  const left = [...chosen]
+  await Promise.all(Array.from({ length: Number(values.processes) }, () => work(left)))
+}
+
+/** Corner by corner, each in a process of its own, whose memory ends with it. */
+async function work(left: string[]): Promise<void> {
+  for (let corner = left.shift(); corner; corner = left.shift()) {
+    const args = ['--alone', '--corner', corner, '--states', values.states]
+    const child = fork(fileURLToPath(import.meta.url), args)
+    const code = await new Promise((resolve) => child.on('exit', resolve))
+    if (code !== 0) process.exitCode = 1
+  }
+}
 
 function run(title: string, bounds: Bounds): void {
-  const found = explore(hiloModel(bounds), {
-    states: Number(values.states),
-    progress: ({ states, depth, waiting }) =>
-      process.stderr.write(`\r${states} states, ${depth} events deep, ${waiting} waiting `),
-  })
-  process.stderr.write('\r')
-  console.log(`${title}: ${report(found)}`)
+  const started = performance.now()
+  const found = explore(hiloModel(bounds), { states: Number(values.states) })
+  const seconds = Math.round((performance.now() - started) / 1000)
+  const { maxRSS } = process.resourceUsage()
+  console.log(`${title}: ${report(found)} (${seconds} s, ${Math.round(maxRSS / 1024)} MB)`)
   if (found.violation) process.exitCode = 1
 }

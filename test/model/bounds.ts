@@ -9,7 +9,7 @@ const NONE: Bounds = {
   pages: 1,
   range: 2,
   lease: 1,
-  hasTokens: true,
+  authority: 'own',
   claims: 0,
   issues: 0,
   exchanges: 0,
@@ -21,6 +21,8 @@ const NONE: Bounds = {
   losses: 0,
   copies: 0,
   restores: 0,
+  powerCuts: 0,
+  prunes: 0,
 }
 
 /**
@@ -28,40 +30,93 @@ const NONE: Bounds = {
  */
 export const CORNERS: Record<string, { small: Partial<Bounds>; full: Partial<Bounds> }> = {
   'one page, every message lost, late or twice': {
-    small: { claims: 2, exchanges: 2, issues: 2, repeats: 1, losses: 1 },
-    full: { exchanges: 3, issues: 3, checkIns: 1, kills: 1 },
+    small: { claims: 2, exchanges: 3, issues: 2, checkIns: 1, repeats: 1, losses: 1 },
+    full: { pages: 2, exits: 1, checkIns: 2, issues: 3, kills: 1 },
   },
   'two pages that come, go and are killed': {
-    small: { pages: 2, claims: 1, exchanges: 2, issues: 2, exits: 1, kills: 1 },
-    full: { exchanges: 3, exits: 2, losses: 1 },
+    small: { pages: 2, claims: 1, exchanges: 2, issues: 2, exits: 1, kills: 1, losses: 1 },
+    full: { exchanges: 3, exits: 2, issues: 3, lease: 2, claims: 2 },
+  },
+  'notes that one place loses, and a power cut': {
+    small: { claims: 1, lease: 2, exchanges: 3, issues: 2, exits: 2, powerCuts: 1 },
+    full: { pages: 2, claims: 2, losses: 1, kills: 1, giveBacks: 1, exchanges: 4 },
   },
   'surplus that goes back under a token, late and twice': {
-    small: { lease: 2, claims: 1, exchanges: 2, issues: 1, exits: 1, giveBacks: 1, checkIns: 1 },
-    full: { claims: 2, exchanges: 3, issues: 2, exits: 2, repeats: 1, losses: 1 },
-  },
-  'surplus that goes back to a RavenDB, without a token': {
     small: {
-      hasTokens: false,
+      lease: 2,
+      claims: 1,
+      exchanges: 2,
+      issues: 1,
+      exits: 1,
+      giveBacks: 1,
+      checkIns: 1,
+      repeats: 1,
+    },
+    full: { pages: 2, exits: 2, claims: 2, giveBacks: 2, exchanges: 3, issues: 2, losses: 1 },
+  },
+  'surplus that goes back by the protocol of RavenDB alone': {
+    small: {
+      authority: 'plain',
       lease: 2,
       claims: 2,
       exchanges: 2,
       issues: 1,
       exits: 1,
       giveBacks: 1,
+      repeats: 1,
     },
-    full: { devices: 2, exchanges: 3, issues: 2, exits: 2, giveBacks: 2, repeats: 1 },
+    full: { devices: 2, exchanges: 3, issues: 2, exits: 2, giveBacks: 2 },
+  },
+  'surplus that goes back to a RavenDB, to two devices': {
+    small: {
+      authority: 'ravendb',
+      devices: 2,
+      lease: 2,
+      claims: 2,
+      exchanges: 2,
+      issues: 2,
+      exits: 1,
+      giveBacks: 1,
+      losses: 1,
+    },
+    full: { exchanges: 4, issues: 3, exits: 2, giveBacks: 2, repeats: 1, claims: 3 },
   },
   'answers of a RavenDB that come twice, after their numbers were issued': {
-    small: { hasTokens: false, range: 1, claims: 2, exchanges: 3, issues: 2, repeats: 1 },
-    full: { pages: 2, exchanges: 4, issues: 3 },
+    small: { authority: 'plain', range: 1, claims: 2, exchanges: 3, issues: 2, repeats: 1 },
+    full: { pages: 2, exchanges: 4, issues: 3, claims: 3, exits: 1, kills: 1 },
+  },
+  'a counter of the app’s own, asked by two devices': {
+    small: {
+      authority: 'counter',
+      devices: 2,
+      claims: 2,
+      exchanges: 2,
+      issues: 2,
+      repeats: 1,
+      losses: 1,
+    },
+    full: { claims: 3, exchanges: 4, issues: 4, exits: 1, kills: 1, powerCuts: 1 },
   },
   'a profile that is copied while it is in use': {
-    small: { claims: 1, exchanges: 2, issues: 2, checkIns: 1, copies: 1 },
-    full: { claims: 2, exchanges: 3, checkIns: 2, kills: 1 },
+    small: { claims: 2, exchanges: 2, issues: 2, checkIns: 1, copies: 1 },
+    full: { exchanges: 3, issues: 3, checkIns: 2, kills: 1, exits: 1, giveBacks: 1 },
   },
   'a server that is restored from a backup': {
     small: { claims: 2, exchanges: 2, issues: 2, checkIns: 1, restores: 1 },
-    full: { devices: 2, claims: 3, issues: 3 },
+    full: { devices: 2, claims: 3, issues: 3, exchanges: 3, kills: 1 },
+  },
+  'a server that forgets old grants': {
+    small: {
+      lease: 2,
+      claims: 1,
+      exchanges: 2,
+      issues: 2,
+      checkIns: 1,
+      exits: 1,
+      giveBacks: 1,
+      prunes: 1,
+    },
+    full: { pages: 2, claims: 2, exchanges: 3, checkIns: 2, repeats: 1, losses: 1, copies: 1 },
   },
 }
 

@@ -7,14 +7,16 @@ export interface Model<S> {
   initial(): S
   /** Every event that can happen in this state, and the state after it. */
   next(state: S): Step<S>[]
-  /**
-   * The state as text, the same for states that differ only in names: two of them are explored
-   * once. {@link Model.decode} makes a state of it again.
-   */
-  encode(state: S): string
-  decode(text: string): S
+  /** Two numbers of 32 bits, the same for states that differ only in names. The second is not 0. */
+  fingerprint(state: S): { high: number; low: number }
   /** Which property this state breaks, in a sentence. */
   broken(state: S): string | undefined
+  /**
+   * No event is left in this state. If no id could be made from here on, even if everything was
+   * healed: why not. Every other state leads to such a state, for each event happens a limited
+   * number of times.
+   */
+  stuck(state: S): string | undefined
 }
 
 export interface Step<S> {
@@ -51,36 +53,49 @@ export function explore<S>(model: Model<S>, { states: most, progress }: Limits):
   const seen = new HashSet()
   const parents = new Column()
   const choices = new Column()
-  const first = model.encode(model.initial())
-  seen.add(first)
+  const initial = model.initial()
+  seen.add(model.fingerprint(initial))
   parents.push(0)
   choices.push(0)
-  let [level, ids]: [string[], number[]] = [[first], [0]]
+  let [level, ids]: [(S | undefined)[], number[]] = [[initial], [0]]
   let transitions = 0
   let explored = 0
   for (let depth = 0; ; depth++) {
-    const [nextLevel, nextIds]: [string[], number[]] = [[], []]
+    const [nextLevel, nextIds]: [S[], number[]] = [[], []]
     for (let i = 0; i < level.length; i++) {
-      const state = model.decode(level[i]!)
-      level[i] = ''
+      const state = level[i]!
+      // What is explored is not needed any more: only the states of two levels are in memory.
+      level[i] = undefined
       explored++
-      for (const [choice, step] of model.next(state).entries()) {
+      const steps = model.next(state)
+      const found = (problem: string, id: number): Exploration => {
+        const trace = traceTo(model, id, parents, choices)
+        const waiting = level.length - i + nextLevel.length
+        const size = { states: parents.length, transitions, depth: depth + 1, waiting }
+        return { ...size, isComplete: false, violation: { problem, trace } }
+      }
+      if (steps.length === 0) {
+        const stuck = model.stuck(state)
+        if (stuck) return found(stuck, ids[i]!)
+      }
+      for (const [choice, step] of steps.entries()) {
         transitions++
-        const text = model.encode(step.state)
-        if (!seen.add(text)) continue
+        if (!seen.add(model.fingerprint(step.state))) continue
         const id = parents.length
         parents.push(ids[i]!)
         choices.push(choice)
-        nextLevel.push(text)
+        nextLevel.push(step.state)
         nextIds.push(id)
         const problem = model.broken(step.state)
-        const found = { states: parents.length, transitions, depth: depth + 1 }
-        const waiting = level.length - i + nextLevel.length
-        if (problem !== undefined) {
-          const trace = traceTo(model, id, parents, choices)
-          return { ...found, waiting, isComplete: false, violation: { problem, trace } }
-        }
-        if (parents.length >= most) return { ...found, waiting, isComplete: false }
+        if (problem !== undefined) return found(problem, id)
+        if (parents.length >= most)
+          return {
+            states: parents.length,
+            transitions,
+            depth: depth + 1,
+            waiting: level.length - i + nextLevel.length,
+            isComplete: false,
+          }
       }
       if (explored % PROGRESS_EVERY === 0)
         progress?.({
@@ -101,11 +116,11 @@ function traceTo<S>(model: Model<S>, id: number, parents: Column, choices: Colum
   const path: number[] = []
   for (let each = id; each !== 0; each = parents.at(each)) path.unshift(choices.at(each))
   const trace: string[] = []
-  let state = model.decode(model.encode(model.initial()))
+  let state = model.initial()
   for (const choice of path) {
     const step = model.next(state)[choice]!
     trace.push(step.event)
-    state = model.decode(model.encode(step.state))
+    state = step.state
   }
   return trace
 }
@@ -130,7 +145,7 @@ class Column {
 }
 
 /**
- * Which texts were added, by 64 bits of a hash of each. Two of n texts share theirs with a
+ * Which states were added, by 64 bits of a hash of each. Two of n states share theirs with a
  * probability of about n² / 2^65: for ten million, 3 in a million.
  */
 class HashSet {
@@ -139,8 +154,7 @@ class HashSet {
   #slots = new Uint32Array(2 * 1024)
 
   /** @returns whether it is new */
-  add(text: string): boolean {
-    const [high, low] = hash(text)
+  add({ high, low }: { high: number; low: number }): boolean {
     if (this.#place(this.#slots, high, low)) {
       if (++this.#size * 4 > this.#slots.length) this.#grow()
       return true
@@ -167,26 +181,4 @@ class HashSet {
       if (this.#slots[i + 1] !== 0) this.#place(larger, this.#slots[i]!, this.#slots[i + 1]!)
     this.#slots = larger
   }
-}
-
-/** Twice MurmurHash3's mixing, over the text's code units; the second is never 0. */
-function hash(text: string): [high: number, low: number] {
-  let a = 0x9e3779b9
-  let b = 0x85ebca6b
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    a = Math.imul(a ^ unit, 0xcc9e2d51)
-    a = (a << 15) | (a >>> 17)
-    b = Math.imul(b ^ unit, 0x1b873593)
-    b = (b << 13) | (b >>> 19)
-  }
-  return [mixed(a), mixed(b) | 1]
-}
-
-function mixed(hash: number): number {
-  let h = hash ^ (hash >>> 16)
-  h = Math.imul(h, 0x85ebca6b)
-  h ^= h >>> 13
-  h = Math.imul(h, 0xc2b2ae35)
-  return (h ^ (h >>> 16)) >>> 0
 }

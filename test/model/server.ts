@@ -10,6 +10,7 @@ import { giveBack } from '../../server/src/ledger/give-back.js'
 import type { GrantTokens } from '../../server/src/ledger/grant-token.js'
 import { keyText, serialText } from '../../server/src/ledger/keys.js'
 import type { CheckInFate, ClaimOutcome } from '../../server/src/ledger/ledger.js'
+import { prune } from '../../server/src/ledger/prune.js'
 import { databaseIn, raiseFloors, withDatabases } from '../../server/src/ledger/restored.js'
 import type { RowChanges, Rows } from '../../server/src/ledger/row-store.js'
 import {
@@ -18,6 +19,7 @@ import {
   type GrantRow,
   newCollection,
   type ReturnRow,
+  type UnheardRow,
 } from '../../server/src/ledger/rows.js'
 
 export interface Server {
@@ -25,6 +27,8 @@ export interface Server {
   collection: CollectionRow
   grants: GrantRow[]
   returns: ReturnRow[]
+  /** Grants that were forgotten because nothing was heard of them. */
+  unheard: UnheardRow[]
 }
 
 const KEY = { database: 'shop', collection: 'orders' }
@@ -34,6 +38,7 @@ export const newServer = (): Server => ({
   collection: newCollection(KEY),
   grants: [],
   returns: [],
+  unheard: [],
 })
 
 const TOKENS: GrantTokens = {
@@ -115,6 +120,17 @@ export function serverRaisesFloors(server: Server, by: number): Server {
   return saved(server, changes)
 }
 
+/**
+ * Time has passed, and old grants are forgotten.
+ * @param alsoUnheard also those of which the device said nothing any more
+ */
+export function serverPrunes(server: Server, alsoUnheard: boolean): Server {
+  const pruning = { settledBefore: 1, heardBefore: alsoUnheard ? 1 : 0 }
+  const step = prune(rowsOf(server, {}), pruning)
+  if ('select' in step) throw new Error('The step wants rows that it has.')
+  return { ...saved(server, step.changes), returns: [] }
+}
+
 function rowsOf(server: Server, found: Partial<Rows>): Rows {
   return {
     selected: { collections: [KEY] },
@@ -129,7 +145,7 @@ function rowsOf(server: Server, found: Partial<Rows>): Rows {
       }),
     ),
     series: new Map(),
-    unheard: new Map(),
+    unheard: new Map(server.unheard.map((row) => [row.id, row])),
     returnedOf: undefined,
     isReturned: false,
     held: new Map(),
@@ -141,6 +157,8 @@ function rowsOf(server: Server, found: Partial<Rows>): Rows {
 
 function saved(server: Server, changes: RowChanges): Server {
   const { collections = [], newGrants = [], grants = [], returns = [] } = changes
+  const { prunedGrants = [], newUnheard = [], unheard = [] } = changes
+  const rested = new Map(unheard.map((row) => [row.id, row]))
   const changed = new Map(grants.map((grant) => [grant.id, grant]))
   const { binding: _, ...collection } = {
     binding: undefined,
@@ -149,7 +167,13 @@ function saved(server: Server, changes: RowChanges): Server {
   return {
     database: databaseIn(withDatabases(rowsOf(server, {}), changes), KEY.database),
     collection,
-    grants: [...server.grants.map((grant) => changed.get(grant.id) ?? grant), ...newGrants],
+    grants: [
+      ...server.grants
+        .filter(({ id }) => !prunedGrants.includes(id))
+        .map((grant) => changed.get(grant.id) ?? grant),
+      ...newGrants,
+    ],
+    unheard: [...server.unheard.map((row) => rested.get(row.id) ?? row), ...newUnheard],
     returns: [...server.returns, ...returns],
   }
 }

@@ -22,11 +22,13 @@ import { readState } from '../../src/core/stored.js'
 import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
 import { writeOffPages } from '../../src/core/write-off.js'
 import type { Model, Step } from './explorer.js'
+import { fingerprint, isSameMessage } from './fingerprint.js'
 import {
   newServer,
   type Server,
   serverChecksIn,
   serverClaims,
+  serverPrunes,
   serverRaisesFloors,
   serverTakesBack,
 } from './server.js'
@@ -39,8 +41,12 @@ export interface Bounds {
   range: number
   /** Numbers a page leases at once. */
   lease: number
-  /** Does the server give tokens, or is it a RavenDB? */
-  hasTokens: boolean
+  /**
+   * `own`: this package's server. `plain`: the same, and the client uses RavenDB's protocol only.
+   * `ravendb`: no tokens, and whoever names the right end sets the counter back. `counter`: a
+   * source of the app's own, which is asked for a range and takes nothing back.
+   */
+  authority: 'own' | 'plain' | 'ravendb' | 'counter'
   claims: number
   issues: number
   exchanges: number
@@ -54,6 +60,10 @@ export interface Bounds {
   losses: number
   copies: number
   restores: number
+  /** The device loses its power, and all notes that are not on the disk yet. */
+  powerCuts: number
+  /** Time passes, and the server forgets old grants. */
+  prunes: number
 }
 
 interface Page {
@@ -68,17 +78,19 @@ interface Page {
   isFrozen?: true | undefined
 }
 
-interface Device {
+export interface Device {
   name: string
   stored: DeviceState
   pages: Page[]
-  /** What pages left in IndexedDB or `localStorage`. */
+  /** What pages left in IndexedDB. */
   notes: Note[]
+  /** The same in `localStorage`: it is read when a page opens. */
+  local: Note[]
   /** Pages that were killed and that nobody has written off. */
   dead: string[]
 }
 
-type Message =
+export type Message =
   | { to: 'server'; kind: 'claim'; device: number; request: DeviceClaim }
   | { to: 'server'; kind: 'check-in'; device: number; request: CheckInRequest }
   | { to: 'server'; kind: 'give-back'; end: number; last: number; token?: string | undefined }
@@ -88,6 +100,8 @@ type Message =
 type Answered =
   | { low: number; high: number; token?: string | undefined; fates: CheckInAnswer['leases'] }
   | { refused: string }
+
+export type Left = Omit<Bounds, 'devices' | 'pages' | 'range' | 'lease' | 'authority'>
 
 /** Limits that the documentation names, each of which allows a number twice. */
 interface Excuses {
@@ -111,14 +125,17 @@ export interface System {
   granted: number
   /** What went wrong in the last event, if something did. */
   problem?: string | undefined
-  left: Omit<Bounds, 'devices' | 'pages' | 'range' | 'lease' | 'hasTokens'>
+  left: Left
+  /** How many names were made up. */
+  names: number
 }
 
 const PREFIX = 'orders/'
 const RESERVE = 0
 
 export function hiloModel(bounds: Bounds): Model<System> {
-  const { devices, pages, range, lease, hasTokens, ...left } = bounds
+  const { devices, pages, range, lease, authority, ...left } = bounds
+  const hasTokens = authority === 'own'
 
   const initial = (): System => ({
     server: newServer(),
@@ -128,20 +145,22 @@ export function hiloModel(bounds: Bounds): Model<System> {
     excuses: { copied: [], copiedClaims: [], unknownToServer: [] },
     granted: 0,
     left,
+    names: 0,
   })
 
   function next(system: System): Step<System>[] {
     const steps: Step<System>[] = []
-    const names = nextName(system)
+    const { names } = system
     let ids = 0
     const newId = () => `~${names + ids++}`
     const before = places(system)
     const add = (event: string, after: System | undefined, reason?: string) => {
+      const made = names + ids
       ids = 0
       if (!after) return
-      const lost = reason === undefined ? lostBetween(before, after) : []
-      const problem = lost.length > 0 ? `${lost.join(', ')} left no trace.` : after.problem
-      steps.push({ event, state: { ...after, problem } })
+      const lost = reason === undefined ? lostBetween(before, after) : undefined
+      const problem = lost ? `${lost} left no trace.` : after.problem
+      steps.push({ event, state: { ...after, names: made, problem } })
     }
     for (const [d, device] of system.devices.entries()) {
       if (device.pages.length < pages)
@@ -163,27 +182,32 @@ export function hiloModel(bounds: Bounds): Model<System> {
           )
         if (page.asked) add(`${who} hears its device's answer.`, hear(system, d, p))
         add(`${who} parks: it is hidden.`, park(system, d, p))
-        for (const kept of ['kept', 'lost'] as const)
+        for (const kept of NOTES)
           for (const cached of [false, true])
             add(
               `${who} is left${cached ? ', into the cache' : ''}; its note is ${kept}.`,
-              exit(system, d, p, kept === 'kept', cached),
+              exit(system, d, p, kept, cached),
             )
         add(`${who} is killed.`, kill(system, d, p))
       }
       if (device.dead.length > 0)
         add(`Device ${device.name} writes its dead pages off.`, writeOff(system, d), 'crash')
+      if (system.left.powerCuts > 0)
+        for (const local of [[], device.local])
+          if (local === device.local || device.local.length > 0)
+            add(`Device ${device.name} loses its power.`, cutPower(system, d, local))
       add(`Device ${device.name} sends a claim.`, sendClaim(system, d, newId))
       if (hasTokens) add(`Device ${device.name} sends a check-in.`, sendCheckIn(system, d, newId))
       if (system.devices.length < devices + 1)
         add(`The profile of device ${device.name} is copied.`, copy(system, d))
     }
     for (const [m, message] of system.messages.entries()) {
-      if (system.messages.findIndex((other) => isSame(other, message)) < m) continue
+      if (system.messages.some((other, i) => i < m && isSameMessage(other, message))) continue
       const what = describe(message, system)
       const reason = mayLose(system, message)
       add(`${what} arrives.`, deliver(without(system, m), message, newId), reason)
-      if (system.left.repeats > 0)
+      // A request that is no GET or POST is not sent again by a network.
+      if (system.left.repeats > 0 && (message.kind !== 'give-back' || authority !== 'ravendb'))
         add(
           `${what} arrives, and will once more.`,
           deliver(spend(system, 'repeats'), message, newId),
@@ -192,20 +216,22 @@ export function hiloModel(bounds: Bounds): Model<System> {
       if (system.left.losses > 0)
         add(`${what} is lost.`, spend(without(system, m), 'losses'), hasTokens ? undefined : 'lost')
     }
+    if (system.left.prunes > 0)
+      for (const alsoUnheard of [false, true])
+        add(
+          `The server forgets ${alsoUnheard ? 'what it heard nothing of' : 'what is settled'}.`,
+          { ...spend(system, 'prunes'), server: serverPrunes(system.server, alsoUnheard) },
+          'forgotten',
+        )
     if (system.left.restores > 0 && !system.backup)
       add('The server is backed up.', { ...system, backup: system.server })
     if (system.left.restores > 0 && system.backup)
       add('The server is restored from its backup.', restore(system), 'restore')
-    const { peak, floor } = system.server.collection
-    if (floor < system.granted && system.excuses.unknownToServer.length > 0)
-      add(
-        'The operator raises the floors.',
-        {
-          ...system,
-          server: serverRaisesFloors(system.server, Math.max(1, system.granted - peak)),
-        },
-        'restore',
-      )
+    if (
+      system.server.collection.floor < system.granted &&
+      system.excuses.unknownToServer.length > 0
+    )
+      add('The operator raises the floors.', floorsRaised(system), 'restore')
     return steps
   }
 
@@ -216,13 +242,21 @@ export function hiloModel(bounds: Bounds): Model<System> {
     if (message.kind === 'check-in') return message.to === 'device' ? 'fork' : 'copied'
     const mayBeForked = system.left.copies < left.copies || system.left.restores < left.restores
     if (message.kind === 'claim' && mayBeForked) return 'fork'
+    // A device counts an offer as held until it reads the note of the page that has sent it. Where
+    // the give-back is faster than the claim, the server skips what came back.
+    if (message.kind === 'claim' && system.left.giveBacks < left.giveBacks) return 'overtaken'
     if (message.kind === 'give-back') return hasTokens ? undefined : 'unknown fate'
     return hasTokens ? undefined : 'repeated answer'
   }
 
   function openPage(system: System, d: number, newId: () => string): System {
     const page: Page = { id: newId(), leases: [], offers: [], outbox: [] }
-    return withDevice(system, d, (device) => ({ ...device, pages: [...device.pages, page] }))
+    return withDevice(system, d, (device) => ({
+      ...device,
+      pages: [...device.pages, page],
+      notes: [...device.notes, ...device.local],
+      local: [],
+    }))
   }
 
   function issue(system: System, d: number, p: number): System | undefined {
@@ -303,11 +337,12 @@ export function hiloModel(bounds: Bounds): Model<System> {
     system: System,
     d: number,
     p: number,
-    isKept: boolean,
+    kept: (typeof NOTES)[number],
     isCached: boolean,
   ): System | undefined {
     if (system.left.exits === 0) return undefined
     const page = system.devices[d]!.pages[p]!
+    const isKept = kept !== LOST
     if (!isKept && system.left.losses === 0) return undefined
     const sends = page.offers.length > 0
     if (sends && system.left.giveBacks === 0) return undefined
@@ -324,7 +359,7 @@ export function hiloModel(bounds: Bounds): Model<System> {
     let after = spend(system, 'exits')
     if (sends) after = spend(after, 'giveBacks')
     if (!isKept && notes.length > 0) after = spend(after, 'losses')
-    if (!isKept && notes.length === 0) return undefined
+    if (kept !== IN_BOTH && notes.length === 0) return undefined
     const sent = page.offers.map(
       ({ range: { from, to, token } }): Message => ({
         to: 'server',
@@ -337,9 +372,11 @@ export function hiloModel(bounds: Bounds): Model<System> {
     after = { ...after, messages: [...after.messages, ...sent] }
     after = withDevice(after, d, (device) => ({
       ...device,
-      notes: isKept ? [...device.notes, ...notes] : device.notes,
+      notes: isKept && kept !== IN_LOCAL ? [...device.notes, ...notes] : device.notes,
+      local: isKept && kept !== IN_INDEXED_DB ? [...device.local, ...notes] : device.local,
     }))
-    if (!isCached) return gone(after, d, p, isKept)
+    // What lies in `localStorage` alone nobody finds before a page opens: others may write it off.
+    if (!isCached) return gone(after, d, p, isKept && kept !== IN_LOCAL)
     return withPage(after, d, p, ({ id }) => ({
       id,
       leases: [],
@@ -354,6 +391,17 @@ export function hiloModel(bounds: Bounds): Model<System> {
   }
 
   const remove = (system: System, d: number, p: number): System => gone(system, d, p, false)
+
+  /** Every transaction is strict, so what is stored stays. Notes are not waited for. */
+  function cutPower(system: System, d: number, local: Note[]): System {
+    return withDevice(spend(system, 'powerCuts'), d, (device) => ({
+      ...device,
+      pages: [],
+      notes: [],
+      local,
+      dead: [...device.dead, ...device.pages.map(({ id }) => id)],
+    }))
+  }
 
   function kill(system: System, d: number, p: number): System | undefined {
     if (system.left.kills === 0) return undefined
@@ -467,7 +515,10 @@ export function hiloModel(bounds: Bounds): Model<System> {
       case 'give-back':
         return {
           ...system,
-          server: serverTakesBack(system.server, { token: undefined, ...message }).server,
+          server:
+            authority === 'ravendb'
+              ? ravenTakesBack(system.server, message)
+              : serverTakesBack(system.server, { token: undefined, ...message }).server,
         }
     }
   }
@@ -483,6 +534,19 @@ export function hiloModel(bounds: Bounds): Model<System> {
       count: range,
       lastMax,
       ...(tokens && { shown: tokens }),
+    }
+    if (authority === 'ravendb' || authority === 'counter') {
+      const { server, low } = counterGrants(
+        system.server,
+        range,
+        authority === 'ravendb' ? lastMax : 0,
+      )
+      // As `nextHiSource` checks it.
+      const answer: Answered =
+        authority === 'counter' && lastMax >= low
+          ? { refused: 'went backwards' }
+          : { low, high: low + range - 1, token: undefined, fates: [] }
+      return send({ ...system, server }, { to: 'device', kind: 'claim', device, id, answer })
     }
     const { server, outcome } = serverClaims(system.server, message, newId)
     // Status 503: the device keeps its claim, and sends it again later.
@@ -554,7 +618,85 @@ export function hiloModel(bounds: Bounds): Model<System> {
     }))
   }
 
-  return { initial, next, encode, decode, broken: (system) => broken(system) }
+  /** Everything that is under way arrives. */
+  function arrived(system: System, newId: () => string): System {
+    let now = system
+    while (now.messages[0]) {
+      now = deliver(without(now, 0), now.messages[0], newId)!
+      if (now.problem) return now
+    }
+    return now
+  }
+
+  /** Healed, and with as many events as it takes: does this device make an id again? */
+  function recover(start: System, d: number): System | undefined {
+    const plenty = Object.fromEntries(
+      Object.keys(left).map((name) => [name, 50]),
+    ) as unknown as Left
+    let { names } = start
+    const newId = () => `~${names++}`
+    let now = arrived({ ...start, left: plenty }, newId)
+    now = writeOff(now, d)
+    if (now.devices[d]!.pages.every(({ isFrozen }) => isFrozen)) now = openPage(now, d, newId)
+    const p = now.devices[d]!.pages.findIndex(({ isFrozen }) => !isFrozen)
+    for (let round = 0; round < 12 && !now.problem; round++) {
+      if (now.devices[d]!.pages[p]!.asked) now = hear(now, d, p)
+      const issued = issue(now, d, p)
+      if (issued) return issued
+      const asked = ask(now, d, p, lease, newId)
+      const leases = asked?.devices[d]?.pages[p]?.asked?.leases ?? []
+      if (asked && leases.length > 0) now = asked
+      else {
+        const sent = sendClaim(now, d, newId) ?? sendCheckIn(now, d, newId) ?? asked
+        if (!sent) return undefined
+        now = arrived(sent, newId)
+      }
+      // A restored server may contradict what a device holds, until its floor is raised.
+      if (round === 6) now = floorsRaised(now)
+    }
+    return now.problem ? now : undefined
+  }
+
+  function stuck(system: System): string | undefined {
+    for (const [d, { name }] of system.devices.entries()) {
+      const after = recover(system, d)
+      if (!after) return `Device ${name} makes no id any more.`
+      const problem = broken(after)
+      if (problem) return `When all is healed: ${problem}`
+    }
+    return undefined
+  }
+
+  return { initial, next, fingerprint, broken, stuck }
+}
+
+const IN_BOTH = 'kept'
+const IN_INDEXED_DB = 'kept in IndexedDB'
+const IN_LOCAL = 'kept in localStorage'
+const LOST = 'lost'
+/** What becomes of the note of a page that is left. */
+const NOTES = [IN_BOTH, IN_INDEXED_DB, IN_LOCAL, LOST] as const
+
+function floorsRaised(system: System): System {
+  const by = Math.max(1, system.granted - system.server.collection.peak)
+  return { ...system, server: serverRaisesFloors(system.server, by) }
+}
+
+/** RavenDB's rule, and with `lastMax` 0 that of a counter which is told nothing. */
+function counterGrants(
+  server: Server,
+  count: number,
+  lastMax: number,
+): { server: Server; low: number } {
+  const low = Math.max(server.collection.max, lastMax) + 1
+  const collection = { ...server.collection, max: low + count - 1 }
+  return { server: { ...server, collection }, low }
+}
+
+/** Whoever names the right end sets the counter back. */
+function ravenTakesBack(server: Server, { end, last }: { end: number; last: number }): Server {
+  if (server.collection.max !== end || last > end) return server
+  return { ...server, collection: { ...server.collection, max: last } }
 }
 
 /** What is wrong with a state, whatever led to it. */
@@ -571,23 +713,49 @@ function broken({ server, problem, issued, devices, excuses }: System): string |
     return `${number} was issued twice: by ${by.join(' and by ')}.`
   }
   for (const { name, stored, pages } of devices) {
-    const read = readState(stored)
-    if ('refused' in read) return `What device ${name} stores cannot be used: ${read.refused}.`
-    const free = new Set(stored.ranges.flatMap(({ from, to }) => numbersBetween(from, to)))
+    const { refused, free } = soundnessOf(stored)
+    if (refused !== undefined) return `What device ${name} stores cannot be used: ${refused}.`
     for (const [p, page] of pages.entries())
-      for (const { next, range } of page.leases)
-        for (const number of numbersBetween(next, range.to))
-          if (free.has(number))
-            return `${number} is free on device ${name} and leased to page ${p + 1}.`
+      for (const { next, range } of page.leases) {
+        const both = free & bitsOf(next, range.to)
+        if (both !== 0)
+          return `${numbersIn(both)} is free on device ${name} and leased to page ${p + 1}.`
+      }
   }
   return undefined
 }
 
+const soundness = new WeakMap<DeviceState, { refused: string | undefined; free: number }>()
+
+/** Most steps leave a device's state as it was, so each is looked at once. */
+function soundnessOf(stored: DeviceState): { refused: string | undefined; free: number } {
+  const known = soundness.get(stored)
+  if (known) return known
+  const read = readState(stored)
+  const free = stored.ranges.reduce((bits, { from, to }) => bits | bitsOf(from, to), 0)
+  const result = { refused: 'refused' in read ? read.refused : undefined, free }
+  soundness.set(stored, result)
+  return result
+}
+
+/** Sets of numbers are bits: 1 is the second one. Bounds are small enough for that. */
+const MOST_NUMBERS = 30
+
+function bitsOf(from: number, to: number): number {
+  if (to > MOST_NUMBERS) throw new RangeError(`Bounds with numbers above ${MOST_NUMBERS}`)
+  return to < from ? 0 : ((2 << to) - 1) & ~((1 << from) - 1)
+}
+
+const numbersIn = (bits: number): string =>
+  numbersBetween(0, MOST_NUMBERS)
+    .filter((number) => (bits >> number) & 1)
+    .join(', ')
+
 /** Where every number is that is not issued: in the server's free list, on a device, on its way. */
-function places({ server, devices, messages }: System): Set<number> {
-  const found = new Set<number>()
+function places({ server, devices, messages }: System): number {
+  let found = 0
   const put = (from: number, to: number) => {
-    for (let number = from; number <= to; number++) found.add(number)
+    found |= bitsOf(from, to)
   }
   for (const [low, high] of server.collection.free) put(low, high)
   for (const { stored } of devices) {
@@ -595,7 +763,7 @@ function places({ server, devices, messages }: System): Set<number> {
     for (const { range } of stored.leases) put(range.from, range.to)
     // Without a token nobody can tell what became of an offer: it counts as lost when it is made.
     for (const { range } of stored.offers) if (range.token) put(range.from, range.to)
-    const answered = server.grants.find((grant) => grant.claim === stored.claim?.id)
+    const answered = stored.claim && server.grants.find(({ claim }) => claim === stored.claim!.id)
     if (answered) put(answered.low, answered.high)
   }
   for (const message of messages) {
@@ -608,12 +776,10 @@ function places({ server, devices, messages }: System): Set<number> {
 }
 
 /** Numbers that are neither anywhere nor issued any more, nor above all that are granted. */
-function lostBetween(before: ReadonlySet<number>, after: System): number[] {
-  const now = places(after)
-  const issued = new Set(after.issued.map(([number]) => number))
-  return [...before].filter(
-    (number) => !now.has(number) && !issued.has(number) && number <= after.server.collection.max,
-  )
+function lostBetween(before: number, after: System): string | undefined {
+  let lost = before & ~places(after) & bitsOf(0, after.server.collection.max)
+  for (const [number] of after.issued) lost &= ~(1 << number)
+  return lost === 0 ? undefined : numbersIn(lost)
 }
 
 function fateOf(fate: CheckInFate): CheckInAnswer['leases'][number] {
@@ -627,6 +793,7 @@ const newDevice = (name: string): Device => ({
   stored: emptyState(),
   pages: [],
   notes: [],
+  local: [],
   dead: [],
 })
 
@@ -679,8 +846,6 @@ function numbersOf({ stored: { ranges, leases, offers } }: Device): number[] {
   return held.flatMap(({ from, to }) => numbersBetween(from, to))
 }
 
-const isSame = (a: Message, b: Message): boolean => JSON.stringify(a) === JSON.stringify(b)
-
 function describe(message: Message, { devices }: System): string {
   if (message.kind === 'give-back') return `The give-back of ${message.last + 1}–${message.end}`
   const { name } = devices[message.device]!
@@ -689,25 +854,4 @@ function describe(message: Message, { devices }: System): string {
   return 'low' in answer
     ? `The grant of ${answer.low}–${answer.high} to device ${name}`
     : `The answer to device ${name}'s ${message.kind}`
-}
-
-/** Names that were made up (`~0`, `~1` …) are numbered anew, in the order in which they appear. */
-function encode(system: System): string {
-  const names = new Map<string, string>()
-  const messages = [...system.messages].sort((a, b) => (masked(a) < masked(b) ? -1 : 1))
-  return JSON.stringify({ ...system, messages, problem: undefined }).replace(/~\d+/g, (name) => {
-    const known = names.get(name) ?? `~${names.size}`
-    names.set(name, known)
-    return known
-  })
-}
-
-const decode = (text: string): System => JSON.parse(text)
-
-const masked = (message: Message): string => JSON.stringify(message).replace(/~\d+/g, '~')
-
-/** The first made-up name that is free: all that are there were numbered by {@link encode}. */
-function nextName(system: System): number {
-  const found = new Set(JSON.stringify(system).match(/~\d+/g))
-  return found.size
 }

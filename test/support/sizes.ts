@@ -10,7 +10,7 @@ const SIZES = {
   /** Schedules of the simulation, seeds from 1 on. */
   SCHEDULES: { small: 100, full: 3_000 },
   /** States of one corner of the model, at most. */
-  STATES: { small: 300_000, full: 300_000 },
+  STATES: { small: 300_000, full: 60_000 },
   /** Random sequences that a property is tried with, where one of them takes milliseconds. */
   SEQUENCES: { small: 50, full: 250 },
   /** Steps of random ledgers. */

@@ -1,0 +1,66 @@
+/** What of the system makes two states different: all but names, budgets of names, and orders. */
+import { Fingerprint, inOrder, isSamePart, type Part, partOf } from './canonical.js'
+import type { Server } from './server.js'
+import type { Device, Left, Message, System } from './system.js'
+
+export function fingerprint(system: System): { high: number; low: number } {
+  const { server, backup, devices, messages, issued, excuses, granted, left } = system
+  const print = new Fingerprint()
+  // Devices that hold the same stay in their order; then two states count that could be one.
+  const inPlace = devices.map((device, d) => ({ d, parts: partsOf(device) }))
+  if (devices.length > 1) inPlace.sort((a, b) => compare(a.parts, b.parts))
+  const rankOf = (d: number) => inPlace.findIndex((each) => each.d === d)
+  for (const name in left) print.add(left[name as keyof Left])
+  print.add(granted)
+  for (const { parts } of inPlace) print.addParts(parts)
+  addServer(print, server)
+  print.add(backup ? 1 : 0)
+  if (backup) addServer(print, backup)
+  const sent = messages.map((message) => ({ part: partOfMessage(message), message }))
+  sent.sort((a, b) => a.part.id - b.part.id)
+  print.add(sent.length)
+  for (const { part, message } of sent) {
+    print.add('device' in message ? rankOf(message.device) : -1)
+    print.addPart(part)
+  }
+  for (const [number, names] of issued) {
+    print.add(number)
+    let ranks = 0
+    for (const name of names)
+      ranks += 1 << (4 * rankOf(devices.findIndex((each) => each.name === name)))
+    print.add(ranks)
+  }
+  print.addPart(partOf(excuses))
+  return print
+}
+
+export function isSameMessage(a: Message, b: Message): boolean {
+  const isOfOne = ('device' in a && a.device) === ('device' in b && b.device)
+  return isOfOne && isSamePart(partOfMessage(a), partOfMessage(b))
+}
+
+const partsOf = ({ stored, pages, notes, local, dead }: Device): readonly Part[] => [
+  partOf(stored),
+  partOf(notes),
+  partOf(local),
+  partOf(dead),
+  ...inOrder(pages.map((page) => partOf(page))),
+]
+
+function compare(a: readonly Part[], b: readonly Part[]): number {
+  if (a.length !== b.length) return a.length - b.length
+  const at = a.findIndex(({ id }, i) => id !== b[i]!.id)
+  return at < 0 ? 0 : a[at]!.id - b[at]!.id
+}
+
+function addServer(print: Fingerprint, server: Server): void {
+  const { database, collection, grants, returns, unheard } = server
+  print.addPart(partOf(database))
+  print.addPart(partOf(collection))
+  print.addParts(grants.map((grant) => partOf(grant)))
+  print.addPart(partOf(returns))
+  print.addPart(partOf(unheard))
+}
+
+const partOfMessage = (message: Message): Part =>
+  partOf(message, (each) => JSON.stringify({ ...each, device: undefined }))
