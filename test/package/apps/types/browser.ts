@@ -3,6 +3,7 @@
  * only.
  */
 import { createHilo, type Hilo, HiloError, type HiloStatus } from 'offline-hilo'
+import { type Consecutive, consecutive } from 'offline-hilo/consecutive'
 import { damm, ean13, idForm, keyedPermutation } from 'offline-hilo/format'
 import type { HiloInspector } from 'offline-hilo/inspector'
 import { ravenConventions } from 'offline-hilo/raven'
@@ -35,6 +36,8 @@ export const textbook: Promise<number> = hiLoGenerator({ nextHi: async () => 1, 
 export const fromTextbook: Hilo = createHilo({
   source: nextHiSource({ key: 'counter', nextHi: async () => 1, maxLo: 100 }),
 })
+export const receipts: Consecutive = consecutive(hilo, 'receipts', { device: 'Till 3' })
+export const receipt: Promise<{ id: string }> = receipts.next({ key: 'sale' })
 export const inspect = (inspector: HiloInspector): void => {
   inspector.hilo = hilo
 }
