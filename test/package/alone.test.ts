@@ -1,10 +1,11 @@
 /**
  * What `npm install` of one of the packages brings into an empty folder, and that it works there.
  */
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { start } from '../browser/process.js'
+import { RUNTIMES } from '../processes/runtimes.js'
 import { emptyFolder, execute, install } from './packed.js'
 
 const packed = inject('packed')
@@ -39,11 +40,19 @@ describe('offline-hilo', () => {
     expect(Object.keys(scripts).filter((name) => /install$/.test(name))).toEqual([])
   })
 
-  test('can be imported where there is no browser', async () => {
-    const code = "import { createHilo } from 'offline-hilo'; console.log(typeof createHilo)"
-    const said = await execute(process.execPath, ['--input-type=module', '--eval', code], folder)
-    expect(said).toBe('function\n')
-  })
+  test.each(RUNTIMES.map((each) => [each.title + each.leftOut, each] as const))(
+    'is imported by one name, with its store, in %s',
+    async (_, { command: [program, ...before], leftOut }) => {
+      if (leftOut) return
+      writeFileSync(
+        join(folder, 'app.mjs'),
+        `import { createHilo } from 'offline-hilo'
+        import { sqliteStore } from 'offline-hilo/sqlite'
+        console.log(typeof createHilo, typeof sqliteStore)`,
+      )
+      expect(await execute(program, [...before, 'app.mjs'], folder)).toBe('function function\n')
+    },
+  )
 })
 
 describe('offline-hilo-server', () => {

@@ -5,29 +5,23 @@
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
 import { openBrowser } from '../browser/browser.js'
 import { isFull } from '../support/sizes.js'
 import { newOrder } from './new-order.js'
-import { emptyFolder, type Packed, packBoth, REPOSITORY } from './packed.js'
+import { emptyFolder, REPOSITORY } from './packed.js'
 import { Reader, type Step, stepsOf } from './reader.js'
 
 /** Whole frameworks are fetched and built, on a busy machine. */
 const PATIENCE = 1_200_000
-const folders: string[] = []
-let packed: Record<'browser' | 'server', Packed>
+const packed = inject('packed')
 
-beforeAll(async () => {
-  if (isFull) packed = await packBoth(newFolder())
-}, 600_000)
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
-}, 600_000)
-
+/** An empty folder; gone when the test ends. */
 function newFolder(): string {
-  folders.push(emptyFolder())
-  return folders.at(-1)!
+  const folder = emptyFolder()
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
 }
 
 async function newReader(steps: Step[]): Promise<Reader> {

@@ -67,7 +67,7 @@ export const RUNTIMES: readonly Runtime[] = [
   fetched(
     deno,
     'Deno with node:sqlite',
-    [within(deno, `${DENO}/deno`), 'run', '--allow-all', '--no-config'],
+    [within(deno, `${DENO}/deno`), 'run', '--allow-all'],
     'node:sqlite',
   ),
 ]
