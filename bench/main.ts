@@ -15,6 +15,7 @@ import { firstId } from './parts/first-id.js'
 import { gaps } from './parts/gaps.js'
 import { hostile } from './parts/hostile.js'
 import { issuing } from './parts/issuing.js'
+import { regions } from './parts/regions.js'
 import { series } from './parts/series.js'
 import { server } from './parts/server.js'
 import { size } from './parts/size.js'
@@ -23,7 +24,7 @@ import { plot } from './plot.js'
 import { count, machine, table } from './text.js'
 import { writeFigures } from './written.js'
 
-const PARTS = [issuing, firstId, tabs, bulk, gaps, series, server, hostile, size]
+const PARTS = [issuing, firstId, tabs, bulk, gaps, series, server, hostile, regions, size]
 const DOCUMENT = 'docs/performance.md'
 
 const { values, positionals } = parseArgs({

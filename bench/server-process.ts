@@ -9,7 +9,7 @@ import { Hono } from 'hono'
 import { type ServeOptions, serve } from '../server/src/index.js'
 
 /** `empty`, or where the HiLo server keeps its ledger. */
-export type Setup = 'empty' | Pick<ServeOptions, 'dataDir' | 'databaseUrl'>
+export type Setup = 'empty' | Pick<ServeOptions, 'dataDir' | 'databaseUrl' | 'upstream'>
 
 export interface Memory {
   heapUsed: number
