@@ -254,7 +254,17 @@ export const GUARDS: Guard[] = [
   guard(
     'H22 a claim without an id gets no number that was granted before',
     'server/ledger/stock',
-    'const fresh = free',
+    'let rest = join(join(line.free, line.fresh), above(line.floor, fresh))',
+  ),
+  guard(
+    'H20 a claim without an id gets no number at or below what its client saw',
+    'server/ledger/stock',
+    'const part = takeFrom(fresh, count)',
+  ),
+  guard(
+    'H20 an earlier version that raises the floor does not know of fresh numbers',
+    'server/orm/fresh-numbers',
+    'fresh: JSON.parse(fresh)',
   ),
   guard('H22 only the tail of a grant comes back', 'server/sqlite-ledger', 'last < end'),
   guard(

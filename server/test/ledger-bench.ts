@@ -64,6 +64,7 @@ export const WITHOUT_CLAIMED_AT = `
   CREATE INDEX hilo_grants_settled ON hilo_grants (granted_at) WHERE high < low;
   ALTER TABLE hilo_grants DROP COLUMN heard_at;
   DROP TABLE hilo_unheard;
+  ALTER TABLE hilo_counters DROP COLUMN fresh;
   ALTER TABLE hilo_counters DROP COLUMN forgotten;
   ALTER TABLE hilo_counters DROP COLUMN grants;
   ALTER TABLE hilo_counters DROP COLUMN outstanding;

@@ -6,12 +6,9 @@
 
 /**
  * Numbers `low` to `high`, both included, and the node that counted them, where that is another
- * authority's; an ORM's counter has no nodes, and what nobody was granted of it is `FRESH`.
+ * authority's. An ORM's counter has no nodes.
  */
 export type Span = readonly [low: number, high: number, node?: string]
-
-/** In a node's place: of an ORM's block, and never granted to anybody. */
-export const FRESH = ''
 
 export interface NumberLine {
   /** Every number up to here was granted, or is free. */
@@ -30,6 +27,11 @@ export interface NumberLine {
    * Given back, but not at the end of the line: sorted, disjoint, none touching another or `max`.
    */
   free: readonly Span[]
+  /**
+   * Of an ORM's blocks what nobody was ever granted, as `free` is. It is a list of its own, so that
+   * a server of an earlier version, which does not know it, grants nothing of it.
+   */
+  fresh: readonly Span[]
 }
 
 /** What a claim asks of the line. */
@@ -47,7 +49,7 @@ export interface Taken {
   span: Span
 }
 
-export const EMPTY_LINE: NumberLine = { max: 0, peak: 0, floor: 0, free: [] }
+export const EMPTY_LINE: NumberLine = { max: 0, peak: 0, floor: 0, free: [], fresh: [] }
 export const MAX_NUMBER = Number.MAX_SAFE_INTEGER
 /** Keeps a collection's row small; the smallest range beyond becomes a gap. */
 const MAX_FREE_SPANS = 1000
@@ -125,6 +127,7 @@ export function distrust(line: NumberLine, floor: number): NumberLine {
     peak: Math.max(line.peak, floor),
     floor: Math.max(line.floor, floor),
     free: above(floor, line.free),
+    fresh: above(floor, line.fresh),
   }
 }
 

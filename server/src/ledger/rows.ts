@@ -5,7 +5,7 @@
  */
 import type { CollectionCounts, CollectionKey, IdentityKey, Mark, Series } from './ledger.js'
 import { toLetter } from './letters.js'
-import { EMPTY_LINE, type NumberLine, type Span, sizeOf } from './number-line.js'
+import { above, EMPTY_LINE, type NumberLine, type Span, sizeOf } from './number-line.js'
 
 export interface CollectionRow extends CollectionKey, NumberLine {
   /** Changes whenever `max` does. */
@@ -119,8 +119,12 @@ export interface DatabaseRow {
   serial: number
 }
 
-/** A collection as it is stored: its free list is JSON, `[[low, high], …]`. */
-export type StoredCollection = Omit<CollectionRow, 'free'> & { free: string }
+/** A collection as it is stored: its lists of spans are JSON, `[[low, high], …]`. */
+export type StoredCollection = Omit<CollectionRow, List> & StoredLists
+
+type List = 'free' | 'fresh'
+
+export type StoredLists = Readonly<Record<List, string> & Pick<NumberLine, 'floor'>>
 
 /** Of each field of a row: its column, and the column's type. */
 export type Columns<Row> = {
@@ -134,6 +138,7 @@ export const COLLECTION_COLUMNS: Columns<StoredCollection> = {
   peak: ['peak', 'BIGINT'],
   floor: ['floor', 'BIGINT'],
   free: ['free', 'TEXT'],
+  fresh: ['fresh', 'TEXT'],
   version: ['version', 'BIGINT'],
   serial: ['serial', 'BIGINT'],
   forgotten: ['forgotten', 'BIGINT'],
@@ -263,20 +268,34 @@ export const toMark = (row: CollectionRow | undefined): Mark => ({
   version: row?.version ?? 0,
 })
 
-export const readSpans = (free: string): Span[] => (free === '[]' ? [] : JSON.parse(free))
-export const writeSpans = (free: readonly Span[]): string => JSON.stringify(free)
+const readSpans = (spans: string): Span[] => (spans === '[]' ? [] : JSON.parse(spans))
+export const writeSpans = (spans: readonly Span[]): string => JSON.stringify(spans)
 
-export interface StatusRow extends CollectionKey {
+export const readLists = ({ free, fresh, floor }: StoredLists): Pick<NumberLine, List> => ({
+  free: readSpans(free),
+  // guard: H20 an earlier version that raises the floor does not know of fresh numbers
+  fresh: above(floor, readSpans(fresh)),
+})
+
+/** Numbers that are not granted, whoever may get them. */
+export const spansOf = (lists: StoredLists): Span[] => Object.values(readLists(lists)).flat()
+
+export interface StatusRow extends CollectionKey, StoredLists {
   max: number
-  free: string
   outstanding: number
   grants: number
   lastClaim: number | null
 }
 
-export const toStatus = ({ free, lastClaim, ...row }: StatusRow): CollectionCounts => ({
+export const toStatus = ({
+  free,
+  fresh,
+  floor,
+  lastClaim,
+  ...row
+}: StatusRow): CollectionCounts => ({
   ...row,
-  free: sizeOf(readSpans(free)),
+  free: sizeOf(spansOf({ free, fresh, floor })),
   lastClaim: lastClaim ?? undefined,
 })
 

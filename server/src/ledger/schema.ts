@@ -98,6 +98,10 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     'ALTER TABLE hilo_counters ADD COLUMN dropped_at BIGINT',
     'ALTER TABLE hilo_identities ADD COLUMN dropped_at BIGINT',
   ],
+  [
+    // As `free`. A server of an earlier version leaves it alone, also when it raises the floor.
+    `ALTER TABLE hilo_counters ADD COLUMN fresh TEXT NOT NULL DEFAULT '[]'`,
+  ],
 ]
 
 /** What a SQLite ledger's file is called in its data folder. */

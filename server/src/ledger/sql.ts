@@ -36,7 +36,8 @@ export const serialsOf = (asked: string): string => `
 
 export const STATUS = `
   SELECT database AS "database", tag AS "collection", max AS "max", free AS "free",
-    outstanding AS "outstanding", grants AS "grants", last_claim AS "lastClaim"
+    fresh AS "fresh", floor AS "floor", outstanding AS "outstanding", grants AS "grants",
+    last_claim AS "lastClaim"
   FROM hilo_counters WHERE dropped_at IS NULL ORDER BY database, tag`
 
 /** @param database a parameter */
@@ -50,7 +51,9 @@ export const ON_SERIES_CONFLICT = `ON CONFLICT (grant_id) DO UPDATE SET
   closed_by = excluded.closed_by, reason = excluded.reason,
   doubtful_from = excluded.doubtful_from, doubtful_to = excluded.doubtful_to`
 
-export const FREE_LISTS = `SELECT free AS "free" FROM hilo_counters WHERE free <> '[]'`
+export const FREE_LISTS = `
+  SELECT free AS "free", fresh AS "fresh", floor AS "floor" FROM hilo_counters
+  WHERE free <> '[]' OR fresh <> '[]'`
 
 export const COLLECTION_NAMES = `
   SELECT database AS "database", tag AS "collection" FROM hilo_counters ORDER BY database, tag`

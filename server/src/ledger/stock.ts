@@ -1,15 +1,14 @@
 /**
  * The number line of a bound collection: its numbers come from another authority, and what is not
- * granted yet waits in stock. What nobody was ever granted is kept apart there. Pure. Guarantees
- * that a number is granted only when it came from there and nobody holds it, and that what comes
- * back stays here: the other counter is never set back. Of a bound collection, `max` is the highest
- * number that came, and `free` is the stock.
+ * granted yet waits in stock. Pure. Guarantees that a number is granted only when it came from
+ * there and nobody holds it, and that what comes back stays here: the other counter is never set
+ * back. Of a bound collection, `max` is the highest number that came. Its stock is `fresh`, what is
+ * left of an ORM's blocks, and `free`, what came back; a RavenDB's ranges are in `free`, too.
  */
 import {
   above,
   type Demand,
   distrust,
-  FRESH,
   join,
   MAX_NUMBER,
   type NumberLine,
@@ -41,15 +40,14 @@ export function shortfall(
   return { line: honest, believed: new Set(believed), missing: missingFrom(honest, believed) }
 }
 
-function missingFrom({ free }: NumberLine, demands: readonly Demand[]): number {
-  let { fresh } = apart(free)
+function missingFrom({ free, fresh }: NumberLine, demands: readonly Demand[]): number {
   let missing = 0
-  for (const { count } of demands.filter((demand) => !takesAny(demand))) {
-    const part = takeFrom(fresh, count)
-    if (part && sizeOf([part.span]) === count) fresh = part.rest
-    else missing += count
+  for (const demand of demands.filter((demand) => !takesAny(demand))) {
+    const part = takeUnseen(fresh, demand)
+    if (part && sizeOf([part.span]) === demand.count) fresh = part.rest
+    else missing += demand.count
   }
-  const left = sizeOf(fresh) + sizeOf(apart(free).returned)
+  const left = sizeOf(fresh) + sizeOf(free)
   return missing + Math.max(0, total(demands.filter(takesAny)) - left)
 }
 
@@ -64,18 +62,24 @@ export interface Stock {
 /** Adds what has come. Demands without an id come first: nothing else is for them. */
 export function addFresh({ line, believed }: Shortfall, fresh: readonly Span[]): Stock {
   const reserved = new Map<Demand, Span>()
-  const stock = apart(line.free)
-  let rest: readonly Span[] = join(stock.fresh, above(line.floor, fresh))
+  // guard: H22 a claim without an id gets no number that was granted before
+  let rest = join(line.fresh, above(line.floor, fresh))
   for (const demand of believed) {
     if (takesAny(demand)) continue
-    const part = takeFrom(rest, demand.count)
-    if (!part) break
+    const part = takeUnseen(rest, demand)
+    if (!part) continue
     rest = part.rest
-    reserved.set(demand, granted(part.span))
+    reserved.set(demand, part.span)
   }
   const max = Math.max(line.max, ...fresh.map(([, high]) => high))
   return {
-    line: { ...line, max, peak: Math.max(line.peak, max), free: join(stock.returned, rest) },
+    line: {
+      ...line,
+      max,
+      peak: Math.max(line.peak, max),
+      free: join(line.free, rest.filter(hasNode)),
+      fresh: rest.filter((span) => !hasNode(span)),
+    },
     believed,
     reserved,
   }
@@ -96,8 +100,11 @@ export function takeFromStock<None extends string>(
     const span = reserved.get(demand)
     return span ? { line, span } : { refused: none }
   }
-  const part = takeFrom(line.free, demand.count)
-  return part ? { line: { ...line, free: part.rest }, span: granted(part.span) } : { refused: none }
+  const back = takeFrom(line.free, demand.count)
+  const part = takeFrom(line.fresh, demand.count)
+  if (part && (!back || sizeOf([part.span]) > sizeOf([back.span])))
+    return { line: { ...line, fresh: part.rest }, span: part.span }
+  return back ? { line: { ...line, free: back.rest }, span: back.span } : { refused: none }
 }
 
 /** What was granted came back. */
@@ -120,20 +127,24 @@ export const toSpans = (blocks: readonly { low: bigint; high: bigint }[]): Span[
     [],
     blocks
       .filter(({ high }) => high >= 1n && high <= MAX_NUMBER)
-      .map(({ low, high }): Span => [Number(low < 1n ? 1n : low), Number(high), FRESH]),
+      .map(({ low, high }): Span => [Number(low < 1n ? 1n : low), Number(high)]),
   )
 
-/** What nobody was ever granted, and what was given back. */
-function apart(free: readonly Span[]): { fresh: readonly Span[]; returned: readonly Span[] } {
-  // guard: H22 a claim without an id gets no number that was granted before
-  const fresh = free.filter(isFresh)
-  return { fresh, returned: free.filter((span) => !isFresh(span)) }
+/** What nobody was granted, above what the client saw: this ledger may be an older copy (H20). */
+function takeUnseen(
+  fresh: readonly Span[],
+  { count, lastMax }: Demand,
+): ReturnType<typeof takeFrom> {
+  // guard: H20 a claim without an id gets no number at or below what its client saw
+  const part = takeFrom(above(lastMax, fresh), count)
+  const seen = fresh.flatMap(([low, high, ...node]): Span[] =>
+    low <= lastMax ? [[low, Math.min(high, lastMax), ...node]] : [],
+  )
+  return part && { span: part.span, rest: join(part.rest, seen) }
 }
 
-const isFresh = ([, , node]: Span): boolean => node === FRESH
-
-/** Once granted, it is fresh no more. */
-const granted = (span: Span): Span => (isFresh(span) ? [span[0], span[1]] : span)
+/** A RavenDB's range. It goes back to its node in the end. */
+const hasNode = ([, , node]: Span): boolean => node !== undefined
 
 /**
  * Only claims with an id may get numbers that were granted before: a return without a token is

@@ -56,6 +56,7 @@ export async function addMissing(
   const newCollections = (await allowed(query, 'hilo_counters', collections, quota)).map((key) => ({
     ...newCollection(key),
     free: writeSpans([]),
+    fresh: writeSpans([]),
   }))
   const newIdentities = (await allowed(query, 'hilo_identities', identities, quota)).map(
     newIdentity,

@@ -17,7 +17,7 @@ import {
   IDENTITY_COLUMNS,
   type IdentityClaimRow,
   type IdentityRow,
-  readSpans,
+  readLists,
   SERIES_COLUMNS,
   type SerialRow,
   type SeriesRow,
@@ -144,7 +144,7 @@ export async function readCollection(
 
 const toLoaded = (row: StoredWithBinding): LoadedCollection => ({
   ...row,
-  free: readSpans(row.free),
+  ...readLists(row),
   binding: row.binding ?? undefined,
 })
 

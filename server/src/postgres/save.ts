@@ -34,7 +34,7 @@ export const insertInto = <Row>(table: string, columns: Columns<Row>): string =>
 
 const SAVE_COLLECTIONS = `
   UPDATE hilo_counters c SET max = n."max", peak = n."peak", floor = n."floor",
-    free = coalesce(n."free", c.free), version = n."version",
+    free = coalesce(n."free", c.free), fresh = coalesce(n."fresh", c.fresh), version = n."version",
     serial = n."serial", forgotten = n."forgotten", grants = n."grants",
     outstanding = n."outstanding", last_claim = n."lastClaim", dropped_at = n."droppedAt"
   FROM ${rowsOf(COLLECTION_COLUMNS)} WHERE c.database = n."database" AND c.tag = n."collection"`
@@ -67,10 +67,14 @@ export function save(write: Write, rows: Rows, changes: RowChanges): void {
   for (const { key, value } of settingsFrom(changes)) write(SAVE_SETTING, [key, value])
   saveAll(
     SAVE_COLLECTIONS,
-    changes.collections?.map(({ free, ...row }) => {
+    changes.collections?.map(({ free, fresh, ...row }) => {
+      const before = rows.collections.get(keyText(row))
       // A list that did not change is not sent again: a long one would be compressed once more.
-      const isChanged = free !== rows.collections.get(keyText(row))?.free
-      return { ...row, free: isChanged ? writeSpans(free) : null }
+      return {
+        ...row,
+        free: free === before?.free ? null : writeSpans(free),
+        fresh: fresh === before?.fresh ? null : writeSpans(fresh),
+      }
     }),
   )
   saveAll(ADD_GRANTS, changes.newGrants)

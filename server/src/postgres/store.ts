@@ -8,7 +8,13 @@ import { SETTINGS_OF_DATABASES, type Setting, toDatabases } from '../ledger/data
 import { keyText } from '../ledger/keys.js'
 import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import type { RowStore } from '../ledger/row-store.js'
-import { type GrantRow, readSpans, type SeriesRow, type StatusRow } from '../ledger/rows.js'
+import {
+  type GrantRow,
+  type SeriesRow,
+  type StatusRow,
+  type StoredLists,
+  spansOf,
+} from '../ledger/rows.js'
 import { HEALTH_KEY } from '../ledger/schema.js'
 import {
   COLLECTION_NAMES,
@@ -98,8 +104,7 @@ function storeOver(pool: PostgresPool, secret: string, counters: OrmCounters): R
       collections: await pool.query<CollectionKey>(COLLECTION_NAMES),
       identities: await pool.query<IdentityKey>(IDENTITY_NAMES),
     }),
-    readFree: async () =>
-      (await pool.query<{ free: string }>(FREE_LISTS)).map(({ free }) => readSpans(free)),
+    readFree: async () => (await pool.query<StoredLists>(FREE_LISTS)).map(spansOf),
     readOld: ({ settledBefore, heardBefore }) =>
       pool.query<GrantRow>(oldGrants('$1', '$2'), [settledBefore, heardBefore]),
     readIdentities: (database) => pool.query<IdentityKey>(identitiesOf('$1'), [database]),

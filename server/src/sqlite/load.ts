@@ -15,7 +15,7 @@ import {
   type IdentityRow,
   newCollection,
   newIdentity,
-  readSpans,
+  readLists,
   SERIES_COLUMNS,
   type SerialRow,
   type SeriesRow,
@@ -154,7 +154,7 @@ export function collectionReader(db: Sqlite): (key: CollectionKey) => LoadedColl
   )
   return ({ database, collection }) => {
     const [row] = read(database, collection)
-    return row && { ...row, free: readSpans(row.free), binding: row.binding ?? undefined }
+    return row && { ...row, ...readLists(row), binding: row.binding ?? undefined }
   }
 }
 

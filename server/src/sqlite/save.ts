@@ -21,10 +21,10 @@ export function saver(db: Sqlite): (changes: RowChanges) => void {
     'hilo_counters',
     COLLECTION_COLUMNS,
     `ON CONFLICT (database, tag) DO UPDATE SET max = excluded.max, peak = excluded.peak,
-     floor = excluded.floor, free = excluded.free, version = excluded.version,
-     serial = excluded.serial, forgotten = excluded.forgotten, grants = excluded.grants,
-     outstanding = excluded.outstanding, last_claim = excluded.last_claim,
-     dropped_at = excluded.dropped_at`,
+     floor = excluded.floor, free = excluded.free, fresh = excluded.fresh,
+     version = excluded.version, serial = excluded.serial, forgotten = excluded.forgotten,
+     grants = excluded.grants, outstanding = excluded.outstanding,
+     last_claim = excluded.last_claim, dropped_at = excluded.dropped_at`,
   )
   const addGrant = inserter(db, 'hilo_grants', GRANT_COLUMNS)
   const putGrant = runner(
@@ -54,7 +54,7 @@ export function saver(db: Sqlite): (changes: RowChanges) => void {
   return (changes) => {
     for (const { key, value } of settingsFrom(changes)) putSetting(key, value)
     for (const row of changes.collections ?? [])
-      putCollection({ ...row, free: writeSpans(row.free) })
+      putCollection({ ...row, free: writeSpans(row.free), fresh: writeSpans(row.fresh) })
     for (const row of changes.newGrants ?? []) addGrant(row)
     for (const { id, high, issued, rotation, checkIn, heardAt } of changes.grants ?? [])
       putGrant(high, issued, rotation, checkIn, heardAt, id)

@@ -6,7 +6,13 @@ import type { BoundCollections } from '../ledger/bound-collections.js'
 import { SETTINGS_OF_DATABASES, type Setting, toDatabases } from '../ledger/database-rows.js'
 import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import type { RowStore } from '../ledger/row-store.js'
-import { type GrantRow, readSpans, type SeriesRow, type StatusRow } from '../ledger/rows.js'
+import {
+  type GrantRow,
+  type SeriesRow,
+  type StatusRow,
+  type StoredLists,
+  spansOf,
+} from '../ledger/rows.js'
 import { HEALTH_KEY } from '../ledger/schema.js'
 import {
   COLLECTION_NAMES,
@@ -40,7 +46,7 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
   const readCollection = collectionReader(db)
   const readStatus = reader<StatusRow>(db, STATUS)
   const readSeries = reader<SeriesRow>(db, seriesOf('?'))
-  const readFree = reader<{ free: string }>(db, FREE_LISTS)
+  const readFree = reader<StoredLists>(db, FREE_LISTS)
   const readSettings = reader<Setting>(db, SETTINGS_OF_DATABASES)
   const readCollections = reader<CollectionKey>(db, COLLECTION_NAMES)
   const readIdentities = reader<IdentityKey>(db, IDENTITY_NAMES)
@@ -81,7 +87,7 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
     readSeries: (database) => read(() => readSeries(database)),
     readDatabases: () => read(() => toDatabases(readSettings())),
     readNames: () => read(() => ({ collections: readCollections(), identities: readIdentities() })),
-    readFree: () => read(() => readFree().map(({ free }) => readSpans(free))),
+    readFree: () => read(() => readFree().map(spansOf)),
     readOld: ({ settledBefore, heardBefore }) => read(() => readOld(settledBefore, heardBefore)),
     readIdentities: (database) => read(() => readIdentitiesOf(database)),
     pruneAnswers: async (before) => {

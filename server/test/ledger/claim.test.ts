@@ -173,7 +173,7 @@ describe('of a collection that an ORM’s counter counts', () => {
       [41, 50],
       [61, 64],
     ])
-    expect(changes.collections).toMatchObject([{ max: 70, peak: 70, free: [[65, 70]] }])
+    expect(changes.collections).toMatchObject([{ max: 70, peak: 70, fresh: [[65, 70]] }])
   })
 
   test('where the id column ends there is nothing', () => {

@@ -54,11 +54,13 @@ export class MemoryStore implements RowStore {
   readonly readStatus: RowStore['readStatus'] = async () =>
     [...this.collections.values()]
       .filter(({ droppedAt }) => droppedAt === null)
-      .map(({ database, collection, max, free, outstanding, grants, lastClaim }) => ({
+      .map(({ database, collection, max, floor, free, fresh, outstanding, grants, lastClaim }) => ({
         database,
         collection,
         max,
+        floor,
         free: writeSpans(free),
+        fresh: writeSpans(fresh),
         outstanding,
         grants,
         lastClaim,
@@ -79,7 +81,7 @@ export class MemoryStore implements RowStore {
   })
 
   readonly readFree: RowStore['readFree'] = async () =>
-    [...this.collections.values()].map(({ free }) => free)
+    [...this.collections.values()].map(({ free, fresh }) => [...free, ...fresh])
 
   readonly readOld: RowStore['readOld'] = async ({ settledBefore, heardBefore }) =>
     [...this.grants.values()].filter(

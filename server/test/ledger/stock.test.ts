@@ -7,7 +7,6 @@ import { describe, expect, test } from 'vitest'
 import {
   type Demand,
   EMPTY_LINE,
-  FRESH,
   type NumberLine,
   type Span,
 } from '../../src/ledger/number-line.js'
@@ -46,7 +45,7 @@ describe('claims without an id', () => {
       const fresh: Span[] = []
       for (let missing = short.missing; missing > 0; missing -= BLOCK) {
         const low = BLOCK * (2 * blocks++ + 1)
-        fresh.push([low, low + BLOCK - 1, FRESH])
+        fresh.push([low, low + BLOCK - 1])
       }
       const stock = addFresh(short, fresh)
       const taken = takeFromStock(stock.line, demand, stock, 'overflow')
@@ -74,6 +73,22 @@ describe('claims without an id', () => {
     expect(grantAll(back, [{ ...plain, id: 'a' }]).spans).toEqual([[1_000, 1_031]])
   })
 
+  test('get nothing at or below what their client saw, and leave it to others', () => {
+    const line = { ...EMPTY_LINE, max: 100, peak: 100, fresh: [[11, 100]] as Span[] }
+    const { spans, blocks, line: rest } = grantAll(line, [{ count: 10, lastMax: 50 }])
+    expect([spans, blocks, rest.fresh]).toEqual([
+      [[51, 60]],
+      0,
+      [
+        [11, 50],
+        [61, 100],
+      ],
+    ])
+    // Nothing is left above for this one, so a new block comes.
+    expect(grantAll(line, [{ count: 10, lastMax: 95 }])).toMatchObject({ blocks: 1 })
+    expect(grantAll(rest, [{ count: 40, lastMax: 0 }]).spans).toEqual([[11, 50]])
+  })
+
   test('get nothing that anybody had, whoever claims and gives back in between', () => {
     const step = fc.record({
       hasId: fc.boolean(),
@@ -91,7 +106,7 @@ describe('claims without an id', () => {
           const short = shortfall(line, [demand], Number.MAX_SAFE_INTEGER / 2)
           const fresh: Span[] = []
           for (let missing = short.missing; missing > 0; missing -= 100) {
-            fresh.push([block * 150 + 1, block * 150 + 100, FRESH])
+            fresh.push([block * 150 + 1, block * 150 + 100])
             block++
           }
           const stock = addFresh(short, fresh)
