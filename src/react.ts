@@ -58,7 +58,7 @@ function watch(hilo: Hilo | undefined, collection: CollectionRef | undefined) {
         changed()
       }
       hilo?.addEventListener('status', look)
-      // For what changed since the component was rendered.
+      // Something may have changed since the component was rendered.
       if (hilo) look()
       return () => hilo?.removeEventListener('status', look)
     },

@@ -13,7 +13,7 @@ export interface HiLoGeneratorOptions {
 
 /**
  * @returns a function that resolves with the next id. When `nextHi` throws, the function rejects
- * with the same error, nothing is burnt, and the next call tries again. It rejects with a
+ * with the same error, no id is used up, and the next call tries again. It rejects with a
  * RangeError when a hi is no whole number ≥ 0, is not above the last one, or has ids above 2^53−1.
  * @throws RangeError when `maxLo` is no whole number ≥ 1
  *

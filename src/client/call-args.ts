@@ -19,7 +19,7 @@ export type ReserveArgs =
   | [collection: CollectionRef, count: number, options?: ReserveOptions]
   | [counts: Counts, options?: ReserveOptions]
 
-/** Handed in, so that a page does not load them apart. */
+/** The caller passes them in, so that a page does not load a second copy. */
 export interface Checks {
   checkCount: typeof checkCount
   checkTimeout: typeof checkTimeout

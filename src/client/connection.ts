@@ -5,10 +5,7 @@
 import type { Owner } from '../core/contract.js'
 import { whenLate } from '../core/when-late.js'
 
-/**
- * A worker that runs answers {@link Owner.ping} within this time, however long its other work
- * takes.
- */
+/** A worker that runs answers {@link Owner.ping} within this time, also while it is busy. */
 const HANG_MS = 4_000
 
 type Method = {
@@ -17,7 +14,7 @@ type Method = {
 
 export class Connection {
   readonly owner: Owner
-  /** Of each call that waits: rejects it. */
+  /** Rejects a call that waits; one function for each. */
   readonly #waiting = new Set<(reason: unknown) => void>()
   #cancelWatch: (() => void) | undefined
   readonly #worker: Worker | undefined

@@ -39,7 +39,7 @@ export interface HiloAccess {
   signal: AbortSignal
 }
 
-/** How the owner is reached where this runs. */
+/** How this page or worker reaches its owner. */
 interface Realm extends Pick<LinkOptions, 'spawn'> {
   ownerHere(store: DeviceStore | undefined): Promise<Owner>
 }
@@ -52,7 +52,7 @@ export interface HiloEvents {
   low: { collection: string; available: number }
   /** A call was refused because no id is left. */
   exhausted: { collection: string; error: HiloError }
-  /** This device's storage is a copy of one that went on elsewhere; its ranges were dropped. */
+  /** This device's storage is a copy, and another copy has checked in: its ranges were dropped. */
   fork: { collection: string }
   /** A claim failed; ids go on while there are some. */
   error: { collection: string; error: HiloError }
@@ -64,8 +64,9 @@ export interface HiloEvents {
  */
 export class Hilo<Name extends string = string> extends EventTarget implements AsyncDisposable {
   /**
-   * Resolves when the listed collections are leased; offline with an empty device it waits for the
-   * network. Rejects when the server refuses for good, or when closed before.
+   * Resolves when the page has ids of the listed collections; on an empty device that is offline,
+   * it waits for the network. Rejects when the server refuses for good, or when you close it
+   * before.
    */
   readonly ready: Promise<void>
 
@@ -87,10 +88,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   readonly #closing = new AbortController()
   /** Aborted when all is parked: from then on nothing is stored or sent. */
   readonly #ended = new AbortController()
-  /**
-   * Asked for last. Bursts ask for the same again, and looking it up would double the cost of a
-   * number.
-   */
+  /** The collection of the last call. A burst asks for it again, and a look-up doubles the cost. */
   #recent: { name: string; issuer: Issuer } | undefined
   #isSwitchedOn = true
   #closed: Promise<void> | undefined
@@ -156,7 +154,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     this.ready.then(() => this.#loadOnlineCalls()).catch(() => {})
   }
 
-  /** @internal What `offline-hilo/consecutive` goes by. */
+  /** @internal What `offline-hilo/consecutive` needs of this instance. */
   get access(): HiloAccess {
     return { options: this.#options, signal: this.#closing.signal }
   }
@@ -221,10 +219,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   /**
-   * Fills this device up to `count` ids for offline work, and keeps that as its target from now on.
-   * Several collections are filled up in one call, and by one request where the server can do that:
-   * all of them, or the call rejects and says what is missing of which. A target is kept only where
-   * it was reached.
+   * Fills this device up to `count` ids for offline work, and keeps that as its reserve from now
+   * on. One call can fill up several collections, by one request where the server can do that. If
+   * not all get their ids, the call rejects and says how many each has; a collection that did not
+   * get its ids keeps its old reserve.
    *
    * @example
    * await hilo.reserve({ orders: 500, customers: 100 }, { timeout: 30_000 })
@@ -239,9 +237,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   /**
-   * The next number of RavenDB's identity of that name (`orders|`), online only: for numbers that
-   * may have no gap from allocation, such as a legal invoice's, taken when it is final. Each costs
-   * the server a commit; one that was handed out and not used is a gap.
+   * The next number of RavenDB's identity of that name (`orders|`), online only. Use it for numbers
+   * without gaps, such as those of legal invoices, and take the number when the invoice is final. A
+   * number that you do not use is a gap after all. Each costs the server a commit.
    * @throws HiloError `server-unreachable` (at once when offline), `server-refused`,
    * `invalid-response`, `aborted`; try again with the same `key`
    */
@@ -264,8 +262,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /**
    * What this device holds of a collection, number by number. One read of its storage: it changes
-   * nothing and holds nobody up. Numbers that other pages have issued from their leases show up
-   * when those pages say so, at their next exchange with the device.
+   * nothing and holds nobody up. What another page has issued is seen at that page's next exchange
+   * with the device.
    * @throws HiloError `invalid-collection`, `storage-failed`, `outdated`, `closed`
    */
   async inspect(
@@ -279,10 +277,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   /**
-   * Tells what becomes of numbers, in every tab of this device, for all collections that this
-   * instance has used: claims, leases, give-backs and so on, as they reach the storage. It is made
-   * out from what is stored before and after, so that it costs nothing as long as nobody watches;
-   * ids are told of when their page settles them, not one by one.
+   * Reports what happens to numbers, in every tab of this device, for all collections that this
+   * instance has used: claims, leases, give-backs and so on, as they reach the storage. It compares
+   * what is stored before and after, so it costs nothing while nobody watches. Issued ids are
+   * reported when their page settles them, not one by one.
    * @returns stops watching
    */
   watch(listener: (activity: Activity) => void): () => void {
@@ -325,8 +323,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   /**
-   * Gives back what this page and the device hold: of one collection, which is not needed any more,
-   * or at sign-out of every collection. What other pages hold stays theirs.
+   * Gives back what this page and the device hold: of one collection that the app does not need any
+   * more, or of every collection, at sign-out. Other pages keep what they hold.
    * @throws HiloError `server-unreachable`: the device keeps what it holds. `server-refused`,
    * `invalid-collection`, `aborted`: it keeps what was not sent yet
    */
@@ -547,8 +545,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 }
 
 const NOT_LOADED =
-  'A part of offline-hilo could not be loaded. With a network, reload the page: it is older than ' +
-  'what is deployed.'
+  'A part of offline-hilo could not be loaded: there is no network, or a newer build of the app ' +
+  'was deployed since this page was loaded. Reload the page when there is a network.'
 
 const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)))
 

@@ -1,7 +1,7 @@
 /**
- * What this page holds of one collection, leases to issue from and offers to give back, and every
- * way it gets them or gives them up. Guarantees that nothing it has parked, sent or lost to a fork
- * is ever issued: it is revoked here first, synchronously (H6).
+ * What this page holds of one collection (leases to issue from, and offers to give back), and every
+ * way to get them or give them up. Guarantees that the page issues nothing that it has parked, sent
+ * or lost to a fork: it revokes the lease first, synchronously (H6).
  */
 import type { DeviceView, Target } from '../core/contract.js'
 import { type Failure, fromFailure, toFailure } from '../core/errors.js'
@@ -29,8 +29,8 @@ export interface HoldingsContext {
 }
 
 /**
- * Hiding a page gives its surplus back, because some engines let nothing out later; but not each
- * time somebody switches tabs.
+ * A page that is hidden gives its surplus back, because some engines send nothing later. It does so
+ * at most once in this time: people switch tabs often.
  */
 const GIVE_BACK_PAUSE_MS = 60_000
 
@@ -39,7 +39,7 @@ export class Holdings {
   readonly queue = new LeaseQueue()
   /** What the device last said of itself. */
   view: DeviceView | undefined
-  /** As in the view; read for every number. */
+  /** As in the view. It stands here too, because it is read for every number. */
   mixedNodes: readonly string[] | undefined
   /** The storage did not do what it was asked; gone with the next success. */
   failure: Failure | undefined
@@ -51,7 +51,7 @@ export class Holdings {
   readonly #outbox: Outbox
   #exchanges = 0
   #gaveBackAt = Number.NEGATIVE_INFINITY
-  /** Numbers that forks have cost this device; unknown before its first answer. */
+  /** How many numbers this device lost to forks. Unknown before the device's first answer. */
   #forked: number | undefined
 
   constructor(target: Target, context: HoldingsContext) {
@@ -61,8 +61,8 @@ export class Holdings {
   }
 
   /**
-   * One transaction on the device: it confirms what this page has given up, leases `want` numbers,
-   * and sets surplus aside for this page if `offer`. Offers of before are cancelled first.
+   * One transaction on the device: it settles what this page has given up, leases `want` numbers,
+   * and sets surplus aside for this page if `offer`. The page first cancels the offers that it has.
    */
   async exchange(want: number, offer = this.#mayOffer()): Promise<Failure | undefined> {
     const { page, link, pageExit } = this.#context
@@ -84,8 +84,8 @@ export class Holdings {
     if (isDurable) pageExit.openStore()
     // guard: H6 an answer that comes when the page has gone is not used
     const isCancelled = !this.#outbox.confirm(id, brought, isDurable)
-    // The page may learn what other pages caused before this answer is here. The answer can be one
-    // of before a fork, which took these leases.
+    // The owner may have made this answer before a fork, which took these leases. The page can hear
+    // of the fork first, from another page.
     // guard: H13 a page does not use an answer of before a fork
     const isOfBeforeFork = isFirst && view.gaps.fork < (this.#forked ?? 0)
     if (isCancelled || isOfBeforeFork) {
@@ -116,19 +116,19 @@ export class Holdings {
     this.#context.changed()
   }
 
-  /** Something to set aside that a page may give back? */
+  /** Is there surplus that this page may give back? */
   hasSurplus(): boolean {
     return this.#mayOffer() && (this.view?.surplus ?? 0) > 0
   }
 
-  /** Gives every lease up, those in answers not yet here too. The next exchange says so. */
+  /** Gives up every lease, also those in answers that have not come. The next exchange says so. */
   revokeLeases(): void {
     this.#outbox.put(this.queue.takeSpent())
     this.#outbox.put(this.queue.revoke().map(({ lease, next }) => ({ lease: lease.id, next })))
     this.#outbox.cancelAll()
   }
 
-  /** Gives the newest numbers to the device until only `count` are held. */
+  /** Parks the newest numbers until the page holds only `count`. */
   parkDownTo(count: number, offer?: boolean): Promise<Failure | undefined> {
     const { notes, cuts } = this.queue.cutTo(count)
     this.#outbox.put([...notes, ...cuts])
@@ -136,8 +136,8 @@ export class Holdings {
   }
 
   /**
-   * Hidden: the lease goes back to the device while there is time, and is left as a note in case
-   * there is none (H4).
+   * The page is hidden: it parks its lease while there is time, and leaves a note in case there is
+   * none (H4).
    */
   async park(): Promise<void> {
     const { size: before } = this.#outbox
@@ -150,8 +150,8 @@ export class Holdings {
   }
 
   /**
-   * In the background, at rest: what exceeds the reserve goes back, as nobody knows whether there
-   * will be a moment for it later.
+   * A page in the background that is at rest gives the surplus back now, because it may be killed
+   * without a later chance.
    */
   async returnSurplus(): Promise<void> {
     if (!this.view?.surplus || !this.#mayGiveBack() || !this.#context.isOnline()) return
@@ -201,7 +201,7 @@ export class Holdings {
     if (this.#exchanges > 0 && this.#keepsNothing() && this.#context.isOnline())
       await this.release().catch(() => {})
     this.revokeLeases()
-    // What was left as notes waits for the next page.
+    // If all of it is in notes, the next page settles them.
     if (!this.#outbox.isLeft || this.offers.length > 0) await this.exchange(0)
   }
 
@@ -234,7 +234,7 @@ export class Holdings {
   async #giveBack(ranges: Range[]): Promise<void> {
     this.#gaveBackAt = performance.now()
     await this.#context.pageExit.giveBack(this.target, ranges)
-    // The page is still here: a check-in finds out what became of it.
+    // The page still runs: a check-in finds out whether the give-back arrived.
     this.#context.link.retryNow()
   }
 

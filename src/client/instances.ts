@@ -1,7 +1,7 @@
 /**
  * Counts the open instances of this page. A hot update, two bundles, or a component that makes one
- * at each mount may make two for one device. Nothing is wrong with their ids, but each has a worker
- * and leases of its own, so the second one says so.
+ * at each mount may make two for one device. Their ids are unique, but each instance has a worker
+ * and leases of its own, so the console warns about the second one.
  */
 import type { OwnerConfig } from '../core/contract.js'
 

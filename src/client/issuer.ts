@@ -22,8 +22,8 @@ export interface IssuerContext extends Omit<HoldingsContext, 'changed' | 'forked
 }
 
 /**
- * How long a page may sit on more than {@link PAGE_AT_REST} ids, or on surplus that it could offer,
- * before it parks them.
+ * How long a page may hold more than {@link PAGE_AT_REST} ids before it parks them, or leave
+ * surplus free before it asks for an offer.
  */
 const REST_MS = 1_000
 
@@ -40,8 +40,9 @@ export class Issuer {
   #low = 0
   #warmed = { count: 0, since: 0 }
   /**
-   * `unused`: nobody has asked for ids here, or all were given back since. `short`: leases have to
-   * be fetched. `dry`: the last time none came. `filled`: as many are held as are wanted.
+   * `unused`: nobody has asked for ids here, or all were given back since. `short`: the page has to
+   * fetch leases. `dry`: the last fetch brought too few. `filled`: the page holds all that it
+   * wants.
    */
   #state: 'unused' | 'short' | 'dry' | 'filled' = 'unused'
   #fetching: Promise<void> | undefined
@@ -156,10 +157,10 @@ export class Issuer {
     if (this.holdings.offers.length > 0) this.holdings.exchange(0)
   }
 
-  /** Another page of this device has no id left: it gets what this one only looks ahead with. */
+  /** Another page of this device has no id left: parks the ids that no caller here waits for. */
   async parkExcess(): Promise<void> {
     const needed = () => (this.#state === 'dry' ? this.#needed(0) : this.#wanted(0))
-    // Again when an answer that was on its way brought more.
+    // It repeats this if an answer that was under way brought more.
     // guard: H3 a page parks its excess again, when an answer brought more
     do await this.holdings.parkDownTo(needed(), false)
     while (this.#queue.held > needed())
@@ -202,7 +203,9 @@ export class Issuer {
     this.#notify()
   }
 
-  /** Asked anew after each wait: closed or released meanwhile, a lease would be a gap. */
+  /**
+   * Checked after each wait: the page may have been closed or released, and a lease would be a gap.
+   */
   #isShort(): boolean {
     return this.#state === 'short' && !this.#context.signal.aborted
   }
@@ -220,7 +223,7 @@ export class Issuer {
       const failure = await this.holdings.exchange(this.#wanted() - this.#queue.held)
       this.#waiters.serve(() => this.#queue.held)
       if (failure || !this.#isUsed() || !this.#shouldClaim()) return failure
-      // What this page was to give back comes with its next exchange.
+      // The next exchange takes this page's offers back.
       if (this.holdings.view!.free > 0 || this.holdings.offers.length > 0) continue
       const missing = this.#wanted() - this.#queue.held
       const answer = await link.call('claim', [this.holdings.target, missing])
@@ -231,22 +234,21 @@ export class Issuer {
   }
 
   /**
-   * A caller that makes one id after another uses up what is held first: the next lease is as large
-   * as all before then, and not as the half of it. Timers of a hidden page may come a second late,
-   * so nobody waits for one there.
+   * Lets callers use up the page's numbers first; then the next lease is sized by the full rate.
+   * Not while the page is hidden: its timers may be a second late.
    */
   async #callersHadTheirTurn(): Promise<void> {
     if (this.#waiters.isEmpty && this.#context.state() === 'visible')
       await new Promise((resolve) => setTimeout(resolve))
   }
 
-  /** A caller just served may have taken some: one id less is no reason to ask for more. */
+  /** Without waiting callers, the page fetches only when less than half of its ids is left. */
   #lacksNumbers(): boolean {
     return this.#queue.held < (this.#waiters.isEmpty ? this.#needed() >> 1 : this.#wanted())
   }
 
   /**
-   * The device had too little: is it worth a request? A page that only looks ahead does not ask a
+   * The device had too few numbers: should this page claim? If no caller waits, it does not ask a
    * server that has just failed.
    */
   #shouldClaim(): boolean {
@@ -255,9 +257,9 @@ export class Issuer {
   }
 
   /**
-   * No more can be had now. Who can be served with what is held is served, and what was leased for
-   * the others goes back to the device. These are refused, but for callers without a timeout: they
-   * wait until the failure is over, if it can be.
+   * No more numbers come now. Serves the callers for whom the page holds enough, and parks what was
+   * leased for the others. Refuses the others, except callers without a timeout: if the request
+   * will be repeated, these wait for it.
    */
   async #refuse(failure: Failure): Promise<void> {
     if (!this.#isUsed()) return
@@ -267,7 +269,7 @@ export class Issuer {
     const needed = this.#needed()
     if (this.#queue.held > needed) {
       await this.holdings.parkDownTo(needed)
-      // Others came meanwhile.
+      // More callers may have come while the page parked.
       this.#waiters.serve(() => this.#queue.held, true)
     }
     const cause = fromFailure(failure)

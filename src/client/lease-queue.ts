@@ -60,7 +60,7 @@ export class LeaseQueue {
     return spent
   }
 
-  /** What of the leases is used by now. Hands nothing out. */
+  /** How far each lease is used. Changes nothing. */
   progress(): LeaseNote[] {
     return this.#current
       ? [...this.#spent, { lease: this.#current.id, next: this.#next }]
@@ -95,7 +95,7 @@ export class LeaseQueue {
       notes.push({ lease: lease.id, next: lease.range.from })
     }
     if (!this.#current || this.held <= count) return { notes, cuts: [] }
-    // At least one number of the current lease is burnt, so that a cut never leaves a lease empty.
+    // At least one number of the current lease is issued, so a cut never leaves a lease empty.
     this.#to -= this.held - count
     this.held = count
     this.#current = { ...this.#current, range: { ...this.#current.range, to: this.#to } }

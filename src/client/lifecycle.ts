@@ -1,12 +1,12 @@
 /**
- * The page's comings and goings, as plain calls. Where there is no document (a worker, a service
- * worker) only connectivity speaks.
+ * Calls back when the page is hidden, shown or closed, or when the network comes or goes. Without a
+ * document (in a worker or a service worker) it reports only the network.
  */
 
 export interface LifecycleCallbacks {
   /** The page cannot be seen any more and may be killed without another word (H4). */
   hidden(): void
-  /** The page goes: no promise started from here will be waited for (H5). */
+  /** The page closes: the browser waits for no promise that starts here (H5). */
   exit(): void
   /** The page is seen again, possibly after a stay in the back/forward cache (H6). */
   shown(): void

@@ -1,6 +1,6 @@
 /**
- * A call that the caller can end early, by a signal or a timeout. Guarantees that it rejects at
- * once then, whatever it waits for.
+ * A call that the caller can end early, by a signal or a timeout. Guarantees that it then rejects
+ * at once.
  */
 import { HiloError } from '../core/errors.js'
 import type { CallOptions } from './waiters.js'
@@ -9,7 +9,7 @@ import type { CallOptions } from './waiters.js'
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * @param meaning what it means that the call ended early
+ * @param meaning a sentence for the error: what the early end means for the caller
  * @param run gets a signal that is aborted when the call ends early
  */
 export async function limited<T>(
@@ -38,7 +38,7 @@ export async function limited<T>(
   }
 }
 
-/** @param meaning what the caller has to know */
+/** @param meaning a sentence for the error: what this means for the caller */
 export const aborted = (signal: AbortSignal, meaning: string): HiloError =>
   new HiloError('aborted', `The call was aborted by its signal. ${meaning}`, {
     cause: signal.reason,

@@ -1,7 +1,4 @@
-/**
- * What a page shows to its observers; loaded only when there is one. Nothing in here changes
- * anything.
- */
+/** What `inspect` and `watch` show. It changes nothing, and is loaded when first used. */
 import { type Step, stepsBetween } from '../core/activity.js'
 import type { OwnerCallbacks, Target } from '../core/contract.js'
 import { fromFailure } from '../core/errors.js'
@@ -31,7 +28,7 @@ export interface Inspection {
   /** A claim was stored, and its answer is not here yet. */
   isClaiming: boolean
   /**
-   * When the server last renewed the lease tokens: milliseconds since the epoch, by this device's
+   * When the server last renewed the grant tokens: milliseconds since the epoch, by this device's
    * clock.
    */
   checkedIn?: number
@@ -41,7 +38,7 @@ export interface InspectedSegment extends Segment {
   isThisPage: boolean
 }
 
-/** What became of some numbers: what {@link Hilo.watch} tells. */
+/** What happened to some numbers: what {@link Hilo.watch} reports. */
 export interface Activity extends Step {
   collection: string
   database: string

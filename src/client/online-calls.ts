@@ -1,6 +1,6 @@
 /**
- * Calls that are rare and need the network anyway; a page loads them apart. Guarantees that a
- * number is kept as a target only where it is reached, and not after the caller has gone on.
+ * Calls that are rare and need the network anyway, so a page loads this file separately. Guarantees
+ * that the device keeps a new reserve only if it was reached, and not after the call was cancelled.
  */
 import type { DeviceView, HeldCollection, Target } from '../core/contract.js'
 import { fromFailure } from '../core/errors.js'
@@ -21,9 +21,9 @@ export interface IdentityOptions {
   /** Another database than the `database` option's. */
   database?: string
   /**
-   * Names what the number is for, best the id of the invoice itself: a call that is repeated with
-   * the same key, after its answer was lost, a crash, or on another device, gets the same number;
-   * for 30 days. Up to 128 bytes of UTF-8. Default: a new one for each call.
+   * Names what the number is for, best the id of the invoice itself. For 30 days, the same key gets
+   * the same number, also after a lost answer, a crash, or on another device. Up to 128 bytes of
+   * UTF-8. Default: a new one for each call.
    */
   key?: string
   /** Aborting rejects the call with `aborted`. */
@@ -74,13 +74,13 @@ export async function reserve(caller: Caller, args: ReserveArgs): Promise<void> 
   })
 }
 
-/** What the page was to give back stays on the device, and counts there. */
+/** Takes the page's offers back, so that they count as free numbers of the device. */
 async function keepOffers(holdings: Holdings): Promise<void> {
   const failure = holdings.offers.length > 0 && (await holdings.exchange(0, false))
   if (failure) throw fromFailure(failure)
 }
 
-/** What exceeds the target now is set aside. */
+/** Sets the new surplus aside. */
 async function filledUp(holdings: Holdings, view: DeviceView): Promise<void> {
   holdings.observe(view)
   if (holdings.hasSurplus()) await holdings.exchange(0)
@@ -97,7 +97,7 @@ export async function release(caller: Caller, args: ReleaseArgs): Promise<void> 
   })
 }
 
-/** Those that the instance has used, and others that the device holds numbers of. */
+/** Collections that the instance has used, and others of which the device holds numbers. */
 async function everyCollection({ link, used, unused }: Caller): Promise<Releasable[]> {
   const answer = await link.call('collections', [])
   if ('failure' in answer) throw fromFailure(answer.failure)

@@ -1,7 +1,8 @@
 /**
  * What this page has given up and the device has not confirmed yet: leases, the tails of leases,
- * and whole exchanges. Each exchange brings all of it to the device, and only an answer removes
- * what the exchange brought: a failed exchange forgets nothing. Bringing a thing twice is safe.
+ * and whole exchanges. Each exchange brings all of it to the device. An entry is removed when an
+ * exchange that brought it is answered, so a failed exchange forgets nothing. To bring an entry
+ * twice is safe.
  */
 import type { Target } from '../core/contract.js'
 import { idOf } from '../core/page-exit.js'
@@ -16,9 +17,9 @@ export class Outbox {
   readonly #pageExit: PageExit
   /** By lease or exchange. Later news of a lease replaces earlier. */
   readonly #entries = new Map<string, Note | Cut>()
-  /** Exchanges under way. If one fails, its note cancels whatever it did. */
+  /** Exchanges under way. If one fails, its note cancels all that it did. */
   readonly #awaited = new Map<string, ExchangeNote>()
-  /** Ids of notes of which a copy is in `localStorage`; undefined: nobody has looked yet. */
+  /** Ids of notes that have a copy in `localStorage`; undefined: not read yet. */
   #copies: Set<string> | undefined
 
   constructor(target: Target, pageExit: PageExit) {

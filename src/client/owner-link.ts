@@ -1,7 +1,7 @@
 /**
  * The page's link to the owner of the ranges: a worker, or the same code in this page when no
- * worker starts, dies or hangs (H16). A call that is lost with a worker is made again to the next
- * owner; every method of the owner can be repeated.
+ * worker starts, or it dies or hangs (H16). A call that is lost with a worker is made again to the
+ * next owner; every method of the owner can be repeated.
  */
 import { proxy, wrap } from 'comlink'
 import type { Owner, OwnerCallbacks, OwnerConfig } from '../core/contract.js'
@@ -47,7 +47,7 @@ export class OwnerLink {
   }
 
   /**
-   * @param early by what name the owner hears that nobody waits for the call any more
+   * @param early the signal that ends the call, and the name under which the owner cancels it
    * @throws HiloError `storage-failed` when the owner runs nowhere, `closed`
    */
   async call<M extends Method>(

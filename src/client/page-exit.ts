@@ -1,7 +1,7 @@
 /**
- * What a page does when it goes and has no time: a note of what is left, in two places at once, and
- * a request that gives the surplus back. Everything is started synchronously inside the handler;
- * nothing is read first, nothing is awaited: only that gets out in every engine.
+ * What a page does when it closes and has no time: it writes notes of what is left to two places,
+ * and sends a request that gives the surplus back. It starts all of this synchronously inside the
+ * handler, and reads and awaits nothing first: nothing else works in every engine.
  */
 import type { OwnerConfig, Target } from '../core/contract.js'
 import type { DeviceStore } from '../core/device-store.js'
@@ -43,7 +43,7 @@ export class PageExit {
         this.#isOpening = false
       }
       request.onerror = forget
-      // The database is gone. Making it here would leave the owner one without its stores.
+      // The database is gone. If this made it again, the owner would find it without its stores.
       request.onupgradeneeded = () => request.transaction!.abort()
       request.onsuccess = () => {
         const db = request.result
@@ -113,8 +113,8 @@ export class PageExit {
           method,
           keepalive: true,
           credentials: this.#config.credentials ?? 'same-origin',
-          // Plain text without headers goes to another origin without a preflight, for which there
-          // is no time. Our server asks for no more than the lease token in it.
+          // There is no time for a preflight, which plain text without headers does not need. The
+          // grant token in the body is enough for our server.
           ...(body && { body: JSON.stringify(body) }),
           ...((!body || isOwnOrigin(url)) && { headers: this.headers }),
         })
@@ -135,8 +135,7 @@ const isOwnOrigin = (url: string): boolean =>
   typeof location !== 'undefined' && new URL(url, location.href).origin === location.origin
 
 /**
- * A page on its way out can only try: storage may be full, closed or forbidden. What fails here
- * costs a gap.
+ * A page that closes can only try: storage may be full, closed or forbidden. A failure is a gap.
  */
 function attempt(act: () => void): void {
   try {

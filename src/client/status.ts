@@ -14,7 +14,7 @@ export interface CollectionStatus {
    * Ids this page can still make without the network: the device's free ones, and the page's own.
    */
   available: number
-  /** Of these, the ones leased to this page: what the …Sync calls can use. */
+  /** How many of these are leased to this page, for the …Sync calls. */
   leased: number
   /** How many this device keeps for offline work. */
   reserve: number
@@ -39,7 +39,7 @@ export interface HiloStatus {
   storage: StorageKind
   /** By collection; of a database that is not the option's, by `collection|database`. */
   collections: Record<string, CollectionStatus>
-  /** Where numbers went that nobody will issue. */
+  /** How many numbers nobody will issue, by cause. */
   gaps: Gaps
 }
 

@@ -12,7 +12,7 @@ export interface CallOptions {
    * also waits while the device is exhausted and offline.
    */
   timeout?: number
-  /** Aborting rejects the call with `aborted`; no number is burnt. */
+  /** Aborting rejects the call with `aborted`; no id is used up. */
   signal?: AbortSignal
 }
 
@@ -73,9 +73,9 @@ export class Waiters {
   }
 
   /**
-   * Serves whoever can be served with what is held.
-   * @param mayOvertake the server gives no more now: a caller that wants more than is held does not
-   * hold up those behind it
+   * Serves the callers that want no more than the page holds.
+   * @param mayOvertake the server gives no more now: a caller that wants more than the page holds
+   * does not hold up the callers behind it
    */
   serve(held: () => number, mayOvertake = false): void {
     for (const waiter of this.#takers) {
@@ -164,10 +164,10 @@ const deadlineOf = (timeout: number): number =>
 const tooLate = (timeout: number): HiloError =>
   new HiloError(
     'timeout',
-    `No id came within ${timeout} ms; none was burnt. Try again, or pass a longer \`timeout\`.`,
+    `No id came within ${timeout} ms; none was used up. Try again, or pass a longer \`timeout\`.`,
   )
 
 const aborted = (signal: AbortSignal): HiloError =>
-  new HiloError('aborted', 'The call was aborted by its signal; no id was burnt.', {
+  new HiloError('aborted', 'The call was aborted by its signal; no id was used up.', {
     cause: signal.reason,
   })

@@ -10,7 +10,7 @@ export function secondInstance(name: string, url: string): void {
 /** The worker's file is of another build. */
 export function otherVersion(own: string, version: unknown): void {
   console.warn(
-    `offline-hilo: this page is of version ${own}, its worker file of ${version}. The page ` +
-      'makes ids without the worker. Deploy both files of one build.',
+    `offline-hilo: this page has version ${own}, and its worker file has version ${version}. The ` +
+      'page makes ids without the worker. Deploy both files of one build.',
   )
 }

@@ -1,17 +1,17 @@
-/** What an app may say to `consecutive`, and its check. */
+/** The options of `consecutive`, and their check. */
 import { HiloError } from '../core/errors.js'
 
 export interface ConsecutiveOptions {
   /** Another database than the `database` option's of the `Hilo`. */
   database?: string
   /**
-   * What this device is called in the server's list of series: `'Till 3'`. Up to 128 bytes of
+   * The name of this device in the server's list of series: `'Till 3'`. Up to 128 bytes of
    * UTF-8. Default: nothing.
    */
   device?: string
   /**
    * Milliseconds after which the key of a confirmed number is forgotten; the number itself never
-   * is. Whoever asks with a forgotten key gets another number. Default: never.
+   * is. A call with a forgotten key gets another number. Default: never.
    */
   forgetKeysAfter?: number
   /**

@@ -1,4 +1,4 @@
-/** The whole series of a device, number by number, for those who have to account for them. */
+/** The whole series of a device, number by number, for people who have to account for them. */
 import type { EarlierSeries, SeriesEnd, SeriesState } from './state.js'
 import type { NumberRow } from './storage.js'
 
@@ -13,7 +13,7 @@ export interface ReportedNumber {
   id: string
   number: number
   state: NumberState
-  /** What it is for. Absent: it was confirmed, and its key forgotten. */
+  /** What the number is for. Absent: it was confirmed, and its key forgotten. */
   key?: string
   /** Why it was cancelled. */
   reason?: string
@@ -26,7 +26,7 @@ export interface SeriesReport {
   series: string
   /** From 1, each one higher than the one before. */
   numbers: ReportedNumber[]
-  /** The highest number that the server says it has heard. Absent: the series has ended. */
+  /** The highest number that the server has heard of. Absent: the series has ended. */
   told?: number
   /**
    * Series that the server has under the name of this device, which are not stored here any more:

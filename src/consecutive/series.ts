@@ -22,14 +22,14 @@ export interface SeriesContext {
   copied(): void
 }
 
-/** The server answers so when a claim was used before: this device is a copy. */
+/** The server's status when a claim was used before: this device is a copy. */
 const GONE = 410
 
 export class Series {
   readonly #context: SeriesContext
   #claim: Promise<void> | undefined
   #checkIn: Promise<void> | undefined
-  /** Since it began, or was offline, this page has asked the server whether this is a copy. */
+  /** Has this page asked the server whether this is a copy, since it started or came online? */
   #hasAsked = false
 
   constructor(context: SeriesContext) {
@@ -64,8 +64,8 @@ export class Series {
   }
 
   /**
-   * Tells the server how far the series has come, and asks whether this is a copy. Without an
-   * answer the device goes on: it is made for that. Calls at the same time share one request.
+   * Tells the server how far the series has come, and asks whether this is a copy. If no answer
+   * comes, the device goes on, as it does offline. Calls at the same time share one request.
    */
   #tell(): Promise<void> {
     if (!this.#context.isOnline()) return Promise.resolve()
@@ -137,7 +137,7 @@ export class Series {
 const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)))
 
 const offline = (): HiloError =>
-  new HiloError('server-unreachable', 'It was not asked, because this device is offline.')
+  new HiloError('server-unreachable', 'The server was not asked: this device is offline.')
 
 function noSeries(collection: string, cause: HiloError): HiloError {
   const { code, status, retryAfter, message } = cause

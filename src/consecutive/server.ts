@@ -1,6 +1,6 @@
 /**
- * The server's part of a series, over HTTP. Guarantees that only a sound answer is taken for one;
- * any other becomes a `HiloError` that says what to do.
+ * Asks the server for a series, and checks in, over HTTP. Guarantees that it accepts only a sound
+ * answer; any other becomes a `HiloError` that says what to do.
  */
 import { HiloError } from '../core/errors.js'
 import type {
@@ -51,7 +51,7 @@ export function seriesServer(
   }
 }
 
-const NO_SERIES = 'It gave no series; ask again later.'
+const NO_SERIES = 'The server gave no series; ask again later.'
 
 function readJson<T>(body: string, url: string): Partial<T> {
   try {

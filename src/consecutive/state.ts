@@ -28,13 +28,13 @@ interface CurrentSeries {
   last: number
   /** The highest number that the server has confirmed to have heard. */
   told: number
-  /** What the server had of this device's name before: series that were lost with their storage. */
+  /** Series that the server has under this device's name, and that were lost with its storage. */
   earlier: EarlierSeries[]
   /** The check-in that was or will be sent, kept until its answer is stored. */
   checkIn?: { id: string; last: number }
 }
 
-/** A series of this device's name that is on this device no more. */
+/** A series under this device's name that is not stored on this device any more. */
 export interface EarlierSeries {
   /** `'A'` */
   series: string
@@ -77,7 +77,7 @@ export function readState(stored: unknown): SeriesState {
   if (state.version === STATE_VERSION) return state
   throw new HiloError(
     'outdated',
-    `What this device stores of its series has version ${state.version}, this package knows ` +
+    `The stored series of this device have version ${state.version}, and this package knows ` +
       `${STATE_VERSION}: a newer offline-hilo was here. Load that version; no number was made.`,
   )
 }
@@ -120,7 +120,7 @@ export function withClaim(
   }
 }
 
-/** An answer to another claim than the one that is under way came before, or comes too late. */
+/** Ignores the answer to a claim that is not under way: it came twice, or too late. */
 export function withSeries(
   state: SeriesState,
   claim: string,
@@ -154,7 +154,7 @@ export function withCheckIn(
   return { state: { ...state, current: { ...current, checkIn } }, result: { ...checkIn, lease } }
 }
 
-/** An answer to another check-in than the one that is under way came before, or comes too late. */
+/** Ignores the answer to a check-in that is not under way: it came twice, or too late. */
 export function withFate(state: SeriesState, id: string, answer: SeriesCheckInAnswer): SeriesState {
   const { current } = state
   if (current?.checkIn?.id !== id) return state

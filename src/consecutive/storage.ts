@@ -20,7 +20,7 @@ export interface NumberRow {
   key?: string
   /** Why it was cancelled. */
   reason?: string
-  /** While it is neither confirmed nor cancelled: what finds it. */
+  /** Set while the number is neither confirmed nor cancelled; an index finds it by this. */
   open?: 1
   /** When it was confirmed, while its key is remembered: milliseconds since the epoch. */
   confirmedAt?: number
@@ -39,7 +39,7 @@ interface Schema extends DBSchema {
   }
 }
 
-/** So many keys are forgotten with each number that is confirmed. */
+/** How many old keys are forgotten each time a number is confirmed. */
 const FORGET_AT_ONCE = 16
 
 export class SeriesStorage {
@@ -61,7 +61,7 @@ export class SeriesStorage {
         numbers.createIndex('confirmed', ['of', 'confirmedAt'])
       },
       meaning:
-        'Consecutive numbers live in IndexedDB and nowhere else. Ask again with the same key: it ' +
+        'Consecutive numbers are stored in IndexedDB only. Ask again with the same key: it ' +
         'gets the number that was taken, if one was.',
     })
   }
@@ -152,7 +152,7 @@ export class SeriesStorage {
     })
   }
 
-  /** All that is stored: one look. */
+  /** Everything that is stored, in one read. */
   async all(): Promise<{ state: SeriesState; numbers: NumberRow[] }> {
     const tx = await this.#db.begin('readonly')
     return this.#db.finish(tx, async () => {

@@ -1,6 +1,6 @@
 /**
- * What became of numbers, made out from a device's state before and after. Pure. Where several
- * steps were taken between the two, each is told: a number that is leased and was not there before
+ * Works out what happened to numbers, from a device's state before and after. Pure. Where several
+ * steps lie between the two, it reports each: a number that is leased now and was not there before
  * was claimed, then leased.
  */
 import { size, total } from './range.js'
@@ -101,7 +101,7 @@ export function stepsBetween(before: DeviceState, after: DeviceState, reserve: n
 
   for (const { numbers, was, is } of moves(before, after)) {
     if (was && is && isChecked && was.token !== is.token)
-      add('check-in', 'Their lease tokens were swapped for new ones.', numbers)
+      add('check-in', 'Their grant tokens were swapped for new ones.', numbers)
     if (was?.kind === is?.kind && was?.page === is?.page) continue
     if (is) {
       depart(numbers, was, is)
@@ -137,8 +137,8 @@ function reasonToClaim(free: number, reserve: number): string {
 const keyOf = ({ from, prefix, serverTag }: Numbers): string => [from, prefix, serverTag].join()
 
 /**
- * The leases that make up `count` crashed numbers: of those that are gone whole, first those of
- * pages that have nothing any more.
+ * The leases that make up `count` crashed numbers. Only leases that are gone whole count, and those
+ * of pages that hold nothing any more come first.
  */
 function writtenOff(before: DeviceState, after: DeviceState, count: number): Set<string> {
   const now = heldSegments(after)

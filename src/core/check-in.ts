@@ -1,5 +1,5 @@
 /**
- * Check-in: the device shows its lease tokens, the server swaps each for a new one. Pure
+ * Check-in: the device shows its grant tokens, the server swaps each for a new one. Pure
  * transitions. Guarantees that an offer whose fate was unknown comes back only when no request
  * under its old token can take it away any more (H12), and that a copy of this device's storage
  * stops using what the other copy went on with (H13).
@@ -9,10 +9,7 @@ import { insertAll, type Range, size, total } from './range.js'
 import type { DeviceState, Lease, Offer } from './state.js'
 import type { CheckInAnswer, CheckInRequest } from './wire.js'
 
-/**
- * Checking in more often than this, as when a page is reloaded again and again, would tell nothing
- * new.
- */
+/** A page that is reloaded again and again does not check in more often than this. */
 const REST_MS = 60_000
 
 /**
@@ -29,8 +26,8 @@ export function isCheckInDue(state: DeviceState, date: number): boolean {
 
 /**
  * The request to send, stored before it is sent: the pending one, or a new one. Undefined when
- * nothing held has a token, or when a claim is under way that shows one (`isLater`): what two
- * requests show at the same time would look like two copies.
+ * nothing held has a token, or when a claim that shows a token is under way (`isLater`): to the
+ * server, two requests with one token would look like two copies.
  */
 export function beginCheckIn(
   state: DeviceState,
@@ -51,7 +48,7 @@ export function beginCheckIn(
   return { state: { ...state, grants: [...next.keys()], checkIn: request }, request }
 }
 
-/** Takes the answer over: once, however many tabs saw it. */
+/** Applies the answer: once, however many tabs saw it. */
 export function applyCheckIn(
   state: DeviceState,
   id: string,
@@ -64,9 +61,8 @@ export function applyCheckIn(
 }
 
 /**
- * The newest token, which a claim shows. Every grant of before was on both copies of a device when
- * it was copied, so one token is enough to tell them apart. Undefined while a check-in is under
- * way.
+ * The newest token, which a claim shows. One token is enough to tell two copies of a device apart.
+ * Undefined while a check-in is under way.
  */
 export function tokenToShow(state: DeviceState): CheckInRequest['leases'] | undefined {
   const lease = state.grants.at(-1)
@@ -77,8 +73,9 @@ export function tokenToShow(state: DeviceState): CheckInRequest['leases'] | unde
 }
 
 /**
- * Takes over what became of the token that a pending claim has shown, once. A superseded one means
- * a copy: nobody has shown the other tokens yet, so everything that has one is dropped.
+ * Applies, once, what the server answered about the token that a pending claim has shown. If that
+ * token is superseded, this device is a copy. The other tokens were not shown yet, so this drops
+ * all ranges with a token.
  */
 export function applyShown(
   state: DeviceState,
@@ -108,14 +105,14 @@ function applyFates(
   }, state)
 }
 
-/** A check-in that will never be answered usefully. */
+/** Forgets a check-in whose answer can never be used. */
 export function dropCheckIn(state: DeviceState, id: string): DeviceState {
   if (state.checkIn?.id !== id) return state
   const { checkIn: _, ...rest } = state
   return rest
 }
 
-/** The server's limit of leases per check-in; the others' turn comes next time. */
+/** The server's limit of leases per check-in. The next check-in shows the others. */
 const MAX_LEASES = 100
 
 const everything = ({ ranges, leases, offers }: DeviceState): Range[] => [

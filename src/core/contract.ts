@@ -65,7 +65,7 @@ export interface OwnerCallbacks {
    * when the watch begins.
    */
   stored(target: Target, before: DeviceState, after: DeviceState): void
-  /** Another page of this device has no number left: parks what this page does not need. */
+  /** Parks what this page does not need, because another page of this device has no number left. */
   parkExcess(target: Target): Promise<void>
 }
 
@@ -74,14 +74,14 @@ export interface DeviceView {
   /** Numbers neither leased nor offered. */
   free: number
   reserve: number
-  /** Of the free ones, how many exceed the reserve and could be offered to a page. */
+  /** How many free numbers exceed the reserve and could be offered to a page. */
   surplus: number
   gaps: Gaps
-  /** When this device last checked in: its tokens are new since. */
+  /** When this device last checked in, and got new tokens. */
   checkedIn?: number
   /**
-   * The node that answered last; absent also where a page would not hear of it when another one
-   * answers.
+   * The node that answered last. Absent where a page cannot hear of answers that other pages get:
+   * another node may have answered since.
    */
   serverTag?: string
   /** The nodes of {@link DeviceState.nodes}, once they are two. */
@@ -113,14 +113,14 @@ export interface Owner {
    * @returns the version of the owner's code
    */
   open(config: OwnerConfig, callbacks: OwnerCallbacks): string
-  /** Its answer shows that the owner runs. */
+  /** The answer shows that the owner runs. */
   ping(): void
   /** One strict transaction: settles, carves and offers. Never waits for the network. */
   exchange(target: Target, request: Exchange): Promise<Answer<Exchanged>>
   /** Asks the server once, unless `want` numbers are free; callers share one request. */
   claim(target: Target, want: number): Promise<Answer<object>>
   /**
-   * Fills the device up to each `count`, and keeps it as the target where it is reached. All
+   * Fills the device up to each `count`, and keeps the count as the target if it is reached. All
    * targets are of one database: one request asks for all of them, if the source can do that.
    * @param call names this call, for `cancel`
    * @returns one answer for each, in their order
@@ -133,10 +133,10 @@ export interface Owner {
   release(target: Target, request: Pick<Exchange, 'page' | 'id'>): Promise<Answer<object>>
   /** Nobody waits for this `reserve` or `release` any more: it begins nothing new. */
   cancel(call: string): void
-  /** Of this authority, the collections of which this device has stored something. */
+  /** The collections of this authority that this device has stored something of. */
   collections(): Promise<{ collections: HeldCollection[] } | { failure: Failure }>
   /**
-   * What is stored, notes that wait to be settled included. One read: it changes nothing and blocks
+   * What is stored, with the notes that wait to be settled. One read: it changes nothing and blocks
    * nobody.
    */
   inspect(target: Target): Promise<Answer<{ state: DeviceState }>>
@@ -153,9 +153,7 @@ export interface Owner {
   ): Promise<{ number: number } | { failure: Failure }>
   /** `false`: no request until `true` again (an app's own offline switch). */
   setOnline(isOnline: boolean): void
-  /**
-   * The network, or the kind of storage, may have changed: what waits for a repetition is sent now.
-   */
+  /** The network, or the kind of storage, may have changed: failed requests are sent again now. */
   retryNow(): void
   /** Stops timers and closes the storage. */
   close(): void

@@ -10,12 +10,12 @@
  *   the outcome unknown. Callers treat unknown as a gap.
  * - `change` is called once, synchronously, and may throw: then nothing is applied and `update`
  *   rejects with what it threw.
- * - `read` is one look at what the next `update` of that key would be handed. It changes nothing,
- *   not even the notes.
+ * - `read` returns what the next `update` of that key would get. It changes nothing, not even the
+ *   notes.
  * - `keys` lists every key under which something was stored.
- * - Notes that pages left for the key are handed to `change` and removed in the same step, so
- *   each settles once (H5).
- * - What is stored is plain data: whatever JSON keeps is enough.
+ * - `update` hands the notes that pages left for the key to `change`, and removes them in the same
+ *   step, so that each is settled once (H5).
+ * - What is stored is plain data that JSON can hold.
  */
 
 import type { SeriesKey } from './page-exit.js'
@@ -32,7 +32,7 @@ export interface Change<T> {
 }
 
 export interface DeviceStore {
-  /** Does it outlive the page? */
+  /** Does what is stored outlive the page? */
   readonly isDurable: boolean
   update<T>(key: StoreKey, change: (stored: unknown, notes: Note[]) => Change<T>): Promise<T>
   read(key: StoreKey): Promise<{ stored: unknown; notes: Note[] }>

@@ -33,8 +33,8 @@ import type {
 import { writeOffOldest } from './write-off.js'
 
 /**
- * What of older grants was issued, the server is not told: they count as outstanding there until it
- * forgets who holds them.
+ * The device remembers the tokens of this many grants. It does not tell the server that an older
+ * grant was issued: the server keeps that grant's row until its horizon.
  */
 const MAX_GRANTS = 32
 
@@ -65,7 +65,7 @@ function settleLease(state: DeviceState, note: LeaseNote): DeviceState {
   const lease = state.leases.find(({ id }) => id === note.lease)
   if (!lease) return state
   const { from, to } = lease.range
-  // A note is not trusted either: what it does not say clearly counts as burnt.
+  // A note is not trusted either: what it does not say clearly counts as issued.
   // guard: H5 a note frees nothing outside its lease
   const next = Number.isSafeInteger(note.next)
     ? Math.min(Math.max(note.next, from), to + 1)
@@ -84,8 +84,8 @@ function settleLease(state: DeviceState, note: LeaseNote): DeviceState {
 }
 
 /**
- * An offer that was sent: with a token the server can still tell what became of it; without one
- * nobody ever can, and it is forgotten (H12).
+ * Marks an offer as sent. If it has a token, the server can still say whether it arrived. Without
+ * one nobody can, so it is forgotten (H12).
  */
 function settleOffer(state: DeviceState, id: string): DeviceState {
   return {
@@ -97,9 +97,9 @@ function settleOffer(state: DeviceState, id: string): DeviceState {
 }
 
 /**
- * Settles what a page brings, then carves what it wants, lowest numbers first, then offers it what
- * exceeds `keep`, highest first: those the server can take back. A request that comes again, after
- * its answer was lost with a worker, is answered the same way.
+ * Settles the notes of a page, then leases it the numbers that it wants, lowest first. Then offers
+ * it the surplus above `keep`, highest first, because the server can take those back. If a request
+ * comes again, because its answer was lost with a worker, it gets the same answer.
  */
 export function exchange(
   state: DeviceState,
@@ -128,8 +128,8 @@ export function exchange(
 }
 
 /**
- * Sets what exceeds `keep` aside for a page to give back, durably before any request can be sent
- * (H8).
+ * Sets the surplus above `keep` aside for a page to give back. It is stored before any request can
+ * be sent (H8).
  */
 export function setAside(
   state: DeviceState,
@@ -188,7 +188,7 @@ export function beginClaim(
 }
 
 /**
- * Adds what the server granted. A grant with a lease token answers one claim and is added once,
+ * Adds what the server granted. A grant with a grant token answers one claim and is added once,
  * however many tabs saw the answer. Without a token (RavenDB) every answer is a grant of its own,
  * unless its numbers may be issued already.
  * @throws HiloError `invalid-response` when the grant overlaps what this device already holds
@@ -201,8 +201,9 @@ export function addGrant(
   const isPending = state.claim?.id === claimId
   // guard: H11 a grant is added once
   if (range.token && !isPending) return state
-  // A claim says what this device has seen, and its grant is above that. One that is not any more
-  // is an answer that came before, and whose numbers may be issued. 0: none was issued.
+  // A claim says the highest number that this device has seen, and its grant is above that. A grant
+  // at or below `issued` is therefore an answer that came before: its numbers may be issued.
+  // `issued` 0: none was issued.
   // guard: H11 an answer that came before is not added again
   if (
     !range.token &&
@@ -228,7 +229,7 @@ export function addGrant(
     ...rest,
     ...(claim && !isPending && { claim }),
     ranges: insert(state.ranges, range),
-    // What the server grants again did reach it.
+    // If the server grants an offer's numbers again, it had got them back.
     offers: state.offers.filter((offer) => !overlaps(offer.range, range)),
     serverTag: range.serverTag,
     nodes: [...new Set([...(state.nodes ?? []), nodeOf(range)])].slice(0, 2),
@@ -241,7 +242,7 @@ export function addGrant(
 const isFromNewNode = ({ nodes = [] }: DeviceState, range: Range): boolean =>
   nodes.length === 1 && nodes[0] !== nodeOf(range)
 
-/** Two nodes may grant the same number; its ids differ in what stands before or after it. */
+/** Two nodes may grant the same number; the two ids differ in what stands before or after it. */
 const nodeOf = (range: Range): string => `${range.prefix}…${idSuffix(range)}`
 
 /** Forgets a claim whose answer can never be used, so that the next one is a new claim. */
@@ -252,8 +253,8 @@ export function dropClaim(state: DeviceState, claimId: string): DeviceState {
 }
 
 /**
- * What was offered under a token and is granted again did reach the server, though no note of it
- * was left (H12).
+ * Is `range` an offer with a token? If the server grants its numbers again, the give-back had
+ * reached it, though no note says that it was sent (H12).
  */
 const wasReturned = ({ offers }: DeviceState, range: Range): boolean =>
   range.token !== undefined && offers.some((offer) => offer.range === range)
@@ -282,10 +283,7 @@ function cutLease(state: DeviceState, id: string, to: number): DeviceState {
   }
 }
 
-/**
- * Only the page that an offer was made to may have it taken back: nobody else knows whether it was
- * sent.
- */
+/** Makes offers of a page free again. Only that page may ask: nobody else knows whether it sent. */
 export function takeBack(state: DeviceState, page: string, ids: readonly string[]): DeviceState {
   return returnOffers(
     state,

@@ -31,7 +31,7 @@ export type HiloErrorCode =
   | 'storage-failed'
   /** A newer version of this package runs in another tab; reload this page. */
   | 'outdated'
-  /** This device's storage is a copy of one that went on elsewhere; its ranges were dropped. */
+  /** This device's storage is a copy, and another copy has checked in: its ranges were dropped. */
   | 'forked'
 
 /** A {@link HiloError} as plain data: what crosses between worker and page. */

@@ -1,6 +1,6 @@
 /**
  * What a failed request means for the next one: a single table for claims and check-ins. The
- * page learns from it whether its callers may wait on.
+ * page learns from it whether its callers may go on waiting.
  */
 import type { Failure } from './errors.js'
 
@@ -18,7 +18,7 @@ const BY_STATUS: Record<number, NextStep> = {
   404: 'stop',
   405: 'stop',
   408: 'same',
-  // The numbers of this claim are in use: who asks again is a copy of the device that got them.
+  // The numbers of this claim are in use: this device is a copy of the one that got them.
   410: 'fresh',
   425: 'same',
   429: 'same',
@@ -42,8 +42,8 @@ export function isRepeated(failure: Failure): boolean {
 }
 
 /**
- * Did nobody answer, or somebody who is no HiLo server? The sign-in page of a hotel's network, and
- * the offline page of a service worker, come with status 200. Then the device counts as offline.
+ * Did no HiLo server answer? The sign-in page of a hotel's network, and the offline page of a
+ * service worker, come with status 200. Then the device counts as offline.
  */
 export function isNoAnswer({ code, status }: Failure): boolean {
   // guard: H26 what is no HiLo answer is as good as none

@@ -1,6 +1,6 @@
 /**
- * Finds the collection that an app means by a name, a class or an entity. Guarantees that a name
- * which the server would refuse, or take for another one, never leaves the page.
+ * Finds the collection that an app means by a name, a class or an entity. Guarantees that the page
+ * never sends a name that the server would refuse, or take for another one.
  */
 import { HiloError } from './errors.js'
 import type { Range } from './range.js'

@@ -1,7 +1,7 @@
 /**
- * What a page leaves behind when it goes: names that the page writes under and the next owner reads
- * (H5). It is left in two places at once, because no engine loses both; each note names its lease,
- * so the second copy settles nothing.
+ * The notes that a page leaves when it closes: the names under which the page writes them and the
+ * next owner reads them (H5). Each note is written to two places, because no engine loses both. It
+ * names its lease, so its second copy settles nothing.
  */
 import type { ExchangeNote, LeaseNote, Note } from './state.js'
 
@@ -19,7 +19,7 @@ export const notesKeyPrefix = (name: string, key: SeriesKey): string =>
 export const idOf = (note: { exchange: string } | { lease: string }): string =>
   'exchange' in note ? note.exchange : note.lease
 
-/** Notes come from storage, which is not trusted; one that cannot be read says nothing. */
+/** Notes come from storage, which is not trusted. A note that cannot be read is ignored. */
 export const isNote = (note: Partial<LeaseNote & ExchangeNote> | null): note is Note =>
   typeof note?.lease === 'string' ||
   (typeof note?.exchange === 'string' && Array.isArray(note.takeBack))

@@ -1,6 +1,6 @@
 /**
- * The addresses of the HiLo wire, for the source and for the request that a page sends at its exit.
- * Every value is encoded.
+ * The addresses of the HiLo protocol, for the source and for the request that a page sends when it
+ * closes. Every value is encoded.
  */
 import type { Target } from './contract.js'
 import type { Range } from './range.js'
@@ -8,8 +8,8 @@ import type { DeviceClaim } from './state.js'
 import type { NextManyRequest, ReturnRequest } from './wire.js'
 
 /**
- * Claims that show tokens, which stand in the body, because proxies log addresses; or claims of
- * several collections of one database, which all have one id.
+ * The request for a claim that shows a token, or for claims of several collections of one database,
+ * which all have one id. Tokens are in the body, because proxies log addresses.
  */
 export function nextCall(url: string, wanted: readonly WantedRange[]): NextCall {
   const { target, claim } = wanted[0]!
@@ -54,7 +54,7 @@ export function nextUrl(url: string, target: Target, claim: DeviceClaim): string
 
 /**
  * Gives back all of `range`: what the server may grant again starts at `range.from`. A range with a
- * lease token goes back to our server, as JSON in the body; one without to a RavenDB, in the query.
+ * grant token goes back to our server, as JSON in the body; one without to a RavenDB, in the query.
  */
 export function returnRequest(url: string, target: Target, range: Range): ReturnCall {
   const { database, collection: tag } = target
@@ -69,8 +69,8 @@ export function returnRequest(url: string, target: Target, range: Range): Return
 }
 
 /**
- * Asks the server to take nothing back. RavenDB's own client sends this when it closes before it
- * got a range, and every server ignores it.
+ * A return of no numbers, which every server ignores. RavenDB's own client sends it when it closes
+ * before it got a range.
  */
 export const emptyReturnUrl = (url: string, target: Target): string =>
   hiloUrl(url, target, 'return', { tag: target.collection, end: 0, last: 1 })

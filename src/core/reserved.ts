@@ -1,8 +1,8 @@
-/** What a caller is told who wanted ids of several collections and did not get them all. */
+/** The error of a `reserve` for several collections that did not get all ids. */
 import type { Wanted } from './contract.js'
 import type { Failure } from './errors.js'
 
-/** How many free numbers the device has, and why they are fewer than were wanted. */
+/** How many free numbers of a collection the device has, and why it has too few. */
 interface Outcome {
   free: number
   failure?: Failure | undefined

@@ -1,6 +1,5 @@
 /**
- * A device's state as segments of the number line: who has which numbers. Pure; what it says of a
- * number is what the state says.
+ * A device's state as segments of the number line: who has which numbers. Pure.
  */
 import { overlaps, type Range } from './range.js'
 import type { DeviceState, LeaseNote } from './state.js'
@@ -19,7 +18,7 @@ export interface Numbers {
 /** Numbers that are in the same hands. */
 export interface Segment extends Numbers {
   /**
-   * `granted`: on this device, free. `leased`: carved off for a page. `issued`: used by the app,
+   * `granted`: on this device, free. `leased`: set aside for a page. `issued`: used by the app,
    * from a lease that is not used up.
    * `offered`: set aside for a page to give back. `given-back`: sent to the server, which has not
    * confirmed it yet.

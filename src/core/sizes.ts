@@ -19,9 +19,9 @@ export const pageTarget = (issuedLastSecond: number, warmed: number): number =>
   Math.max(PAGE_AT_REST, issuedLastSecond, warmed)
 
 /**
- * The same of a page that is hidden, and may be killed without a word: it keeps nothing at hand
- * (H4). Only while it makes one id after another it looks ahead as any page does: a transaction for
- * each would hold everybody up.
+ * How many unissued ids a hidden page may hold: none, because it may be killed without notice (H4).
+ * A hidden page that makes one id after another holds as many as any other page: a transaction for
+ * each id would be too slow.
  */
 export const hiddenTarget = (issuedLastSecond: number): number =>
   issuedLastSecond > PAGE_AT_REST ? issuedLastSecond : 0

@@ -1,6 +1,6 @@
 /**
- * What this device durably knows of one collection, and the words pages and transitions use about
- * it. Types and the empty state only.
+ * What this device durably knows of one collection, and what pages and transitions say about it.
+ * Types and the empty state only.
  */
 import type { Range } from './range.js'
 import type { CheckInAnswer, CheckInRequest } from './wire.js'
@@ -37,7 +37,8 @@ export interface DeviceClaim {
 }
 
 /**
- * Where numbers went that nobody will ever issue; upper bounds, counted when they are written off.
+ * How many numbers nobody will ever issue, by cause. Upper bounds, counted when numbers are written
+ * off.
  */
 export interface Gaps {
   /** Leased to a page that was killed. */
@@ -69,9 +70,7 @@ export interface DeviceState {
   /** Highest number a page may have issued. */
   issued: number
   gaps: Gaps
-  /**
-   * Tokens of the newest grants of which the server was not told yet that every number is issued.
-   */
+  /** Tokens of the newest grants, until the server has heard that all their numbers were issued. */
   grants: string[]
   /** The check-in that was or will be sent, kept until its answer is stored. */
   checkIn?: CheckInRequest
@@ -79,12 +78,12 @@ export interface DeviceState {
   checkedIn?: number
 }
 
-/** A page's last word on what it will never use again. */
+/** What a page will never use again. */
 export type Note = LeaseNote | ExchangeNote
 
 /**
- * Everything below `next` is burnt, the rest comes back; or, with `givenBack`, the page sent the
- * rest to the server.
+ * The numbers below `next` are used up, and the rest comes back to the device. With `givenBack`,
+ * the page sent the rest to the server instead.
  */
 export interface LeaseNote {
   /** Id of the lease or offer. */
@@ -93,14 +92,14 @@ export interface LeaseNote {
   givenBack?: true
 }
 
-/** The page went before it heard the answer: whatever the exchange gave it comes back whole. */
+/** The page closed before the answer came: all that the exchange gave it comes back. */
 export interface ExchangeNote {
   exchange: string
   /** Offers that the page had cancelled for it. */
   takeBack: readonly string[]
 }
 
-/** One page's turn: what it settles and what it wants, in a single transaction. */
+/** What a page settles and what it wants, in a single transaction. */
 export interface Exchange {
   page: string
   /**
@@ -121,7 +120,7 @@ export interface Exchange {
 export interface Exchanged {
   leases: Lease[]
   offers: Offer[]
-  /** All leases of this page, with their tokens of today. */
+  /** All leases of this page, with their newest tokens. */
   outstanding: Lease[]
 }
 

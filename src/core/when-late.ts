@@ -1,13 +1,9 @@
 /**
- * A deadline for whoever should have answered. A page that lies frozen in the back/forward cache,
- * or a computer that sleeps, hears no answer either: that time counts as a fraction of the deadline
- * at most, so that nobody is given up for it.
+ * A deadline for an answer. A page that is frozen in the back/forward cache, or a computer that
+ * sleeps, hears no answer either. The deadline is several timers in a row, so that a freeze can use
+ * up one of them only.
  */
 
-/**
- * The timer is set again so many times: what a freeze took is over with the first that goes off
- * after it.
- */
 // guard: H16 time in the back/forward cache is no delay
 const PARTS = 4
 

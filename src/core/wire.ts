@@ -27,7 +27,7 @@ export interface NextAnswer {
  * trip.
  */
 export interface NextManyRequest {
-  /** A UUID. Sent again with it, every collection is answered with the same grant. */
+  /** A UUID. If the claim is sent again with it, every collection gets the same grant. */
   claim: string
   collections: {
     tag: string
@@ -45,8 +45,9 @@ export interface NextManyRequest {
 }
 
 /**
- * Its answer, 201 or (nothing new) 200: one entry per collection of the request, in its order. A
- * refusal of one does not keep back the others; the refusal of the only one is the HTTP answer.
+ * Its answer, 201 or (nothing new) 200: one entry per collection of the request, in its order. If
+ * one collection is refused, the others get their ranges. If the only one is refused, the refusal
+ * is the HTTP answer.
  */
 export interface NextManyAnswer {
   collections: (NextAnswer | ErrorAnswer)[]
@@ -54,8 +55,8 @@ export interface NextManyAnswer {
 
 /**
  * Body of `POST /databases/{db}/hilo/return` (extension): `[last + 1, end]` of the lease comes
- * back. The token stands in the body, because proxies write addresses into their logs. Sent as
- * plain text it needs no preflight, so that a page can send it as it goes.
+ * back. The token stands in the body, because proxies write addresses into their logs. A body of
+ * plain text needs no preflight, so a page can send it while it closes.
  */
 export interface ReturnRequest {
   tag: string
@@ -66,7 +67,7 @@ export interface ReturnRequest {
 
 /**
  * Body of `POST /databases/{db}/hilo/checkin` (extension): every lease this device holds numbers
- * of. Sent again with the same `id` it is answered the same way.
+ * of. The same `id` gets the same answer.
  */
 export interface CheckInRequest {
   /** A UUID. */
@@ -77,8 +78,7 @@ export interface CheckInRequest {
     next: number
   }[]
   /**
-   * Leases of which every number was issued. They are not answered; a server that limits what one
-   * may hold counts them no more.
+   * Leases whose numbers were all issued. The answer has no entry for them.
    */
   spent?: string[]
 }
@@ -100,22 +100,20 @@ export interface CheckInAnswer {
      * from an older backup).
      */
     | { superseded: true }
-    /**
-     * Written by another server: whoever granted it may be behind the same address another time.
-     */
+    /** Another server granted it, which may be behind the same address another time. */
     | { unknown: true }
   )[]
 }
 
 /**
  * Body of `POST /databases/{db}/hilo/series` (extension): a device asks for a series of consecutive
- * numbers of its own. Sent again with the same `claim` it is answered the same way.
+ * numbers of its own. The same `claim` gets the same answer.
  */
 export interface SeriesRequest {
   /** A UUID. */
   claim: string
   collection: string
-  /** What the device is called, for people. */
+  /** The device's name, for people. */
   device?: string | undefined
   /**
    * The series that this device has ended, because it is a copy of the device that holds it. The
@@ -146,7 +144,7 @@ export interface SeriesCheckInRequest {
 export type SeriesCheckInAnswer =
   /** `closed`: no number may be made in this series any more. */
   | { lease: string; closed?: SeriesClosed }
-  /** Another copy of this device has checked in before; `last` is the highest number it told. */
+  /** Another copy of this device has checked in before. It said that it has made up to `last`. */
   | { superseded: true; last: number }
   /** Written by another server, or by this one before it was restored from a backup. */
   | { unknown: true }

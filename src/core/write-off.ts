@@ -1,20 +1,20 @@
 /**
- * Numbers that nobody will bring back, counted as gaps. Pure transitions. Guarantees that a number
- * written off is never free again, so that being wrong about a page's death costs a gap and nothing
- * else.
+ * Counts numbers as gaps, because their page was killed or their give-back was lost. Pure
+ * transitions. Guarantees that such a number is never free again: if the page lives after all, its
+ * numbers are a gap and nothing else.
  */
 
 import { total } from './range.js'
 import type { DeviceState, Lease, Offer } from './state.js'
 
-/** Pages that are remembered as holding something. One that was killed never settles it. */
+/** This many pages with numbers are remembered. A page that was killed never settles them. */
 const MAX_PAGES = 64
-/** Give-backs of unknown fate that are remembered. */
+/** This many give-backs are remembered of which nobody knows whether they arrived. */
 const MAX_SENT = 64
 
 /**
- * Writes off what is beyond these numbers, oldest first.
- * @param page is asking just now: it lives, however many leases it holds
+ * Writes off the oldest pages and give-backs when there are more than these.
+ * @param page is asking just now, so it lives, however many leases it holds
  */
 export function writeOffOldest(state: DeviceState, page: string): DeviceState {
   const pages = pagesOf(state)
@@ -85,5 +85,5 @@ function writeOff(
   }
 }
 
-/** Leases are named after their exchange, and that after its page. */
+/** A lease's id begins with its exchange's id, and that with its page's. */
 export const pageOf = (leaseId: string): string => leaseId.slice(0, leaseId.indexOf(':'))

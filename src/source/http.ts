@@ -69,7 +69,7 @@ export function unreachable(
     : `could not be reached.${cause instanceof TypeError ? crossOriginAdvice(url) : ''}`
   return new HiloError('server-unreachable', `${url} ${what} ${meaning}`, {
     cause,
-    // This caller has waited for the whole timeout; the next ones are refused at once for as long.
+    // This caller has waited for the whole timeout. For as long again, other calls fail at once.
     ...(signal.aborted && { retryAfter: timeout }),
   })
 }

@@ -16,7 +16,7 @@ export interface NextHiOptions {
   key: string
   /**
    * Takes the next hi of a collection. Nobody may ever get the same hi twice, on any device. When
-   * it throws, nothing is burnt, and it is asked again later.
+   * it throws, no number is used up, and it is asked again later.
    */
   nextHi: (collection: string, database: string) => Promise<number> | number
   /**

@@ -1,6 +1,6 @@
 /**
  * Claims ranges over RavenDB's HiLo protocol, from offline-hilo-server or from a RavenDB. It passes
- * on the lease tokens of offline-hilo-server; a RavenDB has none. Guarantees that only a sound
+ * on the grant tokens of offline-hilo-server; a RavenDB has none. Guarantees that only a sound
  * answer becomes a range; any other answer becomes a `HiloError` that says what to do.
  */
 import { HiloError } from '../core/errors.js'
@@ -143,7 +143,7 @@ function readJson<T>(body: string, url: string): Partial<T> {
 const isTextOrAbsent = (value: unknown): value is string | undefined =>
   value === undefined || value === null || typeof value === 'string'
 
-/** A return is answered without a word, or in JSON. */
+/** The answer to a return has no body, or JSON. */
 function checkReturned(body: string, url: string): void {
   if (body !== '') readJson(body, url)
 }

@@ -1,6 +1,6 @@
 /**
- * The port to whoever grants ranges. An implementation keeps no state: what must survive a lost
- * answer is in the claim.
+ * The port to the server or counter that grants ranges. An implementation keeps no state: what must
+ * survive a lost answer is in the claim.
  */
 import type { Target } from '../core/contract.js'
 import type { Range } from '../core/range.js'
@@ -17,7 +17,7 @@ export interface Source {
   /**
    * As `claim`, for several collections of one database in one request. Their claims have one id,
    * and each may be sent again alone. Absent: each is asked for alone.
-   * @returns in their order; undefined for one that was refused: `claim` is told why
+   * @returns in their order; undefined for one that was refused: call `claim` to get the reason
    * @throws HiloError as `claim`
    */
   claimTogether?(wanted: readonly WantedRange[]): Promise<(GrantedRange | undefined)[]>

@@ -57,9 +57,9 @@ export function runStatementOf(database: SqliteDatabase): RunStatement {
   if (has('execute')) return runWithOp(database as OpDatabase)
   throw new HiloError(
     'invalid-argument',
-    'sqliteStore did nothing: `database` is no open SQLite connection that it knows. Pass one of ' +
-      'node:sqlite, bun:sqlite, better-sqlite3, libsql, expo-sqlite, op-sqlite or Capacitor, or ' +
-      'a function (sql, parameters) => rows.',
+    'sqliteStore did nothing: `database` is not an open SQLite connection that it knows. Pass ' +
+      'one of node:sqlite, bun:sqlite, better-sqlite3, libsql, expo-sqlite, op-sqlite or ' +
+      'Capacitor, or a function (sql, parameters) => rows.',
   )
 }
 

@@ -22,13 +22,13 @@ export type {
 
 export interface SqliteStoreOptions {
   /**
-   * An open connection to a file, for this store alone: a statement of the app's between two of the
-   * store's would become part of its transaction. Who opened it closes it, after `hilo.close()`.
+   * An open connection to a file, for this store alone: a statement of the app between two of the
+   * store's would become part of its transaction. The app closes it, after `hilo.close()`.
    */
   database: SqliteDatabase
 }
 
-/** Another process may hold the write lock for as long. */
+/** How long to wait while another process holds the write lock. */
 const BUSY_TIMEOUT_MS = 5_000
 
 /** SQLite's number for `synchronous = FULL`. */
@@ -70,7 +70,7 @@ interface Stored {
   notes: Note[]
 }
 
-/** Yields what each statement answers, a promise or not, and is handed its rows. */
+/** Yields what each statement answers, a promise or not, and gets the rows of it. */
 type Steps<T> = Generator<ReturnType<RunStatement>, T, readonly SqliteRow[]>
 
 class SqliteStore implements DeviceStore {

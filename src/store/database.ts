@@ -26,14 +26,14 @@ export interface DatabaseDescription<Schema extends DBSchema> {
   /** Each transaction is over all of them. */
   stores: StoreNames<Schema>[]
   create(db: IDBPDatabase<Schema>): void
-  /** What it means for the caller that the storage failed: `No id was handed out.` */
+  /** A sentence for errors: what the failure means for the caller. `No id was handed out.` */
   meaning: string
 }
 
 /**
  * How long an open or a transaction may take before it counts as failed. Strict commits take 10–40
- * ms on real phones; but a transaction can also wait for one that sits frozen in another tab's
- * cached page, for ever (H18).
+ * ms on real phones. But a transaction of a frozen page in another tab can block this one for ever
+ * (H18).
  */
 const DEADLINE_MS = 5_000
 
@@ -70,7 +70,7 @@ export class Database<Schema extends DBSchema> {
         // guard: H2 carving is strict
         return db.transaction(this.#description.stores, mode, { durability: 'strict' })
       } catch (error) {
-        // Unless another call, which found it lost at the same time, has a new one already.
+        // Another call may have found it lost at the same time, and opened a new one.
         if (this.#db === connecting) this.#db = undefined
         db.close()
         // guard: H14 a lost connection is opened again
@@ -81,7 +81,7 @@ export class Database<Schema extends DBSchema> {
 
   /**
    * What `work` returns, once the transaction is complete; on any failure the transaction is
-   * aborted. `work` asks for all that it wants, and commits.
+   * aborted. `work` makes its requests and commits.
    */
   async finish<T>(
     tx: Transaction<Schema, 'readonly'> | Transaction<Schema, 'readwrite'>,
@@ -134,8 +134,9 @@ export class Database<Schema extends DBSchema> {
         this.#db = undefined
       },
     })
-    // WebKit may open it and then run no transaction ever again, because a page reloaded itself in
-    // the middle of one. One that fails is another matter: the next may succeed.
+    // After a page has reloaded itself in the middle of a transaction, WebKit may open the database
+    // and never run a transaction. If this one fails instead, that is no problem: the next may
+    // succeed.
     const { store, done } = db.transaction(stores[0]!)
     await Promise.allSettled([store.count(), done])
     return db

@@ -10,9 +10,9 @@ import type { Change, DeviceStore, StoreKey } from './store.js'
 
 interface Schema extends DBSchema {
   collections: { key: StoreKey; value: DeviceState }
-  /** Left by pages as they go, under `[...key, lease id]`. */
+  /** Pages leave them when they close, under `[...key, lease id]`. */
   [NOTES_STORE]: { key: [...StoreKey, string]; value: Note }
-  /** Records that could not be used, kept for whoever looks into it. */
+  /** Records that could not be used, kept for a person who looks into it. */
   'set-aside': { key: number; value: { key: StoreKey; record: unknown } }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Device state that lives as long as its realm: where IndexedDB is missing or refuses to open, and
- * in tests. Atomic like every {@link DeviceStore}; durable it is not, and says so.
+ * in tests. It is atomic like every {@link DeviceStore}, but not durable (`isDurable` is false).
  */
 import type { Change, DeviceStore, StoreKey } from './store.js'
 

@@ -5,11 +5,11 @@
 import { type DeviceState, emptyState, type LeaseNote, type Note } from '../core/state.js'
 import type { DeviceStore, StoreKey } from './store.js'
 
-/** One storage, new and empty, as several processes or tabs see it. */
+/** One new and empty storage, which several processes or tabs can open. */
 export interface StoreBench {
   /** Opens the storage once more. */
   open(): DeviceStore | Promise<DeviceStore>
-  /** How notes get there, where that is not the store's own `leaveNotes`. */
+  /** How notes get into the storage, if not by the store's own `leaveNotes`. */
   leaveNotes?(key: StoreKey, notes: readonly Note[]): void | Promise<void>
 }
 

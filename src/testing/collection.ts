@@ -87,7 +87,7 @@ export class TestCollection {
       : prefix + number + suffix
   }
 
-  /** Runs `take` once the page holds `count` numbers: now, or never, or when the server is back. */
+  /** Runs `take` once the page holds `count` numbers: at once, or when the server is back. */
   when<T>(count: number, take: () => T, { timeout, signal }: WaitLimits): Promise<T> {
     if (this.#closed) return Promise.reject(this.#closed)
     const mayTake = !signal?.aborted

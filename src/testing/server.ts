@@ -38,6 +38,6 @@ export class TestServer {
   }
 }
 
-/** A server knows no case. */
+/** A server treats `Orders` and `orders` as one name. */
 const nameOf = (database: string, collection: string): string =>
   JSON.stringify([database, collection]).toLowerCase()

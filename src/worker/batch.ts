@@ -10,13 +10,13 @@ import type { Source } from '../source/source.js'
 /** The place of one collection in the request. */
 export interface Seat {
   /**
-   * The id of all claims of the request; undefined when this collection had it before. A second
-   * claim with it would be answered with the numbers of the first.
+   * The id of all claims of the request; undefined when this collection had it before. The server
+   * would answer a second claim under it with the numbers of the first.
    */
   takeId(): string | undefined
   /**
-   * Sends the claim with the others, as soon as no seat is open any more. Undefined: it is none of
-   * this request, and goes alone.
+   * Sends the claim with the others, as soon as no seat is open any more. Undefined: the claim does
+   * not belong to this request, and is sent alone.
    */
   claim(wanted: WantedRange): Promise<GrantedRange> | undefined
   /** This collection sends nothing, or has claimed already. */
@@ -70,7 +70,7 @@ export function batchOf(
   return Array.from({ length: count }, newSeat)
 }
 
-/** Who was refused asks again alone, and is told why. */
+/** A collection that was refused claims again alone, and gets the reason. */
 function send(source: Source, waiting: readonly Waiting[], signal: AbortSignal): void {
   const alone = async ({ target, claim }: WantedRange) => {
     signal.throwIfAborted()

@@ -11,10 +11,7 @@ import type { CheckInAnswer } from '../core/wire.js'
 import type { CollectionContext } from './context.js'
 import { Retry } from './retry.js'
 
-/**
- * A copy of this device's storage goes unnoticed for up to this time; a server gets that many
- * fewer requests.
- */
+/** A longer interval spares the server requests, and notices a copy of this device later. */
 const INTERVAL_MS = 3 * 60 * 60 * 1000
 /** Longer than a claim's: nobody waits for a check-in. */
 const PAUSES = { first: 60_000, longest: 60 * 60 * 1000 }
@@ -33,8 +30,8 @@ export class CheckIns {
   }
 
   /**
-   * @param isDue is there something to ask? A device that holds nothing yet gets new tokens soon,
-   * and shows them hours from now.
+   * @param isDue is there something to ask? If not, the device checks in after the interval: it
+   * holds no tokens yet, or has just got new ones.
    */
   start(isDue: boolean): void {
     if (this.#isStarted) return
@@ -54,7 +51,7 @@ export class CheckIns {
 
   /**
    * Runs `work` while no check-in is under way: the server would ignore a give-back under a token
-   * that is just being replaced.
+   * that a check-in has just replaced.
    */
   async apart<T>(work: () => Promise<T>): Promise<T> {
     await this.idle()
@@ -119,8 +116,8 @@ export class CheckIns {
     }
     await update((state) => [applyCheckIn(state, request.id, answer, world.date()), undefined])
     notify()
-    // Begun by an earlier owner: a copy of this storage may send the same, and is answered the
-    // same. A new check-in tells them apart (H13).
+    // An earlier owner began this check-in. A copy of this storage may send the same one and gets
+    // the same answer. A new check-in tells the two apart (H13).
     // guard: H13 a check-in that an earlier session began is followed by a new one
     if (request.id !== this.#begun) return this.#checkIn(true)
     return false

@@ -54,7 +54,7 @@ export class Claims {
   ask(want: number, seat?: Seat): Promise<Failure | undefined> {
     const isOnline = this.#context.owner.isOnline()
     if (this.#flight || this.isPaused || !isOnline) {
-      // Nobody waits for a collection that asks nothing, or whose claim is on its way.
+      // This collection has no claim to send: the others in the request do not wait for it.
       seat?.leave()
       if (this.#flight && isOnline) return this.#flight
       return Promise.resolve(isOnline ? this.failure : SWITCHED_OFF)
@@ -72,7 +72,7 @@ export class Claims {
     this.#context.notify()
   }
 
-  /** The network may be back: what waits for a repetition is sent now. */
+  /** The network may be back: a claim that failed is sent again now. */
   retryNow(): void {
     this.#retry.now()
   }
@@ -103,7 +103,7 @@ export class Claims {
     const { owner, update } = this.#context
     for (let isFirstFailure = this.#retry.failures === 0; ; isFirstFailure = false) {
       const claim = await this.#begin(want, seat)
-      // Without one, what other tabs claimed or could park is enough.
+      // Without a claim there are enough numbers: other tabs claimed or parked some.
       this.#missing = 0
       if (!claim || owner.signal.aborted) return
       try {
@@ -147,8 +147,8 @@ export class Claims {
   }
 
   /**
-   * The claim to send, durably stored; undefined when enough is free. Other pages of this device
-   * are asked first for what they hold to give back: they are nearer than the server.
+   * The claim to send, durably stored; undefined when enough is free. It first asks other pages of
+   * this device to park the surplus that they were to give back: they are nearer than the server.
    */
   async #begin(want: number, seat?: Seat): Promise<DeviceClaim | undefined> {
     const { owner, name, update } = this.#context
@@ -169,7 +169,7 @@ export class Claims {
   }
 }
 
-/** Without this error a server that does so would be asked again at once, for ever. */
+/** Without this error, the device would ask such a server again at once, for ever. */
 const grantedAgain = ({ from, to }: Range): HiloError =>
   new HiloError(
     'invalid-response',

@@ -1,6 +1,6 @@
 /**
- * The owner's work on one collection. It keeps no number in memory: whatever it answers was durable
- * before (order law), and whatever it forgets costs a gap at most.
+ * The owner's work on one collection. It keeps no number in memory: everything that it answers is
+ * stored first (order law), so losing its memory costs a gap at most.
  */
 import { isCheckInDue } from '../core/check-in.js'
 import type { Answer, DeviceView, OwnerCallbacks, SharedView, Target } from '../core/contract.js'
@@ -28,15 +28,15 @@ export class OwnedCollection {
   readonly #claims: Claims
   readonly #checkIns: CheckIns
   readonly #deadPages: DeadPages
-  /** Everything was given back; nothing is claimed until somebody asks for ids again. */
+  /** Everything was given back; the device claims nothing until somebody asks for ids again. */
   #isReleased = false
-  /** What the device is being filled up to; what exceeds it is surplus. */
+  /** A `reserve` that is under way fills the device up to this number. */
   #filling = 0
   /** What a status shows of the last state that was read. It never decides who owns a number. */
   #shared: SharedView
   /**
-   * Offered numbers of a storage that no other page can see. There all that is free is offered, and
-   * is no less at hand.
+   * Offered numbers of a storage in memory, which no other page sees. All its free numbers are
+   * offered, so offers count as free there.
    */
   #inMemory = 0
   #refreshing: Promise<void> = Promise.resolve()
@@ -116,7 +116,7 @@ export class OwnedCollection {
       this.#isReleased = false
       this.#filling = count
       try {
-        // Stored in the step that finds it reached: every later claim fills up to it.
+        // The step that finds the count reached also stores it: later claims fill up to it.
         const keep = (state: DeviceState): [DeviceState, boolean] =>
           total(state.ranges) < count || isCancelled()
             ? [state, false]
@@ -183,7 +183,7 @@ export class OwnedCollection {
     })
   }
 
-  /** The network may be back: what waits for a repetition is sent now. */
+  /** The network may be back: failed requests are sent again now. */
   retryNow(): void {
     this.#claims.retryNow()
     this.#checkIns.retryNow()
@@ -233,8 +233,8 @@ export class OwnedCollection {
   }
 
   /**
-   * Claims in the background when the reserve runs low, or a page got `unmet` numbers too few. A
-   * claim that fails is repeated later.
+   * Claims in the background when the reserve is low. A claim that fails is repeated later.
+   * @param unmet how many numbers too few a page has just got
    */
   #topUp(unmet = 0): void {
     const { free, reserve } = this.#shared
@@ -242,7 +242,7 @@ export class OwnedCollection {
       this.#claims.askInBackground(Math.max(unmet, Math.ceil(reserve / 2)))
   }
 
-  /** Nobody waits: what a check-in, or killed pages, bring back may be enough. */
+  /** No caller waits, so it looks first whether a check-in or killed pages bring numbers back. */
   async #topUpInAdvance(): Promise<void> {
     await this.#deadPages.idle()
     await this.#checkIns.idle()
@@ -264,8 +264,8 @@ export class OwnedCollection {
   }
 
   /**
-   * One transaction. Notes that pages left are settled first; a record that cannot be used is set
-   * aside and replaced. Other tabs are told only if something changed.
+   * One transaction. It settles the notes that pages left, and sets a record that cannot be used
+   * aside. It tells other tabs only if something changed.
    */
   async #update<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T> {
     const store = await this.#owner.store
@@ -322,7 +322,7 @@ const unusable = (why: string): Failure => ({
 const FORKED: Failure = {
   code: 'forked',
   message:
-    'The storage of this device is a copy of one that went on elsewhere. Its ranges were ' +
-    'dropped and new ones are claimed. Ids made here since the copy was taken may exist twice: ' +
-    'compare them.',
+    'The storage of this device is a copy: another copy of it has checked in before. The ranges ' +
+    'here were dropped and new ones are claimed. Ids made here since the copy was taken may ' +
+    'exist twice: compare them.',
 }

@@ -1,6 +1,6 @@
 /**
- * Finds pages that were killed: this device thinks that they hold numbers, but they do not answer.
- * Looks once, when its page begins to use a collection.
+ * Finds pages that were killed: the storage says that they hold numbers, but they do not answer.
+ * It searches once, when its page begins to use a collection.
  */
 import type { OwnerContext } from './context.js'
 import { PAGE_ANSWER_MS } from './tabs.js'
@@ -10,7 +10,7 @@ export class DeadPages {
   readonly #writeOff: (dead: Set<string>) => Promise<void>
   #search: Promise<void> | undefined
 
-  /** @param writeOff what these pages held is lost */
+  /** @param writeOff gets the pages whose numbers are lost */
   constructor(context: OwnerContext, writeOff: (dead: Set<string>) => Promise<void>) {
     this.#context = context
     this.#writeOff = writeOff

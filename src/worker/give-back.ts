@@ -1,7 +1,7 @@
 /**
- * Gives every free number of a collection back to the server. Guarantees that a range is durably
- * let go of before it is sent, that it is sent once (H8), and that while the server cannot be
- * reached all of them stay.
+ * Gives every free number of a collection back to the server. Guarantees that the device removes a
+ * range from its storage before it sends the range, that it sends each range once (H8), and that it
+ * keeps all of them while the server cannot be reached.
  */
 import { setAside, settle, takeBack } from '../core/device.js'
 import { type Failure, toFailure } from '../core/errors.js'
@@ -35,7 +35,7 @@ export async function giveEverythingBack(
   // Highest first: the server's counter can only step back from its end.
   for (const offer of offers.reverse()) {
     if (isCancelled()) return stay(CANCELLED)
-    // From here on it counts as sent, as far as anyone can know.
+    // From here on it counts as sent: after a crash nobody knows whether it was.
     await update((state) => [settle(state, [sentNote(offer)]), undefined])
     const failure = await failureOf(source.giveBack(target, offer.range))
     if (failure && nextStep(failure) === 'same') return stay(failure)
@@ -43,7 +43,7 @@ export async function giveEverythingBack(
   return undefined
 }
 
-/** Nobody reads it: the caller has gone on. */
+/** No caller sees it: the call was rejected when it was cancelled. */
 export const CANCELLED: Failure = { code: 'aborted', message: 'The call was cancelled.' }
 
 const sentNote = ({ id, range }: Offer) => ({

@@ -99,7 +99,7 @@ export function createOwner(world: World): Owner {
     return created
   }
 
-  /** What is under way may end before the storage is closed; nothing new begins. */
+  /** Begins nothing new, waits for what is under way, then closes the storage. */
   async function close(): Promise<void> {
     closing.abort()
     for (const cancel of timers) cancel()
@@ -178,7 +178,8 @@ function collectionOf([, database, prefix]: StoreKey) {
 
 const NO_IDENTITIES: Failure = {
   code: 'invalid-argument',
-  message: 'Identities come from a HiLo server; `source` is none.',
+  message:
+    'Identities come from a HiLo server, and `source` has none. Use a Hilo without `source`.',
 }
 
 /** The app's own source, which lives in the page. */

@@ -19,7 +19,7 @@ export class Retry {
   readonly #pauses: Pauses
   /** Failures in a row. */
   failures = 0
-  /** Nothing is sent before these times: what the server asked for, and a pause of our own. */
+  /** Nothing is sent before these times: the pause that the server asked for, and our own. */
   #serverPause = 0
   #ownPause = 0
   #planned: { run: () => void; cancel: () => void } | undefined

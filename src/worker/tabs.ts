@@ -1,7 +1,7 @@
 /**
  * Messages between the pages of one device: what each knows of the device, which pages live, and
- * which can park numbers for others. They decide nothing about who owns a number. A page that
- * misses a message shows an old status, or misses a chance to get or bring back a lease.
+ * requests to park. They decide nothing about who owns a number. A page that misses a message shows
+ * an old status, or does not park when another page has no id left.
  */
 import type { SharedView } from '../core/contract.js'
 
@@ -12,9 +12,9 @@ export interface Tabs {
   /** True until a message of another page arrives. */
   isAlone(): boolean
   /**
-   * Asks the living ones of these pages to park what they do not need of a collection. Resolves
-   * when each has answered, or counts as dead because it did not; with `false` when none of them
-   * lives.
+   * Asks those of these pages that live to park what they do not need of a collection. Resolves
+   * when each has answered; a page that does not answer in time counts as dead. Resolves with
+   * `false` when none of them lives.
    */
   askToPark(collection: string, pages: ReadonlySet<string>): Promise<boolean>
   close(): void

@@ -27,21 +27,18 @@ export interface World {
   random(): number
   newId(): string
   /**
-   * Runs alone among this device's tabs if that can be had soon; otherwise runs all the same, which
-   * is safe (H18).
+   * Runs `run` under a lock that all tabs of this device share. If the lock does not come soon,
+   * runs it without, which is safe (H18).
    */
   lock<T>(name: string, run: () => Promise<T>): Promise<T>
   /** This site's other tabs that use the same storage; undefined where tabs cannot talk. */
   openTabs?: typeof openTabs | undefined
 }
 
-/**
- * A lock may sit in another tab's frozen page for ever; going on without it costs a claim too many
- * at worst.
- */
+/** Another tab's frozen page may hold a lock for ever. Without it, two tabs may both claim. */
 const LOCK_DEADLINE_MS = 2_000
 
-/** @param own a store of the app's own; other processes on it cannot be heard as tabs can */
+/** @param own a store of the app's own; processes that share it cannot send each other messages */
 export function browserWorld(own?: DeviceStore): World {
   return {
     async openStore(name) {
@@ -84,6 +81,6 @@ async function lockSoon<T>(name: string, run: () => Promise<T>): Promise<T> {
   try {
     // guard: H18 a lock is not waited for without a deadline
     await navigator.locks.request(name, { signal: AbortSignal.timeout(LOCK_DEADLINE_MS) }, start)
-  } catch {} // Not there, refused or too late; or the work failed, which the next line says.
+  } catch {} // There is no lock, or it came too late; or the work failed, and `start` rejects too.
   return start()
 }

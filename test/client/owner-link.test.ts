@@ -245,7 +245,7 @@ describe('the connection to the owner', () => {
     expect(ownerHere).toHaveBeenCalledOnce()
     expect(workers[0]!.isTerminated).toBe(true)
     await vi.waitFor(() => expect(warn).toHaveBeenCalledOnce())
-    expect(warn.mock.calls[0]![0]).toMatch(/worker file of 0\.0\.1/)
+    expect(warn.mock.calls[0]![0]).toMatch(/worker file has version 0\.0\.1/)
     warn.mockRestore()
   })
 })

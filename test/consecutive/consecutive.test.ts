@@ -374,7 +374,7 @@ describe('the storage', () => {
     })
     const { receipts } = openTill(shop, { name: newName() })
     await expect(receipts.next({ key: 'a' })).rejects.toEqual(
-      refusal('storage-failed', 'Consecutive numbers live in IndexedDB and nowhere else'),
+      refusal('storage-failed', 'Consecutive numbers are stored in IndexedDB only'),
     )
   })
 

@@ -199,7 +199,7 @@ const holders = (device: DeviceState): Map<number, string> =>
   )
 
 describe.each([
-  ['with lease tokens', true],
+  ['with grant tokens', true],
   ['without tokens, as from RavenDB', false],
 ])('whatever happens to a device %s', (_, hasTokens) => {
   test('the steps lead each number from holder to holder; only issued ones are called so', () => {

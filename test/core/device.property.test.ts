@@ -26,7 +26,7 @@ function play(
 }
 
 describe.each([
-  ['with lease tokens', true],
+  ['with grant tokens', true],
   ['without tokens, as from RavenDB', false],
 ])('whatever is lost, repeated or late, %s', (_, hasTokens) => {
   test('no number is issued twice, is in two places, or is free again after it was issued', () => {

@@ -21,7 +21,7 @@ describe('insert', () => {
   })
 
   test.each([
-    ['lease token', range(1, 16, { token: 'a' }), range(17, 32, { token: 'b' })],
+    ['grant token', range(1, 16, { token: 'a' }), range(17, 32, { token: 'b' })],
     ['server tag', range(1, 16, { serverTag: 'A' }), range(17, 32, { serverTag: 'B' })],
     ['prefix', range(1, 16, { prefix: 'orders/' }), range(17, 32, { prefix: 'Orders/' })],
   ])('never joins neighbours that differ in their %s', (_, low, high) => {

@@ -17,7 +17,7 @@ export const LIMITS = {
    */
   forgotten: 8,
   /**
-   * Its lease token is as old as the database that was restored: a give-back that was late may find
+   * Its grant token is as old as the database that was restored: a give-back that was late may find
    * it valid again.
    */
   rolledBack: 16,

@@ -297,7 +297,7 @@ export class OwnServer {
   }
 }
 
-/** A lease token begins with its grant's id. */
+/** A grant token begins with its grant's id. */
 const grantId = (lease: string): string => lease.split('.')[0]!
 const rotationOf = (lease: string): number => Number(lease.split('.')[1])
 

@@ -36,6 +36,6 @@ describe('simulation', () => {
   }, 180_000)
 })
 
-/** The server makes lease tokens of real randomness. */
+/** The server makes grant tokens of real randomness. */
 const withoutTokens = (trace: readonly string[]): string[] =>
   trace.map((line) => line.replace(/lease=\S+/, ''))

@@ -47,7 +47,7 @@ async function refusal(work: Promise<unknown>): Promise<HiloError> {
 }
 
 describe('a claim', () => {
-  test('becomes a range with the prefix, server tag and lease token of its answer', async () => {
+  test('becomes a range with the prefix, server tag and grant token of its answer', async () => {
     serve(answer)
     expect(await source().claim(target, claim)).toEqual({
       range: { from: 33, to: 64, prefix: 'orders/', serverTag: 'B', token: 'token' },

@@ -1,4 +1,4 @@
-/** A claim's outcome on the wire: RavenDB's answer with our lease token, or a refusal. */
+/** A claim's outcome on the wire: RavenDB's answer with our grant token, or a refusal. */
 import { formatServerTime, type NextAnswer } from '../../../src/core/wire.js'
 import type { ClaimRefusal, ClaimRequest, Grant } from '../ledger/ledger.js'
 import { quotaReached, RETRY_SECONDS, Refusal, refused, restored, tryLater } from './refusals.js'
