@@ -105,7 +105,11 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     const received = await Promise.all(
       distinct(short, keyText).map((key) => {
         const claims = short.filter((one) => keyText(one) === keyText(key))
-        return supplyOf(key).take(claims.reduce((sum, { count }) => sum + count, 0))
+        const max = Math.max(...outcomes.map((outcome) => ('max' in outcome ? outcome.max : 0)))
+        return supplyOf(key).take(
+          claims.reduce((sum, { count }) => sum + count, 0),
+          max,
+        )
       }),
     )
     const filled = await ledger.claim(short, received.flat())
@@ -136,6 +140,14 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
       // First the root's: what it grants from then on is above.
       if ('raiseFloor' in source) await source.raiseFloor(normalized(floor), floor.floor)
       return ledger.raiseFloor(floor)
+    },
+    async raiseFloors(floors) {
+      const raised = await ledger.raiseFloors(floors)
+      const database = floors.database.toLowerCase()
+      if ('raiseFloor' in source)
+        for (const key of await ledger.status())
+          if (key.database === database) await source.raiseFloor(key, (await ledger.read(key)).max)
+      return raised
     },
     async claimSeries({ collection }) {
       throw new CounterUnusable(

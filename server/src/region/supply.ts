@@ -37,6 +37,8 @@ export class Supply {
   readonly #target: Target
   readonly #key: StoreKey
   #ready: Promise<void> | undefined
+  /** Of the numbers that the ledger got, or knows. */
+  #highest = 0
   #failedAt = Number.POSITIVE_INFINITY
   #exchanges = 0
   /** One after the other: nobody takes what another one has just claimed. */
@@ -70,16 +72,18 @@ export class Supply {
 
   /**
    * `count` numbers or more; fewer where the root does not grant so many.
+   * @param max how far the ledger has come. A floor may have been raised above all that came
    * @throws LedgerUnavailable when there are none, and the root does not answer
    * @throws CounterUnusable when there are none, and the root's answer cannot be used
    */
-  take(count: number): Promise<UpstreamRange[]> {
-    const turn = this.#turn.then(() => this.#take(count))
+  take(count: number, max: number): Promise<UpstreamRange[]> {
+    const turn = this.#turn.then(() => this.#take(count, max))
     this.#turn = turn.catch(() => {})
     return turn
   }
 
-  async #take(count: number): Promise<UpstreamRange[]> {
+  async #take(count: number, max: number): Promise<UpstreamRange[]> {
+    if (max > this.#highest) await this.#goOnAbove(max)
     const wanted = this.#pace(count)
     const ranges = await this.#lease(wanted)
     let missing = count - sizeOf(ranges)
@@ -146,6 +150,18 @@ export class Supply {
     }
   }
 
+  /** The root is told so with the next claim, and grants above. */
+  async #goOnAbove(max: number): Promise<void> {
+    const { source } = this.#context
+    // etcd has floors of its own.
+    if (source.checkIn)
+      await this.#update((state) => [
+        state.issued >= max ? state : { ...state, issued: max },
+        undefined,
+      ])
+    this.#highest = max
+  }
+
   /** How many numbers to take at once, and what to keep at hand: more while numbers go fast. */
   #pace(count: number): number {
     const now = performance.now()
@@ -174,6 +190,7 @@ export class Supply {
     const answer = await this.#exchange({ want, notes: this.#taken, offer: false })
     if ('failure' in answer) throw this.#unusable(answer.failure)
     this.#taken = answer.leases.map(asTaken)
+    this.#highest = Math.max(this.#highest, ...answer.leases.map(({ range }) => range.to))
     const { database, collection } = this.#target
     return answer.leases.map(({ range: { from: low, to: high, serverTag: node } }) => {
       return { database, collection, low, high, node }
