@@ -231,7 +231,7 @@ test('identities are counted by the root', async () => {
   await expect(ledger.seedIdentity(seed)).rejects.toThrow(/counted by the root/)
   await expect(
     ledger.claimSeries({ ...KEY, id: newId(), device: 'till 1', at: AT }),
-  ).rejects.toThrow(/given by the root/)
+  ).rejects.toThrow(/Only the root/)
 })
 
 describe('a region refuses', () => {

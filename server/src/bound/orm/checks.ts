@@ -276,8 +276,8 @@ function positionProblems(binding: Binding, next: bigint, peak: number): string[
     return [
       `${nameOf(binding)} gives ${next} next, whose ids are not above ${peak}, and up to there ` +
         'ids were granted here. ' +
-        'Stop who set it back, or, when the collection counted by itself before, raise the ' +
-        'counter: offline-hilo-server adopt.',
+        'Find out what set it back and stop that. If the collection counted by itself before, ' +
+        'raise the counter: offline-hilo-server adopt.',
     ]
   return []
 }
