@@ -1,4 +1,4 @@
-/** The results of a fleet's day. */
+/** What came of a fleet's day. */
 export interface DayLog {
   issued: number
   /** Ids that were wanted and could not be made: offline, with nothing left. */

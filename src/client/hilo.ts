@@ -58,6 +58,10 @@ export interface HiloEvents {
   error: { collection: string; error: HiloError }
 }
 
+type HiloListener<K extends keyof HiloEvents> =
+  | ((event: CustomEvent<HiloEvents[K]>) => void)
+  | { handleEvent(event: CustomEvent<HiloEvents[K]>): void }
+
 /**
  * Final, short, numeric ids, online and offline. Made by {@link createHilo}.
  * @typeParam Name the collections that the options list; any string when they list none
@@ -164,8 +168,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * @throws HiloError `exhausted`, `timeout`, `aborted`, `closed`, `invalid-collection`,
    * `server-refused`, `storage-failed`
    */
-  nextId(collection: CollectionRef<Name>, options: IdOptions = {}): Promise<string> {
-    return this.#serve(collection, 1, (issuer) => issuer.nextIdSync(), options)
+  nextId(collection: CollectionRef<Name>, options?: IdOptions): Promise<string> {
+    return this.#serve(collection, 1, takeId, options)
   }
 
   /**
@@ -173,8 +177,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * and `invalid-argument` once two nodes of a cluster have granted ranges to this device: both may
    * grant the same number.
    */
-  nextNumber(collection: CollectionRef<Name>, options: IdOptions = {}): Promise<number> {
-    return this.#serve(collection, 1, (issuer) => issuer.nextNumberSync(), options)
+  nextNumber(collection: CollectionRef<Name>, options?: IdOptions): Promise<number> {
+    return this.#serve(collection, 1, takeNumber, options)
   }
 
   /**
@@ -194,7 +198,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   async nextIds(
     collection: CollectionRef<Name>,
     count: number,
-    options: IdOptions = {},
+    options?: IdOptions,
   ): Promise<string[]> {
     checkCount('count', count, 0)
     return this.#serve(
@@ -209,11 +213,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * Leases until this page holds `count` ids for the …Sync calls, and keeps them until they are
    * used or the page is hidden.
    */
-  async warm(
-    collection: CollectionRef<Name>,
-    count: number,
-    options: IdOptions = {},
-  ): Promise<void> {
+  async warm(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<void> {
     checkCount('count', count, 0)
     return this.#resolve(collection, options).warm(count, this.#limits(options))
   }
@@ -351,27 +351,17 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     return this.close()
   }
 
-  override addEventListener<K extends keyof HiloEvents>(
+  declare addEventListener: <K extends keyof HiloEvents>(
     type: K,
-    listener:
-      | ((event: CustomEvent<HiloEvents[K]>) => void)
-      | { handleEvent(event: CustomEvent<HiloEvents[K]>): void }
-      | null,
+    listener: HiloListener<K> | null,
     options?: AddEventListenerOptions | boolean,
-  ): void {
-    super.addEventListener(type, listener as EventListener, options)
-  }
+  ) => void
 
-  override removeEventListener<K extends keyof HiloEvents>(
+  declare removeEventListener: <K extends keyof HiloEvents>(
     type: K,
-    listener:
-      | ((event: CustomEvent<HiloEvents[K]>) => void)
-      | { handleEvent(event: CustomEvent<HiloEvents[K]>): void }
-      | null,
+    listener: HiloListener<K> | null,
     options?: EventListenerOptions | boolean,
-  ): void {
-    super.removeEventListener(type, listener as EventListener, options)
-  }
+  ) => void
 
   async #close(): Promise<void> {
     this.#closing.abort(closed())
@@ -382,13 +372,13 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /**
    * Serves a caller in turn. Rejects and never throws, without the second promise that an `async`
-   * function would add to every id.
+   * function would add to every id. A call without options makes no object of its own.
    */
   #serve<T>(
     collection: CollectionRef,
     count: number,
     take: (issuer: Issuer) => T,
-    options: IdOptions,
+    options: IdOptions | undefined,
   ): Promise<T> {
     try {
       return this.#resolve(collection, options).when(count, take, this.#limits(options))
@@ -496,7 +486,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     }
   }
 
-  #limits({ timeout = this.#options.timeout, signal }: CallOptions): WaitLimits {
+  #limits(options: CallOptions | undefined): WaitLimits {
+    if (!options) return this.#options
+    const { timeout = this.#options.timeout, signal } = options
     checkTimeout(timeout)
     return { timeout, signal }
   }
@@ -547,6 +539,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 const NOT_LOADED =
   'A part of offline-hilo could not be loaded: there is no network, or a newer build of the app ' +
   'was deployed since this page was loaded. Reload the page when there is a network.'
+
+const takeId = (issuer: Issuer): string => issuer.nextIdSync()
+const takeNumber = (issuer: Issuer): number => issuer.nextNumberSync()
 
 const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)))
 

@@ -72,7 +72,7 @@ export function classOf(ref: EntityClass | object): EntityClass {
     return readClass(ref)
   } catch (error) {
     // A revoked proxy, or a getter that throws.
-    throw error instanceof HiloError ? error : notAClass('an object that cannot be read')
+    throw error instanceof HiloError ? error : notAClass('unreadable')
   }
 }
 
@@ -114,7 +114,8 @@ export function checkTag(tag: unknown, separator: string): string {
       `a collection name may not end in the separator '${separator}', which is added to it`,
       tag,
     )
-  if (!isEncodable(tag)) throw invalid('a collection name is well-formed Unicode', tag)
+  // Half of a surrogate pair fits into no URL.
+  if (/\p{Cs}/u.test(tag)) throw invalid('a collection name is well-formed Unicode', tag)
   if (new TextEncoder().encode(DOCUMENT_PREFIX + tag).length > MAX_DOCUMENT_ID_BYTES)
     throw invalid(
       `a collection name has at most ${MAX_DOCUMENT_ID_BYTES - DOCUMENT_PREFIX.length} bytes ` +
@@ -122,14 +123,6 @@ export function checkTag(tag: unknown, separator: string): string {
       `${tag.slice(0, 40)}…`,
     )
   return tag
-}
-
-function isEncodable(text: string): boolean {
-  try {
-    return encodeURIComponent(text) !== ''
-  } catch {
-    return false
-  }
 }
 
 const invalid = (rule: string, value: unknown): HiloError => refused(rule, describe(value))

@@ -80,6 +80,8 @@ class Instance<Name extends string>
   extends EventTarget
   implements Pick<Hilo<Name>, Exclude<keyof Hilo<Name>, 'access'>>, TestSwitches
 {
+  declare addEventListener: Hilo['addEventListener']
+  declare removeEventListener: Hilo['removeEventListener']
   readonly ready: Promise<void>
   readonly #options: CheckedOptions
   readonly #server = new TestServer()

@@ -13,7 +13,7 @@ export interface Running {
   kill(): Promise<void>
 }
 
-/** A program that has not started within this time will not start. */
+/** Who is not there by then will never be. */
 const START_MS = 60_000
 
 /**
@@ -68,8 +68,8 @@ export async function start(
 }
 
 /**
- * Resolves with the result of `work`. If it fails, or takes too long, kills the process that was
- * started for it.
+ * What `work` comes to; when it fails, or never ends, nobody can use what was started for it, which
+ * is killed then.
  */
 export async function orKill<T>(kill: () => Promise<void>, work: Promise<T>): Promise<T> {
   let late: NodeJS.Timeout | undefined

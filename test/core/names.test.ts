@@ -160,11 +160,11 @@ describe('classOf', () => {
     ['an object whose `then` throws', throwing('then')],
     ['an object whose `constructor` throws', throwing('constructor')],
     ['an entity of a class whose `name` throws', new (throwingName())()],
-  ])('refuses %s, and says that it cannot be read', (_, ref) => {
+  ])('refuses %s, and says that it is unreadable', (_, ref) => {
     const error = refusal(() => classOf(ref))
     expect(error).toBeInstanceOf(HiloError)
     expect(error.code).toBe('invalid-collection')
-    expect(error.message).toContain('cannot be read')
+    expect(error.message).toContain('unreadable')
   })
 
   test.each<[string, unknown]>([

@@ -33,7 +33,8 @@ export class DatabaseHost {
   readonly faults: StorageFaults
   readonly connections = new Set<Connection>()
   /**
-   * Writes of these pages never arrive: some engines drop what a page writes while it closes.
+   * What these pages write right now never arrives: some engines let nothing out of a page that
+   * goes.
    */
   readonly deafTo = new Set<Actor>()
   /** Told after each commit that changed something. */

@@ -1,6 +1,5 @@
 /**
- * Reports on simulated schedules: all events of one that failed, and a table of the faults that
- * many of them met.
+ * What is said of simulated schedules: the whole of one that failed, and a table of what many hit.
  */
 import type { Outcome } from './simulation.js'
 

@@ -35,8 +35,8 @@ export class FakePage {
   }
 
   /**
-   * The page is left, reloaded or closed. Until it comes back, it does only what it began inside
-   * the event.
+   * Goes: navigated away, reloaded or closed. What it began inside the event is all that it does,
+   * until it comes back.
    */
   leave(): void {
     this.enter()

@@ -62,7 +62,7 @@ export function createLedger(
     return answer
   }
 
-  /** Before a restore, a bound collection may have granted numbers, too. */
+  /** A collection that is bound may have been granted from before a restore. */
   async function names() {
     const { collections, identities } = await store.readNames()
     const keys = [...collections, ...[...bound.values()].map((key) => keyOf(normalized(key)))]
@@ -262,7 +262,7 @@ export function createLedger(
           },
           step: (rows) => prune(rows, pruning),
         })
-        // Other requests that wait come first.
+        // What else waits comes first.
         await new Promise((resolve) => setImmediate(resolve))
       }
     },

@@ -106,7 +106,7 @@ export const changes: readonly Difference[] = [
     },
   },
   {
-    title: "An answer has the document's name as the request wrote it",
+    title: 'A document is called as the request calls it',
     answers: {
       'documents are read: GET docs?id=raven/hilo/ORDERS': found(
         V1,
@@ -163,7 +163,7 @@ export const changes: readonly Difference[] = [
     },
   },
   {
-    title: 'Some messages have a second sentence',
+    title: 'A message may go on',
     answers: (raven, request) => {
       const body = raven.body as { Type?: string; Message?: string } | undefined
       const isMissing = /DatabaseDoesNotExistException$|^Error$/.test(body?.Type ?? '')

@@ -8,7 +8,7 @@
  * Every strategy is linear: a value stands for `value * factor + shift` and the ids that follow it.
  */
 export interface Blocks {
-  /** How many ids one value stands for. */
+  /** Ids of one value. */
   size: bigint
   factor: bigint
   shift: bigint
@@ -36,7 +36,7 @@ export const multiplicative = (size: bigint, shift: bigint, first = 0n): Blocks 
   first,
 })
 
-/** Undefined: the value stands for no id. */
+/** Undefined: the value stands for nothing. */
 export function idsOf(
   { size, factor, shift, first }: Blocks,
   value: bigint,
