@@ -41,13 +41,18 @@ export function rootSource({ url, token }: Root, region: Region): Required<Sourc
       )
   }
 
+  /** Undefined: another of the region's servers has taken the answer over already. */
+  async function pending(target: Target, claim: DeviceClaim): Promise<DeviceState | undefined> {
+    const { stored } = await region.devices.read(region.keyOf(target))
+    const state = stored as DeviceState | undefined
+    return state?.claim?.id === claim.id ? state : undefined
+  }
+
   async function check(target: Target, claim: DeviceClaim, grant: GrantedRange): Promise<void> {
     const { range } = grant
     const what = `${url} granted ${range.from} to ${range.to} of '${target.collection}'`
-    const { stored } = await region.devices.read(region.keyOf(target))
-    const state = stored as DeviceState | undefined
-    // Another of the region's servers has taken this answer over already.
-    if (!state || state.claim?.id !== claim.id) return
+    const state = await pending(target, claim)
+    if (!state) return
     if (range.token === undefined)
       throw refused(
         `${what} without a token`,
@@ -64,7 +69,9 @@ export function rootSource({ url, token }: Root, region: Region): Required<Sourc
         'Its ids would not be of one kind. Set its --node-tag back',
       )
     // guard: H20 a root that grants numbers a second time is refused
-    if (await region.ledger.holds(target, range.from, range.to))
+    const isHeld = await region.ledger.holds(target, range.from, range.to)
+    // Or has another server taken it over, and granted of it, meanwhile?
+    if (isHeld && (await pending(target, claim)))
       throw refused(
         `${what}, which it granted before`,
         'Was it restored from a backup? Raise its floors: `offline-hilo-server raise-floor`',
