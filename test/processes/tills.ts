@@ -24,8 +24,8 @@ export interface Till {
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** Among the packages, so that programs find them. */
-const built = join(ROOT, 'node_modules/.offline-hilo-tests', `tills-${process.pid}`)
+/** In the repository, so that programs find its packages; outside of them, so that paths hold. */
+const built = join(ROOT, 'test-results', `tills-${process.pid}`)
 afterAll(() => rmSync(built, { recursive: true, force: true }))
 
 /** Bundles a program, as an app is. @returns the path of the bundle */
