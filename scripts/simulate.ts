@@ -7,8 +7,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { OwnServers } from '../test/simulation/own-servers.js'
-import { play } from '../test/simulation/play.js'
+import { play, tell } from '../test/simulation/play.js'
 import {
   ENOUGH_FOR_ALL_HITS,
   neverHit,
@@ -16,7 +15,6 @@ import {
   type Tally,
   table,
 } from '../test/simulation/report.js'
-import { simulate } from '../test/simulation/simulation.js'
 
 const { values } = parseArgs({
   options: {
@@ -28,21 +26,16 @@ const { values } = parseArgs({
   },
 })
 
-if (values.seed !== undefined) await tell(Number(values.seed))
-else
+if (values.seed !== undefined) {
+  const [outcome] = await tell([Number(values.seed)])
+  console.log(story(outcome!))
+  process.exitCode = outcome!.violations.length > 0 ? 1 : 0
+} else
   await playAll(
     Number(values.schedules),
     Number(values.from ?? Math.floor(Math.random() * 2 ** 40)),
     Number(values.processes),
   )
-
-async function tell(seed: number): Promise<void> {
-  const servers = new OwnServers()
-  const outcome = await simulate(seed, servers, true)
-  await servers.remove()
-  console.log(story(outcome))
-  process.exitCode = outcome.violations.length > 0 ? 1 : 0
-}
 
 async function playAll(schedules: number, from: number, processes: number): Promise<void> {
   console.log(

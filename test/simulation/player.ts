@@ -1,17 +1,23 @@
-/** A process that plays the batches of schedules it is sent, and reports each. */
+/** A process that plays the schedules it is sent: of many it reports a tally, of one all events. */
 import { OwnServers } from './own-servers.js'
 import { add, emptyTally } from './report.js'
 import { simulate } from './simulation.js'
 
+/** Seeds that follow one another. */
 export interface Batch {
   from: number
   count: number
 }
 
-process.on('message', async ({ from, count }: Batch) => {
+process.on('message', async (asked: Batch | { told: number }) => {
   const servers = new OwnServers()
-  const tally = emptyTally()
-  for (let seed = from; seed < from + count; seed++) add(tally, await simulate(seed, servers))
+  const report = 'told' in asked ? await simulate(asked.told, servers, true) : await tallyOf(asked)
   await servers.remove()
-  process.send!({ ...tally, hits: [...tally.hits], tolerated: [...tally.tolerated] })
+  process.send!(report)
+
+  async function tallyOf({ from, count }: Batch) {
+    const tally = emptyTally()
+    for (let seed = from; seed < from + count; seed++) add(tally, await simulate(seed, servers))
+    return tally
+  }
 })

@@ -127,12 +127,28 @@ export function workerRealm(scheduler: Scheduler, actor: Actor, around: Surround
   }
 }
 
+/**
+ * Keeps each listener until its signal is aborted, as a browser does. Of several listeners with one
+ * signal, Node forgets to remove those that the garbage collector has come across.
+ */
+class PageTarget extends EventTarget {
+  override addEventListener(
+    type: string,
+    listener: EventListener,
+    { signal }: { signal?: AbortSignal } = {},
+  ): void {
+    if (signal?.aborted) return
+    super.addEventListener(type, listener)
+    signal?.addEventListener('abort', () => this.removeEventListener(type, listener))
+  }
+}
+
 /** A page's document and window, as far as the package listens to them. */
 export class PageWindow {
   /** Which copies of the exit note gets lost while the page says goodbye. */
   isLosing: 'indexedDB' | 'localStorage' | undefined
-  readonly window = new EventTarget()
-  readonly document = Object.assign(new EventTarget(), {
+  readonly window = new PageTarget()
+  readonly document = Object.assign(new PageTarget(), {
     visibilityState: 'visible' as 'visible' | 'hidden',
   })
 

@@ -1,0 +1,22 @@
+/** A simulated page's window, where Node's own would do something else. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import { PageWindow } from './realm.js'
+import { turn } from './scheduler.js'
+
+test('what a signal ended hears nothing, also when garbage was collected before', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const { window } = new PageWindow()
+  const ending = new AbortController()
+  const heard: string[] = []
+  for (const type of ['online', 'pagehide', 'pageshow'])
+    window.addEventListener(type, () => heard.push(type), { signal: ending.signal })
+  window.dispatchEvent(new Event('pagehide'))
+  await turn()
+  collectGarbage()
+  ending.abort()
+  for (const type of ['online', 'pagehide', 'pageshow']) window.dispatchEvent(new Event(type))
+  expect(heard).toEqual(['pagehide'])
+})
