@@ -2,6 +2,7 @@
  * What is left of an ORM's block waits for claims without an id. Here it is beside everything that
  * moves a floor or a counter, and beside a server of an earlier version.
  */
+import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { CounterOptions } from '../../src/bound/orm/counter-options.js'
 import { adopt } from '../../src/cli/counters.js'
@@ -194,4 +195,57 @@ test('after a restore nothing is granted below what the client saw', async () =>
      DELETE FROM hilo_grants; INSERT INTO hilo_grants SELECT * FROM grants`,
   )
   expect(await plain({ lastMax: 96 })).toEqual([97, 128])
+})
+
+describe('docs/counters.md: what twenty claims without an id for 32 numbers each use', () => {
+  const page = readFileSync(new URL('../../../docs/counters.md', import.meta.url), 'utf8')
+  const KEYED = (table: string, key: string, column: string) =>
+    `CREATE TABLE ${table} (${key} text PRIMARY KEY, ${column} bigint)`
+  const onSequence = { sequence: 'seq', maxId: 'int8' } as const
+  const every = (ids: number) => `CREATE SEQUENCE seq INCREMENT ${ids}`
+  const BY_DEFAULT: [ids: number, settings: CounterOptions, schema: string][] = [
+    [10, { strategy: 'efcore', ...onSequence, blockSize: 10 }, every(10)],
+    [50, { strategy: 'hibernate-pooled', ...onSequence, blockSize: 50 }, every(50)],
+    [50, { strategy: 'hibernate-pooled-lo', ...onSequence, blockSize: 50 }, every(50)],
+    [50, { strategy: 'hibernate-hilo', ...onSequence, blockSize: 50 }, every(1)],
+    [
+      50,
+      { strategy: 'hibernate-table', segment: 'orders', blockSize: 50, maxId: 'int8' },
+      KEYED('hibernate_sequences', 'sequence_name', 'next_val'),
+    ],
+    [
+      101,
+      {
+        strategy: 'nhibernate-hilo-table',
+        table: 'hi',
+        column: 'next_hi',
+        maxLo: 100,
+        maxId: 'int8',
+      },
+      'CREATE TABLE hi (next_hi bigint); INSERT INTO hi VALUES (1)',
+    ],
+    [101, { strategy: 'nhibernate-seqhilo', ...onSequence, maxLo: 100 }, every(1)],
+    [
+      1_000,
+      { strategy: 'marten', entity: 'Order', maxLo: 1_000, maxId: 'int8' },
+      KEYED('mt_hilo', 'entity_name', 'hi_value'),
+    ],
+    [10, { strategy: 'doctrine', ...onSequence, blockSize: 10 }, every(10)],
+    [100, { strategy: 'textbook', segment: 'orders', blockSize: 100, maxId: 'int8' }, 'SELECT 1'],
+  ]
+
+  test.each(BY_DEFAULT)('%i ids per value: %j', async (ids, settings, schema) => {
+    const { plain, ledger } = await open(settings, schema)
+    let granted = 0
+    let first = Number.POSITIVE_INFINITY
+    for (let i = 0; i < 20; i++) {
+      const [low, high] = await plain()
+      granted += high - low + 1
+      first = Math.min(first, low)
+    }
+    const { max } = (await ledger.status())[0]!
+    expect(page).toContain(
+      `| \`${settings.strategy}\` | ${ids} | ${granted} | ${first} to ${max} |`,
+    )
+  })
 })
