@@ -1,4 +1,4 @@
-/** What came of a fleet's day. */
+/** The results of a fleet's day. */
 export interface DayLog {
   issued: number
   /** Ids that were wanted and could not be made: offline, with nothing left. */

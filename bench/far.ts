@@ -1,4 +1,4 @@
-/** A way to a server that is far away: what is sent through it arrives later. */
+/** The network path to a server that is far away: it delays all that is sent. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /** @param ms of a round trip */

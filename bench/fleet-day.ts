@@ -1,6 +1,6 @@
 /**
- * A working day of many devices, as a list of what happens to each: the same for whoever makes the
- * ids.
+ * A working day of many devices, as a list of events for each. It is the same for every package
+ * that makes the ids.
  */
 import type { Random } from '../test/simulation/random.js'
 
@@ -13,7 +13,7 @@ type What =
   | 'show'
   | 'reload'
   | 'close'
-  /** Without a last word: a crash, or the system needs memory. */
+  /** The app is killed without notice: a crash, or the system needs memory. */
   | 'die'
   | 'offline'
   | 'online'

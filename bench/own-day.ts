@@ -17,7 +17,7 @@ import { type DayLog, HOUR_MS } from './day-log.js'
 import type { Happening } from './fleet-day.js'
 
 const MINUTE = 60_000
-/** The next morning everybody is there again, and what was under way comes out. */
+/** The next morning all devices come back, and what was under way is settled. */
 const MORNING_MS = 5 * MINUTE
 const OPTIONS = { url: 'https://hilo.test', database: 'fleet', collections: { orders: {} } }
 

@@ -1,4 +1,4 @@
-/** What every bench is: a name to ask for it by, and a run that prints its tables. */
+/** A bench: its name on the command line, and a run that prints its tables. */
 import type { Plot } from './plot.js'
 
 export interface Part {
@@ -13,7 +13,7 @@ export interface Context {
   /** Also what takes many minutes. */
   isFull: boolean
   print(text: string): void
-  /** A row of the table of goals: what is measured, what was aimed at, what came out. */
+  /** A row of the table of goals: what is measured, the goal, and the result. */
   goal(what: string, aim: string, figures: string): void
   /** `docs/images/bench-….svg` */
   draw(name: string, plot: Plot): void

@@ -1,4 +1,4 @@
-/** Starts a server in a process of its own, puts load on it, and says what came of it. */
+/** Starts a server in a process of its own, puts load on it, and measures it. */
 import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'

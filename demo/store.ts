@@ -29,7 +29,7 @@ export type Kept<R> = R & {
   reason?: string
   /** Later edits whose answers were lost: the server may have them. */
   attempts?: string[]
-  /** In a conflict: what the server has. */
+  /** In a conflict: the server's version. */
   current?: Order
 }
 

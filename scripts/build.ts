@@ -27,8 +27,8 @@ interface Bundle {
 }
 
 /**
- * Bundled apart, because a worker is another realm: what page and worker share need not be one
- * file, and the page must not carry more.
+ * Bundled separately, because a worker is another realm: page and worker need no common files, and
+ * the page must not load more.
  */
 const BUNDLES: Bundle[] = [
   {
@@ -136,8 +136,8 @@ function checkNotices({ folder }: Package, modules: string[]): void {
 }
 
 /**
- * What a page loads only where no worker starts: a file of its own, so that the page's is one file
- * without it.
+ * The code that a page loads only where no worker starts. It is a file of its own, so that the page
+ * loads one file without it.
  */
 function isFallback(specifier: string): boolean {
   return specifier === '../worker/here.js'

@@ -1,6 +1,6 @@
 /**
- * `npm run model`: explores every interleaving within bounds, and prints the shortest way to what
- * is wrong, if something is.
+ * `npm run model`: explores every order of events within bounds. If something is wrong, prints the
+ * shortest way to it.
  *
  *     npm run model                                       the corners of the tests, at full size
  *     npm run model -- --small                            as `npm test` explores them

@@ -29,7 +29,7 @@ const COPIED = [
 const code = guardedCode(ROOT)
 /** The same for every guard, so that a table can be compared with the one before. */
 const FIRST_SEED = 1
-/** A run that is ended for that proves nothing. */
+/** A run that takes longer is ended, and proves nothing. */
 const TOO_LONG_MS = 600_000
 
 const { values } = parseArgs({
@@ -65,7 +65,7 @@ const survivors = verdicts.filter(({ test }) => test !== 'failed')
 console.log(`\n${verdicts.length} guards taken out, ${survivors.length} not missed.`)
 process.exitCode = survivors.length > 0 ? 1 : 0
 
-/** What fails without any edit proves nothing. */
+/** A test that fails without any edit proves nothing. */
 async function provePassing(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'hilo-mutants-'))
   try {

@@ -1,6 +1,6 @@
 /**
- * `npm run simulate`: many random schedules on every core, with a table of what they hit; or one of
- * them, told line by line.
+ * `npm run simulate`: many random schedules on every core, with a table of the faults that they
+ * met; or one schedule, printed line by line.
  *
  *     npm run simulate -- --schedules 1000000        from a random seed, or --from N
  *     npm run simulate -- --seed 42                  the whole schedule of one seed

@@ -1,6 +1,6 @@
 /**
  * The card with this device's receipts: consecutive numbers, also offline, and a button that kills
- * the tab. What was printed and not confirmed before the crash is there afterwards.
+ * the tab. Receipts that were printed and not confirmed before the crash are there afterwards.
  */
 import { type Consecutive, consecutive, type ReportedNumber } from '../../src/consecutive/index.js'
 import type { Hilo } from '../../src/index.js'
@@ -35,7 +35,7 @@ export class Receipts {
     })
     setText(this.#problem, problem)
     this.#problem.hidden = problem === ''
-    // A storage that does not open was told of above.
+    // If the storage did not open, the message above says so.
     const reports = await this.#receipts.report().catch(() => [])
     this.#render(reports.flatMap(({ numbers }) => numbers))
   }

@@ -1,5 +1,5 @@
 /**
- * What the server's own table says of the orders: ids that reached it, how many are distinct,
+ * Figures of the orders in the server's own table: ids that reached it, how many are distinct,
  * duplicates refused, numbers without an order.
  */
 import type { Counts } from '../records.js'

@@ -106,7 +106,7 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
   }
 }
 
-// Loaded on demand: each brings a driver that the other has no use for.
+// Loaded on demand: each has a driver that the other does not need.
 async function openFile(dataDir: string, bindings: Bindings): Promise<RowStore> {
   const { openSqliteStore } = await import('./sqlite/store.js')
   return openSqliteStore(dataDir, bindings)

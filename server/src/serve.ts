@@ -57,7 +57,9 @@ export interface CloseOptions {
 export const DEFAULT_PORT = 8080
 export const DEFAULT_HOST = '127.0.0.1'
 
-/** The `Host` of HTTP/1.0 requests, which have none. Some load balancers ask for health so. */
+/**
+ * Stands for the missing `Host` of HTTP/1.0 requests, by which some load balancers ask `/healthz`.
+ */
 const NO_HOST = 'localhost'
 /** No client of ours takes longer to send its headers or its body. */
 const REQUEST_TIMEOUT_MS = 15_000
@@ -68,7 +70,7 @@ const MAX_HEADER_BYTES = 16_384
  * the server closed it first, a request that is on its way would be lost.
  */
 const KEEP_ALIVE_MS = 75_000
-/** On a connection that seems idle a request may be on its way. */
+/** A request may be on its way on a connection that seems idle. */
 const DEFAULT_DRAIN_SECONDS = 0.25
 const DAY_MS = 24 * 60 * 60 * 1000
 const PRUNE_INTERVAL_MS = DAY_MS

@@ -127,7 +127,7 @@ describe('raise-floor', { timeout: TIMEOUT }, () => {
     expect(await raise('Shop', '--all', '--by', '1000')).toEqual({
       code: 0,
       stdout:
-        'Shop grants again. 1000 above where they were go on: 1 collections, 0 identities. New ' +
+        'Shop grants again. 1 collections and 0 identities go on 1000 above where they were. New ' +
         'ones begin at 1001.\n',
       stderr: '',
     })

@@ -50,8 +50,8 @@ export interface TestBrowser extends Omit<LaunchedBrowser, 'closePages'> {
 }
 
 /**
- * Has the page go for good. What a page sends as its tab closes gets lost in Firefox now and then;
- * what it sends when it is left does not.
+ * Leaves the page for good, by a navigation. Firefox now and then loses what a page sends while its
+ * tab closes, but not what it sends during a navigation.
  */
 export const leave = (page: TestPage, name: EngineName, elsewhere: string): Promise<void> =>
   name === 'firefox' ? page.goto(elsewhere) : page.close()

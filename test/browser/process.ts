@@ -13,7 +13,7 @@ export interface Running {
   kill(): Promise<void>
 }
 
-/** Who is not there by then will never be. */
+/** A program that has not started within this time will not start. */
 const START_MS = 60_000
 
 /**
@@ -68,8 +68,8 @@ export async function start(
 }
 
 /**
- * What `work` comes to; when it fails, or never ends, nobody can use what was started for it, which
- * is killed then.
+ * Resolves with the result of `work`. If it fails, or takes too long, kills the process that was
+ * started for it.
  */
 export async function orKill<T>(kill: () => Promise<void>, work: Promise<T>): Promise<T> {
   let late: NodeJS.Timeout | undefined

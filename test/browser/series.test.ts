@@ -1,6 +1,6 @@
 /**
  * The whole browser is killed at random moments while its tabs make consecutive numbers, most of
- * the time offline: the series is 1 … n, and each number that a tab has told of is of its key.
+ * the time offline: the series is 1 … n, and each number that a tab reported belongs to its key.
  */
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../simulation/random.js'

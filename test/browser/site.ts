@@ -36,8 +36,8 @@ export interface Site {
   /** With so many lines in it the log takes no more: it answers 409 then. */
   stopLogAt(count: number): void
   /**
-   * What pages asked the HiLo server, oldest first, and what came of it: an HTTP status, or 0 for
-   * no answer.
+   * The pages' requests to the HiLo server, oldest first, each with its HTTP status, or 0 if no
+   * answer came.
    */
   requests: { method: string; path: string; status: number }[]
   /** Paths of the site's own files that were asked for. */

@@ -17,15 +17,14 @@ export interface ToldPage extends TestPage {
   /** Resolves when it has loaded. */
   opened: Promise<void>
   /**
-   * The browser is gone: what the page was told and has not done fails, and all that it is told
-   * from now on.
+   * The browser is gone: calls that the page has not answered are rejected, and so are later ones.
    */
   end(): void
 }
 
 interface Report {
   document: string
-  /** Of what it was told; absent when it only says that it is there. */
+  /** The call that it answers; absent when the page only says that it is there. */
   order?: number
   value?: unknown
   error?: string

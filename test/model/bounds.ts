@@ -26,7 +26,8 @@ const NONE: Bounds = {
 }
 
 /**
- * By what is explored: how often everything happens in `npm test`, and what is added at full size.
+ * The corners that are explored, by name: how often each event happens in `npm test`, and how often
+ * more at full size.
  */
 export const CORNERS: Record<string, { small: Partial<Bounds>; full: Partial<Bounds> }> = {
   'one page, every message lost, late or twice': {

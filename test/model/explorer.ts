@@ -1,6 +1,6 @@
 /**
- * Explores every state that a model can reach, breadth first, and keeps what is needed to tell the
- * shortest way to a state that breaks a property. Knows nothing of ids: {@link Model} does.
+ * Explores every state that a model can reach, breadth first, and finds the shortest way to a state
+ * that breaks a property. It knows nothing of ids: {@link Model} does.
  */
 
 export interface Model<S> {

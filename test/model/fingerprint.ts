@@ -1,4 +1,6 @@
-/** What of the system makes two states different: all but names, budgets of names, and orders. */
+/**
+ * Reduces a state to what makes it different from others: not names, and not the order of things.
+ */
 import { Fingerprint, inOrder, isSamePart, type Part, partOf } from './canonical.js'
 import type { Server } from './server.js'
 import type { Device, Left, Message, System } from './system.js'

@@ -43,7 +43,7 @@ export interface Bounds {
   lease: number
   /**
    * `own`: this package's server. `plain`: the same, and the client uses RavenDB's protocol only.
-   * `ravendb`: no tokens, and whoever names the right end sets the counter back. `counter`: a
+   * `ravendb`: no tokens, and any return with the right end sets the counter back. `counter`: a
    * source of the app's own, which is asked for a range and takes nothing back.
    */
   authority: 'own' | 'plain' | 'ravendb' | 'counter'
@@ -236,7 +236,7 @@ export function hiloModel(bounds: Bounds): Model<System> {
   }
 
   /**
-   * What an answer may cost: the numbers of a copied device, or those of a grant without a token.
+   * Why this answer may lose numbers: a device was copied, or a grant has no token.
    */
   function mayLose(system: System, message: Message): string | undefined {
     if (message.kind === 'check-in') return message.to === 'device' ? 'fork' : 'copied'
@@ -693,7 +693,7 @@ function counterGrants(
   return { server: { ...server, collection }, low }
 }
 
-/** Whoever names the right end sets the counter back. */
+/** Any client that names the right end sets the counter back. */
 function ravenTakesBack(server: Server, { end, last }: { end: number; last: number }): Server {
   if (server.collection.max !== end || last > end) return server
   return { ...server, collection: { ...server.collection, max: last } }

@@ -57,7 +57,7 @@ export class Checker {
       }
       numbers.grant(n, bit)
     }
-    // Whoever holds one of them drops the whole answer.
+    // A device that holds one of them drops the whole answer.
     if (isDropped) this.excuse(series, low, high, 'granted again')
   }
 
@@ -134,7 +134,7 @@ export class Checker {
       numbers.outlived[n]! |= this.#bit(device)
   }
 
-  /** Of what one of these devices may issue here, all may now: their storage is the same. */
+  /** What one of these devices may issue here, all of them may issue now: they are copies. */
   shared(series: Series, low: number, high: number, devices: readonly string[]): void {
     const numbers = this.#numbers(series)
     const bits = devices.reduce((all, device) => all | this.#bit(device), 0)
@@ -163,7 +163,7 @@ export class Checker {
     }
   }
 
-  /** It has been told that its storage is a copy, and that another one has these now (H13). */
+  /** The device has heard that its storage is a copy, and that another copy has these (H13). */
   mustDrop(series: Series, device: string, dropped: readonly number[]): void {
     const numbers = this.#numbers(series)
     for (const n of dropped) numbers.holders[n]! &= ~this.#bit(device)

@@ -1,4 +1,4 @@
-/** A profile is copied, and both copies go on: what the checker has to know of it. */
+/** Copies a profile, lets both copies go on, and tells the checker what each may issue. */
 import { size } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/core/state.js'
 import type { Device } from './device.js'
@@ -38,7 +38,7 @@ export function copyProfile(simulation: Simulation, original: Device): void {
   copy.isLossy = true
 }
 
-/** A check-in said so. From now on this device has to keep its hands off what it dropped. */
+/** A check-in said that this device is a copy. It must not issue what it has dropped. */
 export function foundOut(
   simulation: Simulation,
   device: Device,
@@ -84,8 +84,8 @@ export function foundOut(
 }
 
 /**
- * A node that never wrote a token takes it for superseded: what it covers is lost. Nothing else may
- * have this effect.
+ * A node that never wrote a token takes it for superseded, so the numbers of its grant are lost.
+ * Nothing else may have this effect.
  */
 function mistaken(simulation: Simulation, device: Device): void {
   const { profile, checker } = simulation

@@ -1,5 +1,5 @@
 /**
- * What one device keeps: IndexedDB's records and `localStorage`, and what a crash takes of each.
+ * The storage of one device: IndexedDB's records and `localStorage`, and what a crash loses.
  * Guarantees that a strict commit, and all that was committed before it, survives everything; a
  * relaxed one survives all but a power cut; a `localStorage` write survives a dying tab, and for a
  * few seconds not a dying browser.

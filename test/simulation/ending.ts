@@ -13,7 +13,7 @@ import { ofTenant } from './tenants.js'
 
 /** Longer than any message is late. */
 const ALL_ARRIVED_MS = 500_000
-/** At once, of what a device has; what is wrong with its numbers shows in the first ones. */
+/** Ids that a device issues at once at the end. A fault in its numbers shows in the first ones. */
 const MOST_ISSUED = 3_000
 
 export async function end(simulation: Simulation): Promise<void> {
@@ -142,8 +142,8 @@ function record(
 }
 
 /**
- * A copy, or a device of a restored server, may be granted what it holds; it drops that answer, and
- * says so.
+ * A server may grant a copy, or a device of a restored server, numbers that the device holds. The
+ * device drops that answer, and says so.
  */
 const complain = (simulation: Simulation, what: string) => (error: Error) =>
   simulation.profile.hasClones ||

@@ -199,8 +199,8 @@ function excuseAll(simulation: Simulation, device: Device, why: string): void {
 }
 
 /**
- * H3: what a page that dies takes with it. One whose worker died or hangs waits for it before it
- * can park anything.
+ * H3: how many numbers are lost with a page that dies. A page whose worker died or hangs is not
+ * checked: it waits for the worker before it can park anything.
  */
 function checkWaste({ checker, profile, scheduler }: Simulation, page: Page): void {
   if (page.workers.some(({ actor }) => actor.state !== 'alive')) return
@@ -225,8 +225,8 @@ function checkWaste({ checker, profile, scheduler }: Simulation, page: Page): vo
 }
 
 /**
- * A page's pace is what it issued in up to two seconds; it looks again a second later, and an
- * exchange takes its time.
+ * A page measures its pace over up to two seconds, and checks again a second later. An exchange
+ * takes some time, too.
  */
 const RECENT_MS = 3_500
 

@@ -33,8 +33,7 @@ export class DatabaseHost {
   readonly faults: StorageFaults
   readonly connections = new Set<Connection>()
   /**
-   * What these pages write right now never arrives: some engines let nothing out of a page that
-   * goes.
+   * Writes of these pages never arrive: some engines drop what a page writes while it closes.
    */
   readonly deafTo = new Set<Actor>()
   /** Told after each commit that changed something. */

@@ -1,6 +1,6 @@
 /**
- * What is known of each number of one series, in arrays by number: a grant can have a million of
- * them. Devices are bits of a mask.
+ * The state of each number of one series, in arrays by number: a grant can have a million numbers.
+ * Devices are bits of a mask.
  */
 
 /** What can be the matter with a number. */

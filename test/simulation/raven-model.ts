@@ -66,7 +66,7 @@ export class RavenModel {
     }
   }
 
-  /** Whoever names the right end may set the counter back, as often as he likes. */
+  /** Any client that names the right end can set the counter back, as often as it likes. */
   #return(
     tag: string,
     end: number,

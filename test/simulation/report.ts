@@ -1,5 +1,6 @@
 /**
- * What is said of simulated schedules: the whole of one that failed, and a table of what many hit.
+ * Reports on simulated schedules: all events of one that failed, and a table of the faults that
+ * many of them met.
  */
 import type { Outcome } from './simulation.js'
 

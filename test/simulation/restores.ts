@@ -1,6 +1,7 @@
 /**
- * A node's database is replaced by an older copy of itself: what it forgets by that, and until when
- * it may. When somebody proves it, the node stops, until the operator raises its floors.
+ * Replaces a node's database by an older copy of itself, and tells the checker what the node may
+ * forget, and until when. When a device proves it, the node stops until the operator raises its
+ * floors.
  */
 import { OwnServer } from './own-servers.js'
 import { type Simulation, seriesOf } from './simulation.js'

@@ -133,7 +133,7 @@ export class Scheduler {
     return taken
   }
 
-  /** Whatever may come next: of each lane only its first. */
+  /** The events that may come next: only the first one of each lane. */
   #eligible(): Pending[] {
     const lanes = new Set<object>()
     return this.#pending.filter(({ actor, lane }) => {

@@ -195,8 +195,7 @@ export class Simulation {
   }
 
   /**
-   * A page or a worker does without IndexedDB, perhaps with nobody to tell: what it has goes when
-   * it goes.
+   * A page or a worker keeps its ranges in memory: they are lost when it closes.
    */
   keepsInMemory(actor: Actor | undefined): void {
     for (const device of this.devices)
@@ -209,8 +208,7 @@ export class Simulation {
   }
 
   /**
-   * The page did not say goodbye, or could not be heard: what is leased or offered to it may be
-   * lost.
+   * The page was killed, or its messages were lost: its leases and offers may be lost, too.
    */
   excusePage(page: Page, why: string): void {
     page.excuse = why

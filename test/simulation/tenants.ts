@@ -1,6 +1,6 @@
 /**
  * Two tenants of one app, on one origin: each has a counter of its own, and both counters begin
- * at 1. What a device stores is told apart by the key of its source alone.
+ * at 1. Only the keys of the two sources tell their ranges on a device apart.
  */
 import type { DeviceState } from '../../src/core/state.js'
 

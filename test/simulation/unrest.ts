@@ -1,11 +1,11 @@
 /**
- * Notices who never comes to rest: a device that sends request after request, or tabs that wake
- * each other again and again.
+ * Finds devices that never come to rest: one sends request after request, or its tabs wake each
+ * other again and again.
  */
 
 /**
- * Of one device within ten seconds. A busy one made 21 requests and 66 transactions; who asks again
- * as soon as it was answered makes hundreds.
+ * The limits for one device within ten seconds. A busy device made 21 requests and 66 transactions;
+ * a device that asks again after each answer makes hundreds.
  */
 const MOST = { requests: 100, transactions: 500 }
 const WINDOW_MS = 10_000

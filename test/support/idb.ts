@@ -20,7 +20,7 @@ export const requested = <T>(request: IDBRequest<T>): Promise<T> =>
 export const openRaw = (name: string, version?: number): Promise<IDBDatabase> =>
   requested(indexedDB.open(name, version))
 
-/** All records of an object store, by somebody who only looks. */
+/** Reads all records of an object store. */
 export async function recordsOf(name: string, store: string): Promise<unknown[]> {
   const db = await openRaw(name)
   try {

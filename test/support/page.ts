@@ -35,8 +35,8 @@ export class FakePage {
   }
 
   /**
-   * Goes: navigated away, reloaded or closed. What it began inside the event is all that it does,
-   * until it comes back.
+   * The page is left, reloaded or closed. Until it comes back, it does only what it began inside
+   * the event.
    */
   leave(): void {
     this.enter()

@@ -35,6 +35,6 @@ const SIZES = {
 export const sizeOf = (name: keyof typeof SIZES): number =>
   Number(process.env[`HILO_${name}`] ?? SIZES[name][isFull ? 'full' : 'small'])
 
-/** What a run chose by chance, another repeats: `HILO_SEED=42 npm test -- crash`. */
+/** The seed of random choices. Another run repeats them by it: `HILO_SEED=42 npm test -- crash`. */
 export const seed = (): number =>
   Number(process.env.HILO_SEED ?? Math.floor(Math.random() * 2 ** 31))

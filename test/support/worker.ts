@@ -1,4 +1,4 @@
-/** A worker in a test: a message channel whose other end does, or does not, what a worker does. */
+/** A worker in a test: a message channel whose other end acts as a worker, or fails as one. */
 import { expose } from 'comlink'
 import type { Owner } from '../../src/core/contract.js'
 

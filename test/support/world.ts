@@ -1,6 +1,6 @@
 /**
- * The owner's world in a test: a clock that only moves when told, a server that does as it is told,
- * and every request on record.
+ * The owner's world in a test: the test moves its clock and chooses its server's answers, and every
+ * request is recorded.
  */
 import type { Answer, DeviceView, Owner, OwnerConfig, Target } from '../../src/core/contract.js'
 import type { Failure } from '../../src/core/errors.js'

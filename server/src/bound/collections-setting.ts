@@ -34,7 +34,7 @@ export type Bound = BoundCollection &
 /** By `bindingKey`. */
 export type Bindings = ReadonlyMap<string, Bound>
 
-/** @throws Error when the counter of a binding is in no database that was given */
+/** @throws Error when a binding needs PostgreSQL and no database URL was given */
 export function refuseWithoutPostgres(bindings: Bindings, databaseUrl: string | undefined): void {
   const bound = [...bindings.values()].find(({ authority }) => authority === 'counter')
   if (bound && databaseUrl === undefined)

@@ -1,4 +1,6 @@
-/** The command `drop`: forgets a database, or a collection of it. Nothing goes without `--yes`. */
+/**
+ * The command `drop`: forgets a database, or a collection of it. It does nothing without `--yes`.
+ */
 import type { Command } from 'commander'
 import { isOf } from '../ledger/drop.js'
 import type { Ledger } from '../ledger/ledger.js'
@@ -58,7 +60,7 @@ async function drop(ledger: Ledger, named: Named, isConfirmed: boolean): Promise
   if (!isConfirmed)
     throw new Error(
       `Nothing was dropped. It would be ${what}: ${size}. Devices that hold numbers of it lose ` +
-        'them at their next check-in. Say so with --yes.',
+        'them at their next check-in. To drop it, add --yes.',
     )
   await ledger.drop({ database, collection, at: Date.now() })
   return (

@@ -1,5 +1,5 @@
 /**
- * What every command is told by flags and environment variables: where the ledger is. Guarantees
+ * The flags and environment variables of every command, which say where the ledger is. Guarantees
  * that a message names the flag, the variable or the file that was wrong.
  */
 import { Command, Option } from 'commander'
@@ -29,7 +29,7 @@ export const ledgerCommand = (name: string, description: string): Command =>
       ).env('HILO_CONFIG'),
     )
 
-/** Said by hand, once: no setting of the configuration file or the environment. */
+/** A flag that is given by hand, once: no setting of the file or the environment. */
 export const firstOption = (): Option =>
   new Option(
     '--first',
@@ -61,7 +61,7 @@ export async function withSettings(
 
 interface Given {
   flags: Flags
-  /** Of what was given: the flag, or the variable. */
+  /** The flag or the variable by which each setting was given. */
   names: { [K in keyof Flags]?: string }
 }
 

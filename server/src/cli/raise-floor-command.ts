@@ -14,7 +14,7 @@ interface Flags {
   yes?: boolean
 }
 
-/** More names are no help. */
+/** How many names a message lists at most. */
 const MOST_NAMES = 20
 
 export const raiseFloorCommand = (): Command =>
@@ -72,8 +72,8 @@ const raiseAll =
   async (ledger: Ledger): Promise<string> => {
     const { collections, identities, floor } = await ledger.raiseFloors({ database, by })
     return (
-      `${database} grants again. ${by} above where they were go on: ${collections} collections, ` +
-      `${identities} identities. New ones begin at ${floor + 1}.\n`
+      `${database} grants again. ${collections} collections and ${identities} identities go on ` +
+      `${by} above where they were. New ones begin at ${floor + 1}.\n`
     )
   }
 

@@ -1,4 +1,4 @@
-/** The command `serve`, which is also what runs when no command is named. */
+/** The command `serve`, which also runs when no command is named. */
 import { type Command, Option } from 'commander'
 import { createLog } from '../http/log.js'
 import { DEFAULT_HORIZON_DAYS, DEFAULT_HOST, DEFAULT_PORT, serve } from '../serve.js'
@@ -76,7 +76,7 @@ async function run(settings: Settings): Promise<void> {
   process.stdout.write(`offline-hilo-server serves ${server.url}\n`)
 }
 
-/** What no command is called ends up here, since this is the default command. */
+/** An unknown command ends up here, because this is the default command. */
 function refuseUnknown(command: Command, name: string): never {
   const known = command.parent!.commands.map((each) => each.name()).join(', ')
   command.error(`error: unknown command '${name}'. There are: ${known}. See --help.`)

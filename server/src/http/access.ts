@@ -1,7 +1,7 @@
 /**
  * Who may ask for what: which databases exist, what a token is for, what the application allows.
- * Guarantees that, where tokens are asked for or the application decides, nobody moves a counter by
- * a document or a seed unless a token or the application's answer allows that.
+ * Guarantees that, with `tokens` or `authorize`, nobody moves a counter by a document or a seed
+ * unless a token or the application's answer allows it.
  */
 import type { Context } from 'hono'
 import { databaseName } from '../ledger/options.js'
@@ -12,11 +12,11 @@ import { tokenFinder } from './tokens.js'
 
 export interface Access {
   /**
-   * Whoever asks, with the database that the path names.
+   * The rights of a request, and the database that its path names.
    * @throws Refusal without a valid token, where tokens are asked for
    */
   callerOf(c: Context): Caller
-  /** The database that the path names. For requests whose right is not a token. */
+  /** The database that the path names, for requests that need no token. */
   databaseOf(c: Context): string
   /** The database of `GET /topology?name=`. */
   topologyOf(c: Context): string
@@ -30,7 +30,7 @@ export interface Caller {
   allow(wanted: Omit<Wanted, 'database'>): Promise<void>
 }
 
-/** They move a counter to any number, or show where it is, or what other devices do. */
+/** These actions move a counter to any number, or show where it is or what other devices do. */
 const ONLY_BY_NAME: readonly Action[] = ['document-read', 'document-write', 'seed', 'series-list']
 
 export function createAccess({ databases, tokens, authorize }: CheckedOptions): Access {

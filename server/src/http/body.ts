@@ -1,12 +1,12 @@
 /**
- * Reads a request's body. Guarantees that one which ends too early is refused as the client's
+ * Reads a request's body. Guarantees that a body which ends too early is refused as the client's
  * failure, and not logged as the server's.
  */
 import type { Context } from 'hono'
 import { badRequest } from './refusals.js'
 
 /**
- * Resolves with what the JSON says, or undefined where the body is no JSON.
+ * Resolves with the parsed JSON, or undefined if the body is not JSON.
  * @throws Refusal where the body has another type. A page of another site can send plain text
  * without asking first, but not `application/json`.
  */

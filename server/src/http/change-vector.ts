@@ -10,7 +10,7 @@ interface DocumentKey {
   id: string
 }
 
-/** Equals no version: the write that expects it is refused. */
+/** Equals no version, so a write that expects it is refused. */
 export const NEVER = -1
 
 export const changeVector = (nodeTag: string, document: DocumentKey, version: number): string =>
@@ -34,7 +34,8 @@ export function expectedVersion(
 export const unquoted = (text: string): string => text.replace(/^"(.*)"$/, '$1')
 
 /**
- * Of an answer with documents, as RavenDB has it: a hash where there are several.
+ * The change vector of an answer with documents. As with RavenDB, it is a hash if there are
+ * several.
  * @param vectors of its documents; undefined where there is none
  */
 export const etagOf = (vectors: readonly (string | undefined)[]): string =>

@@ -90,7 +90,7 @@ class Queue<Claim, Outcome> {
   }
 
   add(claims: readonly Claim[]): Promise<(Outcome | FailedClaim)[]> {
-    // A request that alone is too large would otherwise be told to come again for ever.
+    // An empty queue takes a request of any size. Otherwise a large one would be refused for ever.
     if (this.waiting > 0 && this.waiting + claims.length > this.#options.maxWaiting) {
       const failure = new QueueFull(`${this.waiting} claims are waiting already.`)
       return Promise.resolve(claims.map(() => ({ failure })))
@@ -104,8 +104,8 @@ class Queue<Claim, Outcome> {
 
   async #run(): Promise<void> {
     this.#isRunning = true
-    // One turn of the event loop: requests that have arrived together are read first, also when the
-    // ledger commits synchronously.
+    // Waits one turn of the event loop, so that requests which arrived together share a commit,
+    // also when the ledger commits synchronously.
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#requests.length > 0) await this.#commit(this.#nextBatch())
     this.#isRunning = false
@@ -128,7 +128,7 @@ class Queue<Claim, Outcome> {
     for (const { claims, resolve } of batch) resolve(outcomes.splice(0, claims.length))
   }
 
-  /** What one claim or one row is to blame for, the others do not share. */
+  /** If one claim or one row makes the commit fail, the other claims are tried without it. */
   async #outcomesOf(claims: readonly Claim[]): Promise<(Outcome | FailedClaim)[]> {
     try {
       const outcomes = await this.#options.commit(claims)
@@ -148,7 +148,7 @@ class Queue<Claim, Outcome> {
     }
   }
 
-  /** What is tried again by itself: the claims of each row, then each claim. */
+  /** The parts that are tried again alone: the claims of each row, then each claim. */
   #partsOf(claims: readonly Claim[], failure: unknown): Claim[][] {
     if (failure instanceof LedgerUnavailable && !(failure instanceof RowLocked)) return []
     const rows = [...grouped(claims, this.#options.rowOf).values()]

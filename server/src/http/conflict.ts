@@ -34,7 +34,7 @@ function wordsOf({ id, kind, expected, actual }: Conflict): string {
   return `${id} has change vector ${actual}, but Put was called with ${what}`
 }
 
-/** RavenDB names none for a deletion of what is not there. */
+/** RavenDB names no version when a document that is to be deleted is not there. */
 const versionsOf = ({ id, kind, expected, actual }: Conflict) =>
   kind === 'Delete' && actual === undefined
     ? { Id: null, ExpectedChangeVector: null, ActualChangeVector: null }

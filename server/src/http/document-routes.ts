@@ -189,7 +189,8 @@ function tagOf(id: string): string {
         'a database.',
     )
   const tag = id.slice(HILO_DOCUMENT.length)
-  if (tag.trim() === '') throw badParameter(`Behind ${HILO_DOCUMENT} stands a collection's name.`)
+  if (tag.trim() === '')
+    throw badParameter(`The id needs the name of a collection after ${HILO_DOCUMENT}.`)
   checkTag(tag, DEFAULT_SEPARATOR)
   return tag
 }

@@ -21,9 +21,9 @@ export class UnknownToken extends Error {
   }
 }
 
-/** The same failure is logged once in so long. */
+/** The same failure is logged once in this time. */
 const QUIET_MS = 10_000
-/** Failures that are told apart. A message may hold what a client sent. */
+/** How many different failures are remembered: a message may contain what a client sent. */
 const MAX_KINDS = 100
 
 export function failureLog(log: Log): FailureLog {

@@ -1,7 +1,7 @@
 /**
  * The HiLo server as a function from Request to Response: RavenDB's routes and our extension, for
- * Hono, Node, Vite and all that speaks fetch. Guarantees that pages of other sites are refused
- * unless their origin is listed, that nothing is cached, and that one place answers errors.
+ * Hono, Node, Vite and everything that uses fetch's types. Guarantees that pages of other sites are
+ * refused unless their origin is listed, that nothing is cached, and that one place answers errors.
  */
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
@@ -64,7 +64,7 @@ export function createHiloHandler(
     maxAge: PREFLIGHT_SECONDS,
   })
   app.use((c, next) => (c.req.header('Origin') === undefined ? next() : withCors(c, next)))
-  // Before the method and the host are looked at: a load balancer asks by HEAD, and by address.
+  // Before the method and the host are checked: a load balancer asks by HEAD, and by address.
   app.route('/', openRoutes(checked))
   app.use((c, next) => {
     // Hono answers HEAD by the GET route, which would grant a range that nobody reads.
@@ -116,7 +116,7 @@ const routeOf = (path: string): string =>
     [first.toLowerCase(), database, rest.toLowerCase()].join(''),
   )
 
-/** A client that goes away in the middle of its body is no failure of the server, nor logged. */
+/** A client that goes away in the middle of its body is no failure of the server: no log line. */
 function refuseCutOff(error: unknown): never {
   throw error instanceof Refusal ? error : cutOff()
 }

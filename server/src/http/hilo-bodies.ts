@@ -1,6 +1,6 @@
 /**
- * Reads the JSON bodies of `hilo/next`, `hilo/return` and `hilo/checkin`. Guarantees that what
- * passes is safe to count with, to store and to log.
+ * Reads the JSON bodies of `hilo/next`, `hilo/return` and `hilo/checkin`. Guarantees that its
+ * results are safe to count with, to store and to log.
  */
 import { z } from 'zod'
 import {

@@ -105,7 +105,7 @@ export function hiloRoutes(
   })
   routes.put('/hilo/return', (c) => giveBack(c, readReturnQuery(new Parameters(c.req.url))))
   routes.post('/hilo/return', async (c) => {
-    // The body may have any type: a page that goes sends plain text, which needs no preflight.
+    // The body may have any type: a page that closes sends plain text, which needs no preflight.
     const text = await readText(c)
     return giveBack(
       c,

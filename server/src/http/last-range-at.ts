@@ -10,7 +10,7 @@ const MAX_OFFSET_MINUTES = 14 * 60
 export function readLastRangeAt(text: string): number | undefined {
   const [, local, sign, hours, minutes] = FORM.exec(text) ?? []
   const time = Date.parse(`${local}Z`)
-  // The 30th of February is no day, though JavaScript makes one of it.
+  // The 30th of February does not exist, but JavaScript makes the 2nd of March of it.
   if (Number.isNaN(time) || new Date(time).toISOString() !== `${local}Z`) return undefined
   const offset = sign === undefined ? 0 : Number(hours) * 60 + Number(minutes)
   if (offset > MAX_OFFSET_MINUTES) return undefined

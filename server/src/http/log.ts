@@ -13,7 +13,7 @@ export interface Log {
 
 const STDERR = 2
 
-/** No request waits for its line to be written. What is left is written as the process ends. */
+/** No request waits until its line is written. The last lines are written when the process ends. */
 export const createLog = (): Log =>
   pino({ name: 'offline-hilo-server' }, destination({ fd: STDERR, sync: false }))
 

@@ -16,7 +16,7 @@ export interface Metrics {
   returned(ids: number): void
   /** A request that is answered with an error. */
   refused(refusal: Refusal): void
-  /** A claim of several is refused, in an answer that is none. */
+  /** One of several claims is refused, in an answer that is not an error. */
   claimRefused(refusal: Refusal): void
   checkedIn(fates: readonly CheckInFate[]): void
   /** A device got a series of its own. */
@@ -125,7 +125,7 @@ export function createMetrics(
       )
     },
   })
-  // Last: it asks the database itself, which would count among the connections that are busy.
+  // Last: its own query would count among the busy connections.
   new Gauge({
     name: 'hilo_ids_free',
     help: 'Numbers given back that will be granted again first.',
@@ -184,7 +184,7 @@ function watchEventLoop(registers: Registry[]): void {
     labelNames: ['quantile'],
     registers,
     collect() {
-      // What is measured includes the pause itself.
+      // The measured time includes the pause itself.
       const lag = (value: number) => Math.max(0, value / NANOSECONDS - RESOLUTION_MS / 1000)
       this.set({ quantile: '0.5' }, lag(delay.percentile(50)))
       this.set({ quantile: '0.99' }, lag(delay.percentile(99)))

@@ -1,4 +1,4 @@
-/** For those who run the server: what it is, `/healthz`, which asks the database, `/metrics`. */
+/** Routes for operators: `/` says what this is, `/healthz` asks the database, and `/metrics`. */
 import { Hono } from 'hono'
 import type { Access } from './access.js'
 import { answer } from './answer.js'

@@ -8,7 +8,7 @@ import { checked, databaseName, type Given, nodeTag, publicUrl } from '../ledger
 import { createLog, type Log } from './log.js'
 
 export interface HandlerOptions {
-  /** From `openLedger`. Who opened it closes it. */
+  /** From `openLedger`. The handler does not close it. */
   ledger: Ledger
   /**
    * Ends every id: `orders/1-A`. Servers on one database share it; servers on different databases
@@ -47,8 +47,8 @@ export interface HandlerOptions {
    */
   authorize?: ((request: Request, wanted: Wanted) => boolean | Promise<boolean>) | undefined
   /**
-   * Who asks, where `limits.requestsPerSecond` is set: an address, a user. `serve` takes the
-   * address of the connection.
+   * Returns the name under which a request is counted for `limits.requestsPerSecond`: an address or
+   * a user. `serve` takes the address of the connection.
    */
   clientOf?: ((request: Request) => string) | undefined
   /**
@@ -106,7 +106,7 @@ export interface Wanted {
   action: Action
   /** Undefined for `status`, which is about all databases. */
   database?: string | undefined
-  /** `orders`, or `orders|` of an identity. Undefined where no single one is meant. */
+  /** `orders`, or `orders|` of an identity. Undefined if the request is not about a single one. */
   tag?: string | undefined
   /** Numbers that are claimed; 0 where the request claims none. */
   count: number
@@ -133,7 +133,7 @@ export const serverPrefix = z
   .string()
   .regex(/^[\x21-\x7e]{1,32}$/, 'a server prefix has 1 to 32 characters without spaces')
 
-/** Of an app's pages, as in `capacitor://localhost`. A URL tells nothing of such an origin. */
+/** The origin of an app's pages, as in `capacitor://localhost`, which `URL` cannot tell. */
 const APP_ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[a-z\d._-]+(:\d+)?$/
 
 const isWebOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text
@@ -207,7 +207,7 @@ interface Rights {
   authorize?: unknown
 }
 
-/** Requests would otherwise make databases by themselves, although not everybody may ask. */
+/** Without a list, any request makes the database that it names, although not everybody may ask. */
 export const DATABASES_LISTED: [(options: Rights) => boolean, object] = [
   ({ databases, tokens, authorize }) => Boolean(databases || !(tokens || authorize)),
   {

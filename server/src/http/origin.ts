@@ -6,7 +6,7 @@
 import type { CheckedOptions } from './options.js'
 import { forbidden } from './refusals.js'
 
-/** What `Sec-Fetch-Site` says of a page of another site, and of one of our own or of none. */
+/** The values of `Sec-Fetch-Site` for a page of another site, and for our own page or none. */
 const OTHER_SITES = ['cross-site', 'same-site']
 const OWN_SITE = ['same-origin', 'none']
 
@@ -56,7 +56,7 @@ function isOwnOrigin(origin: string, host: string): boolean {
   return urlOf(page.protocol, host)?.host === page.host
 }
 
-/** Undefined where the host is none. The scheme matters for its default port. */
+/** Undefined if the text is not a host. The scheme decides the default port. */
 function urlOf(protocol: string, host: string): URL | undefined {
   const text = `${protocol}//${host}`
   const url = URL.canParse(text) ? new URL(text) : undefined

@@ -1,6 +1,6 @@
 /**
  * Reads a query as RavenDB does: names in any case, the first of several values, and a blank value
- * is none. What it cannot read, it refuses in RavenDB's words.
+ * counts as absent. It refuses in RavenDB's words.
  */
 import { badParameter } from './refusals.js'
 
@@ -38,7 +38,7 @@ export class Parameters {
   }
 
   /**
-   * What the request is about: more than one would leave open which.
+   * The name that the request is about. It must come once: two would leave open which one is meant.
    * @throws Refusal
    */
   single(name: string): string {
@@ -65,7 +65,7 @@ export class Parameters {
       throw badParameter(
         `Query string '${name}' is beyond 2^53-1, the highest number this server grants.`,
       )
-    // `-0` is no other number here.
+    // `-0` counts as 0.
     return Number(long) + 0
   }
 

@@ -1,5 +1,5 @@
 /**
- * Reads the queries of `hilo/next`, `hilo/return` and `identity/…`. Guarantees that what passes is
+ * Reads the queries of `hilo/next`, `hilo/return` and `identity/…`. Guarantees that its results are
  * safe to count with, to store and to log.
  */
 import { isSeparator } from '../../../src/core/names.js'
@@ -110,7 +110,7 @@ export function readSeedQuery(query: Parameters): {
   return { name, value, isForced: query.flag('force', 'bool, val') }
 }
 
-/** @throws Refusal where an id could then be read in two ways */
+/** @throws Refusal if ids with this separator could be read in two ways */
 export function readSeparator(separator: string): string {
   if (separator.length !== 1)
     throw new Refusal(
@@ -127,7 +127,7 @@ export function readSeparator(separator: string): string {
   return separator
 }
 
-/** @throws Refusal where RavenDB could not name a document by it, or nobody could read its ids */
+/** @throws Refusal if RavenDB cannot name a document by this tag, or its ids could be misread */
 export function checkTag(tag: string, separator: string): void {
   if (!isPlain(tag))
     throw badParameter('The tag has control characters or is no well-formed Unicode.')

@@ -31,8 +31,8 @@ export function rateLimit(
 const NETWORK_GROUPS = 4
 
 /**
- * What of an address is counted: all of it in IPv4, the /64 network in IPv6, where one client can
- * choose from 2^64 addresses.
+ * The part of an address that names a client: all of it in IPv4, and the /64 network in IPv6, where
+ * one client can choose from 2^64 addresses.
  */
 export function networkOf(address: string): string {
   const [, mapped] = /^::ffff:([\d.]+)$/i.exec(address) ?? []

@@ -12,7 +12,7 @@ export const RETRY_SECONDS = 1
 /** A person has to look at it first. */
 const PERSON_RETRY_SECONDS = 30
 
-/** What the metrics count refusals by. */
+/** The reasons by which the metrics count refusals. */
 export type Reason =
   | 'bad-request'
   | 'conflict'
@@ -40,7 +40,7 @@ export class Refusal extends Error {
   readonly status: ContentfulStatusCode
   readonly type: string
   readonly headers: Readonly<Record<string, string>>
-  /** Of the body, besides what every refusal says. */
+  /** More fields of the body. */
   readonly fields: Readonly<Record<string, unknown>>
 
   constructor(
@@ -96,7 +96,7 @@ export const quotaReached = (what: 'collections' | 'identities') =>
 export const tooLarge = (status: 413 | 414, message: string) =>
   new Refusal('limit', status, 'System.ArgumentException', message)
 
-/** Nothing was granted, or that is unknown. The same request may be sent again. */
+/** Nothing was granted, or nobody knows. The same request may be sent again. */
 export const tryLater = (reason: Reason, message: string, seconds: number) =>
   new Refusal(reason, 503, 'System.TimeoutException', message, { 'Retry-After': String(seconds) })
 
@@ -137,7 +137,7 @@ export const tooMany = (requestsPerSecond: number, seconds: number) =>
     { 'Retry-After': String(seconds) },
   )
 
-/** Turns any error into an answer. Errors that are not the client's go into the log. */
+/** Turns any error into an answer. Failures of the server go into the log. */
 export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof QueueFull)

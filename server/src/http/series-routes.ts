@@ -1,6 +1,6 @@
 /**
- * `/databases/{db}/hilo/series…`: series of consecutive numbers. A device gets one, tells how far
- * it has come, and whoever may list them sees all.
+ * `/databases/{db}/hilo/series…`: series of consecutive numbers. A device gets a series and tells
+ * how far it has come. A client with the right `series-list` sees all series.
  */
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 /**
  * The tokens that clients send as `Authorization: Bearer …`. Guarantees that a request takes as
- * long with a thousand tokens as with one, and that the time tells nothing of a token.
+ * long with a thousand tokens as with one, and that this time reveals nothing of a token.
  */
 import { createHash } from 'node:crypto'
 import type { ScopedToken, Tokens } from './options.js'

@@ -1,4 +1,4 @@
-/** Tells who listens that a database grants nothing: once for each, until it grants again. */
+/** Tells listeners that a database grants nothing: once for each, until it grants again. */
 import type { DatabaseRow } from './rows.js'
 
 export interface Alarm {

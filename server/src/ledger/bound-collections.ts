@@ -1,7 +1,7 @@
 /**
  * Bound collections, as far as the ledger knows them: their numbers come from another authority.
- * Guarantees that a collection is not granted from by a server which has it bound otherwise than
- * the ledger remembers.
+ * Guarantees that a server grants nothing of a collection if its configuration binds the collection
+ * otherwise than the ledger remembers.
  */
 import { CounterUnusable } from './errors.js'
 import type { CollectionKey } from './ledger.js'
@@ -12,8 +12,8 @@ export type Authority = 'ledger' | 'counter' | 'upstream'
 export interface BoundCollection extends CollectionKey {
   authority: Exclude<Authority, 'ledger'>
   /**
-   * What the ledger remembers of the binding. In other blocks, or from another counter, it would
-   * grant ids that are in use.
+   * What the ledger remembers of the binding. With another block size, or another counter, the
+   * server would grant ids that are in use.
    */
   description: string
 }
@@ -21,7 +21,7 @@ export interface BoundCollection extends CollectionKey {
 /** By `bindingKey`. */
 export type BoundCollections = ReadonlyMap<string, BoundCollection>
 
-/** Instead of a `bindingKey`: every collection is bound so. */
+/** Stands in place of a `bindingKey`: every collection has this binding. */
 export const EVERY_COLLECTION = '*'
 
 /** Databases have no `/` in their names. */
@@ -67,8 +67,8 @@ export function refuseBindings(problems: readonly string[]): void {
 
 /**
  * @param remembered what the ledger remembers of the collection's binding
- * @throws CounterUnusable when that is another one, or when there is none in the configuration: the
- * ledger would count over the other's ids
+ * @throws CounterUnusable when the configuration has another binding, or none: the ledger would
+ * then grant ids that the other counter gives, too
  */
 export function refuseChanged(
   bound: BoundCollections,

@@ -1,6 +1,6 @@
 /**
- * How a device checks in. Pure. Guarantees that a token is replaced once, after which nothing can
- * be done with it (H12), and that a copy of the device is found out (H13).
+ * How a device checks in. Pure. Guarantees that a token is replaced once and has no effect after
+ * that (H12), and that a copy of the device is found (H13).
  */
 import type { GrantTokens, TokenContent } from './grant-token.js'
 import { distinct, keyOf, keyText } from './keys.js'
@@ -36,7 +36,7 @@ export function selectionOf({ spent, ...request }: ReadCheckIn): Selection {
   return { serials, grants: [...new Set([...grants, ...spent.map(({ id }) => id)])] }
 }
 
-/** @returns `select` when a copy was found: its collections are needed, too */
+/** @returns `select` when a copy was found: the step then needs its collections, too */
 export function checkIn(
   rows: Rows,
   request: ReadCheckIn,
@@ -61,7 +61,7 @@ export function checkIn(
   return { answer: fates, changes: { ...changes, collections: withoutCopied(rows, copied) } }
 }
 
-/** Rows that tokens are of, as a step has changed them. By id. */
+/** The rows that tokens belong to, as a step has changed them, by id. */
 export interface ShownRows {
   grants: Map<string, GrantRow>
   unheard: Map<string, UnheardRow>
@@ -114,7 +114,7 @@ export function replaceTokens(
   return { fates, copied }
 }
 
-/** Of a grant that is not kept any more: its device has the numbers, if it is the first to come. */
+/** A grant that is not kept any more: the first device that shows its token has the numbers. */
 function replaceUnheard(
   rows: Rows,
   changed: ShownRows,
@@ -145,8 +145,8 @@ export function withRotation<Row extends Pick<GrantRow, 'rotation' | 'checkIn'>>
 }
 
 /**
- * The collections after copies of these grants' device were found. What either copy gave back, the
- * other may have issued, so nobody is granted it (H13).
+ * The collections after copies of these grants' device were found. One copy may have issued the
+ * numbers that the other gave back, so they are granted to nobody (H13).
  */
 function withoutCopied(rows: Rows, copied: readonly GrantRow[]): CollectionRow[] {
   const changed = new Map<string, CollectionRow>()
@@ -160,7 +160,7 @@ function withoutCopied(rows: Rows, copied: readonly GrantRow[]): CollectionRow[]
   return [...changed.values()]
 }
 
-/** The line on which nothing that this grant ever held is free. */
+/** The line without free numbers that this grant ever held. */
 export const withoutGrant = (
   line: NumberLine,
   { low, firstHigh }: GrantRow,

@@ -1,6 +1,6 @@
 /**
- * How claims are granted: all that share a commit are one step. Pure. Guarantees that a claim which
- * is repeated gets the same grant (H11), and that no number is granted twice.
+ * How claims are granted: claims that share a commit are one step. Pure. Guarantees that a repeated
+ * claim gets the same grant (H11), and that no number is granted twice.
  */
 import { authorityOf, refuseChanged } from './bound-collections.js'
 import { changesOf, copyOf, replaceTokens, type ShownRows, withoutGrant } from './check-in.js'
@@ -23,7 +23,7 @@ type Take = (
 
 const NONE: GrantsByClaim = new Map()
 
-/** What the ORMs' counters have to give before these claims can be granted. */
+/** What the step needs from the ORMs' counters before it can grant these claims. */
 export function asksOfClaims(
   rows: Rows,
   claims: readonly ClaimRequest[],
@@ -92,7 +92,7 @@ export function grantClaims(
       }
       const changed = copyOf(shown)
       const { fates, copied } = replaceTokens(rows, changed, read.get(claim)!, tokens)
-      // Before anything is taken: what the other copy gave back, this one may have issued.
+      // Before anything is taken: this copy may have issued what the other copy gave back.
       for (const each of copied) if (isSame(each, row)) line = withoutGrant(line, each, row.binding)
       if (before) {
         shown = changed
@@ -144,7 +144,7 @@ function sourceOf(
   return { line: stock.line, take: (line, claim) => takeFromStock(line, claim, stock, none) }
 }
 
-/** Of the claims with one id the first, and none whose id was granted before. */
+/** Drops repetitions: claims whose id was granted before, or comes a second time here. */
 function withoutRepeats(claims: readonly ClaimRequest[], known: GrantsByClaim): ClaimRequest[] {
   const met = new Set<string>()
   return claims.filter(({ id }) => {
@@ -155,7 +155,7 @@ function withoutRepeats(claims: readonly ClaimRequest[], known: GrantsByClaim): 
   })
 }
 
-/** What of `received` is the collection's. */
+/** The part of `received` that is for this collection. */
 const spansFor = (
   { database, collection }: CollectionKey,
   received: readonly UpstreamRange[],
@@ -199,7 +199,7 @@ function withGranted(row: CollectionRow, granted: readonly GrantRow[]): Collecti
   return { ...withTotals(row, { grants: granted.length, numbers }), lastClaim }
 }
 
-/** The device acted on the answer to this claim, so whoever repeats the claim is a copy of it. */
+/** The device has acted on the answer to this claim, so a repetition comes from a copy of it. */
 const isSpent = (grant: GrantRow): boolean => grant.rotation > 0 || grant.high !== grant.firstHigh
 
 /** What a claim shows, as a check-in under the id of the claim. */

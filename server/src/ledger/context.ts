@@ -1,4 +1,4 @@
-/** What every step of one ledger goes by, besides rows and request. */
+/** What every step of a ledger gets besides rows and request. */
 import type { BoundCollections } from './bound-collections.js'
 import type { GrantTokens } from './grant-token.js'
 import type { LedgerLimits } from './ledger.js'

@@ -5,13 +5,13 @@
 import type { CollectionKey } from './ledger.js'
 import type { Span } from './number-line.js'
 
-/** What a counter has to do for a step. */
+/** What a step asks of a counter. */
 export interface CounterAsk extends CollectionKey {
-  /** Whoever takes from it next gets ids above. Undefined: it stays where it is. */
+  /** The counter's next ids are above this. Undefined: it stays where it is. */
   raiseTo: number | undefined
-  /** It is raised by so many ids from where it stands, too. */
+  /** The counter is also raised by this many ids from where it stands. */
   raiseBy?: number
-  /** Only ids above may come. */
+  /** The step can use only ids above this. */
   above: number
   /** How many ids are wanted. Blocks are whole, so more may come; fewer where the column ends. */
   missing: number
@@ -37,7 +37,7 @@ export type Query = <Row>(text: string, parameters?: unknown[]) => Promise<Row[]
 export interface SqlDatabase {
   /** A transaction of one statement. */
   query: Query
-  /** Creates a table where it is missing; of several processes that find none, one does. */
+  /** Creates a table if it is missing. Of several processes that start at once, one creates it. */
   createMissing(table: string, statement: string): Promise<void>
 }
 

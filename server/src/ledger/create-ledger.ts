@@ -62,7 +62,7 @@ export function createLedger(
     return answer
   }
 
-  /** A collection that is bound may have been granted from before a restore. */
+  /** Before a restore, a bound collection may have granted numbers, too. */
   async function names() {
     const { collections, identities } = await store.readNames()
     const keys = [...collections, ...[...bound.values()].map((key) => keyOf(normalized(key)))]
@@ -262,7 +262,7 @@ export function createLedger(
           },
           step: (rows) => prune(rows, pruning),
         })
-        // What else waits comes first.
+        // Other requests that wait come first.
         await new Promise((resolve) => setImmediate(resolve))
       }
     },

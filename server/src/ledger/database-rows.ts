@@ -1,6 +1,6 @@
 /**
- * What holds for whole databases, as the ledger's settings keep it: two keys for each, so that who
- * writes one of them cannot undo the other.
+ * What holds for whole databases, kept among the ledger's settings under two keys for each. So a
+ * write of one of them cannot undo the other.
  */
 import type { RowChanges } from './row-store.js'
 import type { DatabaseRow } from './rows.js'

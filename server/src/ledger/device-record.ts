@@ -4,7 +4,7 @@ import type { StoreKey } from '../../../src/core/device-store.js'
 export const recordKey = (key: StoreKey): string => JSON.stringify(key)
 export const keyOfRecord = (text: string): StoreKey => JSON.parse(text)
 
-/** Text that is no JSON is handed on: the device refuses it, and it is set aside. */
+/** Text that is not JSON is passed on: the device refuses it and sets it aside. */
 export function readRecord(text: string | undefined): unknown {
   if (text === undefined) return undefined
   try {

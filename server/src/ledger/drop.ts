@@ -8,7 +8,7 @@ import { raise } from './number-line.js'
 import type { Rows, StepResult } from './row-store.js'
 import { withLine } from './rows.js'
 
-/** Is a collection dropped with a database, or with a collection and the letters of its series? */
+/** Does a `drop` of a database, or of a collection with its series, include this collection? */
 export const isOf =
   (database: string, collection: string | undefined) =>
   (key: CollectionKey): boolean =>

@@ -1,16 +1,16 @@
-/** The two ways in which a ledger fails: its database does, or another authority's counter does. */
+/** The two ways in which a ledger fails: its own database, or the counter of another authority. */
 
 /** The database did not answer, or gave up. The same request may be sent again later. */
 export class LedgerUnavailable extends Error {
   override name = 'LedgerUnavailable'
 }
 
-/** Somebody else holds a row that was to be locked. Nothing happened. */
+/** Another transaction holds a row that the step wanted to lock. Nothing happened. */
 export class RowLocked extends LedgerUnavailable {}
 
 /**
- * What a collection is bound to is not as configured, went backwards, or does not answer. Nothing
- * was granted.
+ * The counter or upstream of a bound collection is not as configured, went backwards, or does not
+ * answer. Nothing was granted.
  */
 export class CounterUnusable extends Error {
   override name = 'CounterUnusable'

@@ -14,7 +14,7 @@ import { restock } from './stock.js'
 
 const NOTHING: StepResult<number> = { answer: 0, changes: {} }
 
-/** @param token what the request's token says; undefined: it has none */
+/** @param token what the request's token says; undefined: the request has none */
 export function giveBack(
   rows: Rows,
   request: GiveBack,
@@ -51,8 +51,8 @@ const isTail = (grant: GrantRow, { end, last }: GiveBack): boolean =>
   grant.high === end && last < end && last >= grant.issued
 
 /**
- * May a return without a token shorten it? Only if it is a RavenDB client's: those claim without an
- * id, never check in, and return a range once.
+ * May a return without a token shorten this grant? Only if a RavenDB client holds it: such clients
+ * claim without an id, never check in, and return a range once.
  */
 const isPlain = (grant: GrantRow): boolean =>
   grant.claim === null && grant.rotation === 0 && grant.high === grant.firstHigh
@@ -64,7 +64,7 @@ const isPlain = (grant: GrantRow): boolean =>
 const isPlainEnd = (row: CollectionRow, end: number, authority: Authority): boolean =>
   authority === 'ledger' ? row.max === end : authority === 'counter'
 
-/** The collection when the grant's numbers above `last` came back. */
+/** The collection after the grant's numbers above `last` came back. */
 function withReturned(
   row: CollectionRow,
   { high, serverTag }: GrantRow,

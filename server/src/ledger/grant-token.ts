@@ -1,7 +1,7 @@
 /**
- * Grant tokens: opaque texts that only the device a range was granted to can know. On the wire a
- * token is called a lease. Guarantees that nothing stored must be kept secret but one key, and that
- * a forged token costs no query.
+ * Grant tokens: opaque texts that only the device with the grant can know. On the wire a token is
+ * called a lease. Guarantees that one key is the only secret to keep, and that a forged token costs
+ * no query.
  */
 import {
   createHmac,
@@ -11,7 +11,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 
-/** What a token says about its grant. Whose database it is of, only who knows can read it. */
+/** What a token says about its grant. To read a token, one has to name the grant's database. */
 export interface TokenContent {
   /** Which grant. */
   id: string
@@ -31,7 +31,7 @@ export interface GrantTokens {
 /** 128 bits: as unguessable as the key allows. */
 const MAC_BYTES = 16
 const ID_BYTES = 12
-/** Random bytes are drawn for so many ids at once: the draw costs more than the bytes. */
+/** Random bytes are drawn for this many ids at once: the draw costs more than the bytes. */
 const POOLED_IDS = 256
 
 /** Earlier versions wrote the grant's id and the rotation only. */

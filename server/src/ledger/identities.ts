@@ -1,6 +1,6 @@
 /**
  * How identities move. Pure. Guarantees that no number of an identity is handed out twice, whatever
- * it is seeded to, and that a claim which is repeated gets the same number.
+ * it is seeded to, and that a repeated claim gets the same number.
  */
 import type { LedgerContext } from './context.js'
 import { identityText } from './keys.js'

@@ -48,7 +48,7 @@ export interface Grant {
   count: number
   serverTag: string
   at: number
-  /** Opaque and unguessable. Who shows it may give numbers of the grant back. */
+  /** Opaque and unguessable. A request that shows it may give numbers of the grant back. */
   token: string
 }
 
@@ -57,8 +57,8 @@ export interface Grant {
  *
  * - `jump`: `lastMax` is absurdly far above `max`.
  * - `overflow`: the numbers would pass 2^53−1, or what the id column holds.
- * - `spent`: somebody has given numbers of this claim's grant back, or has checked it in. So
- *   whoever repeats the claim is a copy of that device.
+ * - `spent`: somebody has given numbers of this claim's grant back, or has checked it in. So a
+ *   repetition of the claim comes from a copy of that device.
  * - `full`: the database has as many collections as are allowed.
  * - `short`: the ranges come from an upstream, which has to be asked for some first.
  * - `restored`: this database is an older copy of itself, and grants nothing before `raiseFloors`.
@@ -67,7 +67,7 @@ export type ClaimRefusal = {
   refused: 'jump' | 'overflow' | 'spent' | 'full' | 'short' | 'restored'
   max: number
 }
-/** `fates`: of the tokens that the claim has shown, in their order. */
+/** `fates`: what became of the tokens that the claim has shown, in their order. */
 export type ClaimOutcome =
   | { grant: Grant; isRepeat: boolean; fates: readonly CheckInFate[] }
   | ClaimRefusal
@@ -115,7 +115,7 @@ export interface Floor extends CollectionKey {
 /** All floors of a database. */
 export interface Floors {
   database: string
-  /** More than any collection or identity can have gone on since the backup. */
+  /** More than any one collection or identity was granted since the backup. */
   by: number
 }
 
@@ -123,7 +123,7 @@ export interface Floors {
 export interface RaisedFloors {
   collections: number
   identities: number
-  /** Where those begin that are not there yet. */
+  /** Collections and identities that are not there yet begin above this. */
   floor: number
 }
 
@@ -140,7 +140,7 @@ export interface MarkWrite extends CollectionKey {
   version?: number | undefined
 }
 
-/** Nothing was written. Says which write could not be, why, and what is there. */
+/** Nothing was written: which write was refused, why, and what is there. */
 export type MarkRefusal = {
   /** `bound`: another authority counts the collection. The others as for a claim. */
   refused: 'conflict' | 'jump' | 'full' | 'bound' | 'restored'
@@ -192,7 +192,7 @@ export type IdentityOutcome =
 export interface SeriesClaim extends CollectionKey {
   /** A claim that is repeated with the same id gets the same series. */
   id: string
-  /** What the device is called, for people. Empty: nothing. */
+  /** The device's name, for people. Empty: it has none. */
   device: string
   /**
    * The series that the device has ended, because it turned out to be a copy. Its numbers from …
@@ -301,8 +301,8 @@ export interface Ledger {
    * The numbers of a bound collection come from another authority: from the counter of a back end's
    * ORM, which this step moves, or from an upstream. Then a claim may get fewer than it asks for.
    * What comes back is granted again, but never goes back into that counter.
-   * @param received what upstreams have just granted for these claims. It is kept, whatever becomes
-   * of them
+   * @param received what upstreams have just granted for these claims. It is kept also if a claim
+   * is refused
    * @throws CounterUnusable
    */
   claim(
@@ -316,9 +316,9 @@ export interface Ledger {
   holds(key: CollectionKey, low: number, high: number): Promise<boolean>
 
   /**
-   * Takes free numbers out of the ledger for good, so that they can be given back upstream: those
-   * of one node that end at `end`. Resolves with the first of them. Undefined: nothing free ends
-   * there, and nothing was changed.
+   * Takes free numbers out of the ledger for good, so that they can be given back upstream: the
+   * range of one node that ends at `end`. Resolves with its first number. Undefined: no free range
+   * ends there, and nothing was changed.
    */
   withdraw(piece: UpstreamPiece): Promise<number | undefined>
 
@@ -335,8 +335,8 @@ export interface Ledger {
   giveBack(giveBack: GiveBack): Promise<number>
 
   /**
-   * Replaces the token of each grant: nothing can be done with the old one from then on (H12, H13).
-   * Resolves with a fate per grant, in their order.
+   * Replaces the token of each grant: the old one has no effect from then on (H12, H13). Resolves
+   * with a fate per grant, in their order.
    */
   checkIn(checkIn: CheckIn): Promise<CheckInFate[]>
 
@@ -401,14 +401,14 @@ export interface Ledger {
   countFree(): Promise<number>
 
   /**
-   * Forgets what nobody asks for any more, in small steps, so that claims need not wait. A number
-   * of a grant that is forgotten is never granted again.
+   * Forgets old grants and answers, in small steps, so that claims need not wait. A number of a
+   * grant that is forgotten is never granted again.
    */
   prune(pruning: Pruning): Promise<void>
 
   /**
    * Forgets a database, or a collection of it, and what devices hold of it: their tokens are void.
-   * Where its name is claimed under again, numbers go on above all that were ever granted.
+   * If somebody claims under the name again, numbers go on above all that were ever granted.
    */
   drop(drop: Drop): Promise<void>
 

@@ -1,6 +1,6 @@
 /**
- * How far collections have gone, as somebody else says. Pure. Guarantees that `max` never goes
- * below a number that a grant holds, and a floor never down.
+ * Sets how far collections have gone, because an operator or a client says so. Pure. Guarantees
+ * that `max` never goes below a number that a grant holds, and that a floor never goes down.
  */
 import { authorityOf, refuseChanged } from './bound-collections.js'
 import type { LedgerContext } from './context.js'
@@ -39,7 +39,7 @@ export function writeMarks(
     // guard: H22 max does not go below a number of a grant that was forgotten
     const held = Math.max(rows.held.get(key) ?? 0, row.forgotten)
     const moved = withLine(row, move(row, write.max, held))
-    // A document that is written has a version, be it {"Max": 0}.
+    // A written document has a version, also `{"Max": 0}`.
     const isFirst = moved.version === 0
     written.set(key, isFirst ? { ...moved, version: 1 } : moved)
     marks.push(toMark(written.get(key)))
@@ -77,7 +77,7 @@ export function raiseFloor(
 
 export function withdraw(rows: Rows, piece: UpstreamPiece): StepResult<number | undefined> {
   const row = rows.collections.get(keyText(piece))
-  // What a copy thinks free may have been granted since.
+  // An older copy's free numbers may have been granted since.
   const isFree = !isRestored(rows, piece.database)
   const taken = isFree && row && unstock(row, piece.end, piece.node)
   if (!taken) return { answer: undefined, changes: {} }

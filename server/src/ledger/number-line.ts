@@ -5,8 +5,8 @@
  */
 
 /**
- * Numbers `low` to `high`, both included, and the node that counted them, where that is another
- * authority's. An ORM's counter has no nodes.
+ * Numbers `low` to `high`, both included, and the node of an upstream that counted them. An ORM's
+ * counter has no nodes.
  */
 export type Span = readonly [low: number, high: number, node?: string]
 
@@ -36,14 +36,14 @@ export interface NumberLine {
 
 /** What a claim asks of the line. */
 export interface Demand {
-  /** Only who sends a claim id knows how to take a free range, which can be smaller. */
+  /** Has the claim an id? Only such a client accepts a free range, which can be smaller. */
   id?: string | undefined
   count: number
   /** The highest number the client saw; nothing new is granted at or below it. */
   lastMax: number
 }
 
-/** The line after numbers were taken from it, and which. */
+/** The line after numbers were taken from it, and the numbers. */
 export interface Taken {
   line: NumberLine
   span: Span
@@ -51,10 +51,10 @@ export interface Taken {
 
 export const EMPTY_LINE: NumberLine = { max: 0, peak: 0, floor: 0, free: [], fresh: [] }
 export const MAX_NUMBER = Number.MAX_SAFE_INTEGER
-/** Keeps a collection's row small; the smallest range beyond becomes a gap. */
+/** A row keeps this many free ranges, so that it stays small. Then the smallest becomes a gap. */
 const MAX_FREE_SPANS = 1000
 
-/** @param maxJump how far `lastMax` may be above `max` before somebody must have made a mistake */
+/** @param maxJump a `lastMax` further above `max` than this is taken for a mistake */
 export function take(
   line: NumberLine,
   demand: Demand,
@@ -84,8 +84,8 @@ export function release(line: NumberLine, low: number, high: number): NumberLine
 }
 
 /**
- * Up to `floor` nothing is granted any more, numbers that came back or will come back included.
- * Only up.
+ * Raises the floor: nothing up to it is granted any more, also no number that came back or will
+ * come back.
  */
 export function raise(line: NumberLine, floor: number): NumberLine {
   return { ...distrust(line, floor), max: Math.max(line.max, floor) }
@@ -118,8 +118,8 @@ export function cutOut(
 }
 
 /**
- * An older copy of this ledger may have granted its free numbers since, and whatever is held:
- * nothing up to `floor` is granted again.
+ * This ledger may be an older copy of itself. Its free numbers may have been granted since, and so
+ * may numbers that come back: nothing up to `floor` is granted again.
  */
 export function distrust(line: NumberLine, floor: number): NumberLine {
   return {
@@ -132,8 +132,8 @@ export function distrust(line: NumberLine, floor: number): NumberLine {
 }
 
 /**
- * `max` as somebody else says.
- * @param held the highest number that a grant holds: it does not go below
+ * Sets `max`.
+ * @param held the highest number that a grant holds: `max` does not go below it
  */
 export function move(line: NumberLine, max: number, held: number): NumberLine {
   const moved = Math.max(max, held, line.floor)
@@ -154,8 +154,8 @@ export const sizeOf = (spans: readonly Span[]): number =>
   spans.reduce((sum, span) => sum + length(span), 0)
 
 /**
- * Of the lowest range that holds `count`, so many; if there is none, all of the largest, so that
- * the rest takes few requests.
+ * Takes `count` numbers from the lowest range that has so many. If no range has, takes all of the
+ * largest one, so that the client gets the rest in few requests.
  */
 export function takeFrom(
   free: readonly Span[],
@@ -174,7 +174,7 @@ export function takeFrom(
   return { span: [low, high, ...node], rest: free.toSpliced(at, 1, ...left) }
 }
 
-/** Sorted, with neighbours made one; few enough for a row. */
+/** Sorted, with neighbours joined, and few enough for a row. */
 export function join(free: readonly Span[], added: readonly Span[]): Span[] {
   const joined = [...free]
   for (const span of added) insert(joined, span)
@@ -182,13 +182,13 @@ export function join(free: readonly Span[], added: readonly Span[]): Span[] {
   return joined
 }
 
-/** What of `spans` is above `floor`. */
+/** The parts of `spans` above `floor`. */
 export const above = (floor: number, spans: readonly Span[]): Span[] =>
   spans.flatMap((span): Span[] =>
     span[1] > floor ? [[Math.max(span[0], floor + 1), span[1], ...nodeOf(span)]] : [],
   )
 
-/** Into a sorted list, where it becomes one with what it touches. */
+/** Inserts a span into a sorted list, and joins it with those that it touches. */
 function insert(spans: Span[], [low, high, ...node]: Span): void {
   const takeOut = (isNeighbour: (other: Span) => boolean): Span | undefined => {
     const at = spans.findIndex((other) => other[2] === node[0] && isNeighbour(other))

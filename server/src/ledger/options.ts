@@ -31,7 +31,7 @@ export const publicUrl = z
   .transform((url) => url.replace(/\/$/, ''))
 
 /**
- * @param nameOf what the option at a path is called, where it came from
+ * @param nameOf the name of the option at a path, as the user wrote it
  * @throws Error that names every wrong option and the fix
  */
 export function checked<T>(

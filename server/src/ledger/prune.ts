@@ -1,6 +1,6 @@
 /**
- * What the ledger forgets. Pure. Guarantees that a number of a grant that is forgotten is never
- * granted again, and that a device of which nothing was heard still finds its numbers.
+ * What the ledger forgets. Pure. Guarantees that a number of a forgotten grant is never granted
+ * again, and that a device of which nothing was heard still finds its numbers.
  */
 import { keyText } from './keys.js'
 import type { Pruning } from './ledger.js'
@@ -46,7 +46,7 @@ function withoutGrant(row: CollectionRow, grant: GrantRow): CollectionRow {
   }
 }
 
-/** Only who claims with an id shows tokens. */
+/** Only clients that claim with an id show tokens. */
 const mayComeBack = (grant: GrantRow): boolean =>
   !isSettled(grant) && (grant.claim !== null || grant.rotation > 0)
 

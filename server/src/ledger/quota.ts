@@ -1,7 +1,7 @@
 /**
  * How many more collections, or identities, a database may have, and how many more databases there
- * may be: their names come from requests. Processes that add at the same moment may pass a limit by
- * what each of them adds.
+ * may be: their names come from requests. If several processes add at the same moment, they may go
+ * above a limit by what each of them adds.
  */
 import type { Quota } from './row-store.js'
 

@@ -1,6 +1,6 @@
 /**
- * A ledger that is an older copy of itself, because it was restored from a backup: what proves it,
- * what holds from then on, and how it goes on (H20). Pure. Guarantees that such a database grants
+ * A ledger that is an older copy of itself, because it was restored from a backup: which tokens
+ * prove that, and what raised floors do then (H20). Pure. Guarantees that such a database grants
  * nothing before its floors were raised, and then nothing that may have been granted before.
  */
 import { authorityOf, type BoundCollections, refuseChanged } from './bound-collections.js'
@@ -22,12 +22,12 @@ export interface ShownTokens {
 }
 
 /**
- * No copy has missed so many grants of one collection. The serials of the lost ones are skipped
- * with these.
+ * The serials that a collection skips when its floor is raised: more than the grants that any
+ * restored ledger has lost.
  */
 const SERIALS_SKIPPED = 1e9
 
-/** What is read to judge the tokens. */
+/** The rows that are needed to judge the tokens. */
 export function selectionOfShown(
   requests: readonly ShownTokens[],
 ): Required<Pick<Selection, 'grants' | 'serials'>> {
@@ -46,14 +46,13 @@ export function selectionOfShown(
 }
 
 /**
- * This ledger wrote the tokens. If it cannot know one of them, it is an older copy of itself: what
- * it thinks free may have been granted since. That is so when the grant would be newer than the
- * newest one here, when another grant stands in its place, and when the token is newer than the
- * grant's.
+ * This ledger signed the tokens. One of these proves that it is an older copy of itself: a token of
+ * a grant that would be newer than the newest one here, a token of a grant in whose place another
+ * one stands, or a token that is newer than its grant's.
  *
- * A grant that was pruned is known by its place, and proves nothing. Nor does a token that is older
- * than the grant's: a copy of the device shows it. Nor does one from before the floors were raised:
- * it proves what the operator knows.
+ * Three other tokens prove nothing: one of a grant that was pruned, which is known by its place;
+ * one that is older than its grant's, which a copy of the device shows; and one from before the
+ * floors were raised, which proves only what the operator knows.
  */
 const provesOlderCopy = (rows: Rows, { database, shown }: ShownTokens): boolean =>
   shown.some(({ token }) => {
@@ -69,7 +68,7 @@ const provesOlderCopy = (rows: Rows, { database, shown }: ShownTokens): boolean 
     return place === undefined || place.newest < token.serial || place.grant !== null
   })
 
-/** Databases of which these requests prove it first. */
+/** Databases that these requests prove to be older copies, and that nobody proved before. */
 export const provenBy = (rows: Rows, requests: readonly ShownTokens[]): string[] =>
   distinct(
     requests.filter((request) => provesOlderCopy(rows, request)),
@@ -118,7 +117,7 @@ export function withFloors(rows: Rows, bound: BoundCollections): Rows {
   }
 }
 
-/** What is bound to another counter is counted there. */
+/** A bound collection is counted by its own counter. */
 export function aboveFloor<Row extends CollectionRow>(
   row: Row,
   { floor, serial }: DatabaseRow,
@@ -140,7 +139,7 @@ export const asksOfFloors = (rows: Rows, { by }: Floors, bound: BoundCollections
     return [{ database, collection, raiseTo: floor, raiseBy: by, above: floor, missing: 0 }]
   })
 
-/** @param rows all of the database's */
+/** @param rows all rows of the database */
 export function raiseFloors(
   rows: Rows,
   { database, by }: Floors,

@@ -45,17 +45,17 @@ export interface RowStore {
   readSeries(database: string): Promise<SeriesRow[]>
   /** Databases for which something holds, by name. */
   readDatabases(): Promise<ReadonlyMap<string, DatabaseRow>>
-  /** What there is of each database: collections and identities. */
+  /** How many collections and identities each database has. */
   readNames(): Promise<Names>
   /** Of every collection that has free numbers. */
   readFree(): Promise<(readonly Span[])[]>
   /** Those that were not dropped. */
   readIdentities(database: string): Promise<IdentityKey[]>
-  /** Deletes what was kept of what was dropped, in small transactions. */
+  /** Deletes the rows of dropped collections and identities, in small transactions. */
   removeDropped(): Promise<void>
   /** Some of the grants that may be pruned. None: there is none. */
   readOld(pruning: Pruning): Promise<Pick<GrantRow, 'id' | 'database' | 'collection'>[]>
-  /** Deletes what answers repetitions of requests from before a time, in small transactions. */
+  /** Deletes stored answers to requests from before a time, in small transactions. */
   pruneAnswers(before: number): Promise<void>
   /** What a region holds of its root, in the same database. */
   devices: DeviceStore
@@ -71,7 +71,7 @@ interface Names {
 
 export interface Transaction<T> {
   select: Selection
-  /** What the ORMs' counters are asked for before the step runs. */
+  /** What the store asks the ORMs' counters for before the step runs. */
   ask?(rows: Rows): readonly CounterAsk[]
   /** @returns `select`: nothing is saved, and the transaction begins again with these rows, too */
   step(rows: Rows, answers: CounterAnswers): StepResult<T> | { select: Selection }
@@ -102,9 +102,9 @@ export interface Selection {
   series?: readonly string[]
   /** A return without a token: the grant that it may be of, and whether it was honoured before. */
   returned?: Omit<ReturnRow, 'returnedAt'>
-  /** A locked row is not waited for long: `RowLocked`. */
+  /** If a row is locked, the step fails soon, with `RowLocked`. */
   isHasty?: boolean
-  /** Of each collection, also the highest number that a grant holds. */
+  /** Also reads the highest number that a grant holds, for each collection. */
   withHeld?: boolean
 }
 

@@ -20,7 +20,7 @@ export interface CollectionRow extends CollectionKey, NumberLine {
   outstanding: number
   /** Milliseconds since the epoch. Null: nothing was ever granted. */
   lastClaim: number | null
-  /** Not null: it is not there any more, and says only what must never be granted again. */
+  /** Not null: the collection was dropped. The row only keeps what must never be granted again. */
   droppedAt: number | null
 }
 
@@ -43,9 +43,9 @@ export interface GrantRow extends CollectionKey {
   rotation: number
   /** 1, 2, 3 … in its collection. 0: a version that did not count grants has granted it. */
   serial: number
-  /** The id of the check-in that raised it last. */
+  /** The id of the check-in that raised `rotation` last. */
   checkIn: string | null
-  /** When the device last said something of it. */
+  /** When the server last heard of the grant from its device. */
   heardAt: number
 }
 
@@ -239,13 +239,15 @@ export const withLine = (row: CollectionRow, line: NumberLine): CollectionRow =>
   version: row.version + (line.max === row.max ? 0 : 1),
 })
 
-/** The collection after `grants` more grants were made or pruned, and numbers went out or back. */
+/**
+ * The collection after `grants` grants were made or pruned, and numbers were granted or came back.
+ */
 export const withTotals = (
   row: CollectionRow,
   { grants, numbers }: { grants: number; numbers: number },
 ): CollectionRow => ({
   ...row,
-  // What a server of an earlier version granted was not counted.
+  // A server of an earlier version did not count its grants.
   grants: Math.max(0, row.grants + grants),
   outstanding: Math.max(0, row.outstanding + numbers),
 })
@@ -260,7 +262,7 @@ export const withIssued = (grant: GrantRow, next: number, at: number): GrantRow 
 /** How many numbers a grant holds. */
 export const sizeOfGrant = ({ low, high }: GrantRow): number => high - low + 1
 
-/** Is it known that its device holds no number of it that it could still issue? */
+/** Is it known that the device can issue no more number of this grant? */
 export const isSettled = ({ issued, high }: GrantRow): boolean => issued >= high
 
 export const toMark = (row: CollectionRow | undefined): Mark => ({

@@ -107,11 +107,11 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
 /** What a SQLite ledger's file is called in its data folder. */
 export const SQLITE_FILE = 'hilo.db'
 
-/** Created before any migration: `version` of the schema, `secret` of the grant tokens. */
+/** Created before any migration. It holds the schema's `version` and the tokens' `secret`. */
 export const META_TABLE =
   'CREATE TABLE IF NOT EXISTS hilo_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)'
 
-/** The row among them that shows whether the ledger can be written to. Its value says when. */
+/** The row that `/healthz` writes, to find out whether the ledger can be written to. */
 export const HEALTH_KEY = 'health'
 
 /** @throws Error when the database has yet to be upgraded: only the server does that */

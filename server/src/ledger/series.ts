@@ -20,7 +20,7 @@ import { provenBy } from './restored.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { GrantRow, SeriesRow } from './rows.js'
 
-/** What a claim of a series asks of the collection that counts the letters. */
+/** The claim of a series, as a claim to the collection that counts the letters. */
 export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
   ...lettersOf(claim),
   id: claim.id,
@@ -114,7 +114,7 @@ export function closeSeries(
   return { answer: closed, changes: { series: [closed] } }
 }
 
-/** The series whose numbers, as the device says, another copy of the device may have made, too. */
+/** Marks the numbers of a series that another copy of the device may have made, too. */
 function withDoubt(row: SeriesRow, { ended, at }: SeriesClaim): SeriesRow {
   const { from, to } = ended!
   if (to < from) return row

@@ -1,7 +1,4 @@
-/**
- * SQL that SQLite and PostgreSQL both read, so that there is one text of it, and how a statement
- * names columns.
- */
+/** SQL that SQLite and PostgreSQL both understand, and how a statement names columns. */
 import { type Columns, SERIES_COLUMNS } from './rows.js'
 
 export const columnNames = <Row>(columns: Columns<Row>): string =>
@@ -45,7 +42,7 @@ export const seriesOf = (database: '?' | '$1'): string =>
   `SELECT ${fields(SERIES_COLUMNS)} FROM hilo_series WHERE database = ${database}
    ORDER BY tag, letter`
 
-/** How a row of a series takes the place of the one there is. */
+/** How a row of a series replaces the one that is there. */
 export const ON_SERIES_CONFLICT = `ON CONFLICT (grant_id) DO UPDATE SET
   last = excluded.last, seen_at = excluded.seen_at, closed_at = excluded.closed_at,
   closed_by = excluded.closed_by, reason = excluded.reason,
@@ -83,8 +80,8 @@ export const oldGrants = (settled: '?' | '$1', heard: '?' | '$2'): string => {
 }
 
 /**
- * Deletes what was kept of collections and identities that were dropped. Each is repeated until it
- * returns no row.
+ * Deletes the rows that belong to dropped collections and identities. Each statement is repeated
+ * until it returns no row.
  */
 export const DROPPINGS: readonly string[] = [
   dropping('hilo_grants', 'id', 'hilo_counters', 'tag'),
@@ -106,7 +103,7 @@ export const identitiesOf = (database: '?' | '$1'): string =>
    WHERE database = ${database} AND dropped_at IS NULL ORDER BY name`
 
 /**
- * Deletes what answers repetitions of requests from before a time. Each is repeated until it
+ * Deletes stored answers to requests from before a time. Each statement is repeated until it
  * returns no row.
  * @param time a parameter
  */

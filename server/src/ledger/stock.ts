@@ -1,9 +1,9 @@
 /**
- * The number line of a bound collection: its numbers come from another authority, and what is not
- * granted yet waits in stock. Pure. Guarantees that a number is granted only when it came from
- * there and nobody holds it, and that what comes back stays here: the other counter is never set
- * back. Of a bound collection, `max` is the highest number that came. Its stock is `fresh`, what is
- * left of an ORM's blocks, and `free`, what came back; a RavenDB's ranges are in `free`, too.
+ * The number line of a bound collection. Its numbers come from another authority, and wait in stock
+ * until they are granted. Pure. Guarantees that a number is granted only if it came from the other
+ * authority and nobody holds it, and that numbers which come back stay in stock: the other counter
+ * is never set back. Here `max` is the highest number that came. The stock has two parts: `fresh`
+ * is the rest of an ORM's blocks, and `free` are numbers that came back, and ranges of a RavenDB.
  */
 import {
   above,
@@ -18,9 +18,9 @@ import {
   takeFrom,
 } from './number-line.js'
 
-/** What has to come before every demand can get what it asks for. */
+/** What has to come from the other authority so that every demand gets what it asks for. */
 export interface Shortfall {
-  /** The line when what the clients saw is believed. */
+  /** The line above all numbers that the clients saw. */
   line: NumberLine
   /** Demands whose `lastMax` is not absurdly far above `max`. */
   believed: ReadonlySet<Demand>
@@ -51,7 +51,7 @@ function missingFrom({ free, fresh }: NumberLine, demands: readonly Demand[]): n
   return missing + Math.max(0, total(demands.filter(takesAny)) - left)
 }
 
-/** What demands may be given. */
+/** What is left for demands. */
 export interface Stock {
   line: NumberLine
   believed: ReadonlySet<Demand>
@@ -59,7 +59,7 @@ export interface Stock {
   reserved: ReadonlyMap<Demand, Span>
 }
 
-/** Adds what has come. Demands without an id come first: nothing else is for them. */
+/** Adds what has come. Demands without an id come first, because they get fresh numbers only. */
 export function addFresh({ line, believed }: Shortfall, fresh: readonly Span[]): Stock {
   const reserved = new Map<Demand, Span>()
   // guard: H22 a claim without an id gets no number that was granted before
@@ -107,13 +107,15 @@ export function takeFromStock<None extends string>(
   return back ? { line: { ...line, free: back.rest }, span: back.span } : { refused: none }
 }
 
-/** What was granted came back. */
+/** Puts numbers that were granted and came back into stock. */
 export const restock = (line: NumberLine, span: Span): NumberLine => ({
   ...line,
   free: join(line.free, above(line.floor, [span])),
 })
 
-/** Takes the piece out of stock that ends at `high`, to give it back to where it came from. */
+/**
+ * Takes the piece that ends at `high` out of stock, to give it back to the node that counted it.
+ */
 export function unstock(line: NumberLine, high: number, node: string): Taken | undefined {
   const span = line.free.find((other) => other[1] === high && other[2] === node)
   if (!span) return undefined

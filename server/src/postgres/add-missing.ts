@@ -1,7 +1,7 @@
 /**
  * Adds the rows of collections and identities that are asked for the first time, as far as the
- * quota goes. That is a transaction of its own, so that nobody who waits for another's new row
- * holds a lock.
+ * quota allows. It does so in a transaction of its own, so that nobody who waits for another's new
+ * row holds a lock.
  */
 import type { Query } from '../ledger/counter-port.js'
 import { identityText, keyText } from '../ledger/keys.js'
@@ -19,8 +19,8 @@ import { countDatabases, type NamedTable } from '../ledger/sql.js'
 import { insertInto } from './save.js'
 
 /**
- * In one order: two that add the same rows do not wait for each other both. What was dropped goes
- * on from its mark.
+ * Adds rows in one order, so that two servers which add the same rows do not block each other. A
+ * dropped collection or identity goes on above all that was ever granted.
  */
 const ADD_COLLECTIONS = `${insertInto('hilo_counters', COLLECTION_COLUMNS)}
   ORDER BY n."database", n."collection"

@@ -1,13 +1,12 @@
 /** Creates tables where several processes may start at once. */
 import { isThere, type Query } from '../ledger/counter-port.js'
 
-/** Any number nobody else takes: 'hilo' in ASCII. */
+/** A number that other programs hardly use: 'hilo' in ASCII. */
 const ADVISORY_LOCK = 0x68696c6f
 
 /**
- * Creates a table, in a transaction that keeps others from it until it ends: of two that find no
- * table, `IF NOT EXISTS` fails one. A role without the right to create tables may run on tables
- * that somebody else made.
+ * Creates a table under a lock, because `IF NOT EXISTS` fails for one of two processes that create
+ * the table at once. A role without the right to create tables can use tables that another made.
  */
 export async function createMissing(query: Query, table: string, statement: string): Promise<void> {
   await query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK])

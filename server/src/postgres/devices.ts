@@ -7,7 +7,7 @@ import { keyOfRecord, readRecord, recordKey, writeRecord } from '../ledger/devic
 import { READ_DEVICE, READ_DEVICE_KEYS, SAVE_DEVICE } from '../ledger/sql.js'
 import type { PostgresPool } from './pool.js'
 
-/** There is a row to lock, also the first time. */
+/** Makes sure that there is a row to lock, also the first time. */
 const ADD_DEVICE = `
   INSERT INTO hilo_devices (key, state) VALUES ($1, '') ON CONFLICT DO NOTHING`
 

@@ -1,6 +1,6 @@
 /**
- * What a failure of PostgreSQL means. Guarantees that only what speaks of the database's state or
- * of the connection to it is called unavailable: a mistake in this program is none of them.
+ * What a failure of PostgreSQL means. Guarantees that only failures of the database's state, or of
+ * the connection to it, count as unavailable. A mistake in this program does not.
  */
 import pg from 'pg'
 import { LedgerUnavailable, RowLocked, reasonOf } from '../ledger/errors.js'
@@ -16,7 +16,7 @@ const DEADLOCK_DETECTED = '40P01'
 const READ_ONLY = '25006'
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** PostgreSQL said yes to a commit, and that something is wrong with it. */
+/** PostgreSQL confirmed a commit, and warned about it. */
 export class OutcomeUnknown extends LedgerUnavailable {}
 
 /** The transaction was undone as a whole, and may succeed when it is tried again at once. */
@@ -28,8 +28,8 @@ export const isOfItsServer = (error: unknown): boolean =>
   error instanceof OutcomeUnknown || codeOf(error) === READ_ONLY
 
 /**
- * What connecting or sending failed with: an answer of PostgreSQL is left as it is, and so is a
- * mistake of ours, like a parameter that cannot be sent. All else is the connection's.
+ * The error of a failed connect or send. An answer of PostgreSQL, and a mistake of ours such as a
+ * parameter that cannot be sent, stay as they are. Any other error is one of the connection.
  */
 export function connectionFailure(error: unknown): unknown {
   const isMistake = error instanceof TypeError || error instanceof RangeError
@@ -38,7 +38,7 @@ export function connectionFailure(error: unknown): unknown {
   return unavailable(error)
 }
 
-/** What a transaction failed with, for the callers of the pool. */
+/** The error of a failed transaction, for the callers of the pool. */
 export const transactionFailure = (error: unknown): unknown =>
   error instanceof pg.DatabaseError && UNAVAILABLE.test(error.code!) ? unavailable(error) : error
 

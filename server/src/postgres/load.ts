@@ -1,7 +1,7 @@
 /**
  * Reads the rows that a step works on, locked until the transaction ends. All statements are sent
- * at once, and the database runs them one after another: what comes after the locks is read as it
- * is when they are held.
+ * at once, and the database runs them one after another. So the reads after the locks see what is
+ * there once the locks are held.
  */
 import { BINDING_PREFIX } from '../ledger/bound-collections.js'
 import type { Query } from '../ledger/counter-port.js'
@@ -40,8 +40,8 @@ const LOCK_IDENTITIES = `
     AND dropped_at IS NULL
   ORDER BY database, name FOR UPDATE`
 /**
- * By the primary key alone. Were the collection asked for, too, a planner whose statistics are
- * older than the collection would think it tiny, and read all of it instead.
+ * Finds grants by the primary key alone. If the query also named the collection, a planner with old
+ * statistics could think the collection tiny, and read all of it.
  */
 const LOCK_GRANTS = `
   SELECT ${fields(GRANT_COLUMNS)} FROM hilo_grants WHERE id = ANY($1) ORDER BY id FOR UPDATE`
@@ -70,7 +70,7 @@ const HELD = `
     SELECT high FROM hilo_grants WHERE database = k.database AND tag = k.tag AND high >= low
     ORDER BY low DESC LIMIT 1) g`
 
-/** Behind the locks: a claim that has waited for one sees what was proved meanwhile. */
+/** Read after the locks: a claim that waited for a lock sees what was proved meanwhile. */
 const SETTINGS = 'SELECT key AS "key", value AS "value" FROM hilo_meta WHERE key = ANY($1)'
 
 type StoredWithBinding = StoredCollection & { binding: string | null }

@@ -55,7 +55,7 @@ export async function refuseStandby(query: Query): Promise<void> {
     )
 }
 
-/** In the order in which running servers lock them: an upgrade and they do not wait both. */
+/** In the order in which running servers lock them, so that they and an upgrade do not deadlock. */
 async function lockTables(query: Query): Promise<void> {
   for (const table of ['hilo_counters', 'hilo_identities', 'hilo_grants', 'hilo_identity_claims']) {
     if (await isThere(query, table)) await query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)

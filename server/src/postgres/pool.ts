@@ -18,7 +18,7 @@ import {
   transactionFailure,
 } from './failures.js'
 
-/** More would only queue inside the database, which is fastest with a few. */
+/** The database is fastest with a few connections. Statements on more would wait inside it. */
 const MAX_CONNECTIONS = 10
 const CONNECT_TIMEOUT_MS = 5_000
 /**
@@ -37,19 +37,19 @@ export interface Waits {
   lock: number
   /** For each of its statements; 0: as long as it takes. */
   statement: number
-  /** For what the database itself does not answer, because it or the network is gone. */
+  /** For an answer that does not come, because the database or the network is gone. */
   answer: number
 }
 
 const USUAL: Waits = { lock: 5_000, statement: 5_000, answer: 10_000 }
-/** Many wait for the commit, and a lock keeps them all from it. */
+/** Short waits, because many claims wait for one commit. */
 export const HASTY: Waits = { ...USUAL, lock: 500 }
 /** An upgrade of a large ledger takes minutes. */
 export const PATIENT: Waits = { lock: 0, statement: 0, answer: 2 ** 31 - 1 }
 
 /**
- * Set in each transaction: it then holds behind a pooler, which gives every transaction another
- * session, and against any default of role or database.
+ * Every transaction sets this. So it also holds behind a pooler, which gives every transaction
+ * another session, and whatever the defaults of role and database are.
  */
 const begin = ({ lock, statement, answer }: Waits): string =>
   // guard: H21 PostgreSQL syncs each commit to the disk
@@ -57,16 +57,16 @@ const begin = ({ lock, statement, answer }: Waits): string =>
   SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
   SET LOCAL idle_in_transaction_session_timeout = ${answer}`
 
-/** Sends a statement whose rows nobody wants; when it fails, so does its transaction. */
+/** Sends a statement and ignores its rows. If it fails, its transaction fails. */
 export type Write = (text: string, parameters?: unknown[]) => void
 type Step<T> = (query: Query, write: Write) => Promise<T>
 
 export interface PostgresPool extends SqlDatabase {
   /**
-   * What `step` did is durable when this resolves. Else it is undone, or nobody knows (the
-   * connection broke at the commit, or PostgreSQL had something to say about it): then it rejects.
-   * Its first statement travels with the beginning of the transaction, and the commit with its last
-   * writes.
+   * When this resolves, what `step` did is durable. When it rejects, what `step` did is undone, or
+   * nobody knows (the connection broke at the commit, or PostgreSQL warned about it). The step's
+   * first statement is sent together with the beginning of the transaction, and the commit together
+   * with its last writes.
    */
   transaction<T>(step: Step<T>, waits?: Waits): Promise<T>
   connections(): Connections
@@ -104,7 +104,7 @@ export function openPool(databaseUrl: string): PostgresPool {
 
   const sessions = new WeakMap<pg.PoolClient, Session>()
 
-  /** To the current address. Each address is tried once, and one of a standby is passed over. */
+  /** Connects to the current address. It tries each address once, and skips standbys. */
   async function connect(): Promise<pg.PoolClient> {
     for (let left = addresses.count; ; ) {
       const address = addresses.current
@@ -187,7 +187,7 @@ class Session {
   /** Statements that were sent and are not answered yet. */
   #unanswered = 0
   #isCommitSent = false
-  /** What PostgreSQL said while it committed. */
+  /** PostgreSQL's warning during the commit. */
   #warning: string | undefined
 
   constructor(client: pg.PoolClient) {
@@ -207,8 +207,7 @@ class Session {
     const committed = this.#send('COMMIT')
     this.#isCommitSent = true
     await Promise.all([...this.#writes, committed])
-    // PostgreSQL answers the commit of a failed transaction as if nothing were wrong, and undoes
-    // it.
+    // PostgreSQL undoes a failed transaction at its commit, and answers without an error.
     this.#check()
     // A commit whose wait for the standbys was cancelled is on the primary alone.
     if (this.#warning !== undefined)
@@ -216,7 +215,7 @@ class Session {
     return result
   }
 
-  /** @returns false when the connection is of no more use */
+  /** @returns false when the connection cannot be used any more */
   rollback(): Promise<boolean> {
     return this.#send('ROLLBACK').then(
       () => true,
@@ -238,7 +237,7 @@ class Session {
     const query = { text, values, query_timeout: this.#waits.answer }
     this.#unanswered++
     const sent = new Promise<pg.QueryResult>((resolve, reject) => {
-      // A callback runs before what comes next on the connection is read, a promise's later.
+      // A callback runs before the next message of the connection is read. A promise's runs later.
       this.#client.query(query as pg.QueryConfig, (error: Error | null, result) => {
         this.#unanswered--
         if (error) reject(connectionFailure(error))

@@ -37,7 +37,7 @@ import { save } from './save.js'
 const ADD_HEALTH = `
   INSERT INTO hilo_meta (key, value) SELECT '${HEALTH_KEY}', ''
   WHERE NOT EXISTS (SELECT 1 FROM hilo_meta WHERE key = '${HEALTH_KEY}') ON CONFLICT DO NOTHING`
-/** A row that another server writes just now is not waited for: that server may hang. */
+/** Does not wait for a row that another server writes just now: that server may hang. */
 const WRITE_HEALTH = `
   UPDATE hilo_meta SET value = $1 WHERE key IN
     (SELECT key FROM hilo_meta WHERE key = '${HEALTH_KEY}' FOR UPDATE SKIP LOCKED)`

@@ -1,11 +1,12 @@
 /**
  * Blocks of numbers from an etcd cluster, as the source of a region's device. Each block is one
- * `put` of one key: how often it was put before numbers the block, so blocks are dense, and no
- * region waits for another. Guarantees that a block is granted once: an epoch that was ended, a
- * block size that was changed, and an etcd that went back grant nothing.
+ * `put` of one key. etcd counts the writes of a key, and that count is the block's place: the third
+ * `put` takes the third block. So no block is skipped, and no region waits for another. Guarantees
+ * that a block is granted once: an epoch that has ended, a changed block size, and an etcd that
+ * went back grant nothing.
  *
- * Of each collection there are two keys. `setup` says how blocks become numbers, and is compared in
- * the transaction that takes one; `blocks/N` counts the blocks of epoch N.
+ * Each collection has two keys. `setup` says how blocks become numbers, and the transaction that
+ * takes a block compares it; `blocks/N` counts the blocks of epoch N.
  */
 import { z } from 'zod'
 import type { Target } from '../../../src/core/contract.js'
@@ -21,7 +22,7 @@ import type { Etcd } from './options.js'
 const setup = z.strictObject({
   /** Numbers per block. */
   block: z.int().min(1),
-  /** Raised when the floor is, so that blocks of before are never counted again. */
+  /** Goes up whenever the floor is raised, so that earlier blocks are never counted again. */
   epoch: z.int().min(1),
   /** The first block of the epoch begins above. */
   above: z.int().min(0),
@@ -35,7 +36,7 @@ type Setup = z.infer<typeof setup>
 interface Known {
   text: string
   value: Setup
-  /** The newest revision of etcd that was met under this setup. */
+  /** The newest revision of etcd that was seen under this setup. */
   newest: number
 }
 
@@ -71,7 +72,7 @@ export function etcdSource(options: Etcd): EtcdSource {
     return read
   }
 
-  /** How the collection's blocks become numbers; where nobody has said so yet, as configured. */
+  /** How the collection's blocks become numbers. The first region writes it as configured. */
   async function readSetup(key: CollectionKey): Promise<Known> {
     const look = [{ get: setupKey(key) }]
     const found = await etcd.commit({}, look, [])
@@ -97,7 +98,7 @@ export function etcdSource(options: Etcd): EtcdSource {
   /** Nobody takes a block any more until the floor is raised. */
   async function stop(key: CollectionKey, { text, value }: Known, why: string): Promise<never> {
     const stopped = JSON.stringify({ ...value, stopped: why } satisfies Setup)
-    // If somebody else has changed it meanwhile, that stands.
+    // If another region has changed it meanwhile, its value stands.
     await etcd.commit({ [setupKey(key)]: text }, [{ put: setupKey(key), value: stopped }], [])
     throw backwards(key, why)
   }

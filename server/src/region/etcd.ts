@@ -1,5 +1,5 @@
 /**
- * An etcd cluster, by the JSON gateway that each of its nodes has. Guarantees that what it answers
+ * An etcd cluster, by the JSON gateway that each of its nodes has. Guarantees that every answer
  * went through a majority of the nodes: every request is a transaction, and none is serializable.
  */
 import { z } from 'zod'
@@ -14,16 +14,16 @@ type Operation = { put: string; value: string } | { get: string }
 
 interface Entry {
   value: string
-  /** How often something was put under the key. */
+  /** How often the key was written. */
   version: number
 }
 
 interface Committed {
   /** Did the conditions hold? If not, `entries` are those of `otherwise`. */
   isDone: boolean
-  /** What stood under the keys, in the order of the operations. */
+  /** What the keys held, in the order of the operations. */
   entries: (Entry | undefined)[]
-  /** Names the cluster; a backup that is restored is another one, unless somebody took care. */
+  /** Names the cluster. A restored backup gets another name, unless the operator keeps the old. */
   cluster: string
   /** Of the whole store; it only grows. */
   revision: number

@@ -5,8 +5,8 @@ import { nodeTag, publicUrl } from '../ledger/options.js'
 
 interface RegionOptions {
   /**
-   * Numbers per collection that are kept here for when the root is away. Default 10,000. While
-   * numbers go fast, ten seconds' worth are kept if that is more.
+   * How many numbers of each collection the region keeps for when the root is away. Default 10,000.
+   * While numbers go fast, it keeps those of ten seconds if that is more.
    */
   reserve?: number | undefined
 }
@@ -23,11 +23,11 @@ export interface RootOptions extends RegionOptions {
 export interface EtcdOptions extends RegionOptions {
   /** The nodes: `["https://a.example.com:2379", …]`. */
   etcd: readonly string[]
-  /** Numbers per block, alike in all regions. Default 1,000. */
+  /** Numbers per block, the same in all regions. Default 1,000. */
   block?: number | undefined
   /** Keys begin with it. Default `offline-hilo`. */
   prefix?: string | undefined
-  /** The tag of the ids, alike in all regions. Default `A`. */
+  /** The tag of the ids, the same in all regions. Default `A`. */
   tag?: string | undefined
   /** Commands also take both from `HILO_UPSTREAM_USER` and `HILO_UPSTREAM_PASSWORD`. */
   user?: string | undefined

@@ -19,7 +19,7 @@ import { rootSource } from './root-source.js'
 import { Supply, type SupplyContext } from './supply.js'
 import { regionWorld } from './world.js'
 
-/** Of a region's ledger: it counts no collection itself. */
+/** The binding of a region's ledger, which counts no collection itself. */
 export const ALL_FROM_ROOT: BoundCollections = new Map([
   [
     EVERY_COLLECTION,
@@ -95,7 +95,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
   }
 
   async function claim(requests: readonly ClaimRequest[]): Promise<ClaimOutcome[]> {
-    // A device may come from another region, whose numbers are higher: that proves nothing here.
+    // A device may have higher numbers of another region: that proves nothing here.
     const claims = requests.map((claim) => ({ ...normalized(claim), lastMax: 0 }))
     const keys = distinct(claims, keyText)
     await Promise.all(keys.map((key) => supplyOf(key).ready()))
@@ -105,7 +105,11 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     const received = await Promise.all(
       distinct(short, keyText).map((key) => {
         const claims = short.filter((one) => keyText(one) === keyText(key))
-        return supplyOf(key).take(claims.reduce((sum, { count }) => sum + count, 0))
+        const max = Math.max(...outcomes.map((outcome) => ('max' in outcome ? outcome.max : 0)))
+        return supplyOf(key).take(
+          claims.reduce((sum, { count }) => sum + count, 0),
+          max,
+        )
       }),
     )
     const filled = await ledger.claim(short, received.flat())
@@ -133,18 +137,26 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
       )
     },
     async raiseFloor(floor) {
-      // First the root's: what it grants from then on is above.
+      // The root's floor comes first: all that it grants from then on is above.
       if ('raiseFloor' in source) await source.raiseFloor(normalized(floor), floor.floor)
       return ledger.raiseFloor(floor)
     },
+    async raiseFloors(floors) {
+      const raised = await ledger.raiseFloors(floors)
+      const database = floors.database.toLowerCase()
+      if ('raiseFloor' in source)
+        for (const key of await ledger.status())
+          if (key.database === database) await source.raiseFloor(key, (await ledger.read(key)).max)
+      return raised
+    },
     async claimSeries({ collection }) {
       throw new CounterUnusable(
-        `Series of '${collection}' are given by the root of this region: its letters would be ` +
-          'given twice here. Let devices that need one ask the root.',
+        `Only the root of this region gives series of '${collection}': here its letters would ` +
+          'be given twice. Let devices that need a series ask the root.',
       )
     },
     async close() {
-      // Where the root is gone, closing goes on: what is here is granted after the next start.
+      // If the root is away, closing goes on: the next start grants what is still here.
       await Promise.allSettled([...supplies.values()].map((supply) => supply.close()))
       owner.close()
       await ledger.close()

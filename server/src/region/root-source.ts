@@ -1,7 +1,7 @@
 /**
- * The root of a region, as the source of its device. Guarantees that an answer which no root of
- * this region would give grants nothing: without a token, for another collection, under another
- * tag, or of numbers that were granted here before.
+ * The root of a region, as the source of its device. Guarantees that these answers grant nothing: a
+ * grant without a token, for another collection, under another tag, or of numbers that were granted
+ * here before.
  */
 import type { Target } from '../../../src/core/contract.js'
 import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
@@ -13,14 +13,16 @@ import type { Source } from '../../../src/source/source.js'
 import type { CollectionKey, Ledger } from '../ledger/ledger.js'
 import type { Root } from './options.js'
 
-/** One request to the root. Those who wait for a claim here wait as long. */
+/** The limit of one request to the root. Claims of devices wait as long. */
 const TIMEOUT_MS = 5_000
 
 interface Region {
   ledger: Ledger
   devices: DeviceStore
   keyOf(target: Target): StoreKey
-  /** This region is a copy of one that went on elsewhere: what came back here is not its own. */
+  /**
+   * This region is a copy, and another copy has asked the root: what came back here is not its own.
+   */
   copied(key: CollectionKey): Promise<void>
 }
 
@@ -29,7 +31,7 @@ export function rootSource({ url, token }: Root, region: Region): Required<Sourc
     token === undefined ? {} : { Authorization: `Bearer ${token}` },
   )
 
-  /** Before the fates are taken over: after a crash in between they come again. */
+  /** Called before the fates are applied: after a crash in between, they come again. */
   async function met(target: Target, fates: CheckInAnswer['leases'] = []): Promise<void> {
     // guard: H13 a copied region grants nothing of what came back to it
     if (fates.some((fate) => 'superseded' in fate)) await region.copied(target)

@@ -1,7 +1,7 @@
 /**
  * One collection of a region: takes numbers from the region's device for its ledger. Guarantees
- * that a number leaves the device for good, in a transaction of its own, before the ledger gets it:
- * a crash in between is a gap of what was just taken.
+ * that a number leaves the device for good, in a transaction of its own, before the ledger gets it.
+ * After a crash in between, the numbers that were just taken are a gap.
  */
 import { applyCheckIn, beginCheckIn } from '../../../src/core/check-in.js'
 import type { Owner, Target } from '../../../src/core/contract.js'
@@ -16,11 +16,11 @@ import type { Source } from '../../../src/source/source.js'
 import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
 import type { UpstreamRange } from '../ledger/ledger.js'
 
-/** Numbers go fast when the last ones were used up in less. */
+/** Numbers go fast when the last ones were used up in less time than this. */
 const FAST_MS = 1_000
-/** An answer that cannot be used is not asked for again at once. */
+/** The pause after an answer that cannot be used. */
 const PAUSE_MS = 10_000
-/** While numbers go fast, so many times what was taken last is kept. */
+/** While numbers go fast, the device keeps this many times what was taken last. */
 const SECONDS_AHEAD = 10
 
 export interface SupplyContext {
@@ -37,11 +37,13 @@ export class Supply {
   readonly #target: Target
   readonly #key: StoreKey
   #ready: Promise<void> | undefined
+  /** Of the numbers that the ledger got, or knows. */
+  #highest = 0
   #failedAt = Number.POSITIVE_INFINITY
   #exchanges = 0
-  /** One after the other: nobody takes what another one has just claimed. */
+  /** One after the other, so that no call takes what another one has just claimed. */
   #turn: Promise<unknown> = Promise.resolve()
-  /** What was taken last. It is in the ledger by now, or a gap. */
+  /** The numbers that were taken last. By now they are in the ledger, or a gap. */
   #taken: LeaseNote[] = []
   #last = { at: Number.NEGATIVE_INFINITY, count: 0 }
   /** What the device keeps. */
@@ -70,16 +72,18 @@ export class Supply {
 
   /**
    * `count` numbers or more; fewer where the root does not grant so many.
+   * @param max how far the ledger has come. A floor may have been raised above all that came
    * @throws LedgerUnavailable when there are none, and the root does not answer
    * @throws CounterUnusable when there are none, and the root's answer cannot be used
    */
-  take(count: number): Promise<UpstreamRange[]> {
-    const turn = this.#turn.then(() => this.#take(count))
+  take(count: number, max: number): Promise<UpstreamRange[]> {
+    const turn = this.#turn.then(() => this.#take(count, max))
     this.#turn = turn.catch(() => {})
     return turn
   }
 
-  async #take(count: number): Promise<UpstreamRange[]> {
+  async #take(count: number, max: number): Promise<UpstreamRange[]> {
+    if (max > this.#highest) await this.#goOnAbove(max)
     const wanted = this.#pace(count)
     const ranges = await this.#lease(wanted)
     let missing = count - sizeOf(ranges)
@@ -97,7 +101,7 @@ export class Supply {
     return ranges
   }
 
-  /** Gives back what exceeds the reserve. If the root does not answer, it stays here. */
+  /** Gives back the numbers above the reserve. If the root does not answer, they stay here. */
   async close(): Promise<void> {
     const { source } = this.#context
     if (!source.giveBack) return
@@ -114,7 +118,7 @@ export class Supply {
   async #start(): Promise<void> {
     const { devices, source, newId } = this.#context
     const { stored } = await devices.read(this.#key)
-    // What cannot be read, the device sets aside.
+    // The device sets a record that cannot be read aside.
     if (stored === undefined || 'refused' in readState(stored)) return
     // Nobody can tell which of a killed process's numbers reached the ledger.
     await this.#update((state) => [settle(state, state.leases.map(asTaken)), undefined])
@@ -130,7 +134,7 @@ export class Supply {
         applyCheckIn(state, request.id, answer, Date.now()),
         undefined,
       ])
-      // One of an earlier process may have been sent by a copy of it, too.
+      // A check-in of an earlier process may have been sent by a copy of it, too.
       isNew = request.id === id
     }
   }
@@ -144,6 +148,18 @@ export class Supply {
       if (isNoAnswer(failure) || nextStep(failure) === 'same') return undefined
       throw new CounterUnusable(failure.message)
     }
+  }
+
+  /** The root is told so with the next claim, and grants above. */
+  async #goOnAbove(max: number): Promise<void> {
+    const { source } = this.#context
+    // etcd has floors of its own.
+    if (source.checkIn)
+      await this.#update((state) => [
+        state.issued >= max ? state : { ...state, issued: max },
+        undefined,
+      ])
+    this.#highest = max
   }
 
   /** How many numbers to take at once, and what to keep at hand: more while numbers go fast. */
@@ -161,7 +177,7 @@ export class Supply {
     const reserve = Math.max(count, this.#target.reserve)
     if (reserve === this.#reserve) return
     this.#reserve = reserve
-    // In the background: those who wait take what is there.
+    // In the background: callers that wait take what is there.
     this.#fillUp(reserve).catch(() => {})
   }
 
@@ -174,6 +190,7 @@ export class Supply {
     const answer = await this.#exchange({ want, notes: this.#taken, offer: false })
     if ('failure' in answer) throw this.#unusable(answer.failure)
     this.#taken = answer.leases.map(asTaken)
+    this.#highest = Math.max(this.#highest, ...answer.leases.map(({ range }) => range.to))
     const { database, collection } = this.#target
     return answer.leases.map(({ range: { from: low, to: high, serverTag: node } }) => {
       return { database, collection, low, high, node }

@@ -16,6 +16,6 @@ export const regionWorld = (devices: DeviceStore, source: Source): World => ({
   },
   random: Math.random,
   newId: randomUUID,
-  // Several servers of one region send the same claim, and its answer is taken over once.
+  // Several servers of one region may send the same claim. Its answer is applied once.
   lock: (_, run) => run(),
 })

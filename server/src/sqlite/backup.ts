@@ -1,6 +1,7 @@
 /**
- * A copy of a SQLite ledger that servers may be using. Guarantees that it is of one moment, whole,
- * on disk and nobody else's to read before it has its name, and that it overwrites nothing.
+ * Copies a SQLite ledger that servers may be using. Guarantees that the copy is whole, of one
+ * moment, on disk and readable for its owner only before it gets its name, and that it overwrites
+ * no file.
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -16,7 +17,7 @@ export function backUp(dataDir: string, file: string): void {
     throw new Error(`${file} is there already, and is not overwritten. Name a new file.`)
   const partial = `${target}.partial`
   try {
-    // Nobody else's: the secret of the grant tokens is in it.
+    // Only its owner may read it: the secret of the grant tokens is in it.
     closeSync(openSync(partial, 'wx', 0o600))
   } catch (error) {
     throw new Error(`The backup cannot be written: ${reasonOf(error)}.`, { cause: error })

@@ -16,7 +16,7 @@ import {
   secretFrom,
 } from '../ledger/schema.js'
 
-/** Another process may hold the write lock for one commit; longer means trouble. */
+/** How long to wait while another process holds the write lock. A commit takes less. */
 export const BUSY_TIMEOUT_MS = 5_000
 
 export type Sqlite = Database.Database
@@ -33,7 +33,7 @@ export function openSqliteFile(dataDir: string): SqliteFile {
   try {
     return openIn(folder)
   } catch (error) {
-    // What SQLite and the file system say has a code, and does not tell which folder it is about.
+    // Errors of SQLite and the file system have a code, and do not say which folder they are about.
     const cause = error instanceof LedgerUnavailable ? error.cause : error
     if (!('code' in (cause as Error))) throw error
     throw new LedgerUnavailable(
@@ -65,7 +65,7 @@ export function requireSqliteLedger(dataDir: string): void {
 }
 
 function openIn(folder: string): SqliteFile {
-  // Nobody else's: the secret of the grant tokens is in the file.
+  // Only its owner may read it: the secret of the grant tokens is in the file.
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = new Database(join(folder, SQLITE_FILE))
   try {

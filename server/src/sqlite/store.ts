@@ -55,7 +55,7 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
     `INSERT INTO hilo_meta (key, value) VALUES ('${HEALTH_KEY}', ?)
      ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
   )
-  // From here on a lock of another program is waited for without stopping the process.
+  // From here on, waiting for another program's lock does not stop the process.
   db.exec('PRAGMA busy_timeout = 0')
   const patience = createPatience(BUSY_TIMEOUT_MS)
   const change = <T>(step: () => T): Promise<T> => patience.run(() => write(db, step))
@@ -64,7 +64,7 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
   const readIdentitiesOf = reader<IdentityKey>(db, identitiesOf('?'))
   const removeDropped = DROPPINGS.map((sql) => reader(db, sql))
   const pruneAnswers = prunings('?').map((sql) => reader(db, sql))
-  /** Until there is no row left; what else waits comes first. */
+  /** Repeats until there is no row left. Requests that wait come first. */
   const repeat = async (step: () => unknown[]): Promise<void> => {
     while ((await change(step)).length > 0) await new Promise((resolve) => setImmediate(resolve))
   }
@@ -100,7 +100,7 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
       try {
         write(db, () => writeHealth(new Date().toISOString()))
       } catch (error) {
-        // Another program writes just now, so the file can be written to.
+        // Another program is writing just now, so the file can be written.
         if (!isBusy(error)) throw error
       }
     },

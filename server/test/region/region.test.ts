@@ -208,6 +208,17 @@ test('what came back to a region before it was copied, its copy does not grant',
   expect(span(await copy.take())[0]).toBeGreaterThan(32)
 })
 
+test('after its floors were raised, a region goes on above them', async () => {
+  const root = await newRoot()
+  const { ledger, take } = await newRegion({ url: root.url })
+  await take()
+  await ledger.raiseFloors({ database: 'shop', by: 100_000 })
+  await expect
+    .poll(() => take().then(span, String))
+    .toEqual([expect.any(Number), expect.any(Number)])
+  expect((await take()).low).toBeGreaterThan(100_000)
+})
+
 test('identities are counted by the root', async () => {
   const root = await newRoot()
   const { ledger } = await newRegion({ url: root.url })
@@ -220,7 +231,7 @@ test('identities are counted by the root', async () => {
   await expect(ledger.seedIdentity(seed)).rejects.toThrow(/counted by the root/)
   await expect(
     ledger.claimSeries({ ...KEY, id: newId(), device: 'till 1', at: AT }),
-  ).rejects.toThrow(/given by the root/)
+  ).rejects.toThrow(/Only the root/)
 })
 
 describe('a region refuses', () => {

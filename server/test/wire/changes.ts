@@ -106,7 +106,7 @@ export const changes: readonly Difference[] = [
     },
   },
   {
-    title: 'A document is called as the request calls it',
+    title: "An answer has the document's name as the request wrote it",
     answers: {
       'documents are read: GET docs?id=raven/hilo/ORDERS': found(
         V1,
@@ -163,7 +163,7 @@ export const changes: readonly Difference[] = [
     },
   },
   {
-    title: 'A message may go on',
+    title: 'Some messages have a second sentence',
     answers: (raven, request) => {
       const body = raven.body as { Type?: string; Message?: string } | undefined
       const isMissing = /DatabaseDoesNotExistException$|^Error$/.test(body?.Type ?? '')

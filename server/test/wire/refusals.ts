@@ -23,7 +23,7 @@ const endsIn = (separator: string) =>
 const CONTROL = badParameter('The tag has control characters or is no well-formed Unicode.')
 const SEPARATOR = badParameter(
   "identityPartsSeparator is one character, and neither '|', which RavenDB keeps for identities, " +
-    'nor a letter, a digit or a control character.',
+    'nor a letter, a digit or an invisible character.',
 )
 const noPipe = (id: string) =>
   refused(
@@ -99,7 +99,7 @@ export const refusals: readonly Difference[] = [
     },
   },
   {
-    title: 'Names by which no id could be read back',
+    title: 'Some names are refused',
     answers: {
       'tags: GET hilo/next?tag=orders/': endsIn('/'),
       'tags: GET hilo/next?tag=/': endsIn('/'),
@@ -129,7 +129,7 @@ export const refusals: readonly Difference[] = [
       'a document is deleted: DELETE docs?id=orders/1': OTHER_DOCUMENT,
       [`ids of a document: PUT docs?id=orders/1 · {"Max":1,${METADATA}}`]: OTHER_DOCUMENT,
       [`ids of a document: PUT docs?id=Raven/Hilo/ · {"Max":1,${METADATA}}`]: badParameter(
-        "Behind Raven/Hilo/ stands a collection's name.",
+        'The id needs the name of a collection after Raven/Hilo/.',
       ),
       [`ids of a document: PUT docs?id=Raven/Hilo/a| · {"Max":1,${METADATA}}`]:
         noPipe('Raven/Hilo/a|'),

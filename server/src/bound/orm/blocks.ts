@@ -8,7 +8,7 @@
  * Every strategy is linear: a value stands for `value * factor + shift` and the ids that follow it.
  */
 export interface Blocks {
-  /** Ids of one value. */
+  /** How many ids one value stands for. */
   size: bigint
   factor: bigint
   shift: bigint
@@ -36,7 +36,7 @@ export const multiplicative = (size: bigint, shift: bigint, first = 0n): Blocks 
   first,
 })
 
-/** Undefined: the value stands for nothing. */
+/** Undefined: the value stands for no id. */
 export function idsOf(
   { size, factor, shift, first }: Blocks,
   value: bigint,

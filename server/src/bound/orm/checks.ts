@@ -5,7 +5,7 @@
 import type { Query } from '../../ledger/counter-port.js'
 import { idsOf, lastValue } from './blocks.js'
 import { type Binding, isSequence, type SequencePlace, type TablePlace } from './counter-options.js'
-import { conditionOf, literal, nameOf, nextValue, quoted } from './counter-statements.js'
+import { conditionOf, isWhole, literal, nameOf, nextValue, quoted } from './counter-statements.js'
 
 interface SequenceFacts {
   kind: string
@@ -25,6 +25,9 @@ interface ColumnFacts {
   persistence: string
   /** Null: there is no such column. */
   type: string | null
+  /** Before the point, of a numeric with a width. */
+  digits: number | null
+  generated: boolean
   reads: boolean
   writes: boolean
   inserts: boolean
@@ -94,7 +97,8 @@ async function sequenceProblems(
       `Role ${found.role} may not take from sequence ${name}. As its owner: GRANT USAGE, ` +
         `SELECT ON SEQUENCE ${quoted(name)} TO ${quoted(found.role)}.`,
     )
-  if (BigInt(found.increment) !== blocks.step)
+  const isMovedRight = BigInt(found.increment) === blocks.step
+  if (!isMovedRight)
     problems.push(
       `Sequence ${name} moves by ${found.increment}, but ${strategy} with ${size} needs it to ` +
         `move by ${blocks.step}: blocks would overlap or leave gaps. ` +
@@ -117,7 +121,7 @@ async function sequenceProblems(
       `Sequence ${name} is UNLOGGED: a crash sets it back. ALTER SEQUENCE ${quoted(name)} ` +
         'SET LOGGED.',
     )
-  if (BigInt(found.maximum) < lastValue(blocks, binding.maxId) - blocks.step)
+  if (isMovedRight && BigInt(found.maximum) < lastValue(blocks, binding.maxId) - blocks.step)
     problems.push(
       `Sequence ${name} ends at ${found.maximum}, before the ids reach maxId ${binding.maxId}. ` +
         `Lower maxId, or ALTER SEQUENCE ${quoted(name)} AS bigint MAXVALUE ` +
@@ -142,6 +146,9 @@ async function tableProblems(
   const found = await query<ColumnFacts>(
     `SELECT c.relkind AS kind, c.relpersistence AS persistence,
        format_type(a.atttypid, NULL) AS type, current_user AS role,
+       CASE WHEN a.atttypid = 'numeric'::regtype AND a.atttypmod > 0
+         THEN ((a.atttypmod - 4) >> 16) - ((a.atttypmod - 4) & 65535) END AS digits,
+       a.attgenerated <> '' AS generated,
        has_column_privilege(c.oid, a.attnum, 'SELECT') AS reads,
        has_column_privilege(c.oid, a.attnum, 'UPDATE') AS writes,
        has_column_privilege(c.oid, a.attnum, 'INSERT') AS inserts
@@ -167,6 +174,11 @@ async function tableProblems(
       `Role ${counter.role} may not move ${nameOf(binding)}. As the table's owner: GRANT ` +
         `${rights.join(', ')} ON ${quoted(table)} TO ${quoted(counter.role)}.`,
     ]
+  if (counter.generated)
+    return [
+      `${table}.${column} is generated from other columns, so nobody can move it. Name the ` +
+        'column of the counter.',
+    ]
   const problems: string[] = []
   if (!EXACT_TYPES.includes(counter.type!))
     problems.push(
@@ -174,7 +186,7 @@ async function tableProblems(
         'of the counter.',
     )
   const end = lastValue(binding.blocks, binding.maxId) - place.ahead
-  const typeMax = TYPE_MAX[counter.type!]
+  const typeMax = counter.digits === null ? TYPE_MAX[counter.type!] : 10n ** BigInt(counter.digits)
   if (typeMax !== undefined && typeMax < end - binding.blocks.step)
     problems.push(
       `${table}.${column} is ${counter.type} and ends at ${typeMax}, before the ids reach ` +
@@ -213,13 +225,21 @@ async function rowProblems(
   const name = nameOf(binding)
   const [row] = rows
   if (!row)
-    return isFirst && place.start !== undefined ? [] : [await missingRowText(query, binding, place)]
+    return isFirst && place.start !== undefined
+      ? firstRowProblems(query, binding, place)
+      : [await missingRowText(query, binding, place)]
   if (rows.length > 1)
     return [
       `There are several rows for ${name}: nobody can tell which one counts. Give a \`where\` ` +
         'that matches one, or delete the others.',
     ]
-  if (row[place.column] === null) return [`${name} is NULL. Set it above every id in use.`]
+  const stored = row[place.column]
+  if (stored == null) return [`${name} is NULL. Set it above every id in use.`]
+  if (!isWhole(stored))
+    return [
+      `${name} is ${stored}, and a counter is a whole number. Name the column of the counter, or ` +
+        'make it a bigint.',
+    ]
   return Object.entries(place.fixed)
     .filter(([column, wanted]) => row[column] !== String(wanted))
     .map(
@@ -228,6 +248,26 @@ async function rowProblems(
         'each block twice. ' +
         `Set ${column} to ${wanted}, in the row and where the back end configures it.`,
     )
+}
+
+/** A first row has only the columns that the strategy knows. */
+async function firstRowProblems(
+  query: Query,
+  binding: Binding,
+  { table, column, where, fixed }: TablePlace,
+): Promise<string[]> {
+  const known = [column, ...Object.keys(where), ...Object.keys(fixed)]
+  const others = await query<{ name: string }>(
+    `SELECT attname::text AS name FROM pg_attribute
+     WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped AND attnotnull
+       AND NOT atthasdef AND attidentity = '' AND attname <> ALL($2::text[]) ORDER BY attnum`,
+    [quoted(table), known],
+  )
+  if (others.length === 0) return []
+  return [
+    `A row of table ${table} needs ${others.map(({ name }) => name).join(', ')}, too, which ` +
+      `--first does not know. Let ${binding.system} make its row.`,
+  ]
 }
 
 /** A row under another key is a second counter, and its ids are duplicates. */
@@ -272,12 +312,17 @@ function positionProblems(binding: Binding, next: bigint, peak: number): string[
         'and would take what we are given in between for its own. Let the back end make one ' +
         'id, then start again.',
     ]
+  if (next < 0n)
+    return [
+      `${nameOf(binding)} gives ${next} next, and no id is below 1. Somebody set it back: raise ` +
+        'it above every id in use: offline-hilo-server adopt.',
+    ]
   if (peak > 0 && (idsOf(blocks, next)?.low ?? 0n) <= peak)
     return [
       `${nameOf(binding)} gives ${next} next, whose ids are not above ${peak}, and up to there ` +
         'ids were granted here. ' +
-        'Stop who set it back, or, when the collection counted by itself before, raise the ' +
-        'counter: offline-hilo-server adopt.',
+        'Find out what set it back and stop that. If the collection counted by itself before, ' +
+        'raise the counter: offline-hilo-server adopt.',
     ]
   return []
 }

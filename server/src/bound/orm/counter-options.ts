@@ -199,7 +199,7 @@ function placeOf(
   }
 }
 
-/** Settings that the strategy has no use for: they are a mistake, so they are refused. */
+/** Settings that the strategy does not use. They are a mistake, so they are refused. */
 function misplaced(strategy: Strategy, settings: CounterSettings): Problem[] {
   const { kinds, segments, size } = strategy
   const used = new Set<string>(['strategy', 'maxId'])

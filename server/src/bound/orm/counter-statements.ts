@@ -250,14 +250,18 @@ const readRows = (
 
 function storedIn(place: TablePlace, rows: readonly { stored: string | null }[]): bigint {
   const [row] = rows
-  if (rows.length !== 1 || !row?.stored) {
-    const found = rows.length === 0 ? 'no row' : rows.length > 1 ? 'several rows' : 'no value'
+  if (rows.length !== 1 || !row?.stored || !isWhole(row.stored)) {
+    const found =
+      rows.length === 0 ? 'no row' : rows.length > 1 ? 'several rows' : (row?.stored ?? 'no value')
     throw new CounterUnusable(
       `${place.table} has ${found} where the counter ${place.column} should be.`,
     )
   }
   return BigInt(row.stored)
 }
+
+/** A numeric column may hold 5.5, or NaN. */
+export const isWhole = (stored: string): boolean => /^-?\d+$/.test(stored)
 
 export const literal = (value: string | number): string =>
   typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`

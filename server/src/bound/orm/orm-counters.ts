@@ -29,6 +29,7 @@ import {
   raiseCounter,
   takeBlocks,
 } from './counter-statements.js'
+import { STRATEGIES } from './strategies.js'
 
 /**
  * Other takers of some counters give up when they lose too many races. There, takes that follow
@@ -39,6 +40,9 @@ const MAX_AHEAD = 64
 
 /** SQLSTATE classes whose cause is the counter: data, constraints, names and rights. */
 const OF_THE_COUNTER = /^(22|23|42)/
+
+/** SQLSTATE of a text that a column of another type does not take: a key's column. */
+const OTHER_TYPE = '22P02'
 
 function ormCounters(bindings: Bindings): OrmCounters {
   const checked = new WeakMap<Query, Set<Binding>>()
@@ -123,8 +127,8 @@ export async function peakOf(
  * What is wrong with these bindings, by what the ledger remembers and what the database says. All
  * are looked at, also when one fails.
  * @param isFirst rows that are missing will be added
- * @param isStarting tables of the ledger's own are made where they are missing; else nothing is
- * written
+ * @param isStarting with `isFirst`, the textbook's table is made where it is missing; else nothing
+ * is written
  */
 export async function bindingProblems(
   database: SqlDatabase,
@@ -138,7 +142,7 @@ export async function bindingProblems(
     if (bound.authority !== 'counter') continue
     const { counter } = bound
     const found = await explained(counter, async () => {
-      if (isStarting) await createTextbookTable(database, counter)
+      if (isStarting && isFirst) await createTextbookTable(database, counter)
     })
       .then(() => counterProblems(query, bound, counter, isFirst))
       .catch((error) => {
@@ -188,12 +192,16 @@ export async function rememberBinding(query: Query, bound: Bound): Promise<void>
   )
 }
 
-/** The table of the textbook strategy is the ledger's own: it is created when it is missing. */
+/**
+ * The table of the textbook strategy is the ledger's own, under its own name: any other name that
+ * is missing is a mistake.
+ */
 async function createTextbookTable(
   database: SqlDatabase,
   { place, strategy }: Binding,
 ): Promise<void> {
   if (strategy !== 'textbook' || isSequence(place)) return
+  if (place.table !== STRATEGIES.textbook.segments.table) return
   const table = quoted(place.table)
   await database.createMissing(
     table,
@@ -208,8 +216,10 @@ export async function explained<T>(binding: Binding, step: () => Promise<T>): Pr
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
     if (code === undefined || !OF_THE_COUNTER.test(code)) throw error
-    throw new CounterUnusable(`${nameOf(binding)} cannot be used. PostgreSQL says: ${message}.`, {
-      cause: error,
-    })
+    const fix = code === OTHER_TYPE ? ` Give the key as ${binding.system} has it.` : ''
+    throw new CounterUnusable(
+      `${nameOf(binding)} cannot be used. PostgreSQL says: ${message}.${fix}`,
+      { cause: error },
+    )
   }
 }

@@ -1,7 +1,7 @@
 /**
  * A RavenDB that this server claims ranges from, by RavenDB's protocol. Any node may grant a range,
  * and only that node may get it back. Guarantees that an answer which makes no sense grants
- * nothing, and that a return is sent once, because RavenDB's is not idempotent.
+ * nothing, and that a return is sent once: in RavenDB, a second one could free other numbers.
  */
 import { z } from 'zod'
 import { claimSize } from '../../../../src/core/sizes.js'

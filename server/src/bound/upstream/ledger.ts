@@ -1,7 +1,7 @@
 /**
- * A ledger of which some collections get their ranges from a RavenDB, the upstream. Guarantees that
- * a range is in the ledger before anything of it is granted. What goes back is taken out of the
- * ledger for good first (H8), and goes only to the node that granted it (H9).
+ * A ledger in which some collections get their ranges from a RavenDB, the upstream. Guarantees that
+ * a range is in the ledger before anything of it is granted. Before numbers are given back, they
+ * leave the ledger for good (H8), and they go only to the node that granted them (H9).
  */
 import { bindingKey } from '../../ledger/bound-collections.js'
 import { LedgerUnavailable } from '../../ledger/errors.js'

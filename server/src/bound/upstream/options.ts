@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { databaseName, publicUrl } from '../../ledger/options.js'
 
-/** The collection's ranges are claimed from a RavenDB, and sub-granted here. */
+/** The server claims the collection's ranges from a RavenDB, and grants parts of them. */
 export interface UpstreamOptions {
   upstream: {
     /**
@@ -15,7 +15,7 @@ export interface UpstreamOptions {
     tag?: string | undefined
     /** The client certificate, as files in PEM, which RavenDB hands out as `.crt` and `.key`. */
     certificate?: { cert: string; key: string } | undefined
-    /** Who signed the server's certificate, a file in PEM. Default: whom Node trusts. */
+    /** The certificate authority of the server, a file in PEM. Default: those that Node trusts. */
     ca?: string | undefined
   }
 }

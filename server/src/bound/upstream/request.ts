@@ -1,6 +1,6 @@
 /**
  * One request to an upstream, over HTTP or HTTPS with certificates of its own. Guarantees that
- * nothing sends it a second time, and that an answer without an end is cut off.
+ * nothing sends it a second time, and that an endless answer is cut off.
  */
 import { readFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
@@ -23,7 +23,7 @@ const TIMEOUT_MS = 5_000
 const MAX_ANSWER_BYTES = 1_048_576
 
 /**
- * On a connection of its own: what keeps connections may send a request again.
+ * Uses a connection of its own, because an agent that keeps connections may send a request again.
  * @throws LedgerUnavailable when no answer comes
  */
 export function send(
