@@ -82,7 +82,7 @@ export function describeStorage(promise: Promises): void {
     },
   )
 
-  promise('servers on one storage part the numbers between them', async ({ open, wish }) => {
+  promise('servers on one storage never grant the same number', async ({ open, wish }) => {
     const others = await Promise.all([open(), open(), open()])
     const work = others.flatMap((other) =>
       Array.from({ length: 20 }, (_, i) =>

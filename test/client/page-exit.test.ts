@@ -140,7 +140,7 @@ describe('the next page', () => {
     expect(keysOf()).toEqual([])
   })
 
-  test('takes no notice of what others keep there, or have broken', async () => {
+  test('ignores keys of other programs, and broken notes', async () => {
     const { pageExit, config } = await preparedPage()
     localStorage.setItem('cart', '{"notes":[1]}')
     for (const [i, text] of [

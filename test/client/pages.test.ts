@@ -154,7 +154,7 @@ describe('a page that is hidden', () => {
 })
 
 describe('a page that comes out of the back/forward cache', () => {
-  test('issues nothing of what others got while it was away', async () => {
+  test('issues no number that other pages got while it was away', async () => {
     const first = shop.open()
     const before = await first.hilo.nextIds('orders', 3)
     first.page.leave()

@@ -12,7 +12,7 @@ test('a page at rest holds at most 16 ids, a busy one as many as in the last sec
   expect(pageTarget(900, 0)).toBe(900)
 })
 
-test('a warmed page holds what it was warmed to', () => {
+test('a warmed page holds as many ids as `warm` asked for', () => {
   expect(pageTarget(0, 1000)).toBe(1000)
 })
 

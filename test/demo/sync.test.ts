@@ -306,7 +306,7 @@ test.each(['mine', 'theirs'] as const)(
   },
 )
 
-test('what others changed comes here, but not over what waits', async () => {
+test('changes of others come here, but replace no record that waits', async () => {
   answer(all(201))
   const { sync, store, states } = await openSync()
   sync.runNow()

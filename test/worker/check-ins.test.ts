@@ -220,7 +220,7 @@ test('a give-back of unknown fate is asked for at once; what is ours comes back'
   })
 })
 
-test('the second copy of a device loses what the first went on with, and claims anew', async () => {
+test('the second copy of a device drops the first one’s ranges, and claims anew', async () => {
   const world = await yesterday()
   const copy = new FakeWorld({ source: world.source })
   await copy.put(await world.stored())
