@@ -46,10 +46,7 @@ function newCertificate(): { cert: string; key: string } {
 /** Arguments of nginx, with the file of `server/deploy` at a port in front of two servers. */
 function nginxArguments(port: number, [first, second]: readonly number[]): string[] {
   const { cert, key } = newCertificate()
-  const folder = newFolder()
-  const site = join(folder, 'site.conf')
-  writeFileSync(
-    site,
+  return nginxWith(
     adapted('deploy/nginx.conf', {
       'listen 443 ssl': `listen 127.0.0.1:${port} ssl`,
       [`/etc/letsencrypt/live/${HOST}/fullchain.pem`]: cert,
@@ -58,6 +55,13 @@ function nginxArguments(port: number, [first, second]: readonly number[]): strin
       '127.0.0.1:8081': `127.0.0.1:${second}`,
     }),
   )
+}
+
+/** @param text of one site */
+function nginxWith(text: string): string[] {
+  const folder = newFolder()
+  const site = join(folder, 'site.conf')
+  writeFileSync(site, text)
   const main = join(folder, 'nginx.conf')
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${join(folder, name)};`)
@@ -82,6 +86,31 @@ function caddyArguments(port: number, [first, second]: readonly number[]): strin
   writeFileSync(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${site}`)
   return ['run', '--adapter', 'caddyfile', '--config', file]
 }
+
+test.skipIf(!nginx.find())(
+  `databases are parted among ledgers as docs/scaling.md says${unless(nginx)}`,
+  { timeout: TIMEOUT },
+  async () => {
+    const start = () => startProcess(['--port', '0', '--data', newFolder()])
+    const [north, south] = [await start(), await start()]
+    const url = await runProgram(nginx, (port) =>
+      nginxWith(
+        /```nginx\n([\s\S]*?)```/
+          .exec(read('../docs/scaling.md'))![1]!
+          .replace('listen 80', `listen 127.0.0.1:${port}`)
+          .replace('127.0.0.1:8081', new URL(north.url).host)
+          .replace('127.0.0.1:8082', new URL(south.url).host),
+      ),
+    )
+    const claim = async (database: string) => {
+      const answer = await fetch(`${url}/databases/${database}/hilo/next?tag=orders`)
+      return ((await answer.json()) as { Low: number }).Low
+    }
+    const lows = []
+    for (const database of ['north', 'north', 'south', 'north']) lows.push(await claim(database))
+    expect(lows).toEqual([1, 33, 1, 65])
+  },
+)
 
 describe.each([
   [nginx, nginxArguments],
