@@ -3,26 +3,31 @@
  * said.
  */
 import { describe, expect, test } from 'vitest'
-import { isFull, sizeOf } from '../support/sizes.js'
+import { sizeOf } from '../support/sizes.js'
 import { boundsOf, CORNERS } from './bounds.js'
-import { explore } from './explorer.js'
+import { type Exploration, explore } from './explorer.js'
 import { report } from './report.js'
 import { hiloModel } from './system.js'
 
+/** Of one corner within its larger bounds. */
 const STATES = sizeOf('STATES')
 
 describe('in every reachable state, no number has two owners or is lost without a cause', () => {
   test.each(Object.keys(CORNERS))(
     '%s',
     (corner) => {
-      const found = explore(hiloModel(boundsOf(corner, isFull ? 'full' : 'small')), {
-        states: STATES,
-      })
-      console.log(`${corner}: ${report(found)}`)
-      expect(found.violation?.trace, found.violation?.problem).toBeUndefined()
-      expect(found.states).toBeGreaterThan(100)
-      expect(isFull || found.isComplete).toBe(true)
+      const all = explored(corner, 'small', Number.POSITIVE_INFINITY)
+      expect(all.isComplete).toBe(true)
+      expect(all.states).toBeGreaterThan(100)
+      if (STATES > 0) explored(corner, 'full', STATES)
     },
     900_000,
   )
 })
+
+function explored(corner: string, size: 'small' | 'full', states: number): Exploration {
+  const found = explore(hiloModel(boundsOf(corner, size)), { states })
+  console.log(`${corner}: ${report(found)}`)
+  expect(found.violation?.trace, found.violation?.problem).toBeUndefined()
+  return found
+}
