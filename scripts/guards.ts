@@ -183,6 +183,11 @@ export const GUARDS: Guard[] = [
   guard('H13 a copied region grants nothing of what came back to it', 'server/region/region'),
   guard('H20 a root that grants numbers a second time is refused', 'server/region/region'),
   guard('H20 an etcd that was restored grants nothing', 'server/region/etcd'),
+  guard(
+    'H20 what the table’s own counter made is granted to nobody',
+    'server/orm/commands',
+    change('above(Number(id), readSpans(spans))', 'readSpans(spans)'),
+  ),
   guard('H20 a claim tells the highest number seen', 'core/device', 'lastMax: 0'),
   guard('H20 a grant that overlaps is refused', 'core/device'),
   guard(

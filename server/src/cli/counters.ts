@@ -15,7 +15,13 @@ import {
   quoted,
   raiseStatement,
 } from '../bound/orm/counter-statements.js'
-import { bindingProblems, explained, peakOf, rememberBinding } from '../bound/orm/orm-counters.js'
+import {
+  bindingProblems,
+  explained,
+  forgetStock,
+  peakOf,
+  rememberBinding,
+} from '../bound/orm/orm-counters.js'
 import { openUpstream } from '../bound/upstream/client.js'
 import { bindingKey } from '../ledger/bound-collections.js'
 import type { Query } from '../ledger/counter-port.js'
@@ -129,6 +135,7 @@ async function raised(
   const plan = `-- ${why}, ${effect}.\n${statement};\n`
   if (!isApplied) return `${plan}-- Nothing was run. With --apply it is.\n`
   await query(statement)
+  await forgetStock(query, bound, highest)
   await rememberBinding(query, bound)
   return `${plan}-- Done: ${nextIds(counter, await nextValue(query, counter))}.\n`
 }

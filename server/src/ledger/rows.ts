@@ -270,7 +270,7 @@ export const toMark = (row: CollectionRow | undefined): Mark => ({
   version: row?.version ?? 0,
 })
 
-const readSpans = (spans: string): Span[] => (spans === '[]' ? [] : JSON.parse(spans))
+export const readSpans = (spans: string): Span[] => (spans === '[]' ? [] : JSON.parse(spans))
 export const writeSpans = (spans: readonly Span[]): string => JSON.stringify(spans)
 
 export const readLists = ({ free, fresh, floor }: StoredLists): Pick<NumberLine, List> => ({

@@ -199,6 +199,20 @@ describe('adopt', () => {
     expect(await take()).toEqual([501, 510])
   })
 
+  test('what came back is not granted where the table has such ids by now', async () => {
+    const { adopt, options, sql } = await start(EFCORE, SEQUENCE(10))
+    const key = { database: 'Shop', collection: 'orders' }
+    const wish = { ...key, id: newId(), count: 10, lastMax: 0, serverTag: 'A', at: 0 }
+    const ledger = await openLedger(options)
+    const { token } = grantOf((await ledger.claim([wish]))[0]!)
+    expect(await ledger.giveBack({ ...key, token, end: 10, last: 0, at: 0 })).toBe(10)
+    await sql('INSERT INTO orders (id) SELECT generate_series(1, 50) ON CONFLICT DO NOTHING')
+    await adopt(true)
+    const { low } = grantOf((await ledger.claim([{ ...wish, id: newId() }]))[0]!)
+    expect(low).toBeGreaterThan(50)
+    await ledger.close()
+  })
+
   test('lets a block size change, when everybody has changed it', async () => {
     const { take, options, databaseUrl, sql } = await start(
       { strategy: 'hibernate-hilo', sequence: 'order_seq', blockSize: 20, maxId: 'int4' },

@@ -17,6 +17,8 @@ import {
 } from '../../ledger/counter-port.js'
 import { CounterUnusable } from '../../ledger/errors.js'
 import type { CollectionKey } from '../../ledger/ledger.js'
+import { above } from '../../ledger/number-line.js'
+import { readSpans, writeSpans } from '../../ledger/rows.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
 import { problemsOf } from './checks.js'
@@ -121,6 +123,32 @@ export async function peakOf(
     [database.toLowerCase(), collection.toLowerCase()],
   )
   return row?.peak ?? 0
+}
+
+/**
+ * Nothing up to `id` is granted any more: rows with such ids may have come from another counter.
+ * What of it was in stock is a gap.
+ */
+export async function forgetStock(
+  query: Query,
+  { database, collection }: CollectionKey,
+  id: bigint,
+): Promise<void> {
+  if (!(await isThere(query, 'hilo_counters'))) return
+  const key = [database.toLowerCase(), collection.toLowerCase()]
+  const [row] = await query<{ free: string; fresh: string }>(
+    'SELECT free, fresh FROM hilo_counters WHERE database = $1 AND tag = $2 FOR UPDATE',
+    key,
+  )
+  if (!row) return
+  // guard: H20 what the table’s own counter made is granted to nobody
+  const rest = (spans: string) => writeSpans(above(Number(id), readSpans(spans)))
+  await query(
+    `UPDATE hilo_counters SET free = $3, fresh = $4, version = version + 1,
+       max = greatest(max, $5), peak = greatest(peak, $5), floor = greatest(floor, $5)
+     WHERE database = $1 AND tag = $2`,
+    [...key, rest(row.free), rest(row.fresh), id],
+  )
 }
 
 /**
