@@ -9,7 +9,12 @@ import { settle } from '../../../src/core/device.js'
 import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
 import { type Failure, toFailure } from '../../../src/core/errors.js'
 import { isNoAnswer, nextStep } from '../../../src/core/failures.js'
-import type { DeviceState, Lease, LeaseNote } from '../../../src/core/state.js'
+import {
+  type DeviceState,
+  emptyState,
+  type Lease,
+  type LeaseNote,
+} from '../../../src/core/state.js'
 import { readState } from '../../../src/core/stored.js'
 import type { CheckInAnswer, CheckInRequest } from '../../../src/core/wire.js'
 import type { Source } from '../../../src/source/source.js'
@@ -62,7 +67,10 @@ export class Supply {
    * @throws CounterUnusable when the root is not the one that it was
    */
   ready(): Promise<void> {
-    if (performance.now() - this.#failedAt > PAUSE_MS) this.#ready = undefined
+    if (performance.now() - this.#failedAt > PAUSE_MS) {
+      this.#ready = undefined
+      this.#failedAt = Number.POSITIVE_INFINITY
+    }
     this.#ready ??= this.#start().catch((error) => {
       this.#failedAt = performance.now()
       throw error
@@ -206,9 +214,9 @@ export class Supply {
   #update<T>(change: (state: DeviceState) => [DeviceState, T]): Promise<T> {
     return this.#context.devices.update(this.#key, (stored) => {
       const read = readState(stored)
-      if ('refused' in read) throw new Error(`The region's record cannot be used: ${read.refused}.`)
-      const [state, result] = change(read.state)
-      return { state, result }
+      const isRefused = 'refused' in read
+      const [state, result] = change(isRefused ? emptyState() : read.state)
+      return { state, result, ...(isRefused && { setAside: stored }) }
     })
   }
 
