@@ -40,7 +40,7 @@ export class Series {
   async take(key: string, format: (number: number, letter: string) => string): Promise<NumberRow> {
     const { storage, signal } = this.#context
     // A copy of this device that comes online makes no number in the other one's series.
-    // guard: H24 a page that comes online checks in before its next number
+    // guard: H28 a page that comes online checks in before its next number
     await this.look()
     for (;;) {
       signal.throwIfAborted()

@@ -126,7 +126,7 @@ export function withSeries(
   claim: string,
   { series: letter, lease: token, earlier }: SeriesAnswer,
 ): SeriesState {
-  // guard: H24 a series is begun once
+  // guard: H28 a series is begun once
   if (state.claim !== claim) return state
   const { version, ended } = state
   const isLost = (each: { series: string }) => !ended.some((one) => one.letter === each.series)
@@ -148,7 +148,7 @@ export function withCheckIn(
   const { current } = state
   if (!current) return { state, result: undefined }
   const { token: lease, last } = current
-  // guard: H24 a check-in is sent again under its id
+  // guard: H28 a check-in is sent again under its id
   if (current.checkIn) return { state, result: { ...current.checkIn, lease } }
   const checkIn = { id, last }
   return { state: { ...state, current: { ...current, checkIn } }, result: { ...checkIn, lease } }
@@ -178,6 +178,6 @@ function withEnd(
   { letter, token, last }: CurrentSeries,
   reason: SeriesEnd,
 ): SeriesState {
-  // guard: H24 a series that has ended never goes on
+  // guard: H28 a series that has ended never goes on
   return { version, ended: [...ended, { letter, token, last, reason }] }
 }

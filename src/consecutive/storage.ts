@@ -71,11 +71,11 @@ export class SeriesStorage {
     key: string,
     format: (number: number, letter: string) => string,
   ): Promise<NumberRow | undefined> {
-    // guard: H24 one transaction takes a number and binds it to its key
+    // guard: H28 one transaction takes a number and binds it to its key
     const tx = await this.#db.begin('readwrite')
     return this.#db.finish(tx, async () => {
       const { stored, known } = await look(tx, this.#of, key)
-      // guard: H24 a key has one number
+      // guard: H28 a key has one number
       if (known) {
         tx.commit()
         return known

@@ -46,6 +46,6 @@ export function isRepeated(failure: Failure): boolean {
  * service worker, come with status 200. Then the device counts as offline.
  */
 export function isNoAnswer({ code, status }: Failure): boolean {
-  // guard: H26 what is no HiLo answer is as good as none
+  // guard: H25 what is no HiLo answer is as good as none
   return code === 'server-unreachable' || (code === 'invalid-response' && status !== undefined)
 }

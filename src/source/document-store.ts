@@ -157,7 +157,7 @@ export class DocumentStore {
     if (!response.ok) throw refusal(response, body, address)
     // A store that has written answers nothing, or JSON. A page was sent by somebody else, and the
     // document has not moved. (WebDAV's page of a new document comes with 201.)
-    // guard: H26 a page that answers a write has written nothing
+    // guard: H25 a page that answers a write has written nothing
     if (response.status === 200 && body.trimStart().startsWith('<')) throw noJson(address, body)
     return undefined
   }

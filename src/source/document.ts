@@ -125,7 +125,7 @@ export function documentSource({
   }
 
   return {
-    // guard: H25 the whole address of a document is part of the key
+    // guard: H24 the whole address of a document is part of the key
     key: `document ${JSON.stringify([addressOf(url, base, EXAMPLE), url, key])}`,
     claim: (target, claim, timeout) => {
       const address = addressOf(url, base, target)

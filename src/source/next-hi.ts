@@ -101,7 +101,7 @@ export function nextHiSource({ key, nextHi, maxLo, firstId = 0 }: NextHiOptions)
   }
 
   return {
-    // guard: H25 the counter is part of the key
+    // guard: H24 the counter is part of the key
     key: `next-hi ${key}`,
     claim: (target, { lastMax }, timeout) =>
       granted(

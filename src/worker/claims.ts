@@ -111,7 +111,7 @@ export class Claims {
       } catch (error) {
         const step = nextStep(toFailure(error, 'storage-failed'))
         if (step === 'same' || step === 'stop') throw error
-        // guard: H26 a claim that is refused for good is forgotten
+        // guard: H25 a claim that is refused for good is forgotten
         await update((state) => [dropClaim(state, claim.id), undefined])
         const isSmallest = claim.lastBatchSize <= MIN_CAPACITY
         if (step === 'smaller')

@@ -67,10 +67,10 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
 
   function tokenAllows(token: ScopedToken | undefined, action: Action): boolean {
     if (!token) return true
-    // guard: H27 a token does what its actions say
+    // guard: H26 a token does what its actions say
     if (token.actions) return token.actions.includes(action)
     // The application's answer may still allow the others.
-    // guard: H27 documents and seeds need a right of their own
+    // guard: H26 documents and seeds need a right of their own
     return authorize !== undefined || !ONLY_BY_NAME.includes(action)
   }
 

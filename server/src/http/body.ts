@@ -12,7 +12,7 @@ import { badRequest } from './refusals.js'
  */
 export async function readJson(c: Context): Promise<unknown> {
   const type = c.req.header('Content-Type')
-  // guard: H27 a body says that it is JSON
+  // guard: H26 a body says that it is JSON
   if (!/^application\/json *(;|$)/i.test(type ?? ''))
     throw badRequest(
       `This body has to be JSON, sent with 'Content-Type: application/json'; it came ` +

@@ -19,7 +19,7 @@ export function refuseOtherSites(
   const host = headers.get('Host') ?? new URL(request.url).host
   // A page of evil.lan whose name leads to this server's address (DNS rebinding) is of its own
   // origin for the browser. Only the host tells that the server is asked under a foreign name.
-  // guard: H27 a server is asked under its own names only
+  // guard: H26 a server is asked under its own names only
   if (hosts && !hosts.some((known) => isHost(host, known)))
     throw forbidden(
       'other-host',
@@ -33,7 +33,7 @@ export function refuseOtherSites(
   const isOther =
     OTHER_SITES.includes(site) ||
     (!OWN_SITE.includes(site) && origin !== null && !isOwnOrigin(origin, host))
-  // guard: H27 a page of another site is refused
+  // guard: H26 a page of another site is refused
   if (isOther)
     throw forbidden(
       'other-site',

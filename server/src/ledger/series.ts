@@ -83,7 +83,7 @@ export function checkInSeries(
   // A ledger that was restored knows an older token of the same grant, and the device goes on.
   const known = { ...grant, rotation: Math.max(grant.rotation, token.rotation) }
   const rotated = withRotation(known, token, id)
-  // guard: H24 a copy of a device does not go on with its series
+  // guard: H28 a copy of a device does not go on with its series
   if (!rotated) return { answer: { superseded: true, last: row.last }, changes: {} }
   const seen: SeriesRow = {
     ...row,

@@ -210,6 +210,7 @@ class Session {
     // PostgreSQL undoes a failed transaction at its commit, and answers without an error.
     this.#check()
     // A commit whose wait for the standbys was cancelled is on the primary alone.
+    // guard: H27 a commit with a warning has an unknown outcome
     if (this.#warning !== undefined)
       throw new OutcomeUnknown(`PostgreSQL warned while it committed: ${this.#warning}.`)
     return result
