@@ -164,6 +164,11 @@ const request = fc.record({
     .map(([some, more]) => ({ ...some, ...more })),
 })
 
+/** The topology of a database that is not there is answered 503, as RavenDB answers it. */
+function isMissingOf(path: string, { status, headers }: Response): boolean {
+  return path.startsWith('/topology') && status === 503 && headers.has('Database-Missing')
+}
+
 function toJson(value: unknown): string {
   return JSON.stringify(value)
 }
@@ -193,9 +198,10 @@ describe.each([
           }),
         )
         const text = await response.text()
-        if (log.error.mock.calls.length > 0) throw log.error.mock.calls[0]![0].err
+        const failed = log.error.mock.calls.find(([what]) => what.err !== undefined)
+        if (failed) throw failed[0].err
         if (response.status === 500) expect(DOCUMENTED_500).toContain(JSON.parse(text).Type)
-        else expect(DOCUMENTED).toContain(response.status)
+        else if (!isMissingOf(path, response)) expect(DOCUMENTED).toContain(response.status)
         if (response.status >= 400 && method !== 'HEAD' && response.status !== 404)
           expect(JSON.parse(text)).toMatchObject({
             Url: expect.any(String),
