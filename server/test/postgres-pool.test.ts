@@ -167,6 +167,7 @@ describe('several addresses', () => {
   test.each([
     ['postgres://u:p@a:1,b:2/hilo', ['postgres://u:p@a:1/hilo', 'postgres://u:p@b:2/hilo']],
     ['postgres://a/hilo?target_session_attrs=read-write', ['postgres://a/hilo']],
+    ['postgres:///x?host=/run/postgresql', ['postgres:///x?host=%2Frun%2Fpostgresql']],
     ['postgres://[::1]:1,[::2]:2/x', ['postgres://[::1]:1/x', 'postgres://[::2]:2/x']],
   ])('are read from %s', (url, addresses) => {
     expect(addressesIn(url)).toEqual(addresses)

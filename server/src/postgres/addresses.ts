@@ -3,7 +3,8 @@
  * PostgreSQL's own clients take it: `postgres://user@a:5432,b:5432/hilo`.
  */
 
-const SEVERAL = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]+)(.*)$/
+/** Without a host, the socket of this machine is asked: `postgres:///hilo?host=/run/postgresql`. */
+const SEVERAL = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]*)(.*)$/
 
 /** What `target_session_attrs` may say: connections have to write. */
 const WRITES = ['read-write', 'primary', 'any']
@@ -14,10 +15,13 @@ const WRITES = ['read-write', 'primary', 'any']
  */
 export function addressesIn(databaseUrl: string): string[] {
   const [, before, hosts, after] = SEVERAL.exec(databaseUrl) ?? []
-  const addresses = (hosts?.split(',') ?? ['']).map((host) => {
+  const each = hosts?.split(',') ?? []
+  const isGap = each.length > 1 && each.includes('')
+  if (each.length === 0 || isGap)
+    throw new Error('is a URL like postgres://user:password@host/name')
+  return each.map((host) => {
     const address = before + host + after
-    if (!host || !URL.canParse(address))
-      throw new Error('is a URL like postgres://user:password@host/name')
+    if (!URL.canParse(address)) throw new Error('is a URL like postgres://user:password@host/name')
     const url = new URL(address)
     const wanted = url.searchParams.get('target_session_attrs') ?? 'read-write'
     if (!WRITES.includes(wanted))
@@ -25,7 +29,6 @@ export function addressesIn(databaseUrl: string): string[] {
     url.searchParams.delete('target_session_attrs')
     return url.href
   })
-  return addresses
 }
 
 /** Which of the servers new connections lead to. */
