@@ -1,6 +1,6 @@
 /**
  * A server in a process of its own: the HiLo server, or, for the floor, an empty route on the same
- * set-up. Tells its address, and its memory when asked.
+ * set-up. Tells its address, and its CPU time and memory when asked.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,8 +16,11 @@ export interface Memory {
   rss: number
 }
 
-process.on('message', async (message: { serve: Setup } | 'memory') => {
+export type Message = { serve: Setup } | 'cpu' | 'memory'
+
+process.on('message', async (message: Message) => {
   if (message === 'memory') process.send!(memory())
+  else if (message === 'cpu') process.send!(cpu())
   else
     process.send!(
       message.serve === 'empty'
@@ -34,6 +37,11 @@ function serveEmpty(): Promise<string> {
       resolve(`http://127.0.0.1:${(http.address() as AddressInfo).port}`),
     )
   })
+}
+
+function cpu(): number {
+  const { user, system } = process.cpuUsage()
+  return user + system
 }
 
 function memory(): Memory {

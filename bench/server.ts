@@ -4,11 +4,18 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
-import type { Memory, Setup } from './server-process.js'
+import type { Memory, Message, Setup } from './server-process.js'
 import { percentile } from './text.js'
+
+/** As many connections as the goals are for. */
+export const BUSY = 64
+/** As many collections, where there is more than one. */
+export const MANY = 1_000
 
 export interface BenchServer {
   url: string
+  /** Of all threads of the server's process since it began, in user and system: microseconds. */
+  cpu(): Promise<number>
   /** After a garbage collection. */
   memory(): Promise<Memory>
   stop(): Promise<void>
@@ -30,12 +37,13 @@ export async function startServer(setup: Setup): Promise<BenchServer> {
   const child = fork(fileURLToPath(new URL('server-process.ts', import.meta.url)), {
     execArgv: ['--import', 'tsx', '--expose-gc'],
   })
-  const ask = async <T>(message: { serve: Setup } | 'memory'): Promise<T> => {
+  const ask = async <T>(message: Message): Promise<T> => {
     child.send(message)
     return (await once(child, 'message'))[0]
   }
   return {
     url: await ask<string>({ serve: setup }),
+    cpu: () => ask<number>('cpu'),
     memory: () => ask<Memory>('memory'),
     async stop() {
       const ended = once(child, 'exit')
