@@ -1,9 +1,10 @@
 /**
  * `npm run mutate`: takes each guard against duplicates out of a copy of the sources, one at a
- * time, and shows that its test notices, and whether the simulation does. Fails when the test does
- * not. The checkout is never touched.
+ * time, and shows that its test notices, and whether the explorer and the simulation do. Fails when
+ * the test does not. The checkout is never touched.
  *
  *     npm run mutate -- --only 'strict'     guards whose name contains this, or `H2 `, its hazard
+ *     npm run mutate -- --states 100000     explored per guard and corner; 0: none
  *     npm run mutate -- --schedules 500     simulated per guard; 0: none
  */
 import { spawn } from 'node:child_process'
@@ -13,6 +14,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { GUARDS, type Guard } from './guards.js'
+import { loadedFiles } from './loaded-files.js'
 import { guardedCode, replaceMarked } from './markers.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -27,6 +29,9 @@ const COPIED = [
   'vite.config.ts',
 ]
 const code = guardedCode(ROOT)
+const EXPLORER = 'scripts/model.ts'
+/** A guard in another file means nothing to the explorer. */
+const explored = loadedFiles(ROOT, EXPLORER)
 /** The same for every guard, so that a table can be compared with the one before. */
 const FIRST_SEED = 1
 /** A run that takes longer is ended, and proves nothing. */
@@ -35,6 +40,7 @@ const TOO_LONG_MS = 600_000
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
+    states: { type: 'string', default: '1000000' },
     schedules: { type: 'string', default: '600' },
     processes: { type: 'string', default: String(availableParallelism()) },
   },
@@ -47,12 +53,13 @@ interface Run {
   output: string
 }
 
+const NOT_RUN: Run = { outcome: 'not run', output: '' }
+
 interface Verdict {
   guard: Guard
   test: Outcome
-  simulation: Outcome
-  /** The first that failed. */
-  seed: string | undefined
+  explorer: string
+  simulation: string
 }
 
 const chosen = GUARDS.filter(({ name }) => name.includes(values.only))
@@ -71,11 +78,15 @@ async function provePassing(): Promise<void> {
   try {
     copyTo(folder)
     const tested = await test(folder, [...new Set(chosen.map((guard) => guard.test))])
+    const explored = await explore(folder)
     const simulated = await simulate(folder)
-    for (const [what, { outcome, output }] of Object.entries({ tested, simulated }))
+    for (const [what, { outcome, output }] of Object.entries({ tested, explored, simulated }))
       if (outcome !== 'passed' && outcome !== 'not run')
         throw new Error(`Before any guard is taken out, what is ${what} ${outcome}:\n${output}`)
-    console.log(`Nothing taken out: tests ${tested.outcome}, simulation ${simulated.outcome}.`)
+    console.log(
+      `Nothing taken out: tests ${tested.outcome}, explorer ${explored.outcome}, ` +
+        `simulation ${simulated.outcome}.`,
+    )
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -100,9 +111,28 @@ async function judge(folder: string, guard: Guard): Promise<Verdict> {
   if (!marked) throw new Error(`No comment 'guard: ${guard.name}' is in the sources.`)
   writeFileSync(join(folder, marked.file), replaceMarked(marked.source, marked, guard.takeOut))
   const tested = await test(folder, [guard.test])
+  const isExplored = explored.has(marked.file)
+  const found = isExplored ? await explore(folder) : NOT_RUN
   const simulated = await simulate(folder)
-  const seed = /--seed (\d+)/.exec(simulated.output)?.[1]
-  return { guard, test: tested.outcome, simulation: simulated.outcome, seed }
+  return {
+    guard,
+    test: tested.outcome,
+    explorer: isExplored
+      ? told(found, /(\d+)\. .*\s*$/, (events) => `${events} events`)
+      : 'outside',
+    simulation: told(simulated, /--seed (\d+)/, (seed) => `seed ${seed}`),
+  }
+}
+
+/** What a run found first: a number in its output. */
+function told(
+  { outcome, output }: Run,
+  number: RegExp,
+  inWords: (number: string) => string,
+): string {
+  if (outcome === 'passed') return '–'
+  const found = outcome === 'failed' && number.exec(output)?.[1]
+  return found ? inWords(found) : outcome
 }
 
 function copyTo(folder: string): void {
@@ -120,8 +150,14 @@ function test(folder: string, files: readonly string[]): Promise<Run> {
   return run(folder, 'vitest', ['run', '--project', 'unit', '--bail', '1', ...files])
 }
 
+/** The small bounds, until a violation is found. */
+async function explore(folder: string): Promise<Run> {
+  if (values.states === '0') return NOT_RUN
+  return run(folder, 'tsx', [EXPLORER, '--small', '--states', values.states])
+}
+
 async function simulate(folder: string): Promise<Run> {
-  if (values.schedules === '0') return { outcome: 'not run', output: '' }
+  if (values.schedules === '0') return NOT_RUN
   const which = ['--schedules', values.schedules, '--from', String(FIRST_SEED)]
   const how = ['--processes', '1', '--until-failure']
   return run(folder, 'tsx', ['scripts/simulate.ts', ...which, ...how])
@@ -150,12 +186,10 @@ function run(folder: string, command: string, args: readonly string[]): Promise<
   })
 }
 
-function row({ guard, test, simulation, seed }: Verdict): string {
+function row({ guard, test, explorer, simulation }: Verdict): string {
   const tests = test === 'failed' ? guard.test : `${guard.test} ${test}`
-  const noticed = seed ? `seed ${seed}` : simulation === 'passed' ? '–' : simulation
   return (
-    `${test === 'failed' ? '✓' : '✗ SURVIVED'} ` +
-    `${guard.name.padEnd(72)} simulation: ${noticed.padEnd(10)} ` +
-    `${tests}`
+    `${test === 'failed' ? '✓' : '✗ SURVIVED'} ${guard.name.padEnd(72)} ` +
+    `explorer: ${explorer.padEnd(11)} simulation: ${simulation.padEnd(11)} ${tests}`
   )
 }

@@ -7,11 +7,13 @@ import { fileURLToPath } from 'node:url'
 import { parseSync } from 'oxc-parser'
 import { describe, expect, test } from 'vitest'
 import { GUARDS, hazardOf } from '../scripts/guards.js'
+import { loadedFiles } from '../scripts/loaded-files.js'
 import { guardedCode, markedIn, replaceMarked } from '../scripts/markers.js'
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 
-const code = guardedCode(fileURLToPath(new URL('..', import.meta.url)))
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const code = guardedCode(ROOT)
 
 describe('each guard', () => {
   test.each(GUARDS.map((guard) => [guard.name, guard] as const))('%s', (name, guard) => {
@@ -45,6 +47,13 @@ test.each([
 
 test('a marker with nothing after it is an error', () => {
   expect(() => markedIn('x.ts', 'f({\n  a,\n  // guard: H0 x\n})')).toThrow("'guard: H0 x'")
+})
+
+test('the explorer is asked about the guards in the files that it loads', () => {
+  const files = loadedFiles(ROOT, 'scripts/model.ts')
+  expect(files).toContain('src/core/device.ts')
+  expect(files).toContain('server/src/ledger/claim.ts')
+  expect(files).not.toContain('src/client/holdings.ts')
 })
 
 const PAGE = read('docs/why-it-cannot-duplicate.md')
