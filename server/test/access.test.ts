@@ -92,6 +92,12 @@ describe('who may ask', () => {
     ['series', '/databases/Shop/hilo/series', json({ claim: ID, collection: 'bills' }), 'bills'],
     ['series', '/databases/Shop/hilo/series/checkin', json({ id: ID, lease: 'none', last: 1 })],
     ['series-list', '/databases/Shop/hilo/series'],
+    [
+      'series-close',
+      '/databases/Shop/hilo/series/close',
+      json({ collection: 'bills', series: 'A', by: 'anna', reason: 'stolen' }),
+      'bills',
+    ],
     ['seed', '/databases/Shop/identity/seed?name=bills&value=9', { method: 'POST' }, 'bills|'],
     ['document-read', DOCUMENT, {}, 'orders'],
     ['document-read', '/databases/Shop/docs?id=Raven/ServerPrefixForHilo'],
@@ -122,7 +128,7 @@ describe('who may ask', () => {
   }
 
   const EVERYDAY = ['claim', 'give-back', 'check-in', 'identity', 'series', 'status']
-  const BY_NAME = ['series-list', 'seed', 'document-read', 'document-write']
+  const BY_NAME = ['series-list', 'series-close', 'seed', 'document-read', 'document-write']
 
   test('a token may do all but what moves a counter to any number or shows it', async () => {
     const headers = bearer(TOKENS[0]!).headers

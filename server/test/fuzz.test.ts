@@ -86,6 +86,7 @@ const path = fc
       '/hilo/checkin',
       '/hilo/series',
       '/hilo/series/checkin',
+      '/hilo/series/close',
       '/identity/next',
       '/identity/seed',
       '/docs',
@@ -118,6 +119,14 @@ const json = fc.oneof(
     .map(toJson),
   fc
     .record({ id: fc.oneof(fc.constant(ID), nasty), lease: nasty, last: fc.maxSafeNat() })
+    .map(toJson),
+  fc
+    .record({
+      collection: fc.oneof(fc.constant('receipts'), nasty),
+      series: fc.oneof(fc.constant('A'), nasty),
+      by: nasty,
+      reason: nasty,
+    })
     .map(toJson),
   fc.record({ Max: fc.oneof(fc.maxSafeNat(), nasty) }).map(toJson),
   fc

@@ -58,6 +58,7 @@ function complaints(
 }
 
 const CLAIM = 'b3b34e5e-6f0f-4a52-8c4c-1f4be7d0a001'
+const STOLEN = { collection: 'receipts', series: 'A', by: 'anna', reason: 'the till was stolen' }
 const shop = (path: string) => `/databases/Shop${path}`
 
 /**
@@ -147,6 +148,8 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
     json({ id: CLAIM, lease: 'unheard-of', last: 3 }),
   ],
   ['listSeries', 200, shop('/hilo/series')],
+  ['closeSeries', 200, shop('/hilo/series/close'), json(STOLEN)],
+  ['closeSeries', 404, shop('/hilo/series/close'), json({ ...STOLEN, series: 'Z' })],
   ['nextIdentity', 200, shop('/identity/next?name=invoices'), { method: 'POST' }],
   ['seedIdentity', 200, shop('/identity/seed?name=invoices&value=100'), { method: 'POST' }],
   ['readDocuments', 200, shop('/docs?id=Raven/Hilo/orders')],

@@ -4,6 +4,8 @@ import { json, newHandler } from './handlers.js'
 
 const SERIES = '/databases/Shop/hilo/series'
 const CHECK_IN = `${SERIES}/checkin`
+const CLOSE = `${SERIES}/close`
+const STOLEN = { collection: 'receipts', series: 'A', by: 'anna', reason: 'stolen' }
 const id = (n: number) => `b3b34e5e-6f0f-4a52-8c4c-1f4be7d0a${String(n).padStart(3, '0')}`
 const till = (n: number, device?: string) =>
   json({ claim: id(n), collection: 'receipts', ...(device && { device }) })
@@ -47,6 +49,25 @@ test('a check-in: the new token, who closed it, a copy, and what nobody knows', 
   const closed = { at: '1970-01-01T00:00:00.000Z', by: 'anna', reason: 'stolen' }
   expect((await checkIn(second.body.lease, 5, 6)).body).toMatchObject({ closed })
   expect((await ask(SERIES)).body.series).toMatchObject([{ series: 'A', last: 6, closed }])
+})
+
+test('a series is closed by hand: the first closing counts, and its device hears', async () => {
+  const { ask } = await newHandler()
+  const { body } = await ask(SERIES, till(1))
+  const close = (by: string, series = 'A', collection = 'Receipts') =>
+    ask(CLOSE, json({ collection, series, by, reason: 'the till was stolen' }))
+  const closed = { at: expect.any(String), by: 'anna', reason: 'the till was stolen' }
+  const answer = await close('anna')
+  expect(answer).toMatchObject({ status: 200, body: { series: 'A', last: 0, closed } })
+  expect((await close('bob')).body).toEqual(answer.body)
+  expect((await ask(SERIES)).body.series).toEqual([answer.body])
+  const checkIn = json({ id: id(2), lease: body.lease, last: 3 })
+  expect((await ask(CHECK_IN, checkIn)).body).toMatchObject({ closed })
+  for (const missing of [close('anna', 'B'), close('anna', 'A', 'bills')])
+    expect(await missing).toMatchObject({
+      status: 404,
+      body: { Message: expect.stringContaining('Nothing was closed') },
+    })
 })
 
 test('the metrics count series and copies', async () => {
@@ -95,6 +116,10 @@ test.each([
     422,
     'too far apart',
   ],
+  ['a closing without a reason', CLOSE, { ...STOLEN, reason: '' }, 400, 'is closed by JSON'],
+  ['a closing by nobody', CLOSE, { ...STOLEN, by: undefined }, 400, 'is closed by JSON'],
+  ['a long reason', CLOSE, { ...STOLEN, reason: 'é'.repeat(513) }, 400, 'up to 1024 bytes'],
+  ['a closing of no letter', CLOSE, { ...STOLEN, series: 'a1' }, 400, 'is closed by JSON'],
   ['a check-in without a token', CHECK_IN, { id: id(1), last: 1 }, 400, 'checks in by JSON'],
 ])('%s is refused, and gives no letter', async (_, path, body, status, message) => {
   const { ask } = await newHandler()

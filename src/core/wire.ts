@@ -160,6 +160,16 @@ export interface SeriesList {
   series: ListedSeries[]
 }
 
+/** Body of `POST /databases/{db}/hilo/series/close`. Its answer is the {@link ListedSeries}. */
+export interface SeriesCloseRequest {
+  collection: string
+  /** `B` */
+  series: string
+  /** Who closes it. */
+  by: string
+  reason: string
+}
+
 export interface ListedSeries {
   collection: string
   series: string

@@ -30,8 +30,17 @@ export interface Caller {
   allow(wanted: Omit<Wanted, 'database'>): Promise<void>
 }
 
-/** These actions move a counter to any number, or show where it is or what other devices do. */
-const ONLY_BY_NAME: readonly Action[] = ['document-read', 'document-write', 'seed', 'series-list']
+/**
+ * These actions move a counter to any number, show where it is or what other devices do, or end
+ * what another device holds.
+ */
+const ONLY_BY_NAME: readonly Action[] = [
+  'document-read',
+  'document-write',
+  'seed',
+  'series-list',
+  'series-close',
+]
 
 export function createAccess({ databases, tokens, authorize }: CheckedOptions): Access {
   const findToken = tokens && tokenFinder(tokens)

@@ -91,6 +91,8 @@ const ACTIONS = [
   'series',
   /** `GET hilo/series`: the series of all devices */
   'series-list',
+  /** `hilo/series/close` */
+  'series-close',
   /** `GET docs` */
   'document-read',
   /** `PUT` and `DELETE docs`, `bulk_docs` */

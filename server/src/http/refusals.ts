@@ -82,6 +82,15 @@ export const noRoute = (method: string, path: string) =>
     `There is no handler for path: ${method} ${path}`,
   )
 
+export const noSeries = (letter: string, collection: string) =>
+  new Refusal(
+    'bad-request',
+    404,
+    'System.InvalidOperationException',
+    `There is no series ${letter} of '${collection}'. Nothing was closed. GET …/hilo/series ` +
+      'lists the series of a database.',
+  )
+
 /** The request is understood, but a limit or the promise of unique numbers forbids it. */
 export const refused = (reason: Reason, message: string) =>
   new Refusal(reason, 422, 'System.InvalidOperationException', message)

@@ -1,6 +1,7 @@
 /**
  * `/databases/{db}/hilo/series…`: series of consecutive numbers. A device gets a series and tells
- * how far it has come. A client with the right `series-list` sees all series.
+ * how far it has come. A client with the right `series-list` sees all series, and one with
+ * `series-close` closes a series by hand.
  */
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
@@ -9,6 +10,7 @@ import type {
   SeriesAnswer,
   SeriesCheckInAnswer,
   SeriesCheckInRequest,
+  SeriesCloseRequest,
   SeriesList,
   SeriesRequest,
 } from '../../../src/core/wire.js'
@@ -21,23 +23,24 @@ import { claimRefused } from './claim-answer.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { checkTag, DEFAULT_SEPARATOR, isPlain, readId } from './query.js'
-import { badRequest } from './refusals.js'
+import { badRequest, noSeries } from './refusals.js'
 
 /** Bytes of UTF-8. */
-const MAX_DEVICE_BYTES = 128
+const MAX_NAME_BYTES = 128
+const MAX_REASON_BYTES = 1024
 
 const number = z.int().min(0)
+const letters = z.string().regex(/^[A-Z]{1,6}$/)
+const text = (maxBytes: number) =>
+  z.string().refine((given) => isPlain(given) && Buffer.byteLength(given) <= maxBytes)
 
 const seriesBody = z.object({
   claim: z.string(),
   collection: z.string().regex(/\S/),
-  device: z
-    .string()
-    .refine((name) => isPlain(name) && Buffer.byteLength(name) <= MAX_DEVICE_BYTES)
-    .optional(),
+  device: text(MAX_NAME_BYTES).optional(),
   ended: z
     .object({
-      series: z.string().regex(/^[A-Z]{1,6}$/),
+      series: letters,
       lease: z.string(),
       from: number,
       to: number,
@@ -50,6 +53,13 @@ const checkInBody = z.object({
   lease: z.string(),
   last: number,
 }) satisfies z.ZodType<SeriesCheckInRequest>
+
+const closeBody = z.object({
+  collection: z.string().regex(/\S/),
+  series: letters,
+  by: text(MAX_NAME_BYTES).min(1),
+  reason: text(MAX_REASON_BYTES).min(1),
+}) satisfies z.ZodType<SeriesCloseRequest>
 
 export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics: Metrics): Hono {
   return new Hono()
@@ -93,6 +103,15 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       if (fate !== 'unknown' && 'superseded' in fate) metrics.checkedIn(['superseded'])
       return answer(c, fateAnswer(fate))
     })
+    .post('/hilo/series/close', async (c) => {
+      const { database, allow } = access.callerOf(c)
+      const { collection, series: letter, by, reason } = await readCloseBody(c)
+      await allow({ action: 'series-close', tag: collection, count: 0 })
+      const at = Date.now()
+      const closed = await ledger.closeSeries({ database, collection, letter, by, reason, at })
+      if (!closed) throw noSeries(letter, collection)
+      return answer(c, listed(closed) satisfies ListedSeries)
+    })
 }
 
 async function readSeriesBody(c: Context): Promise<SeriesRequest> {
@@ -101,7 +120,7 @@ async function readSeriesBody(c: Context): Promise<SeriesRequest> {
     throw badRequest(
       'A series is asked for by JSON {"claim": "<uuid>", "collection": "receipts", ' +
         `"device"?: "Till 3", "ended"?: {"series": "B", "lease": "…", "from": 1, "to": 2}}. The ` +
-        `device's name has up to ${MAX_DEVICE_BYTES} bytes of UTF-8 and no control characters.`,
+        `device's name has up to ${MAX_NAME_BYTES} bytes of UTF-8 and no control characters.`,
     )
   checkTag(data.collection, DEFAULT_SEPARATOR)
   return { ...data, claim: readId(data.claim, 'claim') }
@@ -112,6 +131,18 @@ async function readCheckInBody(c: Context): Promise<SeriesCheckInRequest> {
   if (!data)
     throw badRequest('A series checks in by JSON {"id": "<uuid>", "lease": "…", "last": 124}.')
   return { ...data, id: readId(data.id, 'id') }
+}
+
+async function readCloseBody(c: Context): Promise<SeriesCloseRequest> {
+  const { data } = closeBody.safeParse(await readJson(c))
+  if (!data)
+    throw badRequest(
+      'A series is closed by JSON {"collection": "receipts", "series": "B", "by": "anna", ' +
+        `"reason": "the till was stolen"}. "by" has up to ${MAX_NAME_BYTES} bytes of UTF-8, the ` +
+        `reason up to ${MAX_REASON_BYTES} bytes, both without control characters.`,
+    )
+  checkTag(data.collection, DEFAULT_SEPARATOR)
+  return data
 }
 
 const time = (at: number): string => new Date(at).toISOString()
