@@ -10,6 +10,9 @@ import { emitDeclarations } from './declarations.js'
 import { moduleImports } from './module-imports.js'
 import { BROWSER_PACKAGE, isOneOf, type Package, SERVER_PACKAGE } from './packages.js'
 
+/** What a page loads on demand: files in `dist` without `.js`. */
+const ON_DEMAND = ['client/observer', 'client/online-calls', 'client/warnings', 'worker/here']
+
 interface Bundle {
   package: Package
   /** File in `dist` without `.js`, and its source. */
@@ -24,11 +27,14 @@ interface Bundle {
    * a copy.
    */
   sharesErrors?: boolean
+  /** Loads {@link ON_DEMAND}; otherwise, as a service worker may load nothing later, it has it. */
+  loadsOnDemand?: boolean
 }
 
 /**
  * Bundled separately, because a worker is another realm: page and worker need no common files, and
- * the page must not load more.
+ * the page must not load more. For the same reason, what a page loads on demand is bundled apart: a
+ * bundler would cut what it has in common with the page out of the page's file.
  */
 const BUNDLES: Bundle[] = [
   {
@@ -42,10 +48,21 @@ const BUNDLES: Bundle[] = [
       textbook: 'src/textbook.ts',
       'store/store': 'src/store/store.ts',
       'store/testing': 'src/store/testing.ts',
-      'sqlite/index': 'src/sqlite/index.ts',
       'core/errors': 'src/core/errors.ts',
     },
     chunks: 'client',
+    loadsOnDemand: true,
+  },
+  ...ON_DEMAND.map((name) => ({
+    package: BROWSER_PACKAGE,
+    entries: { [name]: `src/${name}.ts` },
+    // Errors of the owner become the page's when they are rebuilt from plain data.
+    sharesErrors: name !== 'worker/here',
+  })),
+  {
+    package: BROWSER_PACKAGE,
+    entries: { 'sqlite/index': 'src/sqlite/index.ts' },
+    sharesErrors: true,
   },
   {
     package: BROWSER_PACKAGE,
@@ -59,7 +76,6 @@ const BUNDLES: Bundle[] = [
     entries: { 'testing/index': 'src/testing/index.ts' },
     sharesErrors: true,
   },
-  { package: BROWSER_PACKAGE, entries: { 'worker/here': 'src/worker/here.ts' } },
   { package: BROWSER_PACKAGE, entries: { 'worker/index': 'src/worker/index.ts' } },
   { package: BROWSER_PACKAGE, entries: { 'worker/entry': 'src/worker/entry.ts' } },
   // What the server shares with the client, like the capacity table, becomes part of its files.
@@ -85,13 +101,17 @@ for (const file of ['LICENSE', 'CHANGELOG.md'])
 emitDeclarations(PACKAGES)
 for (const each of PACKAGES) checkReferences(each)
 
-async function emit({ package: of, entries, chunks, sharesErrors }: Bundle): Promise<void> {
+async function emit(bundle: Bundle): Promise<void> {
+  const { package: of, entries, chunks, sharesErrors, loadsOnDemand } = bundle
   const isForNode = of === SERVER_PACKAGE
   const { output: files } = await build({
     input: entries,
     platform: isForNode ? 'node' : 'browser',
-    external: (specifier) => isFallback(specifier) || isInstalled(of, specifier),
-    plugins: sharesErrors ? [errorsOfThePage()] : [],
+    external: (specifier) => isInstalled(of, specifier),
+    plugins: [
+      ...(sharesErrors ? [errorsOfThePage()] : []),
+      ...(loadsOnDemand ? [filesOnDemand()] : []),
+    ],
     transform: { target: isForNode ? 'node20.19' : 'es2022' },
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
     onLog: (level, log) => {
@@ -109,6 +129,19 @@ async function emit({ package: of, entries, chunks, sharesErrors }: Bundle): Pro
     of,
     files.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : [])),
   )
+}
+
+/** Leaves out what a page loads on demand: it is in files of its own. */
+function filesOnDemand(): Plugin {
+  const files = new Map(ON_DEMAND.map((name) => [resolve(`src/${name}.ts`), `../${name}.js`]))
+  return {
+    name: 'on-demand',
+    resolveDynamicImport(specifier, importer) {
+      const source = String(specifier).replace(/\.js$/, '.ts')
+      const id = importer && files.get(resolve(dirname(importer), source))
+      return id ? { id, external: true } : null
+    },
+  }
 }
 
 /** Leaves out `src/core/errors.ts`, which is a file of its own in `dist`. */
@@ -133,14 +166,6 @@ function checkNotices({ folder }: Package, modules: string[]): void {
     if (name && !notices.includes(`\n${name} (`))
       throw new Error(`${name} is bundled, but its licence is not in ${file}.`)
   }
-}
-
-/**
- * The code that a page loads only where no worker starts. It is a file of its own, so that the page
- * loads one file without it.
- */
-function isFallback(specifier: string): boolean {
-  return specifier === '../worker/here.js'
 }
 
 /** What our files find where the package is installed: its libraries, and for the server Node. */

@@ -5,7 +5,7 @@
  */
 import type { Owner, OwnerConfig, Target } from '../core/contract.js'
 import type { DeviceStore } from '../core/device-store.js'
-import { HiloError } from '../core/errors.js'
+import { fromFailure, HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import {
   type CheckedOptions,
@@ -273,7 +273,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     const { holdings } = this.#resolve(collection, options)
     this.#throwIfClosed()
     const { inspect } = await import('./observer.js')
-    return inspect(this.#link, this.#page, holdings)
+    return inspect(this.#link, this.#page, holdings, fromFailure)
   }
 
   /**
@@ -471,6 +471,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   #caller(): Caller {
     return {
       link: this.#link,
+      HiloError,
+      fromFailure,
       checkCount,
       checkTimeout,
       find: (...ref) => this.#find(...ref),

@@ -2,29 +2,31 @@
  * A call that the caller can end early, by a signal or a timeout. Guarantees that it then rejects
  * at once.
  */
-import { HiloError } from '../core/errors.js'
+import type { HiloError } from '../core/errors.js'
 import type { CallOptions } from './waiters.js'
 
 /** Timers with more milliseconds than 31 bits hold go off at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
+ * @param ErrorClass the page's own: this file is loaded apart from it
  * @param meaning a sentence for the error: what the early end means for the caller
  * @param run gets a signal that is aborted when the call ends early
  */
 export async function limited<T>(
+  ErrorClass: typeof HiloError,
   { timeout = Number.POSITIVE_INFINITY, signal }: CallOptions,
   meaning: string,
   run: (ended: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (signal?.aborted) throw aborted(signal, meaning)
+  if (signal?.aborted) throw aborted(ErrorClass, signal, meaning)
   const ending = new AbortController()
   const ended = new Promise<never>((_, reject) =>
     ending.signal.addEventListener('abort', () => reject(ending.signal.reason)),
   )
-  const abort = () => ending.abort(aborted(signal!, meaning))
+  const abort = () => ending.abort(aborted(ErrorClass, signal!, meaning))
   const late = () =>
-    ending.abort(new HiloError('timeout', `The call took longer than ${timeout} ms. ${meaning}`))
+    ending.abort(new ErrorClass('timeout', `The call took longer than ${timeout} ms. ${meaning}`))
   signal?.addEventListener('abort', abort)
   const timer =
     timeout < Number.POSITIVE_INFINITY
@@ -39,7 +41,11 @@ export async function limited<T>(
 }
 
 /** @param meaning a sentence for the error: what this means for the caller */
-export const aborted = (signal: AbortSignal, meaning: string): HiloError =>
-  new HiloError('aborted', `The call was aborted by its signal. ${meaning}`, {
+export const aborted = (
+  ErrorClass: typeof HiloError,
+  signal: AbortSignal,
+  meaning: string,
+): HiloError =>
+  new ErrorClass('aborted', `The call was aborted by its signal. ${meaning}`, {
     cause: signal.reason,
   })

@@ -1,7 +1,7 @@
 /** What `inspect` and `watch` show. It changes nothing, and is loaded when first used. */
 import { type Step, stepsBetween } from '../core/activity.js'
 import type { OwnerCallbacks, Target } from '../core/contract.js'
-import { fromFailure } from '../core/errors.js'
+import type { fromFailure } from '../core/errors.js'
 import { type Segment, segmentsOf } from '../core/segments.js'
 import type { DeviceState, Gaps } from '../core/state.js'
 import type { Holdings } from './holdings.js'
@@ -49,14 +49,18 @@ export interface Activity extends Step {
 
 export type Observer = OwnerCallbacks['stored']
 
-/** @throws HiloError `storage-failed`, `outdated` */
+/**
+ * @param errorOf passed in, so that a page does not load a second copy
+ * @throws HiloError `storage-failed`, `outdated`
+ */
 export async function inspect(
   link: OwnerLink,
   thisPage: string,
   { target, queue }: Holdings,
+  errorOf: typeof fromFailure,
 ): Promise<Inspection> {
   const answer = await link.call('inspect', [target])
-  if ('failure' in answer) throw fromFailure(answer.failure)
+  if ('failure' in answer) throw errorOf(answer.failure)
   return inspectionOf(answer.state, thisPage, target, queue)
 }
 

@@ -3,7 +3,7 @@
  * that the device keeps a new reserve only if it was reached, and not after the call was cancelled.
  */
 import type { DeviceView, HeldCollection, Target } from '../core/contract.js'
-import { fromFailure } from '../core/errors.js'
+import type { fromFailure, HiloError } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
 import { notReserved } from '../core/reserved.js'
 import {
@@ -30,8 +30,13 @@ export interface IdentityOptions {
   signal?: AbortSignal
 }
 
-/** The instance that is called. */
+/**
+ * The instance that is called. It brings what the page has already: this file imports none of it,
+ * because bundlers would cut that out of the page's file.
+ */
 export interface Caller extends Checks {
+  HiloError: typeof HiloError
+  fromFailure: typeof fromFailure
   link: OwnerLink
   /** @throws HiloError `invalid-collection`, `invalid-argument` */
   find(ref: CollectionRef, database: string | undefined): { name: string; database: string }
@@ -54,14 +59,15 @@ interface Used extends Releasable {
 
 /** @throws HiloError */
 export async function reserve(caller: Caller, args: ReserveArgs): Promise<void> {
-  const { link } = caller
+  const { link, fromFailure, HiloError } = caller
   const { counts, options } = readReserve(args, caller)
   const wanted = counts.map(({ ref, count }) => ({
     holdings: caller.issuerOf(ref, options).holdings,
     count,
   }))
-  return limited(options, 'What was claimed stays on this device.', async (ended) => {
-    await Promise.all(wanted.map(({ holdings }) => keepOffers(holdings)))
+  const meaning = 'What was claimed stays on this device.'
+  return limited(HiloError, options, meaning, async (ended) => {
+    await Promise.all(wanted.map(({ holdings }) => keepOffers(caller, holdings)))
     const call = caller.newId()
     const targets = wanted.map(({ holdings: { target }, count }) => ({ target, count }))
     const answers = await link.call('reserve', [call, targets], { call, ended })
@@ -75,7 +81,7 @@ export async function reserve(caller: Caller, args: ReserveArgs): Promise<void> 
 }
 
 /** Takes the page's offers back, so that they count as free numbers of the device. */
-async function keepOffers(holdings: Holdings): Promise<void> {
+async function keepOffers({ fromFailure }: Caller, holdings: Holdings): Promise<void> {
   const failure = holdings.offers.length > 0 && (await holdings.exchange(0, false))
   if (failure) throw fromFailure(failure)
 }
@@ -90,7 +96,8 @@ async function filledUp(holdings: Holdings, view: DeviceView): Promise<void> {
 export async function release(caller: Caller, args: ReleaseArgs): Promise<void> {
   const { ref, options } = readRelease(args)
   const one = ref === undefined ? undefined : caller.issuerOf(ref, options)
-  return limited(options, 'What was not sent yet stays on this device.', async (ended) => {
+  const meaning = 'What was not sent yet stays on this device.'
+  return limited(caller.HiloError, options, meaning, async (ended) => {
     const released = one ? [one] : await everyCollection(caller)
     ended.throwIfAborted()
     await Promise.all(released.map((each) => each.release(ended)))
@@ -98,7 +105,8 @@ export async function release(caller: Caller, args: ReleaseArgs): Promise<void> 
 }
 
 /** Collections that the instance has used, and others of which the device holds numbers. */
-async function everyCollection({ link, used, unused }: Caller): Promise<Releasable[]> {
+async function everyCollection(caller: Caller): Promise<Releasable[]> {
+  const { link, used, unused, fromFailure } = caller
   const answer = await link.call('collections', [])
   if ('failure' in answer) throw fromFailure(answer.failure)
   const others = answer.collections.filter(
@@ -109,13 +117,13 @@ async function everyCollection({ link, used, unused }: Caller): Promise<Releasab
 
 /** @throws HiloError */
 export async function nextIdentity(
-  { link, find, newId }: Caller,
+  { link, find, newId, HiloError, fromFailure }: Caller,
   collection: CollectionRef,
   options: IdentityOptions = {},
 ): Promise<number> {
   const { name, database } = find(collection, options.database)
   const meaning = 'A number may have been taken: ask again with the same key.'
-  return limited(options, meaning, async () => {
+  return limited(HiloError, options, meaning, async () => {
     const answer = await link.call('nextIdentity', [database, name, options.key ?? newId()])
     if ('failure' in answer) throw fromFailure(answer.failure)
     return answer.number

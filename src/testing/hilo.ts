@@ -351,5 +351,5 @@ class Instance<Name extends string>
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw aborted(signal, 'Nothing was done.')
+  if (signal?.aborted) throw aborted(HiloError, signal, 'Nothing was done.')
 }
