@@ -1,5 +1,5 @@
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
-import { isFull } from './test/support/sizes.js'
+import { isFull, leftOut } from './test/support/sizes.js'
 
 /** `npm run test:interop`, and everything. */
 const hasInterop = isFull || process.argv.includes('interop')
@@ -30,7 +30,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{test,server/test,examples}/**/*.test.ts'],
-          exclude: ['test/browser/**', 'test/package/**', 'server/test/interop/**'],
+          exclude: ['test/browser/**', 'test/package/**', 'server/test/interop/**', ...leftOut],
           globalSetup: SHARED_POSTGRES,
           // Property tests and real databases, on two busy cores.
           testTimeout: 60_000,
@@ -44,6 +44,7 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
+          exclude: [...leftOut],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // A stock browser or its driver now and then does not start, or dies, on a busy machine.

@@ -10,7 +10,7 @@ import { LIBRARY_PEERS } from '../test/browser/libraries.js'
 import { RUNTIME_PEERS } from '../test/processes/runtimes.js'
 import { install as installPeer, isInstalled } from '../test/support/peers.js'
 import { PROGRAMS } from '../test/support/programs.js'
-import { isFull } from '../test/support/sizes.js'
+import { isFull, leftOut } from '../test/support/sizes.js'
 
 /** A browser, or another program. */
 interface Tool {
@@ -38,6 +38,8 @@ if (left.length > 0)
   console.log(
     `${left.map(({ title }) => title).join(', ')}: not used; CI=true runs the tests there.`,
   )
+
+if (leftOut.length > 0) console.log(`Not run without CI=true:\n  ${leftOut.join('\n  ')}`)
 
 for (const tool of [...ENGINES, ...PROGRAMS] as Tool[]) {
   if ((left as Tool[]).includes(tool) || report(tool)) continue

@@ -6,6 +6,30 @@
 /** Is everything to run, at full size? */
 export const isFull = Boolean(process.env.CI) && process.env.CI !== 'false'
 
+/**
+ * Files that a plain `npm test` leaves out, so that it takes minutes: their code is tried at less
+ * cost by others, and they are about other programs, the demo's details or benches. Everything runs
+ * with `CI=true`, and a file that the command line names: `npm run test:unit -- etcd`.
+ */
+const FULL_ONLY = [
+  'server/test/deploy.test.ts',
+  'server/test/foreign-lock.test.ts',
+  'server/test/pgbouncer.test.ts',
+  'server/test/standby.test.ts',
+  'server/test/region/etcd.test.ts',
+  'test/browser/bench.test.ts',
+  'test/browser/demo-details.test.ts',
+  'test/browser/desk-paths.test.ts',
+  'test/browser/document.test.ts',
+  'test/browser/ravendb-proxy.test.ts',
+  'test/docs/counters.test.ts',
+]
+
+/** Those that this run is to leave out. */
+export const leftOut: readonly string[] = isFull
+  ? []
+  : FULL_ONLY.filter((file) => !process.argv.slice(2).some((word) => file.includes(word)))
+
 const SIZES = {
   /** Schedules of the simulation, seeds from 1 on. */
   SCHEDULES: { small: 100, full: 3_000 },

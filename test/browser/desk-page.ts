@@ -1,0 +1,60 @@
+/**
+ * The order desk in Chromium for tests: a desk with its own data in a browser that has never seen
+ * it, and what a user does and sees there.
+ */
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { openDeskServer } from './desk.js'
+import { enginePath } from './engines.js'
+
+let browser: Browser
+
+beforeAll(async () => {
+  browser = await chromium.launch({
+    executablePath: enginePath('chromium'),
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--disable-background-networking',
+      '--disable-component-update',
+    ],
+  })
+})
+afterAll(() => browser?.close())
+
+/** A browser that has never seen a desk. */
+export async function openContext(): Promise<BrowserContext> {
+  const context = await browser.newContext()
+  onTestFinished(() => context.close())
+  return context
+}
+
+/** A desk with its own data, in a browser that has never seen it. */
+export async function openDesk() {
+  const { orders: table, ...server } = await openDeskServer()
+  const context = await openContext()
+  return { ...server, table, context, page: await openTab(context, server.url) }
+}
+
+export async function openTab(context: BrowserContext, url: string): Promise<Page> {
+  const page = await context.newPage()
+  page.setDefaultTimeout(20_000)
+  page.on('pageerror', (error) => expect.unreachable(`the page threw ${error}`))
+  await page.goto(url)
+  await page.waitForSelector('#orders[aria-busy="false"]', { state: 'attached' })
+  return page
+}
+
+export async function create(page: Page, customer: string): Promise<void> {
+  await page.fill('#customer', customer)
+  await page.press('#customer', 'Enter')
+  await page.waitForFunction(
+    () => document.querySelector<HTMLInputElement>('#customer')!.value === '',
+  )
+}
+
+export const seen = (page: Page, id: string, state: string) =>
+  page.waitForSelector(`.order[data-id="${id}"][data-state="${state}"]`)
+export const status = (page: Page, text: string) => page.waitForSelector(`#status:text("${text}")`)
+export const idsIn = (page: Page) => page.locator('.order .id').allTextContents()
