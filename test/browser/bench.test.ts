@@ -47,7 +47,7 @@ describe.concurrent('the bench', { timeout: PATIENCE }, () => {
     for (const row of rows) expect(printed).toMatch(new RegExp(`^(\\| )?${row} .*\\d`, 'm'))
   })
 
-  test('that is not there is named, with those that are', async () => {
+  test('an unknown bench is named in the error, with the benches that there are', async () => {
     await expect(bench('speed')).rejects.toThrow(/no bench 'speed'.*issuing, first-id/)
   })
 })

@@ -117,7 +117,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
 })
 
 /** A quota can be set from outside in Chromium only. */
-test('in Chromium, a full disk is named, costs no duplicate, and may have room again', async () => {
+test('in Chromium, a full disk is named, costs no duplicate, and is used again later', async () => {
   const site = await openSite()
   const page = await (await openBrowser('chromium')).newPage()
   const { origin } = new URL(site.url())

@@ -113,7 +113,7 @@ test('an order is sent though the tab that made it is gone', async () => {
   expect(await table()).toHaveLength(2)
 })
 
-test('an id that somebody else used is refused by the table, and the desk says so', async () => {
+test('the table refuses an id that somebody else used, and the desk says so', async () => {
   const { page, url, counts } = await openDesk()
   await create(page, 'Harbour Café')
   await seen(page, 'orders/1-A', 'sent')
@@ -224,7 +224,7 @@ test('on a first visit without ids the desk says what it needs', async () => {
   await seen(page, 'orders/1-A', 'sent')
 })
 
-test('what waits is sent by the service worker once every tab is closed', async () => {
+test('the service worker sends waiting orders once every tab is closed', async () => {
   const { page, context, url, stop, start, table } = await openDesk()
   await create(page, 'Harbour Café')
   await seen(page, 'orders/1-A', 'sent')

@@ -154,7 +154,7 @@ describe.each(engines)('in %s', (_, { name, hasLastingProfile }) => {
     },
   )
 
-  test('two browsers edit one order: the second is asked, and what it says goes', async () => {
+  test('two browsers edit one order: the second user is asked and decides', async () => {
     const server = await openDeskServer()
     const [first, second] = [
       deskIn(await (await openBrowser(name)).newPage()),

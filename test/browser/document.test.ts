@@ -30,7 +30,7 @@ test('two browsers on one document never make the same id, and no claim is sent'
   expect(site.requests.filter(({ path }) => path.includes('/hilo/'))).toEqual([])
 })
 
-test('what a page leaves is there for the next one, offline too', async () => {
+test('what one page stores is there for the next one, offline too', async () => {
   const site = await openSite()
   const page = await (await openBrowser('chromium')).newPage()
   await page.goto(site.url({ collections: { orders: { reserve: 100 } } }, { document: DOCUMENT }))

@@ -98,7 +98,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expect(new Set(made.flat()).size).toBe(1_000)
   })
 
-  test('a page out of the back/forward cache makes no id that was made meanwhile', async () => {
+  test('a page out of the back/forward cache makes no id of another page', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const [page, other] = [await browser.newPage(), await browser.newPage()]

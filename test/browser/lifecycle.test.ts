@@ -51,7 +51,7 @@ function openTwice(): void {
 }
 
 describe.each(testedEngines())('in $title', ({ name }) => {
-  test('a hidden page parks; another page makes its numbers; it makes none again', async () => {
+  test('a hidden page parks its numbers, and only another page issues them', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const page = await browser.newPage()
@@ -68,7 +68,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expectDistinct(made)
   })
 
-  test('a page that gave back and returns by the back button makes none of those', async () => {
+  test('a page that comes back by the back button makes none of the ids it gave back', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const [page, other] = [await browser.newPage(), await browser.newPage()]

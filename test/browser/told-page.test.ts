@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { openToldPage } from './told-page.js'
 
-test('a page told something after its call was cut off hears it with its next call', async () => {
+test('what a page is told after its call was cut off reaches it with its next call', async () => {
   const page = await openToldPage()
   onTestFinished(() => page.end())
   const report = (body: object) =>

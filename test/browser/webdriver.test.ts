@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { freePort } from '../support/free-port.js'
 import { openSession } from './webdriver.js'
 
-test('nobody waits for a driver that has ended', async () => {
+test('no call waits for a driver that has ended', async () => {
   const ended = AbortSignal.abort(new Error('The driver ended.'))
   await expect(openSession(`http://127.0.0.1:${await freePort()}`, {}, ended)).rejects.toThrow(
     'The driver ended.',

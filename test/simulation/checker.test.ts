@@ -31,7 +31,7 @@ describe('without a restore', () => {
     ])
   })
 
-  test('what came back is granted and issued again, but not by who gave it back', () => {
+  test('a number given back is issued again, not by the device that gave it back', () => {
     granted('a', 1, 32)
     checker.returned(SERIES, 'a', 11, 32)
     granted('b', 11, 32)
@@ -90,7 +90,7 @@ describe('a server that was restored', () => {
     ])
   })
 
-  test('grants nothing of that either when it comes back', () => {
+  test('grants none of these numbers when they are given back', () => {
     checker.showed(SERIES, 64)
     checker.returned(SERIES, 'a', 11, 32)
     granted('c', 11)
@@ -122,13 +122,13 @@ describe('a server that was restored', () => {
     expect(checker.violations).toEqual(['orders-A 61 was issued by b, but c holds it'])
   })
 
-  test('may grant it again to a device that knows it and drops the answer: one issue', () => {
+  test('may grant it again to the device that has it, which drops the answer', () => {
     granted('b', 33, 64)
     for (const n of [34, 34]) issued('b', n)
     expect(checker.violations).toEqual(['orders-A 34 was issued by b, but b had issued it'])
   })
 
-  test('makes nobody issue what he never held', () => {
+  test('makes no device issue a number that it never held', () => {
     granted('c', 33, 64)
     issued('d', 40)
     issued('c', 41)

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { PageWindow } from './realm.js'
 import { turn } from './scheduler.js'
 
-test('what a signal ended hears nothing, also when garbage was collected before', async () => {
+test('a listener that a signal ended hears nothing, also after garbage collection', async () => {
   setFlagsFromString('--expose-gc')
   const collectGarbage = runInNewContext('gc') as () => void
   const { window } = new PageWindow()
