@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 import { isFull, leftOut } from './test/support/sizes.js'
 
@@ -36,8 +37,8 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 60_000,
           expect: { poll: { timeout: 30_000 } },
-          // Vitest's default leaves one core idle, of two that is half.
-          maxWorkers: '100%',
+          // One more than cores: many tests wait for a database or a process.
+          maxWorkers: availableParallelism() + 1,
         },
       },
       {
@@ -50,7 +51,7 @@ export default defineConfig({
           // A stock browser or its driver now and then does not start, or dies, on a busy machine.
           retry: isFull ? 2 : 0,
           // Not beside the unit tests: those keep every core busy.
-          maxWorkers: 2,
+          maxWorkers: availableParallelism() + 1,
           maxConcurrency: 2,
           sequence: { groupOrder: 1 },
         },
