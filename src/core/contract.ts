@@ -115,7 +115,7 @@ export interface Owner {
   open(config: OwnerConfig, callbacks: OwnerCallbacks): string
   /** The answer shows that the owner runs. */
   ping(): void
-  /** One strict transaction: settles, carves and offers. Never waits for the network. */
+  /** One strict transaction: settles, leases and offers. Never waits for the network. */
   exchange(target: Target, request: Exchange): Promise<Answer<Exchanged>>
   /** Asks the server once, unless `want` numbers are free; callers share one request. */
   claim(target: Target, want: number): Promise<Answer<object>>

@@ -5,7 +5,7 @@
 import type { Range } from './range.js'
 import type { CheckInAnswer, CheckInRequest } from './wire.js'
 
-/** Numbers carved off for one page. Only that page issues them. */
+/** Numbers that one page holds. Only that page issues them. */
 export interface Lease {
   id: string
   range: Range

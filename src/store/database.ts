@@ -66,7 +66,7 @@ export class Database<Schema extends DBSchema> {
       const db = await connecting
       try {
         // strict: after a power cut a relaxed commit may be gone, and the same numbers would be
-        // carved again (H2).
+        // leased again (H2).
         // guard: H2 carving is strict
         return db.transaction(this.#description.stores, mode, { durability: 'strict' })
       } catch (error) {

@@ -95,6 +95,19 @@ async function launch(name: EngineName): Promise<(typeof idle)[number]> {
   return { name, browser, remove }
 }
 
+/** To be called inside a test: a Firefox whose user blocks all cookies and site data. */
+export async function openFirefoxWithoutCookies(): Promise<Pick<LaunchedBrowser, 'newPage'>> {
+  const profile = newProfile('firefox')
+  const launchBlocking = (profile: string) =>
+    launchFirefox(profile, { 'network.cookie.cookieBehavior': 2 })
+  const browser = await startBrowser(launchBlocking, profile)
+  onTestFinished(async () => {
+    await browser.kill()
+    removeFolder(profile)
+  })
+  return browser
+}
+
 /**
  * To be called inside a test. What its pages store survives a restart, in every engine; but it can
  * only load the test page.

@@ -3,7 +3,7 @@
  * why not, and no id comes twice.
  */
 import { describe, expect, test } from 'vitest'
-import { leave, openBrowser } from './browser.js'
+import { leave, openBrowser, openFirefoxWithoutCookies } from './browser.js'
 import { testedEngines } from './engines.js'
 import { expectDistinct, nextIds, status } from './ids.js'
 import { openSite } from './site.js'
@@ -19,6 +19,25 @@ function withoutIndexedDb(): void {
 /** Runs in a page. The ids, or the code with which the call failed. */
 const idsOrCode = (count: number) =>
   window.hilo.nextIds('orders', count).catch((error: { code: string }) => error.code)
+
+test.runIf(testedEngines().some(({ name }) => name === 'firefox'))(
+  'in Firefox with cookies blocked, ids live in memory, and BroadcastChannel is done without',
+  async () => {
+    const site = await openSite()
+    const page = await (await openFirefoxWithoutCookies()).newPage()
+    await page.goto(site.url())
+    const thrown = await page.evaluate(() => {
+      try {
+        return String(new BroadcastChannel('any'))
+      } catch (error) {
+        return (error as Error).name
+      }
+    })
+    expect(thrown).toBe('SecurityError')
+    expectDistinct(await page.evaluate(nextIds, 5))
+    expect((await page.evaluate(status)).storage).toBe('memory')
+  },
+)
 
 describe.each(testedEngines())('in $title', ({ name }) => {
   test('without IndexedDB ids live in memory, the status says so, and all go back', async () => {

@@ -37,8 +37,12 @@ const PREFS: Record<string, boolean | number | string> = {
   'toolkit.telemetry.server': 'data:,',
 }
 
-export async function launchFirefox(profile: string): Promise<LaunchedBrowser> {
-  const lines = Object.entries(PREFS).map(
+/** @param settings what its user has set, by the names of `about:config` */
+export async function launchFirefox(
+  profile: string,
+  settings: typeof PREFS = {},
+): Promise<LaunchedBrowser> {
+  const lines = Object.entries({ ...PREFS, ...settings }).map(
     ([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`,
   )
   writeFileSync(join(profile, 'user.js'), lines.join(''))
