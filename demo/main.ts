@@ -74,8 +74,8 @@ async function start(): Promise<void> {
     },
     lostServer: () => sync.runNow(),
   })
-  new Inspector(hilo)
-  new Receipts(hilo)
+  const receipts = new Receipts(hilo)
+  new Inspector(hilo, { receipts: receipts.made })
 
   /** Something was made in this tab. */
   function made(): void {

@@ -1,14 +1,16 @@
 /** The package's own inspector, loaded when somebody wants to look inside. */
 import type { Hilo } from '../../src/index.js'
+import type { InspectedSeries } from '../../src/inspector/index.js'
 import { must } from './dom.js'
 
 export class Inspector {
-  constructor(hilo: Hilo) {
+  constructor(hilo: Hilo, series: InspectedSeries) {
     const details = must<HTMLDetailsElement>('#inside')
     details.addEventListener('toggle', async () => {
       if (!details.open || details.querySelector('hilo-inspector')) return
       await import('../../src/inspector/index.js')
-      details.append(Object.assign(document.createElement('hilo-inspector'), { hilo }))
+      const shown = { hilo, series }
+      details.append(Object.assign(document.createElement('hilo-inspector'), shown))
     })
   }
 }

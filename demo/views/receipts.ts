@@ -11,18 +11,17 @@ import { el, idText, must, plural, setText } from './dom.js'
 const SHOWN = 5
 
 export class Receipts {
-  readonly #receipts: Consecutive
+  /** What makes the numbers. */
+  readonly made: Consecutive
   readonly #list = must('#receipts')
   readonly #summary = must('#receipts-summary')
   readonly #problem = must('#receipts-problem')
 
   constructor(hilo: Hilo) {
-    this.#receipts = consecutive(hilo, 'receipts')
+    this.made = consecutive(hilo, 'receipts')
     const print = must<HTMLButtonElement>('#print')
     print.disabled = false
-    print.addEventListener('click', () =>
-      this.#attempt(() => this.#receipts.next({ key: newSale() })),
-    )
+    print.addEventListener('click', () => this.#attempt(() => this.made.next({ key: newSale() })))
     must('#kill-printing').addEventListener('click', pullThePlug)
     void this.#attempt(async () => {})
   }
@@ -36,7 +35,7 @@ export class Receipts {
     setText(this.#problem, problem)
     this.#problem.hidden = problem === ''
     // If the storage did not open, the message above says so.
-    const reports = await this.#receipts.report().catch(() => [])
+    const reports = await this.made.report().catch(() => [])
     this.#render(reports.flatMap(({ numbers }) => numbers))
   }
 
@@ -62,8 +61,8 @@ export class Receipts {
       idText(id),
       ...(state === 'open'
         ? [
-            button('Confirm', () => this.#receipts.confirm(key!)),
-            button('Cancel', () => this.#receipts.cancel(key!, 'cancelled at the desk')),
+            button('Confirm', () => this.made.confirm(key!)),
+            button('Cancel', () => this.made.cancel(key!, 'cancelled at the desk')),
           ]
         : [el('span', { class: 'fine' }, reason ?? state)]),
     )

@@ -35,6 +35,16 @@ export interface OpenNumber extends ConsecutiveNumber {
   key: string
 }
 
+/** The series that a device makes its next number in. */
+export interface HeldSeries {
+  /** `'B'` */
+  series: string
+  /** The highest number that was made: 0 before the first one. */
+  last: number
+  /** The highest number that the server has heard of. */
+  told: number
+}
+
 /** Made by {@link consecutive}. */
 export interface Consecutive {
   /**
@@ -58,6 +68,8 @@ export interface Consecutive {
    * @throws HiloError `invalid-argument` when the key has no number, or a confirmed one
    */
   cancel(key: string, reason: string): Promise<void>
+  /** The series that the next number is made in. Undefined: the server has to give one first. */
+  current(): Promise<HeldSeries | undefined>
   /** After a crash: what was taken and neither confirmed nor cancelled. */
   open(): Promise<OpenNumber[]>
   /**
@@ -130,6 +142,10 @@ function methodsOf(
       signal.throwIfAborted()
       checkReason(reason)
       await storage.settle(checkKey(key), (row) => cancelled(row, reason))
+    },
+    async current() {
+      signal.throwIfAborted()
+      return storage.current()
     },
     async open() {
       signal.throwIfAborted()

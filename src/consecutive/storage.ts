@@ -139,6 +139,17 @@ export class SeriesStorage {
     })
   }
 
+  /** Undefined: there is no series to make a number in. */
+  async current(): Promise<{ series: string; last: number; told: number } | undefined> {
+    const tx = await this.#db.begin('readonly')
+    return this.#db.finish(tx, async () => {
+      const found = tx.objectStore('series').get(this.#of)
+      tx.commit()
+      const { current } = readState(await found)
+      return current && { series: current.letter, last: current.last, told: current.told }
+    })
+  }
+
   /** Numbers that are neither confirmed nor cancelled. */
   async open(): Promise<NumberRow[]> {
     const tx = await this.#db.begin('readonly')

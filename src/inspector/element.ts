@@ -8,6 +8,7 @@ import { createEventLog } from './event-log.js'
 import { type Piece, pieces, remember } from './history.js'
 import { createPanel, type Panel } from './panel.js'
 import { report } from './report.js'
+import { createSeriesView, type InspectedSeries, type SeriesView } from './series-view.js'
 import { STYLES } from './styles.js'
 import { KINDS, STORAGE } from './words.js'
 
@@ -67,6 +68,8 @@ export class HiloInspector extends Base {
     "No collection is in use yet. Call hilo.nextId('orders'), for example.",
   )
   readonly #collections = h('div')
+  #series: InspectedSeries = {}
+  #seriesView: SeriesView = createSeriesView({})
   readonly #empty = h(
     'div',
     h('p', 'Nothing to show yet. Give the inspector your app’s instance:'),
@@ -91,6 +94,7 @@ export class HiloInspector extends Base {
     this.#alert,
     this.#none,
     this.#collections,
+    this.#seriesView.element,
     h(
       'div.collection',
       h(
@@ -141,15 +145,33 @@ export class HiloInspector extends Base {
     if (this.isConnected) this.#watch()
   }
 
+  /**
+   * Series of `offline-hilo/consecutive` to show, by name: `inspector.series = { receipts }`.
+   */
+  get series(): InspectedSeries {
+    return this.#series
+  }
+
+  set series(series: InspectedSeries) {
+    this.#seriesView.stop()
+    const view = createSeriesView(series)
+    this.#seriesView.element.replaceWith(view.element)
+    this.#series = series
+    this.#seriesView = view
+    if (this.isConnected) view.start()
+  }
+
   /** Called by the browser. */
   connectedCallback(): void {
-    // A page that loads the inspector late may set this before the element is registered. It would
-    // then hide the property for ever.
-    if (Object.hasOwn(this, 'hilo')) {
-      const { hilo } = this
-      delete (this as Partial<this>).hilo
-      this.hilo = hilo
-    }
+    // A page that loads the inspector late may set these before the element is registered. They
+    // would then hide the properties for ever.
+    for (const name of ['hilo', 'series'] as const)
+      if (Object.hasOwn(this, name)) {
+        const { [name]: value } = this
+        delete (this as Partial<this>)[name]
+        Object.assign(this, { [name]: value })
+      }
+    this.#seriesView.start()
     // A page without a `color-scheme` gets the system's.
     const { style } = this.#root
     style.colorScheme = 'inherit'
@@ -159,6 +181,7 @@ export class HiloInspector extends Base {
 
   /** Called by the browser. */
   disconnectedCallback(): void {
+    this.#seriesView.stop()
     this.#unwatch()
   }
 

@@ -3,6 +3,7 @@
  */
 import { HiloInspector } from './element.js'
 
+export type { InspectedSeries } from './series-view.js'
 export { HiloInspector }
 
 declare global {

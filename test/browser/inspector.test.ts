@@ -415,6 +415,39 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
       }
     })
 
+    test('a series is shown: its letter, its last number, and what is open', async () => {
+      const { site, browser, page } = await open(name)
+      await page.evaluate(() => {
+        const receipts = window.consecutive(window.hilo, 'receipts')
+        document.querySelector('hilo-inspector')!.series = { receipts }
+      })
+      const shown = () => texts(page, '[aria-label=receipts] :is(p, li)')
+      await expect
+        .poll(shown, PATIENCE)
+        .toEqual(['No series yet: the first number needs the server once.'])
+      const other = await browser.newPage()
+      await other.goto(address(site))
+      await other.evaluate(async () => {
+        const receipts = window.consecutive(window.hilo, 'receipts')
+        for (let i = 1; i <= 13; i++) await receipts.next({ key: `sale ${i}` })
+        await receipts.confirm('sale 1')
+      })
+      await expect
+        .poll(shown, PATIENCE)
+        .toEqual([
+          'Series A · last number 13 · the server has heard of 13 · 12 open',
+          ...Array.from({ length: 10 }, (_, i) => i + 2).map(
+            (n) => `A-${String(n).padStart(6, '0')} of sale ${n}`,
+          ),
+          'and 2 more',
+        ])
+      expect(await violations(page)).toEqual([])
+      await page.evaluate(() => {
+        document.querySelector('hilo-inspector')!.series = {}
+      })
+      expect(await shown()).toEqual([])
+    })
+
     test('it observes only while on the page, and takes an instance set early', async () => {
       const { page } = await open(name)
       const seen = await page.evaluate(async () => {

@@ -71,6 +71,17 @@ describe('a series', () => {
     expect(await idsOf(receipts, 'c')).toEqual(['A-000002'])
   })
 
+  test('says in which letter it goes on, how far it is, and how far the server knows', async () => {
+    const { hilo, receipts } = openTill(shop)
+    expect(await receipts.current()).toBeUndefined()
+    await idsOf(receipts, 'a', 'b')
+    const current = () => receipts.current()
+    await expect.poll(current).toEqual({ series: 'A', last: 2, told: 2 })
+    hilo.goOffline()
+    await idsOf(receipts, 'c')
+    expect(await current()).toEqual({ series: 'A', last: 3, told: 2 })
+  })
+
   test('tells the server how far it has come, under the name of its device', async () => {
     const { receipts } = openTill(shop, { series: { device: 'Till 3' } })
     await idsOf(receipts, 'a', 'b')

@@ -5,6 +5,7 @@ import {
   type Consecutive,
   type ConsecutiveNumber,
   consecutive,
+  type HeldSeries,
   type SeriesReport,
 } from '../../src/consecutive/index.js'
 import { createHilo } from '../../src/index.js'
@@ -18,6 +19,7 @@ export const typed = () => {
   // @ts-expect-error there is no such option
   consecutive(hilo, 'receipts', { padding: 6 })
   expectTypeOf(receipts.next({ key: 'sale' })).resolves.toEqualTypeOf<ConsecutiveNumber>()
+  expectTypeOf(receipts.current()).resolves.toEqualTypeOf<HeldSeries | undefined>()
   // @ts-expect-error no number without a key
   receipts.next({})
   // @ts-expect-error a cancelled receipt has a reason

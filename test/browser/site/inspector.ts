@@ -2,6 +2,7 @@
  * A page with the inspector on it, `hilo` made from the options in its address, and what tests ask
  * of the inspector; a test hands the one to the other.
  */
+import { consecutive } from '../../../src/consecutive/index.js'
 import { createHilo, type HiloOptions } from '../../../src/index.js'
 import '../../../src/inspector/index.js'
 
@@ -33,5 +34,6 @@ declare global {
 
 const options: HiloOptions = JSON.parse(new URLSearchParams(location.search).get('options') ?? '{}')
 window.createHilo = createHilo
+window.consecutive = consecutive
 window.hilo = createHilo(options)
 window.inspected = inspected
