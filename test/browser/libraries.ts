@@ -59,7 +59,17 @@ export const ANGULAR = library(
 
 export const PLAYWRIGHT = library('playwright', 'Playwright', '@playwright/test@1.65.1')
 
-export const LIBRARY_PEERS: readonly Peer[] = [...DATABASES, ANGULAR, PLAYWRIGHT].map(
+/** The newest version that runs in Node 20, and what an app's tests have beside it. */
+export const JSDOM = library(
+  'jsdom',
+  'jsdom',
+  'jsdom@26.1.0',
+  'vitest@4.1.12',
+  'react@19.3.1',
+  'react-dom@19.3.1',
+)
+
+export const LIBRARY_PEERS: readonly Peer[] = [...DATABASES, ANGULAR, PLAYWRIGHT, JSDOM].map(
   ({ peer }) => peer,
 )
 

@@ -61,7 +61,9 @@ describe.runIf(isFull)('in an empty folder, as the documentation says', () => {
   })
 
   test('Angular', { timeout: PATIENCE }, async () => {
-    const reader = await newReader(stepsOf('docs/recipes/frameworks.md', '## Angular', '## '))
+    const reader = await newReader(
+      stepsOf('docs/recipes/angular.md', '## From an empty folder', '## '),
+    )
     await reader.type('npx ng build')
     const backend = reader.running.get('npx offline-hilo-server')!.url
     const folder = reader.path('dist/my-shop/browser')
