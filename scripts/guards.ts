@@ -332,6 +332,11 @@ export const GUARDS: Guard[] = [
   ),
   guard('H25 a page that answers a write has written nothing', 'source/document'),
   guard('H25 a claim that is refused for good is forgotten', 'worker/claims'),
+  guard(
+    'H25 claims in the background end at the reserve',
+    'worker/reserve',
+    'const want = free + missing',
+  ),
 
   guard('H26 a page of another site is refused', 'server/origin'),
   guard('H26 a server is asked under its own names only', 'server/origin'),

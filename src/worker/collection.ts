@@ -57,8 +57,12 @@ export class OwnedCollection {
       notify: () => this.#notify(),
     }
     this.#claims = new Claims(this.#context, (missing) => {
-      if (missing > 0 && !this.#isReleased)
-        this.#claims.askInBackground(this.#shared.free + missing)
+      const { free, reserve } = this.#shared
+      // After a `reserve(4_000)` that failed, 4,000 may be missing. A page at rest sets aside what
+      // exceeds the reserve, so claims for all of them would never end.
+      // guard: H25 claims in the background end at the reserve
+      const want = Math.min(free + missing, Math.max(reserve, this.#filling))
+      if (want > free && !this.#isReleased) this.#claims.askInBackground(want)
       this.#notify()
     })
     this.#checkIns = new CheckIns(this.#context)

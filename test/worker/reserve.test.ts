@@ -1,6 +1,7 @@
 /** The reserve: topped up in the background, filled on demand, and the app’s own offline switch. */
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
+import { total } from '../../src/core/range.js'
 import {
   exchangeOf,
   FakeWorld,
@@ -110,6 +111,19 @@ describe('reserve', () => {
     expect(failureOf(await reserve(owner, 500)).code).toBe('server-unreachable')
     expect((await world.stored()).reserve).toBeUndefined()
     expect((await lease(owner, 0)).view.reserve).toBe(32)
+  })
+
+  test('that failed is not gone on with when the server is back: the old reserve is', async () => {
+    const world = new FakeWorld()
+    const { grant } = world.source.server
+    world.source.server.grant = (claim, count) =>
+      grant.call(world.source.server, claim, Math.min(count, 50))
+    const { owner } = ownerIn(world)
+    world.source.onClaim = fail(unreachable())
+    failureOf(await reserve(owner, 4_000))
+    world.source.onClaim = () => {}
+    await world.pass(60_000)
+    expect(total((await world.stored()).ranges)).toBe(50)
   })
 
   test('is filled in several claims where the server grants less at once', async () => {
