@@ -2,7 +2,7 @@
 import { cpSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { emptyState } from '../../../src/core/state.js'
 import { storeChecks } from '../../../src/store/testing.js'
 import {
@@ -143,6 +143,29 @@ describe.each([
     )
     expect(overlapping(taken)).toEqual([])
   })
+})
+
+test('three regions go on for an hour without their root', async () => {
+  const root = await newRoot()
+  const regions = await Promise.all(
+    Array.from({ length: 3 }, () => newRegion({ url: root.url, reserve: 2_400 })),
+  )
+  const taken = await Promise.all(regions.map(async ({ take }) => span(await take())))
+  await expect.poll(async () => (await root.ledger.read(KEY)).max).toBeGreaterThanOrEqual(7_200)
+  const claims = await root.claims()
+  await root.stop()
+  vi.useFakeTimers({ toFake: ['performance', 'Date', 'setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const minute = async () => {
+    for (const { take } of regions) taken.push(span(await take()))
+    await vi.advanceTimersByTimeAsync(60_000)
+  }
+  for (let i = 0; i < 60; i++) await minute()
+  await root.start()
+  for (let i = 0; i < 10; i++) await minute()
+  vi.useRealTimers()
+  expect(await root.claims()).toBeGreaterThan(claims)
+  expect(overlapping(taken)).toEqual([])
 })
 
 test('regions of one root never grant the same number, whoever restarts', async () => {
