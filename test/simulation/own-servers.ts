@@ -1,18 +1,11 @@
 /**
- * This package's own server, the real one: its handler over its SQLite ledger, two processes on
- * each database, one database per node. Everything the ledger does is written down for the checker.
+ * This package's own server, the real one: its handler over its ledger, two processes on each
+ * database, one database per node. Everything the ledger does is written down for the checker.
  */
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import Database from 'libsql'
-import {
-  createHiloHandler,
-  type Ledger,
-  LedgerUnavailable,
-  openLedger,
-} from '../../server/src/index.js'
+import { createHiloHandler, type Ledger, LedgerUnavailable } from '../../server/src/index.js'
 import type { Checker } from './checker.js'
+import { SimulatedRequest } from './http.js'
+import type { Copy, LedgerStorage } from './ledger-storage.js'
 import type { Request as NetworkRequest, Reply } from './network.js'
 import type { Random } from './random.js'
 
@@ -35,9 +28,14 @@ const SILENT = { info() {}, error() {} }
  */
 export class OwnServers {
   readonly #byNode = new Map<string, OwnServer>()
+  readonly #newStorage: () => LedgerStorage
+
+  constructor(newStorage: () => LedgerStorage) {
+    this.#newStorage = newStorage
+  }
 
   async of(node: string): Promise<OwnServer> {
-    const server = this.#byNode.get(node) ?? (await OwnServer.start(node))
+    const server = this.#byNode.get(node) ?? (await OwnServer.start(node, this.#newStorage()))
     this.#byNode.set(node, server)
     return server
   }
@@ -92,7 +90,7 @@ export interface Stage {
 export class OwnServer {
   faults: ServerFaults = { ...SOUND }
   readonly #node: string
-  readonly #folder = makeFolder()
+  readonly #storage: LedgerStorage
   #stage!: Stage
   #processes: ((request: Request) => Promise<Response>)[] = []
   #ledgers: Ledger[] = []
@@ -102,12 +100,13 @@ export class OwnServer {
   /** By grant: how often its token was swapped, as far as any database of this node ever knew. */
   readonly #rotations = new Map<string, number>()
 
-  private constructor(node: string) {
+  private constructor(node: string, storage: LedgerStorage) {
     this.#node = node
+    this.#storage = storage
   }
 
-  static async start(node: string): Promise<OwnServer> {
-    const server = new OwnServer(node)
+  static async start(node: string, storage: LedgerStorage): Promise<OwnServer> {
+    const server = new OwnServer(node, storage)
     await server.#open()
     return server
   }
@@ -115,6 +114,7 @@ export class OwnServer {
   /** From here on it serves this world. */
   enter(stage: Stage): this {
     this.#stage = stage
+    this.#storage.forget()
     this.#grants.clear()
     this.#rotations.clear()
     this.faults = { ...SOUND }
@@ -132,22 +132,13 @@ export class OwnServer {
   }
 
   /** A consistent copy of the database, as a backup makes it. */
-  backUp(): string {
-    const copy = join(
-      this.#folder,
-      `backup-${Date.now()}-${Math.floor(this.#stage.random.next() * 1e9)}.db`,
-    )
-    const db = new Database(join(this.#folder, 'hilo.db'))
-    db.exec(`VACUUM INTO '${copy}'`)
-    db.close()
-    return copy
+  backUp(): Copy {
+    return this.#storage.backUp()
   }
 
-  async restore(copy: string): Promise<void> {
+  async restore(copy: Copy): Promise<void> {
     await this.#close()
-    for (const end of ['', '-wal', '-shm'])
-      rmSync(join(this.#folder, `hilo.db${end}`), { force: true })
-    copyFileSync(copy, join(this.#folder, 'hilo.db'))
+    this.#storage.restore(copy)
     await this.#open()
   }
 
@@ -165,14 +156,14 @@ export class OwnServer {
   /** For good. */
   async remove(): Promise<void> {
     await this.#close()
-    rmSync(this.#folder, { recursive: true, force: true })
+    this.#storage.remove()
   }
 
   async #open(): Promise<void> {
     this.#ledgers = []
     this.#processes = []
     for (let i = 0; i < PROCESSES; i++) {
-      const ledger = await openLedger({ dataDir: this.#folder })
+      const ledger = await this.#storage.open()
       ledger.onRestored(() => this.#stage.witness.copyProved(this))
       this.#ledgers.push(ledger)
       this.#processes.push(
@@ -187,9 +178,8 @@ export class OwnServer {
 
   async #answer({ method, url, headers, body, from }: NetworkRequest): Promise<Reply> {
     this.#sender = from
-    const response = await this.#stage.random.pick(this.#processes)(
-      new Request(url, { method, headers, ...(body !== undefined && { body }) }),
-    )
+    const request = new SimulatedRequest(method, url.href, headers, body)
+    const response = await this.#stage.random.pick(this.#processes)(request as unknown as Request)
     return {
       status: response.status,
       headers: Object.fromEntries(response.headers),
@@ -300,8 +290,3 @@ export class OwnServer {
 /** A grant token begins with its grant's id. */
 const grantId = (lease: string): string => lease.split('.')[0]!
 const rotationOf = (lease: string): number => Number(lease.split('.')[1])
-
-/** A folder for databases, in memory where the system has such a place. */
-export function makeFolder(): string {
-  return mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'hilo-simulation-'))
-}

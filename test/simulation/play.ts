@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
-import type { Batch } from './player.js'
+import type { Batch, Told } from './player.js'
 import { emptyTally, merge, type Tally } from './report.js'
 import type { Outcome } from './simulation.js'
 
@@ -62,9 +62,12 @@ export async function play({
 }
 
 /** Schedules in full, one after the other in one process. */
-export async function tell(seeds: readonly number[]): Promise<Outcome[]> {
+export async function tell(
+  seeds: readonly number[],
+  how: Omit<Told, 'told'> = {},
+): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
-  const left = seeds.map((told) => ({ told }))
+  const left = seeds.map((told): Told => ({ told, ...how }))
   await withPlayer((player) =>
     work(
       player,

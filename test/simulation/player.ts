@@ -1,7 +1,9 @@
 /** A process that plays the schedules it is sent: of many it reports a tally, of one all events. */
+import { MemoryStorage } from './ledger-storage.js'
 import { OwnServers } from './own-servers.js'
 import { add, emptyTally } from './report.js'
-import { simulate } from './simulation.js'
+import { type Outcome, simulate } from './simulation.js'
+import { SqliteStorage } from './sqlite-storage.js'
 
 /** Seeds that follow one another. */
 export interface Batch {
@@ -9,15 +11,36 @@ export interface Batch {
   count: number
 }
 
-process.on('message', async (asked: Batch | { told: number }) => {
-  const servers = new OwnServers()
-  const report = 'told' in asked ? await simulate(asked.told, servers, true) : await tallyOf(asked)
-  await servers.remove()
-  process.send!(report)
+/** One schedule in full. Its servers keep their ledgers in SQLite, or as its seed says. */
+export interface Told {
+  told: number
+  onSqlite?: boolean
+}
 
-  async function tallyOf({ from, count }: Batch) {
-    const tally = emptyTally()
-    for (let seed = from; seed < from + count; seed++) add(tally, await simulate(seed, servers))
-    return tally
-  }
+/** Of so many schedules, the servers of one keep their ledgers in SQLite: it takes far longer. */
+const SQLITE_EVERY = 20
+
+const inMemory = new OwnServers(() => new MemoryStorage())
+
+process.on('message', async (asked: Batch | Told) => {
+  process.send!('told' in asked ? await tell(asked) : await tallyOf(asked))
 })
+
+async function tallyOf({ from, count }: Batch) {
+  const tally = emptyTally()
+  for (let seed = from; seed < from + count; seed++) add(tally, await tell({ told: seed }, false))
+  return tally
+}
+
+async function tell(
+  { told: seed, onSqlite = seed % SQLITE_EVERY === 0 }: Told,
+  wantsTrace = true,
+): Promise<Outcome> {
+  if (!onSqlite) return simulate(seed, inMemory, wantsTrace)
+  const servers = new OwnServers(() => new SqliteStorage())
+  try {
+    return await simulate(seed, servers, wantsTrace)
+  } finally {
+    await servers.remove()
+  }
+}

@@ -4,6 +4,7 @@
  * gets the real ones.
  */
 import { uuid } from '../../src/core/uuid.js'
+import { SimulatedHeaders, SimulatedRequest, SimulatedResponse } from './http.js'
 import type { DatabaseHost } from './idb-host.js'
 import { SimKeyRange } from './idb-keys.js'
 import { SimObjectStore, SimRequest, SimTransaction } from './idb-transaction.js'
@@ -59,6 +60,10 @@ const NAMES = [
   'location',
   'BroadcastChannel',
   'MessageChannel',
+  'Request',
+  'Response',
+  'Headers',
+  'setImmediate',
 ] as const
 
 /** What `idb` recognises objects by; it looks once, so these are not the realms' own. */
@@ -190,9 +195,15 @@ export function pageRealm(
 
 const DEAF_STORAGE = Object.create({ getItem: () => null, setItem() {}, removeItem() {} })
 
-/** A server's realm: only its clock is its own. */
+/** A server's realm: its clock is its own, and its requests and answers have no streams. */
 export const serverRealm = (scheduler: Scheduler, clockError: () => number): Realm => ({
-  globals: {},
+  globals: {
+    Request: SimulatedRequest,
+    Response: SimulatedResponse,
+    Headers: SimulatedHeaders,
+    // One request at a time is served, so nothing else could come in between.
+    setImmediate: queueMicrotask,
+  },
   randomBytes: [],
   date: () => EPOCH + scheduler.now + clockError(),
 })

@@ -17,7 +17,7 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
   const backup = backups.get(node)
   if (!backup) {
     scheduler.note(simulation.driver, `database ${node} is backed up`)
-    backups.set(node, { file: server.backUp(), known: checker.knownAt(node) })
+    backups.set(node, { copy: server.backUp(), known: checker.knownAt(node) })
     return
   }
   backups.delete(node)
@@ -28,7 +28,7 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
       for (const { ranges, leases, offers } of simulation.statesOf(device))
         for (const range of [...ranges, ...[...leases, ...offers].map((each) => each.range)])
           checker.mayComeBack(seriesOf(range), device.name, range.from, range.to)
-    await server.restore(backup.file)
+    await server.restore(backup.copy)
   })
 }
 

@@ -26,6 +26,14 @@ describe('simulation', () => {
     expect(first[0]!.trace!.length).toBeGreaterThan(100)
   }, 60_000)
 
+  it('a schedule is the same on a ledger in memory and on SQLite, restores included', async () => {
+    const seeds = [23, 61, 68]
+    const [inMemory, onSqlite] = [await tell(seeds), await tell(seeds, { onSqlite: true })]
+    for (const [i, each] of inMemory.entries())
+      expect(withoutTokens(onSqlite[i]!), `seed ${seeds[i]}`).toEqual(withoutTokens(each))
+    expect(inMemory.some(({ hits }) => hits.has('server restored'))).toBe(true)
+  }, 60_000)
+
   it(
     'no number is issued twice or outside a grant, or lost without a cause',
     async () => {

@@ -16,9 +16,10 @@ import { Device, type Page } from './device.js'
 import type { Disk, Write } from './disk.js'
 import { end } from './ending.js'
 import { Gateway } from './gateway.js'
+import type { Copy } from './ledger-storage.js'
 import { move } from './moves.js'
 import { Network, type Reply, type Request } from './network.js'
-import { OwnServer, type OwnServers, type Witness } from './own-servers.js'
+import type { OwnServer, OwnServers, Witness } from './own-servers.js'
 import { chooseProfile, chooseTraits, isOfTheApp, type Profile } from './profile.js'
 import { createRandom, type Random } from './random.js'
 import { RavenModel } from './raven-model.js'
@@ -70,7 +71,7 @@ export class Simulation {
   /** Copies of a profile hold this claim: what it is granted belongs to both. */
   readonly sharedClaims = new Map<string, string[]>()
   /** Older copies of the nodes' databases, with what they know. */
-  readonly backups = new Map<string, { file: string; known: Known }>()
+  readonly backups = new Map<string, { copy: Copy; known: Known }>()
   gaps = 0
   /** No message is lost any more, or comes twice. */
   isHealed = false
@@ -144,13 +145,6 @@ export class Simulation {
     while (left >= 0 && this.checker.violations.length === 0)
       if (!(await this.scheduler.step())) break
     if (this.checker.violations.length === 0) await end(this)
-  }
-
-  /** What a restore has touched serves nobody else. */
-  async stop(): Promise<void> {
-    if (!this.profile.hasRestore) return
-    for (const server of this.servers.values())
-      if (server instanceof OwnServer) await server.remove()
   }
 
   /** @param disk to begin with a copy of */
@@ -341,7 +335,7 @@ export class Simulation {
         checker.shared(series, low, high, sharedClaims.get(claim) ?? [])
       },
     }
-    const server = this.profile.hasRestore ? await OwnServer.start(node) : await ownServers.of(node)
+    const server = await ownServers.of(node)
     return server.enter({ random: this.random, witness, hit: (fault) => this.hit(fault) })
   }
 }
@@ -416,7 +410,6 @@ export async function simulate(
   } finally {
     restore()
     unwatch()
-    await simulation.stop()
     process.off('unhandledRejection', unhandled)
     for (const listener of listeners) process.on('unhandledRejection', listener)
   }

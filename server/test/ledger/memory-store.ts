@@ -24,17 +24,47 @@ import {
   writeSpans,
 } from '../../src/ledger/rows.js'
 
-export class MemoryStore implements RowStore {
+export interface MemoryRows {
+  collections: Map<string, CollectionRow>
+  grants: Map<string, GrantRow>
+  unheard: Map<string, UnheardRow>
+  identities: Map<string, IdentityRow>
+  series: Map<string, SeriesRow>
+  settings: Map<string, string>
+  identityClaims: IdentityClaimRow[]
+  returns: ReturnRow[]
+}
+
+export class MemoryStore implements RowStore, MemoryRows {
   readonly secret = newSecret()
   readonly devices = new DeviceMemory()
-  readonly collections = new Map<string, CollectionRow>()
-  readonly grants = new Map<string, GrantRow>()
-  readonly unheard = new Map<string, UnheardRow>()
-  readonly identities = new Map<string, IdentityRow>()
-  readonly series = new Map<string, SeriesRow>()
-  readonly settings = new Map<string, string>()
+  collections = new Map<string, CollectionRow>()
+  grants = new Map<string, GrantRow>()
+  unheard = new Map<string, UnheardRow>()
+  identities = new Map<string, IdentityRow>()
+  series = new Map<string, SeriesRow>()
+  settings = new Map<string, string>()
   identityClaims: IdentityClaimRow[] = []
   returns: ReturnRow[] = []
+
+  /** All rows as they are now; rows are never changed in place. */
+  copy(): MemoryRows {
+    return {
+      collections: new Map(this.collections),
+      grants: new Map(this.grants),
+      unheard: new Map(this.unheard),
+      identities: new Map(this.identities),
+      series: new Map(this.series),
+      settings: new Map(this.settings),
+      identityClaims: [...this.identityClaims],
+      returns: [...this.returns],
+    }
+  }
+
+  /** Has the rows of a copy, and no others. */
+  replace(rows: MemoryRows): void {
+    Object.assign(this, rows)
+  }
 
   readonly change: RowStore['change'] = async ({ select, step }) => {
     let result = step(this.#load(select), new Map())
@@ -129,7 +159,11 @@ export class MemoryStore implements RowStore {
       ),
       identities: load(this.identities, identities, identityText, newIdentity, quota),
       claimed: byClaim(
-        [...this.grants.values()].filter((row) => ofClaims.has(`${keyText(row)}\n${row.claim}`)),
+        claims.length === 0
+          ? []
+          : [...this.grants.values()].filter((row) =>
+              ofClaims.has(`${keyText(row)}\n${row.claim}`),
+            ),
         keyText,
       ),
       answered: byClaim(
@@ -176,7 +210,7 @@ export class MemoryStore implements RowStore {
           row.last === returned.last,
       ),
       held: new Map(
-        collections.flatMap((key): [string, number][] => {
+        (selected.withHeld ? collections : []).flatMap((key): [string, number][] => {
           const last = this.#held(key).at(-1)
           return last ? [[keyText(key), last.high]] : []
         }),
