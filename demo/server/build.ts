@@ -28,9 +28,12 @@ export async function buildDesk(outDir: string): Promise<void> {
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       rolldownOptions: {
-        input: ['index.html', 'demo/four/index.html', 'demo/minimal/index.html'].map((page) =>
-          join(ROOT, page),
-        ),
+        input: [
+          'index.html',
+          'demo/four/index.html',
+          'demo/minimal/index.html',
+          'demo/play/index.html',
+        ].map((page) => join(ROOT, page)),
       },
     },
     plugins: [

@@ -1,0 +1,132 @@
+/** The page that plays a seed: the same link is the same run, and its outcome is told in words. */
+import { describe, expect, test } from 'vitest'
+import { kindOf } from '../../demo/play/chance.js'
+import { lanesOf } from '../../demo/play/lanes.js'
+import { FIRST_PLAN, hashOf, planIn } from '../../demo/play/link.js'
+import { addSeed, emptySum, sumText } from '../../demo/play/many-seeds.js'
+import { gapsIn, outcomeOf } from '../../demo/play/outcome.js'
+import { inRanges, placesIn } from '../../demo/play/places.js'
+import { lossOf, type Plan, play, possible } from '../../demo/play/run.js'
+import { STORIES, type StoryName } from '../../demo/play/stories.js'
+import { pageNames, sentenceOf } from '../../demo/play/words.js'
+
+const SEEDS = [1, 2, 3, 4, 5, 6]
+const stories = Object.keys(STORIES) as StoryName[]
+const plan = (story: StoryName, seed: number): Plan => ({ story, seed, own: [] })
+const eventsOf = (of: Plan) => play(of).moments.map(({ event }) => event)
+
+describe('a run', () => {
+  test('is the same for the same plan, and another one for another seed', () => {
+    expect(eventsOf(plan('network', 7))).toEqual(eventsOf(plan('network', 7)))
+    expect(eventsOf(plan('network', 7))).not.toEqual(eventsOf(plan('network', 8)))
+  })
+
+  test.each(stories)('of “%s” has only events whose kind is known', (story) => {
+    const events = SEEDS.flatMap((seed) => eventsOf(plan(story, seed)).slice(1))
+    const written = events.map((event) => event.replace(' Its newest transaction is gone.', ''))
+    expect(written.filter((event) => kindOf(event) === undefined)).toEqual([])
+  })
+
+  test('goes on without the message that the user lost, and so does its link', () => {
+    const { moments } = play(FIRST_PLAN)
+    const at = moments.findIndex(({ system }) => system.messages.length > 0)
+    const { system } = moments[at]!
+    const choice = lossOf(system.messages[0]!, system, FIRST_PLAN.story)
+    const own = { ...FIRST_PLAN, own: [{ at: at + 1, choice }] }
+    const lost = play(own).moments
+    expect(lost[at + 1]).toMatchObject({ isOwn: true, system: { left: system.left } })
+    expect(lost[at + 1]!.event).toMatch(/ is lost\.$/)
+    expect(lost[at + 1]!.system.messages).toEqual(system.messages.slice(1))
+    expect(lost.slice(0, at + 1)).toEqual(moments.slice(0, at + 1))
+    expect(play(planIn(hashOf(own))).moments).toEqual(lost)
+  })
+
+  test('lets the user lose a message when the story has no loss left', () => {
+    const { moments } = play(plan('forgetful', 2))
+    const { system } = moments.find((moment) => moment.system.messages.length > 0)!
+    expect(system.left.losses).toBe(0)
+    const events = possible(system, 'forgetful').map(({ event }) => event)
+    expect(events.filter((event) => event.endsWith(' is lost.'))).toHaveLength(1)
+  })
+})
+
+describe('the outcome', () => {
+  test.each(['network', 'ravendb'] as const)('of “%s” is that no id was issued twice', (story) => {
+    for (const seed of SEEDS)
+      expect(outcomeOf(play(plan(story, seed))), `seed ${seed}`).toMatchObject({
+        verdict: 'kept',
+        headline: expect.stringContaining('None twice.'),
+      })
+  })
+
+  test.each(['copied', 'restored'] as const)('of “%s” names the limit, or none', (story) => {
+    for (const seed of SEEDS) {
+      const { verdict, headline } = outcomeOf(play(plan(story, seed)))
+      expect(headline).toContain(verdict === 'limit' ? 'that is documented' : 'None twice.')
+    }
+  })
+
+  test('is a broken promise for some seeds when a guard is taken out', () => {
+    let sum = emptySum()
+    for (const seed of SEEDS) sum = addSeed(sum, 'forgetful', seed)
+    expect(sum.counts.broken).toBeGreaterThan(0)
+    expect(sumText(sum)).toContain('the promise is broken')
+    const { moments } = play(plan('forgetful', sum.first.broken!))
+    expect(moments.at(-1)!.problem).toBeDefined()
+    expect(moments.filter(({ problem }) => problem)).toHaveLength(1)
+  })
+
+  test.each(stories)('of “%s” counts every number once, and each gap has a reason', (story) => {
+    for (const seed of SEEDS) {
+      const { moments } = play(plan(story, seed))
+      const places = placesIn(moments.at(-1)!.system).slice(1)
+      expect(places.filter((each) => each.length === 0)).toEqual([])
+      const gaps = gapsIn(moments)
+      expect(gaps).toHaveLength(places.filter(([place]) => place?.at === 'gap').length)
+      for (const { reason } of gaps) expect(reason).not.toBe('')
+    }
+  })
+})
+
+test('the same address is the same plan, and nonsense in it is the first one', () => {
+  const own = [
+    { at: 3, choice: 12 },
+    { at: 40, choice: 0 },
+  ]
+  const full: Plan = { story: 'copied', seed: 12_345, own }
+  expect(hashOf(full)).toBe('#story=copied&seed=12345&own=3.12_40.0')
+  expect(planIn(hashOf(full))).toEqual(full)
+  expect(planIn(hashOf(FIRST_PLAN))).toEqual(FIRST_PLAN)
+  for (const hash of ['', '#', '#story=toString&seed=-1&own=1', '#seed=1e9&own=x.1_2', '#%'])
+    expect(planIn(hash)).toEqual(FIRST_PLAN)
+  expect(planIn('#own=40.0_3.12_3.7').own).toEqual(own)
+})
+
+test.each(stories)('the timeline of “%s” has a lane for each who takes part', (story) => {
+  for (const seed of SEEDS) {
+    const run = play(plan(story, seed))
+    const { rows, flights, order } = lanesOf(run)
+    expect(rows).toHaveLength(run.moments.length)
+    for (const { lane, towards, alive } of rows)
+      for (const each of [lane, towards ?? lane, ...alive]) expect(order).toContain(each)
+    for (const { from, to } of flights) {
+      expect(from.row).toBeLessThan(to.row)
+      expect(from.lane === 'server').not.toBe(to.lane === 'server')
+    }
+  }
+})
+
+test('a page keeps its name, whichever others are closed, and an issued number is told', () => {
+  const run = play(plan('network', 1))
+  const names = pageNames(run)
+  const sentences = run.moments
+    .slice(1)
+    .map((moment, i) => sentenceOf(moment, run.moments[i]!.system, names))
+  const told = sentences.filter((each) => /^Page [ab]\d+ issues \d+\.$/.test(each))
+  expect(told).toHaveLength(run.moments.at(-1)!.system.issued.length)
+  expect(sentences.filter((each) => /undefined|Page \d/.test(each))).toEqual([])
+})
+
+test('numbers in a row are written as a range', () => {
+  expect(inRanges([1, 2, 3, 7, 9, 10])).toBe('1–3, 7, 9–10')
+})
