@@ -4,7 +4,7 @@ import type { Message, Moment, Run, System } from './run.js'
 /** `server`, `a` for a device, `a/0` for its first place for a page. */
 export type Lane = string
 
-export interface Row {
+interface Row {
   /** Where the event happens. */
   lane: Lane
   /** The other end of what happens between a page and its device at once. */

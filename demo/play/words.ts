@@ -70,5 +70,4 @@ export function wordsOf(message: Message): string {
     : '“Yes. Here are your new tokens; the old ones are void.”'
 }
 
-export const rangeText = (from: number, to: number): string =>
-  from === to ? `${from}` : `${from}–${to}`
+const rangeText = (from: number, to: number): string => (from === to ? `${from}` : `${from}–${to}`)
