@@ -56,10 +56,13 @@ export function wordsOf(message: Message): string {
     const what = rangeText(message.last + 1, message.end)
     return `“I did not use ${what}. Grant them to others.”`
   }
-  if (message.to === 'server')
-    return message.kind === 'claim'
-      ? `“I need a range of numbers. ${message.request.lastMax === 0 ? 'I have seen none yet' : `The highest that I saw is ${message.request.lastMax}`}.”`
-      : '“These are the tokens of my grants. Am I the only copy that holds them?”'
+  if (message.to === 'server') {
+    if (message.kind === 'check-in')
+      return '“These are the tokens of my grants. Am I the only copy that holds them?”'
+    const { lastMax } = message.request
+    const seen = lastMax === 0 ? 'I have seen none yet' : `The highest that I saw is ${lastMax}`
+    return `“I need a range of numbers. ${seen}.”`
+  }
   if (message.kind === 'claim')
     return 'low' in message.answer
       ? `“${rangeText(message.answer.low, message.answer.high)}: yours, and nobody else’s.”`

@@ -1,4 +1,4 @@
-/** The page that plays a seed, in Chromium, as a user with a mouse, a keyboard or a phone meets it. */
+/** The page that plays a seed, in Chromium, used with a mouse, with keys, and on a small screen. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, chromium, type Page } from 'playwright-core'
