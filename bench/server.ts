@@ -2,8 +2,8 @@
 import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
+import { builtServer } from './server-build.js'
 import type { Memory, Message, Setup } from './server-process.js'
 import { percentile } from './text.js'
 
@@ -34,9 +34,7 @@ export interface Load {
 export type Work = (number: number) => Promise<void>
 
 export async function startServer(setup: Setup): Promise<BenchServer> {
-  const child = fork(fileURLToPath(new URL('server-process.ts', import.meta.url)), {
-    execArgv: ['--import', 'tsx', '--expose-gc'],
-  })
+  const child = fork(await builtServer(), { execArgv: ['--expose-gc'] })
   const ask = async <T>(message: Message): Promise<T> => {
     child.send(message)
     return (await once(child, 'message'))[0]
