@@ -36,6 +36,11 @@ describe('hilo/next', () => {
     expect((await ask(NEXT)).body).toMatchObject({ Low: 33, High: 64 })
   })
 
+  test('the fragment of an address is no part of its query', async () => {
+    const { body } = await ask(`${NEXT}&lastBatchSize=40#&lastBatchSize=90?lastMax=1000`)
+    expect(body).toMatchObject({ Low: 1, High: 40 })
+  })
+
   test.each([
     ['no time: as many as the last range', 'lastBatchSize=500', 500],
     ['no time, less than 32', 'lastBatchSize=5', 32],

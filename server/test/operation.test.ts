@@ -45,6 +45,24 @@ describe('operation', () => {
     expect((await get('/healthz', {})).status).toBe(200)
   })
 
+  test.each([
+    ['what this is', '/', 200],
+    ['health', '/healthz', 200],
+    ['metrics', '/metrics', 200],
+    ['a range', NEXT, 201],
+    ['a give-back', `${RETURN}&end=32&last=10`, 204, { method: 'PUT' }],
+    ['a document that is missing', '/databases/Shop/docs?id=Raven/Hilo/none', 404],
+    ['a route that is missing', '/nothing', 400],
+    ['another site', NEXT, 403, { headers: { Origin: 'http://evil.test' } }],
+    ['a listed site', NEXT, 201, { headers: { Origin: 'http://app.test' } }],
+  ])('no cache keeps the answer: %s', async (_, path, status, init: RequestInit = {}) => {
+    const { handler } = await newHandler({ cors: { origins: ['http://app.test'] } })
+    const answer = await handler(new Request(new URL(path, 'http://ids.test'), init))
+    expect(answer.status).toBe(status)
+    expect(answer.headers.get('Cache-Control')).toBe('no-store')
+    expect(answer.headers.get('X-Content-Type-Options')).toBe('nosniff')
+  })
+
   test('metrics tell why requests are refused, and of devices that were copied', async () => {
     const { ask, handler } = await newHandler({ databases: ['Shop'] })
     const { Lease } = (await ask(`${NEXT}&claim=${ID}`)).body

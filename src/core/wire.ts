@@ -214,7 +214,7 @@ export function capacity(lastBatchSize: number, age: number | undefined): number
  * fraction digits.
  */
 export function formatServerTime(time: number): string {
-  return new Date(time).toISOString().replace('Z', '0000Z')
+  return `${new Date(time).toISOString().slice(0, -1)}0000Z`
 }
 
 /**

@@ -26,8 +26,11 @@ export interface Access {
 
 export interface Caller {
   database: string
-  /** @throws Refusal */
-  allow(wanted: Omit<Wanted, 'database'>): Promise<void>
+  /**
+   * Resolves when the application has answered, where it is asked.
+   * @throws Refusal
+   */
+  allow(wanted: Omit<Wanted, 'database'>): Promise<void> | undefined
 }
 
 /**
@@ -57,8 +60,12 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
     return token
   }
 
-  async function allow(c: Context, token: ScopedToken | undefined, wanted: Wanted): Promise<void> {
-    const { action, database, tag } = wanted
+  function allow(
+    c: Context,
+    token: ScopedToken | undefined,
+    wanted: Wanted,
+  ): Promise<void> | undefined {
+    const { action, database } = wanted
     if (token?.databases && !isListed(token.databases, database)) throw notFor(database)
     if (!tokenAllows(token, action))
       throw forbidden(
@@ -66,12 +73,7 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
         `Forbidden: this token may not do '${action}'. Name the action with the token in the ` +
           "server's configuration.",
       )
-    if (authorize && (await authorize(c.env.request, wanted)) !== true)
-      throw forbidden(
-        'no-right',
-        `Forbidden: this user may not do '${action}' ` +
-          `${tag === undefined ? 'here' : `of '${tag}'`}.`,
-      )
+    return authorize && askApplication(authorize, c.env.request, wanted)
   }
 
   function tokenAllows(token: ScopedToken | undefined, action: Action): boolean {
@@ -113,6 +115,19 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
     },
     allowStatus: async (c) => allow(c, tokenOf(c), { action: 'status', count: 0 }),
   }
+}
+
+async function askApplication(
+  authorize: NonNullable<CheckedOptions['authorize']>,
+  request: Request,
+  wanted: Wanted,
+): Promise<void> {
+  if ((await authorize(request, wanted)) === true) return
+  const { action, tag } = wanted
+  throw forbidden(
+    'no-right',
+    `Forbidden: this user may not do '${action}' ${tag === undefined ? 'here' : `of '${tag}'`}.`,
+  )
 }
 
 const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}.`

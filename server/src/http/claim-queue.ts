@@ -47,13 +47,18 @@ export function claimQueue<Claim, Outcome>(
 
   function queueFor(claim: Claim): Queue<Claim, Outcome> {
     const name = options.queueOf(claim)
-    const queue = queues.get(name) ?? new Queue(options)
+    const known = queues.get(name)
+    if (known) return known
+    const queue = new Queue(options)
     queues.set(name, queue)
     return queue
   }
 
   return {
     async add(claims) {
+      const first = claims[0] && queueFor(claims[0])
+      // As a rule, all claims of a request wait in one queue.
+      if (first && claims.every((claim) => queueFor(claim) === first)) return first.add(claims)
       const places = new Map<Queue<Claim, Outcome>, number[]>()
       for (const [i, claim] of claims.entries()) {
         const queue = queueFor(claim)

@@ -7,7 +7,7 @@ import { type Context, Hono } from 'hono'
 import { formatServerTime } from '../../../src/core/wire.js'
 import type { MarkRefusal, MarkWrite } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
-import { answer } from './answer.js'
+import { answer, answerNothing } from './answer.js'
 import { readJson } from './body.js'
 import { changeVector, etagOf, expectedVersion, NEVER, unquoted } from './change-vector.js'
 import { type Conflict, conflicted } from './conflict.js'
@@ -111,14 +111,14 @@ export function documentRoutes(
       if (ids.length === 0 || ids.length > limits.batch)
         throw badParameter(`Query string id is given 1 to ${limits.batch} times.`)
       const documents = await Promise.all(ids.map((id) => read(caller, id)))
-      if (documents.length === 1 && !documents[0]) return c.body(null, 404)
+      if (documents.length === 1 && !documents[0]) return answerNothing(404)
       const vectors = documents.map((document) => document?.['@metadata']['@change-vector'])
       const etag = etagOf(vectors)
-      if (unquoted(c.req.header('If-None-Match') ?? '') === etag) return c.body(null, 304)
+      if (unquoted(c.req.header('If-None-Match') ?? '') === etag) return answerNothing(304)
       const results = isMetadataOnly
         ? documents.map((document) => document && { '@metadata': document['@metadata'] })
         : documents
-      return answer(c, { Results: results, Includes: {} }, 200, { ETag: `"${etag}"` })
+      return answer({ Results: results, Includes: {} }, 200, { ETag: `"${etag}"` })
     })
     .put('/docs', async (c) => {
       const id = new Parameters(c.req.url).single('id')
@@ -133,13 +133,13 @@ export function documentRoutes(
         [{ id, kind: 'Put', max: data.Max, expected: expectedBy(c) }],
         conflict,
       )
-      return answer(c, { Id: id, ChangeVector: vector }, 201)
+      return answer({ Id: id, ChangeVector: vector }, 201)
     })
     .delete('/docs', async (c) => {
       const id = new Parameters(c.req.url).single('id')
       const expected = c.req.header('If-Match')
       await write(c, [{ id, kind: 'Delete', max: 0, expected }])
-      return c.body(null, 204)
+      return answerNothing(204)
     })
     .post('/bulk_docs', async (c) => {
       const { data } = bulkBody.safeParse(await readJson(c))
@@ -168,7 +168,7 @@ export function documentRoutes(
             }
           : { Type, Id, Deleted: true, ChangeVector: null },
       )
-      return answer(c, { Results: results }, 201)
+      return answer({ Results: results }, 201)
     })
 }
 

@@ -50,11 +50,6 @@ export function createHiloHandler(
   const app = new Hono({ getPath: (request) => routeOf(getPath(request)) })
 
   if (checked.logRequests) app.use(requestLog(checked.log))
-  app.use((c, next) => {
-    c.header('Cache-Control', 'no-store')
-    c.header('X-Content-Type-Options', 'nosniff')
-    return next()
-  })
   const withCors = cors({
     origin: [...(checked.cors?.origins ?? [])],
     allowMethods: ['GET', 'PUT', 'POST', 'DELETE'],
@@ -66,25 +61,23 @@ export function createHiloHandler(
   app.use((c, next) => (c.req.header('Origin') === undefined ? next() : withCors(c, next)))
   // Before the method and the host are checked: a load balancer asks by HEAD, and by address.
   app.route('/', openRoutes(checked))
-  app.use((c, next) => {
-    // Hono answers HEAD by the GET route, which would grant a range that nobody reads.
-    if (c.req.method === 'HEAD') throw noRoute('HEAD', pathOf(c.req.url))
-    if (c.req.url.length > limits.url)
-      throw tooLarge(414, `The URL has more than ${limits.url} characters.`)
-    return next()
-  })
-  app.use((c, next) => {
-    refuseOtherSites(c.req.raw, checked)
-    return next()
-  })
   const withLimit = bodyLimit({
     maxSize: limits.body,
     onError: () => {
       throw tooLarge(413, `The body has more than ${limits.body} bytes.`)
     },
   })
-  // A GET has no body. To look for one costs as much as all else before the ledger.
-  app.use((c, next) => (c.req.method === 'GET' ? next() : withLimit(c, next).catch(refuseCutOff)))
+  // One for all: each costs a request more than what these look at.
+  app.use((c, next) => {
+    const { method, url, raw } = c.req
+    // Hono answers HEAD by the GET route, which would grant a range that nobody reads.
+    if (method === 'HEAD') throw noRoute('HEAD', pathOf(url))
+    if (url.length > limits.url)
+      throw tooLarge(414, `The URL has more than ${limits.url} characters.`)
+    refuseOtherSites(raw, checked)
+    // A GET has no body. To look for one costs as much as all else before the ledger.
+    return method === 'GET' ? next() : withLimit(c, next).catch(refuseCutOff)
+  })
   if (limits.requestsPerSecond !== undefined)
     app.use(rateLimit(limits.requestsPerSecond, checked.clientOf!))
   app.route('/', metricsRoutes(metrics, access))
@@ -100,8 +93,7 @@ export function createHiloHandler(
   app.onError((error, c) => {
     const refusal = toRefusal(error, logFailure)
     metrics.refused(refusal)
-    const body = refusalBody(refusal, pathOf(c.req.url))
-    return answer(c, body, refusal.status, refusal.headers)
+    return answer(refusalBody(refusal, pathOf(c.req.url)), refusal.status, refusal.headers)
   })
   // `authorize` is given the request that came. `bodyLimit` replaces a request whose body tells no
   // length by a copy.
@@ -111,10 +103,15 @@ export function createHiloHandler(
 /**
  * RavenDB finds routes in any case, but for the first letter. The database's name keeps its own.
  */
-const routeOf = (path: string): string =>
-  path.replace(/^(\/[a-z][^/]*)(\/[^/]*)?(.*)$/, (_, first, database = '', rest) =>
-    [first.toLowerCase(), database, rest.toLowerCase()].join(''),
-  )
+function routeOf(path: string): string {
+  if (!/^\/[a-z]/.test(path)) return path
+  const database = path.indexOf('/', 1)
+  if (database < 0) return path.toLowerCase()
+  const rest = path.indexOf('/', database + 1)
+  if (rest < 0) return path.slice(0, database).toLowerCase() + path.slice(database)
+  const name = path.slice(database, rest)
+  return path.slice(0, database).toLowerCase() + name + path.slice(rest).toLowerCase()
+}
 
 /** A client that goes away in the middle of its body is no failure of the server: no log line. */
 function refuseCutOff(error: unknown): never {

@@ -7,7 +7,7 @@ import type { CheckInAnswer, NextManyAnswer } from '../../../src/core/wire.js'
 import { bindingKey } from '../ledger/bound-collections.js'
 import type { CheckInFate, ClaimOutcome, ClaimRequest } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
-import { answer } from './answer.js'
+import { answer, answerNothing } from './answer.js'
 import { parseJson, readJson, readText } from './body.js'
 import { claimAnswer, claimRefused } from './claim-answer.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
@@ -62,7 +62,7 @@ export function hiloRoutes(
       await access.callerOf(c).allow({ action: 'give-back', tag: range.collection, count: 0 })
     const database = access.databaseOf(c)
     metrics.returned(await ledger.giveBack({ database, ...range, at: Date.now() }))
-    return c.body(null, 204)
+    return answerNothing(204)
   }
 
   const routes = new Hono()
@@ -73,7 +73,7 @@ export function hiloRoutes(
     const asked: ClaimRequest = { ...wanted, database: caller.database, serverTag: nodeTag, at }
     const [outcome] = (await claim(caller, [asked])) as [ClaimOutcome]
     if ('refused' in outcome) throw claimRefused(outcome, asked)
-    return answer(c, claimAnswer(outcome.grant, prefix), outcome.isRepeat ? 200 : 201)
+    return answer(claimAnswer(outcome.grant, prefix), outcome.isRepeat ? 200 : 201)
   })
   routes.post('/hilo/next', async (c) => {
     const at = Date.now()
@@ -101,7 +101,7 @@ export function hiloRoutes(
       return refusalBody(refusal, pathOf(c.req.url))
     })
     const isNew = outcomes.some((outcome) => 'grant' in outcome && !outcome.isRepeat)
-    return answer(c, { collections } satisfies NextManyAnswer, isNew ? 201 : 200)
+    return answer({ collections } satisfies NextManyAnswer, isNew ? 201 : 200)
   })
   routes.put('/hilo/return', (c) => giveBack(c, readReturnQuery(new Parameters(c.req.url))))
   routes.post('/hilo/return', async (c) => {
@@ -119,7 +119,7 @@ export function hiloRoutes(
     const grants = leases.map(({ lease, next }) => ({ token: lease, next }))
     const fates = await ledger.checkIn({ database, id, at: Date.now(), grants, spent })
     note(database, fates)
-    return answer(c, { leases: fates.map(fateAnswer) } satisfies CheckInAnswer)
+    return answer({ leases: fates.map(fateAnswer) } satisfies CheckInAnswer)
   })
   return routes
 }

@@ -37,14 +37,14 @@ export function identityRoutes(
       const claim: IdentityClaim = { database, name, id, at: Date.now() }
       const outcome = (await queue.add([claim]))[0]!
       if ('failure' in outcome) throw outcome.failure
-      return answer(c, { NewIdentityValue: numberOf(outcome, { database, name }) })
+      return answer({ NewIdentityValue: numberOf(outcome, { database, name }) })
     })
     .post('/identity/seed', async (c) => {
       const { name, value, isForced } = readSeedQuery(new Parameters(c.req.url))
       const { database, allow } = access.callerOf(c)
       await allow({ action: 'seed', tag: name, count: 0 })
       const outcome = await ledger.seedIdentity({ database, name, value, isForced })
-      return answer(c, { NewSeedValue: numberOf(outcome, { database, name }) })
+      return answer({ NewSeedValue: numberOf(outcome, { database, name }) })
     })
 }
 

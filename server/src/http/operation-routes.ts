@@ -1,7 +1,7 @@
 /** Routes for operators: `/` says what this is, `/healthz` asks the database, and `/metrics`. */
 import { Hono } from 'hono'
 import type { Access } from './access.js'
-import { answer } from './answer.js'
+import { answer, answerText } from './answer.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { RETRY_SECONDS, restored, tryLater } from './refusals.js'
@@ -18,8 +18,8 @@ const ABOUT =
 export function openRoutes({ ledger, isReady }: CheckedOptions): Hono {
   let ping: Promise<void> | undefined
   return new Hono()
-    .get('/', (c) => c.text(ABOUT))
-    .get('/healthz', async (c) => {
+    .get('/', () => answerText(ABOUT, 'text/plain; charset=UTF-8'))
+    .get('/healthz', async () => {
       if (!isReady()) throw tryLater('stopping', 'This server is about to stop.', RETRY_SECONDS)
       ping ??= ledger.ping().finally(() => {
         ping = undefined
@@ -27,7 +27,7 @@ export function openRoutes({ ledger, isReady }: CheckedOptions): Hono {
       await ping
       const databases = await ledger.restored()
       if (databases.length > 0) throw restored(databases)
-      return answer(c, { status: 'ok' })
+      return answer({ status: 'ok' })
     })
 }
 
@@ -35,5 +35,5 @@ export const metricsRoutes = (metrics: Metrics, access: Access): Hono =>
   new Hono().get('/metrics', async (c) => {
     await access.allowStatus(c)
     const { text, type } = await metrics.read()
-    return c.body(text, 200, { 'Content-Type': type })
+    return answerText(text, type)
   })

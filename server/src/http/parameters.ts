@@ -4,24 +4,30 @@
  */
 import { badParameter } from './refusals.js'
 
+/** What is between the question mark and the fragment. */
+const QUERY = /^[^?#]*\?([^#]*)/
 /** .NET's whole numbers: blanks around, a sign, and zero bytes at the end. */
 const WHOLE_NUMBER = /^[\t-\r ]*([+-]?\d+)[\t-\r ]*\0*$/
 const MIN_LONG = -(2n ** 63n)
 const MAX_LONG = 2n ** 63n - 1n
 
 export class Parameters {
-  readonly #entries: [name: string, value: string][]
+  /** By name in lower case. */
+  readonly #values = new Map<string, string[]>()
 
+  /** @param url as a `Request` has it */
   constructor(url: string) {
-    this.#entries = [...new URL(url).searchParams].map(([name, value]) => [
-      name.toLowerCase(),
-      value,
-    ])
+    const [, query] = QUERY.exec(url) ?? []
+    for (const [name, value] of new URLSearchParams(query)) {
+      const key = name.toLowerCase()
+      const values = this.#values.get(key)
+      if (values) values.push(value)
+      else this.#values.set(key, [value])
+    }
   }
 
-  all(name: string): string[] {
-    const wanted = name.toLowerCase()
-    return this.#entries.filter(([each]) => each === wanted).map(([, value]) => value)
+  all(name: string): readonly string[] {
+    return this.#values.get(name.toLowerCase()) ?? []
   }
 
   optional(name: string): string | undefined {

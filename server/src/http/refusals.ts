@@ -2,7 +2,6 @@
  * Every answer that refuses a request, with RavenDB's statuses and types where RavenDB has them.
  * Guarantees that it says what happened and what to do, and shows no SQL, stack trace or secret.
  */
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ErrorAnswer } from '../../../src/core/wire.js'
 import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
 import { QueueFull } from './claim-queue.js'
@@ -37,7 +36,7 @@ export type Reason =
 export class Refusal extends Error {
   override name = 'Refusal'
   readonly reason: Reason
-  readonly status: ContentfulStatusCode
+  readonly status: number
   readonly type: string
   readonly headers: Readonly<Record<string, string>>
   /** More fields of the body. */
@@ -45,7 +44,7 @@ export class Refusal extends Error {
 
   constructor(
     reason: Reason,
-    status: ContentfulStatusCode,
+    status: number,
     type: string,
     message: string,
     headers: Record<string, string> = {},

@@ -67,7 +67,7 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       const { database, allow } = access.callerOf(c)
       await allow({ action: 'series-list', count: 0 })
       const series = (await ledger.series(database)).map(listed)
-      return answer(c, { series } satisfies SeriesList)
+      return answer({ series } satisfies SeriesList)
     })
     .post('/hilo/series', async (c) => {
       const { database, allow } = access.callerOf(c)
@@ -93,7 +93,7 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       const earlier =
         device === '' ? [] : (await ledger.series(database)).filter(isEarlier).map(listed)
       const granted: SeriesAnswer = { series: letter, lease: outcome.token, earlier }
-      return answer(c, granted, outcome.isRepeat ? 200 : 201)
+      return answer(granted, outcome.isRepeat ? 200 : 201)
     })
     .post('/hilo/series/checkin', async (c) => {
       const { database, allow } = access.callerOf(c)
@@ -101,7 +101,7 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       await allow({ action: 'series', count: 0 })
       const fate = await ledger.checkInSeries({ database, id, token, last, at: Date.now() })
       if (fate !== 'unknown' && 'superseded' in fate) metrics.checkedIn(['superseded'])
-      return answer(c, fateAnswer(fate))
+      return answer(fateAnswer(fate))
     })
     .post('/hilo/series/close', async (c) => {
       const { database, allow } = access.callerOf(c)
@@ -110,7 +110,7 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       const at = Date.now()
       const closed = await ledger.closeSeries({ database, collection, letter, by, reason, at })
       if (!closed) throw noSeries(letter, collection)
-      return answer(c, listed(closed) satisfies ListedSeries)
+      return answer(listed(closed) satisfies ListedSeries)
     })
 }
 

@@ -12,7 +12,7 @@ export function topologyRoutes({ nodeTag, publicUrl }: CheckedOptions, access: A
     const database = access.topologyOf(c)
     const asked = new URL(c.req.url)
     const url = publicUrl ?? `${asked.protocol}//${c.req.header('Host') ?? asked.host}`
-    return answer(c, {
+    return answer({
       Promotables: [],
       Nodes: [{ Url: url, ClusterTag: nodeTag, ServerRole: 'Member', Database: database }],
       Etag: 1,
