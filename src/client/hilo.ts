@@ -1,32 +1,29 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The façade: what an app calls. It starts the owner in the background, sends every call to its
- * collection's issuer, and turns what the owner reports into a status and events.
+ * The façade: what an app calls. It checks the arguments, sends each call to its collection's
+ * issuer, and loads the calls that are rare when they are made.
  */
-import type { Owner, OwnerConfig, Target } from '../core/contract.js'
-import type { DeviceStore } from '../core/device-store.js'
+import type { OwnerCallbacks } from '../core/contract.js'
 import { fromFailure, HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import {
   type CheckedOptions,
   checkCount,
-  checkDatabase,
   checkOptions,
   checkTimeout,
   type HiloOptions,
 } from '../core/options.js'
-import { uuid } from '../core/uuid.js'
 import type { Counts, ReleaseArgs, ReserveArgs, ReserveOptions } from './call-args.js'
-import { Holdings, type PageState } from './holdings.js'
-import { countInstance } from './instances.js'
-import { Issuer, type IssuerContext } from './issuer.js'
-import { watchLifecycle } from './lifecycle.js'
+import { Events, type HiloEvents, type HiloListener } from './events.js'
+import { Holdings } from './holdings.js'
+import { Instance, newId, type Realm } from './instance.js'
+import type { Issuer } from './issuer.js'
 import type { Activity, Inspection, Observer } from './observer.js'
 import type { Caller, IdentityOptions } from './online-calls.js'
-import { type LinkOptions, OwnerLink } from './owner-link.js'
-import { PageExit } from './page-exit.js'
 import { type CollectionStatus, type HiloStatus, statusOf, statusOfAll } from './status.js'
 import type { CallOptions, WaitLimits } from './waiters.js'
+
+export type { HiloEvents } from './events.js'
 
 export interface IdOptions extends CallOptions {
   /** Another database than the `database` option's. */
@@ -38,29 +35,6 @@ export interface HiloAccess {
   options: CheckedOptions
   signal: AbortSignal
 }
-
-/** How this page or worker reaches its owner. */
-interface Realm extends Pick<LinkOptions, 'spawn'> {
-  ownerHere(store: DeviceStore | undefined): Promise<Owner>
-}
-
-/** What each event's `detail` holds. */
-export interface HiloEvents {
-  /** Something of the status changed. */
-  status: HiloStatus
-  /** Less than half of a collection's reserve is left. */
-  low: { collection: string; available: number }
-  /** A call was refused because no id is left. */
-  exhausted: { collection: string; error: HiloError }
-  /** This device's storage is a copy, and another copy has checked in: its ranges were dropped. */
-  fork: { collection: string }
-  /** A claim failed; ids go on while there are some. */
-  error: { collection: string; error: HiloError }
-}
-
-type HiloListener<K extends keyof HiloEvents> =
-  | ((event: CustomEvent<HiloEvents[K]>) => void)
-  | { handleEvent(event: CustomEvent<HiloEvents[K]>): void }
 
 /**
  * Final, short, numeric ids, online and offline. Made by {@link createHilo}.
@@ -74,84 +48,26 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    */
   readonly ready: Promise<void>
 
-  readonly #options: CheckedOptions
-  /** By database, then by collection. */
-  readonly #issuers = new Map<string, Map<string, Issuer>>()
-  /** The `database` option's. */
-  readonly #home: Map<string, Issuer>
-  readonly #reported = new Map<
-    Issuer,
-    { state: CollectionStatus['state']; error: string | undefined }
-  >()
-  // guard: H7 every page has a fresh id
-  readonly #page = newId()
-  readonly #link: OwnerLink
-  readonly #pageExit: PageExit
+  readonly #instance: Instance
+  readonly #events: Events
   readonly #observers = new Set<Promise<Observer>>()
-  /** Aborted by `close()`: from then on nothing is issued. */
-  readonly #closing = new AbortController()
-  /** Aborted when all is parked: from then on nothing is stored or sent. */
-  readonly #ended = new AbortController()
-  /** The collection of the last call. A burst asks for it again, and a look-up doubles the cost. */
-  #recent: { name: string; issuer: Issuer } | undefined
-  #isSwitchedOn = true
-  #closed: Promise<void> | undefined
 
   /** @internal */
   constructor(options: HiloOptions, realm: Realm) {
     super()
-    this.#options = checkOptions(options, globalThis.location?.href)
-    this.#home = this.#issuersOf(this.#options.database)
-    const listed = Object.keys(this.#options.collections).map((each) =>
-      collectionOf(each, this.#options),
-    )
-    const { url, name, timeout, credentials, headers, worker, source, store } = this.#options
-    const config: OwnerConfig = {
-      url: source?.key ?? url,
-      ...(source && { isAsked: true }),
-      name,
-      page: this.#page,
-      timeout,
-      headers: typeof headers === 'function' ? 'ask' : (headers ?? {}),
-      ...(credentials && { credentials }),
-    }
-    countInstance(config, this.#closing.signal)
-    this.#pageExit = new PageExit(config, this.#ended.signal, store)
-    this.#link = new OwnerLink({
-      // A store is an object of this realm, so its owner is here, too.
-      spawn: store ? undefined : realm.spawn && (worker ?? realm.spawn),
-      ownerHere: () => realm.ownerHere(store),
-      config,
-      callbacks: {
-        headers: async () => {
-          this.#pageExit.headers = typeof headers === 'function' ? await headers() : {}
-          return this.#pageExit.headers
-        },
-        stored: (...change) => {
-          for (const observer of this.#observers) observer.then((observe) => observe(...change))
-        },
-        claim: (target, claim) => source!.claim(target, claim, timeout),
-        changed: (target, view) => this.#known(target)?.onChange(view),
-        parkExcess: async (target) => this.#known(target)?.parkExcess(),
-      },
-      signal: this.#ended.signal,
+    const checked = checkOptions(options, globalThis.location?.href)
+    const listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
+    this.#events = new Events(this, () => this.#instance.isOnline())
+    this.#instance = new Instance(checked, realm, {
+      changed: (issuer) => this.#events.changed(issuer),
+      forked: ({ holdings: { target } }) =>
+        this.#events.dispatch('fork', { collection: target.collection }),
+      exhausted: ({ holdings: { target } }, error) =>
+        this.#events.dispatch('exhausted', { collection: target.collection, error }),
+      stored: (...change) => this.#observed(...change),
     })
-    const lifecycle = {
-      // guard: H4 a hidden page parks
-      hidden: () => this.#each((issuer) => issuer.park()),
-      exit: () => this.#each((issuer) => issuer.exit()),
-      shown: () => {
-        this.#each((issuer) => issuer.wake())
-        this.#link.retryNow()
-      },
-      online: () => this.#retryNow(),
-      offline: () => this.#each((issuer) => issuer.keepSurplus()),
-    }
-    watchLifecycle(lifecycle, this.#closing.signal)
     const leased = listed.map((name) =>
-      this.#issuerOf(name, this.#options.database).hold(1, {
-        timeout: Number.POSITIVE_INFINITY,
-      }),
+      this.#issuerOf(name).hold(1, { timeout: Number.POSITIVE_INFINITY }),
     )
     this.ready = Promise.all(leased).then(() => {})
     // Loaded while there is a network, and the files of this page's build are still deployed.
@@ -160,7 +76,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /** @internal What `offline-hilo/consecutive` needs of this instance. */
   get access(): HiloAccess {
-    return { options: this.#options, signal: this.#closing.signal }
+    return this.#instance
   }
 
   /**
@@ -186,12 +102,12 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * @throws HiloError `not-leased` when the page holds none right now: {@link warm} first
    */
   nextIdSync(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): string {
-    return this.#resolve(collection, options).nextIdSync()
+    return this.#issuerOf(collection, options).nextIdSync()
   }
 
   /** The bare number of {@link nextIdSync}. */
   nextNumberSync(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): number {
-    return this.#resolve(collection, options).nextNumberSync()
+    return this.#issuerOf(collection, options).nextNumberSync()
   }
 
   /** `count` ids, all or none. Errors as {@link nextId}. */
@@ -215,7 +131,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    */
   async warm(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<void> {
     checkCount('count', count, 0)
-    return this.#resolve(collection, options).warm(count, this.#limits(options))
+    return this.#issuerOf(collection, options).warm(count, this.#limits(options))
   }
 
   /**
@@ -255,9 +171,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     collection?: CollectionRef<Name>,
     options?: Pick<IdOptions, 'database'>,
   ): HiloStatus | CollectionStatus {
-    if (collection !== undefined)
-      return statusOf(this.#resolve(collection, options), this.#isOnline())
-    return statusOfAll(this.#all(), this.#options.database, this.#isOnline())
+    const { issuers, options: of } = this.#instance
+    const isOnline = this.#instance.isOnline()
+    if (collection !== undefined) return statusOf(this.#issuerOf(collection, options), isOnline)
+    return statusOfAll(issuers, of.database, isOnline)
   }
 
   /**
@@ -270,10 +187,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     collection: CollectionRef<Name>,
     options?: Pick<IdOptions, 'database'>,
   ): Promise<Inspection> {
-    const { holdings } = this.#resolve(collection, options)
-    this.#throwIfClosed()
+    const { link, page, signal } = this.#instance
+    const { holdings } = this.#issuerOf(collection, options)
+    signal.throwIfAborted()
     const { inspect } = await import('./observer.js')
-    return inspect(this.#link, this.#page, holdings, fromFailure)
+    return inspect(link, page, holdings, fromFailure)
   }
 
   /**
@@ -284,12 +202,13 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * @returns stops watching
    */
   watch(listener: (activity: Activity) => void): () => void {
-    const observer = import('./observer.js').then(({ observe }) => observe(this.#page, listener))
+    const { link, page } = this.#instance
+    const observer = import('./observer.js').then(({ observe }) => observe(page, listener))
     this.#observers.add(observer)
-    this.#link.watch(true)
+    link.watch(true)
     return () => {
       this.#observers.delete(observer)
-      if (this.#observers.size === 0) this.#link.watch(false)
+      if (this.#observers.size === 0) link.watch(false)
     }
   }
 
@@ -300,7 +219,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    */
   async persist(): Promise<boolean> {
     const isGranted = (await globalThis.navigator?.storage?.persist?.()) ?? false
-    this.#link.retryNow()
+    this.#instance.link.retryNow()
     return isGranted
   }
 
@@ -309,17 +228,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * while the device has some.
    */
   goOffline(): void {
-    this.#isSwitchedOn = false
-    this.#link.setOnline(false)
-    this.#each((issuer) => issuer.keepSurplus())
-    this.#dispatch('status', this.status())
+    this.#switchOnline(false)
   }
 
   goOnline(): void {
-    this.#isSwitchedOn = true
-    this.#link.setOnline(true)
-    this.#each((issuer) => issuer.retryNow())
-    this.#dispatch('status', this.status())
+    this.#switchOnline(true)
   }
 
   /**
@@ -343,8 +256,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * With a reserve of 0 everything goes back to the server.
    */
   close(): Promise<void> {
-    this.#closed ??= this.#close()
-    return this.#closed
+    return this.#instance.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -363,13 +275,6 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     options?: EventListenerOptions | boolean,
   ) => void
 
-  async #close(): Promise<void> {
-    this.#closing.abort(closed())
-    if (!this.#link.wasOpened) this.#ended.abort(closed())
-    await Promise.all(this.#all().map((issuer) => issuer.close()))
-    this.#ended.abort(closed())
-  }
-
   /**
    * Serves a caller in turn. Rejects and never throws, without the second promise that an `async`
    * function would add to every id. A call without options makes no object of its own.
@@ -381,160 +286,55 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     options: IdOptions | undefined,
   ): Promise<T> {
     try {
-      return this.#resolve(collection, options).when(count, take, this.#limits(options))
+      return this.#issuerOf(collection, options).when(count, take, this.#limits(options))
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  /** The issuer of a collection; for a string that was asked for just before, one comparison. */
-  #resolve(collection: CollectionRef, options: Pick<IdOptions, 'database'> | undefined): Issuer {
-    if (options?.database === undefined && typeof collection === 'string') {
-      if (collection === this.#recent?.name) return this.#recent.issuer
-      const issuer = this.#home.get(collection)
-      if (issuer) {
-        this.#recent = { name: collection, issuer }
-        return issuer
-      }
-    }
-    const { name, database } = this.#find(collection, options?.database)
-    return this.#issuerOf(name, database)
+  #issuerOf(collection: CollectionRef, options?: Pick<IdOptions, 'database'>): Issuer {
+    return this.#instance.issuerOf(collection, options?.database)
   }
 
-  /** @throws HiloError `invalid-collection`, `invalid-argument` */
-  #find(ref: CollectionRef, database = this.#options.database): { name: string; database: string } {
-    return {
-      name: collectionOf(ref, this.#options),
-      database: checkDatabase(database, this.#options),
-    }
+  #limits(options: CallOptions | undefined): WaitLimits {
+    if (!options) return this.#instance.options
+    const { timeout = this.#instance.options.timeout, signal } = options
+    checkTimeout(timeout)
+    return { timeout, signal }
   }
 
-  #issuersOf(database: string): Map<string, Issuer> {
-    const issuers = this.#issuers.get(database) ?? new Map()
-    this.#issuers.set(database, issuers)
-    return issuers
+  #switchOnline(isOn: boolean): void {
+    this.#instance.switchOnline(isOn)
+    this.#events.dispatch('status', this.status())
   }
 
-  #issuerOf(collection: string, database: string): Issuer {
-    const issuers = this.#issuersOf(database)
-    const known = issuers.get(collection)
-    if (known) return known
-    const issuer = new Issuer(this.#targetOf(collection, database), {
-      ...this.#context(),
-      changed: (changed) => this.#report(changed),
-      forked: (of) => this.#dispatch('fork', { collection: of.holdings.target.collection }),
-      exhausted: (of, error) =>
-        this.#dispatch('exhausted', { collection: of.holdings.target.collection, error }),
-    })
-    issuers.set(collection, issuer)
-    return issuer
-  }
-
-  #known({ database, collection }: Target): Issuer | undefined {
-    return this.#issuers.get(database)?.get(collection)
-  }
-
-  #targetOf(
-    collection: string,
-    database: string,
-    separator = this.#options.identityPartsSeparator,
-  ): Target {
-    const { collections, reserve } = this.#options
-    const ownReserve = collections[collection]?.reserve ?? reserve
-    return { database, collection, separator, reserve: ownReserve }
-  }
-
-  #context(): Omit<IssuerContext, 'changed' | 'forked' | 'exhausted'> {
-    return {
-      page: this.#page,
-      link: this.#link,
-      pageExit: this.#pageExit,
-      signal: this.#closing.signal,
-      formatId: this.#options.formatId,
-      state: () => this.#state(),
-      isOnline: () => this.#isOnline(),
-    }
+  #observed(...change: Parameters<OwnerCallbacks['stored']>): void {
+    for (const observer of this.#observers) observer.then((observe) => observe(...change))
   }
 
   /** @throws HiloError `closed`, `server-unreachable` */
   async #loadOnlineCalls(): Promise<typeof import('./online-calls.js')> {
-    this.#throwIfClosed()
+    const { signal } = this.#instance
+    signal.throwIfAborted()
     try {
       return await import('./online-calls.js')
     } catch (cause) {
       throw new HiloError('server-unreachable', NOT_LOADED, { cause })
     } finally {
-      this.#throwIfClosed()
+      signal.throwIfAborted()
     }
   }
 
   #caller(): Caller {
     return {
-      link: this.#link,
+      instance: this.#instance,
+      Holdings,
       HiloError,
       fromFailure,
       checkCount,
       checkTimeout,
-      find: (...ref) => this.#find(...ref),
-      issuerOf: (...ref) => this.#resolve(...ref),
-      used: () => this.#all(),
-      unused: ({ collection, database, separator }) =>
-        new Holdings(this.#targetOf(collection, database, separator), {
-          ...this.#context(),
-          changed() {},
-          forked() {},
-        }),
       newId,
     }
-  }
-
-  #limits(options: CallOptions | undefined): WaitLimits {
-    if (!options) return this.#options
-    const { timeout = this.#options.timeout, signal } = options
-    checkTimeout(timeout)
-    return { timeout, signal }
-  }
-
-  #state(): PageState {
-    if (this.#closing.signal.aborted) return 'closed'
-    return globalThis.document?.visibilityState === 'visible' ? 'visible' : 'hidden'
-  }
-
-  #throwIfClosed(): void {
-    this.#closing.signal.throwIfAborted()
-  }
-
-  /** The network may be back. */
-  #retryNow(): void {
-    this.#link.retryNow()
-    this.#each((issuer) => issuer.retryNow())
-  }
-
-  #isOnline(): boolean {
-    return this.#isSwitchedOn && globalThis.navigator?.onLine !== false
-  }
-
-  #all(): Issuer[] {
-    return [...this.#issuers.values()].flatMap((issuers) => [...issuers.values()])
-  }
-
-  #each(act: (issuer: Issuer) => void): void {
-    for (const issuer of this.#all()) act(issuer)
-  }
-
-  #report(issuer: Issuer): void {
-    const { state, available, lastError } = statusOf(issuer, this.#isOnline())
-    const before = this.#reported.get(issuer)
-    this.#reported.set(issuer, { state, error: lastError?.message })
-    const collection = issuer.holdings.target.collection
-    if (state === 'low' && before?.state !== 'low') this.#dispatch('low', { collection, available })
-    if (lastError && before?.error !== lastError.message)
-      this.#dispatch('error', { collection, error: lastError })
-    this.#dispatch('status', this.status())
-  }
-
-  #dispatch<K extends keyof HiloEvents>(type: K, detail: HiloEvents[K]): void {
-    this.dispatchEvent(new CustomEvent(type, { detail }))
   }
 }
 
@@ -544,11 +344,3 @@ const NOT_LOADED =
 
 const takeId = (issuer: Issuer): string => issuer.nextIdSync()
 const takeNumber = (issuer: Issuer): number => issuer.nextNumberSync()
-
-const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)))
-
-const closed = (): HiloError =>
-  new HiloError(
-    'closed',
-    'This Hilo was closed with `close()`; it makes no more ids. Create another one.',
-  )

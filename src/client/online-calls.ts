@@ -14,8 +14,9 @@ import {
   readReserve,
 } from './call-args.js'
 import type { Holdings } from './holdings.js'
+import type { Instance } from './instance.js'
+import type { Issuer } from './issuer.js'
 import { limited } from './limited.js'
-import type { OwnerLink } from './owner-link.js'
 
 export interface IdentityOptions {
   /** Another database than the `database` option's. */
@@ -35,34 +36,21 @@ export interface IdentityOptions {
  * because bundlers would cut that out of the page's file.
  */
 export interface Caller extends Checks {
+  instance: Instance
+  Holdings: typeof Holdings
   HiloError: typeof HiloError
   fromFailure: typeof fromFailure
-  link: OwnerLink
-  /** @throws HiloError `invalid-collection`, `invalid-argument` */
-  find(ref: CollectionRef, database: string | undefined): { name: string; database: string }
-  /** @throws HiloError `invalid-collection`, `invalid-argument` */
-  issuerOf(ref: CollectionRef, options: { database?: string }): Used
-  /** What it has used. */
-  used(): Used[]
-  /** Of a collection that it has not used. */
-  unused(held: HeldCollection): Releasable
   newId(): string
 }
 
-interface Releasable {
-  release(ended: AbortSignal): Promise<void>
-}
-
-interface Used extends Releasable {
-  holdings: Holdings
-}
+type Releasable = Pick<Issuer, 'release'>
 
 /** @throws HiloError */
 export async function reserve(caller: Caller, args: ReserveArgs): Promise<void> {
-  const { link, fromFailure, HiloError } = caller
+  const { instance, fromFailure, HiloError } = caller
   const { counts, options } = readReserve(args, caller)
   const wanted = counts.map(({ ref, count }) => ({
-    holdings: caller.issuerOf(ref, options).holdings,
+    holdings: instance.issuerOf(ref, options.database).holdings,
     count,
   }))
   const meaning = 'What was claimed stays on this device.'
@@ -70,7 +58,7 @@ export async function reserve(caller: Caller, args: ReserveArgs): Promise<void> 
     await Promise.all(wanted.map(({ holdings }) => keepOffers(caller, holdings)))
     const call = caller.newId()
     const targets = wanted.map(({ holdings: { target }, count }) => ({ target, count }))
-    const answers = await link.call('reserve', [call, targets], { call, ended })
+    const answers = await instance.link.call('reserve', [call, targets], { call, ended })
     await Promise.all(wanted.map(({ holdings }, i) => filledUp(holdings, answers[i]!.view)))
     const failure = notReserved(
       targets,
@@ -95,7 +83,7 @@ async function filledUp(holdings: Holdings, view: DeviceView): Promise<void> {
 /** @throws HiloError */
 export async function release(caller: Caller, args: ReleaseArgs): Promise<void> {
   const { ref, options } = readRelease(args)
-  const one = ref === undefined ? undefined : caller.issuerOf(ref, options)
+  const one = ref === undefined ? undefined : caller.instance.issuerOf(ref, options.database)
   const meaning = 'What was not sent yet stays on this device.'
   return limited(caller.HiloError, options, meaning, async (ended) => {
     const released = one ? [one] : await everyCollection(caller)
@@ -106,25 +94,34 @@ export async function release(caller: Caller, args: ReleaseArgs): Promise<void> 
 
 /** Collections that the instance has used, and others of which the device holds numbers. */
 async function everyCollection(caller: Caller): Promise<Releasable[]> {
-  const { link, used, unused, fromFailure } = caller
-  const answer = await link.call('collections', [])
+  const { instance, Holdings, fromFailure } = caller
+  const answer = await instance.link.call('collections', [])
   if ('failure' in answer) throw fromFailure(answer.failure)
+  const used = instance.issuers
   const others = answer.collections.filter(
-    (held) => !used().some(({ holdings }) => isSame(held, holdings.target)),
+    (held) => !used.some(({ holdings }) => isSame(held, holdings.target)),
   )
-  return [...used(), ...others.map(unused)]
+  const unused = others.map(({ collection, database, separator }) => {
+    const target = instance.targetOf(collection, database, separator)
+    return new Holdings(target, { ...instance.context, changed() {}, forked() {} })
+  })
+  return [...used, ...unused]
 }
 
 /** @throws HiloError */
 export async function nextIdentity(
-  { link, find, newId, HiloError, fromFailure }: Caller,
+  { instance, newId, HiloError, fromFailure }: Caller,
   collection: CollectionRef,
   options: IdentityOptions = {},
 ): Promise<number> {
-  const { name, database } = find(collection, options.database)
+  const { name, database } = instance.find(collection, options.database)
   const meaning = 'A number may have been taken: ask again with the same key.'
   return limited(HiloError, options, meaning, async () => {
-    const answer = await link.call('nextIdentity', [database, name, options.key ?? newId()])
+    const answer = await instance.link.call('nextIdentity', [
+      database,
+      name,
+      options.key ?? newId(),
+    ])
     if ('failure' in answer) throw fromFailure(answer.failure)
     return answer.number
   })

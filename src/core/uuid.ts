@@ -7,6 +7,5 @@ export function uuid(random: Uint8Array): string {
   bytes[6] = (bytes[6]! & 0x0f) | 0x40
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-  const parts = [[0, 8], [8, 12], [12, 16], [16, 20], [20]]
-  return parts.map(([from, to]) => hex.slice(from, to)).join('-')
+  return hex.replace(/(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }

@@ -1,0 +1,57 @@
+/**
+ * What a Hilo tells its listeners, and when: a change is told once, however often it is reported.
+ */
+import type { HiloError } from '../core/errors.js'
+import type { Issuer } from './issuer.js'
+import { type HiloStatus, statusOf } from './status.js'
+
+/** What each event's `detail` holds. */
+export interface HiloEvents {
+  /** Something of the status changed. */
+  status: HiloStatus
+  /** Less than half of a collection's reserve is left. */
+  low: { collection: string; available: number }
+  /** A call was refused because no id is left. */
+  exhausted: { collection: string; error: HiloError }
+  /** This device's storage is a copy, and another copy has checked in: its ranges were dropped. */
+  fork: { collection: string }
+  /** A claim failed; ids go on while there are some. */
+  error: { collection: string; error: HiloError }
+}
+
+export type HiloListener<K extends keyof HiloEvents> =
+  | ((event: CustomEvent<HiloEvents[K]>) => void)
+  | { handleEvent(event: CustomEvent<HiloEvents[K]>): void }
+
+/** The Hilo that dispatches, and how it is now. */
+interface Subject extends EventTarget {
+  status(): HiloStatus
+}
+
+export class Events {
+  readonly #hilo: Subject
+  readonly #isOnline: () => boolean
+  readonly #told = new Map<Issuer, { isLow: boolean; error: string | undefined }>()
+
+  constructor(hilo: Subject, isOnline: () => boolean) {
+    this.#hilo = hilo
+    this.#isOnline = isOnline
+  }
+
+  dispatch<K extends keyof HiloEvents>(type: K, detail: HiloEvents[K]): void {
+    this.#hilo.dispatchEvent(new CustomEvent(type, { detail }))
+  }
+
+  /** Something of a collection's status may have changed. */
+  changed(issuer: Issuer): void {
+    const { state, available, lastError } = statusOf(issuer, this.#isOnline())
+    const isLow = state === 'low'
+    const before = this.#told.get(issuer)
+    this.#told.set(issuer, { isLow, error: lastError?.message })
+    const { collection } = issuer.holdings.target
+    if (isLow && !before?.isLow) this.dispatch('low', { collection, available })
+    if (lastError && before?.error !== lastError.message)
+      this.dispatch('error', { collection, error: lastError })
+    this.dispatch('status', this.#hilo.status())
+  }
+}

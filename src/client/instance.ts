@@ -1,0 +1,205 @@
+/**
+ * What one Hilo consists of: the link to the owner, what the page does when it closes, and an
+ * issuer for each collection that was used. Starts all of it, tells it how the page and the network
+ * are, and ends it with `close()`.
+ */
+import type { Owner, OwnerCallbacks, OwnerConfig, Target } from '../core/contract.js'
+import type { DeviceStore } from '../core/device-store.js'
+import { HiloError } from '../core/errors.js'
+import { type CollectionRef, collectionOf } from '../core/names.js'
+import { type CheckedOptions, checkDatabase } from '../core/options.js'
+import { uuid } from '../core/uuid.js'
+import { countInstance } from './count-instances.js'
+import type { PageState } from './holdings.js'
+import { Issuer, type IssuerContext } from './issuer.js'
+import { watchLifecycle } from './lifecycle.js'
+import { type LinkOptions, OwnerLink } from './owner-link.js'
+import { PageExit } from './page-exit.js'
+
+/** How this page or worker reaches its owner. */
+export interface Realm extends Pick<LinkOptions, 'spawn'> {
+  ownerHere(store: DeviceStore | undefined): Promise<Owner>
+}
+
+/** What an instance reports. */
+export interface InstanceListener extends Pick<OwnerCallbacks, 'stored'> {
+  changed(issuer: Issuer): void
+  exhausted(issuer: Issuer, error: HiloError): void
+  forked(issuer: Issuer): void
+}
+
+export class Instance {
+  readonly options: CheckedOptions
+  // guard: H7 every page has a fresh id
+  readonly page = newId()
+  readonly link: OwnerLink
+  /** For issuers, and for holdings without one. */
+  readonly context: IssuerContext
+  /** By database, then by collection. */
+  readonly #issuers = new Map<string, Map<string, Issuer>>()
+  /** The `database` option's. */
+  readonly #home: Map<string, Issuer>
+  /** Aborted by `close()`: from then on nothing is issued. */
+  readonly #closing = new AbortController()
+  /** Aborted when all is parked: from then on nothing is stored or sent. */
+  readonly #ended = new AbortController()
+  /** The collection of the last call. A burst asks for it again, and a look-up doubles the cost. */
+  #recent: { name: string; issuer: Issuer } | undefined
+  #isSwitchedOn = true
+  #closed: Promise<void> | undefined
+
+  constructor(options: CheckedOptions, realm: Realm, listener: InstanceListener) {
+    this.options = options
+    this.#home = this.#issuersOf(options.database)
+    const { url, name, timeout, credentials, headers, worker, source, store } = options
+    const config: OwnerConfig = {
+      url: source?.key ?? url,
+      ...(source && { isAsked: true }),
+      name,
+      page: this.page,
+      timeout,
+      headers: typeof headers === 'function' ? 'ask' : (headers ?? {}),
+      ...(credentials && { credentials }),
+    }
+    countInstance(config, this.signal)
+    const pageExit = new PageExit(config, this.#ended.signal, store)
+    this.link = new OwnerLink({
+      // A store is an object of this realm, so its owner is here, too.
+      spawn: store ? undefined : realm.spawn && (worker ?? realm.spawn),
+      ownerHere: () => realm.ownerHere(store),
+      config,
+      callbacks: {
+        headers: async () => {
+          pageExit.headers = typeof headers === 'function' ? await headers() : {}
+          return pageExit.headers
+        },
+        stored: listener.stored,
+        claim: (target, claim) => source!.claim(target, claim, timeout),
+        changed: (target, view) => this.#known(target)?.onChange(view),
+        parkExcess: async (target) => this.#known(target)?.parkExcess(),
+      },
+      signal: this.#ended.signal,
+    })
+    this.context = {
+      ...listener,
+      page: this.page,
+      link: this.link,
+      pageExit,
+      signal: this.signal,
+      formatId: options.formatId,
+      state: () => this.#state(),
+      isOnline: () => this.isOnline(),
+    }
+    const lifecycle = {
+      // guard: H4 a hidden page parks
+      hidden: () => this.#each((issuer) => issuer.park()),
+      exit: () => this.#each((issuer) => issuer.exit()),
+      shown: () => {
+        this.#each((issuer) => issuer.wake())
+        this.link.retryNow()
+      },
+      online: () => {
+        this.link.retryNow()
+        this.#each((issuer) => issuer.retryNow())
+      },
+      offline: () => this.#each((issuer) => issuer.keepSurplus()),
+    }
+    watchLifecycle(lifecycle, this.signal)
+  }
+
+  /** Aborted by `close()`, with the error for callers. */
+  get signal(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  /** The collections that were used. */
+  get issuers(): Issuer[] {
+    return [...this.#issuers.values()].flatMap((issuers) => [...issuers.values()])
+  }
+
+  isOnline(): boolean {
+    return this.#isSwitchedOn && globalThis.navigator?.onLine !== false
+  }
+
+  /** The app's own offline switch. */
+  switchOnline(isOn: boolean): void {
+    this.#isSwitchedOn = isOn
+    this.link.setOnline(isOn)
+    this.#each((issuer) => (isOn ? issuer.retryNow() : issuer.keepSurplus()))
+  }
+
+  /** The issuer of a collection; for a string that was asked for just before, one comparison. */
+  issuerOf(collection: CollectionRef, database: string | undefined): Issuer {
+    if (database === undefined && typeof collection === 'string') {
+      if (collection === this.#recent?.name) return this.#recent.issuer
+      const issuer = this.#home.get(collection)
+      if (issuer) {
+        this.#recent = { name: collection, issuer }
+        return issuer
+      }
+    }
+    const { name, database: checked } = this.find(collection, database)
+    const issuers = this.#issuersOf(checked)
+    const issuer = issuers.get(name) ?? new Issuer(this.targetOf(name, checked), this.context)
+    issuers.set(name, issuer)
+    return issuer
+  }
+
+  /** @throws HiloError `invalid-collection`, `invalid-argument` */
+  find(ref: CollectionRef, database = this.options.database): { name: string; database: string } {
+    return {
+      name: collectionOf(ref, this.options),
+      database: checkDatabase(database, this.options),
+    }
+  }
+
+  targetOf(
+    collection: string,
+    database: string,
+    separator = this.options.identityPartsSeparator,
+  ): Target {
+    const { collections, reserve } = this.options
+    const ownReserve = collections[collection]?.reserve ?? reserve
+    return { database, collection, separator, reserve: ownReserve }
+  }
+
+  /** Parks all leases, then ends the link to the owner. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort(closed())
+    if (!this.link.wasOpened) this.#ended.abort(closed())
+    await Promise.all(this.issuers.map((issuer) => issuer.close()))
+    this.#ended.abort(closed())
+  }
+
+  #issuersOf(database: string): Map<string, Issuer> {
+    const issuers = this.#issuers.get(database) ?? new Map()
+    this.#issuers.set(database, issuers)
+    return issuers
+  }
+
+  #known({ database, collection }: Target): Issuer | undefined {
+    return this.#issuers.get(database)?.get(collection)
+  }
+
+  #each(act: (issuer: Issuer) => void): void {
+    for (const issuer of this.issuers) act(issuer)
+  }
+
+  #state(): PageState {
+    if (this.signal.aborted) return 'closed'
+    return globalThis.document?.visibilityState === 'visible' ? 'visible' : 'hidden'
+  }
+}
+
+export const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)))
+
+const closed = (): HiloError =>
+  new HiloError(
+    'closed',
+    'This Hilo was closed with `close()`; it makes no more ids. Create another one.',
+  )
