@@ -298,12 +298,23 @@ export const GUARDS: Guard[] = [
   guard(
     'H28 one transaction takes a number and binds it to its key',
     'consecutive/consecutive',
-    `const earlier = await this.all()
+    `const { state, numbers } = await this.all()
      const look = async (..._: unknown[]) => ({
-       stored: earlier.state,
-       known: earlier.numbers.find((row) => row.key === key),
+       current: state.current,
+       last: numbers.length,
+       known: numbers.find((row) => row.key === key),
      })
      const tx = await this.#db.begin('readwrite')`,
+  ),
+  guard(
+    'H28 a number follows one of its own series',
+    'consecutive/consecutive',
+    change('current?.begun !== seen.begun', '!current'),
+  ),
+  guard(
+    "H28 nobody's number is written over",
+    'consecutive/consecutive',
+    'const write = numbers.put(row)',
   ),
   guard('H28 a key has one number', 'consecutive/consecutive'),
   guard('H28 a series is begun once', 'consecutive/state'),
@@ -311,7 +322,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H28 a series that has ended never goes on',
     'consecutive/consecutive',
-    'return { version, ended, current: { letter, token, last, told: last, earlier: [] } }',
+    "return { version, ended, current: { letter, begun: '', token, told: 0, earlier: [] } }",
   ),
   guard('H28 a page that comes online checks in before its next number', 'consecutive/consecutive'),
   guard('H28 a copy of a device does not go on with its series', 'server/ledger/series'),

@@ -8,7 +8,7 @@ import { uuid } from '../core/uuid.js'
 import type { SeriesAnswer, SeriesRequest } from '../core/wire.js'
 import type { SeriesServer } from './server.js'
 import { withCheckIn, withClaim, withFate, withoutClaim, withSeries } from './state.js'
-import type { NumberRow, SeriesStorage } from './storage.js'
+import type { FormatNumber, NumberRow, SeriesStorage } from './storage.js'
 
 export interface SeriesContext {
   collection: string
@@ -37,7 +37,7 @@ export class Series {
   }
 
   /** @throws HiloError */
-  async take(key: string, format: (number: number, letter: string) => string): Promise<NumberRow> {
+  async take(key: string, format: FormatNumber): Promise<NumberRow> {
     const { storage, signal } = this.#context
     // A copy of this device that comes online makes no number in the other one's series.
     // guard: H28 a page that comes online checks in before its next number
@@ -83,15 +83,15 @@ export class Series {
   async #ask(): Promise<boolean> {
     const { storage, server, signal, copied, isOnline } = this.#context
     signal.throwIfAborted()
-    const request = await storage.change((state) => withCheckIn(state, newId()))
+    const request = await storage.change((state, last) => withCheckIn(state, last, newId()))
     signal.throwIfAborted()
     if (!request || !isOnline()) return false
     const answer = await server.checkIn(request)
     signal.throwIfAborted()
-    const { ended, isBehind } = await storage.change((before) => {
-      const state = withFate(before, request.id, answer)
+    const { ended, isBehind } = await storage.change((before, last) => {
+      const state = withFate(before, last, request.id, answer)
       const { current } = state
-      const isBehind = current !== undefined && current.last > current.told
+      const isBehind = current !== undefined && last > current.told
       return { state, result: { ended: state.ended.at(before.ended.length), isBehind } }
     })
     if (ended?.reason.kind === 'copied') copied()

@@ -1,6 +1,6 @@
 /**
  * What a device knows of its series of one collection, and how that changes. Pure. Guarantees that
- * numbers follow each other, and that a series that has ended never goes on.
+ * a series is begun once, and that a series that has ended never goes on.
  */
 import { HiloError } from '../core/errors.js'
 import type {
@@ -20,12 +20,12 @@ export interface SeriesState {
   ended: EndedSeries[]
 }
 
-interface CurrentSeries {
+export interface CurrentSeries {
   letter: string
+  /** The id of the claim that it was given for: no other series has it. */
+  begun: string
   /** The server's proof that this copy of the device holds the series. */
   token: string
-  /** The highest number that was made. */
-  last: number
   /** The highest number that the server has confirmed to have heard. */
   told: number
   /** Series that the server has under this device's name, and that were lost with its storage. */
@@ -47,7 +47,6 @@ export interface EarlierSeries {
 interface EndedSeries {
   letter: string
   token: string
-  last: number
   reason: SeriesEnd
 }
 
@@ -80,20 +79,6 @@ export function readState(stored: unknown): SeriesState {
     `The stored series of this device have version ${state.version}, and this package knows ` +
       `${STATE_VERSION}: a newer offline-hilo was here. Load that version; no number was made.`,
   )
-}
-
-/** Undefined: there is no series to make a number in. */
-export function withNext(
-  state: SeriesState,
-): { state: SeriesState; letter: string; number: number } | undefined {
-  const { current } = state
-  if (!current) return undefined
-  const number = current.last + 1
-  return {
-    state: { ...state, current: { ...current, last: number } },
-    letter: current.letter,
-    number,
-  }
 }
 
 /** @param id of the claim, if none is under way */
@@ -131,7 +116,7 @@ export function withSeries(
   const { version, ended } = state
   const isLost = (each: { series: string }) => !ended.some((one) => one.letter === each.series)
   const lost = earlier.filter(isLost).map(({ series, last, seen }) => ({ series, last, seen }))
-  return { version, ended, current: { letter, token, last: 0, told: 0, earlier: lost } }
+  return { version, ended, current: { letter, begun: claim, token, told: 0, earlier: lost } }
 }
 
 /** The server refuses the claim for good: the next one has another id. */
@@ -140,27 +125,39 @@ export function withoutClaim(state: SeriesState, claim: string): SeriesState {
   return underWay === claim ? rest : state
 }
 
-/** @param id of the check-in, if none is under way */
+/**
+ * @param last the highest number that was made
+ * @param id of the check-in, if none is under way
+ */
 export function withCheckIn(
   state: SeriesState,
+  last: number,
   id: string,
 ): { state: SeriesState; result: SeriesCheckInRequest | undefined } {
   const { current } = state
   if (!current) return { state, result: undefined }
-  const { token: lease, last } = current
+  const { token: lease } = current
   // guard: H28 a check-in is sent again under its id
   if (current.checkIn) return { state, result: { ...current.checkIn, lease } }
   const checkIn = { id, last }
   return { state: { ...state, current: { ...current, checkIn } }, result: { ...checkIn, lease } }
 }
 
-/** Ignores the answer to a check-in that is not under way: it came twice, or too late. */
-export function withFate(state: SeriesState, id: string, answer: SeriesCheckInAnswer): SeriesState {
+/**
+ * Ignores the answer to a check-in that is not under way: it came twice, or too late.
+ * @param last the highest number that was made
+ */
+export function withFate(
+  state: SeriesState,
+  last: number,
+  id: string,
+  answer: SeriesCheckInAnswer,
+): SeriesState {
   const { current } = state
   if (current?.checkIn?.id !== id) return state
   const { checkIn, ...checkedIn } = current
   if ('superseded' in answer) {
-    const { told, last } = current
+    const { told } = current
     return withEnd(state, current, {
       kind: 'copied',
       heard: answer.last,
@@ -175,9 +172,9 @@ export function withFate(state: SeriesState, id: string, answer: SeriesCheckInAn
 
 function withEnd(
   { version, ended }: SeriesState,
-  { letter, token, last }: CurrentSeries,
+  { letter, token }: CurrentSeries,
   reason: SeriesEnd,
 ): SeriesState {
   // guard: H28 a series that has ended never goes on
-  return { version, ended: [...ended, { letter, token, last, reason }] }
+  return { version, ended: [...ended, { letter, token, reason }] }
 }

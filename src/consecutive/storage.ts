@@ -1,16 +1,15 @@
 /**
- * Series in IndexedDB, in a database of their own. Guarantees that a number and its key are stored
- * in one strict transaction, one after another in all tabs: a crash at any moment leaves the number
- * bound to its key, or not taken.
+ * Series in IndexedDB, each collection's in a database of its own. Guarantees that a number and its
+ * key are stored in one strict transaction, one after another in all tabs: a crash at any moment
+ * leaves the number bound to its key, or not taken.
  */
 import { HiloError } from '../core/errors.js'
 import type { SeriesKey } from '../core/page-exit.js'
 import { Database, type DBSchema, type Transaction } from '../store/database.js'
-import { readState, type SeriesState, withNext } from './state.js'
+import { type CurrentSeries, readState, type SeriesState } from './state.js'
 
 /** A number that was made. */
 export interface NumberRow {
-  of: SeriesKey
   letter: string
   number: number
   /** As it was written when it was made: `B-000124`. */
@@ -26,39 +25,43 @@ export interface NumberRow {
   confirmedAt?: number
 }
 
+/** Makes the id of a number. */
+export type FormatNumber = (number: number, letter: string) => string
+
 interface Schema extends DBSchema {
-  series: { key: SeriesKey; value: SeriesState }
+  series: { key: typeof STATE; value: SeriesState }
   numbers: {
-    key: [SeriesKey, string, number]
+    key: [letter: string, number: number]
     value: NumberRow
-    indexes: {
-      key: [SeriesKey, string]
-      open: [SeriesKey, number]
-      confirmed: [SeriesKey, number]
-    }
+    indexes: { key: string; open: number; confirmed: number }
   }
 }
+
+type WriteTransaction = Transaction<Schema, 'readwrite'>
+
+/** The only key of the store `series`. */
+const STATE = 'state'
 
 /** How many old keys are forgotten each time a number is confirmed. */
 const FORGET_AT_ONCE = 16
 
 export class SeriesStorage {
   readonly #db: Database<Schema>
-  readonly #of: SeriesKey
+  /** The last number that this page has seen of a series, where the next look begins. */
+  #seen: { begun: string; number: number } | undefined
 
   /** @param name of the `Hilo`'s own database */
   constructor(name: string, of: SeriesKey) {
-    this.#of = of
     this.#db = new Database<Schema>({
-      name: `${name}-series`,
+      name: `${name}-series${JSON.stringify(of)}`,
       version: 1,
       stores: ['series', 'numbers'],
       create(db) {
         db.createObjectStore('series')
-        const numbers = db.createObjectStore('numbers', { keyPath: ['of', 'letter', 'number'] })
-        numbers.createIndex('key', ['of', 'key'], { unique: true })
-        numbers.createIndex('open', ['of', 'open'])
-        numbers.createIndex('confirmed', ['of', 'confirmedAt'])
+        const numbers = db.createObjectStore('numbers', { keyPath: ['letter', 'number'] })
+        numbers.createIndex('key', 'key', { unique: true })
+        numbers.createIndex('open', 'open')
+        numbers.createIndex('confirmed', 'confirmedAt')
       },
       meaning:
         'Consecutive numbers are stored in IndexedDB only. Ask again with the same key: it ' +
@@ -67,34 +70,48 @@ export class SeriesStorage {
   }
 
   /** The number of a key: the one that it has, or the next. Undefined: there is no series. */
-  async take(
-    key: string,
-    format: (number: number, letter: string) => string,
-  ): Promise<NumberRow | undefined> {
+  async take(key: string, format: FormatNumber): Promise<NumberRow | undefined> {
+    const taken = (await this.#takeAtOnce(key, format)) ?? (await this.#takeAfterLook(key, format))
+    if (taken?.begun) this.#seen = { begun: taken.begun, number: taken.row.number }
+    return taken?.row
+  }
+
+  /**
+   * One read and one write: the number after the one that this page has seen last. The storage
+   * refuses it if another tab has made that number, or a number for this key.
+   */
+  async #takeAtOnce(key: string, format: FormatNumber): Promise<Taken | undefined> {
+    const seen = this.#seen
+    if (!seen) return undefined
+    try {
+      const tx = await this.#db.begin('readwrite')
+      return await this.#db.finish(tx, async () => {
+        const { current } = await stateIn(tx)
+        // guard: H28 a number follows one of its own series
+        if (current?.begun !== seen.begun) {
+          tx.commit()
+          return undefined
+        }
+        return add(tx, current, seen.number + 1, key, format)
+      })
+    } catch {
+      // Another tab was faster, the key has its number, or the storage failed: a look tells which.
+      return undefined
+    }
+  }
+
+  /** Reads what it needs to know: the number of the key, or else the last number of the series. */
+  async #takeAfterLook(key: string, format: FormatNumber): Promise<Taken | undefined> {
     // guard: H28 one transaction takes a number and binds it to its key
     const tx = await this.#db.begin('readwrite')
     return this.#db.finish(tx, async () => {
-      const { stored, known } = await look(tx, this.#of, key)
+      const { current, last, known } = await look(tx, key)
       // guard: H28 a key has one number
-      if (known) {
+      if (known || !current) {
         tx.commit()
-        return known
+        return known && { row: known }
       }
-      const next = withNext(readState(stored))
-      if (!next) {
-        tx.commit()
-        return undefined
-      }
-      const { state, letter, number } = next
-      const id = format(number, letter)
-      const row: NumberRow = { of: this.#of, letter, number, id, key, state: 'open', open: 1 }
-      const writes = [
-        tx.objectStore('series').put(state, this.#of),
-        tx.objectStore('numbers').add(row),
-      ]
-      tx.commit()
-      await Promise.all(writes)
-      return row
+      return add(tx, current, last + 1, key, format)
     })
   }
 
@@ -110,9 +127,9 @@ export class SeriesStorage {
     const tx = await this.#db.begin('readwrite')
     await this.#db.finish(tx, async () => {
       const numbers = tx.objectStore('numbers')
-      const old = IDBKeyRange.bound([this.#of, Number.NEGATIVE_INFINITY], [this.#of, forgetBefore])
+      const old = IDBKeyRange.upperBound(forgetBefore)
       const [known, forgotten] = await Promise.all([
-        numbers.index('key').get([this.#of, key]),
+        numbers.index('key').get(key),
         numbers.index('confirmed').getAll(old, FORGET_AT_ONCE),
       ])
       if (!known) throw noNumber(key)
@@ -126,13 +143,15 @@ export class SeriesStorage {
     })
   }
 
-  /** One step of what the device knows of its series. */
-  async change<T>(step: (state: SeriesState) => { state: SeriesState; result: T }): Promise<T> {
+  /** One step of what the device knows of its series, whose last number is `last`. */
+  async change<T>(
+    step: (state: SeriesState, last: number) => { state: SeriesState; result: T },
+  ): Promise<T> {
     const tx = await this.#db.begin('readwrite')
     return this.#db.finish(tx, async () => {
-      const before = readState(await tx.objectStore('series').get(this.#of))
-      const { state, result } = step(before)
-      const write = state === before ? undefined : tx.objectStore('series').put(state, this.#of)
+      const before = await stateIn(tx)
+      const { state, result } = step(before, await lastIn(tx, before.current))
+      const write = state === before ? undefined : tx.objectStore('series').put(state, STATE)
       tx.commit()
       await write
       return result
@@ -143,10 +162,10 @@ export class SeriesStorage {
   async current(): Promise<{ series: string; last: number; told: number } | undefined> {
     const tx = await this.#db.begin('readonly')
     return this.#db.finish(tx, async () => {
-      const found = tx.objectStore('series').get(this.#of)
+      const { current } = await stateIn(tx)
+      const last = await lastIn(tx, current)
       tx.commit()
-      const { current } = readState(await found)
-      return current && { series: current.letter, last: current.last, told: current.told }
+      return current && { series: current.letter, last, told: current.told }
     })
   }
 
@@ -154,10 +173,7 @@ export class SeriesStorage {
   async open(): Promise<NumberRow[]> {
     const tx = await this.#db.begin('readonly')
     return this.#db.finish(tx, () => {
-      const rows = tx
-        .objectStore('numbers')
-        .index('open')
-        .getAll(IDBKeyRange.only([this.#of, 1]))
+      const rows = tx.objectStore('numbers').index('open').getAll()
       tx.commit()
       return rows
     })
@@ -167,13 +183,10 @@ export class SeriesStorage {
   async all(): Promise<{ state: SeriesState; numbers: NumberRow[] }> {
     const tx = await this.#db.begin('readonly')
     return this.#db.finish(tx, async () => {
-      const found = [
-        tx.objectStore('series').get(this.#of),
-        tx.objectStore('numbers').getAll(IDBKeyRange.bound([this.#of], [this.#of, []])),
-      ] as const
+      const found = [stateIn(tx), tx.objectStore('numbers').getAll()] as const
       tx.commit()
-      const [stored, numbers] = await Promise.all(found)
-      return { state: readState(stored), numbers }
+      const [state, numbers] = await Promise.all(found)
+      return { state, numbers }
     })
   }
 
@@ -182,16 +195,45 @@ export class SeriesStorage {
   }
 }
 
-async function look(
-  tx: Transaction<Schema, 'readwrite'>,
-  of: SeriesKey,
-  key: string,
-): Promise<{ stored: unknown; known: NumberRow | undefined }> {
-  const [stored, known] = await Promise.all([
-    tx.objectStore('series').get(of),
-    tx.objectStore('numbers').index('key').get([of, key]),
+interface Taken {
+  row: NumberRow
+  /** Of the series that the number is the last of. Absent: the key had its number before. */
+  begun?: string
+}
+
+async function look(tx: WriteTransaction, key: string) {
+  const [{ current }, known] = await Promise.all([
+    stateIn(tx),
+    tx.objectStore('numbers').index('key').get(key),
   ])
-  return { stored, known }
+  return { current, known, last: await lastIn(tx, current) }
+}
+
+async function add(
+  tx: WriteTransaction,
+  { letter, begun }: CurrentSeries,
+  number: number,
+  key: string,
+  format: FormatNumber,
+): Promise<Taken> {
+  const id = format(number, letter)
+  const row: NumberRow = { letter, number, id, key, state: 'open', open: 1 }
+  const numbers = tx.objectStore('numbers')
+  // guard: H28 nobody's number is written over
+  const write = numbers.add(row)
+  tx.commit()
+  await write
+  return { row, begun }
+}
+
+const stateIn = async (tx: Transaction<Schema>): Promise<SeriesState> =>
+  readState(await tx.objectStore('series').get(STATE))
+
+/** The highest number of a series that was made. */
+async function lastIn(tx: Transaction<Schema>, of: CurrentSeries | undefined): Promise<number> {
+  if (!of) return 0
+  const numbers = IDBKeyRange.bound([of.letter], [of.letter, []])
+  return (await tx.objectStore('numbers').openKeyCursor(numbers, 'prev'))?.key[1] ?? 0
 }
 
 const noNumber = (key: string): HiloError =>

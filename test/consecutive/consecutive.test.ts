@@ -1,5 +1,5 @@
 /** Consecutive numbers as an app makes them: over a fake IndexedDB, with the real server. */
-import { IDBDatabase, IDBFactory, IDBTransaction } from 'fake-indexeddb'
+import { IDBDatabase, IDBFactory, IDBIndex, IDBObjectStore, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { consecutive } from '../../src/consecutive/index.js'
 import { createTestHilo } from '../../src/testing/index.js'
@@ -350,14 +350,22 @@ describe('a series ends', () => {
 })
 
 describe('the storage', () => {
-  test('takes a number and its key in one strict transaction', async () => {
+  test('takes a number and its key in one strict transaction: one read, one write', async () => {
     const { hilo, receipts } = openTill(shop)
     await idsOf(receipts, 'a')
     await expect.poll(registry).toMatchObject([{ last: 1 }])
     await expect.poll(() => receipts.report()).toMatchObject([{ told: 1 }])
     hilo.goOffline()
     const begun = vi.spyOn(IDBDatabase.prototype, 'transaction')
+    const read = [
+      vi.spyOn(IDBObjectStore.prototype, 'get'),
+      vi.spyOn(IDBObjectStore.prototype, 'openKeyCursor'),
+      vi.spyOn(IDBIndex.prototype, 'get'),
+    ]
+    const written = vi.spyOn(IDBObjectStore.prototype, 'add')
     await idsOf(receipts, 'b')
+    expect(read.map(({ mock }) => mock.calls.length)).toEqual([1, 0, 0])
+    expect(written).toHaveBeenCalledTimes(1)
     const ofSeries = begun.mock.calls.filter(([stores]) => [...stores].includes('numbers'))
     expect(ofSeries).toEqual([[['series', 'numbers'], 'readwrite', { durability: 'strict' }]])
   })

@@ -48,7 +48,7 @@ class Device {
     this.#shop = shop
     const begin = IDBDatabase.prototype.transaction
     const note = (db: IDBDatabase, tx: IDBTransaction) => {
-      if (!db.name.endsWith('-series')) return
+      if (!db.name.includes('-series')) return
       if (!this.#connections.includes(db)) this.#connections.push(db)
       if (tx.mode === 'readwrite' && tx.durability !== 'strict') this.#relaxed++
     }

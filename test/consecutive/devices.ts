@@ -51,11 +51,15 @@ export async function registry(): Promise<ListedSeries[]> {
 
 const STORES = ['series', 'numbers'] as const
 
+/** Where a device stores its receipts. */
+const databaseOf = (name: string): string =>
+  `${name}-series["https://shop.example.com","default","receipts"]`
+
 /** Everything that a device has stored of its series. */
 export async function copyProfile(from: string, to: string): Promise<void> {
-  const source = await openRaw(`${from}-series`)
+  const source = await openRaw(databaseOf(from))
   const target = await new Promise<IDBDatabase>((resolve, reject) => {
-    const request = indexedDB.open(`${to}-series`, source.version)
+    const request = indexedDB.open(databaseOf(to), source.version)
     request.onerror = () => reject(request.error)
     request.onsuccess = () => resolve(request.result)
     request.onupgradeneeded = () => {

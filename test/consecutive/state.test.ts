@@ -6,11 +6,11 @@ import {
   withCheckIn,
   withClaim,
   withFate,
-  withNext,
   withoutClaim,
   withSeries,
 } from '../../src/consecutive/state.js'
 import { HiloError } from '../../src/core/errors.js'
+import type { SeriesCheckInAnswer } from '../../src/core/wire.js'
 
 const NEW = readState(undefined)
 const begun = withSeries(withClaim(NEW, 'a').state, 'a', {
@@ -19,20 +19,20 @@ const begun = withSeries(withClaim(NEW, 'a').state, 'a', {
   earlier: [],
 })
 
-function withNumbers(state: SeriesState, numbers: number): SeriesState {
-  let made = state
-  for (let i = 0; i < numbers; i++) made = withNext(made)!.state
-  return made
-}
-
-const checkedIn = (state: SeriesState, id: string, lease: string): SeriesState =>
-  withFate(withCheckIn(state, id).state, id, { lease })
+const checkedIn = (state: SeriesState, last: number, id: string, lease: string): SeriesState =>
+  withFate(withCheckIn(state, last, id).state, last, id, { lease })
 
 describe('a series', () => {
   test('begins with the answer to its claim, once', () => {
-    expect(begun.current).toEqual({ letter: 'B', token: 'first', last: 0, told: 0, earlier: [] })
+    expect(begun.current).toEqual({
+      letter: 'B',
+      begun: 'a',
+      token: 'first',
+      told: 0,
+      earlier: [],
+    })
     const late = { series: 'B', lease: 'first', earlier: [] }
-    const onward = withNumbers(begun, 3)
+    const onward = checkedIn(begun, 3, 'x', 'second')
     expect(withSeries(onward, 'a', late)).toBe(onward)
     expect(withClaim(onward, 'b')).toEqual({ state: onward, result: undefined })
   })
@@ -44,39 +44,31 @@ describe('a series', () => {
     expect(withClaim(withoutClaim(state, 'a'), 'b').result).toEqual({ claim: 'b' })
   })
 
-  test('counts from 1, and not without a letter', () => {
-    expect(withNext(NEW)).toBeUndefined()
-    expect(withNext(begun)).toMatchObject({ letter: 'B', number: 1 })
-    expect(withNext(withNumbers(begun, 41))).toMatchObject({ letter: 'B', number: 42 })
-  })
-
   test('goes on under the new token, and remembers what the server has heard', () => {
-    const two = withNumbers(begun, 2)
-    const { state, result } = withCheckIn(two, 'x')
+    const { state, result } = withCheckIn(begun, 2, 'x')
     expect(result).toEqual({ id: 'x', lease: 'first', last: 2 })
-    const three = withNumbers(state, 1)
-    expect(withCheckIn(three, 'y').result).toEqual(result)
-    expect(withFate(three, 'x', { lease: 'second' }).current).toEqual({
+    expect(withCheckIn(state, 3, 'y').result).toEqual(result)
+    expect(withFate(state, 3, 'x', { lease: 'second' }).current).toEqual({
       letter: 'B',
+      begun: 'a',
       token: 'second',
-      last: 3,
       told: 2,
       earlier: [],
     })
   })
 
   test('does not hear an answer that comes too late, or is of no check-in', () => {
-    const once = checkedIn(withNumbers(begun, 2), 'x', 'second')
-    expect(withFate(once, 'x', { superseded: true, last: 9 })).toBe(once)
-    expect(withFate(NEW, 'x', { unknown: true })).toBe(NEW)
-    expect(withCheckIn(NEW, 'x')).toEqual({ state: NEW, result: undefined })
+    const once = checkedIn(begun, 2, 'x', 'second')
+    expect(withFate(once, 2, 'x', { superseded: true, last: 9 })).toBe(once)
+    expect(withFate(NEW, 0, 'x', { unknown: true })).toBe(NEW)
+    expect(withCheckIn(NEW, 0, 'x')).toEqual({ state: NEW, result: undefined })
   })
 })
 
 describe('a series that ends', () => {
-  const told = checkedIn(withNumbers(begun, 5), 'x', 'second')
-  const end = (numbers: number, answer: Parameters<typeof withFate>[2]) =>
-    withFate(withCheckIn(withNumbers(told, numbers), 'y').state, 'y', answer)
+  const told = checkedIn(begun, 5, 'x', 'second')
+  const end = (numbers: number, answer: SeriesCheckInAnswer) =>
+    withFate(withCheckIn(told, 5 + numbers, 'y').state, 5 + numbers, 'y', answer)
 
   test.each([
     [
@@ -112,8 +104,7 @@ describe('a series that ends', () => {
     (_, numbers, answer, reason, range) => {
       const state = end(numbers, answer)
       expect(state.current).toBeUndefined()
-      expect(state.ended).toMatchObject([{ letter: 'B', last: 5 + numbers, reason }])
-      expect(withNext(state)).toBeUndefined()
+      expect(state.ended).toMatchObject([{ letter: 'B', reason }])
       expect(withClaim(state, 'z').result).toMatchObject({
         claim: 'z',
         ended: { series: 'B', ...range },
