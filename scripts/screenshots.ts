@@ -30,6 +30,7 @@ try {
   await withDesk('phone', offline, { width: 360, height: 780 })
   await withDesk('inside', inside, { width: 1280, height: 1000 })
   await withDesk('four', four, { width: 1600, height: 900 })
+  await withDesk('play', play, { width: 1280, height: 1080 })
   await inspector()
 } finally {
   await browser.close()
@@ -125,6 +126,13 @@ async function four(page: Page, url: string): Promise<void> {
   await page.waitForFunction(
     () => document.querySelector('[data-figure="distinct"] dd')!.textContent === '800',
   )
+}
+
+/** In the middle of a run, with messages on their way. */
+async function play(page: Page, url: string): Promise<void> {
+  await page.goto(`${url}/demo/play/#story=network&seed=1`)
+  await page.fill('#position', '47')
+  await page.evaluate(() => document.querySelector<HTMLElement>('#position')!.blur())
 }
 
 /** Three tabs of one device; the inspector is in the first. */

@@ -3,7 +3,7 @@ import type { OwnEvent, Plan } from './run.js'
 import { isStory } from './stories.js'
 
 export const FIRST_PLAN: Plan = { story: 'network', seed: 1, own: [] }
-const HIGHEST_SEED = 999_999
+export const HIGHEST_SEED = 999_999
 
 /** @example `#story=network&seed=7&own=12.3_40.0`: the user chose events 12 and 40 */
 export function hashOf({ story, seed, own }: Plan): string {
@@ -26,6 +26,9 @@ export function seedIn(text: string): number | undefined {
   const seed = Number(text)
   return /^\d+$/.test(text) && seed >= 1 && seed <= HIGHEST_SEED ? seed : undefined
 }
+
+/** After the highest seed comes the first one again. */
+export const seedAfter = (seed: number): number => (seed % HIGHEST_SEED) + 1
 
 /** Of two choices for one event the first counts, and they stand in the order of the run. */
 function ownIn(text: string): OwnEvent[] {

@@ -1,6 +1,6 @@
 /** Puts the page together: a plan from the address, its run, and where in it the user is. */
 import { el, must, plural, setText } from '../views/dom.js'
-import { FIRST_PLAN, hashOf, planIn, seedIn } from './link.js'
+import { HIGHEST_SEED, hashOf, planIn, seedAfter, seedIn } from './link.js'
 import { addSeed, emptySum, sumText } from './many-seeds.js'
 import { gapsIn, outcomeOf } from './outcome.js'
 import { lossOf, type Message, type Plan, play, possible, type Run } from './run.js'
@@ -129,11 +129,13 @@ function startAnew(next: Partial<Plan>): void {
 async function playMany(): Promise<void> {
   const result = must('#many-result')
   const button = must<HTMLButtonElement>('#many')
-  const { story, seed } = plan
+  const { story } = plan
+  let next = plan.seed
   button.disabled = true
   let sum = emptySum()
   while (sum.seeds < MANY) {
-    sum = addSeed(sum, story, seed + sum.seeds)
+    sum = addSeed(sum, story, next)
+    next = seedAfter(next)
     if (sum.seeds % 10 > 0) continue
     setText(must('#many'), `${sum.seeds} of ${MANY}…`)
     await new Promise((resolve) => setTimeout(resolve))
@@ -154,9 +156,13 @@ inputs.story.addEventListener('change', () => {
   const { value } = inputs.story
   if (isStory(value)) startAnew({ story: value })
 })
-inputs.seed.addEventListener('change', () =>
-  startAnew({ seed: seedIn(inputs.seed.value.trim()) ?? FIRST_PLAN.seed }),
-)
+inputs.seed.addEventListener('input', () => inputs.seed.setCustomValidity(''))
+inputs.seed.addEventListener('change', () => {
+  const seed = seedIn(inputs.seed.value.trim())
+  if (seed !== undefined) return startAnew({ seed })
+  inputs.seed.setCustomValidity(`A seed is a whole number from 1 to ${HIGHEST_SEED}.`)
+  inputs.seed.reportValidity()
+})
 inputs.speed.addEventListener('change', () => {
   if (!timer) return
   pause()
@@ -167,7 +173,7 @@ inputs.position.addEventListener('input', () => {
   goTo(Number(inputs.position.value))
 })
 choose.addEventListener('toggle', drawChoices)
-must('#other').addEventListener('click', () => startAnew({ seed: plan.seed + 1 }))
+must('#other').addEventListener('click', () => startAnew({ seed: seedAfter(plan.seed) }))
 must('#play').addEventListener('click', () => (timer ? pause() : resume()))
 must('#step').addEventListener('click', () => {
   pause()
@@ -183,8 +189,12 @@ must('#undo').addEventListener('click', () => {
 })
 must('#many').addEventListener('click', playMany)
 must('#copy').addEventListener('click', async () => {
-  await navigator.clipboard.writeText(location.href)
-  setText(must('#copy'), 'Copied')
+  // Some browsers refuse it, and have none on an address without HTTPS.
+  const copied = await navigator.clipboard?.writeText(location.href).then(
+    () => true,
+    () => false,
+  )
+  setText(must('#copy'), copied ? 'Copied' : 'Copy the address')
   setTimeout(() => setText(must('#copy'), 'Copy link'), COPIED_MS)
 })
 addEventListener('hashchange', () => {

@@ -17,15 +17,14 @@ export function outcomeOf({ moments, stuck }: Run): Outcome {
     const sentence = `After event ${moments.length - 1}: ${problem}`
     return { verdict: 'broken', headline: 'The promise is broken.', sentences: [sentence] }
   }
+  if (stuck !== undefined)
+    return { verdict: 'broken', headline: 'What follows is broken.', sentences: [stuck] }
   sentences.push(
     `These properties held after each of the ${moments.length - 1} events: no number was issued ` +
       'twice outside of the limits that the documentation names, none had two owners on one ' +
       'device, and none vanished without a cause.',
-  )
-  sentences.push(
-    stuck ??
-      'When everything that is still on its way arrives, each device makes an id again: nothing ' +
-        'is stuck.',
+    'When everything that is still on its way arrives, each device makes an id again: nothing is ' +
+      'stuck.',
   )
   const count = ids(issued.length)
   if (twice.length === 0)
@@ -54,7 +53,7 @@ function shares(places: readonly Place[][]): string {
     ['issued', ['issued']],
     ['on a device or page', ['device', 'page']],
     ['back at the server', ['server']],
-    ['on their way', ['on its way']],
+    ['not received yet', ['on its way']],
     ['gaps', ['gap']],
   ]
   const counts = parts

@@ -1,19 +1,23 @@
 /** Draws one state: the server, what is on its way, the devices with their pages, and the gaps. */
 import { el, must } from '../views/dom.js'
+import { makeDraggable } from './drag.js'
 import type { Gap } from './outcome.js'
 import { inRanges, type Place, placesIn } from './places.js'
 import type { Message, System } from './run.js'
 import { titleOf, wordsOf } from './words.js'
 
-/** In pixels: a message that is dragged further is lost. */
-const LOST_AFTER = 72
 const MOVE_MS = 350
 
 export interface Scene {
   system: System
   gaps: readonly Gap[]
-  names: ReadonlyMap<string, string>
+  names: Names
 }
+
+/** Of pages, by their ids. */
+type Names = ReadonlyMap<string, string>
+type Device = System['devices'][number]
+type Page = Device['pages'][number]
 
 export class Stage {
   readonly #server = must('#server')
@@ -27,84 +31,45 @@ export class Stage {
     this.#lose = lose
   }
 
-  draw({ system, gaps, names }: Scene): void {
-    const before = this.#chipsByNumber()
+  draw(scene: Scene): void {
+    const before = chipsByNumber()
+    const { system, gaps } = scene
     const places = placesIn(system)
-    const having = (is: (place: Place) => boolean) =>
-      places.flatMap((all, number) => (all.some(is) ? [number] : []))
     const twice = new Set(system.issued.filter(([, by]) => by.length > 1).map(([n]) => n))
-    const chips = (kind: string, numbers: readonly number[]) =>
-      numbers.map((number) => chip(number, twice.has(number) ? 'twice' : kind))
-    const { max, floor } = system.server.collection
-    this.#server.replaceChildren(
-      fact('Next to be granted', [`${Math.max(max, floor) + 1}`]),
-      fact(
-        'Came back, to be granted again',
-        chips(
-          'free',
-          having(({ at }) => at === 'server'),
-        ),
-      ),
-    )
+    const at: ChipsAt = (kind, is) =>
+      places.flatMap((all, number) =>
+        all.some(is) ? [chip(number, twice.has(number) ? 'twice' : kind)] : [],
+      )
+    this.#drawServer(system, at)
     this.#drawMessages(system)
-    const way = having(({ at }) => at === 'on its way')
+    const underWay = at('way', (place) => place.at === 'on its way')
     must('#way').replaceChildren(
-      ...(way.length > 0 ? [fact('Granted, or on their way back', chips('way', way))] : []),
+      ...facts([['Granted or given back, and not received yet', underWay]]),
     )
     this.#devices.replaceChildren(
-      ...system.devices.map(({ name, pages, dead }) => {
-        const on = (is: (place: Place) => boolean) =>
-          having((place) => 'device' in place && place.device === name && is(place))
-        const free = on((place) => place.at === 'device' && !place.isSetAside)
-        const aside = on((place) => place.at === 'device' && place.isSetAside)
-        const title = el('h3', { class: `of-${name}` }, `Device ${name}`)
-        const open = pages.map(({ id, isFrozen, asked }) => {
-          const ofPage = (isOffer: boolean) =>
-            on((place) => place.at === 'page' && place.page === id && place.isOffer === isOffer)
-          const state = isFrozen ? 'in the cache' : asked ? 'waits for its device' : ''
-          return el(
-            'div',
-            { class: `page${isFrozen ? ' frozen' : ''}` },
-            el('h4', {}, `Page ${names.get(id)} `, el('span', { class: 'fine' }, state)),
-            el('div', { class: 'chips' }, ...chips('leased', ofPage(false))),
-            ...facts([['To give back', chips('leased', ofPage(true))]]),
-          )
-        })
-        const killed = dead.length > 0 ? `${dead.length} not written off yet` : undefined
-        return el(
-          'section',
-          { class: `card device of-${name}`, 'aria-label': `Device ${name}` },
-          el(
-            'div',
-            { class: 'split' },
-            title,
-            el('span', { class: 'fine' }, killed && `${killed}`),
-          ),
-          fact('Free', chips('free', free)),
-          ...facts([['Set aside for a page', chips('aside', aside)]]),
-          ...(open.length > 0 ? open : [el('p', { class: 'fine page' }, 'No page is open.')]),
-          fact(
-            'Issued',
-            chips(
-              'issued',
-              on(({ at }) => at === 'issued'),
-            ),
-          ),
-        )
-      }),
+      ...system.devices.map((device) => deviceCard(device, scene.names, at)),
     )
     this.#gaps.replaceChildren(
-      ...byReason(gaps).map(([why, numbers]) =>
+      ...byReason(gaps).map(([reason, numbers]) =>
         el(
           'li',
           {},
-          el('span', { class: 'chips' }, ...chips('gap', numbers)),
-          el('span', { class: 'fine' }, why),
+          el('span', { class: 'chips' }, ...numbers.map((number) => chip(number, 'gap'))),
+          el('span', { class: 'fine' }, `${inRanges(numbers)}: ${reason}`),
         ),
       ),
     )
     must('#no-gaps').hidden = gaps.length > 0
-    this.#moveFrom(before)
+    moveChipsFrom(before)
+  }
+
+  #drawServer({ server: { collection } }: System, at: ChipsAt): void {
+    const next = Math.max(collection.max, collection.floor) + 1
+    const cameBack = at('free', (place) => place.at === 'server')
+    this.#server.replaceChildren(
+      fact('Next to be granted', [`${next}`]),
+      fact('Came back, to be granted again', cameBack),
+    )
   }
 
   /** What stays is not touched: it may have the focus, or be dragged. */
@@ -143,79 +108,101 @@ export class Stage {
     item.addEventListener('keydown', ({ key }) => {
       if (key === 'Delete' || key === 'Backspace') this.#lose(message)
     })
-    this.#makeDraggable(item, message)
+    makeDraggable(item, () => this.#lose(message))
     return item
   }
+}
 
-  #makeDraggable(item: HTMLLIElement, message: Message): void {
-    let start: PointerEvent | undefined
-    const distance = (event: PointerEvent) =>
-      start ? Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) : 0
-    item.addEventListener('pointerdown', (event) => {
-      if (event.button !== 0 || (event.target as Element).closest('button')) return
-      start = event
-      item.setPointerCapture(event.pointerId)
-    })
-    item.addEventListener('pointermove', (event) => {
-      if (!start) return
-      const [x, y] = [event.clientX - start.clientX, event.clientY - start.clientY]
-      item.style.translate = `${x}px ${y}px`
-      item.classList.toggle('leaving', distance(event) > LOST_AFTER)
-    })
-    const end = (event: PointerEvent) => {
-      const isLost = event.type === 'pointerup' && distance(event) > LOST_AFTER
-      start = undefined
-      item.style.translate = ''
-      item.classList.remove('leaving')
-      if (isLost) this.#lose(message)
-    }
-    item.addEventListener('pointerup', end)
-    item.addEventListener('pointercancel', end)
-  }
+/** Chips of the numbers that have such a place. */
+type ChipsAt = (kind: string, is: (place: Place) => boolean) => HTMLElement[]
 
-  #chipsByNumber(): Map<string, DOMRect> {
-    return new Map(
-      [...document.querySelectorAll<HTMLElement>('#stage .chip')].map((each) => [
-        each.textContent!,
-        each.getBoundingClientRect(),
-      ]),
+function deviceCard({ name, pages, dead }: Device, names: Names, at: ChipsAt): HTMLElement {
+  const onDevice = (kind: string, isSetAside: boolean) =>
+    at(
+      kind,
+      (place) => place.at === 'device' && place.device === name && place.isSetAside === isSetAside,
     )
-  }
+  const issued = at('issued', (place) => place.at === 'issued' && place.device === name)
+  return el(
+    'section',
+    { class: `card device of-${name}`, 'aria-label': `Device ${name}` },
+    el('h3', { class: `of-${name}` }, `Device ${name}`),
+    fact('Free', onDevice('free', false)),
+    ...facts([['Set aside for a page', onDevice('aside', true)]]),
+    ...pages.map((page) => pageBox(page, name, names, at)),
+    pages.length === 0 ? el('p', { class: 'fine page' }, 'No page is open.') : undefined,
+    ...facts([['Gone, and not written off yet', dead.map((page) => names.get(page) ?? '')]]),
+    fact('Issued', issued),
+  )
+}
 
-  /** Each number flies from where it was. */
-  #moveFrom(before: ReadonlyMap<string, DOMRect>): void {
-    if (matchMedia('(prefers-reduced-motion: reduce)').matches) return
-    for (const each of document.querySelectorAll<HTMLElement>('#stage .chip')) {
-      const old = before.get(each.textContent!)
-      const now = each.getBoundingClientRect()
-      if (!old || (old.x === now.x && old.y === now.y)) continue
-      const from = `${old.x - now.x}px ${old.y - now.y}px`
-      each.animate([{ translate: from }, { translate: '0 0' }], {
-        duration: MOVE_MS,
-        easing: 'ease-out',
-      })
-    }
+function pageBox(page: Page, device: string, names: Names, at: ChipsAt): HTMLElement {
+  const { id, isFrozen, asked } = page
+  const held = (isOffer: boolean) =>
+    at(
+      'leased',
+      (place) =>
+        place.at === 'page' &&
+        place.device === device &&
+        place.page === id &&
+        place.isOffer === isOffer,
+    )
+  const state = isFrozen ? 'in the cache' : asked ? 'waits for its device' : ''
+  return el(
+    'div',
+    { class: isFrozen ? 'page frozen' : 'page' },
+    el('h4', {}, `Page ${names.get(id)} `, el('span', { class: 'fine' }, state)),
+    el('div', { class: 'chips' }, ...orDash(held(false))),
+    ...facts([['To give back', held(true)]]),
+  )
+}
+
+/** Where each number was drawn. */
+function chipsByNumber(): ReadonlyMap<string, DOMRect> {
+  return new Map(
+    [...document.querySelectorAll<HTMLElement>('#stage .chip')].map((each) => [
+      each.textContent!,
+      each.getBoundingClientRect(),
+    ]),
+  )
+}
+
+/** Each number flies from where it was. */
+function moveChipsFrom(before: ReadonlyMap<string, DOMRect>): void {
+  if (matchMedia('(prefers-reduced-motion: reduce)').matches) return
+  for (const each of document.querySelectorAll<HTMLElement>('#stage .chip')) {
+    const old = before.get(each.textContent!)
+    const now = each.getBoundingClientRect()
+    if (!old || (old.x === now.x && old.y === now.y)) continue
+    const from = `${old.x - now.x}px ${old.y - now.y}px`
+    each.animate([{ translate: from }, { translate: '0 0' }], {
+      duration: MOVE_MS,
+      easing: 'ease-out',
+    })
   }
 }
 
 const chip = (number: number, kind: string) => el('span', { class: `chip ${kind}` }, `${number}`)
+
+/** Nothing is drawn as a dash. */
+const orDash = (content: (Node | string)[]) => (content.length > 0 ? content : ['–'])
 
 function fact(label: string, content: (Node | string)[]): HTMLElement {
   return el(
     'div',
     { class: 'fact' },
     el('span', { class: 'fine' }, label),
-    el('span', { class: 'chips' }, ...(content.length > 0 ? content : ['–'])),
+    el('span', { class: 'chips' }, ...orDash(content)),
   )
 }
 
 /** Only those that have something to show. */
-const facts = (all: [label: string, content: Node[]][]): HTMLElement[] =>
+const facts = (all: [label: string, content: (Node | string)[]][]): HTMLElement[] =>
   all.filter(([, content]) => content.length > 0).map(([label, content]) => fact(label, content))
 
-function byReason(gaps: readonly Gap[]): [why: string, numbers: number[]][] {
+function byReason(gaps: readonly Gap[]): [reason: string, numbers: number[]][] {
   const reasons = new Map<string, number[]>()
   for (const { number, reason } of gaps)
     reasons.set(reason, [...(reasons.get(reason) ?? []), number])
-  return [...reasons].map(([reason, numbers]) => [`${inRanges(numbers)}: ${reason}`, numbers])
+  return [...reasons]
 }

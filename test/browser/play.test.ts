@@ -45,6 +45,15 @@ test('a run is played to its end, in which no id was issued twice', async () => 
   expect(await text(page, '#outcome-title')).toContain('None twice.')
   await page.click('#back')
   expect(await page.isVisible('#outcome')).toBe(false)
+  const complaint = () =>
+    page.evaluate(() => document.querySelector<HTMLInputElement>('#seed')!.validationMessage)
+  await page.fill('#seed', 'seven')
+  await page.press('#seed', 'Enter')
+  expect(await complaint()).toBe('A seed is a whole number from 1 to 999999.')
+  await page.fill('#seed', '8')
+  await page.press('#seed', 'Enter')
+  expect(await complaint()).toBe('')
+  expect(page.url()).toMatch(/#story=network&seed=8$/)
 })
 
 test.each(['dragged away', 'by its button', 'by the Delete key'])(
