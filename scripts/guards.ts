@@ -44,9 +44,16 @@ export const GUARDS: Guard[] = [
     'store/indexeddb',
     change('work(), done', 'work(), undefined'),
   ),
+  guard(
+    'H2 a page that waits for a claim gets its lease once it is stored',
+    'worker/claims',
+    'waiting.given = given',
+  ),
   guard("H2 an app's own store commits before it resolves", 'sqlite/store'),
 
   guard('H3 a page at rest holds few', 'client/pages', change('16', '400')),
+  guard('H3 a busy page holds four times its pace at most', 'core/sizes', change('4', '40')),
+  guard('H3 looking ahead claims nothing', 'core/device', 'const ahead = request.ahead ?? 0'),
   guard(
     'H3 a page parks its excess again, when an answer brought more',
     'client/issuer',
@@ -54,6 +61,7 @@ export const GUARDS: Guard[] = [
   ),
 
   guard('H4 a hidden page parks', 'client/pages', 'hidden: () => {}'),
+  guard('H4 a page that has gone is leased nothing that a claim brings', 'worker/claims'),
 
   guard('H5 a lease is settled once', 'core/device', 'leases: state.leases'),
   guard('H5 a note frees nothing outside its lease', 'core/device', 'const next = note.next'),

@@ -63,22 +63,39 @@ export class Holdings {
   /**
    * One transaction on the device: it settles what this page has given up, leases `want` numbers,
    * and sets surplus aside for this page if `offer`. The page first cancels the offers that it has.
+   * @param ahead leases as many more, if the device can spare them
+   * @param call `claim`: the server is asked first, unless `want` are free
    */
-  async exchange(want: number, offer = this.#mayOffer()): Promise<Failure | undefined> {
+  async exchange(
+    want: number,
+    offer = this.#mayOffer(),
+    ahead = 0,
+    call: 'exchange' | 'claim' = 'exchange',
+  ): Promise<Failure | undefined> {
     const { page, link, pageExit } = this.#context
     const id = this.#nextId()
     const isFirst = this.#forked === undefined
     this.#outbox.put(this.queue.takeSpent())
     const brought = this.#outbox.begin(id, this.#cancelOffers())
-    const answer = await link
-      .call('exchange', [this.target, { page, id, want, offer, ...brought }])
-      .catch((error) => ({ failure: toFailure(error, 'storage-failed') }))
-    this.failure = 'failure' in answer ? answer.failure : undefined
+    const request = { page, id, want, ahead, offer, ...brought }
+    const asked =
+      call === 'claim'
+        ? link.call('claim', [this.target, want, request])
+        : link.call('exchange', [this.target, request])
+    const answer = await asked.catch((error) => ({
+      failure: toFailure(error, 'storage-failed'),
+    }))
     if ('failure' in answer) {
       this.#outbox.cancel(id)
-      this.#context.changed()
+      // The view tells why a claim failed.
+      if (call === 'claim' && 'view' in answer) this.observe(answer.view)
+      else {
+        this.failure = answer.failure
+        this.#context.changed()
+      }
       return answer.failure
     }
+    this.failure = undefined
     const { view, leases, offers, outstanding } = answer
     const isDurable = view.storage !== 'memory'
     if (isDurable) pageExit.openStore()

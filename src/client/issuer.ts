@@ -6,7 +6,7 @@
 import type { DeviceView, Target } from '../core/contract.js'
 import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
-import { hiddenTarget, PAGE_AT_REST, pageTarget } from '../core/sizes.js'
+import { hiddenLimit, hiddenTarget, PAGE_AT_REST, pageLimit, pageTarget } from '../core/sizes.js'
 import { Holdings, type HoldingsContext } from './holdings.js'
 import type { LeaseQueue } from './lease-queue.js'
 import { Pace } from './pace.js'
@@ -147,10 +147,12 @@ export class Issuer {
     const isServerBack = before?.failure !== undefined && view.failure === undefined
     const canServe = this.#waiters.canServe(this.#queue.held + view.free)
     if (canServe || (isServerBack && !this.#waiters.isEmpty)) this.refill()
-    else if (!this.#fetching && view.checkedIn !== before?.checkedIn && this.#queue.held > 0)
-      this.holdings.exchange(0)
-    // Not at once: another page of this device may be about to lease it.
-    else if (this.holdings.hasSurplus()) this.#watchRest()
+    else {
+      const hasNewTokens = view.checkedIn !== before?.checkedIn && this.#queue.held > 0
+      if (hasNewTokens && !this.#fetching) this.holdings.exchange(0, false)
+      // Surplus is not set aside at once: another page of this device may be about to lease it.
+      if (hasNewTokens || this.holdings.hasSurplus()) this.#watchRest()
+    }
   }
 
   /** Offline: what this page would have sent back goes to the device, for every tab to use. */
@@ -217,19 +219,18 @@ export class Issuer {
 
   /** @returns why no more can be had */
   async #fetch(): Promise<Failure | undefined> {
-    const { link } = this.#context
+    let call: 'exchange' | 'claim' = 'exchange'
     while (this.#isUsed()) {
       this.#waiters.serve(() => this.#queue.held)
       if (!this.#lacksNumbers()) return undefined
-      const failure = await this.holdings.exchange(this.#wanted() - this.#queue.held)
+      const want = Math.max(0, this.#wanted() - this.#queue.held)
+      const ahead = Math.max(0, this.#limit() - this.#queue.held - want)
+      const failure = await this.holdings.exchange(want, undefined, ahead, call)
       this.#waiters.serve(() => this.#queue.held)
       if (failure || !this.#isUsed() || !this.#shouldClaim()) return failure
       // The next exchange takes this page's offers back.
-      if (this.holdings.view!.free > 0 || this.holdings.offers.length > 0) continue
-      const missing = this.#wanted() - this.#queue.held
-      const answer = await link.call('claim', [this.holdings.target, missing])
-      this.holdings.observe(answer.view)
-      if ('failure' in answer) return answer.failure
+      const hasMore = this.holdings.view!.free > 0 || this.holdings.offers.length > 0
+      call = hasMore ? 'exchange' : 'claim'
     }
     return undefined
   }
@@ -267,9 +268,9 @@ export class Issuer {
     if (this.#state === 'filled') this.#state = 'dry'
     this.#waiters.serve(() => this.#queue.held, true)
     const left = this.#queue.held + (this.holdings.view?.free ?? 0)
-    const needed = this.#needed()
-    if (this.#queue.held > needed) {
-      await this.holdings.parkDownTo(needed)
+    const limit = this.#limit()
+    if (this.#queue.held > limit) {
+      await this.holdings.parkDownTo(limit)
       // More callers may have come while the page parked.
       this.#waiters.serve(() => this.#queue.held, true)
     }
@@ -290,11 +291,26 @@ export class Issuer {
     return Math.max(this.#waiters.total, this.#needed(pace))
   }
 
-  /** How many numbers this page should hold to look ahead. */
-  #needed(pace = this.#pace.perSecond(performance.now(), this.#queue.issued)): number {
-    if (this.#context.state() !== 'visible') return hiddenTarget(pace)
-    const warmed = this.#warmed.count - (this.#queue.issued - this.#warmed.since)
-    return pageTarget(pace, warmed)
+  /** How many numbers this page should hold without any callers. */
+  #needed(pace = this.#perSecond()): number {
+    return this.#context.state() === 'visible'
+      ? pageTarget(pace, this.#stillWarm())
+      : hiddenTarget(pace)
+  }
+
+  /** How many it may hold, if the device can spare them. */
+  #limit(): number {
+    return this.#context.state() === 'visible'
+      ? pageLimit(this.#perSecond(), this.#stillWarm())
+      : hiddenLimit(this.#perSecond())
+  }
+
+  #perSecond(): number {
+    return this.#pace.perSecond(performance.now(), this.#queue.issued)
+  }
+
+  #stillWarm(): number {
+    return this.#warmed.count - (this.#queue.issued - this.#warmed.since)
   }
 
   #forgetPace(): void {
@@ -312,9 +328,9 @@ export class Issuer {
   }
 
   async #rest(): Promise<void> {
-    const needed = this.#needed()
-    if (!this.#fetching && (this.#queue.held > needed || this.holdings.hasSurplus()))
-      await this.holdings.parkDownTo(needed)
+    const limit = this.#limit()
+    if (!this.#fetching && (this.#queue.held > limit || this.holdings.hasSurplus()))
+      await this.holdings.parkDownTo(limit)
     const isVisible = this.#context.state() === 'visible'
     if (!isVisible) await this.holdings.returnSurplus()
     if (this.#queue.held > (isVisible ? PAGE_AT_REST : 0)) this.#watchRest()

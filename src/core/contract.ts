@@ -117,8 +117,12 @@ export interface Owner {
   ping(): void
   /** One strict transaction: settles, leases and offers. Never waits for the network. */
   exchange(target: Target, request: Exchange): Promise<Answer<Exchanged>>
-  /** Asks the server once, unless `want` numbers are free; callers share one request. */
-  claim(target: Target, want: number): Promise<Answer<object>>
+  /**
+   * Asks the server once, unless `want` numbers are free; callers share one request.
+   * @param request an exchange for which `want` were missing. The transaction that stores what was
+   * granted also leases the page its numbers
+   */
+  claim(target: Target, want: number, request?: Exchange): Promise<Answer<Exchanged>>
   /**
    * Fills the device up to each `count`, and keeps the count as the target if it is reached. All
    * targets are of one database: one request asks for all of them, if the source can do that.

@@ -17,7 +17,7 @@ import {
   takeLowest,
   total,
 } from './range.js'
-import { claimSize } from './sizes.js'
+import { claimSize, spare } from './sizes.js'
 import type {
   DeviceClaim,
   DeviceState,
@@ -100,11 +100,13 @@ function settleOffer(state: DeviceState, id: string): DeviceState {
  * Settles the notes of a page, then leases it the numbers that it wants, lowest first. Then offers
  * it the surplus above `keep`, highest first, because the server can take those back. If a request
  * comes again, because its answer was lost with a worker, it gets the same answer.
+ * @param reserve the target in force: what a page is leased to look ahead leaves half of it free
  */
 export function exchange(
   state: DeviceState,
   request: Exchange,
   keep: number,
+  reserve = 0,
 ): { state: DeviceState } & Exchanged {
   const isOfRequest = ({ id }: { id: string }) => id.startsWith(`${request.id}.`)
   const answer = (next: DeviceState) => ({
@@ -120,7 +122,9 @@ export function exchange(
   for (const cut of request.cuts) next = cutLease(next, cut.lease, cut.to)
   next = takeBack(next, request.page, request.takeBack)
 
-  const { taken, rest } = takeLowest(next.ranges, request.want)
+  // guard: H3 looking ahead claims nothing
+  const ahead = Math.min(request.ahead ?? 0, spare(total(next.ranges) - request.want, reserve))
+  const { taken, rest } = takeLowest(next.ranges, request.want + ahead)
   const leases = taken.map((range, i) => ({ id: `${request.id}.${i}`, range }))
   if (leases.length > 0) next = { ...next, ranges: rest, leases: [...next.leases, ...leases] }
   next = writeOffOldest(next, request.page)

@@ -11,12 +11,20 @@ export const DEFAULT_RESERVE = 32
 // guard: H3 a page at rest holds few
 export const PAGE_AT_REST = 16
 
+/** Under load a page looks ahead, to this many times what it issued in the last second (H3). */
+// guard: H3 a busy page holds four times its pace at most
+export const LOOK_AHEAD = 4
+
 /**
- * How many unissued ids a page may hold: as many as it issued in the last second, or what it was
- * warmed to (H3).
+ * How many unissued ids a page should hold: as many as it issued in the last second, or what it was
+ * warmed to. The device claims more when it has fewer free.
  */
 export const pageTarget = (issuedLastSecond: number, warmed: number): number =>
   Math.max(PAGE_AT_REST, issuedLastSecond, warmed)
+
+/** How many unissued ids a page may hold while the device has plenty (H3). */
+export const pageLimit = (issuedLastSecond: number, warmed: number): number =>
+  pageTarget(LOOK_AHEAD * issuedLastSecond, warmed)
 
 /**
  * How many unissued ids a hidden page may hold: none, because it may be killed without notice (H4).
@@ -26,8 +34,16 @@ export const pageTarget = (issuedLastSecond: number, warmed: number): number =>
 export const hiddenTarget = (issuedLastSecond: number): number =>
   issuedLastSecond > PAGE_AT_REST ? issuedLastSecond : 0
 
+/** How many a hidden page may hold while the device has plenty (H3). */
+export const hiddenLimit = (issuedLastSecond: number): number =>
+  LOOK_AHEAD * hiddenTarget(issuedLastSecond)
+
 /** Is the device short of its reserve, so that it should claim while it can? */
 export const isLow = (free: number, reserve: number): boolean => free < reserve / 2
+
+/** How many of `free` numbers pages may be leased to look ahead, without making the device low. */
+export const spare = (free: number, reserve: number): number =>
+  Math.max(0, free - Math.ceil(reserve / 2))
 
 /**
  * What to ask of the server so that the device ends up with `reserve` free numbers, or `want` if

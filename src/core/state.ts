@@ -107,7 +107,10 @@ export interface Exchange {
    * it.
    */
   id: string
+  /** Numbers that the page needs. */
   want: number
+  /** As many more to look ahead, if the device can spare them: it claims nothing for them. */
+  ahead?: number
   notes: readonly Note[]
   /** Leases the page goes on using, but only up to `to`. */
   cuts: readonly { lease: string; to: number }[]

@@ -131,7 +131,7 @@ export class Claims {
       this.isReachable = !isNoAnswer(toFailure(error, 'storage-failed'))
       throw error
     }
-    const error = await this.#context.update((before) => {
+    const error = await this.#context.updateAndLease((before) => {
       const state = applyShown(before, claim.id, grant.fates)
       try {
         const next = addGrant(state, claim.id, grant)
@@ -151,10 +151,10 @@ export class Claims {
    * this device to park the surplus that they were to give back: they are nearer than the server.
    */
   async #begin(want: number, seat?: Seat): Promise<DeviceClaim | undefined> {
-    const { owner, name, update } = this.#context
+    const { owner, name, updateAndLease } = this.#context
     const id = seat?.takeId() ?? owner.world.newId()
     for (let mayAsk = true; ; mayAsk = false) {
-      const { pages, claim } = await update<{ pages?: Set<string>; claim?: DeviceClaim }>(
+      const { pages, claim } = await updateAndLease<{ pages?: Set<string>; claim?: DeviceClaim }>(
         (state, reserve) => {
           const pages = pagesWithOffers(state, want)
           // guard: H12 pages are asked for their offers before a server is

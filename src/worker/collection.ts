@@ -18,6 +18,10 @@ import { Claims, SWITCHED_OFF } from './claims.js'
 import type { CollectionContext, OwnerContext } from './context.js'
 import { DeadPages } from './dead-pages.js'
 import { CANCELLED, giveEverythingBack } from './give-back.js'
+import { Waiting } from './waiting.js'
+
+/** What a transaction gives a page, and what it found that this owner has to do. */
+type Given = Exchanged & { pages: Set<string>; isDue: boolean }
 
 export class OwnedCollection {
   readonly #owner: OwnerContext
@@ -28,6 +32,7 @@ export class OwnedCollection {
   readonly #claims: Claims
   readonly #checkIns: CheckIns
   readonly #deadPages: DeadPages
+  readonly #waiting = new Waiting<Given>()
   /** Everything was given back; the device claims nothing until somebody asks for ids again. */
   #isReleased = false
   /** A `reserve` that is under way fills the device up to this number. */
@@ -54,6 +59,7 @@ export class OwnedCollection {
       target,
       name: nameOf(key),
       update: (change) => this.#update(change),
+      updateAndLease: (change) => this.#updateAndLease(change),
       notify: () => this.#notify(),
     }
     this.#claims = new Claims(this.#context, (missing) => {
@@ -74,35 +80,18 @@ export class OwnedCollection {
   }
 
   exchange(request: Exchange): Promise<Answer<Exchanged>> {
-    return this.#answer(async () => {
-      const { store: opened, tabs, world } = this.#owner
-      const store = await opened
-      // While several pages are busy, surplus stays free so that they can lease it. A page at rest
-      // sets it aside to give back.
-      const offer = request.offer && (request.want === 0 || !tabs || tabs.isAlone())
-      const { pages, isDue, ...given } = await this.#update((state, reserve) => {
-        const { state: next, ...answer } = exchange(
-          state,
-          { ...request, offer },
-          this.#keep(store, state, reserve),
-        )
-        return [next, { ...answer, pages: pagesOf(next), isDue: isCheckInDue(next, world.date()) }]
-      })
-      if (request.want > 0) this.#isReleased = false
-      const unmet = request.want - total(given.leases.map(({ range }) => range))
-      if (unmet > 0) this.#topUp(unmet)
-      this.#checkIns.start(isDue)
-      pages.delete(request.page)
-      this.#deadPages.search(pages)
-      if (unmet <= 0) this.#topUpInAdvance()
-      return given
-    })
+    return this.#answer(() => this.#exchange(request))
   }
 
-  claim(want: number): Promise<Answer<object>> {
+  claim(want: number, request?: Exchange): Promise<Answer<Exchanged>> {
     return this.#answer(async () => {
+      const waiting = request && this.#waiting.add(request)
       const failure = await this.#claims.ask(want)
-      return failure && !(await this.#gather()) ? { failure } : {}
+      const isWanted = waiting && this.#waiting.remove(waiting) && !this.#owner.signal.aborted
+      if (waiting?.given) return this.#give(waiting.request, waiting.given)
+      if (failure && !(await this.#gather())) return { failure }
+      if (!request) return NOTHING
+      return this.#exchange(isWanted ? request : { ...request, want: 0, ahead: 0, offer: false })
     })
   }
 
@@ -253,6 +242,46 @@ export class OwnedCollection {
     this.#topUp()
   }
 
+  async #exchange(request: Exchange): Promise<Exchanged> {
+    this.#waiting.cancel(request.notes)
+    const store = await this.#owner.store
+    return this.#give(
+      request,
+      await this.#update((state, reserve) => this.#lease(state, request, store, reserve)),
+    )
+  }
+
+  #lease(
+    state: DeviceState,
+    request: Exchange,
+    store: DeviceStore,
+    reserve: number,
+  ): [DeviceState, Given] {
+    const { tabs, world } = this.#owner
+    // While several pages are busy, surplus stays free so that they can lease it. A page at rest
+    // sets it aside to give back.
+    const offer = request.offer && (request.want === 0 || !tabs || tabs.isAlone())
+    const { state: next, ...answer } = exchange(
+      state,
+      { ...request, offer },
+      this.#keep(store, state, reserve),
+      reserve,
+    )
+    return [next, { ...answer, pages: pagesOf(next), isDue: isCheckInDue(next, world.date()) }]
+  }
+
+  /** The transaction is complete: what the device does now that it has fewer numbers. */
+  #give(request: Exchange, { pages, isDue, ...given }: Given): Exchanged {
+    if (request.want > 0) this.#isReleased = false
+    const unmet = request.want - total(given.leases.map(({ range }) => range))
+    if (unmet > 0) this.#topUp(unmet)
+    this.#checkIns.start(isDue)
+    pages.delete(request.page)
+    this.#deadPages.search(pages)
+    if (unmet <= 0) this.#topUpInAdvance()
+    return given
+  }
+
   /**
    * Asks the device's other pages to park what they do not need.
    * @returns whether there is something to lease now
@@ -268,6 +297,25 @@ export class OwnedCollection {
   }
 
   /**
+   * One transaction of a claim. It serves the page that waits for the claim, if enough is free: now
+   * or because of it.
+   */
+  async #updateAndLease<T>(
+    change: (state: DeviceState, reserve: number) => [DeviceState, T],
+  ): Promise<T> {
+    const store = await this.#owner.store
+    const { result, served } = await this.#update((before, reserve) => {
+      const [changed, result] = change(before, reserve)
+      const { state, served } = this.#waiting.serve(changed, (request, free) =>
+        this.#lease(free, request, store, reserve),
+      )
+      return [state, { result, served }]
+    })
+    served()
+    return result
+  }
+
+  /**
    * One transaction. It settles the notes that pages left, and sets a record that cannot be used
    * aside. It tells other tabs only if something changed.
    */
@@ -276,6 +324,7 @@ export class OwnedCollection {
     const { result, ...seen } = await store.update(this.#key, (stored, notes) => {
       const read = readState(stored)
       if ('refused' in read) this.#notice = unusable(read.refused)
+      this.#waiting.cancel(notes)
       const before = settle(usable(read), notes)
       const [state, result] = change(before, before.reserve ?? this.#target.reserve)
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
@@ -312,6 +361,8 @@ export class OwnedCollection {
 
 /** Names a collection in locks and in messages between tabs. */
 export const nameOf = (key: StoreKey): string => JSON.stringify(key)
+
+const NOTHING: Exchanged = { leases: [], offers: [], outstanding: [] }
 
 const usable = (read: ReturnType<typeof readState>): DeviceState =>
   'refused' in read ? emptyState() : read.state

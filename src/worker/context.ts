@@ -28,6 +28,8 @@ export interface CollectionContext {
   name: string
   /** One transaction on the collection's state; `reserve` is the target in force. */
   update<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T>
+  /** The same, for a claim: if it finds or brings enough, pages that wait get their leases, too. */
+  updateAndLease<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T>
   /** The status of the collection has changed. */
   notify(): void
 }

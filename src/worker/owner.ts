@@ -116,7 +116,7 @@ export function createOwner(world: World): Owner {
       close().catch(() => {})
     },
     exchange: (target, request) => collection(target).exchange(request),
-    claim: (target, want) => collection(target).claim(want),
+    claim: (target, want, request) => collection(target).claim(want, request),
     async reserve(call, wanted) {
       const seats = batchOf(opened!.context.source, world.newId(), wanted.length, closing.signal)
       const answers = await Promise.all(

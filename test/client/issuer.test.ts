@@ -94,7 +94,7 @@ test('a page that has just served a caller does not ask again for one missing id
   expect(exchanges).toHaveLength(1)
 })
 
-test('for a caller of one id after another, each lease is as large as all before', async () => {
+test('one id after another: leases are as large as all before, and look four times ahead', async () => {
   // As if no time passed: all ids are of the last second, however slow the machine.
   const now = vi.spyOn(performance, 'now').mockReturnValue(0)
   onTestFinished(() => now.mockRestore())
@@ -104,10 +104,12 @@ test('for a caller of one id after another, each lease is as large as all before
       await issuer.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
   })()
   const wants: number[] = []
+  const ahead: (number | undefined)[] = []
   for (let from = 1; from <= 500; ) {
     await vi.waitFor(() => expect(exchanges.length).toBeGreaterThan(wants.length))
     const { request, answer } = exchanges[wants.length]!
     wants.push(request.want)
+    ahead.push(request.ahead)
     await answer(
       { leases: [{ id: `${request.id}.0`, range: range(from, from + request.want - 1) }] },
       1_000,
@@ -116,4 +118,5 @@ test('for a caller of one id after another, each lease is as large as all before
   }
   await issued
   expect(wants).toEqual([16, 16, 32, 64, 128, 256])
+  expect(ahead).toEqual([0, 48, 96, 192, 384, 768])
 })

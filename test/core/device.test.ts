@@ -114,6 +114,18 @@ describe('an exchange', () => {
     ).toEqual([range(1, 4)])
   })
 
+  test('leases more to look ahead, but leaves half of the reserve free: no claim is for it', () => {
+    const leases = (ahead: number) =>
+      exchange(holding(range(1, 100)), request({ want: 10, ahead }), 100, 32).leases
+    expect(leases(30)).toMatchObject([{ range: range(1, 40) }])
+    expect(leases(1_000)).toMatchObject([{ range: range(1, 84) }])
+  })
+
+  test('leases what is wanted from below half of the reserve, and nothing to look ahead', () => {
+    const { leases } = exchange(holding(range(1, 12)), request({ want: 10, ahead: 40 }), 100, 32)
+    expect(leases).toMatchObject([{ range: range(1, 10) }])
+  })
+
   test('that comes again after a lost answer gets the same answer and takes no more', () => {
     const first = exchange(holding(range(1, 64)), request({ want: 16, offer: true }), 32)
     const again = exchange(first.state, request({ want: 16, offer: true }), 32)

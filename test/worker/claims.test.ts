@@ -4,10 +4,12 @@ import { HiloError } from '../../src/core/errors.js'
 import { emptyState } from '../../src/core/state.js'
 import {
   DiskStore,
+  exchangeOf,
   FakeSource,
   FakeWorld,
   failureOf,
   flush,
+  KEY,
   lease,
   must,
   ownerIn,
@@ -188,6 +190,96 @@ describe('a claim', () => {
     })
     expect(failureOf(await owner.claim(target, 100)).code).toBe('invalid-response')
     expect((await world.stored()).ranges).toEqual(before.ranges)
+  })
+})
+
+/** The store, and how often it was changed. */
+class CountingStore extends DiskStore {
+  changes = 0
+
+  override update<T>(...args: Parameters<DiskStore['update']>): Promise<T> {
+    this.changes++
+    return super.update(...args) as Promise<T>
+  }
+}
+
+describe('a claim for an exchange', () => {
+  test('leases the page its numbers in the transaction that stores the grant', async () => {
+    const store = new CountingStore()
+    const { owner } = ownerIn(new FakeWorld({ store }))
+    await lease(owner, 0)
+    store.changes = 0
+    const { leases, view } = must(await owner.claim(target, 10, exchangeOf({ want: 10 })))
+    expect(leases).toMatchObject([{ range: { from: 1, to: 10 } }])
+    expect(view.free).toBe(22)
+    // One stores the claim, the other its answer and the lease.
+    expect(store.changes).toBe(2)
+  })
+
+  test('leases them in the transaction that finds them free after all', async () => {
+    const store = new CountingStore()
+    const source = new FakeSource()
+    must(await ownerIn(new FakeWorld({ store, source })).owner.claim(target, 10))
+    const { owner } = ownerIn(new FakeWorld({ store, source }))
+    await lease(owner, 0)
+    await flush()
+    store.changes = 0
+    expect(must(await owner.claim(target, 10, exchangeOf({ want: 10 }))).leases).toHaveLength(1)
+    expect(store.changes).toBe(1)
+    expect(source.claims).toHaveLength(1)
+  })
+
+  test('joins one that is under way already', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    expect((await lease(owner, 16)).leases).toEqual([])
+    const { leases } = must(await owner.claim(target, 16, exchangeOf({ want: 16 })))
+    expect(leases).toMatchObject([{ range: { from: 1, to: 16 } }])
+    expect(world.source.claims).toHaveLength(1)
+  })
+
+  test('whose transaction fails leases nothing: the numbers are not stored', async () => {
+    const store = new DiskStore()
+    const world = new FakeWorld({ store })
+    const { owner } = ownerIn(world)
+    const request = exchangeOf({ want: 16 })
+    world.source.onClaim = async () => {
+      const { stored } = await store.read(KEY)
+      store.update = async (_, change) => {
+        change(stored, [])
+        throw new Error('The disk is full.')
+      }
+    }
+    expect(failureOf(await owner.claim(target, 16, request)).message).toContain('full')
+  })
+
+  test('leases nothing to a page that has cancelled it, and settles what the page said', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    const { leases: old } = must(await owner.claim(target, 16, exchangeOf({ want: 16 })))
+    const request = exchangeOf({ want: 20, notes: [{ lease: old[0]!.id, next: 17 }] })
+    world.source.onClaim = () =>
+      owner.exchange(target, exchangeOf({ notes: [{ exchange: request.id, takeBack: [] }] }))
+    expect(must(await owner.claim(target, 20, request)).leases).toEqual([])
+    expect(await world.stored()).toMatchObject({ leases: [], issued: 16 })
+  })
+
+  test('leases nothing to a page that has gone, and left a note of it', async () => {
+    const store = new DiskStore()
+    const world = new FakeWorld({ store })
+    const { owner } = ownerIn(world)
+    const request = exchangeOf({ want: 16 })
+    world.source.onClaim = () => {
+      const { update } = store
+      store.update = (key, change) => {
+        store.update = update
+        return store.update(key, (stored) =>
+          change(stored, [{ exchange: request.id, takeBack: [] }] as never),
+        )
+      }
+    }
+    expect(must(await owner.claim(target, 16, request)).leases).toEqual([])
+    expect(await world.stored()).toMatchObject({ leases: [], ranges: [{ from: 1, to: 32 }] })
   })
 })
 

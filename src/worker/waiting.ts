@@ -1,0 +1,67 @@
+/**
+ * Exchanges of this page that wait for a claim. The transaction that finds enough numbers, as a
+ * rule the one that stores what was granted, also leases them. Guarantees that nothing is leased to
+ * a page that does not wait any more.
+ */
+import { isNote } from '../core/page-exit.js'
+import { total } from '../core/range.js'
+import type { DeviceState, Exchange, Note } from '../core/state.js'
+
+export interface WaitingExchange<Given> {
+  request: Exchange
+  /** What it was given; durable. */
+  given?: Given
+}
+
+export class Waiting<Given> {
+  /** By exchange. */
+  readonly #all = new Map<string, WaitingExchange<Given>>()
+
+  add(request: Exchange): WaitingExchange<Given> {
+    const waiting = { request }
+    this.#all.set(request.id, waiting)
+    return waiting
+  }
+
+  /** @returns whether its page still wanted it */
+  remove({ request }: WaitingExchange<Given>): boolean {
+    return this.#all.delete(request.id)
+  }
+
+  /**
+   * The page says that it will not use an answer, or an earlier one said so in a note. A lease that
+   * is made after such a note would never be settled.
+   */
+  cancel(notes: readonly Note[]): void {
+    // guard: H4 a page that has gone is leased nothing that a claim brings
+    for (const note of notes.filter(isNote)) if ('exchange' in note) this.#all.delete(note.exchange)
+  }
+
+  /**
+   * Inside a transaction.
+   * @param lease does the exchange
+   * @returns `served`, for when the transaction is complete
+   */
+  serve(
+    before: DeviceState,
+    lease: (request: Exchange, state: DeviceState) => [DeviceState, Given],
+  ): { state: DeviceState; served: () => void } {
+    let state = before
+    const served: (() => void)[] = []
+    for (const waiting of this.#all.values()) {
+      if (waiting.given || total(state.ranges) < waiting.request.want) continue
+      const [next, given] = lease(waiting.request, state)
+      state = next
+      // guard: H2 a page that waits for a claim gets its lease once it is stored
+      served.push(() => {
+        waiting.given = given
+      })
+    }
+    return {
+      state,
+      served() {
+        for (const each of served) each()
+      },
+    }
+  }
+}
