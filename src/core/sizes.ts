@@ -13,7 +13,7 @@ export const PAGE_AT_REST = 16
 
 /** Under load a page looks ahead, to this many times what it issued in the last second (H3). */
 // guard: H3 a busy page holds four times its pace at most
-export const LOOK_AHEAD = 4
+const LOOK_AHEAD = 4
 
 /**
  * How many unissued ids a page should hold: as many as it issued in the last second, or what it was
