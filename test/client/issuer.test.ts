@@ -94,7 +94,7 @@ test('a page that has just served a caller does not ask again for one missing id
   expect(exchanges).toHaveLength(1)
 })
 
-test('one id after another: leases are as large as all before, and look four times ahead', async () => {
+test('one id after another: each lease is as large as all before, and looks ahead', async () => {
   // As if no time passed: all ids are of the last second, however slow the machine.
   const now = vi.spyOn(performance, 'now').mockReturnValue(0)
   onTestFinished(() => now.mockRestore())

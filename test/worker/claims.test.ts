@@ -253,7 +253,7 @@ describe('a claim for an exchange', () => {
     expect(failureOf(await owner.claim(target, 16, request)).message).toContain('full')
   })
 
-  test('leases nothing to a page that has cancelled it, and settles what the page said', async () => {
+  test('leases nothing to a page that has cancelled it, and settles its notes', async () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     const { leases: old } = must(await owner.claim(target, 16, exchangeOf({ want: 16 })))
