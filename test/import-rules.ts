@@ -27,7 +27,7 @@ const MAY_USE: Record<string, string[]> = {
   store: ['core', 'idb'],
   source: ['core'],
   sqlite: ['core'],
-  testing: ['core', 'client'],
+  testing: ['core', 'client', 'consecutive'],
   worker: ['core', 'store', 'source', 'client', 'comlink'],
   client: ['core', 'comlink'],
   consecutive: ['core', 'store', 'source'],

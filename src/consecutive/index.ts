@@ -2,10 +2,11 @@
  * `offline-hilo/consecutive`: consecutive numbers, made offline, in a series that this device holds
  * alone: `B-000001`, `B-000002`, `B-000003`.
  */
-import type { Hilo } from '../client/hilo.js'
+import type { Hilo, HiloAccess } from '../client/hilo.js'
 import { HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { checkDatabase } from '../core/options.js'
+import type { HeldSeries, NumberRow, SeriesStore } from './numbers.js'
 import {
   type Checked,
   type ConsecutiveOptions,
@@ -15,9 +16,10 @@ import {
 } from './options.js'
 import { reportOf, type SeriesReport } from './report.js'
 import { Series } from './series.js'
-import { seriesServer } from './server.js'
-import { type NumberRow, SeriesStorage } from './storage.js'
+import { type SeriesServer, seriesServer } from './server.js'
+import { SeriesStorage } from './storage.js'
 
+export type { HeldSeries } from './numbers.js'
 export type { ConsecutiveOptions } from './options.js'
 export type { NumberState, ReportedNumber, SeriesReport } from './report.js'
 export type { EarlierSeries, SeriesEnd } from './state.js'
@@ -33,16 +35,6 @@ export interface ConsecutiveNumber {
 /** A number that was taken, and neither confirmed nor cancelled. */
 export interface OpenNumber extends ConsecutiveNumber {
   key: string
-}
-
-/** The series that a device makes its next number in. */
-export interface HeldSeries {
-  /** `'B'` */
-  series: string
-  /** The highest number that was made: 0 before the first one. */
-  last: number
-  /** The highest number that the server has heard of. */
-  told: number
 }
 
 /** Made by {@link consecutive}. */
@@ -93,17 +85,19 @@ export function consecutive<Name extends string>(
   collection: CollectionRef<NoInfer<Name>>,
   options: ConsecutiveOptions = {},
 ): Consecutive {
-  const { options: of, signal } = accessOf(hilo)
+  const { options: of, signal, series: inMemory } = accessOf(hilo)
   const checked = checkSeriesOptions(options)
   const name = collectionOf(collection, of)
   const database = checkDatabase(options.database ?? of.database, of)
   const { headers = {} } = of
-  const storage = new SeriesStorage(of.name, [of.url, database, name])
+  const ofTest = inMemory?.(database, name)
+  const storage = ofTest ?? new SeriesStorage(of.name, [of.url, database, name])
   const series = new Series({
     collection: name,
     device: checked.device,
     storage,
-    server: seriesServer(of, database, typeof headers === 'function' ? headers : () => headers),
+    server:
+      ofTest ?? seriesServer(of, database, typeof headers === 'function' ? headers : () => headers),
     signal,
     isOnline: () => hilo.status().online,
     copied: () => hilo.dispatchEvent(new CustomEvent('fork', { detail: { collection: name } })),
@@ -118,7 +112,7 @@ export function consecutive<Name extends string>(
 
 function methodsOf(
   series: Series,
-  storage: SeriesStorage,
+  storage: SeriesStore,
   signal: AbortSignal,
   { formatId, forgetKeysAfter }: Checked,
 ): Consecutive {
@@ -182,10 +176,14 @@ function cancelled(row: NumberRow, reason: string): NumberRow {
   return { ...rest, state: 'cancelled', reason }
 }
 
-function accessOf(hilo: Hilo): Hilo['access'] {
+/** What a `Hilo` gives; one of `offline-hilo/testing` also gives series in memory. */
+export interface SeriesAccess extends HiloAccess {
+  series?(database: string, collection: string): SeriesStore & SeriesServer
+}
+
+function accessOf(hilo: Hilo): SeriesAccess {
   const { access } = hilo as Partial<Hilo>
-  if (access === undefined)
-    throw invalid('the Hilo is one of offline-hilo/testing, which has no storage')
+  if (access === undefined) throw invalid('it got something else than a Hilo of this version')
   if (access.options.source !== undefined)
     throw invalid(
       'the Hilo has a `source` of its own, and only an offline-hilo-server gives series',

@@ -1,6 +1,6 @@
 /** The whole series of a device, number by number, for people who have to account for them. */
+import type { NumberRow } from './numbers.js'
 import type { EarlierSeries, SeriesEnd, SeriesState } from './state.js'
-import type { NumberRow } from './storage.js'
 
 /**
  * - `open`: taken, and neither confirmed nor cancelled.

@@ -6,14 +6,14 @@
 import { HiloError } from '../core/errors.js'
 import { uuid } from '../core/uuid.js'
 import type { SeriesAnswer, SeriesRequest } from '../core/wire.js'
+import type { FormatNumber, NumberRow, SeriesStore } from './numbers.js'
 import type { SeriesServer } from './server.js'
 import { withCheckIn, withClaim, withFate, withoutClaim, withSeries } from './state.js'
-import type { FormatNumber, NumberRow, SeriesStorage } from './storage.js'
 
 export interface SeriesContext {
   collection: string
   device: string | undefined
-  storage: SeriesStorage
+  storage: SeriesStore
   server: SeriesServer
   /** Aborted when the `Hilo` is closed. */
   signal: AbortSignal

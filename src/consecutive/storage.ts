@@ -3,30 +3,18 @@
  * key are stored in one strict transaction, one after another in all tabs: a crash at any moment
  * leaves the number bound to its key, or not taken.
  */
-import { HiloError } from '../core/errors.js'
 import type { SeriesKey } from '../core/page-exit.js'
 import { Database, type DBSchema, type Transaction } from '../store/database.js'
+import {
+  type FormatNumber,
+  forgotten,
+  type HeldSeries,
+  type NumberRow,
+  newNumber,
+  noNumber,
+  type SeriesStore,
+} from './numbers.js'
 import { type CurrentSeries, readState, type SeriesState } from './state.js'
-
-/** A number that was made. */
-export interface NumberRow {
-  letter: string
-  number: number
-  /** As it was written when it was made: `B-000124`. */
-  id: string
-  state: 'open' | 'confirmed' | 'cancelled'
-  /** What it is for. Absent: it was confirmed, and its key forgotten. */
-  key?: string
-  /** Why it was cancelled. */
-  reason?: string
-  /** Set while the number is neither confirmed nor cancelled; an index finds it by this. */
-  open?: 1
-  /** When it was confirmed, while its key is remembered: milliseconds since the epoch. */
-  confirmedAt?: number
-}
-
-/** Makes the id of a number. */
-export type FormatNumber = (number: number, letter: string) => string
 
 interface Schema extends DBSchema {
   series: { key: typeof STATE; value: SeriesState }
@@ -45,7 +33,7 @@ const STATE = 'state'
 /** How many old keys are forgotten each time a number is confirmed. */
 const FORGET_AT_ONCE = 16
 
-export class SeriesStorage {
+export class SeriesStorage implements SeriesStore {
   readonly #db: Database<Schema>
   /** The last number that this page has seen of a series, where the next look begins. */
   #seen: { begun: string; number: number } | undefined
@@ -69,7 +57,6 @@ export class SeriesStorage {
     })
   }
 
-  /** The number of a key: the one that it has, or the next. Undefined: there is no series. */
   async take(key: string, format: FormatNumber): Promise<NumberRow | undefined> {
     const taken = (await this.#takeAtOnce(key, format)) ?? (await this.#takeAfterLook(key, format))
     if (taken?.begun) this.#seen = { begun: taken.begun, number: taken.row.number }
@@ -115,10 +102,6 @@ export class SeriesStorage {
     })
   }
 
-  /**
-   * Changes what is stored of the number of a key.
-   * @param change returns what is stored instead; the same object: nothing is
-   */
   async settle(
     key: string,
     change: (row: NumberRow) => NumberRow,
@@ -127,23 +110,22 @@ export class SeriesStorage {
     const tx = await this.#db.begin('readwrite')
     await this.#db.finish(tx, async () => {
       const numbers = tx.objectStore('numbers')
-      const old = IDBKeyRange.upperBound(forgetBefore)
-      const [known, forgotten] = await Promise.all([
+      const before = IDBKeyRange.upperBound(forgetBefore)
+      const [known, old] = await Promise.all([
         numbers.index('key').get(key),
-        numbers.index('confirmed').getAll(old, FORGET_AT_ONCE),
+        numbers.index('confirmed').getAll(before, FORGET_AT_ONCE),
       ])
       if (!known) throw noNumber(key)
       const changed = change(known)
-      const writes = forgotten
+      const writes = old
         .filter(({ number, letter }) => number !== known.number || letter !== known.letter)
-        .map(({ key: _, confirmedAt, ...row }) => numbers.put(row))
+        .map((row) => numbers.put(forgotten(row)))
       if (changed !== known) writes.push(numbers.put(changed))
       tx.commit()
       await Promise.all(writes)
     })
   }
 
-  /** One step of what the device knows of its series, whose last number is `last`. */
   async change<T>(
     step: (state: SeriesState, last: number) => { state: SeriesState; result: T },
   ): Promise<T> {
@@ -158,8 +140,7 @@ export class SeriesStorage {
     })
   }
 
-  /** Undefined: there is no series to make a number in. */
-  async current(): Promise<{ series: string; last: number; told: number } | undefined> {
+  async current(): Promise<HeldSeries | undefined> {
     const tx = await this.#db.begin('readonly')
     return this.#db.finish(tx, async () => {
       const { current } = await stateIn(tx)
@@ -169,7 +150,6 @@ export class SeriesStorage {
     })
   }
 
-  /** Numbers that are neither confirmed nor cancelled. */
   async open(): Promise<NumberRow[]> {
     const tx = await this.#db.begin('readonly')
     return this.#db.finish(tx, () => {
@@ -179,7 +159,6 @@ export class SeriesStorage {
     })
   }
 
-  /** Everything that is stored, in one read. */
   async all(): Promise<{ state: SeriesState; numbers: NumberRow[] }> {
     const tx = await this.#db.begin('readonly')
     return this.#db.finish(tx, async () => {
@@ -211,19 +190,18 @@ async function look(tx: WriteTransaction, key: string) {
 
 async function add(
   tx: WriteTransaction,
-  { letter, begun }: CurrentSeries,
+  current: CurrentSeries,
   number: number,
   key: string,
   format: FormatNumber,
 ): Promise<Taken> {
-  const id = format(number, letter)
-  const row: NumberRow = { letter, number, id, key, state: 'open', open: 1 }
+  const row = newNumber(current, number, key, format)
   const numbers = tx.objectStore('numbers')
   // guard: H28 nobody's number is written over
   const write = numbers.add(row)
   tx.commit()
   await write
-  return { row, begun }
+  return { row, begun: current.begun }
 }
 
 const stateIn = async (tx: Transaction<Schema>): Promise<SeriesState> =>
@@ -235,10 +213,3 @@ async function lastIn(tx: Transaction<Schema>, of: CurrentSeries | undefined): P
   const numbers = IDBKeyRange.bound([of.letter], [of.letter, []])
   return (await tx.objectStore('numbers').openKeyCursor(numbers, 'prev'))?.key[1] ?? 0
 }
-
-const noNumber = (key: string): HiloError =>
-  new HiloError(
-    'invalid-argument',
-    `No number was made for the key ${JSON.stringify(key)}, or it was confirmed so long ago that ` +
-      'the key is forgotten. Nothing was changed. Take a number with next({ key }) first.',
-  )

@@ -24,6 +24,7 @@ import {
 import type { IdentityOptions } from '../client/online-calls.js'
 import type { CollectionStatus, HiloStatus } from '../client/status.js'
 import type { WaitLimits } from '../client/waiters.js'
+import type { SeriesAccess } from '../consecutive/index.js'
 import { fromFailure, HiloError, toFailure } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import {
@@ -37,6 +38,7 @@ import {
 } from '../core/options.js'
 import { notReserved } from '../core/reserved.js'
 import { PAGE, TestCollection, unreachable } from './collection.js'
+import { TestSeries } from './series.js'
 import { TestServer } from './server.js'
 
 /** What a test can make happen, besides what an app can. */
@@ -48,8 +50,8 @@ export interface TestSwitches {
   /** The server cannot be reached, and no id is left on the device in any collection. */
   exhaust(): void
   /**
-   * This device turns out to be a copy of another one: its ids are dropped, and a `fork` event
-   * tells the app for each collection.
+   * This device turns out to be a copy of another one: its ids are dropped, its series of
+   * consecutive numbers end, and a `fork` event tells the app for each collection.
    */
   fork(): void
 }
@@ -78,7 +80,7 @@ export function createTestHilo<Name extends string = string>(
 
 class Instance<Name extends string>
   extends EventTarget
-  implements Pick<Hilo<Name>, Exclude<keyof Hilo<Name>, 'access'>>, TestSwitches
+  implements Pick<Hilo<Name>, keyof Hilo<Name>>, TestSwitches
 {
   declare addEventListener: Hilo['addEventListener']
   declare removeEventListener: Hilo['removeEventListener']
@@ -86,6 +88,9 @@ class Instance<Name extends string>
   readonly #options: CheckedOptions
   readonly #server = new TestServer()
   readonly #collections = new Map<string, TestCollection>()
+  /** By database and collection, of those that `consecutive` was asked for. */
+  readonly #series = new Map<string, { collection: string; series: TestSeries }>()
+  readonly #closing = new AbortController()
   readonly #observers = new Set<Observer>()
   /** What listeners were told of a collection last. */
   readonly #told = new Map<TestCollection, { isLow: boolean; error: string | undefined }>()
@@ -106,6 +111,19 @@ class Instance<Name extends string>
       .then(() => Promise.all(listed.map((each) => each.when(1, () => {}, untilLeased))))
       .then(() => {})
     this.ready.catch(() => {})
+  }
+
+  get access(): SeriesAccess {
+    return {
+      options: this.#options,
+      signal: this.#closing.signal,
+      series: (database, collection) => {
+        const name = JSON.stringify([database, collection])
+        const known = this.#series.get(name) ?? { collection, series: new TestSeries() }
+        this.#series.set(name, known)
+        return known.series
+      },
+    }
   }
 
   async nextId(collection: CollectionRef<Name>, options: IdOptions = {}): Promise<string> {
@@ -247,6 +265,7 @@ class Instance<Name extends string>
       'closed',
       'This Hilo was closed with `close()`; it makes no more ids. Create another one.',
     )
+    this.#closing.abort(this.#closed)
     for (const each of this.#collections.values()) each.close(this.#closed)
   }
 
@@ -275,6 +294,8 @@ class Instance<Name extends string>
       each.drop()
       this.#tell('fork', { collection: each.target.collection })
     }
+    for (const { collection, series } of this.#series.values())
+      if (series.fork()) this.#tell('fork', { collection })
   }
 
   #find(ref: CollectionRef, options: Pick<IdOptions, 'database'> = {}): TestCollection {

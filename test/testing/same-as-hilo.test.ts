@@ -4,9 +4,11 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Hilo } from '../../src/client/hilo.js'
+import { consecutive } from '../../src/consecutive/index.js'
 import { HiloError } from '../../src/core/errors.js'
 import type { HiloOptions } from '../../src/core/options.js'
 import { createTestHilo } from '../../src/testing/index.js'
+import { newName } from '../support/idb.js'
 import { newShop, type Shop } from '../support/shop.js'
 
 interface Subject {
@@ -293,6 +295,48 @@ describe.each([
     await hilo.nextId('orders')
     await expect.poll(() => [...kinds]).toEqual(expect.arrayContaining(['claim', 'lease']))
     stop()
+  })
+
+  test('makes consecutive numbers, which are confirmed, cancelled or open', async () => {
+    const hilo = subject.open({ name: newName() })
+    const receipts = consecutive(hilo, 'receipts', { forgetKeysAfter: 0 })
+    expect(await receipts.current()).toBeUndefined()
+    const numbers: number[] = []
+    for (const key of ['a', 'b', 'a', 'c', 'd']) numbers.push((await receipts.next({ key })).number)
+    expect(numbers).toEqual([1, 2, 1, 3, 4])
+    await receipts.confirm('a')
+    await receipts.confirm('b')
+    await receipts.cancel('c', 'card declined')
+    expect(await receipts.open()).toEqual([{ id: 'A-000004', number: 4, key: 'd' }])
+    expect(await receipts.report()).toMatchObject([
+      {
+        series: 'A',
+        numbers: [
+          { id: 'A-000001', number: 1, state: 'confirmed' },
+          { id: 'A-000002', number: 2, state: 'confirmed', key: 'b' },
+          { id: 'A-000003', number: 3, state: 'cancelled', key: 'c', reason: 'card declined' },
+          { id: 'A-000004', number: 4, state: 'open', key: 'd' },
+        ],
+      },
+    ])
+    const current = () => receipts.current()
+    await expect.poll(current).toEqual({ series: 'A', last: 4, told: 4 })
+    expect(await codeOf(receipts.next({ key: 'c' }))).toBe('invalid-argument')
+    expect(await codeOf(receipts.confirm('nobody'))).toBe('invalid-argument')
+    expect(await codeOf(receipts.cancel('b', 'returned'))).toBe('invalid-argument')
+    await hilo.close()
+    expect(await codeOf(receipts.next({ key: 'e' }))).toBe('closed')
+  })
+
+  test('makes consecutive numbers offline once it has a series, and none without', async () => {
+    const hilo = subject.open({ name: newName() })
+    const [receipts, bills] = [consecutive(hilo, 'receipts'), consecutive(hilo, 'bills')]
+    expect(await receipts.next({ key: 'a' })).toEqual({ id: 'A-000001', number: 1 })
+    subject.disconnect()
+    expect(await receipts.next({ key: 'b' })).toEqual({ id: 'A-000002', number: 2 })
+    expect(await codeOf(bills.next({ key: 'a' }))).toBe('server-unreachable')
+    subject.connect()
+    expect(await bills.next({ key: 'a' })).toEqual({ id: 'A-000001', number: 1 })
   })
 
   test('makes no id after it was closed, and rejects whoever waits', async () => {

@@ -1,5 +1,6 @@
 /** The instance for the app's own tests: the same ids in every run, and nothing left behind. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { consecutive } from '../../src/consecutive/index.js'
 import { type Hilo, HiloError } from '../../src/index.js'
 import * as testing from '../../src/testing/index.js'
 
@@ -51,6 +52,7 @@ test('it needs no network, no worker, no storage and no timer, under fake timers
   const waiting = hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })
   hilo.connect()
   await waiting
+  await consecutive(hilo, 'orders').next({ key: 'sale' })
   hilo.fork()
   await hilo.reserve('orders', 500)
   await hilo.release()
@@ -119,6 +121,40 @@ describe('the switches', () => {
     expect(told).toEqual(['orders'])
     expect(hilo.status('orders')).toMatchObject({ available: 10, gaps: 10 })
     expect(await hilo.nextNumber('orders')).toBe(first + 11)
+  })
+})
+
+describe('consecutive numbers', () => {
+  test('go on while the server is gone; a fork ends the series, and says so', async () => {
+    const hilo = createTestHilo()
+    const receipts = consecutive(hilo, 'receipts')
+    const told: string[] = []
+    hilo.addEventListener('fork', ({ detail }) => told.push(detail.collection))
+    hilo.fork()
+    expect(told).toEqual([])
+    await receipts.next({ key: 'a' })
+    hilo.exhaust()
+    expect(await receipts.next({ key: 'b' })).toEqual({ id: 'A-000002', number: 2 })
+    hilo.fork()
+    expect(told).toEqual(['receipts'])
+    await expect(receipts.next({ key: 'c' })).rejects.toMatchObject({ code: 'server-unreachable' })
+    hilo.connect()
+    expect(await receipts.next({ key: 'c' })).toEqual({ id: 'B-000001', number: 1 })
+    expect(await receipts.report()).toMatchObject([
+      { series: 'A', ended: { kind: 'copied', doubtful: { from: 2, to: 2 } } },
+      { series: 'B', numbers: [{ key: 'c' }] },
+    ])
+  })
+
+  test('are the same in every run, and of each collection alone', async () => {
+    for (let run = 0; run < 2; run++) {
+      const hilo = createTestHilo()
+      const next = (collection: string, database?: string) =>
+        consecutive(hilo, collection, { ...(database && { database }) }).next({ key: 'a' })
+      for (const made of [next('receipts'), next('bills'), next('receipts', 'Other')])
+        expect(await made).toEqual({ id: 'A-000001', number: 1 })
+      expect(await next('receipts')).toEqual({ id: 'A-000001', number: 1 })
+    }
   })
 })
 

@@ -1,5 +1,6 @@
 /** The public types of `offline-hilo/testing`. */
 import { expectTypeOf } from 'vitest'
+import { type Consecutive, consecutive } from '../../src/consecutive/index.js'
 import type { Hilo, HiloOptions } from '../../src/index.js'
 import {
   createHilo,
@@ -23,6 +24,9 @@ export const typed = () => {
   hilo.addEventListener('low', ({ detail }) =>
     expectTypeOf(detail.available).toEqualTypeOf<number>(),
   )
+  expectTypeOf(consecutive(hilo, 'orders')).toEqualTypeOf<Consecutive>()
+  // @ts-expect-error a misspelt collection
+  consecutive(hilo, 'ordres')
   // @ts-expect-error a misspelt collection
   hilo.nextId('ordres')
 }
