@@ -1,9 +1,9 @@
 /**
  * Reduces a state to what makes it different from others: not names, and not the order of things.
  */
-import { Fingerprint, inOrder, isSamePart, type Part, partOf } from './canonical.js'
+import { compareParts, Fingerprint, inOrder, isSamePart, type Part, partOf } from './canonical.js'
 import type { Server } from './server.js'
-import type { Device, Left, Message, System } from './system.js'
+import type { Device, Message, System } from './system.js'
 
 export function fingerprint(system: System): { high: number; low: number } {
   const { server, backup, devices, messages, issued, excuses, granted, left } = system
@@ -12,14 +12,14 @@ export function fingerprint(system: System): { high: number; low: number } {
   const inPlace = devices.map((device, d) => ({ d, parts: partsOf(device) }))
   if (devices.length > 1) inPlace.sort((a, b) => compare(a.parts, b.parts))
   const rankOf = (d: number) => inPlace.findIndex((each) => each.d === d)
-  for (const name in left) print.add(left[name as keyof Left])
+  print.addPart(partOf(left))
   print.add(granted)
   for (const { parts } of inPlace) print.addParts(parts)
   addServer(print, server)
   print.add(backup ? 1 : 0)
   if (backup) addServer(print, backup)
   const sent = messages.map((message) => ({ part: partOfMessage(message), message }))
-  sent.sort((a, b) => a.part.id - b.part.id)
+  sent.sort((a, b) => compareParts(a.part, b.part))
   print.add(sent.length)
   for (const { part, message } of sent) {
     print.add('device' in message ? rankOf(message.device) : -1)
@@ -51,8 +51,11 @@ const partsOf = ({ stored, pages, notes, local, dead }: Device): readonly Part[]
 
 function compare(a: readonly Part[], b: readonly Part[]): number {
   if (a.length !== b.length) return a.length - b.length
-  const at = a.findIndex(({ id }, i) => id !== b[i]!.id)
-  return at < 0 ? 0 : a[at]!.id - b[at]!.id
+  for (const [i, part] of a.entries()) {
+    const order = compareParts(part, b[i]!)
+    if (order !== 0) return order
+  }
+  return 0
 }
 
 function addServer(print: Fingerprint, server: Server): void {
@@ -64,5 +67,4 @@ function addServer(print: Fingerprint, server: Server): void {
   print.addPart(partOf(unheard))
 }
 
-const partOfMessage = (message: Message): Part =>
-  partOf(message, (each) => JSON.stringify({ ...each, device: undefined }))
+const partOfMessage = (message: Message): Part => partOf(message, 'device')

@@ -824,10 +824,25 @@ const without = (system: System, m: number): System => ({
   messages: system.messages.filter((_, i) => i !== m),
 })
 
-const spend = (system: System, what: keyof System['left']): System => ({
+const spend = (system: System, what: keyof Left): System => ({
   ...system,
-  left: { ...system.left, [what]: system.left[what] - 1 },
+  left: oneLess(system.left, what),
 })
+
+const spent = new WeakMap<Left, Map<keyof Left, Left>>()
+const leftByText = new Map<string, Left>()
+
+/** Few of these exist, and each of them once: they are compared and hashed all the time. */
+function oneLess(left: Left, what: keyof Left): Left {
+  const known = spent.get(left)?.get(what)
+  if (known) return known
+  const less = { ...left, [what]: left[what] - 1 }
+  const text = JSON.stringify(less)
+  const one = leftByText.get(text) ?? less
+  leftByText.set(text, one)
+  spent.set(left, (spent.get(left) ?? new Map()).set(what, one))
+  return one
+}
 
 function withIssued(system: System, number: number, device: string): System {
   const before = system.issued.find(([each]) => each === number)?.[1] ?? []
