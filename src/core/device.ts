@@ -192,9 +192,10 @@ export function beginClaim(
 }
 
 /**
- * Adds what the server granted. A grant with a grant token answers one claim and is added once,
- * however many tabs saw the answer. Without a token (RavenDB) every answer is a grant of its own,
- * unless its numbers may be issued already.
+ * Adds what the server granted. A grant answers one claim and is added once, however many tabs saw
+ * the answer, and however often it came. Without a token (RavenDB) each request for one claim gets
+ * numbers of its own: those of a later answer become a gap, because an answer that comes again looks
+ * the same, and its numbers may have been given back since.
  * @throws HiloError `invalid-response` when the grant overlaps what this device already holds
  */
 export function addGrant(
@@ -202,9 +203,8 @@ export function addGrant(
   claimId: string,
   { range, last }: GrantedRange,
 ): DeviceState {
-  const isPending = state.claim?.id === claimId
   // guard: H11 a grant is added once
-  if (range.token && !isPending) return state
+  if (state.claim?.id !== claimId) return state
   // A claim says the highest number that this device has seen, and its grant is above that. A grant
   // at or below `issued` is therefore an answer that came before: its numbers may be issued.
   // `issued` 0: none was issued.
@@ -216,7 +216,7 @@ export function addGrant(
     !isFromNewNode(state, range)
   )
     return dropClaim(state, claimId)
-  const { claim, ...rest } = state
+  const { claim: _, ...rest } = state
   const clash = heldRanges(state).find(
     (other) => overlaps(other, range) && !wasReturned(state, other),
   )
@@ -231,7 +231,6 @@ export function addGrant(
     )
   return {
     ...rest,
-    ...(claim && !isPending && { claim }),
     ranges: insert(state.ranges, range),
     // If the server grants an offer's numbers again, it had got them back.
     offers: state.offers.filter((offer) => !overlaps(offer.range, range)),

@@ -7,7 +7,7 @@ import { LeaseQueue } from '../client/lease-queue.js'
 import type { CollectionStatus } from '../client/status.js'
 import { Waiters, type WaitLimits } from '../client/waiters.js'
 import type { Target } from '../core/contract.js'
-import { addGrant, exchange, settle } from '../core/device.js'
+import { addGrant, beginClaim, exchange, settle } from '../core/device.js'
 import { HiloError } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
 import { total } from '../core/range.js'
@@ -166,9 +166,10 @@ export class TestCollection {
     const shortage = Math.max(count, this.reserve) - this.available
     if (shortage <= 0) return
     if (this.#context.isOnline()) {
+      const { state, claim } = beginClaim(this.state, PAGE, this.available + shortage, 0)
       const range = this.#context.server.grant(this.target, shortage)
       this.lastError = undefined
-      this.#change(addGrant(this.state, PAGE, { range }))
+      this.#change(addGrant(state, claim!.id, { range }))
     } else if (this.available < count || isLow(this.available, this.reserve))
       this.lastError = unreachable()
   }
