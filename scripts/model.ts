@@ -15,7 +15,8 @@ import { parseArgs } from 'node:util'
 import { boundsFrom, boundsOf, CORNERS } from '../test/model/bounds.js'
 import { explore } from '../test/model/explorer.js'
 import { report } from '../test/model/report.js'
-import { type Bounds, hiloModel } from '../test/model/system.js'
+import type { Bounds } from '../test/model/state.js'
+import { hiloModel } from '../test/model/system.js'
 
 const NUMBERS = Object.keys(boundsFrom({})).filter((name) => name !== 'authority')
 
@@ -27,7 +28,7 @@ const { values } = parseArgs({
     /** Explores one corner in this process. */
     alone: { type: 'boolean', default: false },
     processes: { type: 'string', default: String(availableParallelism()) },
-    /** `own`, `plain`, `ravendb` or `counter`; see `Bounds`. */
+    /** `own`, `plain`, `ravendb`, `counter` or `document`; see `Bounds`. */
     authority: { type: 'string', default: 'own' },
     ...Object.fromEntries(NUMBERS.map((name) => [name, { type: 'string' as const }])),
   },

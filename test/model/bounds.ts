@@ -2,7 +2,7 @@
  * The corners of the system that are explored, each within bounds that can be explored to the end.
  * A bound says how often an event may happen in one history.
  */
-import type { Bounds } from './system.js'
+import type { Bounds } from './state.js'
 
 const NONE: Bounds = {
   devices: 1,
@@ -23,6 +23,10 @@ const NONE: Bounds = {
   restores: 0,
   powerCuts: 0,
   prunes: 0,
+  workerDeaths: 0,
+  silences: 0,
+  forgeries: 0,
+  writes: 0,
 }
 
 /**

@@ -3,10 +3,10 @@
  */
 import { compareParts, Fingerprint, inOrder, isSamePart, type Part, partOf } from './canonical.js'
 import type { Server } from './server.js'
-import type { Device, Message, System } from './system.js'
+import type { Device, Message, System } from './state.js'
 
 export function fingerprint(system: System): { high: number; low: number } {
-  const { server, backup, devices, messages, issued, excuses, granted, left } = system
+  const { server, backup, devices, messages, issued, excuses, truth, granted, left } = system
   const print = new Fingerprint()
   // Devices that hold the same stay in their order; then two states count that could be one.
   const inPlace = devices.map((device, d) => ({ d, parts: partsOf(device) }))
@@ -33,6 +33,7 @@ export function fingerprint(system: System): { high: number; low: number } {
     print.add(ranks)
   }
   print.addPart(partOf(excuses))
+  print.addPart(partOf(truth))
   return print
 }
 

@@ -10,8 +10,14 @@ import { giveBack } from '../../server/src/ledger/give-back.js'
 import type { GrantTokens } from '../../server/src/ledger/grant-token.js'
 import { keyText, serialText } from '../../server/src/ledger/keys.js'
 import type { CheckInFate, ClaimOutcome } from '../../server/src/ledger/ledger.js'
+import { writeMarks } from '../../server/src/ledger/marks.js'
 import { prune } from '../../server/src/ledger/prune.js'
-import { databaseIn, raiseFloors, withDatabases } from '../../server/src/ledger/restored.js'
+import {
+  databaseIn,
+  raiseFloors,
+  withDatabases,
+  withFloors,
+} from '../../server/src/ledger/restored.js'
 import type { RowChanges, Rows } from '../../server/src/ledger/row-store.js'
 import {
   type CollectionRow,
@@ -41,7 +47,7 @@ export const newServer = (): Server => ({
   unheard: [],
 })
 
-const TOKENS: GrantTokens = {
+export const TOKENS: GrantTokens = {
   // One collection, whose name needs not be in a token.
   write: ({ id, rotation, serial }) => `${id}.${rotation}.${serial}`,
   read(token) {
@@ -51,9 +57,12 @@ const TOKENS: GrantTokens = {
   },
 }
 
+/** No collection is bound to a counter of an ORM. */
+const BOUND = new Map()
+
 const context = (newGrantId: () => string): LedgerContext => ({
   limits: { maxJump: 1_000, collections: 10, databases: 10 },
-  bound: new Map(),
+  bound: BOUND,
   tokens: TOKENS,
   newGrantId,
 })
@@ -73,9 +82,8 @@ export function serverClaims(
 ): { server: Server; outcome: ClaimOutcome } {
   const claim = { ...KEY, id, count, lastMax, shown, serverTag: 'A', at: 0 }
   const claims = id === undefined ? [] : server.grants.filter((grant) => grant.claim === id)
-  const rows = rowsOf(server, {
-    claimed: new Map([[keyText(KEY), new Map(claims.map((grant) => [grant.claim!, grant]))]]),
-  })
+  const claimed = new Map([[keyText(KEY), new Map(claims.map((grant) => [grant.claim!, grant]))]])
+  const rows = withFloors(rowsOf(server, { claimed }), BOUND)
   const { answer, changes } = grantClaims(rows, [claim], new Map(), undefined, context(newGrantId))
   return { server: saved(server, changes), outcome: answer[0]! }
 }
@@ -116,8 +124,29 @@ export function serverChecksIn(
 
 /** The operator says how many numbers may have been granted since the backup. */
 export function serverRaisesFloors(server: Server, by: number): Server {
-  const { changes } = raiseFloors(rowsOf(server, {}), { database: KEY.database, by }, new Map())
+  // A collection that was never written is not there: raised floors are to hold for it, too.
+  const rows = rowsOf(server, server.collection.version === 0 ? { collections: new Map() } : {})
+  const { changes } = raiseFloors(rows, { database: KEY.database, by }, new Map())
   return saved(server, changes)
+}
+
+/**
+ * Sets the collection's document.
+ * @param version that it must have; undefined: any
+ * @returns the server that has done it; undefined: it was refused
+ */
+export function serverWrites(
+  server: Server,
+  { max, version }: { max: number; version: number | undefined },
+): Server | undefined {
+  const held = server.grants.filter(({ low, high }) => high >= low).map(({ high }) => high)
+  const rows = rowsOf(server, { held: new Map([[keyText(KEY), Math.max(0, ...held)]]) })
+  const { answer, changes } = writeMarks(
+    withFloors(rows, BOUND),
+    [{ ...KEY, max, version }],
+    context(() => ''),
+  )
+  return 'refused' in answer ? undefined : saved(server, changes)
 }
 
 /**
@@ -131,7 +160,18 @@ export function serverPrunes(server: Server, alsoUnheard: boolean): Server {
   return { ...saved(server, step.changes), returns: [] }
 }
 
+const rowsByServer = new WeakMap<Server, Rows>()
+
 function rowsOf(server: Server, found: Partial<Rows>): Rows {
+  let rows = rowsByServer.get(server)
+  if (!rows) {
+    rows = allRowsOf(server)
+    rowsByServer.set(server, rows)
+  }
+  return { ...rows, ...found }
+}
+
+function allRowsOf(server: Server): Rows {
   return {
     selected: { collections: [KEY] },
     databases: new Map([[KEY.database, server.database]]),
@@ -151,7 +191,6 @@ function rowsOf(server: Server, found: Partial<Rows>): Rows {
     held: new Map(),
     identities: new Map(),
     answered: new Map(),
-    ...found,
   }
 }
 

@@ -1,0 +1,163 @@
+/**
+ * What devices do beside their pages: they claim, check in, apply the answers, write dead pages
+ * off, lose their power, and are copied.
+ */
+import { applyCheckIn, applyShown, beginCheckIn } from '../../src/core/check-in.js'
+import { addGrant, beginClaim, dropClaim, settle } from '../../src/core/device.js'
+import { total } from '../../src/core/range.js'
+import type { DeviceState, Note } from '../../src/core/state.js'
+import { writeOffPages } from '../../src/core/write-off.js'
+import { RESERVE } from './page-events.js'
+import {
+  cancelled,
+  type Device,
+  type Message,
+  noteOf,
+  numbersOf,
+  type System,
+  send,
+  spend,
+  withDevice,
+} from './state.js'
+
+const PREFIX = 'orders/'
+
+export function writeOff(system: System, d: number): System {
+  const { dead } = system.devices[d]!
+  const without = withDevice(system, d, (device) => ({ ...device, dead: [] }))
+  return writtenOff(without, d, dead)
+}
+
+/** A page that is busy, or in the cache, lives, and does not answer in time. */
+export function takeForDead(system: System, d: number, p: number): System | undefined {
+  if (system.left.silences === 0) return undefined
+  return writtenOff(spend(system, 'silences'), d, [system.devices[d]!.pages[p]!.id])
+}
+
+function writtenOff(system: System, d: number, pages: readonly string[]): System {
+  return stored(system, d, (state) => writeOffPages(state, new Set(pages)))
+}
+
+/** Every transaction is strict, so what is stored stays. Notes are not waited for. */
+export function cutPower(system: System, d: number, local: Note[]): System {
+  return withDevice(spend(system, 'powerCuts'), d, (device) => ({
+    ...device,
+    pages: [],
+    notes: [],
+    local,
+    dead: [...device.dead, ...device.pages.map(({ id }) => id)],
+  }))
+}
+
+export function sendClaim(
+  system: System,
+  d: number,
+  lease: number,
+  newId: () => string,
+): System | undefined {
+  const device = system.devices[d]!
+  if (system.left.claims === 0) return undefined
+  const settled = settle(device.stored, device.notes)
+  const { state, claim } = beginClaim(settled, newId(), lease, RESERVE)
+  if (!claim || total(settled.ranges) >= lease) return undefined
+  const isUnderWay = system.messages.some(
+    (message) =>
+      (message.kind === 'write' && message.id === claim.id) ||
+      (message.kind === 'claim' &&
+        (message.to === 'server' ? message.request.id : message.id) === claim.id),
+  )
+  if (isUnderWay) return undefined
+  const sending = stored(spend(system, 'claims'), d, () => state)
+  return send(sending, { to: 'server', kind: 'claim', device: d, request: claim })
+}
+
+export function sendCheckIn(system: System, d: number, newId: () => string): System | undefined {
+  const device = system.devices[d]!
+  if (system.left.checkIns === 0) return undefined
+  const { state, request } = beginCheckIn(settle(device.stored, device.notes), newId())
+  if (!request) return undefined
+  const isUnderWay = system.messages.some(
+    (message) =>
+      message.kind === 'check-in' &&
+      (message.to === 'server' ? message.request.id : message.id) === request.id,
+  )
+  if (isUnderWay) return undefined
+  const sending = stored(spend(system, 'checkIns'), d, () => state)
+  return send(sending, { to: 'server', kind: 'check-in', device: d, request })
+}
+
+/** The profile is copied, with its storage and without its pages. */
+export function copy(system: System, d: number): System | undefined {
+  if (system.left.copies === 0) return undefined
+  const device = system.devices[d]!
+  const name = String.fromCharCode(97 + system.devices.length)
+  const twin: Device = { ...device, name, pages: [], dead: device.pages.map(({ id }) => id) }
+  const after = spend(system, 'copies')
+  const copied = [...new Set([...after.excuses.copied, ...numbersOf(device)])].sort((a, b) => a - b)
+  const { claim } = device.stored
+  const copiedClaims = [...after.excuses.copiedClaims, ...(claim ? [claim.id] : [])]
+  return {
+    ...after,
+    devices: [...after.devices, twin],
+    excuses: { ...after.excuses, copied, copiedClaims },
+  }
+}
+
+export function hearAnswer(system: System, message: Extract<Message, { to: 'device' }>): System {
+  const { device: d, id } = message
+  const before = system.devices[d]!.stored
+  const after =
+    message.kind === 'check-in'
+      ? stored(system, d, (state) => applyCheckIn(state, id, message.answer, 0))
+      : stored(system, d, (state) => granted(state, message))
+  const asked = message.kind === 'check-in' ? before.checkIn : before.claim
+  const fates = 'leases' in message.answer ? message.answer.leases : fatesOf(message.answer)
+  const told = asked?.id === id ? ('leases' in asked ? asked.leases : asked.shown) : undefined
+  const lost = told?.find((_, i) => fates[i] && 'superseded' in fates[i])
+  const heard = before.gaps.fork === after.devices[d]!.stored.gaps.fork ? after : forked(after, d)
+  const { ranges, leases } = heard.devices[d]!.stored
+  const isHeld = [...ranges, ...leases.map(({ range }) => range)].some(
+    ({ token }) => lost !== undefined && token === lost.lease,
+  )
+  return isHeld ? { ...heard, problem: 'A copy goes on with what it was told to drop.' } : heard
+}
+
+const fatesOf = (answer: Extract<Message, { to: 'device'; kind: 'claim' }>['answer']) =>
+  'refused' in answer ? [] : answer.fates
+
+function granted(
+  before: DeviceState,
+  { id, answer }: Extract<Message, { to: 'device'; kind: 'claim' }>,
+): DeviceState {
+  if ('refused' in answer) return dropClaim(before, id)
+  const { low, high, token, fates } = answer
+  const state = applyShown(before, id, fates)
+  const range = { from: low, to: high, prefix: PREFIX, serverTag: 'A', ...(token && { token }) }
+  try {
+    return addGrant(state, id, { range })
+  } catch {
+    return dropClaim(state, id)
+  }
+}
+
+/** Every page hears of a fork, and gives all up that it holds. */
+function forked(system: System, d: number): System {
+  return withDevice(system, d, (device) => ({
+    ...device,
+    pages: device.pages.map((page) => ({
+      ...page,
+      leases: [],
+      offers: [],
+      asked: undefined,
+      outbox: [...page.outbox, ...page.leases.map(noteOf), ...cancelled(page)],
+    })),
+  }))
+}
+
+/** One transaction of the device: it settles the notes that pages left, too. */
+const stored = (system: System, d: number, change: (state: DeviceState) => DeviceState): System =>
+  withDevice(system, d, (device) => ({
+    ...device,
+    stored: change(settle(device.stored, device.notes)),
+    notes: [],
+  }))

@@ -1,0 +1,176 @@
+/**
+ * What reaches the server, and what happens to it. The ledger's steps are the production code;
+ * RavenDB's rules and those of an app's own counter are written down here.
+ */
+import type { CheckInFate } from '../../server/src/ledger/ledger.js'
+import type { CheckInAnswer } from '../../src/core/wire.js'
+import {
+  type Server,
+  serverChecksIn,
+  serverClaims,
+  serverRaisesFloors,
+  serverTakesBack,
+  serverWrites,
+} from './server.js'
+import {
+  type Answered,
+  type Bounds,
+  type Message,
+  numbersBetween,
+  type System,
+  send,
+  spend,
+} from './state.js'
+import { problemOfGrant, withShown } from './truth.js'
+
+type Request = Extract<Message, { to: 'server' }>
+type Asked = Pick<Bounds, 'authority' | 'range'>
+
+export function reach(
+  system: System,
+  message: Request,
+  bounds: Asked,
+  newId: () => string,
+): System {
+  switch (message.kind) {
+    case 'claim':
+      return bounds.authority === 'own' || bounds.authority === 'plain'
+        ? claimAtLedger(system, message, bounds, newId)
+        : claimElsewhere(system, message, bounds)
+    case 'write':
+      return writeDocument(system, message)
+    case 'check-in':
+      return checkIn(system, message)
+    case 'give-back': {
+      const server =
+        bounds.authority === 'ravendb'
+          ? ravenTakesBack(system.server, message)
+          : serverTakesBack(system.server, { token: undefined, ...message }).server
+      return { ...system, server }
+    }
+  }
+}
+
+function checkIn(
+  system: System,
+  { device, request: { id, leases, spent = [] } }: Extract<Request, { kind: 'check-in' }>,
+): System {
+  const shown = leases.map(({ lease: token, next }) => ({ token, next }))
+  const { server, fates } = serverChecksIn(system.server, id, shown, spent)
+  const answer: CheckInAnswer = { leases: fates.map(fateOf) }
+  const after = withShown(system, { ...system, server }, shown, fates)
+  return send(after, { to: 'device', kind: 'check-in', device, id, answer })
+}
+
+function claimAtLedger(
+  system: System,
+  { device, request: { id, lastMax, shown: leases } }: Extract<Request, { kind: 'claim' }>,
+  { authority, range: count }: Asked,
+  newId: () => string,
+): System {
+  const hasTokens = authority === 'own'
+  const shown = leases?.map(({ lease: token, next }) => ({ token, next })) ?? []
+  const message = { id: hasTokens ? id : undefined, count, lastMax, shown }
+  const { server, outcome } = serverClaims(system.server, message, newId)
+  const fates = 'grant' in outcome ? outcome.fates : []
+  const after = withShown(system, { ...system, server }, shown, fates)
+  // Status 503: the device keeps its claim, and sends it again later.
+  if ('refused' in outcome && outcome.refused === 'restored') return after
+  const answer: Answered =
+    'refused' in outcome
+      ? { refused: outcome.refused }
+      : {
+          low: outcome.grant.low,
+          high: outcome.grant.high,
+          token: hasTokens ? outcome.grant.token : undefined,
+          fates: fates.map(fateOf),
+        }
+  const sent = send(after, { to: 'device', kind: 'claim', device, id, answer })
+  const granted = Math.max(sent.granted, server.collection.max)
+  const problem = sent.problem ?? problemOfGrant(system, after, outcome, message.id)
+  return { ...sent, granted, problem }
+}
+
+function claimElsewhere(
+  system: System,
+  { device, request: { id, lastMax } }: Extract<Request, { kind: 'claim' }>,
+  { authority, range }: Asked,
+): System {
+  const { max, version } = system.server.collection
+  if (authority === 'document') {
+    // The device has read it, and its write is under way, as in `documentSource`.
+    const low = Math.max(max, lastMax) + 1
+    const write = { low, max: low + range - 1, version }
+    return send(system, { to: 'server', kind: 'write', device, id, write })
+  }
+  const low = (authority === 'ravendb' ? Math.max(max, lastMax) : max) + 1
+  const collection = { ...system.server.collection, max: low + range - 1 }
+  // As `nextHiSource` checks it.
+  const answer: Answered =
+    authority === 'counter' && lastMax >= low
+      ? { refused: 'went backwards' }
+      : { low, high: low + range - 1, token: undefined, fates: [] }
+  const after = { ...system, server: { ...system.server, collection } }
+  return send(after, { to: 'device', kind: 'claim', device, id, answer })
+}
+
+function writeDocument(
+  system: System,
+  { device, id, write }: Extract<Request, { kind: 'write' }>,
+): System {
+  const server = serverWrites(system.server, write)
+  if (server) {
+    const answer = { low: write.low, high: write.max, token: undefined, fates: [] }
+    return send({ ...system, server }, { to: 'device', kind: 'claim', device, id, answer })
+  }
+  // Another device was faster: this one reads the document again.
+  const { claim } = system.devices[device]!.stored
+  if (claim?.id !== id) return system
+  return send(system, { to: 'server', kind: 'claim', device, request: claim })
+}
+
+/** Any client that names the right end sets the counter back. */
+function ravenTakesBack(server: Server, { end, last }: { end: number; last: number }): Server {
+  if (server.collection.max !== end || last > end) return server
+  return { ...server, collection: { ...server.collection, max: last } }
+}
+
+/** A request that no device of ours has sent. */
+export function forge(system: System, end: number, last: number): System {
+  const { server } = serverTakesBack(system.server, { end, last, token: undefined })
+  return { ...spend(system, 'forgeries'), server }
+}
+
+export function setBack(system: System, max: number): System | undefined {
+  const server = serverWrites(system.server, { max, version: undefined })
+  return server && { ...spend(system, 'writes'), server }
+}
+
+export function restore(system: System): System {
+  const { backup, server, truth } = system
+  const lost = numbersBetween(backup!.collection.max + 1, server.collection.max)
+  const unknownToServer = [...new Set([...system.excuses.unknownToServer, ...lost])]
+  const isKnown = new Set([...backup!.grants, ...backup!.unheard].map(({ id }) => id))
+  const lostGrants = [...server.grants, ...server.unheard]
+    .map(({ id }) => id)
+    .filter((id) => !isKnown.has(id))
+  return {
+    ...spend(system, 'restores'),
+    server: backup!,
+    backup: undefined,
+    excuses: { ...system.excuses, unknownToServer },
+    truth: { lostGrants: [...truth.lostGrants, ...lostGrants], isRaised: false, foundCopied: [] },
+  }
+}
+
+export function raiseFloors(system: System): System {
+  const by = Math.max(1, system.granted - system.server.collection.peak)
+  const server = serverRaisesFloors(system.server, by)
+  return { ...system, server, truth: { ...system.truth, isRaised: true } }
+}
+
+function fateOf(fate: CheckInFate): CheckInAnswer['leases'][number] {
+  if (fate === 'superseded') return { superseded: true }
+  if (fate === 'unknown') return { unknown: true }
+  return { lease: fate.token, high: fate.high }
+}

@@ -1,0 +1,74 @@
+/**
+ * What a server has to make of the tokens that it is shown: found copies, and proofs that it is an
+ * older copy of itself. The explorer knows the truth, and so it can tell when the server does not.
+ */
+import type { CheckInFate, ClaimOutcome } from '../../server/src/ledger/ledger.js'
+import { TOKENS } from './server.js'
+import { numbersBetween, type System } from './state.js'
+
+/** The system after a server was shown tokens, with what is wrong about what it made of them. */
+export function withShown(
+  before: System,
+  after: System,
+  shown: readonly { token: string }[],
+  fates: readonly CheckInFate[],
+): System {
+  const found = shown.flatMap(({ token }, i) =>
+    fates[i] === 'superseded' ? numbersOfGrant(before, token) : [],
+  )
+  const { truth } = after
+  const known =
+    found.length === 0 ? truth : { ...truth, foundCopied: merged(truth.foundCopied, found) }
+  return { ...after, truth: known, problem: problemOfMark(before, after, shown) }
+}
+
+function problemOfMark(
+  before: System,
+  after: System,
+  shown: readonly { token: string }[],
+): string | undefined {
+  const { isRestored } = after.server.database
+  if (before.truth.isRaised)
+    return isRestored && !before.server.database.isRestored
+      ? 'A token of before the floors were raised has stopped the database.'
+      : undefined
+  if (isRestored || !shown.some(({ token }) => isLost(before, token))) return undefined
+  return 'A restored server was shown a token that it cannot know, and goes on.'
+}
+
+/** Did the server make this token before it was restored, and not know it any more? */
+function isLost({ server, truth }: System, token: string): boolean {
+  const { id, rotation } = TOKENS.read(token, server.database.database)!
+  const grant = [...server.grants, ...server.unheard].find((each) => each.id === id)
+  return grant ? grant.rotation < rotation : truth.lostGrants.includes(id)
+}
+
+/** What is wrong about a grant. */
+export function problemOfGrant(
+  before: System,
+  { server, truth }: System,
+  outcome: ClaimOutcome,
+  claim: string | undefined,
+): string | undefined {
+  if ('refused' in outcome) return undefined
+  const { low, high } = outcome.grant
+  if (before.server.database.isRestored) return 'A server granted that was known to be restored.'
+  if (outcome.isRepeat) {
+    const known = before.server.grants.find((grant) => grant.claim === claim)!
+    const isInUse = known.rotation > 0 || known.high !== known.firstHigh
+    return isInUse ? `${low}–${high} was granted again, though it is in use.` : undefined
+  }
+  if (low <= before.server.collection.floor || low <= server.database.floor)
+    return `${low} was granted, below the floor.`
+  const copied = numbersBetween(low, high).find((number) => truth.foundCopied.includes(number))
+  return copied === undefined ? undefined : `${copied} was granted, though a copy may have it.`
+}
+
+function numbersOfGrant({ server }: System, token: string): number[] {
+  const { id } = TOKENS.read(token, server.database.database)!
+  const grant = server.grants.find((each) => each.id === id)
+  return grant ? numbersBetween(grant.low, grant.firstHigh) : []
+}
+
+const merged = (some: readonly number[], more: readonly number[]): number[] =>
+  [...new Set([...some, ...more])].sort((a, b) => a - b)
