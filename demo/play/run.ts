@@ -3,7 +3,8 @@
  * client and server, and one event after another that the seed chooses, or the user.
  */
 import type { Step } from '../../test/model/explorer.js'
-import { hiloModel, type Message, type System } from '../../test/model/system.js'
+import type { Message, System } from '../../test/model/state.js'
+import { hiloModel } from '../../test/model/system.js'
 import { createRandom } from '../../test/simulation/random.js'
 import { choose } from './chance.js'
 import { type StoryName, storyOf } from './stories.js'

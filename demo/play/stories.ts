@@ -1,6 +1,6 @@
 /** What a run may contain: who takes part, and what may go wrong, and how often. */
 import { boundsFrom } from '../../test/model/bounds.js'
-import type { Bounds } from '../../test/model/system.js'
+import type { Bounds } from '../../test/model/state.js'
 
 export interface Story {
   title: string

@@ -44,8 +44,9 @@ function newlyIssued(before: System, after: System): number {
 /** Which message this is: its kind, and between whom. */
 export function titleOf(message: Message, { devices }: System): string {
   if (message.kind === 'give-back') return 'Give-back, to the server'
-  const kind = message.kind === 'claim' ? 'Claim' : 'Check-in'
   const { name } = devices[message.device]!
+  if (message.kind === 'write') return `Write of device ${name}`
+  const kind = message.kind === 'claim' ? 'Claim' : 'Check-in'
   if (message.to === 'server') return `${kind} of device ${name}`
   const isGrant = message.kind === 'claim' && 'low' in message.answer
   return `${isGrant ? 'Grant' : `Answer to a ${kind.toLowerCase()}`}, to device ${name}`
@@ -55,6 +56,10 @@ export function wordsOf(message: Message): string {
   if (message.kind === 'give-back') {
     const what = rangeText(message.last + 1, message.end)
     return `“I did not use ${what}. Grant them to others.”`
+  }
+  if (message.kind === 'write') {
+    const { low, max } = message.write
+    return `“I take ${rangeText(low, max)}, if nobody has written since I read.”`
   }
   if (message.to === 'server') {
     if (message.kind === 'check-in')

@@ -36,11 +36,25 @@ const NONE: Bounds = {
 export const CORNERS: Record<string, { small: Partial<Bounds>; full: Partial<Bounds> }> = {
   'one page, every message lost, late or twice': {
     small: { claims: 2, exchanges: 2, issues: 2, checkIns: 1, repeats: 1, losses: 1 },
-    full: { pages: 2, exits: 1, checkIns: 2, issues: 3, kills: 1 },
+    full: { pages: 2, exits: 1, checkIns: 2, issues: 3, kills: 1, workerDeaths: 1 },
   },
   'two pages that come, go and are killed': {
     small: { pages: 2, claims: 1, exchanges: 2, issues: 2, exits: 1, kills: 1, losses: 1 },
-    full: { exchanges: 3, exits: 2, issues: 3, lease: 2, claims: 2 },
+    full: { exchanges: 3, exits: 2, issues: 3, lease: 2, claims: 2, silences: 1 },
+  },
+  'workers that die, and pages that live and do not answer': {
+    small: {
+      lease: 2,
+      claims: 1,
+      exchanges: 2,
+      issues: 2,
+      exits: 1,
+      giveBacks: 1,
+      checkIns: 1,
+      workerDeaths: 1,
+      silences: 1,
+    },
+    full: { pages: 2, claims: 2, exchanges: 3, checkIns: 2, kills: 1, repeats: 1, losses: 1 },
   },
   'notes that one place loses, and a power cut': {
     small: { claims: 1, lease: 2, exchanges: 3, issues: 2, exits: 2, powerCuts: 1 },
@@ -101,6 +115,30 @@ export const CORNERS: Record<string, { small: Partial<Bounds>; full: Partial<Bou
       losses: 1,
     },
     full: { claims: 3, exchanges: 4, issues: 4, exits: 1, kills: 1, powerCuts: 1 },
+  },
+  'a document that two devices write, as with RavenDB 2 and 3': {
+    small: {
+      authority: 'document',
+      devices: 2,
+      claims: 2,
+      exchanges: 2,
+      issues: 2,
+      repeats: 1,
+      losses: 1,
+    },
+    full: { claims: 3, exchanges: 4, issues: 4, exits: 1, kills: 1, powerCuts: 1 },
+  },
+  'somebody sets the document back, or gives back what is not his': {
+    small: {
+      claims: 3,
+      exchanges: 2,
+      issues: 2,
+      checkIns: 1,
+      prunes: 1,
+      forgeries: 1,
+      writes: 1,
+    },
+    full: { devices: 2, lease: 2, exits: 1, giveBacks: 1, exchanges: 3, repeats: 1, losses: 1 },
   },
   'a profile that is copied while it is in use': {
     small: { claims: 2, exchanges: 2, issues: 2, checkIns: 1, copies: 1 },

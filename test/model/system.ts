@@ -152,12 +152,11 @@ export function hiloModel(bounds: Bounds): Model<System> {
   /** Why this message may lose numbers: a device was copied, or a grant has no token. */
   function mayLose(system: System, message: Message): string | undefined {
     const mayBeForked = system.left.copies < left.copies || system.left.restores < left.restores
-    if (message.kind === 'check-in') return mayBeForked ? 'fork' : undefined
-    if (message.kind === 'claim' && mayBeForked) return 'fork'
+    if (message.kind === 'give-back') return hasTokens ? undefined : 'unknown fate'
+    if (mayBeForked) return 'fork'
     // A device counts an offer as held until it reads the note of the page that has sent it. Where
     // the give-back is faster than the claim, the server skips what came back.
-    if (message.kind === 'claim' && system.left.giveBacks < left.giveBacks) return 'overtaken'
-    if (message.kind === 'give-back') return hasTokens ? undefined : 'unknown fate'
+    if (system.left.giveBacks < left.giveBacks) return 'overtaken'
     return hasTokens ? undefined : 'repeated answer'
   }
 
