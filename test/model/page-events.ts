@@ -18,7 +18,7 @@ import {
 
 export const RESERVE = 0
 
-export const IN_BOTH = 'kept'
+const IN_BOTH = 'kept'
 const IN_INDEXED_DB = 'kept in IndexedDB'
 const IN_LOCAL = 'kept in localStorage'
 const LOST = 'lost'

@@ -69,7 +69,7 @@ export interface Page {
   isFrozen?: true | undefined
 }
 
-export interface Asked {
+interface Asked {
   request: Exchange
   leases: Lease[]
   offers: Offer[]
@@ -95,7 +95,7 @@ export type Message =
   | { to: 'device'; kind: 'claim'; device: number; id: string; answer: Answered }
   | { to: 'device'; kind: 'check-in'; device: number; id: string; answer: CheckInAnswer }
 
-export interface DocumentWrite {
+interface DocumentWrite {
   max: number
   version: number
   low: number
