@@ -194,8 +194,8 @@ export function beginClaim(
 /**
  * Adds what the server granted. A grant answers one claim and is added once, however many tabs saw
  * the answer, and however often it came. Without a token (RavenDB) each request for one claim gets
- * numbers of its own: those of a later answer become a gap, because an answer that comes again looks
- * the same, and its numbers may have been given back since.
+ * numbers of its own. Those of a later answer become a gap: an answer that comes again looks the
+ * same, and its numbers may have been given back since.
  * @throws HiloError `invalid-response` when the grant overlaps what this device already holds
  */
 export function addGrant(
