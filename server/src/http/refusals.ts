@@ -158,7 +158,7 @@ export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
   if (error instanceof LedgerUnavailable)
     return tryLater(
       'database',
-      "The server's database, or the RavenDB that these numbers come from, does not answer. " +
+      "The server's database, or the server that its numbers come from, does not answer. " +
         'Send the same request again later.',
       RETRY_SECONDS,
     )

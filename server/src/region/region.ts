@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Target } from '../../../src/core/contract.js'
 import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
+import type { DeviceState } from '../../../src/core/state.js'
 import type { Source } from '../../../src/source/source.js'
 import { createOwner } from '../../../src/worker/owner.js'
 import { type BoundCollections, EVERY_COLLECTION } from '../ledger/bound-collections.js'
@@ -94,6 +95,18 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     return supply
   }
 
+  /** @throws CounterUnusable when one of the claims is what this region has just sent to its root */
+  async function checkNotOwn(claims: readonly ClaimRequest[]): Promise<void> {
+    for (const key of distinct(claims, keyText)) {
+      const sent = (await devices.read(keyOf(key))).stored as DeviceState | undefined
+      if (claims.some(({ id }) => id === sent?.claim?.id))
+        throw new CounterUnusable(
+          'This server is its own root: `upstream` leads back to it, so no numbers can come from ' +
+            "there. Set `upstream` to the root's address, or remove it to count here.",
+        )
+    }
+  }
+
   async function claim(requests: readonly ClaimRequest[]): Promise<ClaimOutcome[]> {
     // A device may have higher numbers of another region: that proves nothing here.
     const claims = requests.map((claim) => ({ ...normalized(claim), lastMax: 0 }))
@@ -102,6 +115,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     const outcomes = await ledger.claim(claims)
     const short = claims.filter((_, i) => isShort(outcomes[i]!))
     if (short.length === 0) return outcomes
+    await checkNotOwn(short)
     const received = await Promise.all(
       distinct(short, keyText).map((key) => {
         const claims = short.filter((one) => keyText(one) === keyText(key))

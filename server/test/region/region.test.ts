@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { emptyState } from '../../../src/core/state.js'
 import { storeChecks } from '../../../src/store/testing.js'
+import { freePort } from '../../../test/support/free-port.js'
 import {
   type Grant,
   type HiloServer,
@@ -298,6 +299,18 @@ describe('a region refuses', () => {
     const { take, claim } = await newRegion({ url, reserve: 0 })
     expect(span(await take())).toEqual([1, 32])
     await expect(claim()).rejects.toThrow(/granted 1 to 32 of 'orders', which it granted before/)
+  })
+
+  test('to be its own root', async () => {
+    const port = await freePort()
+    const said: string[] = []
+    const log = { ...silent, error: (about: { reason?: string }) => said.push(`${about.reason}`) }
+    const url = `http://127.0.0.1:${port}`
+    const server = await serve({ port, dataDir: newFolder(), upstream: { url }, log })
+    closes.push(() => server.close({ drain: 0 }))
+    const answer = await fetch(`${url}/databases/shop/hilo/next?tag=orders`)
+    expect(answer.status).toBe(503)
+    expect(said.join()).toMatch(/its own root: `upstream` leads back to it/)
   })
 
   test('another tag than before', async () => {
