@@ -2,11 +2,11 @@
  * The order desk in Chromium, as a user with a keyboard, a mouse, a screen reader, a small screen,
  * or a bad network meets it.
  */
-import { appendFileSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { complaintsAbout } from './axe.js'
 import { openDeskServer } from './desk.js'
 import { create, idsIn, openContext, openDesk, openTab, seen, status } from './desk-page.js'
 
@@ -263,8 +263,6 @@ test('a newer version of the desk is offered, and taken when somebody says so', 
   await page.waitForSelector('#orders[aria-busy="false"]', { state: 'attached' })
 })
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
 test.each([
   ['light', 1280],
   ['dark', 1280],
@@ -273,18 +271,7 @@ test.each([
   const { page } = await openDesk()
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
   await page.setViewportSize({ width, height: 800 })
-  const complaints = async () => {
-    // Not as a script of the page, which its content security policy would refuse.
-    await page.evaluate(axe)
-    const run = 'axe.run(document, { resultTypes: ["violations"] })'
-    const { violations } = await page.evaluate<{
-      violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[]
-    }>(run)
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-    )
-  }
-  expect(await complaints()).toEqual([])
+  expect(await complaintsAbout(page)).toEqual([])
   await page.click('#ten')
   await seen(page, 'orders/10-A', 'sent')
   await page.click('#forge')
@@ -292,13 +279,13 @@ test.each([
   await page.click('#switch')
   await create(page, 'Harbour Café')
   await seen(page, 'orders/11-A', 'waiting')
-  expect(await complaints()).toEqual([])
+  expect(await complaintsAbout(page)).toEqual([])
   await page.click('#inside summary')
   await page.waitForSelector('hilo-inspector')
-  expect(await complaints()).toEqual([])
+  expect(await complaintsAbout(page)).toEqual([])
   await page.click('.order[data-id="orders/11-A"] button[name="edit"]')
   await page.click('#editor-add')
-  expect(await complaints()).toEqual([])
+  expect(await complaintsAbout(page)).toEqual([])
   await page.keyboard.press('Escape')
   await page.waitForSelector('#editor', { state: 'hidden' })
 })

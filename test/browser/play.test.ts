@@ -1,25 +1,13 @@
 /** The page that plays a seed, in Chromium, used with a mouse, with keys, and on a small screen. */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { complaintsAbout } from './axe.js'
 import { openDeskServer } from './desk.js'
-import { enginePath } from './engines.js'
-
-let browser: Browser
-
-beforeAll(async () => {
-  browser = await chromium.launch({
-    executablePath: enginePath('chromium'),
-    args: ['--no-sandbox', '--disable-gpu'],
-  })
-})
-afterAll(() => browser?.close())
+import { openContext } from './desk-page.js'
 
 async function openPlayer(hash: string): Promise<Page> {
   const { url } = await openDeskServer()
-  const page = await browser.newPage()
-  onTestFinished(() => page.close())
+  const page = await (await openContext()).newPage()
   page.on('pageerror', (error) => expect.unreachable(`the page threw ${error}`))
   await page.goto(`${url}/demo/play/${hash}`)
   await page.waitForSelector('#count:text("Event 0")')
@@ -93,8 +81,6 @@ test('many seeds without a guard show a duplicate, and the page goes to it', asy
   expect(await text(page, '#outcome-title')).toBe('The promise is broken.')
 })
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
 test.each([
   ['light', 1280],
   ['dark', 360],
@@ -104,21 +90,11 @@ test.each([
     const page = await openPlayer('#story=copied&seed=1')
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await page.setViewportSize({ width, height: 800 })
-    const complaints = async () => {
-      await page.evaluate(axe)
-      const run = 'axe.run(document, { resultTypes: ["violations"] })'
-      const { violations } = await page.evaluate<{
-        violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[]
-      }>(run)
-      return violations.flatMap(({ id, nodes }) =>
-        nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-      )
-    }
     await page.click('#choose summary')
     await firstMessage(page)
-    expect(await complaints()).toEqual([])
+    expect(await complaintsAbout(page)).toEqual([])
     await toTheEnd(page)
-    expect(await complaints()).toEqual([])
+    expect(await complaintsAbout(page)).toEqual([])
     const wide = await page.evaluate(() =>
       [...document.querySelectorAll('main *')]
         .filter((element) => element.getBoundingClientRect().right > innerWidth)
