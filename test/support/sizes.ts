@@ -24,6 +24,8 @@ const FULL_ONLY = [
   'test/browser/desk-paths.test.ts',
   'test/browser/document.test.ts',
   'test/browser/inspector.test.ts',
+  'test/browser/jsdom.test.ts',
+  'test/browser/play.test.ts',
   'test/browser/processes.test.ts',
   'test/browser/ravendb-proxy.test.ts',
   'test/docs/counters.test.ts',

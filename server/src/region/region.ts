@@ -95,7 +95,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     return supply
   }
 
-  /** @throws CounterUnusable when one of the claims is what this region has just sent to its root */
+  /** @throws CounterUnusable when a claim is the one that this region has sent to its root */
   async function checkNotOwn(claims: readonly ClaimRequest[]): Promise<void> {
     for (const key of distinct(claims, keyText)) {
       const sent = (await devices.read(keyOf(key))).stored as DeviceState | undefined
