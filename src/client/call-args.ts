@@ -31,7 +31,7 @@ export function readReserve([first, second, third]: ReserveArgs, checks: Checks)
   const options = (isOne ? third : (second as ReserveOptions)) ?? {}
   const pairs = isOne ? [[first, second] as const] : Object.entries(first)
   const counts = pairs.map(([ref, count]) => {
-    checks.checkCount(isOne ? 'count' : `counts.${ref}`, count as number, 0)
+    checks.checkCount(isOne ? 'count' : `counts.${ref}`, count as number)
     return { ref: ref as CollectionRef, count: count as number }
   })
   if (options.timeout !== undefined) checks.checkTimeout(options.timeout)

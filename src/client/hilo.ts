@@ -116,7 +116,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     count: number,
     options?: IdOptions,
   ): Promise<string[]> {
-    checkCount('count', count, 0)
+    checkCount('count', count)
     return this.#serve(
       collection,
       count,
@@ -130,7 +130,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * used or the page is hidden.
    */
   async warm(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<void> {
-    checkCount('count', count, 0)
+    checkCount('count', count)
     return this.#issuerOf(collection, options).warm(count, this.#limits(options))
   }
 
@@ -286,7 +286,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     options: IdOptions | undefined,
   ): Promise<T> {
     try {
-      return this.#issuerOf(collection, options).when(count, take, this.#limits(options))
+      const issuer = this.#issuerOf(collection, options)
+      // Nearly every call ends here: nothing is made but the promise.
+      if (!options && issuer.canServe(count)) return Promise.resolve(take(issuer))
+      return issuer.when(count, take, this.#limits(options))
     } catch (error) {
       return Promise.reject(error)
     }

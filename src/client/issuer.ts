@@ -86,17 +86,22 @@ export class Issuer {
       : prefix + number + suffix
   }
 
+  /** Are there `count` numbers, and is it the next caller's turn? */
+  canServe(count: number): boolean {
+    const { held } = this.#queue
+    // A closed page holds nothing; to ask its signal each time would slow every id down.
+    if (held === 0 && this.#context.signal.aborted) return false
+    return held >= count && (!this.#waiters.hasTakers || this.#state === 'dry')
+  }
+
   /**
    * Runs `take` at once when `count` numbers are held and it is this caller's turn; otherwise as
    * soon as it is.
    */
   when<T>(count: number, take: (issuer: this) => T, limits: WaitLimits): Promise<T> {
+    if (this.canServe(count) && !limits.signal?.aborted) return Promise.resolve(take(this))
     const { signal } = this.#context
-    // A closed page holds nothing; to ask its signal each time would slow every id down.
-    if (this.#queue.held === 0 && signal.aborted) return Promise.reject(signal.reason)
-    const isNext = !this.#waiters.hasTakers || this.#state === 'dry'
-    if (isNext && this.#queue.held >= count && !limits.signal?.aborted)
-      return Promise.resolve(take(this))
+    if (signal.aborted) return Promise.reject(signal.reason)
     const taken = this.#waiters.add(count, () => take(this), limits)
     this.refill()
     return taken

@@ -200,9 +200,9 @@ export function checkTimeout(value: number): void {
 }
 
 /** @throws HiloError `invalid-argument` */
-export function checkCount(name: string, value: number, least: number): void {
-  if (!Number.isSafeInteger(value) || value < least)
-    throw invalid(name, `a whole number ≥ ${least}`, value)
+export function checkCount(name: string, value: number): void {
+  const [rule, isRight] = count
+  if (!isRight(value as never)) throw invalid(name, rule, value)
 }
 
 function check(name: string, value: unknown, checks: Record<string, Check>): void {

@@ -149,7 +149,7 @@ class Instance<Name extends string>
     count: number,
     options: IdOptions = {},
   ): Promise<string[]> {
-    checkCount('count', count, 0)
+    checkCount('count', count)
     const found = this.#find(collection, options)
     const take = () => Array.from({ length: count }, () => found.nextId())
     return found.when(count, take, this.#limits(options))
@@ -160,7 +160,7 @@ class Instance<Name extends string>
     count: number,
     options: IdOptions = {},
   ): Promise<void> {
-    checkCount('count', count, 0)
+    checkCount('count', count)
     await this.#find(collection, options).when(count, () => {}, this.#limits(options))
   }
 

@@ -393,8 +393,13 @@ describe('close', () => {
     const closing = hilo.close()
     expect(await codeOf(waiting)).toBe('closed')
     await closing
-    for (const call of [hilo.nextId('orders'), hilo.nextIds('orders', 2), hilo.warm('orders', 1)])
-      expect(await codeOf(call)).toBe('closed')
+    const calls = [
+      hilo.nextId('orders'),
+      hilo.nextIds('orders', 2),
+      hilo.nextIds('orders', 0),
+      hilo.warm('orders', 1),
+    ]
+    for (const call of calls) expect(await codeOf(call)).toBe('closed')
     expect(() => hilo.nextIdSync('orders')).toThrow(expect.objectContaining({ code: 'closed' }))
   })
 

@@ -182,7 +182,7 @@ test('any options are accepted as a whole or refused with a HiloError', () => {
 test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, '3', null])(
   'a count of %j is refused',
   (count) => {
-    expect(() => checkCount('count', count as number, 0)).toThrow(
+    expect(() => checkCount('count', count as number)).toThrow(
       /`count` has to be a whole number ≥ 0/,
     )
   },
