@@ -17,6 +17,8 @@ export interface Site {
   url: string
   /** Claims that reached the server so far, in all or of one collection. */
   claims(collection?: string): number
+  /** Paths that were asked for since the last call. */
+  takeRequests(): string[]
   close(): Promise<void>
 }
 
@@ -27,13 +29,20 @@ const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javas
 export async function openSite(): Promise<Site> {
   const files = await bundlePages()
   files.set('/package.js', await bundlePackage())
+  return serveSite(files)
+}
+
+/** @param files content by path */
+export async function serveSite(files: ReadonlyMap<string, string | Uint8Array>): Promise<Site> {
   const dataDir = mkdtempSync(join(tmpdir(), 'hilo-bench-data-'))
   const ledger = await openLedger({ dataDir })
   const hilo = getRequestListener(createHiloHandler({ ledger }))
   const claims: (string | null)[] = []
+  let requests: string[] = []
   const listener = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://site')
     const file = files.get(pathname)
+    requests.push(pathname)
     if (pathname.endsWith('/hilo/next')) claims.push(searchParams.get('tag'))
     if (file === undefined) return hilo(request, response)
     response.setHeader('content-type', TYPES[extname(pathname)] ?? 'application/octet-stream')
@@ -47,6 +56,11 @@ export async function openSite(): Promise<Site> {
     url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
     claims: (collection) =>
       collection === undefined ? claims.length : claims.filter((tag) => tag === collection).length,
+    takeRequests() {
+      const taken = requests
+      requests = []
+      return taken
+    },
     async close() {
       const closed = new Promise((resolve) => listener.close(resolve))
       listener.closeAllConnections()

@@ -1,5 +1,9 @@
-/** What a browser downloads of each entry, beside its budget: `npm run size` on a build of now. */
+/**
+ * What a browser downloads: of each entry, beside its budget, by `npm run size` on a build of now;
+ * and all that a page loads until its first id.
+ */
 import { spawnSync } from 'node:child_process'
+import { loadsTable } from '../loads.js'
 import type { Part } from '../part.js'
 
 export const size: Part = {
@@ -11,5 +15,6 @@ export const size: Part = {
     const built = run('scripts/build.ts')
     if (built.status !== 0) throw new Error(`The packages could not be built:\n${built.stderr}`)
     print(`\`\`\`\n${run('scripts/size.ts').stdout.trim()}\n\`\`\``)
+    print(await loadsTable())
   },
 }

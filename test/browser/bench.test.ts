@@ -38,7 +38,7 @@ describe.concurrent('the bench', { timeout: PATIENCE }, () => {
 
   test.each([
     { name: 'gaps', rows: ['numbers burnt per id issued'] },
-    { name: 'size', rows: ['page'] },
+    { name: 'size', rows: ['page', 'offline-hilo,', 'idb,', 'dexie,'] },
     ...(isFull
       ? [{ name: 'server', rows: ['a claim, two servers', 'PostgreSQL, one hot collection'] }]
       : []),
