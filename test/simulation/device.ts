@@ -9,7 +9,7 @@ import { DatabaseHost, type StorageFaults } from './idb-host.js'
 import type { Network } from './network.js'
 import { createChannel, SimWorker } from './ports.js'
 import { nextUuid, PageWindow, pageRealm, type Surroundings, workerRealm } from './realm.js'
-import { Actor, type Scheduler } from './scheduler.js'
+import { Actor, Queue, type Scheduler } from './scheduler.js'
 import { BroadcastHost, LockHost } from './tabs.js'
 import type { Tenant } from './tenants.js'
 
@@ -128,6 +128,7 @@ export class Page {
   readonly issues = new Map<string, { at: number; count: number }[]>()
   readonly wishes = new Map<string, { until: number; count: number }[]>()
   readonly #scheduler: Scheduler
+  readonly #queue = new Queue()
   readonly #options: () => HiloOptions
 
   constructor(device: Device, name: string, tenant: Tenant, options: () => HiloOptions) {
@@ -170,7 +171,7 @@ export class Page {
 
   /** Something the page does, as an event of its own; in turn. */
   run(what: string, act: () => void): void {
-    this.#scheduler.post(this.actor, 0, what, act, this)
+    this.#scheduler.post(this.actor, 0, what, act, this.#queue)
   }
 
   hide(): void {
@@ -219,7 +220,7 @@ export class Page {
       this.busyAt = this.#scheduler.now
       this.window.document.visibilityState = 'visible'
       this.window.emit('pageshow', { persisted: true })
-      this.window.document.dispatchEvent(new Event('visibilitychange'))
+      this.window.document.emit('visibilitychange')
     })
   }
 
@@ -273,7 +274,7 @@ export class Page {
       this.#scheduler.random.between(1, 20),
       'worker starts',
       () => expose(ownerHere(), port2 as never),
-      port2,
+      port2.queue,
     )
     return handle as unknown as Worker
   }

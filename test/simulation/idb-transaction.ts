@@ -8,28 +8,8 @@ import { copyData } from './copy-data.js'
 import type { Write } from './disk.js'
 import type { DatabaseHost, Waiting } from './idb-host.js'
 import { compareKeys, SimKeyRange } from './idb-keys.js'
-import type { Actor } from './scheduler.js'
-
-/** As much of an `EventTarget` as this needs. */
-export class SimTarget {
-  readonly #listeners = new Map<string, Set<(event: object) => void>>()
-
-  addEventListener(type: string, listener: (event: object) => void): void {
-    this.#listeners.set(type, (this.#listeners.get(type) ?? new Set()).add(listener))
-  }
-
-  removeEventListener(type: string, listener: (event: object) => void): void {
-    this.#listeners.get(type)?.delete(listener)
-  }
-
-  emit(type: string, detail: object = {}): void {
-    const event = { type, target: this, ...detail }
-    ;(this as unknown as Record<string, ((event: object) => void) | undefined>)[`on${type}`]?.(
-      event,
-    )
-    for (const listener of [...(this.#listeners.get(type) ?? [])]) listener(event)
-  }
-}
+import { type Actor, Queue } from './scheduler.js'
+import { SimTarget } from './targets.js'
 
 export class SimRequest extends SimTarget {
   result: unknown
@@ -48,8 +28,9 @@ export class SimTransaction extends SimTarget implements Waiting {
   readonly #isLost: boolean
   readonly #writes: Write[] = []
   readonly #asked: { request: SimRequest; work: () => unknown }[] = []
-  /** Answers on their way to the page. */
-  #undelivered = 0
+  /** What the page hears of it. */
+  readonly #queue = new Queue()
+  #cancelWork = () => {}
   #state: 'queued' | 'idle' | 'busy' | 'over' = 'queued'
 
   constructor(
@@ -77,6 +58,10 @@ export class SimTransaction extends SimTarget implements Waiting {
   commit(): void {
     this.#requireLive()
     this.isCommitted = true
+    if (this.#state === 'busy') {
+      this.#cancelWork()
+      this.#state = 'idle'
+    }
     this.#proceed()
   }
 
@@ -105,7 +90,14 @@ export class SimTransaction extends SimTarget implements Waiting {
     return request
   }
 
-  /** Records as this transaction sees them: its own writes included. */
+  /** A record as this transaction sees it: its own writes included. */
+  get(store: string, key: unknown): unknown {
+    const text = JSON.stringify(key)
+    const own = this.#writes.findLast((w) => w.store === store && JSON.stringify(w.key) === text)
+    return (own ?? this.#host.disk.stores.get(store)?.get(text))?.value
+  }
+
+  /** All records, in the same way. */
   read(store: string): ReadonlyMap<string, { key: unknown; value: unknown }> {
     const records = new Map(this.#host.disk.stores.get(store))
     for (const write of this.#writes) {
@@ -139,24 +131,27 @@ export class SimTransaction extends SimTarget implements Waiting {
   }
 
   /**
-   * All that is asked so far, and the end if the page said so. The work is an event of the database
-   * process, its answer one of the page.
+   * All that is asked so far, and the end if the page said so. No other transaction can come in
+   * between, so what is asked is done when the page hears the answer, and the page's death is the
+   * end of it. A commit is an event of the database process.
    */
   #proceed(): void {
     if (this.#state !== 'idle' || (this.#asked.length === 0 && !this.isCommitted)) return
     this.#state = 'busy'
     const { scheduler, actor } = this.#host
-    scheduler.post(actor, this.#host.delay(), 'storage works', () => {
-      if (this.#state !== 'busy') return
-      if (this.isCommitted) this.#commit()
-      else this.#answer(this.#work())
-    })
+    const delay = this.#host.delay()
+    this.#cancelWork = this.isCommitted
+      ? scheduler.post(actor, delay, 'storage commits', () => this.#commit())
+      : scheduler.post(this.owner, delay, 'storage answers', () => this.#answer(), this.#queue)
   }
 
-  #answer(done: readonly SimRequest[]): void {
-    this.#undelivered++
-    this.#host.scheduler.post(this.owner, 0, 'storage answers', () => this.#deliver(done), this)
+  #answer(): void {
     this.#state = 'idle'
+    for (const request of this.#work()) request.emit('success')
+    // Once nothing is asked any more, a transaction commits by itself.
+    this.#host.scheduler.afterThis(() => {
+      if (this.#state === 'idle' && this.#asked.length === 0 && !this.isCommitted) this.commit()
+    })
     this.#proceed()
   }
 
@@ -164,21 +159,6 @@ export class SimTransaction extends SimTarget implements Waiting {
     return this.#asked.splice(0).map(({ request, work }) => {
       request.result = work()
       return request
-    })
-  }
-
-  #deliver(requests: readonly SimRequest[]): void {
-    this.#undelivered--
-    for (const request of requests) request.emit('success')
-    // Once nothing is asked any more, a transaction commits by itself.
-    this.#host.scheduler.afterThis(() => {
-      if (
-        this.#state === 'idle' &&
-        this.#undelivered === 0 &&
-        this.#asked.length === 0 &&
-        !this.isCommitted
-      )
-        this.commit()
     })
   }
 
@@ -202,11 +182,12 @@ export class SimTransaction extends SimTarget implements Waiting {
       for (const request of done) request.emit('success')
       this.emit('complete')
     }
-    scheduler.post(this.owner, 0, 'transaction completes', complete, this)
+    scheduler.post(this.owner, 0, 'transaction completes', complete, this.#queue)
   }
 
   #end(): void {
     this.#state = 'over'
+    this.#cancelWork()
     this.#host.remove(this)
   }
 }
@@ -221,9 +202,7 @@ export class SimObjectStore {
   }
 
   get(key: unknown): SimRequest {
-    return this.#transaction.request(() =>
-      copyData(this.#transaction.read(this.#name).get(JSON.stringify(key))?.value),
-    )
+    return this.#transaction.request(() => copyData(this.#transaction.get(this.#name, key)))
   }
 
   count(): SimRequest {

@@ -1,7 +1,8 @@
 /** `indexedDB` as one page or worker sees it, over its device's database process. */
 import type { Connection, DatabaseHost } from './idb-host.js'
-import { SimRequest, SimTarget, SimTransaction } from './idb-transaction.js'
+import { SimRequest, SimTransaction } from './idb-transaction.js'
 import type { Actor } from './scheduler.js'
+import { SimTarget } from './targets.js'
 
 export class SimDatabase extends SimTarget implements Connection {
   readonly #host: DatabaseHost

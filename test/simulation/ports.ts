@@ -4,7 +4,7 @@
  * crosses is a copy.
  */
 import { copyData } from './copy-data.js'
-import type { Actor, Scheduler } from './scheduler.js'
+import { type Actor, Queue, type Scheduler } from './scheduler.js'
 
 type Listener = (event: { data: unknown; origin: string }) => void
 
@@ -19,6 +19,8 @@ export class Port {
   peer!: Port
   /** Whoever holds this end. */
   actor: Actor
+  /** What it was sent. */
+  readonly queue = new Queue()
   readonly #scheduler: Scheduler
   readonly #listeners = new Set<Listener>()
 
@@ -37,7 +39,7 @@ export class Port {
       return port
     })
     const delay = this.#scheduler.random.chance(0.1) ? this.#scheduler.random.between(1, 30) : 0
-    this.#scheduler.post(peer.actor, delay, 'message', () => peer.deliver(data), peer)
+    this.#scheduler.post(peer.actor, delay, 'message', () => peer.deliver(data), peer.queue)
   }
 
   deliver(data: unknown): void {

@@ -13,10 +13,10 @@ test('a listener that a signal ended hears nothing, also after garbage collectio
   const heard: string[] = []
   for (const type of ['online', 'pagehide', 'pageshow'])
     window.addEventListener(type, () => heard.push(type), { signal: ending.signal })
-  window.dispatchEvent(new Event('pagehide'))
+  window.emit('pagehide')
   await turn()
   collectGarbage()
   ending.abort()
-  for (const type of ['online', 'pagehide', 'pageshow']) window.dispatchEvent(new Event(type))
+  for (const type of ['online', 'pagehide', 'pageshow']) window.emit(type)
   expect(heard).toEqual(['pagehide'])
 })

@@ -14,6 +14,7 @@ import { createChannel } from './ports.js'
 import type { Random } from './random.js'
 import type { Actor, Scheduler } from './scheduler.js'
 import type { BroadcastHost, LockHost } from './tabs.js'
+import { SimAbortController, SimAbortSignal, SimTarget } from './targets.js'
 
 /** When simulations begin, by every clock that is right. */
 export const EPOCH = Date.parse('2026-03-01T08:00:00Z')
@@ -55,6 +56,8 @@ const NAMES = [
   'localStorage',
   'indexedDB',
   'IDBKeyRange',
+  'AbortController',
+  'AbortSignal',
   'fetch',
   'navigator',
   'location',
@@ -113,6 +116,8 @@ export function workerRealm(scheduler: Scheduler, actor: Actor, around: Surround
       localStorage: undefined,
       indexedDB: around.hasIndexedDb ? createIndexedDb(around.databases, actor) : undefined,
       IDBKeyRange: SimKeyRange,
+      AbortController: SimAbortController,
+      AbortSignal: SimAbortSignal,
       fetch: around.network.fetchFor(actor, around),
       navigator: {
         get onLine() {
@@ -132,38 +137,22 @@ export function workerRealm(scheduler: Scheduler, actor: Actor, around: Surround
   }
 }
 
-/**
- * Keeps each listener until its signal is aborted, as a browser does. Of several listeners with one
- * signal, Node forgets to remove those that the garbage collector has come across.
- */
-class PageTarget extends EventTarget {
-  override addEventListener(
-    type: string,
-    listener: EventListener,
-    { signal }: { signal?: AbortSignal } = {},
-  ): void {
-    if (signal?.aborted) return
-    super.addEventListener(type, listener)
-    signal?.addEventListener('abort', () => this.removeEventListener(type, listener))
-  }
-}
-
 /** A page's document and window, as far as the package listens to them. */
 export class PageWindow {
   /** Which copies of the exit note gets lost while the page says goodbye. */
   isLosing: 'indexedDB' | 'localStorage' | undefined
-  readonly window = new PageTarget()
-  readonly document = Object.assign(new PageTarget(), {
+  readonly window = new SimTarget()
+  readonly document = Object.assign(new SimTarget(), {
     visibilityState: 'visible' as 'visible' | 'hidden',
   })
 
   setVisibility(state: 'visible' | 'hidden'): void {
     this.document.visibilityState = state
-    this.document.dispatchEvent(new Event('visibilitychange'))
+    this.document.emit('visibilitychange')
   }
 
   emit(type: string, detail: object = {}): void {
-    this.window.dispatchEvent(Object.assign(new Event(type), detail))
+    this.window.emit(type, detail)
   }
 }
 
@@ -262,32 +251,20 @@ export function installGlobals(
     value: () => (realm() ? scheduler.random.next() : random()),
     writable: true,
   })
-  const timeout = AbortSignal.timeout
-  replace(AbortSignal, 'timeout', {
-    value: (ms: number) =>
-      realm()?.globals.setTimeout ? abortAfter(ms) : timeout.call(AbortSignal, ms),
-    writable: true,
-  })
   return () => {
     for (const restore of undo.reverse()) restore()
   }
 }
 
-const sixteenBytes = (random: Random): Uint8Array =>
-  Uint8Array.from({ length: 16 }, () => random.between(0, 255))
+function sixteenBytes(random: Random): Uint8Array {
+  const bytes = new Uint8Array(16)
+  for (let i = 0; i < 16; i++) bytes[i] = random.between(0, 255)
+  return bytes
+}
 
 /** The id that this realm will make next. */
 export function nextUuid(actor: Actor, random: Random): string {
   const bytes = sixteenBytes(random)
   ;(actor.realm as Realm).randomBytes.push(bytes)
   return uuid(bytes)
-}
-
-function abortAfter(ms: number): AbortSignal {
-  const controller = new AbortController()
-  setTimeout(
-    () => controller.abort(new DOMException('The operation timed out.', 'TimeoutError')),
-    ms,
-  )
-  return controller.signal
 }

@@ -15,13 +15,18 @@ export class Actor {
   constructor(readonly name: string) {}
 }
 
+/** Events of one queue run in the order they were posted, whatever their delays. */
+export class Queue {
+  /** The search for what may come next that has seen its first event. */
+  search = 0
+}
+
 interface Pending {
   at: number
   actor: Actor
   what: string
   run: () => unknown
-  /** Events of one lane run in the order they were posted, whatever their delays. */
-  lane: object | undefined
+  queue: Queue | undefined
 }
 
 /** Events within one simulated second that only something that never comes to rest can make. */
@@ -52,6 +57,9 @@ export class Scheduler {
   trace: string[] | undefined
   readonly random: Random
   #pending: Pending[] = []
+  /** What the last search found. */
+  readonly #eligible: Pending[] = []
+  #searches = 0
   readonly #afterThis: (() => void)[] = []
   #calm = { at: 0, steps: 0 }
 
@@ -60,9 +68,9 @@ export class Scheduler {
   }
 
   /** @returns cancels it */
-  post(actor: Actor, delay: number, what: string, run: () => unknown, lane?: object): () => void {
+  post(actor: Actor, delay: number, what: string, run: () => unknown, queue?: Queue): () => void {
     if (actor.state === 'dead') return () => {}
-    const pending: Pending = { at: this.now + Math.max(0, delay), actor, what, run, lane }
+    const pending: Pending = { at: this.now + Math.max(0, delay), actor, what, run, queue }
     this.#pending.push(pending)
     return () => {
       const at = this.#pending.indexOf(pending)
@@ -80,8 +88,22 @@ export class Scheduler {
    * left to run.
    */
   async step(): Promise<boolean> {
+    const first = this.#search()
+    if (first === Number.POSITIVE_INFINITY) return false
+    await this.#step(first)
+    return true
+  }
+
+  /** Runs until `time`, or until nothing is left. */
+  async runUntil(time: number): Promise<void> {
+    for (let first = this.#search(); first <= time; first = this.#search()) await this.#step(first)
+    this.now = Math.max(this.now, time)
+  }
+
+  /** @param first when the first event is due; the clock moves there */
+  async #step(first: number): Promise<void> {
+    this.now = Math.max(this.now, first)
     const next = this.#take()
-    if (!next) return false
     this.steps++
     this.#watchForStorm()
     this.note(next.actor, next.what)
@@ -91,14 +113,7 @@ export class Scheduler {
     if (outside instanceof Promise) await outside
     await (this.steps % STEPS_PER_TURN === 0 ? turn() : drain())
     this.current = undefined
-    for (const run of this.#afterThis.splice(0)) run()
-    return true
-  }
-
-  /** Runs until `time`, or until nothing is left. */
-  async runUntil(time: number): Promise<void> {
-    while (first(this.#eligible()) <= time) await this.step()
-    this.now = Math.max(this.now, time)
+    if (this.#afterThis.length > 0) for (const run of this.#afterThis.splice(0)) run()
   }
 
   /** All its events are gone for ever: a crash at whatever it was awaiting. */
@@ -119,32 +134,32 @@ export class Scheduler {
       throw new Error(`A storm: more than ${STORM} events within a second`)
   }
 
-  /** One of the events that are due; when none is, the clock moves to the first that will be. */
-  #take(): Pending | undefined {
-    const eligible = this.#eligible()
-    let due = eligible.filter(({ at }) => at <= this.now)
-    if (due.length === 0) {
-      if (eligible.length === 0) return undefined
-      this.now = first(eligible)
-      due = eligible.filter(({ at }) => at <= this.now)
-    }
+  /** One of the events that the last search found and that are due. */
+  #take(): Pending {
+    const due = this.#eligible.filter(({ at }) => at <= this.now)
     const taken = due.length === 1 ? due[0]! : this.random.pick(due)
     this.#pending.splice(this.#pending.indexOf(taken), 1)
     return taken
   }
 
-  /** The events that may come next: only the first one of each lane. */
-  #eligible(): Pending[] {
-    const lanes = new Set<object>()
-    return this.#pending.filter(({ actor, lane }) => {
-      if (actor.state !== 'alive') return false
-      if (lane === undefined) return true
-      if (lanes.has(lane)) return false
-      lanes.add(lane)
-      return true
-    })
+  /**
+   * Finds the events that may come next: only the first one of each queue.
+   * @returns when the first of them is due; infinity if there is none
+   */
+  #search(): number {
+    const search = ++this.#searches
+    let first = Number.POSITIVE_INFINITY
+    this.#eligible.length = 0
+    for (const pending of this.#pending) {
+      const { actor, queue, at } = pending
+      if (actor.state !== 'alive') continue
+      if (queue) {
+        if (queue.search === search) continue
+        queue.search = search
+      }
+      this.#eligible.push(pending)
+      if (at < first) first = at
+    }
+    return first
   }
 }
-
-const first = (pending: readonly Pending[]): number =>
-  pending.reduce((least, { at }) => Math.min(least, at), Number.POSITIVE_INFINITY)
