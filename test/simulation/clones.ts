@@ -10,7 +10,7 @@ const MOST_DEVICES = 5
 const HEARD_MS = 30_000
 
 export function copyProfile(simulation: Simulation, original: Device): void {
-  const { devices, checker, sharedClaims, grants } = simulation
+  const { devices, checker, sharedClaims, claims } = simulation
   if (devices.length >= MOST_DEVICES) return
   simulation.hit('profile cloned')
   const copy = simulation.addDevice(
@@ -30,7 +30,7 @@ export function copyProfile(simulation: Simulation, original: Device): void {
     if (!claim) continue
     const sharers = [...(sharedClaims.get(claim.id) ?? []), ...both]
     sharedClaims.set(claim.id, sharers)
-    for (const { series, low, high } of grants.get(claim.id) ?? [])
+    for (const { series, low, high } of claims.grantsOf(claim.id))
       checker.shared(series, low, high, sharers)
   }
   // Each of their numbers may be lost with one of the two.

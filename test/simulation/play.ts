@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 import type { Batch, Told } from './player.js'
 import { emptyTally, merge, type Tally } from './report.js'
-import type { Outcome } from './simulation.js'
+import type { Outcome } from './simulate.js'
 
 export interface Play {
   from: number

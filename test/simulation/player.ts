@@ -2,7 +2,7 @@
 import { MemoryStorage } from './ledger-storage.js'
 import { OwnServers } from './own-servers.js'
 import { add, emptyTally } from './report.js'
-import { type Outcome, simulate } from './simulation.js'
+import { type Outcome, simulate } from './simulate.js'
 import { SqliteStorage } from './sqlite-storage.js'
 
 /** Seeds that follow one another. */

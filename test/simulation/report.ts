@@ -2,7 +2,7 @@
  * Reports on simulated schedules: all events of one that failed, and a table of the faults that
  * many of them met.
  */
-import type { Outcome } from './simulation.js'
+import type { Outcome } from './simulate.js'
 
 export interface Tally {
   schedules: number

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { sizeOf } from '../support/sizes.js'
 import { play, tell } from './play.js'
 import { ENOUGH_FOR_ALL_HITS, neverHit, story, table } from './report.js'
-import type { Outcome } from './simulation.js'
+import type { Outcome } from './simulate.js'
 
 /**
  * The same seeds in every run, so that red means a change; `npm run simulate` looks for new ones,

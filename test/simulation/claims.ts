@@ -1,0 +1,48 @@
+/**
+ * What each claim was granted, for the checker: a number that was granted twice for one claim, or
+ * for a claim that its device gave up, may become a gap.
+ */
+import type { Checker, Series } from './checker.js'
+
+interface Granted {
+  series: Series
+  low: number
+  high: number
+}
+
+export class Claims {
+  readonly #checker: Checker
+  /** By claim: what each node granted for it. */
+  readonly #grants = new Map<string, Granted[]>()
+  readonly #refused = new Set<string>()
+
+  constructor(checker: Checker) {
+    this.#checker = checker
+  }
+
+  grantsOf(claim: string): readonly Granted[] {
+    return this.#grants.get(claim) ?? []
+  }
+
+  /** A gateway refused a claim, which may have been granted before, or arrive later. */
+  refused(claim: string): void {
+    this.#refused.add(claim)
+    this.#excuse(claim, 'a claim refused by a gateway')
+  }
+
+  /**
+   * Asked again of another node, or of a server without claim ids, a claim is granted twice; the
+   * device takes one of the answers, as a rule.
+   */
+  answered(claim: string, series: Series, low: number, high: number): void {
+    const all = [...this.grantsOf(claim), { series, low, high }]
+    this.#grants.set(claim, all)
+    if (this.#refused.has(claim)) this.refused(claim)
+    if (all.length > 1) this.#excuse(claim, 'a claim granted twice')
+  }
+
+  #excuse(claim: string, why: string): void {
+    for (const { series, low, high } of this.grantsOf(claim))
+      this.#checker.excuse(series, low, high, why)
+  }
+}

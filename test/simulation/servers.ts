@@ -1,0 +1,52 @@
+/** The server of a node, of the kind that the schedule's profile names. */
+import type { OwnServer, OwnServers, Witness } from './own-servers.js'
+import { RavenModel } from './raven-model.js'
+import { EPOCH } from './realm.js'
+import { copyProved } from './restores.js'
+import type { Simulation } from './simulation.js'
+import { CounterModel, DocumentModel } from './source-models.js'
+
+export type Server = OwnServer | RavenModel | DocumentModel | CounterModel
+
+export async function startServer(
+  simulation: Simulation,
+  node: string,
+  ownServers: OwnServers,
+): Promise<Server> {
+  const { profile, checker, claims, sharedClaims, seenBefore, scheduler, random } = simulation
+  const hit = (fault: string) => simulation.hit(fault)
+  if (profile.authority === 'document') return new DocumentModel(checker, hit)
+  if (profile.authority === 'nextHi') return new CounterModel(checker, hit)
+  if (profile.authority === 'raven')
+    return new RavenModel(
+      node,
+      checker,
+      () => EPOCH + scheduler.now + simulation.serverClockError,
+      (claim, series, low, high) => claims.answered(claim, series, low, high),
+    )
+  const witness: Witness = {
+    checker,
+    copyProved: (server) => copyProved(simulation, node, server),
+    told: (id, device, tokens, isFound) => {
+      // Another node does not know the tokens, and a restored server has forgotten some.
+      const isSure = profile.nodes.length === 1 && !profile.hasRestore
+      if (simulation.copiesOnline.answered(id, device, tokens, isFound) && isSure)
+        checker.complain(`${device} and its copy are online, and its claim did not tell`)
+    },
+    // A restored server does not know what it has found out.
+    copyFound: (device, series, numbers) => {
+      if (profile.hasRestore) return
+      checker.retired(series, numbers)
+      if (simulation.isHealed) checker.mustDrop(series, device, numbers)
+    },
+    claimed: (claim, device, series, lastMax, low, high) => {
+      checker.showed(series, Math.max(lastMax, seenBefore.get(claim ?? '') ?? 0))
+      checker.granted(series, device, low, high)
+      if (!claim) return
+      claims.answered(claim, series, low, high)
+      checker.shared(series, low, high, sharedClaims.get(claim) ?? [])
+    },
+  }
+  const server = await ownServers.of(node)
+  return server.enter({ random, witness, hit })
+}

@@ -1,0 +1,69 @@
+/** Looks at what a device stores, with each commit: is it sound, and what does it tell? */
+import type { Range } from '../../src/core/range.js'
+import type { DeviceState } from '../../src/core/state.js'
+import { readState } from '../../src/core/stored.js'
+import { foundOut } from './clones.js'
+import type { Device } from './device.js'
+import type { Write } from './disk.js'
+import type { Simulation } from './simulation.js'
+import { labelled } from './tenants.js'
+
+export function look(simulation: Simulation, device: Device, writes: readonly Write[]): void {
+  const { unrest, checker, copiesOnline, seenBefore, scheduler } = simulation
+  unrest.saw(device.name, 'transactions')
+  for (const { store, key, value } of writes) {
+    if (store !== 'collections' || value === undefined) continue
+    const read = readState(value)
+    if ('refused' in read)
+      checker.complain(`${device.name} stored a state that cannot be used: ${read.refused}`)
+    else {
+      const state = labelled(key, read.state)
+      const { fork } = state.gaps
+      const series = JSON.stringify(key)
+      const before = device.lastStates.get(series)
+      if (before && device.releases > 0)
+        for (const range of [
+          ...before.ranges,
+          ...[...before.leases, ...before.offers].map((each) => each.range),
+        ])
+          if (!range.token) simulation.excuse(range, 'released without a token')
+      if (fork > (before?.gaps.fork ?? 0)) foundOut(simulation, device, before, state)
+      device.lastStates.set(series, state)
+      copiesOnline.stored(series, device.name, state)
+      const { claim } = state
+      if (claim && !seenBefore.has(claim.id)) seenBefore.set(claim.id, highestOf(state))
+      simulation.excuseLeases(state, device)
+      if (scheduler.trace) scheduler.note(device.databases.actor, `has ${describe(state, device)}`)
+    }
+  }
+}
+
+/** The highest number that a device knows to be granted, as its state has it. */
+const highestOf = ({ ranges, leases, offers, issued }: DeviceState): number =>
+  Math.max(
+    issued,
+    ...[
+      ...ranges,
+      ...[...leases, ...offers.filter(({ isSent }) => !isSent)].map(({ range }) => range),
+    ].map(({ to }) => to),
+  )
+
+/** A state as a schedule prints it. */
+function describe(
+  { ranges, leases, offers, claim, checkIn, gaps }: DeviceState,
+  { allPages }: Device,
+): string {
+  const text = ({ prefix, from, to, serverTag }: Range) => `${prefix}${from}–${to}-${serverTag}`
+  const owner = (id: string) => allPages.find((page) => page.isNamed(id))?.name ?? 'nobody'
+  return [
+    `free ${ranges.map(text).join(' ') || 'none'}`,
+    ...leases.map(({ id, range }) => `leased to ${owner(id)} ${text(range)}`),
+    ...offers.map(
+      ({ id, page, range, isSent }) =>
+        `offered to ${owner(page || id)} ${text(range)}${isSent ? ' sent' : ''}`,
+    ),
+    ...(claim ? ['a claim'] : []),
+    ...(checkIn ? ['a check-in'] : []),
+    ...(gaps.crash + gaps.giveBack + gaps.fork > 0 ? [`gaps ${JSON.stringify(gaps)}`] : []),
+  ].join(', ')
+}
