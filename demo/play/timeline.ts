@@ -63,6 +63,9 @@ export class Timeline {
         current = item
       } else button.removeAttribute('aria-current')
     }
+    // That a message will be lost is not told before it is.
+    for (const line of this.#list.querySelectorAll<SVGElement>('[data-lost-at]'))
+      line.classList.toggle('lost', Number(line.dataset.lostAt) <= at)
     const bottom = current ? current.offsetTop + current.offsetHeight : 0
     this.#scroller.scrollTop = bottom - this.#scroller.clientHeight
   }
@@ -102,12 +105,15 @@ function graph(
     }))
       drawn.setAttribute(name, String(value))
     svg.append(drawn)
+    return drawn
   }
   for (const each of alive)
     line(`life ${deviceClass(each)}`, [at.get(each)!, 0], [at.get(each)!, 100])
   for (const flight of flights) {
     const piece = pieceOf(flight, row, at)
-    if (piece) line(`flight${flight.isLost ? ' lost' : ''}`, ...piece)
+    if (!piece) continue
+    const drawn = line('flight', ...piece)
+    if (flight.isLost) drawn.dataset.lostAt = `${flight.to.row}`
   }
   if (towards) line(`told ${deviceClass(towards)}`, [at.get(lane)!, 50], [at.get(towards)!, 50])
   const ends = flights.filter(({ to }) => to.row === row)
