@@ -44,11 +44,16 @@ let next = pool.length
 
 export const newSecret = (): string => randomBytes(32).toString('base64url')
 
-export function newGrantId(): string {
+/**
+ * Begins with the time, so that the grants of one commit are neighbours in the database's index:
+ * random places would be a page to write for each. 64 random bits follow.
+ */
+export function newGrantId(now = Date.now()): string {
   if (next === pool.length) {
     randomFillSync(pool)
     next = 0
   }
+  pool.writeUInt32BE(Math.floor(now / 1000) % 2 ** 32, next)
   next += ID_BYTES
   return pool.toString('base64url', next - ID_BYTES, next)
 }

@@ -237,6 +237,7 @@ class Session {
   #send(text: string, values?: unknown[]): Promise<pg.QueryResult> {
     const query = { text, values, query_timeout: this.#waits.answer }
     this.#unanswered++
+    this.#holdBack()
     const sent = new Promise<pg.QueryResult>((resolve, reject) => {
       // A callback runs before the next message of the connection is read. A promise's runs later.
       this.#client.query(query as pg.QueryConfig, (error: Error | null, result) => {
@@ -249,6 +250,14 @@ class Session {
       this.#failure ??= { error }
     })
     return sent
+  }
+
+  /** Statements that are sent one after another, without waiting, leave in one packet. */
+  #holdBack(): void {
+    const { stream } = this.#client.connection
+    if (stream.writableCorked > 0) return
+    stream.cork()
+    process.nextTick(() => stream.uncork())
   }
 
   #check(): void {

@@ -24,8 +24,8 @@ test('a token of an earlier version, which names no database, is still read', ()
   })
 })
 
-test('ids are 96 random bits, whichever pool they are drawn from', () => {
-  const ids = Array.from({ length: 10_000 }, newGrantId)
+test('ids of one second differ, whichever pool they are drawn from, and begin alike', () => {
+  const ids = Array.from({ length: 10_000 }, () => newGrantId(Date.UTC(2026, 10, 21)))
   expect(new Set(ids).size).toBe(ids.length)
-  for (const id of ids) expect(id).toMatch(/^[\w-]{16}$/)
+  for (const id of ids) expect(id).toMatch(/^awDfA[\w-]{11}$/)
 })
