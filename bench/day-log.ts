@@ -5,10 +5,21 @@ export interface DayLog {
   refused: number
   /** Numbers that were granted, and that nobody will ever issue. */
   burnt: number
-  /** That reached the server. */
-  claims: number
+  /** For ids, that reached the server. */
+  requests: number
+  /** Ids that were issued before. */
+  duplicates: number
   /** How many were issued and burnt by the end of each hour. */
   hours: { issued: number; burnt: number }[]
 }
+
+export const newDayLog = (): DayLog => ({
+  issued: 0,
+  refused: 0,
+  burnt: 0,
+  requests: 0,
+  duplicates: 0,
+  hours: [],
+})
 
 export const HOUR_MS = 3_600_000

@@ -15,6 +15,8 @@ type What =
   | 'close'
   /** The app is killed without notice: a crash, or the system needs memory. */
   | 'die'
+  /** While no app runs, the device's profile is replaced by a copy of another device's. */
+  | 'copy'
   | 'offline'
   | 'online'
 
@@ -25,6 +27,8 @@ export interface Happening {
   what: What
   /** Of `save`. */
   ids: number
+  /** Of `copy`: the device whose profile is copied. */
+  from?: number
 }
 
 const MINUTE = 60_000
@@ -36,10 +40,20 @@ const IN_THE_FIELD = 0.4
 /** Something happens to an app in use every few minutes. */
 const MEAN_PAUSE_MS = 5 * MINUTE
 const KILLED_WHILE_HIDDEN = 0.08
+/** One device in so many is set up anew in the day, from a copy of another one's profile. */
+const COPIED = 0.02
 
 export function fleetDay(devices: number, random: Random): Happening[] {
-  const day = Array.from({ length: devices }, (_, device) => deviceDay(device, random)).flat()
-  return day.sort((a, b) => a.at - b.at)
+  const days = Array.from({ length: devices }, (_, device) => deviceDay(device, random))
+  const copies = days.flatMap((day) => (random.chance(COPIED) ? [copyIn(day, devices)] : []))
+  return [...copies, ...days.flat()].sort((a, b) => a.at - b.at)
+}
+
+/** Before the app of this device is opened in the middle of the day. */
+function copyIn(day: readonly Happening[], devices: number): Happening {
+  const opened = day.filter(({ what }) => what === 'open')
+  const { at, device } = opened[Math.floor(opened.length / 2)]!
+  return { at: at - 1, device, what: 'copy', ids: 0, from: (device + 1) % devices }
 }
 
 function deviceDay(device: number, random: Random): Happening[] {

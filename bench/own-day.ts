@@ -1,25 +1,29 @@
 /**
- * The day with this package: its own code, from the façade in each page to the server's ledger, in
- * the simulation's browsers and on its virtual clock. Every device has a clock of its own; they run
- * in turns of a minute, and share the server.
+ * The day with this package: its own code, from the façade in each page to the authority that
+ * counts, in the simulation's browsers and on its virtual clock. Every device has a clock of its
+ * own; they run in turns of a minute, and share the authority.
  */
 import '../test/simulation/comlink.js'
-import { rmSync } from 'node:fs'
-import { createHiloHandler, openLedger } from '../server/src/index.js'
 import { Device, type Page } from '../test/simulation/device.js'
 import { Gateway } from '../test/simulation/gateway.js'
 import { Network, type Reply, type Request as SentRequest } from '../test/simulation/network.js'
 import { createRandom, type Random } from '../test/simulation/random.js'
 import { installGlobals, serverRealm } from '../test/simulation/realm.js'
 import { Actor, Scheduler } from '../test/simulation/scheduler.js'
-import { makeFolder } from '../test/simulation/sqlite-storage.js'
-import { type DayLog, HOUR_MS } from './day-log.js'
+import type { Authority } from './authorities.js'
+import { type DayLog, HOUR_MS, newDayLog } from './day-log.js'
 import type { Happening } from './fleet-day.js'
 
 const MINUTE = 60_000
 /** The next morning all devices come back, and what was under way is settled. */
 const MORNING_MS = 5 * MINUTE
-const OPTIONS = { url: 'https://hilo.test', database: 'fleet', collections: { orders: {} } }
+
+interface Fleet {
+  authority: Authority
+  stations: Station[]
+  log: DayLog
+  issued: Set<string>
+}
 
 interface Station {
   scheduler: Scheduler
@@ -32,21 +36,12 @@ export async function ownDay(
   devices: number,
   length: number,
   random: Random,
+  authority: Authority,
 ): Promise<DayLog> {
-  const log: DayLog = { issued: 0, refused: 0, burnt: 0, claims: 0, hours: [] }
-  const dataDir = makeFolder()
-  const ledger = await openLedger({ dataDir })
-  const handler = createHiloHandler({ ledger })
-  const serve = async ({ method, url, headers, body }: SentRequest): Promise<Reply> => {
-    if (url.pathname.endsWith('/next')) log.claims++
-    const response = await handler(
-      new Request(url, { method, headers, ...(body !== undefined && { body }) }),
-    )
-    return {
-      status: response.status,
-      headers: Object.fromEntries(response.headers),
-      body: await response.text(),
-    }
+  const log = newDayLog()
+  const serve = (request: SentRequest): Promise<Reply> => {
+    log.requests++
+    return authority.handle(request)
   }
   let running: Scheduler | undefined
   const restore = installGlobals({
@@ -58,6 +53,7 @@ export async function ownDay(
   const stations = Array.from({ length: devices }, (_, i) =>
     newStation(`d${i}`, createRandom(random.between(0, 2 ** 31)), serve),
   )
+  const fleet: Fleet = { authority, stations, log, issued: new Set() }
   const runAll = async (until: number) => {
     for (const { scheduler } of stations) {
       running = scheduler
@@ -68,22 +64,20 @@ export async function ownDay(
   try {
     let next = 0
     for (let minute = MINUTE; minute <= length; minute += MINUTE) {
-      for (; next < day.length && day[next]!.at < minute; next++)
-        post(stations[day[next]!.device]!, day[next]!, log)
+      for (; next < day.length && day[next]!.at < minute; next++) post(fleet, day[next]!)
       await runAll(minute)
       if (minute % HOUR_MS === 0) log.hours.push({ issued: log.issued, burnt: log.burnt })
     }
-    const pages = stations.map((station) => open(station))
+    const pages = stations.map(({ device }) => openOnline(device, authority))
     await runAll(length + MORNING_MS)
-    const [{ outstanding } = { outstanding: 0 }] = await ledger.status()
+    // What two copies of a device hold is counted twice, where nothing finds them out.
     const held = pages.reduce((sum, page) => sum + page.hilo.status('orders').available, 0)
-    log.burnt = outstanding - log.issued - held
+    log.burnt = (await authority.outstanding()) - fleet.issued.size - held
     log.hours[log.hours.length - 1] = { issued: log.issued, burnt: log.burnt }
     return log
   } finally {
     restore()
-    await ledger.close()
-    rmSync(dataDir, { recursive: true, force: true })
+    await authority.close()
   }
 }
 
@@ -122,30 +116,33 @@ function newStation(
   }
 }
 
-function post(station: Station, happening: Happening, log: DayLog): void {
-  const { scheduler, driver } = station
+function post(fleet: Fleet, happening: Happening): void {
+  const { scheduler, driver } = fleet.stations[happening.device]!
   scheduler.post(driver, happening.at - scheduler.now, happening.what, () =>
-    happen(station, happening, log),
+    happen(fleet, happening),
   )
 }
 
-function open(station: Station): Page {
-  station.device.isOnline = true
-  return station.device.openPage(() => OPTIONS)
+function openOnline(device: Device, { options }: Authority): Page {
+  device.isOnline = true
+  return device.openPage(() => options)
 }
 
-function happen({ device }: Station, { what, ids }: Happening, log: DayLog): void {
+function happen(fleet: Fleet, { device: number, what, ids, from }: Happening): void {
+  const { authority, stations, log } = fleet
+  const { device } = stations[number]!
   const page = device.pages[0]
   const inPage = (act: (page: Page) => void) => page?.run(what, () => page.isAlive && act(page))
+  const open = () => device.openPage(() => authority.options)
   switch (what) {
     case 'open':
-      device.openPage(() => OPTIONS)
+      open()
       break
     case 'save':
       inPage(({ hilo }) => {
         for (let i = 0; i < ids; i++)
           hilo.nextId('orders').then(
-            () => log.issued++,
+            (id) => issue(fleet, id),
             () => log.refused++,
           )
       })
@@ -159,7 +156,7 @@ function happen({ device }: Station, { what, ids }: Happening, log: DayLog): voi
     case 'reload':
       inPage((each) => {
         each.leave()
-        device.openPage(() => OPTIONS)
+        open()
       })
       break
     case 'close':
@@ -169,6 +166,10 @@ function happen({ device }: Station, { what, ids }: Happening, log: DayLog): voi
       log.burnt += page?.hilo.status('orders').leased ?? 0
       page?.die()
       break
+    case 'copy':
+      device.killBrowser()
+      device.disk.copyOf(stations[from!]!.device.disk)
+      break
     case 'offline':
       device.isOnline = false
       break
@@ -176,4 +177,10 @@ function happen({ device }: Station, { what, ids }: Happening, log: DayLog): voi
       device.isOnline = true
       inPage((each) => each.window.emit('online'))
   }
+}
+
+function issue({ log, issued }: Fleet, id: string): void {
+  log.issued++
+  if (issued.has(id)) log.duplicates++
+  issued.add(id)
 }

@@ -1,13 +1,18 @@
 /**
- * How many numbers a fleet's day burns: with this package, and with the rules of RavenDB's own
- * clients.
+ * What a fleet's day costs with this package and with other ways to make ids: numbers burnt, ids
+ * that cannot be made offline, ids made twice, requests.
  */
 import { createRandom } from '../../test/simulation/random.js'
+import { documentStore, hiloServer } from '../authorities.js'
 import type { DayLog } from '../day-log.js'
-import { DAY_MS, fleetDay } from '../fleet-day.js'
+import { dhis2Rules } from '../dhis2-day.js'
+import { DAY_MS, fleetDay, type Happening } from '../fleet-day.js'
+import { odooRules } from '../odoo-day.js'
 import { ownDay } from '../own-day.js'
 import type { Part } from '../part.js'
-import { ravenDay } from '../raven-day.js'
+import { peerDay } from '../peer-day.js'
+import { ravenRules } from '../raven-day.js'
+import { requestRules } from '../request-day.js'
 import { count, figure, table, times } from '../text.js'
 
 const SEED = 1
@@ -18,30 +23,38 @@ export const gaps: Part = {
   async run({ isQuick, print, goal, draw }) {
     const devices = isQuick ? 5 : 1_000
     const day = fleetDay(devices, createRandom(SEED))
-    const own = await ownDay(day, devices, DAY_MS, createRandom(SEED))
-    const raven = ravenDay(day, devices, DAY_MS)
-    const starts = day.filter(({ what }) => what === 'open' || what === 'reload').length
-    const deaths = day.filter(({ what }) => what === 'die').length
+    const random = () => createRandom(SEED)
+    const own = await ownDay(day, devices, DAY_MS, random(), await hiloServer())
+    const raven = peerDay(day, DAY_MS, ravenRules)
+    const ways: [name: string, log: DayLog][] = [
+      ['offline-hilo', own],
+      ["RavenDB's client", raven],
+      ['a request per id', peerDay(day, DAY_MS, requestRules)],
+      ['`documentSource`', await ownDay(day, devices, DAY_MS, random(), documentStore())],
+      ["DHIS2's way", peerDay(day, DAY_MS, dhis2Rules)],
+      ["Odoo's way", peerDay(day, DAY_MS, odooRules)],
+    ]
+    const countOf = (...kinds: Happening['what'][]) =>
+      count(day.filter(({ what }) => kinds.includes(what)).length)
     print(
-      `${count(devices)} devices: ${count(starts)} starts and reloads, ` +
-        `${count(deaths)} ends without a last word, ` +
-        `two devices in five offline for a part of the day; seed ${SEED}.`,
+      `${count(devices)} devices: ${countOf('open', 'reload')} starts and reloads, ` +
+        `${countOf('die')} ends without a last word, two devices in five offline for a part of ` +
+        `the day, ${countOf('copy')} set up from a copy of another one's profile; seed ${SEED}.`,
     )
-    const row = (title: string, of: (log: DayLog) => number, show: (value: number) => string) => [
+    const row = (title: string, of: (log: DayLog) => number, show = count) => [
       title,
-      times(of(raven) / of(own)),
-      show(of(own)),
-      show(of(raven)),
+      ...ways.map(([, log]) => show(of(log))),
     ]
     print(
       table(
-        ['', 'ratio', 'offline-hilo', "RavenDB's client"],
+        ['', ...ways.map(([name]) => name)],
         [
           row('numbers burnt per id issued', burntPerId, figure),
-          row('numbers burnt', ({ burnt }) => burnt, count),
-          row('ids issued', ({ issued }) => issued, count),
-          row('ids refused, offline', ({ refused }) => refused, count),
-          row('claims', ({ claims }) => claims, count),
+          row('numbers burnt', ({ burnt }) => burnt),
+          row('ids issued', ({ issued }) => issued),
+          row('ids refused, offline', ({ refused }) => refused),
+          row('ids issued twice', ({ duplicates }) => duplicates),
+          row('requests', ({ requests }) => requests),
         ],
       ),
     )

@@ -37,7 +37,7 @@ describe.concurrent('the bench', { timeout: PATIENCE }, () => {
   )
 
   test.each([
-    { name: 'gaps', rows: ['numbers burnt per id issued'] },
+    { name: 'gaps', rows: ['numbers burnt per id issued', 'ids issued twice', 'requests'] },
     { name: 'size', rows: ['page', 'offline-hilo,', 'idb,', 'dexie,'] },
     ...(isFull
       ? [{ name: 'server', rows: ['a claim, two servers', 'PostgreSQL, one hot collection'] }]

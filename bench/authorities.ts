@@ -1,0 +1,68 @@
+/**
+ * What counts for this package in the fleet's day: the HiLo server, or a document on a store with
+ * conditional writes, by `documentSource`.
+ */
+import { rmSync } from 'node:fs'
+import { createHiloHandler, openLedger } from '../server/src/index.js'
+import type { HiloOptions } from '../src/core/options.js'
+import { documentSource } from '../src/source/index.js'
+import { SimulatedRequest } from '../test/simulation/http.js'
+import type { Reply, Request as SentRequest } from '../test/simulation/network.js'
+import { makeFolder } from '../test/simulation/sqlite-storage.js'
+
+export interface Authority {
+  /** Of the app. */
+  options: HiloOptions
+  handle(request: SentRequest): Promise<Reply>
+  /** Numbers that were granted, without those that came back. */
+  outstanding(): Promise<number>
+  close(): Promise<void>
+}
+
+export async function hiloServer(): Promise<Authority> {
+  const dataDir = makeFolder()
+  const ledger = await openLedger({ dataDir })
+  const handler = createHiloHandler({ ledger })
+  return {
+    options: { url: 'https://hilo.test', database: 'fleet', collections: { orders: {} } },
+    async handle({ method, url, headers, body }) {
+      const request = new SimulatedRequest(method, url.href, headers, body)
+      const response = await handler(request as unknown as Request)
+      return {
+        status: response.status,
+        headers: Object.fromEntries(response.headers),
+        body: await response.text(),
+      }
+    },
+    outstanding: async () => (await ledger.status())[0]?.outstanding ?? 0,
+    async close() {
+      await ledger.close()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The document's version is its content. */
+export function documentStore(): Authority {
+  let max: number | undefined
+  const source = documentSource({
+    url: 'https://store.test/{collection}',
+    key: 'store.test',
+    fetch: (url, init) => fetch(url, init),
+  })
+  return {
+    options: { source, collections: { orders: {} } },
+    async handle({ method, headers, body }) {
+      const version = max === undefined ? undefined : `"${max}"`
+      if (method === 'GET' && version === undefined) return { status: 404, body: '' }
+      if (method === 'GET')
+        return { status: 200, headers: { ETag: version! }, body: JSON.stringify({ Max: max }) }
+      const isMet = 'If-Match' in headers ? headers['If-Match'] === version : version === undefined
+      if (!isMet) return { status: 412, body: '' }
+      max = (JSON.parse(body!) as { Max: number }).Max
+      return { status: 200, body: '' }
+    },
+    outstanding: async () => max ?? 0,
+    close: async () => {},
+  }
+}
