@@ -335,6 +335,11 @@ export const GUARDS: Guard[] = [
   guard('H28 a page that comes online checks in before its next number', 'consecutive/consecutive'),
   guard('H28 a copy of a device does not go on with its series', 'server/ledger/series'),
 
+  guard(
+    'H29 a page at rest sets no timer',
+    'simulation/rest',
+    'if (this.#queue.held > 0) this.#watchRest()',
+  ),
   guard('H27 a commit with a warning has an unknown outcome', 'server/postgres-pool'),
 
   guard('H24 the counter is part of the key', 'source/next-hi', change(/ \$\{key\}/, '')),

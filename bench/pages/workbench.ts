@@ -40,6 +40,19 @@ const workbench = {
     return Date.now()
   },
 
+  /**
+   * So many ids for callers that all ask at once, and by one call, from numbers that the device has.
+   * @returns milliseconds of each
+   */
+  async callers(count: number): Promise<{ callers: number; nextIds: number }> {
+    await hilo.reserve('callers', 2 * count, PATIENCE)
+    const start = performance.now()
+    await Promise.all(Array.from({ length: count }, () => hilo.nextId('callers', PATIENCE)))
+    const between = performance.now()
+    await hilo.nextIds('callers', count, PATIENCE)
+    return { callers: between - start, nextIds: performance.now() - between }
+  },
+
   /** @returns milliseconds */
   async reserve({ collection, count }: { collection: string; count: number }): Promise<number> {
     const start = performance.now()

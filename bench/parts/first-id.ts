@@ -15,6 +15,9 @@ const REST_MS = 300
 
 type Milliseconds = Record<'first-id' | 'floor', number[]>
 
+/** Most of it passes before a worker's first statement: see docs/performance.md. */
+const GOAL = '≤ 1.5 ×'
+
 export const firstId: Part = {
   name: 'first-id',
   title: 'The first id, from a stored range',
@@ -51,10 +54,10 @@ export const firstId: Part = {
     await site.close()
     goal(
       'the first id after a reload, beside one strict transaction of a bare worker',
-      '≤ 1.2 ×',
+      GOAL,
       inEach(ratios.reload),
     )
-    goal('the same after a cold start of the browser', '≤ 1.2 ×', inEach(ratios.start))
+    goal('the same after a cold start of the browser', GOAL, inEach(ratios.start))
     goal('importing the package, beside an empty module', '< 1 ms more', inEach(ratios.import))
     print(table(['median', 'ratio', 'offline-hilo', 'floor'], rows))
   },

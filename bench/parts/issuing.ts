@@ -3,7 +3,12 @@ import { inEachEngine } from '../browsers.js'
 import { AWAIT_FLOOR, type Figure, FLOOR } from '../pages/issuing.js'
 import type { Part } from '../part.js'
 import { openSite } from '../site.js'
-import { figure, inEach, table, times } from '../text.js'
+import { count, figure, inEach, median, table, times } from '../text.js'
+
+/** One of them has a goal. */
+const MANY = 20_000
+const CALLERS = [1, 100, 10_000, MANY, 100_000]
+const ROUNDS = 5
 
 /** What is awaited is measured against the least that an `await` costs. */
 const AWAITING = [AWAIT_FLOOR, 'await nextId']
@@ -13,13 +18,26 @@ export const issuing: Part = {
   title: 'Issuing: what an id costs in the page',
   async run({ isQuick, print, goal }) {
     const site = await openSite()
-    const engines: { title: string; figures: Figure[] }[] = []
+    const engines: { title: string; figures: Figure[]; callers: Callers[] }[] = []
+    const rounds = isQuick ? 1 : ROUNDS
     await inEachEngine(async ({ title, newPage }) => {
       const page = await newPage()
       await page.goto(`${site.url}/workbench.html`)
       await page.evaluate(() => window.workbench.open('issuing'))
+      const callers: Callers[] = []
+      for (const count of isQuick ? CALLERS.slice(0, 2) : CALLERS) {
+        const measured: Omit<Callers, 'count'>[] = []
+        for (let round = 0; round < rounds; round++)
+          measured.push(await page.evaluate((count) => window.workbench.callers(count), count))
+        callers.push({
+          count,
+          callers: median(measured.map(({ callers }) => callers)),
+          nextIds: median(measured.map(({ nextIds }) => nextIds)),
+        })
+      }
       engines.push({
         title,
+        callers,
         figures: await page.evaluate(
           (count) => window.workbench.issuing(count),
           isQuick ? 1_000 : 1_000_000,
@@ -56,5 +74,37 @@ export const issuing: Part = {
       ].concat(engines.map(({ figures }) => figure(nanoseconds(figures, name))))
     })
     print(table(['', ...engines.map(({ title }) => title), ...engines.map(() => 'ns each')], rows))
+    if (!isQuick)
+      goal(
+        `${count(MANY)} callers of \`nextId\` at once`,
+        '< 100 ms',
+        inEach(
+          engines.map(({ title, callers }) => [
+            title,
+            `${figure(callers.find(({ count }) => count === MANY)!.callers)} ms`,
+          ]),
+        ),
+      )
+    print(
+      table(
+        ['', 'callers at once', 'of one `nextIds`', 'callers', '`nextIds`'],
+        engines.flatMap(({ title, callers }) =>
+          callers.map((each) => [
+            title,
+            count(each.count),
+            times(each.callers / each.nextIds),
+            `${figure(each.callers)} ms`,
+            `${figure(each.nextIds)} ms`,
+          ]),
+        ),
+      ),
+    )
   },
+}
+
+/** Milliseconds for so many ids. */
+interface Callers {
+  count: number
+  callers: number
+  nextIds: number
 }

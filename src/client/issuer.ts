@@ -337,8 +337,10 @@ export class Issuer {
     if (!this.#fetching && (this.#queue.held > limit || this.holdings.hasSurplus()))
       await this.holdings.parkDownTo(limit)
     const isVisible = this.#context.state() === 'visible'
-    if (!isVisible) await this.holdings.returnSurplus()
-    if (this.#queue.held > (isVisible ? PAGE_AT_REST : 0)) this.#watchRest()
+    if (!isVisible && limit === 0) await this.holdings.returnSurplus()
+    const isBusyBehind = !isVisible && limit > 0
+    // guard: H29 a page at rest sets no timer
+    if (this.#queue.held > this.#needed(0) || isBusyBehind) this.#watchRest()
   }
 
   /** Tells the façade, once for all ids that are issued in the meantime. */

@@ -34,9 +34,12 @@ export const pageLimit = (issuedLastSecond: number, warmed: number): number =>
 export const hiddenTarget = (issuedLastSecond: number): number =>
   issuedLastSecond > PAGE_AT_REST ? issuedLastSecond : 0
 
-/** How many a hidden page may hold while the device has plenty (H3). */
+/**
+ * How many a hidden page may hold while the device has plenty (H3). One id is no load yet: most
+ * often it is the only one.
+ */
 export const hiddenLimit = (issuedLastSecond: number): number =>
-  LOOK_AHEAD * hiddenTarget(issuedLastSecond)
+  issuedLastSecond > 1 ? LOOK_AHEAD * issuedLastSecond : 0
 
 /** Is the device short of its reserve, so that it should claim while it can? */
 export const isLow = (free: number, reserve: number): boolean => free < reserve / 2

@@ -21,15 +21,21 @@ const view = {
 }
 
 /** An issuer whose exchanges wait for the test to answer them. */
-function newIssuer() {
+function newIssuer(state: 'visible' | 'hidden' = 'visible') {
   const exchanges: {
     request: Exchange
-    answer: (answer?: Partial<Exchanged>, free?: number) => Promise<void>
+    answer: (answer?: Partial<Exchanged>, free?: number, surplus?: number) => Promise<void>
   }[] = []
   const call = (_: string, [, request]: [Target, Exchange]) =>
     new Promise((resolve) => {
-      const answer = async (more = {}, free = 0) => {
-        resolve({ view: { ...view, free }, leases: [], offers: [], outstanding: [], ...more })
+      const answer = async (more = {}, free = 0, surplus = 0) => {
+        resolve({
+          view: { ...view, free, surplus },
+          leases: [],
+          offers: [],
+          outstanding: [],
+          ...more,
+        })
         await flush()
       }
       exchanges.push({ request, answer })
@@ -45,7 +51,7 @@ function newIssuer() {
     } as unknown as PageExit,
     signal: new AbortController().signal,
     formatId: undefined,
-    state: () => 'visible',
+    state: () => state,
     isOnline: () => true,
     changed() {},
     exhausted() {},
@@ -119,4 +125,20 @@ test('one id after another: each lease is as large as all before, and looks ahea
   await issued
   expect(wants).toEqual([16, 16, 32, 64, 128, 256])
   expect(ahead).toEqual([0, 48, 96, 192, 384, 768])
+})
+
+test('a hidden page gives surplus back at rest, not between two of its ids', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { issuer, exchanges } = newIssuer('hidden')
+  for (let i = 0; i < 3; i++) {
+    issuer.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
+    await flush()
+    const lease = { id: `page:${i}.0`, range: range(i + 1, i + 1) }
+    await exchanges[i]!.answer({ leases: [lease] }, 100, 68)
+  }
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(exchanges).toHaveLength(3)
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(exchanges[3]?.request).toMatchObject({ want: 0, offer: true })
 })

@@ -45,7 +45,8 @@ test('a hidden page holds nothing, unless it makes one id after another', () => 
   expect(hiddenTarget(0)).toBe(0)
   expect(hiddenTarget(PAGE_AT_REST)).toBe(0)
   expect(hiddenTarget(900)).toBe(900)
-  expect(hiddenLimit(PAGE_AT_REST)).toBe(0)
+  expect(hiddenLimit(1)).toBe(0)
+  expect(hiddenLimit(2)).toBe(8)
   expect(hiddenLimit(900)).toBe(3_600)
 })
 
