@@ -41,7 +41,7 @@ const workbench = {
   },
 
   /**
-   * So many ids for callers that all ask at once, and by one call, from numbers that the device has.
+   * So many ids, first for callers that all ask at once, then by one call. The device has them all.
    * @returns milliseconds of each
    */
   async callers(count: number): Promise<{ callers: number; nextIds: number }> {
