@@ -21,7 +21,7 @@ interface Limits {
  * docs/performance.md.
  */
 const ENTRIES: (Limits & { name: string; file: string })[] = [
-  { name: 'page', file: 'client/index.js', budget: 12.7 * kB, goal: 9.5 * kB },
+  { name: 'page', file: 'client/index.js', budget: 12.8 * kB, goal: 9.5 * kB },
   { name: 'worker', file: 'worker/entry.js', budget: 15.6 * kB, goal: 12 * kB },
   { name: 'inspector', file: 'inspector/index.js', budget: 8.5 * kB },
   { name: 'raven (with its pluraliser)', file: 'raven.js' },
