@@ -82,7 +82,10 @@ export function sendCheckIn(system: System, d: number, newId: () => string): Sys
       (message.to === 'server' ? message.request.id : message.id) === request.id,
   )
   if (isUnderWay) return undefined
-  const sending = stored(spend(system, 'checkIns'), d, () => state)
+  const sending = withoutPair(
+    stored(spend(system, 'checkIns'), d, () => state),
+    d,
+  )
   return send(sending, { to: 'server', kind: 'check-in', device: d, request })
 }
 
@@ -94,12 +97,15 @@ export function copy(system: System, d: number): System | undefined {
   const twin: Device = { ...device, name, pages: [], dead: device.pages.map(({ id }) => id) }
   const after = spend(system, 'copies')
   const copied = [...new Set([...after.excuses.copied, ...numbersOf(device)])].sort((a, b) => a - b)
-  const { claim } = device.stored
+  const { claim, checkIn, grants } = device.stored
+  const isPair = grants.length > 0 && !claim && !checkIn
+  const pair = isPair ? { names: [device.name, name], granted: [] } : after.truth.pair
   const copiedClaims = [...after.excuses.copiedClaims, ...(claim ? [claim.id] : [])]
   return {
     ...after,
     devices: [...after.devices, twin],
     excuses: { ...after.excuses, copied, copiedClaims },
+    truth: { ...after.truth, pair },
   }
 }
 
@@ -119,7 +125,26 @@ export function hearAnswer(system: System, message: Extract<Message, { to: 'devi
   const isHeld = [...ranges, ...leases.map(({ range }) => range)].some(
     ({ token }) => lost !== undefined && token === lost.lease,
   )
-  return isHeld ? { ...heard, problem: 'A copy goes on with what it was told to drop.' } : heard
+  if (isHeld) return { ...heard, problem: 'A copy goes on with what it was told to drop.' }
+  if (lost) return withoutPair(heard, d)
+  const isGranted = message.kind === 'claim' && 'low' in message.answer && asked?.id === id
+  return isGranted ? withGranted(heard, d) : heard
+}
+
+/** Nobody was told: the second of two copies that is granted numbers has to be. */
+function withGranted(system: System, d: number): System {
+  const { name } = system.devices[d]!
+  const { pair } = system.truth
+  if (!pair?.names.includes(name) || pair.granted.includes(name)) return system
+  if (pair.granted.length > 0)
+    return { ...system, problem: 'Both copies of a profile were granted numbers; none was told.' }
+  return { ...system, truth: { ...system.truth, pair: { ...pair, granted: [name] } } }
+}
+
+function withoutPair(system: System, d: number): System {
+  const { pair } = system.truth
+  if (!pair?.names.includes(system.devices[d]!.name)) return system
+  return { ...system, truth: { ...system.truth, pair: undefined } }
 }
 
 const fatesOf = (answer: Extract<Message, { to: 'device'; kind: 'claim' }>['answer']) =>

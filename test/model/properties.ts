@@ -40,7 +40,10 @@ export function broken(system: System, giveBacks: number): string | undefined {
           return `${numbersIn(both)} is free on device ${name} and leased to page ${p + 1}.`
       }
   }
-  const both = server.database.isRestored ? 0 : inUse & freeOnServer(system)
+  const free = freeOnServer(system)
+  const copied = system.truth.foundCopied.find((number) => (free >> number) & 1)
+  if (copied !== undefined) return `${copied} is free on the server, though a copy may have it.`
+  const both = server.database.isRestored ? 0 : inUse & free
   const wrong = numbersBetween(0, MOST_NUMBERS).find(
     (number) =>
       (both >> number) & 1 && !isCopied(number) && !excuses.unknownToServer.includes(number),

@@ -21,7 +21,7 @@ import {
   send,
   spend,
 } from './state.js'
-import { problemOfGrant, withShown } from './truth.js'
+import { problemOfGrant, withShown, withSpent } from './truth.js'
 
 type Request = Extract<Message, { to: 'server' }>
 type Asked = Pick<Bounds, 'authority' | 'range'>
@@ -58,7 +58,7 @@ function checkIn(
   const shown = leases.map(({ lease: token, next }) => ({ token, next }))
   const { server, fates } = serverChecksIn(system.server, id, shown, spent)
   const answer: CheckInAnswer = { leases: fates.map(fateOf) }
-  const after = withShown(system, { ...system, server }, shown, fates)
+  const after = withSpent(withShown(system, { ...system, server }, shown, fates), spent)
   return send(after, { to: 'device', kind: 'check-in', device, id, answer })
 }
 
@@ -159,7 +159,13 @@ export function restore(system: System): System {
     server: backup!,
     backup: undefined,
     excuses: { ...system.excuses, unknownToServer },
-    truth: { lostGrants: [...truth.lostGrants, ...lostGrants], isRaised: false, foundCopied: [] },
+    truth: {
+      lostGrants: [...truth.lostGrants, ...lostGrants],
+      isRaised: false,
+      foundCopied: [],
+      spent: [],
+      pair: undefined,
+    },
   }
 }
 

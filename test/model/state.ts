@@ -125,6 +125,13 @@ interface Truth {
   isRaised: boolean
   /** Numbers of grants of which the server has found a copy. */
   foundCopied: number[]
+  /** Tokens of which a device has said that all their numbers are issued. */
+  spent: string[]
+  /**
+   * A device and its copy, of which neither was told so far, and who of them was granted numbers
+   * since. Undefined: there are none, or they have shown their tokens otherwise than by claims.
+   */
+  pair?: { names: string[]; granted: string[] } | undefined
 }
 
 export interface System {
@@ -151,7 +158,7 @@ export const newSystem = (devices: number, left: Left): System => ({
   messages: [],
   issued: [],
   excuses: { copied: [], copiedClaims: [], unknownToServer: [] },
-  truth: { lostGrants: [], isRaised: false, foundCopied: [] },
+  truth: { lostGrants: [], isRaised: false, foundCopied: [], spent: [] },
   granted: 0,
   left,
   names: 0,

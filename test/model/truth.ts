@@ -19,7 +19,21 @@ export function withShown(
   const { truth } = after
   const known =
     found.length === 0 ? truth : { ...truth, foundCopied: merged(truth.foundCopied, found) }
-  return { ...after, truth: known, problem: problemOfMark(before, after, shown) }
+  const isSpentRenewed = shown.some(
+    ({ token }, i) => truth.spent.includes(token) && typeof fates[i] === 'object',
+  )
+  const problem = isSpentRenewed
+    ? 'A token was renewed after all of its grant was issued.'
+    : problemOfMark(before, after, shown)
+  return { ...after, truth: known, problem }
+}
+
+/** A device has said that all numbers of these tokens are issued. */
+export function withSpent(system: System, spent: readonly string[]): System {
+  const { truth } = system
+  const more = spent.filter((token) => !truth.spent.includes(token))
+  if (more.length === 0) return system
+  return { ...system, truth: { ...truth, spent: [...truth.spent, ...more] } }
 }
 
 function problemOfMark(
@@ -64,10 +78,15 @@ export function problemOfGrant(
   return copied === undefined ? undefined : `${copied} was granted, though a copy may have it.`
 }
 
+/** But for those that others were granted before the copy was found. */
 function numbersOfGrant({ server }: System, token: string): number[] {
   const { id } = TOKENS.read(token, server.database.database)!
   const grant = server.grants.find((each) => each.id === id)
-  return grant ? numbersBetween(grant.low, grant.firstHigh) : []
+  if (!grant) return []
+  const others = server.grants.filter((each) => each !== grant)
+  return numbersBetween(grant.low, grant.firstHigh).filter(
+    (number) => !others.some(({ low, high }) => low <= number && number <= high),
+  )
 }
 
 const merged = (some: readonly number[], more: readonly number[]): number[] =>
