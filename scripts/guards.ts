@@ -59,9 +59,15 @@ export const GUARDS: Guard[] = [
     'client/issuer',
     change(/while \(.*\)/, 'while (false)'),
   ),
+  guard('H3 a call that fails leaves its numbers to others', 'client/callers'),
 
   guard('H4 a hidden page parks', 'client/pages', 'hidden: () => {}'),
   guard('H4 a page that has gone is leased nothing that a claim brings', 'worker/claims'),
+  guard(
+    'H4 without a document a page counts as hidden',
+    'worker/index',
+    change(/document\?\..*/, "document?.visibilityState === 'hidden' ? 'hidden' : 'visible'"),
+  ),
 
   guard('H5 a lease is settled once', 'core/device', 'leases: state.leases'),
   guard('H5 a note frees nothing outside its lease', 'core/device', 'const next = note.next'),
@@ -94,6 +100,7 @@ export const GUARDS: Guard[] = [
   ),
 
   guard('H10 numbers of different grants never merge', 'core/range', 'true'),
+  guard('H10 a bare number is refused once two nodes have granted', 'client/hilo'),
 
   guard('H11 a claim is stored before it is sent', 'core/device', 'return { state, claim }'),
   guard(
@@ -163,6 +170,19 @@ export const GUARDS: Guard[] = [
   ),
   guard('H16 time in the back/forward cache is no delay', 'core/when-late', 'const PARTS = 1'),
   guard('H16 an exchange that comes again is answered the same way', 'core/device'),
+  guard('H16 a closed page starts no owner', 'client/closing'),
+  guard(
+    'H16 a call during the refusal of another one is not forgotten',
+    'client/callers',
+    "if (this.#fetching) return\n    this.#state = 'short'",
+  ),
+  guard(
+    'H16 a page does not write its own leases off',
+    'core/write-off',
+    `const lost = state.leases.slice(0, -MAX_PAGES)
+     state = writeOff(state, lost, [])
+     const oldest: string[] = [...pages].slice(0, excess * 0).filter(() => page === '')`,
+  ),
 
   guard('H17 storage of a newer version is not misread', 'core/stored'),
   guard('H17 a page of an older version stops when the storage is upgraded', 'store/indexeddb'),
@@ -174,6 +194,11 @@ export const GUARDS: Guard[] = [
     change(/\{ signal: .*? \}/, '{}'),
   ),
   guard('H18 no lock is no reason to stop', 'worker/world', change('catch {}', 'finally {}')),
+  guard(
+    'H18 no channel is no reason to stop',
+    'worker/world',
+    change('catch {\n    return undefined', 'finally {'),
+  ),
   guard(
     'H18 a transaction is not waited for without a deadline',
     'store/indexeddb',
@@ -356,6 +381,19 @@ export const GUARDS: Guard[] = [
   ),
   guard('H25 a page that answers a write has written nothing', 'source/document'),
   guard('H25 a claim that is refused for good is forgotten', 'worker/claims'),
+  guard('H25 a release that reaches nobody keeps everything', 'worker/owner'),
+  guard('H25 who can be served is served', 'client/waiters', change('!mayOvertake', 'true')),
+  guard('H25 pauses double', 'worker/claims', change('** this.failures++', '** 0')),
+  guard(
+    'H25 nothing is sent before the time that the server named',
+    'worker/claims',
+    'return this.#ownPause - this.#owner.world.now()',
+  ),
+  guard(
+    'H25 a server behind a proxy that is down is as good as none',
+    'client/offline',
+    'const DOWN: number[] = []',
+  ),
   guard(
     'H25 claims in the background end at the reserve',
     'worker/reserve',

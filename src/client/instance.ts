@@ -192,6 +192,7 @@ export class Instance {
 
   #state(): PageState {
     if (this.signal.aborted) return 'closed'
+    // guard: H4 without a document a page counts as hidden
     return globalThis.document?.visibilityState === 'visible' ? 'visible' : 'hidden'
   }
 }

@@ -64,6 +64,7 @@ export class Issuer {
 
   /** @throws HiloError `not-leased`, `closed`, or `invalid-argument` when numbers are ambiguous */
   nextNumberSync(): number {
+    // guard: H10 a bare number is refused once two nodes have granted
     if (this.holdings.mixedNodes) throw this.#ambiguous(this.holdings.mixedNodes)
     return this.#take()
   }
@@ -128,6 +129,7 @@ export class Issuer {
    */
   refill(): void {
     if (this.#context.signal.aborted) return
+    // guard: H16 a call during the refusal of another one is not forgotten
     this.#state = 'short'
     this.#low = -1
     this.#fetching ??= this.#fetchWhileShort()
@@ -274,6 +276,7 @@ export class Issuer {
     this.#waiters.serve(() => this.#queue.held, true)
     const left = this.#queue.held + (this.holdings.view?.free ?? 0)
     const limit = this.#limit()
+    // guard: H3 a call that fails leaves its numbers to others
     if (this.#queue.held > limit) {
       await this.holdings.parkDownTo(limit)
       // More callers may have come while the page parked.

@@ -130,6 +130,7 @@ export class OwnerLink {
   }
 
   async #connectHere(): Promise<Connection> {
+    // guard: H16 a closed page starts no owner
     this.#options.signal.throwIfAborted()
     try {
       const connection = new Connection(await this.#options.ownerHere())

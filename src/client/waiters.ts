@@ -79,6 +79,7 @@ export class Waiters {
    */
   serve(held: () => number, mayOvertake = false): void {
     for (const waiter of this.#takers) {
+      // guard: H25 who can be served is served
       if (waiter.count <= held()) waiter.serve()
       else if (!mayOvertake) break
     }

@@ -19,6 +19,7 @@ const MAX_SENT = 64
 export function writeOffOldest(state: DeviceState, page: string): DeviceState {
   const pages = pagesOf(state)
   const excess = Math.max(0, pages.size - MAX_PAGES)
+  // guard: H16 a page does not write its own leases off
   const oldest = [...pages].filter((other) => other !== page).slice(0, excess)
   const sent = state.offers.filter(({ isSent }) => isSent)
   return writeOff(writeOffPages(state, new Set(oldest)), [], sent.slice(0, -MAX_SENT))

@@ -15,6 +15,7 @@ export type GetHeaders = () => Promise<Record<string, string>> | Record<string, 
 const IDS_GO_ON = 'Ids go on while this device has some; the claim is tried again.'
 
 /** What a proxy answers when the server behind it is down. */
+// guard: H25 a server behind a proxy that is down is as good as none
 const DOWN = [502, 503, 504]
 
 /**

@@ -20,6 +20,7 @@ export async function giveEverythingBack(
   const { source } = owner
   if (!source.giveBack) return undefined
   const unreachable = await failureOf(source.reach?.(target))
+  // guard: H25 a release that reaches nobody keeps everything
   if (unreachable) return unreachable
   if (isCancelled()) return CANCELLED
   const offers = await update((state) => {

@@ -40,6 +40,7 @@ export class Retry {
     if (status === undefined) this.#ownPause = until
     else this.#serverPause = until
     if (!isRepeated(failure)) return
+    // guard: H25 pauses double
     const pause = Math.min(this.#pauses.first * 2 ** this.failures++, this.#pauses.longest)
     this.plan(Math.max(pause * (1 - this.#owner.world.random() / 2), this.#pause), run)
   }
@@ -76,6 +77,7 @@ export class Retry {
   }
 
   get #pause(): number {
+    // guard: H25 nothing is sent before the time that the server named
     return Math.max(this.#serverPause, this.#ownPause) - this.#owner.world.now()
   }
 }

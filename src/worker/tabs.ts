@@ -98,6 +98,7 @@ export function openTabs(
 
 /** Firefox has the class also where cookies are blocked, and throws when one is made. */
 function openChannel(name: string): BroadcastChannel | undefined {
+  // guard: H18 no channel is no reason to stop
   try {
     const channel: BroadcastChannel & { unref?(): void } = new BroadcastChannel(name)
     // In Node nothing here keeps a process from ending.

@@ -1,6 +1,8 @@
 /** What an app does with its ids, and what it checks of every answer. */
 import { HiloError } from '../../src/core/errors.js'
+import { begin, failed } from './calls.js'
 import type { Page } from './device.js'
+import { isOfTheApp } from './profile.js'
 import type { Simulation } from './simulation.js'
 import { ofTenant } from './tenants.js'
 
@@ -24,6 +26,7 @@ const ACTIONS = {
   nextId: 8,
   burst: 4,
   nextIds: 3,
+  number: 1,
   sync: 3,
   warm: 2,
   reserve: 1,
@@ -31,28 +34,37 @@ const ACTIONS = {
   close: 0.3,
   abort: 0.5,
   hasty: 0.5,
-  patient: 0.3,
+  patient: 0.5,
+  stubborn: 1.5,
+  stockpile: 0.1,
   offline: 0.3,
   online: 0.5,
 }
 type Action = keyof typeof ACTIONS
 
+const PATIENT = { timeout: Number.POSITIVE_INFINITY }
+/** A device remembers 64 pages that hold numbers. */
+const GRANTS = 70
+
 export function callApp(simulation: Simulation, page: Page, which?: Action): void {
   const { random, scheduler, profile, checker } = simulation
   const tag = random.pick(profile.collections)
   const { device, name } = page
+  const nodes = page.nodes.get(tag) ?? new Set()
+  page.nodes.set(tag, nodes)
 
   function issued(ids: readonly string[]): void {
     scheduler.note(page.actor, `issues ${ids.length > 1 ? `${ids[0]} … ${ids.at(-1)}` : ids[0]}`)
     for (const id of ids) {
       const [, prefix, number, node = ''] = ID.exec(id) ?? []
-      if (prefix === tag)
+      if (prefix === tag) {
         checker.issued(`${ofTenant(tag, page.tenant)}-${node}`, device.name, Number(number))
-      else checker.complain(`${name} got an id of another form: ${id}`)
+        nodes.add(node)
+      } else checker.complain(`${name} got an id of another form: ${id}`)
     }
     const log = page.issues.get(tag) ?? []
     page.issues.set(tag, log)
-    log.push({ at: scheduler.now, count: ids.length })
+    log.push({ until: scheduler.now, count: ids.length })
   }
 
   /** While it waits, and for a while after, the page may hold as many. */
@@ -69,6 +81,8 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
   ): Promise<void> {
     const wished = wish(count)
     page.busyAt = scheduler.now
+    const made = { what, tag, count, at: scheduler.now }
+    begin(simulation, page, made)
     try {
       const ids = await act()
       if (ids && ids.length !== count)
@@ -77,9 +91,12 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     } catch (error) {
       const { code, message } = error as HiloError
       scheduler.note(page.actor, `${what} fails: ${code}`)
+      wished.until = Number.NEGATIVE_INFINITY
+      failed(simulation, page, made, error as HiloError)
       const isExpected =
         error instanceof HiloError &&
         (EXPECTED.has(code) ||
+          (what === 'nextNumber' && code === 'invalid-argument' && profile.nodes.length > 1) ||
           (code === 'invalid-response' &&
             (profile.hasRestore ||
               profile.hasClones ||
@@ -91,8 +108,28 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
           `${name}: ${what} failed with ${code ?? ''} ${message}\n${(error as Error).stack}`,
         )
     }
+    page.calls.delete(made)
     wished.until = scheduler.now
     page.busyAt = scheduler.now
+  }
+
+  /** A bare number does not say which node granted it. */
+  async function nextNumber(): Promise<string[]> {
+    const number = await page.hilo.nextNumber(tag)
+    if (nodes.size > 1 && !device.isLossy)
+      checker.complain(`${name}: a bare number, and its page has ids of ${[...nodes].join(', ')}`)
+    const node = nodeOf(simulation, page, tag, number)
+    return [`${tag}/${number}${node && `-${node}`}`]
+  }
+
+  /** So many that they come in more grants than a device remembers pages. */
+  async function stockpile(): Promise<string[] | undefined> {
+    if (!profile.sizeLimit) return undefined
+    const many = profile.sizeLimit * GRANTS
+    await page.hilo.reserve(tag, many)
+    wish(many)
+    issued(await page.hilo.nextIds(tag, many))
+    return undefined
   }
 
   function run(what: string, act: () => void): void {
@@ -129,9 +166,12 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
       }),
     warm: () =>
       run(`warm ${count}`, () => {
-        // Kept until it is used.
-        wish(count)
-        void call('warm', count, async () => void (await page.hilo.warm(tag, count)))
+        void call('warm', count, async () => {
+          await page.hilo.warm(tag, count)
+          // Kept until it is used.
+          wish(count)
+          return undefined
+        })
       }),
     reserve: () =>
       run(
@@ -141,7 +181,13 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     release: () =>
       run('release', () => {
         device.releases++
-        const released = call('release', 0, async () => void (await page.hilo.release()))
+        const { isOnline, journeys } = device
+        const released = call('release', 0, async () => {
+          await page.hilo.release()
+          if (!isOnline && device.journeys === journeys && !isOfTheApp(profile.authority))
+            checker.complain(`${name}: released to a server that cannot be reached`)
+          return undefined
+        })
         released.then(() => device.releases--)
       }),
     close: () =>
@@ -170,14 +216,33 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
       ),
     patient: () =>
       run(
-        'nextId, patient',
+        `nextIds ${count}, patient`,
+        () => void call('nextIds', count, () => page.hilo.nextIds(tag, count, PATIENT)),
+      ),
+    stubborn: () =>
+      run(
+        'nextId, stubborn',
         () =>
           void call('nextId', 1, async () => [
-            await page.hilo.nextId(tag, { timeout: Number.POSITIVE_INFINITY }),
+            await page.hilo.nextId(tag).catch(() => page.hilo.nextId(tag, PATIENT)),
           ]),
       ),
-    offline: () => run('goOffline', () => page.hilo.goOffline()),
-    online: () => run('goOnline', () => page.hilo.goOnline()),
+    number: () => run('nextNumber', () => void call('nextNumber', 1, nextNumber)),
+    stockpile: () => run('stockpile', () => void call('stockpile', 0, stockpile)),
+    offline: () => run('goOffline', () => page.goOffline()),
+    online: () => run('goOnline', () => page.goOnline()),
   }
   actions[action]()
+}
+
+/** The node whose grant has this number, as its page holds it. */
+function nodeOf(simulation: Simulation, page: Page, tag: string, number: number): string {
+  const { device, tenant, nodes } = page
+  const leases = simulation.statesOf(device).flatMap((state) => state.leases)
+  const held = leases.find(
+    ({ id, range: { prefix, from, to } }) =>
+      page.isNamed(id) && prefix === `${ofTenant(tag, tenant)}/` && from <= number && number <= to,
+  )
+  const [known = isOfTheApp(simulation.profile.authority) ? '' : device.node] = nodes.get(tag)!
+  return held?.range.serverTag ?? known
 }

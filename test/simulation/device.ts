@@ -4,6 +4,7 @@ import { Hilo } from '../../src/client/hilo.js'
 import type { HiloOptions } from '../../src/core/options.js'
 import type { DeviceState } from '../../src/core/state.js'
 import { ownerHere } from '../../src/worker/here.js'
+import type { Call } from './calls.js'
 import { Disk } from './disk.js'
 import { DatabaseHost, type StorageFaults } from './idb-host.js'
 import type { Network } from './network.js'
@@ -20,6 +21,8 @@ export interface DeviceTraits {
   engine: Engine
   hasLocks: boolean
   hasBroadcasts: boolean
+  /** Without broadcasts: is there a class that throws, or none? */
+  forbidsBroadcasts?: boolean
   hasIndexedDb: boolean
   /** `blocked`: no worker may start. */
   workers: 'work' | 'blocked'
@@ -49,7 +52,11 @@ export class Device {
    * the page or its worker ends meanwhile.
    */
   releases = 0
+  /** When it last got an answer of who takes numbers back. */
+  reachedAt = Number.NEGATIVE_INFINITY
   isOnline = true
+  /** How often it lost or found the network. */
+  journeys = 0
   /** Milliseconds its clock is ahead. */
   clockError = 0
   /** The node its requests reach. */
@@ -82,8 +89,10 @@ export class Device {
     }
   }
 
-  openPage(options: () => HiloOptions, tenant: Tenant = ''): Page {
-    const page = new Page(this, `${this.name}.p${++this.#pageCount}`, tenant, options)
+  /** @param kind a service worker has no document, and ends without a word */
+  openPage(options: () => HiloOptions, tenant: Tenant = '', kind: PageKind = 'page'): Page {
+    const name = `${this.name}.${kind === 'page' ? 'p' : 'sw'}${++this.#pageCount}`
+    const page = new Page(this, name, tenant, options, kind)
     this.pages.push(page)
     this.allPages.push(page)
     return page
@@ -107,8 +116,11 @@ export class Device {
   }
 }
 
+type PageKind = 'page' | 'service worker'
+
 export class Page {
   readonly name: string
+  readonly kind: PageKind
   readonly device: Device
   readonly tenant: Tenant
   readonly actor: Actor
@@ -125,27 +137,37 @@ export class Page {
   /** When it last did something that can be under way. */
   busyAt = 0
   /** Of each collection: when ids were issued, and how many may be wanted. */
-  readonly issues = new Map<string, { at: number; count: number }[]>()
+  readonly issues = new Map<string, { until: number; count: number }[]>()
   readonly wishes = new Map<string, { until: number; count: number }[]>()
+  /** Of each collection: the nodes of the ids that it has issued. */
+  readonly nodes = new Map<string, Set<string>>()
+  /** That have not settled. */
+  readonly calls = new Set<Call>()
+  /** By the app's own offline switch. */
+  isSwitchedOff = false
   readonly #scheduler: Scheduler
   readonly #queue = new Queue()
   readonly #options: () => HiloOptions
 
-  constructor(device: Device, name: string, tenant: Tenant, options: () => HiloOptions) {
+  constructor(
+    device: Device,
+    name: string,
+    tenant: Tenant,
+    options: () => HiloOptions,
+    kind: PageKind,
+  ) {
     this.device = device
     this.name = name
+    this.kind = kind
+    if (kind === 'service worker') this.state = 'hidden'
     this.tenant = tenant
     this.#options = options
     this.#scheduler = device.scheduler
     this.actor = new Actor(name)
     const href = `https://app.test/${tenant && `${tenant}/`}`
-    this.actor.realm = pageRealm(
-      this.#scheduler,
-      this.actor,
-      device.surroundings,
-      this.window,
-      href,
-    )
+    const around = [this.#scheduler, this.actor, device.surroundings] as const
+    this.actor.realm =
+      kind === 'page' ? pageRealm(...around, this.window, href) : workerRealm(...around, href)
     this.run('opens', () => this.mount())
   }
 
@@ -153,9 +175,13 @@ export class Page {
   mount(): void {
     this.busyAt = this.#scheduler.now
     this.closedAt = Number.POSITIVE_INFINITY
+    this.isSwitchedOff = false
     this.ids.push(nextUuid(this.actor, this.#scheduler.random))
+    // Where there is no document, open instances are counted by the global object, which all actors
+    // share.
+    Reflect.deleteProperty(globalThis, Symbol.for('offline-hilo'))
     this.hilo = new Hilo(this.#options(), {
-      spawn: () => this.#spawn(),
+      spawn: this.kind === 'page' ? () => this.#spawn() : undefined,
       ownerHere: async () => ownerHere(),
     })
   }
@@ -172,6 +198,16 @@ export class Page {
   /** Something the page does, as an event of its own; in turn. */
   run(what: string, act: () => void): void {
     this.#scheduler.post(this.actor, 0, what, act, this.#queue)
+  }
+
+  goOffline(): void {
+    this.isSwitchedOff = true
+    this.hilo.goOffline()
+  }
+
+  goOnline(): void {
+    this.isSwitchedOff = false
+    this.hilo.goOnline()
   }
 
   hide(): void {
@@ -216,6 +252,8 @@ export class Page {
       if (actor.state === 'frozen') actor.state = 'alive'
     })
     this.state = 'visible'
+    // What was under way when it was frozen goes on now.
+    if (this.closedAt < this.#scheduler.now) this.closedAt = this.#scheduler.now
     this.run('is restored', () => {
       this.busyAt = this.#scheduler.now
       this.window.document.visibilityState = 'visible'

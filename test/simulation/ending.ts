@@ -5,8 +5,9 @@
  */
 import type { Range } from '../../src/core/range.js'
 import { ID } from './app.js'
+import { settleAll } from './calls.js'
 import type { Device, Page } from './device.js'
-import { heal } from './faults.js'
+import { heal, stopServiceWorker } from './faults.js'
 import { isOfTheApp } from './profile.js'
 import { type Simulation, seriesOf } from './simulation.js'
 import { ofTenant } from './tenants.js'
@@ -20,10 +21,12 @@ export async function end(simulation: Simulation): Promise<void> {
   const { scheduler, devices, profile, checker } = simulation
   scheduler.note(simulation.driver, '— everything heals —')
   heal(simulation)
-  await wait(simulation, 5_000)
+  if (simulation.random.chance(0.5)) await settleAll(simulation)
+  else await wait(simulation, 5_000)
   for (const device of devices) {
     for (const page of [...device.pages]) {
       if (page.state === 'cached') page.die()
+      else if (page.kind === 'service worker') stopServiceWorker(simulation, page)
       else page.run('closes at the end', () => page.leave())
     }
   }

@@ -1,6 +1,8 @@
 /** Everything that can break, each under its name: a fault that is counted was really there. */
+import { callApp } from './app.js'
+import { unissued } from './calls.js'
 import type { Device, Page } from './device.js'
-import { NO_GATEWAY } from './gateway.js'
+import { NO_GATEWAY, STATUSES } from './gateway.js'
 import { PERFECT_NETWORK } from './network.js'
 import { remount, switchOff } from './odd-apps.js'
 import { OwnServer } from './own-servers.js'
@@ -73,10 +75,13 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
   },
 
   offline(simulation, device) {
-    device.isOnline = !device.isOnline
-    if (!device.isOnline) return simulation.hit('device offline')
-    for (const page of device.pages)
-      if (page.isAlive) page.run('is online again', () => page.window.emit('online'))
+    if (!device.isOnline) return comeOnline(device)
+    simulation.hit('device offline')
+    device.isOnline = false
+    device.journeys++
+    const page = device.pages.find(({ isAlive }) => isAlive)
+    // Somebody signs out, and the network is gone.
+    if (page && simulation.random.chance(0.4)) callApp(simulation, page, 'release')
   },
 
   storage(simulation, device) {
@@ -150,11 +155,17 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
   },
 
   portals: ({ gateway, random }) => {
-    gateway.faults = { ...gateway.faults, portal: random.pick([0, 0.2, 1]) }
+    gateway.faults = {
+      ...gateway.faults,
+      portal: random.pick([0, 0.2, 1]),
+      isForWrites: random.chance(0.5),
+      replaced: random.pick([0, 0.3]),
+    }
   },
 
   proxies: ({ gateway, random }) => {
-    gateway.faults = { ...gateway.faults, proxy: random.pick([0, 0.2, 1]) }
+    const status = random.pick(STATUSES)
+    gateway.faults = { ...gateway.faults, proxy: random.pick([0, 0.2, 1]), status }
   },
 
   caches: ({ gateway, random }) => {
@@ -186,6 +197,14 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
   },
 }
 
+/** The browser ends it whenever it likes, and it does not hear of it. */
+export function stopServiceWorker(simulation: Simulation, page: Page): void {
+  simulation.hit('service worker stopped')
+  checkWaste(simulation, page)
+  simulation.excusePage(page, 'service worker stopped')
+  page.die()
+}
+
 function killBrowser(simulation: Simulation, device: Device): void {
   simulation.hit('browser killed')
   excuseAll(simulation, device, 'browser killed')
@@ -203,33 +222,23 @@ function excuseAll(simulation: Simulation, device: Device, why: string): void {
  * it issued in its last second, because it looks that far ahead. A page whose worker died or hangs
  * is not checked: it waits for the worker before it can park anything.
  */
-function checkWaste({ checker, profile, scheduler }: Simulation, page: Page): void {
+function checkWaste(simulation: Simulation, page: Page): void {
+  const { checker, profile } = simulation
   if (page.workers.some(({ actor }) => actor.state !== 'alive')) return
   for (const tag of page.hilo ? profile.collections : []) {
     const { leased } = page.hilo.status(tag)
-    const since = scheduler.now - RECENT_MS
-    const recent = (page.issues.get(tag) ?? []).reduce(
-      (sum, { at, count }) => (at >= since ? sum + count : sum),
-      0,
-    )
-    const wished = (page.wishes.get(tag) ?? []).reduce(
-      (sum, { until, count }) => (until >= since ? sum + count : sum),
-      0,
-    )
-    if (leased > Math.max(16, 4 * recent, wished)) {
-      checker.complain(
-        `${page.name} held ${leased} unissued ${tag} when it crashed; it had issued ` +
-          `${recent} and wanted ${wished}`,
-      )
-    }
+    const most = unissued(simulation, page, tag)
+    if (leased > most)
+      checker.complain(`${page.name} held ${leased} unissued ${tag} when it crashed, not ${most}`)
   }
 }
 
-/**
- * A page measures its pace over up to two seconds, and checks again a second later. An exchange
- * takes some time, too.
- */
-const RECENT_MS = 3_500
+function comeOnline(device: Device): void {
+  device.isOnline = true
+  device.journeys++
+  for (const page of device.pages)
+    if (page.isAlive) page.run('is online again', () => page.window.emit('online'))
+}
 
 export function heal(simulation: Simulation): void {
   const { network, gateway, devices, servers, down } = simulation
@@ -239,7 +248,7 @@ export function heal(simulation: Simulation): void {
   for (const server of servers.values())
     if (server instanceof OwnServer) Object.assign(server.faults, { killed: 0, unavailable: 0 })
   for (const device of devices) {
-    device.isOnline = true
+    if (!device.isOnline) comeOnline(device)
     Object.assign(device.storageFaults, { open: 'works', commitFails: 0 })
   }
 }

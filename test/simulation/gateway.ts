@@ -7,17 +7,31 @@ import type { Random } from './random.js'
 
 /** Probabilities per request. */
 export interface GatewayFaults {
-  /** Every request is answered 200, with a page in HTML. */
+  /** It answers 200 with a page in HTML, and the server hears nothing. */
   portal: number
-  /** The proxy answers 410, 502, 503 or 504 by itself. */
+  /** It answers writes alone: pages that were read before come from a cache. */
+  isForWrites: boolean
+  /** The server hears the request, and its answer is replaced by such a page. */
+  replaced: number
+  /** The proxy answers by itself. */
   proxy: number
+  /** What it answers then: a broken proxy says the same again and again. */
+  status: (typeof STATUSES)[number]
   /** A request that was answered before gets the same answer, and the server hears nothing. */
   cached: number
 }
 
-export const NO_GATEWAY: GatewayFaults = { portal: 0, proxy: 0, cached: 0 }
+export const STATUSES = [401, 410, 502, 503, 504] as const
 
-const STATUSES = [410, 502, 503, 504]
+export const NO_GATEWAY: GatewayFaults = {
+  portal: 0,
+  isForWrites: false,
+  replaced: 0,
+  proxy: 0,
+  status: 502,
+  cached: 0,
+}
+
 const SIGN_IN: Reply = {
   status: 200,
   headers: { 'Content-Type': 'text/html' },
@@ -49,13 +63,12 @@ export class Gateway {
 
   /** The answer of the gateway itself. Undefined: the request reaches the server. */
   answer(request: Request): Reply | undefined {
-    const { portal, proxy, cached } = this.faults
-    if (this.#random.chance(portal)) {
+    const { portal, isForWrites, proxy, status, cached } = this.faults
+    if (this.#random.chance(portal) && !(isForWrites && request.method === 'GET')) {
       this.#hit('answered with HTML')
       return SIGN_IN
     }
     if (this.#random.chance(proxy)) {
-      const status = this.#random.pick(STATUSES)
       this.#hit(`answered ${status}`)
       if (status === 410) this.#refused(claimOf(request))
       return { status, headers: { 'Content-Type': 'text/html' }, body: '<h1>Sorry</h1>' }
@@ -73,8 +86,14 @@ export class Gateway {
     return undefined
   }
 
-  passed(request: Request, reply: Reply): void {
+  /** @returns what the device gets when the server has answered */
+  pass(request: Request, reply: Reply): Reply {
+    if (this.#random.chance(this.faults.replaced)) {
+      this.#hit('answer replaced by HTML')
+      return SIGN_IN
+    }
     if (isClaim(request) && reply.status < 300) this.#answers.set(request.url.href, reply)
+    return reply
   }
 }
 

@@ -4,7 +4,7 @@
 import { callApp } from './app.js'
 import { copyProfile } from './clones.js'
 import type { Device, Page } from './device.js'
-import { breakSomething } from './faults.js'
+import { breakSomething, stopServiceWorker } from './faults.js'
 import { backUpOrRestore } from './restores.js'
 import type { Simulation } from './simulation.js'
 
@@ -41,7 +41,13 @@ function comeBack(simulation: Simulation, device: Device, page: Page | undefined
   }
 }
 
+const MOVES = { hide: 3, show: 4, reload: 3, close: 1, cache: 2, tab: 3, worker: 1.5 }
+
 function movePage(simulation: Simulation, device: Device, page: Page): void {
+  if (page.kind === 'service worker') {
+    stopServiceWorker(simulation, page)
+    return
+  }
   const alive = (what: string, act: () => void) => page.run(what, () => page.isAlive && act())
   const go = (what: string, comesBack: boolean) => {
     simulation.hit(`page ${what}`)
@@ -73,8 +79,12 @@ function movePage(simulation: Simulation, device: Device, page: Page): void {
     tab() {
       if (device.pages.length < 3) simulation.openPage(device)
     },
+    worker() {
+      const isThere = device.pages.some(({ kind }) => kind === 'service worker')
+      if (!isThere) simulation.openPage(device, page.tenant, 'service worker')
+    },
   }
-  moves[simulation.random.weighted({ hide: 3, show: 4, reload: 3, close: 1, cache: 2, tab: 3 })]()
+  moves[simulation.random.weighted(MOVES)]()
 }
 
 /** What is under way when a page goes is not waited for. */

@@ -28,6 +28,8 @@ export interface Reply {
 
 export interface Server {
   sent?(request: Request): void
+  /** Its sender has got this answer. */
+  heard?(request: Request, reply: Reply): void
   /**
    * Runs the servers' side of one request as one step. Undefined: the connection is refused, or
    * dies before the answer.
@@ -112,6 +114,7 @@ export class Network {
         if (!isOnline()) return void fail()
         const hear = (reply: Reply) => {
           if (signal?.aborted) return
+          this.#server.heard?.(request, reply)
           if (url.pathname.endsWith('/next')) this.#answeredBy.set(collection, request.node)
           resolve(toResponse(reply))
         }
@@ -171,8 +174,7 @@ export class Network {
       const early = this.#gateway.answer(request)
       if (early) return answered(early)
       const reply = await this.#server.handle(request)
-      if (reply) this.#gateway.passed(request, reply)
-      answered(reply)
+      answered(reply && this.#gateway.pass(request, reply))
     })
   }
 

@@ -10,13 +10,13 @@ export function switchOff(simulation: Simulation, device: Device): void {
   if (pages.length < 3) pages.push(simulation.openPage(device))
   simulation.hit('tabs switched off')
   for (const page of pages) {
-    page.run('goOffline', () => page.isAlive && page.hilo.goOffline())
+    page.run('goOffline', () => page.isAlive && page.goOffline())
     callApp(simulation, page, 'burst')
     callApp(simulation, page, 'patient')
   }
   scheduler.post(driver, random.between(1_000, 90_000), 'tabs are switched on', () => {
     for (const page of pages)
-      if (page.isAlive) page.run('goOnline', () => page.isAlive && page.hilo.goOnline())
+      if (page.isAlive) page.run('goOnline', () => page.isAlive && page.goOnline())
   })
 }
 

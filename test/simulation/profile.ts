@@ -53,7 +53,7 @@ export interface Profile {
 }
 
 export function chooseProfile(random: Random): Profile {
-  const authority = random.weighted({ own: 62, raven: 30, document: 5, nextHi: 3 })
+  const authority = random.weighted({ own: 57, raven: 30, document: 10, nextHi: 3 })
   const isClean = random.chance(0.15)
   const nodes = random.chance(0.3) && !isOfTheApp(authority) ? ['A', 'B'] : ['A']
   return {
@@ -88,6 +88,7 @@ export function chooseTraits(random: Random, profile: Profile): DeviceTraits {
     engine: random.pick(['chromium', 'chromium', 'firefox', 'webkit']),
     hasLocks: !isOdd || random.chance(0.5),
     hasBroadcasts: !isOdd || random.chance(0.5),
+    forbidsBroadcasts: random.chance(0.5),
     hasIndexedDb: !isOdd || random.chance(0.9),
     workers: isOdd && random.chance(0.5) ? 'blocked' : 'work',
   }

@@ -36,6 +36,7 @@ export interface Surroundings {
   network: Network
   hasLocks: boolean
   hasBroadcasts: boolean
+  forbidsBroadcasts?: boolean
   hasIndexedDb: boolean
   isOnline(): boolean
   /** The server's node that its requests reach. */
@@ -79,8 +80,20 @@ const IDB_CLASSES = {
   IDBCursor: class {},
 }
 
+/** As in Firefox where cookies are blocked. */
+class ForbiddenChannel {
+  constructor() {
+    throw new DOMException('The operation is insecure.', 'SecurityError')
+  }
+}
+
 /** A worker's realm: no document, no `localStorage`. */
-export function workerRealm(scheduler: Scheduler, actor: Actor, around: Surroundings): Realm {
+export function workerRealm(
+  scheduler: Scheduler,
+  actor: Actor,
+  around: Surroundings,
+  href = 'https://app.test/',
+): Realm {
   const { random } = scheduler
   const born = scheduler.now
   const timers = new Map<number, () => void>()
@@ -125,8 +138,12 @@ export function workerRealm(scheduler: Scheduler, actor: Actor, around: Surround
         },
         ...(around.hasLocks && { locks: around.locks.forActor(actor) }),
       },
-      location: { href: 'https://app.test/' },
-      BroadcastChannel: around.hasBroadcasts ? around.broadcasts.forActor(actor) : undefined,
+      location: { href },
+      BroadcastChannel: around.hasBroadcasts
+        ? around.broadcasts.forActor(actor)
+        : around.forbidsBroadcasts
+          ? ForbiddenChannel
+          : undefined,
       MessageChannel: class {
         constructor() {
           // biome-ignore lint/correctness/noConstructorReturn: it gives two ports of another class
@@ -163,13 +180,12 @@ export function pageRealm(
   page: PageWindow,
   href: string,
 ): Realm {
-  const { globals, ...realm } = workerRealm(scheduler, actor, around)
+  const { globals, ...realm } = workerRealm(scheduler, actor, around, href)
   const { window, document } = page
   return {
     ...realm,
     globals: {
       ...globals,
-      location: { href },
       document,
       window,
       addEventListener: window.addEventListener.bind(window),

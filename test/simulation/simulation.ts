@@ -17,7 +17,9 @@ import type { Copy } from './ledger-storage.js'
 import { move } from './moves.js'
 import { Network, type Reply, type Request } from './network.js'
 import type { OwnServers } from './own-servers.js'
+import { Pauses } from './pauses.js'
 import { chooseProfile, chooseTraits, isOfTheApp, type Profile } from './profile.js'
+import { QuietHours } from './quiet.js'
 import { createRandom, type Random } from './random.js'
 import { serverRealm } from './realm.js'
 import { Actor, Scheduler } from './scheduler.js'
@@ -29,6 +31,8 @@ import { Unrest } from './unrest.js'
 
 /** Longer than a request may take. */
 const CLOSED_MS = 60_000
+/** Longer than a release takes. */
+const RECENTLY_MS = 60_000
 
 const SERVER_URL = 'https://hilo.test'
 
@@ -66,6 +70,11 @@ export class Simulation {
     () => this.scheduler.now,
     (what) => this.checker.complain(what),
   )
+  readonly pauses = new Pauses(
+    () => this.scheduler.now,
+    (what) => this.checker.complain(what),
+  )
+  readonly quietHours = new QuietHours()
   readonly copiesOnline = new CopiesOnline()
 
   constructor(seed: number, database: string, trace: string[] | undefined) {
@@ -78,6 +87,7 @@ export class Simulation {
     const server = {
       handle: (request: Request) => this.#serve(request),
       sent: (request: Request) => this.#sent(request),
+      heard: (request: Request, reply: Reply) => this.#heard(request, reply),
     }
     const hit = (fault: string) => this.hit(fault)
     this.gateway = new Gateway(this.random, this.profile.sizeLimit, hit, (claim) =>
@@ -123,6 +133,7 @@ export class Simulation {
     this.scheduler.post(this.driver, 0, 'moves', next)
     while (left >= 0 && this.checker.violations.length === 0)
       if (!(await this.scheduler.step())) break
+    if (this.checker.violations.length === 0) await this.quietHours.pass(this)
     if (this.checker.violations.length === 0) await end(this)
   }
 
@@ -142,8 +153,12 @@ export class Simulation {
     return device
   }
 
-  openPage(device: Device, tenant = this.random.pick(this.profile.tenants)): Page {
-    return device.openPage(() => this.options(tenant), tenant)
+  openPage(
+    device: Device,
+    tenant = this.random.pick(this.profile.tenants),
+    kind: Page['kind'] = 'page',
+  ): Page {
+    return device.openPage(() => this.options(tenant), tenant, kind)
   }
 
   options(tenant: Tenant): HiloOptions {
@@ -200,9 +215,23 @@ export class Simulation {
 
   /** Nobody will ever know whether a give-back without a token has arrived. */
   #sent(request: Request): void {
-    this.unrest.saw(request.from, 'requests')
+    if (!this.#isStockpiling(request.from)) this.unrest.saw(request.from, 'requests')
+    this.pauses.sent(request)
+    this.quietHours.saw(request)
     this.#refuseClosed(request)
     this.#excuseGiveBack(request)
+  }
+
+  /** It claims as fast as it can, because its app has asked for very many. */
+  #isStockpiling(device: string): boolean {
+    const pages = this.devices.find(({ name }) => name === device)?.pages ?? []
+    return pages.some(({ calls }) => [...calls].some(({ what }) => what === 'stockpile'))
+  }
+
+  #heard(request: Request, reply: Reply): void {
+    this.pauses.heard(request, reply)
+    const device = this.devices.find(({ name }) => name === request.from)
+    if (device && request.url.pathname.endsWith('/return')) device.reachedAt = this.scheduler.now
   }
 
   /** What was under way when an instance was closed may end. Then nobody asks any more. */
@@ -213,8 +242,15 @@ export class Simulation {
       this.checker.complain(`${page.name} is closed, and sends ${method} ${url.pathname}`)
   }
 
-  #excuseGiveBack({ method, url, node, answeredBy = node }: Request): void {
+  /** Could the device know that somebody takes numbers back? If not, it has to keep them. */
+  wasReached(device: Device): boolean {
+    return device.isOnline || this.scheduler.now - device.reachedAt < RECENTLY_MS
+  }
+
+  #excuseGiveBack({ from, method, url, node, answeredBy = node }: Request): void {
     if (!url.pathname.endsWith('/return') || method === 'POST') return
+    const device = this.devices.find(({ name }) => name === from)
+    if (device && !this.wasReached(device)) return
     const [tag, end, last] = ['tag', 'end', 'last'].map((name) => url.searchParams.get(name))
     this.checker.excuse(
       `${tag}-${answeredBy}`,

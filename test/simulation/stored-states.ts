@@ -21,7 +21,7 @@ export function look(simulation: Simulation, device: Device, writes: readonly Wr
       const { fork } = state.gaps
       const series = JSON.stringify(key)
       const before = device.lastStates.get(series)
-      if (before && device.releases > 0)
+      if (before && device.releases > 0 && simulation.wasReached(device))
         for (const range of [
           ...before.ranges,
           ...[...before.leases, ...before.offers].map((each) => each.range),

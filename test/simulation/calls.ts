@@ -1,0 +1,85 @@
+/**
+ * What an app may expect of every call, besides ids that nobody else has: it settles, it gets at
+ * once what its page has at hand, and when it fails, its error tells the truth.
+ */
+import { HiloError } from '../../src/core/errors.js'
+import type { Page } from './device.js'
+import type { Simulation } from './simulation.js'
+
+export interface Call {
+  what: string
+  tag: string
+  count: number
+  at: number
+}
+
+/** What a proxy answers when its server is down. Nobody has refused anything then. */
+const DOWN = [502, 503, 504]
+/** These say nothing of how many numbers there are. */
+const OTHER_REASONS = ['timeout', 'aborted', 'closed', 'storage-failed', 'invalid-argument']
+/** Longer than the longest pause between two claims, and a worker that hangs before it. */
+const PATIENCE_MS = 150_000
+/**
+ * A page measures its pace over up to two seconds, and checks again a second later. An exchange
+ * takes some time, too.
+ */
+const RECENT_MS = 3_500
+const AT_REST = 16
+/** Under load it looks so many seconds ahead. */
+const AHEAD = 4
+/** One that `ready` has just waited for; a page that is not seen may go without a word. */
+const HIDDEN_AT_REST = 1
+
+/** A call is made: what its page holds for it, it gets in the same turn. */
+export function begin({ scheduler, checker }: Simulation, page: Page, call: Call): void {
+  const { what, tag, count } = call
+  const isTaker = what === 'nextId' || what === 'nextIds'
+  const isNext = [...page.calls].every((other) => other.tag !== tag || other.what === 'warm')
+  const isAtHand = isTaker && isNext && page.hilo.status(tag).leased >= count
+  page.calls.add(call)
+  if (!isAtHand) return
+  scheduler.afterThis(() => {
+    if (page.calls.has(call))
+      checker.complain(`${page.name}: ${what} ${count} ${tag} waits, and its page holds enough`)
+  })
+}
+
+export function failed(simulation: Simulation, page: Page, call: Call, error: HiloError): void {
+  const { checker } = simulation
+  const { what, tag, count } = call
+  const wrong = (why: string) => checker.complain(`${page.name}: ${what} ${count} ${tag} ${why}`)
+  for (let each: unknown = error; each instanceof HiloError; each = each.cause)
+    if (each.code === 'server-refused' && DOWN.includes(each.status ?? 0))
+      wrong(`takes a server that is down (${each.status}) for one that refuses`)
+  if (OTHER_REASONS.includes(error.code) || count === 0) return
+  const { leased } = page.hilo.status(tag)
+  if (leased >= count) wrong(`fails with ${error.code}, but its page holds ${leased}`)
+  if (what === 'warm' && leased > unissued(simulation, page, tag))
+    wrong(`has failed, and its page keeps ${leased}`)
+}
+
+/**
+ * Everything is healed: whoever still waits is served, without anybody's help. But a database that
+ * was restored grants nothing until its operator has raised the floors.
+ */
+export async function settleAll(simulation: Simulation): Promise<void> {
+  const { scheduler, checker, devices, profile } = simulation
+  for (const device of devices)
+    for (const page of device.pages)
+      if (page.isAlive && page.isSwitchedOff) page.run('goOnline', () => page.goOnline())
+  await scheduler.runUntil(scheduler.now + PATIENCE_MS)
+  if (profile.hasRestore) return
+  for (const { pages } of devices)
+    for (const { isAlive, calls, name } of pages)
+      for (const { what, tag, at } of isAlive ? calls : [])
+        checker.complain(`${name}: ${what} ${tag} of ${at} ms never settled`)
+}
+
+/** How many numbers a page may hold: at rest, or as many as it issued lately, or was asked for. */
+export function unissued({ scheduler }: Simulation, page: Page, tag: string): number {
+  const since = scheduler.now - RECENT_MS
+  const sum = (times: { until: number; count: number }[] = []) =>
+    times.reduce((all, { until, count }) => (until >= since ? all + count : all), 0)
+  const atRest = page.state === 'visible' ? AT_REST : HIDDEN_AT_REST
+  return Math.max(atRest, AHEAD * sum(page.issues.get(tag)), sum(page.wishes.get(tag)))
+}

@@ -1,0 +1,39 @@
+/**
+ * Finds who asks a server again before the time that it has named (`Retry-After`). A page that is
+ * loaded anew, or another tab, cannot know of that time; who has heard it waits.
+ */
+import type { Reply, Request } from './network.js'
+
+export class Pauses {
+  readonly #now: () => number
+  readonly #complain: (what: string) => void
+  /** By sender, route and collection. */
+  readonly #until = new Map<string, number>()
+
+  constructor(now: () => number, complain: (what: string) => void) {
+    this.#now = now
+    this.#complain = complain
+  }
+
+  heard(request: Request, { status, headers = {} }: Reply): void {
+    const seconds = Number(headers['Retry-After'] ?? headers['retry-after'])
+    if (status !== 503 || !(seconds > 0)) return
+    for (const what of askedFor(request)) this.#until.set(what, this.#now() + seconds * 1_000)
+  }
+
+  sent(request: Request): void {
+    for (const what of askedFor(request))
+      if (this.#now() < (this.#until.get(what) ?? 0))
+        this.#complain(`${what} is sent again before the time that the server has named`)
+  }
+}
+
+/** What a request asks for; a check-in is for tokens, and names no collection. */
+function askedFor({ sender, url, body }: Request): string[] {
+  if (!url.pathname.endsWith('/next')) return []
+  const { collections = [] } = body === undefined ? {} : JSON.parse(body)
+  const tags = [url.searchParams.get('tag') ?? [], collections.map(tagOf)].flat(2)
+  return tags.map((tag) => `${sender}: a claim of ${tag}`)
+}
+
+const tagOf = ({ tag }: { tag: string }): string => tag
