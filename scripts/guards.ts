@@ -131,6 +131,11 @@ export const GUARDS: Guard[] = [
 
   guard('H13 a copy drops its ranges', 'core/check-in', change('drop(applied, lease)', 'applied')),
   guard('H13 a claim shows the newest token', 'core/check-in', 'const shown = undefined'),
+  guard(
+    'H13 what a forgotten claim has shown is shown again as it was',
+    'core/check-in',
+    'return rest',
+  ),
   guard('H11 an answer that came before is not added again', 'core/device'),
   guard(
     'H13 a check-in that an earlier session began is followed by a new one',

@@ -82,9 +82,9 @@ export function applyShown(
   claimId: string,
   fates: CheckInAnswer['leases'] = [],
 ): DeviceState {
-  const { shown } = state.claim ?? {}
-  if (state.claim?.id !== claimId || !shown) return state
-  return applyFates(state, shown, fates, (forked) =>
+  if (state.claim?.id !== claimId || !state.claim.shown) return state
+  const { shown, ...claim } = state.claim
+  return applyFates({ ...state, claim }, shown, fates, (forked) =>
     [...new Set(everything(forked).flatMap(({ token }) => token ?? []))].reduce(dropForked, forked),
   )
 }
@@ -103,13 +103,6 @@ function applyFates(
       ? drop(applied, lease)
       : renew(applied, lease, fate.lease, fate.high)
   }, state)
-}
-
-/** Forgets a check-in whose answer can never be used. */
-export function dropCheckIn(state: DeviceState, id: string): DeviceState {
-  if (state.checkIn?.id !== id) return state
-  const { checkIn: _, ...rest } = state
-  return rest
 }
 
 /** The server's limit of leases per check-in. The next check-in shows the others. */

@@ -248,11 +248,20 @@ const isFromNewNode = ({ nodes = [] }: DeviceState, range: Range): boolean =>
 /** Two nodes may grant the same number; the two ids differ in what stands before or after it. */
 const nodeOf = (range: Range): string => `${range.prefix}…${idSuffix(range)}`
 
-/** Forgets a claim whose answer can never be used, so that the next one is a new claim. */
+/**
+ * Forgets a claim whose answer can never be used, so that the next one is a new claim. If it showed
+ * a token, a check-in shows that one again under the claim's id. The server may have replaced the
+ * token before: for example, its answer was lost, and a proxy refused the claim when it came again.
+ * Under another id, this device would look like a copy of itself.
+ */
 export function dropClaim(state: DeviceState, claimId: string): DeviceState {
   if (state.claim?.id !== claimId) return state
-  const { claim: _, ...rest } = state
-  return rest
+  const {
+    claim: { id, shown },
+    ...rest
+  } = state
+  // guard: H13 what a forgotten claim has shown is shown again as it was
+  return shown ? { ...rest, checkIn: { id, leases: shown, spent: [] } } : rest
 }
 
 /**

@@ -4,10 +4,8 @@
  * answer is applied once.
  */
 
-import { applyCheckIn, beginCheckIn, dropCheckIn, isCheckInDue } from '../core/check-in.js'
-import { type Failure, toFailure } from '../core/errors.js'
-import { nextStep } from '../core/failures.js'
-import type { CheckInAnswer } from '../core/wire.js'
+import { applyCheckIn, beginCheckIn, isCheckInDue } from '../core/check-in.js'
+import { toFailure } from '../core/errors.js'
 import type { CollectionContext } from './context.js'
 import { Retry } from './retry.js'
 
@@ -104,16 +102,9 @@ export class CheckIns {
     })
     if (!request) return isLater
     if (request.id === newId) this.#begun = newId
-    let answer: CheckInAnswer
-    try {
-      answer = await source.checkIn!(target, request)
-    } catch (error) {
-      // Only a refusal tells that no token was replaced. In any other case the same request has to
-      // bring the same answer again.
-      if (isRefused(toFailure(error, 'storage-failed')))
-        await update((state) => [dropCheckIn(state, request.id), undefined])
-      throw error
-    }
+    // After a failure the same request is sent again, until it is answered. The server may have
+    // replaced the tokens, also when a refusal comes: its answer may have been lost before.
+    const answer = await source.checkIn!(target, request)
     await update((state) => [applyCheckIn(state, request.id, answer, world.date()), undefined])
     notify()
     // An earlier owner began this check-in. A copy of this storage may send the same one and gets
@@ -123,6 +114,3 @@ export class CheckIns {
     return false
   }
 }
-
-const isRefused = (failure: Failure): boolean =>
-  failure.code === 'server-refused' && nextStep(failure) !== 'same'

@@ -7,11 +7,10 @@ import {
   applyCheckIn,
   applyShown,
   beginCheckIn,
-  dropCheckIn,
   isCheckInDue,
   tokenToShow,
 } from '../../src/core/check-in.js'
-import { addGrant, beginClaim, exchange, settle } from '../../src/core/device.js'
+import { addGrant, beginClaim, dropClaim, exchange, settle } from '../../src/core/device.js'
 import { type DeviceState, type Exchange, emptyState } from '../../src/core/state.js'
 import { range } from '../support/ranges.js'
 
@@ -155,8 +154,6 @@ describe('a check-in', () => {
   test('takes no answer to another check-in for its own', () => {
     const begun = beginCheckIn(device, 'k2').state
     expect(applyCheckIn(begun, 'k1', { leases: [{ superseded: true }] }, 6000)).toBe(begun)
-    expect(dropCheckIn(begun, 'k1')).toBe(begun)
-    expect(dropCheckIn(begun, 'k2').checkIn).toBeUndefined()
   })
 
   test('of a copy drops all of the superseded token, counts it, and claims above it', () => {
@@ -219,6 +216,14 @@ describe('a claim', () => {
   test('shows nothing during a check-in, and no check-in begins while it shows one', () => {
     expect(tokenToShow(beginCheckIn(holding, 'k1').state)).toBeUndefined()
     expect(beginCheckIn(claiming(), 'k1')).toEqual({ state: claiming(), isLater: true })
+  })
+
+  test('that is forgotten leaves what it showed to a check-in, under its id', () => {
+    const { claim: _, ...before } = claiming()
+    const checkIn = { id: 'c1', leases: [{ lease: 't2', next: 40 }], spent: [] }
+    expect(dropClaim(claiming(), 'c1')).toEqual({ ...before, checkIn })
+    const answered = applyShown(claiming(), 'c1', [{ lease: 't3', high: 50 }])
+    expect(dropClaim(answered, 'c1')).not.toHaveProperty('checkIn')
   })
 
   test('takes the new token over, once', () => {

@@ -119,6 +119,22 @@ export function hiloModel(bounds: Bounds): Model<System> {
         spend(without(system, m), 'losses'),
         hasTokens ? undefined : 'lost',
       )
+    addRefusal(steps, m)
+  }
+
+  /** A proxy says no. The same claim may have reached the server before, and its answer was lost. */
+  function addRefusal(steps: Steps, m: number): void {
+    const { system } = steps
+    const message = system.messages[m]!
+    if (message.kind !== 'claim' || message.to !== 'server' || system.left.losses === 0) return
+    const { device, request } = message
+    const answer = { refused: 'by a proxy' }
+    const no: Message = { to: 'device', kind: 'claim', device, id: request.id, answer }
+    steps.add(
+      `A proxy refuses: ${describe(message, system)} is lost.`,
+      hearAnswer(spend(without(system, m), 'losses'), no),
+      'refused',
+    )
   }
 
   function addServerSteps(steps: Steps): void {
@@ -160,8 +176,15 @@ export function hiloModel(bounds: Bounds): Model<System> {
     return hasTokens ? undefined : 'repeated answer'
   }
 
-  const deliver = (system: System, message: Message, newId: () => string): System =>
-    message.to === 'server' ? reach(system, message, bounds, newId) : hearAnswer(system, message)
+  function deliver(system: System, message: Message, newId: () => string): System {
+    if (message.to === 'server') return reach(system, message, bounds, newId)
+    const after = hearAnswer(system, message)
+    const forks = ({ devices }: System) => devices[message.device]!.stored.gaps.fork
+    const isCopied = system.left.copies < left.copies || system.left.restores < left.restores
+    if (forks(after) === forks(system) || isCopied) return after
+    const { name } = after.devices[message.device]!
+    return { ...after, problem: `Device ${name} is taken for a copy, and is none.` }
+  }
 
   /** Everything that is under way arrives. */
   function arrived(system: System, newId: () => string): System {

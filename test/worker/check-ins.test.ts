@@ -186,15 +186,49 @@ test('two copies of a device during a check-in are told apart by the same answer
   expect((await copy.stored()).gaps.fork).toBe(32)
 })
 
-test.each([404, 403])('a check-in refused with %i is not sent again as it was', async (status) => {
+test.each([401, 403, 404, 410])(
+  'a check-in whose answer was lost, and that a proxy then refuses with %i, makes no copy',
+  async (status) => {
+    const world = await yesterday()
+    world.source.onCheckIn = (request) => {
+      world.source.server.checkIn(request)
+      throw new HiloError('server-unreachable', 'Lost.')
+    }
+    await lease(ownerIn(world).owner, 0)
+    await flush()
+    world.source.onCheckIn = () => {
+      throw new HiloError('server-refused', 'No.', { status })
+    }
+    await world.pass(60_000)
+    world.source.onCheckIn = () => {}
+    await world.pass(3 * HOURS)
+    expect(world.source.checkIns.length).toBeGreaterThanOrEqual(3)
+    const { ranges, gaps, checkIn } = await world.stored()
+    expect(ranges).toMatchObject([{ from: 1, to: 32 }])
+    expect(gaps.fork).toBe(0)
+    expect(checkIn).toBeUndefined()
+  },
+)
+
+test('a claim whose answer was lost, and that a proxy then refuses, makes no copy', async () => {
   const world = await yesterday()
-  world.source.onCheckIn = () => {
-    throw new HiloError('server-refused', 'No.', { status })
-  }
-  await lease(ownerIn(world).owner, 0)
+  const { owner } = ownerIn(world)
+  await lease(owner, 0)
   await flush()
-  expect((await world.stored()).checkIn).toBeUndefined()
-  expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32 }])
+  world.source.onClaim = ({ id, shown }) => {
+    world.source.server.checkIn({ id, leases: shown!, spent: [] })
+    throw new HiloError('server-unreachable', 'Lost.')
+  }
+  await owner.claim(target, 100)
+  world.source.onClaim = () => {
+    throw new HiloError('server-refused', 'Gone.', { status: 410 })
+  }
+  await world.pass(60_000)
+  world.source.onClaim = () => {}
+  await world.pass(3 * HOURS)
+  const { gaps, checkIn } = await world.stored()
+  expect(gaps.fork).toBe(0)
+  expect(checkIn).toBeUndefined()
 })
 
 test('a give-back of unknown fate is asked for at once; what is ours comes back', async () => {
