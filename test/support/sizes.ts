@@ -12,23 +12,28 @@ export const isFull = Boolean(process.env.CI) && process.env.CI !== 'false'
  * with `CI=true`, and a file that the command line names: `npm run test:unit -- etcd`.
  */
 const FULL_ONLY = [
+  'server/test/backup.test.ts',
   'server/test/deploy.test.ts',
   'server/test/foreign-lock.test.ts',
   'server/test/pgbouncer.test.ts',
   'server/test/restarts.test.ts',
   'server/test/standby.test.ts',
   'server/test/orm/both-takers.test.ts',
+  'server/test/orm/fresh-numbers.test.ts',
+  'server/test/orm/wrong-counters.test.ts',
   'server/test/region/etcd.test.ts',
   'test/browser/bench.test.ts',
   'test/browser/demo-details.test.ts',
   'test/browser/desk-paths.test.ts',
   'test/browser/document.test.ts',
+  'test/browser/examples.test.ts',
   'test/browser/inspector.test.ts',
   'test/browser/jsdom.test.ts',
   'test/browser/play.test.ts',
   'test/browser/processes.test.ts',
   'test/browser/ravendb-proxy.test.ts',
   'test/docs/counters.test.ts',
+  'test/processes/power-cut.test.ts',
 ]
 
 /** Those that this run is to leave out. */
@@ -38,7 +43,7 @@ export const leftOut: readonly string[] = isFull
 
 const SIZES = {
   /** Schedules of the simulation, seeds from 1 on. */
-  SCHEDULES: { small: 100, full: 3_000 },
+  SCHEDULES: { small: 60, full: 3_000 },
   /** States of one corner of the model, beyond the small bounds that are explored to the end. */
   STATES: { small: 0, full: 60_000 },
   /** Random sequences that a property is tried with, where one of them takes milliseconds. */

@@ -62,7 +62,7 @@ async function readToTheEnd(start: Start): Promise<string[]> {
     })
   })
   const useUp = async (): Promise<void> => {
-    await hilo.nextId('orders')
+    await heard(hilo, () => hilo.nextId('orders'))
     return useUp()
   }
   await useUp().catch(() => {})
