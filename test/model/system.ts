@@ -122,7 +122,7 @@ export function hiloModel(bounds: Bounds): Model<System> {
     addRefusal(steps, m)
   }
 
-  /** A proxy says no. The same claim may have reached the server before, and its answer was lost. */
+  /** A proxy says no. The same claim may have reached the server before. */
   function addRefusal(steps: Steps, m: number): void {
     const { system } = steps
     const message = system.messages[m]!

@@ -62,7 +62,9 @@ async function readToTheEnd(start: Start): Promise<string[]> {
     })
   })
   const useUp = async (): Promise<void> => {
-    await heard(hilo, () => hilo.nextId('orders'))
+    await hilo.nextId('orders')
+    // As between two clicks: what listens to the status is called.
+    await new Promise((resolve) => setTimeout(resolve))
     return useUp()
   }
   await useUp().catch(() => {})
