@@ -24,6 +24,7 @@ const WEIGHTS: readonly [kind: RegExp, weight: number][] = [
   [/ is backed up\.$/, 1],
   [/ is restored from its backup\.$/, 3],
   [/ raises the floors\.$/, 1],
+  [/ is refused by a proxy\.$/, 1],
 ]
 
 /** Undefined: an event of no known kind. */

@@ -93,7 +93,7 @@ function flightsOf(moments: readonly Moment[], rows: readonly Row[]): Flight[] {
       }
     if (!message) continue
     ended.add(message)
-    const isLost = event.endsWith(' is lost.')
+    const isLost = / is (lost|refused by a proxy)\.$/.test(event)
     flights.push({ from: sent.get(message)!, to: { row, lane: rows[row]!.lane }, isLost })
   }
   const last = moments.length - 1

@@ -102,7 +102,8 @@ export function lossOf(message: Message, system: System, name: StoryName): numbe
 
 /** The events of one message follow each other, and in the first of them it arrives. */
 function messageOf(before: System, steps: Step<System>[], choice: number): Message | undefined {
-  if (!/^The .*( arrives| is lost\.$)/.test(steps[choice]!.event)) return undefined
+  if (!/^The .*( arrives| is lost\.$| is refused by a proxy\.$)/.test(steps[choice]!.event))
+    return undefined
   const arrival = steps.slice(0, choice + 1).findLast(({ event }) => event.endsWith(' arrives.'))!
   return before.messages.find((message) => !arrival.state.messages.includes(message))
 }

@@ -131,7 +131,7 @@ export function hiloModel(bounds: Bounds): Model<System> {
     const answer = { refused: 'by a proxy' }
     const no: Message = { to: 'device', kind: 'claim', device, id: request.id, answer }
     steps.add(
-      `A proxy refuses: ${describe(message, system)} is lost.`,
+      `${describe(message, system)} is refused by a proxy.`,
       hearAnswer(spend(without(system, m), 'losses'), no),
       'refused',
     )
@@ -180,8 +180,8 @@ export function hiloModel(bounds: Bounds): Model<System> {
     if (message.to === 'server') return reach(system, message, bounds, newId)
     const after = hearAnswer(system, message)
     const forks = ({ devices }: System) => devices[message.device]!.stored.gaps.fork
-    const isCopied = system.left.copies < left.copies || system.left.restores < left.restores
-    if (forks(after) === forks(system) || isCopied) return after
+    const mayBeCopied = left.copies + left.restores > 0
+    if (forks(after) === forks(system) || mayBeCopied) return after
     const { name } = after.devices[message.device]!
     return { ...after, problem: `Device ${name} is taken for a copy, and is none.` }
   }
