@@ -47,6 +47,7 @@ export async function end(simulation: Simulation): Promise<void> {
 
 /** Nothing is stuck for good: now that all is healed, every page gets an id. */
 async function serveEverybody(simulation: Simulation, pages: readonly Page[]): Promise<void> {
+  for (const page of pages) simulation.receipts?.last(page)
   for (const page of pages)
     for (const tag of simulation.profile.collections)
       page.run(`nextId ${tag}, at the end`, () => {
@@ -70,6 +71,7 @@ function account(simulation: Simulation): void {
   const lossy = devices.filter(({ isLossy }) => isLossy).map(({ name }) => name)
   const { count, unexplained } = checker.gaps(isStored, lossy)
   simulation.gaps = count
+  simulation.receipts?.account(devices)
   // Of an app's own authority, an answer that went astray is lost.
   if (unexplained.length === 0 || isOfTheApp(profile.authority)) return
   checker.complain(

@@ -19,6 +19,7 @@ export function move(simulation: Simulation): void {
     fault: () => breakSomething(simulation, device),
     clone: () => copyProfile(simulation, device),
     restore: () => backUpOrRestore(simulation, device.node),
+    receipt: () => page && simulation.receipts?.act(page),
   }
   const weights = {
     app: 6,
@@ -26,6 +27,7 @@ export function move(simulation: Simulation): void {
     fault: profile.faults.size > 0 ? 2 : 0,
     clone: profile.hasClones ? 0.5 : 0,
     restore: profile.hasRestore ? 1.5 : 0,
+    receipt: simulation.receipts ? 6 : 0,
   }
   moves[random.weighted(weights)]()
 }

@@ -22,6 +22,7 @@ import { chooseProfile, chooseTraits, isOfTheApp, type Profile } from './profile
 import { QuietHours } from './quiet.js'
 import { createRandom, type Random } from './random.js'
 import { serverRealm } from './realm.js'
+import { Receipts } from './receipts.js'
 import { Actor, Scheduler } from './scheduler.js'
 import { type Server, startServer } from './servers.js'
 import { SOURCES } from './source-models.js'
@@ -76,6 +77,8 @@ export class Simulation {
   )
   readonly quietHours = new QuietHours()
   readonly copiesOnline = new CopiesOnline()
+  /** Is there an app that makes receipts? */
+  readonly receipts: Receipts | undefined
 
   constructor(seed: number, database: string, trace: string[] | undefined) {
     this.random = createRandom(seed)
@@ -83,6 +86,7 @@ export class Simulation {
     this.scheduler.trace = trace
     this.database = database
     this.profile = chooseProfile(this.random)
+    if (Receipts.areMade(seed, this.profile)) this.receipts = new Receipts(this, SERVER_URL)
     this.networkActor.realm = serverRealm(this.scheduler, () => this.serverClockError)
     const server = {
       handle: (request: Request) => this.#serve(request),

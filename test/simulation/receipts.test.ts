@@ -1,0 +1,65 @@
+/** The simulation's check of series notices what must not be. */
+import { expect, test } from 'vitest'
+import type { NumberRow } from '../../src/consecutive/numbers.js'
+import type { SeriesState } from '../../src/consecutive/state.js'
+import { Receipts } from './receipts.js'
+
+const CURRENT = { letter: 'A', begun: 'a', token: 't', told: 0, earlier: [] }
+const HELD: SeriesState = { version: 1, ended: [], current: CURRENT }
+
+const row = (number: number, more: Partial<NumberRow> = {}): NumberRow => ({
+  letter: 'A',
+  number,
+  id: `A-${number}`,
+  key: `sale ${number}`,
+  state: 'open',
+  open: 1,
+  ...more,
+})
+
+const device = (name: string, numbers: NumberRow[], state = HELD) => {
+  const record = { key: 'all', value: { state, numbers } }
+  return { name, disk: { stores: new Map([['receipts', new Map([['"all"', record]])]]) } }
+}
+
+function complaints(devices: object[], printed: [id: string, device: string, key: string][] = []) {
+  const said: string[] = []
+  const simulation = { checker: { complain: (what: string) => said.push(what) } }
+  const receipts = new Receipts(simulation as never, '')
+  for (const [id, device, key] of printed) receipts.printed(id, { device, key })
+  receipts.account(devices as never)
+  return said
+}
+
+test('a whole series is no complaint; a hole and a number twice are', () => {
+  expect(complaints([device('d1', [row(1), row(2)])], [['A-1', 'd1', 'sale 1']])).toEqual([])
+  expect(complaints([device('d1', [row(1), row(3)])])).toEqual(['d1: A has a hole: A-1 A-3'])
+  expect(complaints([device('d1', [row(1), row(1)])])).toEqual(['d1: A has a hole: A-1 A-1'])
+})
+
+test('a number that is neither of a sale nor cancelled for a reason is a complaint', () => {
+  const { key: _, ...keyless } = row(1)
+  expect(complaints([device('d1', [keyless])])).toHaveLength(1)
+  expect(complaints([device('d1', [row(1, { state: 'cancelled' })])])).toHaveLength(1)
+})
+
+test('a receipt that was printed and is not stored is a complaint', () => {
+  expect(complaints([device('d1', [row(1)])], [['A-2', 'd1', 'sale 2']])).toEqual([
+    'd1 has lost A-2 of sale 2',
+  ])
+})
+
+test('what two copies have both made has to be told by one of them', () => {
+  const printed: [string, string, string][] = [
+    ['A-1', 'd1', 'sale 1'],
+    ['A-1', 'd2', 'sale 2'],
+  ]
+  const first = device('d1', [row(1)])
+  const second = row(1, { key: 'sale 2' })
+  expect(complaints([first, device('d2', [second])], printed)).toEqual([
+    'A-1 was made for sale 1 and sale 2, and nobody was told',
+  ])
+  const reason = { kind: 'copied', heard: 1, doubtful: { from: 1, to: 1 } } as const
+  const ended: SeriesState = { version: 1, ended: [{ letter: 'A', token: 't', reason }] }
+  expect(complaints([first, device('d2', [second], ended)], printed)).toEqual([])
+})

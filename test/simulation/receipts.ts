@@ -1,0 +1,165 @@
+/**
+ * An app that makes receipts in a series, and the truth about every number of it: each series is
+ * 1 … n, each number is confirmed, cancelled or open, and what two copies of a device both made is
+ * told.
+ */
+import { Series } from '../../src/consecutive/series.js'
+import { seriesServer } from '../../src/consecutive/server.js'
+import { HiloError } from '../../src/core/errors.js'
+import type { Device, Page } from './device.js'
+import { DiskSeries, storedSeries } from './disk-series.js'
+import type { Profile } from './profile.js'
+import type { Simulation } from './simulation.js'
+
+/** Every so many seeds there is such an app, so that the others stay the schedules they were. */
+const EVERY = 5
+const SALES = 12
+const EXPECTED = new Set(['server-unreachable', 'server-refused', 'invalid-response', 'timeout'])
+
+interface Made {
+  device: string
+  key: string
+}
+
+export class Receipts {
+  readonly #simulation: Simulation
+  readonly #url: string
+  /** By page, for its instance of now. */
+  readonly #series = new WeakMap<object, Series>()
+  /** By id: who got it for what. */
+  readonly #made = new Map<string, Made[]>()
+
+  constructor(simulation: Simulation, url: string) {
+    this.#simulation = simulation
+    this.#url = url
+  }
+
+  /** A restored server may give a letter again until its floors are raised. */
+  static areMade(seed: number, { authority, nodes, hasRestore }: Profile): boolean {
+    return seed % EVERY === 0 && authority === 'own' && nodes.length === 1 && !hasRestore
+  }
+
+  /** What an app does next: it takes a number, or settles one. */
+  act(page: Page): void {
+    const { random } = this.#simulation
+    if (!page.device.traits.hasIndexedDb) return
+    const key = `sale ${random.between(1, SALES)}`
+    const act = random.weighted({ next: 6, confirm: 2, cancel: 1 })
+    page.run(`${act} ${key}`, () => {
+      if (!page.isAlive) return
+      const storage = new DiskSeries(page.device.databases, page.actor)
+      const series = this.#of(page, storage)
+      if (act === 'next') void this.#take(page, series, key)
+      else
+        storage
+          .settle(key, ({ open: _, ...row }) =>
+            row.state === 'open'
+              ? {
+                  ...row,
+                  ...(act === 'confirm'
+                    ? { state: 'confirmed' }
+                    : { state: 'cancelled', reason: 'card declined' }),
+                }
+              : row,
+          )
+          .catch(() => {})
+    })
+  }
+
+  /** The last sale of a device: it finds out what became of its series. */
+  last(page: Page): void {
+    if (!page.device.traits.hasIndexedDb) return
+    const key = `last sale ${page.name}`
+    page.run(`next ${key}`, () => {
+      const storage = new DiskSeries(page.device.databases, page.actor)
+      void this.#take(page, this.#of(page, storage), key)
+    })
+  }
+
+  async #take(page: Page, series: Series, key: string): Promise<void> {
+    const { checker, scheduler } = this.#simulation
+    try {
+      const { id } = await series.take(key, (number, letter) => `${letter}-${number}`)
+      scheduler.note(page.actor, `prints ${id} for ${key}`)
+      this.printed(id, { device: page.device.name, key })
+    } catch (error) {
+      const { code, stack } = error as HiloError
+      const isExpected =
+        error instanceof HiloError &&
+        (EXPECTED.has(code) || code === 'storage-failed' || code === 'closed')
+      if (!isExpected) checker.complain(`${page.name}: no receipt: ${stack}`)
+    }
+  }
+
+  printed(id: string, made: Made): void {
+    this.#made.set(id, [...(this.#made.get(id) ?? []), made])
+  }
+
+  #of({ hilo, device, actor }: Page, storage: DiskSeries): Series {
+    const known = this.#series.get(hilo)
+    if (known) return known
+    const { options, signal } = hilo.access
+    const made = new Series({
+      collection: 'receipts',
+      device: undefined,
+      storage,
+      server: seriesServer({ ...options, url: this.#url }, options.database, () => ({})),
+      signal,
+      isOnline: () => hilo.status().online,
+      copied: () => {
+        this.#simulation.hit('series of a copy ended')
+        if (!this.#simulation.profile.hasClones)
+          this.#simulation.checker.complain(`${device.name} was taken for a copy (${actor.name})`)
+      },
+    })
+    this.#series.set(hilo, made)
+    return made
+  }
+
+  /** At the end: what each device has stored, beside what its pages were told. */
+  account(devices: readonly Device[]): void {
+    const { checker } = this.#simulation
+    for (const { name, disk } of devices) {
+      const { state, numbers } = storedSeries(disk)
+      const letters = [...state.ended.map(({ letter }) => letter), state.current?.letter]
+      for (const letter of letters) {
+        const rows = numbers.filter((row) => row.letter === letter)
+        if (rows.some(({ number }, i) => number !== i + 1))
+          checker.complain(`${name}: ${letter} has a hole: ${rows.map(({ id }) => id).join(' ')}`)
+      }
+      for (const { id, key, state: is, reason } of numbers)
+        if (key === undefined || (reason !== undefined) !== (is === 'cancelled'))
+          checker.complain(`${name}: ${id} is ${is}, of ${key}, because of ${reason}`)
+      for (const [id, made] of this.#made)
+        for (const { device, key } of made)
+          if (device === name && letters.includes(id.split('-')[0]))
+            if (!numbers.some((row) => row.id === id && row.key === key))
+              checker.complain(`${name} has lost ${id} of ${key}`)
+    }
+    for (const [id, made] of this.#made) {
+      // What a device has forgotten with its storage, it cannot tell.
+      const remembered = made.filter(({ device }) => this.#hasSeries(id, device, devices))
+      const keys = new Set(remembered.map(({ key }) => key))
+      if (keys.size > 1 && !this.#isTold(id, devices))
+        checker.complain(`${id} was made for ${[...keys].join(' and ')}, and nobody was told`)
+    }
+  }
+
+  #hasSeries(id: string, device: string, devices: readonly Device[]): boolean {
+    const { disk } = devices.find(({ name }) => name === device)!
+    const { state } = storedSeries(disk)
+    const letters = [...state.ended.map(({ letter }) => letter), state.current?.letter]
+    return letters.includes(id.split('-')[0])
+  }
+
+  /** Does a copy say of this number that the other one may have made it, too? */
+  #isTold(id: string, devices: readonly Device[]): boolean {
+    const [letter, number] = id.split('-')
+    return devices.some(({ disk }) =>
+      storedSeries(disk).state.ended.some(({ letter: ended, reason }) => {
+        if (ended !== letter || reason.kind !== 'copied' || !reason.doubtful) return false
+        return reason.doubtful.from <= Number(number) && Number(number) <= reason.doubtful.to
+      }),
+    )
+  }
+}
