@@ -38,7 +38,7 @@ export const GUARDS: Guard[] = [
      const tx = await this.#db.begin('readwrite')`,
   ),
 
-  guard('H2 carving is strict', 'store/indexeddb', change("'strict'", "'relaxed'")),
+  guard('H2 leasing is strict', 'store/indexeddb', change("'strict'", "'relaxed'")),
   guard(
     'H2 nothing leaves before the transaction is complete',
     'store/indexeddb',

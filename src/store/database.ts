@@ -67,7 +67,7 @@ export class Database<Schema extends DBSchema> {
       try {
         // strict: after a power cut a relaxed commit may be gone, and the same numbers would be
         // leased again (H2).
-        // guard: H2 carving is strict
+        // guard: H2 leasing is strict
         return db.transaction(this.#description.stores, mode, { durability: 'strict' })
       } catch (error) {
         // Another call may have found it lost at the same time, and opened a new one.

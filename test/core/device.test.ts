@@ -141,7 +141,7 @@ describe('an exchange', () => {
     ).toEqual(range(5, 8))
   })
 
-  test('settles the notes it brings before it carves', () => {
+  test('settles the notes it brings before it leases', () => {
     const { leases, state } = exchange(
       leased(),
       request({ notes: [{ lease: 'L', next: 6 }], want: 3 }),
