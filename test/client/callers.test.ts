@@ -104,7 +104,6 @@ test('tabs that wait while switched off are idle: nobody wakes the other for not
   await quiet()
   const begun = vi.spyOn(IDBDatabase.prototype, 'transaction')
   await quiet()
-  await new Promise((resolve) => setTimeout(resolve, 100))
   expect(begun).not.toHaveBeenCalled()
   tabs[0]!.hilo.goOnline()
   tabs[1]!.hilo.goOnline()
