@@ -17,6 +17,7 @@ const leftOut = canCompile ? '' : ' (left out: it needs Linux and a C compiler)'
 
 const folder = mkdtempSync(join(tmpdir(), 'hilo-power-'))
 const library = join(folder, 'power-cut.so')
+const PATIENCE = 60_000 + 10_000 * sizeOf('KILLS')
 let till: string
 
 beforeAll(async () => {
@@ -52,7 +53,8 @@ async function newDevice({ command, driver }: Runtime) {
 describe.each(RUNTIMES.map((each) => [each.title + (leftOut || each.leftOut), each] as const))(
   '%s',
   (_, runtime) => {
-    test.skipIf(leftOut || runtime.leftOut)('no id comes back after a power cut', async () => {
+    const run = test.skipIf(leftOut || runtime.leftOut)
+    run('no id comes back after a power cut', { timeout: PATIENCE }, async () => {
       const { disk, server, start } = await newDevice(runtime)
       const ids: string[] = []
       for (let cuts = 0; cuts < sizeOf('KILLS'); cuts++) {
