@@ -14,10 +14,19 @@ export class CopiesOnline {
   /** Claims that were begun by a copy, and the grant whose token is its newest. */
   readonly #claims = new Map<string, { who: string; newest: string }>()
   readonly #begun = new Set<string>()
+  /** The check-in that a device has stored, by device and collection. */
+  readonly #checkIns = new Map<string, string>()
+  /** Check-ins that both of two copies have stored: they are answered to both, and tell nobody. */
+  readonly #shared = new Set<string>()
 
   copied(series: string, original: string, copy: string): void {
     const group = new Set([`${original} ${series}`, `${copy} ${series}`])
     for (const who of group) this.#copies.set(who, { group, shown: new Set() })
+    const checkIn = this.#checkIns.get(`${original} ${series}`)
+    if (checkIn !== undefined) {
+      this.#shared.add(checkIn)
+      this.#checkIns.set(`${copy} ${series}`, checkIn)
+    }
     // A claim that both have stored is answered to both.
     for (const [id, { who }] of this.#claims) if (group.has(who)) this.#claims.delete(id)
   }
@@ -31,9 +40,11 @@ export class CopiesOnline {
   /** A device has stored this. */
   stored(series: string, device: string, { claim, checkIn, grants }: DeviceState): void {
     const newest = grants.at(-1)
+    const who = `${device} ${series}`
+    if (checkIn) this.#checkIns.set(who, checkIn.id)
+    else this.#checkIns.delete(who)
     if (!claim || this.#begun.has(claim.id)) return
     this.#begun.add(claim.id)
-    const who = `${device} ${series}`
     if (newest !== undefined && !checkIn)
       this.#claims.set(claim.id, { who, newest: grantOf(newest) })
   }
@@ -50,7 +61,8 @@ export class CopiesOnline {
       return false
     }
     for (const [name, { shown }] of this.#copies)
-      if (name.startsWith(`${device} `)) for (const token of tokens) shown.add(grantOf(token))
+      if (name.startsWith(`${device} `) && !this.#shared.has(id))
+        for (const token of tokens) shown.add(grantOf(token))
     const copy = who === undefined ? undefined : this.#copies.get(who)
     if (!copy) return false
     return [...copy.group].some(
