@@ -53,7 +53,8 @@ export function newGrantId(now = Date.now()): string {
     randomFillSync(pool)
     next = 0
   }
-  pool.writeUInt32BE(Math.floor(now / 1000) % 2 ** 32, next)
+  // A clock may be set to before 1970, too.
+  pool.writeUInt32BE(Math.floor(now / 1000) >>> 0, next)
   next += ID_BYTES
   return pool.toString('base64url', next - ID_BYTES, next)
 }

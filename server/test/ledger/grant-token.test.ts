@@ -24,6 +24,10 @@ test('a token of an earlier version, which names no database, is still read', ()
   })
 })
 
+test.each([0, -1, -7e11, 2 ** 32 * 1000, 8.64e15])('an id is made at time %d', (now) => {
+  expect(newGrantId(now)).toMatch(/^[\w-]{16}$/)
+})
+
 test('ids of one second differ, whichever pool they are drawn from, and begin alike', () => {
   const ids = Array.from({ length: 10_000 }, () => newGrantId(Date.UTC(2026, 10, 21)))
   expect(new Set(ids).size).toBe(ids.length)
