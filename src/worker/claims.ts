@@ -113,6 +113,7 @@ export class Claims {
         if (step === 'same' || step === 'stop') throw error
         // guard: H25 a claim that is refused for good is forgotten
         await update((state) => [dropClaim(state, claim.id), undefined])
+        if (claim.shown) this.#context.showAgain()
         const isSmallest = claim.lastBatchSize <= MIN_CAPACITY
         if (step === 'smaller')
           this.#largest = isSmallest ? undefined : Math.max(MIN_CAPACITY, claim.lastBatchSize >> 1)

@@ -60,6 +60,7 @@ export class OwnedCollection {
       name: nameOf(key),
       update: (change) => this.#update(change),
       updateAndLease: (change) => this.#updateAndLease(change),
+      showAgain: () => this.#checkIns.retryNow(),
       notify: () => this.#notify(),
     }
     this.#claims = new Claims(this.#context, (missing) => {

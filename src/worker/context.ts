@@ -30,6 +30,8 @@ export interface CollectionContext {
   update<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T>
   /** The same, for a claim: if it finds or brings enough, pages that wait get their leases, too. */
   updateAndLease<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T>
+  /** A claim that showed a token was forgotten: a check-in shows it now, for no claim does. */
+  showAgain(): void
   /** The status of the collection has changed. */
   notify(): void
 }
