@@ -80,7 +80,8 @@ describe.skipIf(!etcd.find())(`regions over etcd${unless(etcd)}`, { timeout: TIM
   test('after a restore, what one region notices stops all until the floor is raised', async () => {
     const cluster = await startEtcd()
     const [ahead, behind] = [await newRegion(cluster.urls), await newRegion(cluster.urls)]
-    const taken = [await behind.claim(), await behind.claim()]
+    // One claim: a second one would make it ask for more in the background, at any time.
+    const taken = [await behind.claim()]
     await cluster.backUp()
     for (let i = 0; i < 6; i++) taken.push(await ahead.claim())
     await cluster.restore()
