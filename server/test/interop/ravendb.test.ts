@@ -181,9 +181,9 @@ describe.skipIf(ravenMissing)(`on one RavenDB${unlessRaven}`, () => {
       for (let i = 0; i < 3; i++)
         numbers.push(...(await store(raven.url, database, 70)).map(numberOf))
     })
-    const pages = Array.from({ length: 3 }, async () => {
+    const pages = Array.from({ length: 3 }, async (_, i) => {
       while (!isOver) {
-        const hilo = createHilo({ url: raven.url, database })
+        const hilo = createHilo({ url: raven.url, database, name: `till-${i}` })
         numbers.push(...(await hilo.nextIds('users', 50)).map((id) => numberOf(String(id))))
         await hilo.release()
         await hilo.close()
