@@ -8,24 +8,30 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { complaintsAbout } from './axe.js'
 import { openDeskServer } from './desk.js'
-import { create, idsIn, openContext, openDesk, openTab, seen, status } from './desk-page.js'
+import {
+  create,
+  idsIn,
+  openContext,
+  openDesk,
+  openTab,
+  seen,
+  status,
+  switchTo,
+} from './desk-page.js'
 
 test('receipts are consecutive, offline too; an open one is there after a crash', async () => {
   const { page } = await openDesk()
   const receipt = (id: string, state: string) =>
     page.waitForSelector(`.receipt[data-id="${id}"][data-state="${state}"]`)
-  await page.click('#switch')
-  await page.waitForSelector('#switch[aria-checked="false"]')
+  await switchTo(page, 'offline')
   await page.click('#print')
   await page.waitForSelector('#receipts-problem:text("needs the server once")')
-  await page.click('#switch')
-  await page.waitForSelector('#switch[aria-checked="true"]')
+  await switchTo(page, 'online')
   await page.click('#print')
   await receipt('A-000001', 'open')
   await page.click('.receipt[data-id="A-000001"] >> text=Confirm')
   await receipt('A-000001', 'confirmed')
-  await page.click('#switch')
-  await page.waitForSelector('#switch[aria-checked="false"]')
+  await switchTo(page, 'offline')
   await page.click('#print')
   await receipt('A-000002', 'open')
   await page.click('#kill-printing')

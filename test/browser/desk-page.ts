@@ -54,6 +54,12 @@ export async function create(page: Page, customer: string): Promise<void> {
   )
 }
 
+/** Clicks the switch, which was the other way, and waits until it shows the change. */
+export async function switchTo(page: Page, to: 'online' | 'offline'): Promise<void> {
+  await page.click('#switch')
+  await page.waitForSelector(`#switch[aria-checked="${to === 'online'}"]`)
+}
+
 export const seen = (page: Page, id: string, state: string) =>
   page.waitForSelector(`.order[data-id="${id}"][data-state="${state}"]`)
 export const status = (page: Page, text: string) => page.waitForSelector(`#status:text("${text}")`)

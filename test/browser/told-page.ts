@@ -1,6 +1,6 @@
 /**
- * A page that does what a test tells it, in a browser that nothing else drives: it asks a small
- * server of its own what to run, and reports what came of it. A site has such pages run {@link
+ * A page that does what a test tells it, in a browser that no program can drive. The page asks a
+ * small server of the test what to run, and reports the result. A site has such pages run {@link
  * obey} first, with that server's address.
  */
 import { createServer, type ServerResponse } from 'node:http'
@@ -31,12 +31,12 @@ interface Report {
 }
 
 /**
- * A page of another document may have said its last word a little before this one says its first.
+ * How long the last report of the document before may come after the first report of this one.
  */
 const LAST_WORD_MS = 1_000
 
 export async function openToldPage(): Promise<ToldPage> {
-  /** The one in front, of those that this page has loaded. */
+  /** The document that the page shows now, of those that it has loaded. */
   let current: string | undefined
   let orders = 0
   let loaded = () => {}
@@ -136,7 +136,7 @@ export function obey(master: string): void {
   const document = Math.random().toString(36)
   const report = (more: object) => {
     const body = JSON.stringify({ document, ...more })
-    // What the page says as it goes gets out, unless it is too much.
+    // A beacon is sent also while the page closes. It cannot carry very long reports.
     if (!navigator.sendBeacon(`${master}/report`, body))
       fetch(`${master}/report`, { method: 'POST', body })
   }
@@ -147,17 +147,23 @@ export function obey(master: string): void {
       report({ order, error: String(error) })
     }
   }
+  let cameBack = () => {}
   const listen = async () => {
     for (;;) {
+      const back = new Promise<void>((resolve) => (cameBack = resolve))
       try {
         act(await (await fetch(`${master}/next?document=${document}`)).json())
       } catch {
-        // It came out of the back/forward cache, or there is nobody any more.
-        await new Promise((resolve) => setTimeout(resolve, 50))
+        // Cut off: the page goes into the back/forward cache, or the test has ended.
+        await back
       }
     }
   }
   addEventListener('load', () => report({}))
-  addEventListener('pageshow', ({ persisted }) => persisted && report({}))
+  addEventListener('pageshow', ({ persisted }) => {
+    if (!persisted) return
+    report({})
+    cameBack()
+  })
   listen()
 }

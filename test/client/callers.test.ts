@@ -3,9 +3,7 @@
  */
 import { IDBDatabase } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { HiloError } from '../../src/core/errors.js'
-import { newShop, type Shop } from '../support/shop.js'
-import { flush } from '../support/world.js'
+import { errorOf, newShop, quiet, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -18,16 +16,6 @@ afterEach(async () => {
 })
 
 const forEver = { timeout: Number.POSITIVE_INFINITY }
-const failureOf = (work: Promise<unknown>): Promise<HiloError> =>
-  work.then(
-    () => {
-      throw new Error('it did not fail')
-    },
-    (error: HiloError) => error,
-  )
-const quiet = async () => {
-  for (let i = 0; i < 30; i++) await flush()
-}
 
 describe('without the network', () => {
   test('a caller that waits for more than there is does not delay smaller ones', async () => {
@@ -39,7 +27,7 @@ describe('without the network', () => {
     const ids: string[] = []
     for (let i = 0; i < 32; i++) ids.push(await hilo.nextId('orders'))
     expect(new Set(ids).size).toBe(32)
-    expect((await failureOf(hilo.nextId('orders'))).code).toBe('exhausted')
+    expect((await errorOf(hilo.nextId('orders'))).code).toBe('exhausted')
     shop.isDown = false
     hilo.goOnline()
     expect(await many).toHaveLength(1_000)
@@ -61,8 +49,8 @@ describe('without the network', () => {
   test("a call during another's refusal is answered; without timeout it waits", async () => {
     shop.isDown = true
     const { hilo } = shop.open()
-    const later = failureOf(hilo.nextId('orders')).then(() => hilo.nextId('orders', forEver))
-    const again = failureOf(hilo.nextId('orders')).then(() => failureOf(hilo.nextId('orders')))
+    const later = errorOf(hilo.nextId('orders')).then(() => hilo.nextId('orders', forEver))
+    const again = errorOf(hilo.nextId('orders')).then(() => errorOf(hilo.nextId('orders')))
     expect((await again).code).toBe('exhausted')
     shop.isDown = false
     hilo.goOnline()
@@ -73,7 +61,7 @@ describe('without the network', () => {
     const { hilo, page } = shop.open({ reserve: 200 })
     await hilo.reserve('orders', 200)
     shop.isDown = true
-    const error = await failureOf(hilo.warm('orders', 500))
+    const error = await errorOf(hilo.warm('orders', 500))
     expect(error).toMatchObject({ code: 'exhausted', cause: { code: 'server-unreachable' } })
     expect(error.message).toContain('500 asked for, 200 left')
     expect(error.message).not.toContain('no id is left')
@@ -88,7 +76,7 @@ describe('without the network', () => {
     const { hilo, page } = shop.open({ reserve: 200 })
     await hilo.reserve('orders', 200)
     shop.isDown = true
-    expect((await failureOf(hilo.nextIds('orders', 500))).message).toContain('200 left')
+    expect((await errorOf(hilo.nextIds('orders', 500))).message).toContain('200 left')
     page.freeze()
     const other = shop.open({ reserve: 200 })
     expect(await other.hilo.nextIds('orders', 184)).toHaveLength(184)

@@ -1,8 +1,7 @@
 /** A page that is seen again, or online again, checks in: a copy of its storage is found sooner. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { FakePage } from '../support/page.js'
-import { newShop, type Shop } from '../support/shop.js'
-import { flush } from '../support/world.js'
+import { newShop, quiet, type Shop } from '../support/shop.js'
 
 let shop: Shop
 let network: EventTarget
@@ -32,7 +31,7 @@ async function opened() {
   await hilo.nextId('orders')
   await vi.waitFor(async () => expect(await hilo.inspect('orders')).toHaveProperty('checkedIn'))
   // It is stored a little before the check-in is over.
-  for (let i = 0; i < 20; i++) await flush()
+  await quiet()
   return { hilo, page, before: checkIns() }
 }
 

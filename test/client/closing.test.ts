@@ -5,9 +5,9 @@ import type { HiloError } from '../../src/core/errors.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { newName } from '../support/idb.js'
 import { FakePage } from '../support/page.js'
-import { newShop, type Shop } from '../support/shop.js'
+import { codeOf, newShop, quiet, type Shop } from '../support/shop.js'
 import { FakeWorker } from '../support/worker.js'
-import { FakeWorld, flush } from '../support/world.js'
+import { FakeWorld } from '../support/world.js'
 
 let shop: Shop
 
@@ -15,15 +15,6 @@ beforeEach(async () => {
   shop = await newShop()
 })
 afterEach(() => shop.close())
-
-const codeOf = (work: Promise<unknown>): Promise<string | undefined> =>
-  work.then(
-    () => undefined,
-    (error: HiloError) => error.code,
-  )
-const settled = async () => {
-  for (let i = 0; i < 20; i++) await flush()
-}
 
 /** An instance whose owner is in a worker; `starts` says whether the worker ever answers. */
 function withWorker(starts = true) {
@@ -60,7 +51,7 @@ describe('close() while a call is with the worker', () => {
     await hilo.close()
     expect(await reserving).toBe('closed')
     answer()
-    await settled()
+    await quiet()
     expect(ownerHere).not.toHaveBeenCalled()
     expect(workers[0]!.isTerminated).toBe(true)
     expect(world.source.claims).toHaveLength(before + 1)
@@ -78,7 +69,7 @@ describe('close() while a call is with the worker', () => {
     await last.ready
     expect(last.nextIdSync('orders')).toBe('orders/1-A')
     await last.close()
-    await settled()
+    await quiet()
     expect(workers.map(({ isTerminated }) => isTerminated)).toEqual(Array(6).fill(true))
     expect(ownerHere).not.toHaveBeenCalled()
     const { stored } = await world.store.read(['https://shop.example.com', 'default', 'orders/'])
@@ -94,7 +85,7 @@ test('close() ends a worker that has not started yet, and does not wait for it',
   await hilo.close()
   expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true])
   expect([await ready, await id]).toEqual(['closed', 'closed'])
-  await settled()
+  await quiet()
   expect(ownerHere).not.toHaveBeenCalled()
 })
 
@@ -125,7 +116,7 @@ test('after close() a collection that was not used before issues nothing either'
   ])
     expect(await codeOf(call)).toBe('closed')
   hilo.goOnline()
-  await settled()
+  await quiet()
   expect(shop.requests).toEqual([])
 })
 
@@ -187,7 +178,7 @@ describe('two open instances for one device in one page', () => {
     shop.openIn(page)
     shop.openIn(page, { name: 'another device' })
     shop.openIn(page, { url: 'https://another.example.com' })
-    await settled()
+    await quiet()
     expect(warn).not.toHaveBeenCalled()
     warn.mockRestore()
   })

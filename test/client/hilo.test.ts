@@ -8,7 +8,7 @@ import { HiloError } from '../../src/core/errors.js'
 import { ravenConventions } from '../../src/raven.js'
 import { nextHiSource } from '../../src/source/index.js'
 import { FakePage } from '../support/page.js'
-import { newShop, type Shop } from '../support/shop.js'
+import { codeOf, newShop, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -19,11 +19,6 @@ afterEach(() => shop.close())
 
 const numbers = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, i) => `orders/${from + i}-A`)
-const codeOf = (work: Promise<unknown>): Promise<string | undefined> =>
-  work.then(
-    () => undefined,
-    (error: HiloError) => error.code,
-  )
 
 describe('ids', () => {
   test('begin at 1 and go on one by one', async () => {

@@ -1,8 +1,7 @@
 /** Looking on: what a device holds and what becomes of it, told without changing anything. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Activity } from '../../src/client/observer.js'
-import { newShop, type Shop } from '../support/shop.js'
-import { flush } from '../support/world.js'
+import { newShop, quiet, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -11,9 +10,6 @@ beforeEach(async () => {
 })
 afterEach(() => shop.close())
 
-const quiet = async () => {
-  for (let i = 0; i < 20; i++) await flush()
-}
 const kindsAndNumbers = ({ kind, numbers }: Activity) =>
   [kind, ...numbers.map(({ from, to }) => `${from}–${to}`)].join(' ')
 

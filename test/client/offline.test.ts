@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HiloError } from '../../src/core/errors.js'
-import { newShop, type Shop } from '../support/shop.js'
+import { errorOf, newShop, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -15,14 +15,6 @@ afterEach(async () => {
   vi.useRealTimers()
   await shop.close()
 })
-
-const failureOf = (work: Promise<unknown>): Promise<HiloError> =>
-  work.then(
-    () => {
-      throw new Error('it did not fail')
-    },
-    (error: HiloError) => error,
-  )
 
 /** Everything that is there, one by one. */
 async function drain(hilo: ReturnType<Shop['open']>['hilo']): Promise<string[]> {
@@ -42,7 +34,7 @@ describe('without the network', () => {
     const ids = await drain(hilo)
     expect(ids.length).toBeGreaterThanOrEqual(100)
     expect(new Set(ids).size).toBe(ids.length)
-    const error = await failureOf(hilo.nextId('orders'))
+    const error = await errorOf(hilo.nextId('orders'))
     expect(error).toMatchObject({ code: 'exhausted', cause: { code: 'server-unreachable' } })
     expect(error.message).toContain("'orders'")
   })
@@ -61,7 +53,7 @@ describe('without the network', () => {
     await hilo.reserve('orders', 32)
     shop.isDown = true
     const before = hilo.status('orders').available
-    expect((await failureOf(hilo.nextIds('orders', 1000))).code).toBe('exhausted')
+    expect((await errorOf(hilo.nextIds('orders', 1000))).code).toBe('exhausted')
     expect(await drain(hilo)).toHaveLength(before)
   })
 
@@ -69,7 +61,7 @@ describe('without the network', () => {
     shop.isDown = true
     const { hilo } = shop.open()
     const waiting = hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })
-    expect((await failureOf(hilo.nextId('orders'))).code).toBe('exhausted')
+    expect((await errorOf(hilo.nextId('orders'))).code).toBe('exhausted')
     shop.isDown = false
     hilo.goOnline()
     expect(await waiting).toBe('orders/1-A')
@@ -79,7 +71,7 @@ describe('without the network', () => {
     shop.answer = () => new Response('', { status: 403 })
     const { hilo } = shop.open()
     expect(
-      await failureOf(hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })),
+      await errorOf(hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })),
     ).toMatchObject({
       code: 'server-refused',
       status: 403,
@@ -91,7 +83,7 @@ describe('without the network', () => {
     const { hilo } = shop.open()
     const heard: unknown[] = []
     hilo.addEventListener('exhausted', ({ detail }) => heard.push(detail))
-    const error = await failureOf(hilo.nextId('orders'))
+    const error = await errorOf(hilo.nextId('orders'))
     expect(heard).toEqual([{ collection: 'orders', error }])
   })
 })
@@ -105,7 +97,7 @@ describe('the switch of the app', () => {
     const before = shop.requests.length
     const ids = await drain(hilo)
     expect(ids.length).toBeGreaterThanOrEqual(50)
-    expect((await failureOf(hilo.reserve('orders', 500))).message).toContain('goOnline')
+    expect((await errorOf(hilo.reserve('orders', 500))).message).toContain('goOnline')
     expect(shop.requests).toHaveLength(before)
     hilo.goOnline()
     const next = await hilo.nextId('orders')
@@ -140,7 +132,7 @@ describe('a call that waits', () => {
     const answering = fetch
     hang()
     const { hilo } = shop.open()
-    expect(await failureOf(hilo.nextId('orders', { timeout: 20 }))).toMatchObject({
+    expect(await errorOf(hilo.nextId('orders', { timeout: 20 }))).toMatchObject({
       code: 'timeout',
       message: expect.stringContaining('20 ms'),
     })
@@ -153,7 +145,7 @@ describe('a call that waits', () => {
     hang()
     const { hilo } = shop.open()
     const off = new AbortController()
-    const waiting = failureOf(hilo.nextIds('orders', 5, { signal: off.signal }))
+    const waiting = errorOf(hilo.nextIds('orders', 5, { signal: off.signal }))
     off.abort('left the form')
     expect(await waiting).toMatchObject({ code: 'aborted', cause: 'left the form' })
   })
@@ -161,7 +153,7 @@ describe('a call that waits', () => {
   test('with a signal that is already aborted takes nothing, though there is plenty', async () => {
     const { hilo } = shop.open()
     await hilo.nextId('orders')
-    expect((await failureOf(hilo.nextId('orders', { signal: AbortSignal.abort() }))).code).toBe(
+    expect((await errorOf(hilo.nextId('orders', { signal: AbortSignal.abort() }))).code).toBe(
       'aborted',
     )
     expect(await hilo.nextId('orders')).toBe('orders/2-A')
@@ -176,8 +168,8 @@ describe('a server that is down behind its proxy', () => {
       await hilo.nextId('orders')
       expect(hilo.status().online).toBe(true)
       shop.answer = () => new Response('<html>', { status })
-      expect((await failureOf(hilo.reserve('orders', 500))).code).toBe('server-unreachable')
-      expect((await failureOf(hilo.nextIdentity('invoices'))).code).toBe('server-unreachable')
+      expect((await errorOf(hilo.reserve('orders', 500))).code).toBe('server-unreachable')
+      expect((await errorOf(hilo.nextIdentity('invoices'))).code).toBe('server-unreachable')
       expect(hilo.status().online).toBe(false)
     },
   )
@@ -188,7 +180,7 @@ describe('release, while a proxy says that the server is down', () => {
     const { hilo } = shop.open()
     await hilo.reserve('orders', 100)
     shop.answer = () => new Response('<html>', { status })
-    expect((await failureOf(hilo.release())).code).toBe('server-unreachable')
+    expect((await errorOf(hilo.release())).code).toBe('server-unreachable')
     shop.answer = undefined
     expect(await shop.max()).toBe(100)
     shop.isDown = true
@@ -228,7 +220,7 @@ describe('a server that is not well', () => {
     async (_, code, answer) => {
       shop.answer = answer
       const { hilo } = shop.open()
-      const error = await failureOf(hilo.nextId('orders'))
+      const error = await errorOf(hilo.nextId('orders'))
       expect(error.code).toBe(code)
       expect(error.message.length).toBeGreaterThan(40)
       shop.answer = undefined
@@ -269,7 +261,7 @@ describe('an answer 200 that is none of a HiLo server', () => {
     const { hilo } = shop.open()
     await hilo.reserve('orders', 100)
     shop.answer = signIn
-    expect((await failureOf(hilo.release())).code).toBe('invalid-response')
+    expect((await errorOf(hilo.release())).code).toBe('invalid-response')
     shop.answer = undefined
     expect(await shop.max()).toBe(100)
     shop.isDown = true
@@ -296,7 +288,7 @@ describe('a claim that is too large for the server', () => {
     const granted = shop.answer
     shop.answer = () => Response.json({ Message: 'Not for you.' }, { status: 403 })
     const { hilo } = shop.open()
-    expect((await failureOf(hilo.reserve('orders', 20_000))).code).toBe('server-refused')
+    expect((await errorOf(hilo.reserve('orders', 20_000))).code).toBe('server-refused')
     shop.answer = granted
     expect(hilo.status('orders').reserve).toBe(32)
     await hilo.close()
@@ -312,7 +304,7 @@ describe('release without the network', () => {
     await hilo.reserve('orders', 100)
     await hilo.nextIds('orders', 3)
     shop.isDown = true
-    expect((await failureOf(hilo.release())).code).toBe('server-unreachable')
+    expect((await errorOf(hilo.release())).code).toBe('server-unreachable')
     expect(hilo.status('orders')).toMatchObject({ reserve: 100 })
     const { available } = hilo.status('orders')
     expect(available).toBeGreaterThanOrEqual(97)

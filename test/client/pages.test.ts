@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HiloError } from '../../src/core/errors.js'
 import { openRaw } from '../support/idb.js'
-import { newShop, numberOf, type Shop } from '../support/shop.js'
+import { newShop, numberOf, quiet, type Shop } from '../support/shop.js'
 import { flush } from '../support/world.js'
 
 let shop: Shop
@@ -18,13 +18,6 @@ afterEach(async () => {
 })
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
-/**
- * Long enough for what a page still does by itself after a call: its connection, its offers, a
- * check-in.
- */
-const quiet = async () => {
-  for (let i = 0; i < 20; i++) await flush()
-}
 
 const notLeased = expect.objectContaining({ code: 'not-leased' })
 

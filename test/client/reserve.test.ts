@@ -7,8 +7,7 @@ import { MemoryStore } from '../../src/store/memory.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { browserWorld } from '../../src/worker/world.js'
 import { newName } from '../support/idb.js'
-import { newShop, type Shop } from '../support/shop.js'
-import { flush } from '../support/world.js'
+import { errorOf, newShop, quiet, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -17,17 +16,7 @@ beforeEach(async () => {
 })
 afterEach(() => shop.close())
 
-const errorOf = (work: Promise<unknown>): Promise<HiloError> =>
-  work.then(
-    () => {
-      throw new Error('it did not fail')
-    },
-    (error) => error,
-  )
 const claims = () => shop.requests.filter(({ action }) => action === 'next')
-const settled = async () => {
-  for (let i = 0; i < 50; i++) await flush()
-}
 const reserves = (hilo: Hilo) =>
   Object.fromEntries(
     Object.entries(hilo.status().collections).map(([name, { reserve }]) => [name, reserve]),
@@ -49,7 +38,7 @@ describe('several collections', () => {
   test('that were used are filled up by one request, which shows the tokens', async () => {
     const { hilo } = shop.open({ collections: { orders: {}, customers: {} } })
     await hilo.ready
-    await settled()
+    await quiet()
     const before = claims().length
     await hilo.reserve({ orders: 500, customers: 100 })
     const [claim, ...others] = claims().slice(before)
@@ -234,7 +223,7 @@ describe('a call that is ended early', () => {
     ending.abort()
     expect(await reserving).toMatchObject({ code, message: expect.stringContaining('stays on') })
     answer()
-    await settled()
+    await quiet()
     expect(reserves(hilo)).toEqual({ orders: 32, customers: 32 })
     expect(claims().length).toBeLessThan(2)
   })
@@ -265,7 +254,7 @@ describe('a call that is ended early', () => {
     ending.abort()
     expect(await releasing).toMatchObject({ code: 'aborted' })
     answer()
-    await settled()
+    await quiet()
     expect(shop.requests.filter(({ action }) => action === 'return')).toMatchObject([
       { method: 'PUT', query: { end: '0' } },
     ])
@@ -298,7 +287,7 @@ describe('a call that is ended early', () => {
     expect((await reserving).code).toBe('closed')
     const before = shop.requests.length
     answer()
-    await settled()
+    await quiet()
     expect(shop.requests.length - before).toBeLessThan(2)
   })
 })

@@ -9,12 +9,14 @@ import { vi } from 'vitest'
 import { createHiloHandler, openLedger } from '../../server/src/index.js'
 import { Hilo } from '../../src/client/hilo.js'
 import type { Owner } from '../../src/core/contract.js'
+import type { HiloError } from '../../src/core/errors.js'
 import type { HiloOptions } from '../../src/core/options.js'
 import type { DeviceStore } from '../../src/store/store.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { browserWorld } from '../../src/worker/world.js'
 import { newName } from './idb.js'
 import { FakePage, fakeLocalStorage } from './page.js'
+import { flush } from './world.js'
 
 export interface Shop {
   /** Every request that reached the server. */
@@ -128,6 +130,30 @@ function ownerOf(page: FakePage): Owner {
     collections: inPage(owner.collections),
     inspect: inPage(owner.inspect),
   }
+}
+
+/** The error that a call rejects with. */
+export const errorOf = (call: Promise<unknown>): Promise<HiloError> =>
+  call.then(
+    () => {
+      throw new Error('it did not fail')
+    },
+    (error: HiloError) => error,
+  )
+
+/** The code of that error, if the call rejects. */
+export const codeOf = (call: Promise<unknown>): Promise<string | undefined> =>
+  call.then(
+    () => undefined,
+    (error: HiloError) => error.code,
+  )
+
+/**
+ * Long enough for what a page still does by itself after a call: its connection, its offers, a
+ * check-in.
+ */
+export async function quiet(): Promise<void> {
+  for (let i = 0; i < 50; i++) await flush()
 }
 
 export const numberOf = (id: string): number => Number(/(\d+)-A$/.exec(id)![1])

@@ -3,7 +3,7 @@
  * request is recorded.
  */
 import type { Answer, DeviceView, Owner, OwnerConfig, Target } from '../../src/core/contract.js'
-import type { Failure } from '../../src/core/errors.js'
+import { type Failure, HiloError } from '../../src/core/errors.js'
 import type { Range } from '../../src/core/range.js'
 import type {
   DeviceClaim,
@@ -55,6 +55,14 @@ export class DiskStore implements DeviceStore {
   }
 
   close(): void {}
+}
+
+/** What a request fails with when there is no network. */
+export const unreachable = () => new HiloError('server-unreachable', 'No network.')
+
+/** For the `on…` of a source: each request fails so, and the server sees none of it. */
+export const fail = (error: HiloError) => () => {
+  throw error
 }
 
 export class FakeSource {

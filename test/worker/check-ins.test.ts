@@ -4,7 +4,16 @@ import { HiloError } from '../../src/core/errors.js'
 import { emptyState } from '../../src/core/state.js'
 import { PAGE_ANSWER_MS } from '../../src/worker/tabs.js'
 import { range } from '../support/ranges.js'
-import { FakeSource, FakeWorld, flush, lease, must, ownerIn, target } from '../support/world.js'
+import {
+  FakeSource,
+  FakeWorld,
+  flush,
+  lease,
+  must,
+  ownerIn,
+  target,
+  unreachable,
+} from '../support/world.js'
 
 const HOURS = 60 * 60_000
 
@@ -13,6 +22,14 @@ async function yesterday() {
   const world = new FakeWorld()
   must(await ownerIn(world).owner.claim(target, 1))
   return world
+}
+
+/** From here on the server does what a check-in asks, and its answer is lost. */
+function loseAnswers(world: FakeWorld): void {
+  world.source.onCheckIn = (request) => {
+    world.source.server.checkIn(request)
+    throw unreachable()
+  }
 }
 
 /** From here on a check-in is answered only when the test says so: by what is returned. */
@@ -152,10 +169,7 @@ test('a page that was closed checks in no more, not even after one under way', a
 
 test('a check-in whose answer was lost is sent again as it was, and used once', async () => {
   const world = await yesterday()
-  world.source.onCheckIn = (request) => {
-    world.source.server.checkIn(request)
-    throw new HiloError('server-unreachable', 'Lost.')
-  }
+  loseAnswers(world)
   await lease(ownerIn(world).owner, 0)
   await flush()
   world.source.onCheckIn = () => {}
@@ -167,10 +181,7 @@ test('a check-in whose answer was lost is sent again as it was, and used once', 
 
 test('two copies of a device during a check-in are told apart by the same answer', async () => {
   const world = await yesterday()
-  world.source.onCheckIn = (request) => {
-    world.source.server.checkIn(request)
-    throw new HiloError('server-unreachable', 'Lost.')
-  }
+  loseAnswers(world)
   const first = ownerIn(world)
   await lease(first.owner, 0)
   await flush()
@@ -190,10 +201,7 @@ test.each([401, 403, 404, 410])(
   'a check-in whose answer was lost, and that a proxy then refuses with %i, makes no copy',
   async (status) => {
     const world = await yesterday()
-    world.source.onCheckIn = (request) => {
-      world.source.server.checkIn(request)
-      throw new HiloError('server-unreachable', 'Lost.')
-    }
+    loseAnswers(world)
     await lease(ownerIn(world).owner, 0)
     await flush()
     world.source.onCheckIn = () => {
@@ -217,7 +225,7 @@ test('a claim whose answer was lost, and that a proxy then refuses, makes no cop
   await flush()
   world.source.onClaim = ({ id, shown }) => {
     world.source.server.checkIn({ id, leases: shown!, spent: [] })
-    throw new HiloError('server-unreachable', 'Lost.')
+    throw unreachable()
   }
   await owner.claim(target, 100)
   world.source.onClaim = () => {
@@ -293,7 +301,7 @@ describe('a check-in that fails', () => {
   }
 
   test('is sent again after pauses that double, shortened by chance', async () => {
-    const { world } = await failing(new HiloError('server-unreachable', 'Down.'))
+    const { world } = await failing(unreachable())
     const pauses: number[] = []
     for (let i = 0; i < 8; i++) {
       pauses.push(world.waits[0]!)

@@ -7,6 +7,7 @@ import {
   exchangeOf,
   FakeSource,
   FakeWorld,
+  fail,
   failureOf,
   flush,
   KEY,
@@ -14,17 +15,14 @@ import {
   must,
   ownerIn,
   target,
+  unreachable,
 } from '../support/world.js'
 
-const unreachable = () => new HiloError('server-unreachable', 'No network.')
 const refused = (status: number, retryAfter?: number) =>
   new HiloError('server-refused', `It answered ${status}.`, {
     status,
     ...(retryAfter && { retryAfter }),
   })
-const fail = (error: HiloError) => () => {
-  throw error
-}
 
 describe('a claim', () => {
   test('is stored before it is sent', async () => {

@@ -5,6 +5,7 @@ import { total } from '../../src/core/range.js'
 import {
   exchangeOf,
   FakeWorld,
+  fail,
   failureOf,
   flush,
   lease,
@@ -12,12 +13,8 @@ import {
   ownerIn,
   reserve,
   target,
+  unreachable,
 } from '../support/world.js'
-
-const fail = (error: HiloError) => () => {
-  throw error
-}
-const unreachable = () => new HiloError('server-unreachable', 'No network.')
 
 describe('in the background', () => {
   test('the device tops up when less than half of its reserve is left, not before', async () => {

@@ -1,4 +1,7 @@
-/** The rules of the ledger without a database: the same promises, over rows in maps. */
+/**
+ * The ledger without a database: its rules, over rows in maps, keep every promise that they keep on
+ * SQLite and PostgreSQL. So the simulation may use these maps, too.
+ */
 import { createLedger } from '../../src/ledger/create-ledger.js'
 import { LIMITS } from '../ledger-bench.js'
 import { describeLedger } from '../ledger-contract.js'
