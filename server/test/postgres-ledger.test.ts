@@ -5,8 +5,9 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import { openLedger } from '../src/index.js'
 import { newHandler } from './handlers.js'
-import { DAY_MS, newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
+import { newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
+import { describeUpgrades } from './ledger-upgrades.js'
 import { newDatabase, secretAt } from './postgres.js'
 import { runSql } from './postgres-cluster.js'
 
@@ -86,30 +87,12 @@ test('a role without the right to create tables runs on tables that are there', 
   await runSql(databaseUrl, 'DROP OWNED BY hilo_test_role; DROP ROLE hilo_test_role')
 })
 
-test('a database that a newer version has upgraded is left alone', async () => {
+describeUpgrades(async () => {
   const databaseUrl = await newDatabase()
-  await (await openLedger({ databaseUrl })).close()
-  await runSql(databaseUrl, "UPDATE hilo_meta SET value = '99' WHERE key = 'version'")
-  await expect(openLedger({ databaseUrl })).rejects.toThrow('A newer offline-hilo has upgraded it')
-})
-
-test('what a version that never pruned has kept is counted, as old as the upgrade', async () => {
-  const databaseUrl = await newDatabase()
-  const claim = { database: 'Shop', name: 'invoices|', id: newId(), at: 0 }
-  const first = await openLedger({ databaseUrl })
-  expect(await first.nextIdentities([claim])).toEqual([{ value: 1 }])
-  for (let i = 0; i < 2; i++) await first.claim([wish])
-  const status = await first.status()
-  await first.close()
-  await runSql(databaseUrl, WITHOUT_CLAIMED_AT)
-  const ledger = await openLedger({ databaseUrl })
-  await ledger.prune({ settledBefore: Date.now() - DAY_MS, heardBefore: 0 })
-  expect(await ledger.nextIdentities([claim])).toEqual([{ value: 1 }])
-  expect(await ledger.status()).toEqual(status)
-  await ledger.prune({ settledBefore: Date.now() + DAY_MS, heardBefore: Date.now() - DAY_MS })
-  expect(await ledger.nextIdentities([claim])).toEqual([{ value: 2 }])
-  expect(await ledger.status()).toMatchObject([{ grants: 2, outstanding: 64 }])
-  await ledger.close()
+  return {
+    open: () => openLedger({ databaseUrl }),
+    run: async (sql) => void (await runSql(databaseUrl, sql)),
+  }
 })
 
 test('a database that cannot be reached is reported as unavailable', async () => {

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest'
 import { openLedger } from '../src/index.js'
 import { openSqliteFile } from '../src/sqlite/file.js'
 import { newFolder, secretIn } from './folders.js'
-import { DAY_MS, newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
+import { describeUpgrades } from './ledger-upgrades.js'
 
 describeLedger('SQLite ledger', async () => {
   const dataDir = newFolder()
@@ -71,32 +71,14 @@ test('every commit is synced to the disk: a power cut takes no grant back', () =
   db.close()
 })
 
-test('a file that a newer version has upgraded is left alone', async () => {
+describeUpgrades(async () => {
   const dataDir = newFolder()
-  await (await openLedger({ dataDir })).close()
-  const db = new Database(join(dataDir, 'hilo.db'))
-  db.exec("UPDATE hilo_meta SET value = '99' WHERE key = 'version'")
-  db.close()
-  await expect(openLedger({ dataDir })).rejects.toThrow('A newer offline-hilo has upgraded it')
-})
-
-test('what a version that never pruned has kept is counted, as old as the upgrade', async () => {
-  const dataDir = newFolder()
-  const claim = { database: 'Shop', name: 'invoices|', id: newId(), at: 0 }
-  const first = await openLedger({ dataDir })
-  expect(await first.nextIdentities([claim])).toEqual([{ value: 1 }])
-  for (let i = 0; i < 2; i++) await first.claim([wish])
-  const status = await first.status()
-  await first.close()
-  const db = new Database(join(dataDir, 'hilo.db'))
-  db.exec(WITHOUT_CLAIMED_AT)
-  db.close()
-  const ledger = await openLedger({ dataDir })
-  await ledger.prune({ settledBefore: Date.now() - DAY_MS, heardBefore: 0 })
-  expect(await ledger.nextIdentities([claim])).toEqual([{ value: 1 }])
-  expect(await ledger.status()).toEqual(status)
-  await ledger.prune({ settledBefore: Date.now() + DAY_MS, heardBefore: Date.now() - DAY_MS })
-  expect(await ledger.nextIdentities([claim])).toEqual([{ value: 2 }])
-  expect(await ledger.status()).toMatchObject([{ grants: 2, outstanding: 64 }])
-  await ledger.close()
+  return {
+    open: () => openLedger({ dataDir }),
+    async run(sql) {
+      const db = new Database(join(dataDir, 'hilo.db'))
+      db.exec(sql)
+      db.close()
+    },
+  }
 })

@@ -1,7 +1,13 @@
-/** A page that is told what to do, played by requests as a page makes them. */
+/**
+ * A page that does what a test tells it: its server, by requests as a page makes them, and a
+ * page that comes back.
+ */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { openLastingBrowser } from './browser.js'
+import { testedEngines } from './engines.js'
+import { openSite } from './site.js'
 import { openToldPage } from './told-page.js'
 
 test('what a page is told after its call was cut off reaches it with its next call', async () => {
@@ -27,4 +33,18 @@ test('what a page is told after its call was cut off reaches it with its next ca
   expect(run).toBe(String(() => 1))
   await report({ order, value: 1 })
   expect(await told).toBe(1)
+})
+
+const hasWebKit = testedEngines().some(({ name }) => name === 'webkit')
+
+test.runIf(hasWebKit)('a page out of the back/forward cache does what it is told', async () => {
+  const site = await openSite()
+  const page = await (await openLastingBrowser('webkit')).newPage()
+  await page.goto(site.url())
+  await page.evaluate(() => void Object.assign(window, { isTheOldPage: true }))
+  await page.goto(site.url({ name: 'elsewhere' }))
+  await page.evaluate(() => history.back())
+  await expect
+    .poll(() => page.evaluate(() => 'isTheOldPage' in window), { timeout: 20_000 })
+    .toBe(true)
 })
