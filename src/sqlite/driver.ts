@@ -20,6 +20,7 @@ export interface StatementDatabase {
     /** better-sqlite3 and libsql: does the statement return rows? */
     reader?: boolean
   }
+  exec?(sql: string): unknown
 }
 
 /** expo-sqlite. */
@@ -63,8 +64,17 @@ export function runStatementOf(database: SqliteDatabase): RunStatement {
   )
 }
 
+/** Statements without rows and parameters. Another process can have the file locked for these. */
+const WITHOUT_ROWS = /^(BEGIN|COMMIT|ROLLBACK|CREATE|PRAGMA \w+ =)/
+
 function runWithStatements(database: StatementDatabase): RunStatement {
   return (sql, parameters) => {
+    // In libsql, a prepared statement that the lock refused stays in progress: nothing commits
+    // beside it any more.
+    if (database.exec && WITHOUT_ROWS.test(sql)) {
+      database.exec(sql)
+      return []
+    }
     const statement = database.prepare(sql)
     if (statement.reader !== false) return statement.all(...parameters) as SqliteRow[]
     statement.run(...parameters)

@@ -61,8 +61,8 @@ const DELETE_NOTES = 'DELETE FROM offline_hilo_notes WHERE key = ?'
  *
  * @throws HiloError `invalid-argument` when `database` is no connection that is known
  */
-export function sqliteStore({ database }: SqliteStoreOptions): DeviceStore {
-  return new SqliteStore(runStatementOf(database))
+export function sqliteStore(options: SqliteStoreOptions): DeviceStore {
+  return new SqliteStore(runStatementOf(options?.database))
 }
 
 interface Stored {
@@ -121,7 +121,8 @@ class SqliteStore implements DeviceStore {
 
   *#open(): Steps<void> {
     yield this.#run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    const [mode] = yield this.#run('PRAGMA journal_mode = WAL')
+    yield this.#run('PRAGMA journal_mode = WAL')
+    const [mode] = yield this.#run('PRAGMA journal_mode')
     if (firstColumn(mode) !== 'wal')
       throw storageFailed(
         'it cannot use its write-ahead log here, without which a power cut can undo a commit. ' +

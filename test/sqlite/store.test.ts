@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { sqliteStore } from '../../src/sqlite/index.js'
+import { type SqliteDatabase, sqliteStore } from '../../src/sqlite/index.js'
 import { count, KEY, peek, runStoreContract } from '../store/contract.js'
 import { DRIVERS, type OpenDatabase } from './drivers.js'
 
@@ -116,6 +116,30 @@ describe('sqliteStore', () => {
     expect(await store.update(KEY, count)).toBe(2)
   })
 
+  test.each(DRIVERS.filter(([name]) => ['libsql', 'node:sqlite'].includes(name)))(
+    'with %s goes on after another program had the file locked, at the start and later',
+    async (_, open) => {
+      const file = newFile()
+      const other = libsql(file) as Extract<SqliteDatabase, { prepare: unknown }>
+      const database = open(file) as typeof other
+      // SQLite gives up at once, and not after the seconds that the store sets.
+      const atOnce = (sql: string) => sql.replace(/busy_timeout = \d+/, 'busy_timeout = 0')
+      const store = sqliteStore({
+        database: {
+          prepare: (sql) => database.prepare(atOnce(sql)),
+          exec: (sql) => database.exec?.(atOnce(sql)),
+        },
+      })
+      for (const issued of [1, 2]) {
+        other.exec?.('BEGIN EXCLUSIVE')
+        await expect(store.update(KEY, count)).rejects.toEqual(storageFailed)
+        other.exec?.('ROLLBACK')
+        expect(await peek(store)).toEqual(issued === 1 ? undefined : count(undefined).state)
+        expect(await store.update(KEY, count)).toBe(issued)
+      }
+    },
+  )
+
   test('hands on a record that is no JSON, so that it is refused and set aside', async () => {
     const file = newFile()
     const store = sqliteStore({ database: libsql(file) })
@@ -156,4 +180,10 @@ describe('sqliteStore', () => {
       )
     },
   )
+
+  test.each([undefined, null, 'ids.db'])('refuses %j as its options', (options) => {
+    expect(() => sqliteStore(options as never)).toThrow(
+      expect.objectContaining({ code: 'invalid-argument' }),
+    )
+  })
 })
