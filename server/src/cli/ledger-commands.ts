@@ -37,11 +37,12 @@ export const report = (
   })
 
 /** Opens a ledger that exists. A mistyped folder or database does not become a new one. */
-async function openExisting({ dataDir, databaseUrl, collections }: ServeOptions): Promise<Ledger> {
+async function openExisting(settings: ServeOptions): Promise<Ledger> {
+  const { dataDir, databaseUrl, collections, upstream } = settings
   const folder = dataDir ?? DEFAULT_DATA_DIR
   if (databaseUrl === undefined) await requireLedgerIn(folder)
   else await requireLedgerAt(databaseUrl)
-  return openLedger({ dataDir, databaseUrl, collections })
+  return openLedger({ dataDir, databaseUrl, collections, upstream })
 }
 
 export function requireLedgerFile(folder: string): void {

@@ -13,7 +13,13 @@ import { createOwner } from '../../../src/worker/owner.js'
 import { type BoundCollections, EVERY_COLLECTION } from '../ledger/bound-collections.js'
 import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
 import { distinct, keyText, normalized } from '../ledger/keys.js'
-import type { ClaimOutcome, ClaimRequest, CollectionKey, Ledger } from '../ledger/ledger.js'
+import type {
+  ClaimOutcome,
+  ClaimRequest,
+  CollectionKey,
+  Ledger,
+  UpstreamRange,
+} from '../ledger/ledger.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './options.js'
 import { rootSource } from './root-source.js'
@@ -99,7 +105,9 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
   async function checkNotOwn(claims: readonly ClaimRequest[]): Promise<void> {
     for (const key of distinct(claims, keyText)) {
       const sent = (await devices.read(keyOf(key))).stored as DeviceState | undefined
-      if (claims.some(({ id }) => id === sent?.claim?.id))
+      const ownId = sent?.claim?.id
+      // Claims of RavenDB's clients have no id.
+      if (ownId !== undefined && claims.some(({ id }) => id === ownId))
         throw new CounterUnusable(
           'This server is its own root: `upstream` leads back to it, so no numbers can come from ' +
             "there. Set `upstream` to the root's address, or remove it to count here.",
@@ -116,18 +124,29 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     const short = claims.filter((_, i) => isShort(outcomes[i]!))
     if (short.length === 0) return outcomes
     await checkNotOwn(short)
-    const received = await Promise.all(
-      distinct(short, keyText).map((key) => {
-        const claims = short.filter((one) => keyText(one) === keyText(key))
-        const max = Math.max(...outcomes.map((outcome) => ('max' in outcome ? outcome.max : 0)))
-        return supplyOf(key).take(
-          claims.reduce((sum, { count }) => sum + count, 0),
-          max,
-        )
-      }),
-    )
-    const filled = await ledger.claim(short, received.flat())
-    return outcomes.map((outcome) => (isShort(outcome) ? filled.shift()! : outcome))
+    const max = Math.max(...outcomes.map((outcome) => ('max' in outcome ? outcome.max : 0)))
+    for (;;) {
+      const received = await takeFor(short, max)
+      const filled = await ledger.claim(short, received)
+      // All that was taken may be below a floor that was raised meanwhile: such numbers are a gap.
+      if (received.length > 0 && filled.every(isShort)) continue
+      return outcomes.map((outcome) => (isShort(outcome) ? filled.shift()! : outcome))
+    }
+  }
+
+  /** Numbers for all these claims, or fewer. */
+  async function takeFor(
+    claims: readonly ClaimRequest[],
+    max: number,
+  ): Promise<readonly UpstreamRange[]> {
+    const taken = distinct(claims, keyText).map((key) => {
+      const counts = claims.filter((one) => keyText(one) === keyText(key)).map(({ count }) => count)
+      return supplyOf(key).take(
+        counts.reduce((sum, count) => sum + count, 0),
+        max,
+      )
+    })
+    return (await Promise.all(taken)).flat()
   }
 
   return {
