@@ -13,6 +13,7 @@ import type { Note } from '../core/state.js'
 export class PageExit {
   readonly #config: OwnerConfig
   readonly #store: DeviceStore | undefined
+  readonly #signal: AbortSignal
   #db: IDBDatabase | undefined
   #isOpening = false
   /** Does anybody take ranges back? */
@@ -27,6 +28,7 @@ export class PageExit {
   constructor(config: OwnerConfig, signal: AbortSignal, store?: DeviceStore) {
     this.#config = config
     this.#store = store
+    this.#signal = signal
     this.takesBack = !config.isAsked
     if (config.headers !== 'ask') this.headers = config.headers
     signal.addEventListener('abort', () => this.#db?.close())
@@ -47,6 +49,8 @@ export class PageExit {
       request.onupgradeneeded = () => request.transaction!.abort()
       request.onsuccess = () => {
         const db = request.result
+        // The page was closed while it opened.
+        if (this.#signal.aborted) return db.close()
         this.#db = db
         db.onclose = forget
         db.onversionchange = () => {

@@ -25,7 +25,7 @@ afterEach(() => {
 })
 
 /** A page whose owner has created the database, with the connection for its last note open. */
-async function preparedPage(name = newName()) {
+async function preparedPage(name = newName(), signal = open()) {
   const store = new IndexedDbStore(name)
   await store.open()
   store.close()
@@ -36,13 +36,13 @@ async function preparedPage(name = newName()) {
     headers: {},
     timeout: 1000,
   }
-  const pageExit = new PageExit(config, open())
+  const pageExit = new PageExit(config, signal)
   const opened = vi.spyOn(IDBFactory.prototype, 'open')
   pageExit.openStore()
   const request = opened.mock.results[0]!.value as IDBOpenDBRequest
   await new Promise((done) => request.addEventListener('success', done))
   opened.mockRestore()
-  return { pageExit, name, config }
+  return { pageExit, name, config, db: request.result }
 }
 
 /** For a page that is not closed. */
@@ -113,6 +113,14 @@ describe('leaving', () => {
     expect(begin).not.toHaveBeenCalled()
     expect(keysOf()).toEqual([])
   })
+})
+
+test('a page that was closed while its connection opened closes that, too', async () => {
+  const { db: kept } = await preparedPage()
+  expect(() => kept.transaction('notes')).not.toThrow()
+  const { db } = await preparedPage(newName(), AbortSignal.abort())
+  const isClosed = expect.objectContaining({ name: 'InvalidStateError' })
+  expect(() => db.transaction('notes')).toThrow(isClosed)
 })
 
 describe('the next page', () => {
