@@ -1,6 +1,8 @@
 /** What an app does with its ids, and what it checks of every answer. */
 import { HiloError } from '../../src/core/errors.js'
+import { nodeOf } from './bare-numbers.js'
 import { begin, failed } from './calls.js'
+import { close } from './closed.js'
 import type { Page } from './device.js'
 import { isOfTheApp } from './profile.js'
 import type { Simulation } from './simulation.js'
@@ -37,6 +39,8 @@ const ACTIONS = {
   patient: 0.5,
   stubborn: 1.5,
   stockpile: 0.1,
+  /** Only when its device has just come to another node. */
+  numbers: 0,
   offline: 0.3,
   online: 0.5,
 }
@@ -82,11 +86,13 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     const wished = wish(count)
     page.busyAt = scheduler.now
     const made = { what, tag, count, at: scheduler.now }
+    const isClosed = page.closedAt <= scheduler.now
     begin(simulation, page, made)
     try {
       const ids = await act()
       if (ids && ids.length !== count)
         checker.complain(`${name}: ${what} gave ${ids.length} ids instead of ${count}`)
+      if (ids && isClosed) checker.complain(`${name}: ${what} gave ids after close()`)
       if (ids && ids.length > 0) issued(ids)
     } catch (error) {
       const { code, message } = error as HiloError
@@ -191,15 +197,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
         released.then(() => device.releases--)
       }),
     close: () =>
-      run(
-        'close',
-        () =>
-          void call('close', 0, async () => {
-            const { hilo } = page
-            await hilo.close()
-            if (hilo === page.hilo) page.closedAt = scheduler.now
-          }),
-      ),
+      run('close', () => void call('close', 0, async () => void (await close(simulation, page)))),
     abort() {
       const controller = new AbortController()
       run(`nextIds ${count}, aborted`, () => {
@@ -228,21 +226,16 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
           ]),
       ),
     number: () => run('nextNumber', () => void call('nextNumber', 1, nextNumber)),
+    numbers: () =>
+      run('numbers of two nodes', () => {
+        const all = profile.reserve + count
+        void call('nextIds', all, () => page.hilo.nextIds(tag, all)).then(() =>
+          call('nextNumber', 1, nextNumber),
+        )
+      }),
     stockpile: () => run('stockpile', () => void call('stockpile', 0, stockpile)),
     offline: () => run('goOffline', () => page.goOffline()),
     online: () => run('goOnline', () => page.goOnline()),
   }
   actions[action]()
-}
-
-/** The node whose grant has this number, as its page holds it. */
-function nodeOf(simulation: Simulation, page: Page, tag: string, number: number): string {
-  const { device, tenant, nodes } = page
-  const leases = simulation.statesOf(device).flatMap((state) => state.leases)
-  const held = leases.find(
-    ({ id, range: { prefix, from, to } }) =>
-      page.isNamed(id) && prefix === `${ofTenant(tag, tenant)}/` && from <= number && number <= to,
-  )
-  const [known = isOfTheApp(simulation.profile.authority) ? '' : device.node] = nodes.get(tag)!
-  return held?.range.serverTag ?? known
 }

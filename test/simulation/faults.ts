@@ -4,7 +4,7 @@ import { unissued } from './calls.js'
 import type { Device, Page } from './device.js'
 import { NO_GATEWAY, STATUSES } from './gateway.js'
 import { PERFECT_NETWORK } from './network.js'
-import { remount, switchOff } from './odd-apps.js'
+import { changeNode, remount, switchOff } from './odd-apps.js'
 import { OwnServer } from './own-servers.js'
 import type { FaultKind } from './profile.js'
 import { type Simulation, seriesOf } from './simulation.js'
@@ -69,10 +69,7 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
     }
   },
 
-  nodes(simulation, device) {
-    simulation.hit('other node')
-    device.node = simulation.profile.nodes.find((node) => node !== device.node)!
-  },
+  nodes: changeNode,
 
   offline(simulation, device) {
     if (!device.isOnline) return comeOnline(device)

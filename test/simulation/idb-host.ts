@@ -23,6 +23,7 @@ export interface Waiting {
 }
 
 export interface Connection {
+  readonly actor: Actor
   lose(): void
 }
 

@@ -6,13 +6,13 @@ import { SimTarget } from './targets.js'
 
 export class SimDatabase extends SimTarget implements Connection {
   readonly #host: DatabaseHost
-  readonly #actor: Actor
+  readonly actor: Actor
   #isOpen = true
 
   constructor(host: DatabaseHost, actor: Actor) {
     super()
     this.#host = host
-    this.#actor = actor
+    this.actor = actor
     host.connections.add(this)
     actor.onDeath.push(() => {
       host.connections.delete(this)
@@ -34,7 +34,7 @@ export class SimDatabase extends SimTarget implements Connection {
     const names = typeof stores === 'string' ? [stores] : stores
     if (names.some((name) => !this.#host.disk.stores.has(name)))
       throw new DOMException('No such object store.', 'NotFoundError')
-    return new SimTransaction(this.#host, this.#actor, names, mode, options.durability === 'strict')
+    return new SimTransaction(this.#host, this.actor, names, mode, options.durability === 'strict')
   }
 
   close(): void {
@@ -46,7 +46,7 @@ export class SimDatabase extends SimTarget implements Connection {
   lose(): void {
     if (!this.#isOpen) return
     this.close()
-    this.#host.scheduler.post(this.#actor, 0, 'database connection lost', () => this.emit('close'))
+    this.#host.scheduler.post(this.actor, 0, 'database connection lost', () => this.emit('close'))
   }
 }
 

@@ -1,5 +1,9 @@
-/** What strains a client: tabs that are switched off together, and components that mount twice. */
+/**
+ * What strains a client: tabs that are switched off together, components that mount twice, and
+ * bare numbers of two nodes.
+ */
 import { callApp } from './app.js'
+import { close } from './closed.js'
 import type { Device, Page } from './device.js'
 import type { Simulation } from './simulation.js'
 
@@ -25,7 +29,7 @@ export function switchOff(simulation: Simulation, device: Device): void {
  * the component goes while a call is under way, for good.
  */
 export function remount(simulation: Simulation, page: Page): void {
-  const { random, scheduler, checker } = simulation
+  const { random, checker } = simulation
   simulation.hit('mounted twice')
   const isForGood = random.chance(0.3)
   if (random.chance(0.5)) callApp(simulation, page, 'burst')
@@ -34,12 +38,8 @@ export function remount(simulation: Simulation, page: Page): void {
     // What is under way in the instance that goes is not waited for.
     simulation.excusePage(page, 'unmounted while busy')
     const closing = () => {
-      const { hilo } = page
-      hilo.close().then(
-        () => {
-          if (hilo === page.hilo) page.closedAt = scheduler.now
-        },
-        (error) => checker.complain(`${page.name}: close failed: ${error.stack}`),
+      close(simulation, page).catch((error) =>
+        checker.complain(`${page.name}: close failed: ${error.stack}`),
       )
     }
     closing()
@@ -47,4 +47,12 @@ export function remount(simulation: Simulation, page: Page): void {
     closing()
     if (!isForGood) page.mount()
   })
+}
+
+/** The device reaches another node from now on, and an app that uses bare numbers goes on. */
+export function changeNode(simulation: Simulation, device: Device): void {
+  simulation.hit('other node')
+  device.node = simulation.profile.nodes.find((node) => node !== device.node)!
+  const page = device.pages.find(({ isAlive }) => isAlive)
+  if (page && simulation.random.chance(0.5)) callApp(simulation, page, 'numbers')
 }

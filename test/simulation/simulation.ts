@@ -8,6 +8,7 @@ import type { Range } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/core/state.js'
 import { Checker, type Known } from './checker.js'
 import { Claims } from './claims.js'
+import { CLOSED_MS } from './closed.js'
 import { CopiesOnline } from './copies-online.js'
 import { Device, type Page } from './device.js'
 import type { Disk } from './disk.js'
@@ -30,8 +31,6 @@ import { look } from './stored-states.js'
 import { labelled, type Tenant } from './tenants.js'
 import { Unrest } from './unrest.js'
 
-/** Longer than a request may take. */
-const CLOSED_MS = 60_000
 /** Longer than a release takes. */
 const RECENTLY_MS = 60_000
 

@@ -76,6 +76,10 @@ export class BroadcastHost {
     this.#scheduler = scheduler
   }
 
+  isOpen(actor: Actor): boolean {
+    return [...this.#channels].some((channel) => channel.actor === actor)
+  }
+
   /** The `BroadcastChannel` class of one page or worker. */
   forActor(actor: Actor) {
     const channels = this.#channels

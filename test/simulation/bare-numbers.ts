@@ -1,0 +1,17 @@
+/** Bare numbers do not say which node granted them; for the checker, this finds it out. */
+import type { Page } from './device.js'
+import { isOfTheApp } from './profile.js'
+import type { Simulation } from './simulation.js'
+import { ofTenant } from './tenants.js'
+
+/** The node whose grant has this number, as its page holds it. */
+export function nodeOf(simulation: Simulation, page: Page, tag: string, number: number): string {
+  const { device, tenant, nodes } = page
+  const leases = simulation.statesOf(device).flatMap((state) => state.leases)
+  const held = leases.find(
+    ({ id, range: { prefix, from, to } }) =>
+      page.isNamed(id) && prefix === `${ofTenant(tag, tenant)}/` && from <= number && number <= to,
+  )
+  const [known = isOfTheApp(simulation.profile.authority) ? '' : device.node] = nodes.get(tag)!
+  return held?.range.serverTag ?? known
+}
