@@ -2,7 +2,8 @@
  * A day of many devices in several regions, with the state of a region's device as the server keeps
  * it: how many requests reach each level, and what each level has to keep to survive an hour alone.
  */
-import { addGrant, beginClaim, exchange, settle } from '../src/core/device.js'
+import { addGrant, beginClaim } from '../src/core/claim.js'
+import { exchange, settle } from '../src/core/device.js'
 import { total } from '../src/core/range.js'
 import { isLow } from '../src/core/sizes.js'
 import { type DeviceState, emptyState } from '../src/core/state.js'

@@ -102,13 +102,13 @@ export const GUARDS: Guard[] = [
   guard('H10 numbers of different grants never merge', 'core/range', 'true'),
   guard('H10 a bare number is refused once two nodes have granted', 'client/hilo'),
 
-  guard('H11 a claim is stored before it is sent', 'core/device', 'return { state, claim }'),
+  guard('H11 a claim is stored before it is sent', 'core/claim', 'return { state, claim }'),
   guard(
     'H11 a claim of several collections gives each its id once',
     'client/reserve',
     'if (!isOpen) return id',
   ),
-  guard('H11 a grant is added once', 'core/device'),
+  guard('H11 a grant is added once', 'core/claim'),
   guard('H11 a claim names each collection once', 'server/hilo-routes'),
 
   guard(
@@ -136,7 +136,7 @@ export const GUARDS: Guard[] = [
     'core/check-in',
     'return rest',
   ),
-  guard('H11 an answer that came before is not added again', 'core/device'),
+  guard('H11 an answer that came before is not added again', 'core/claim'),
   guard(
     'H13 a check-in that an earlier session began is followed by a new one',
     'worker/check-ins',
@@ -226,8 +226,8 @@ export const GUARDS: Guard[] = [
     'server/orm/commands',
     change('above(Number(id), readSpans(spans))', 'readSpans(spans)'),
   ),
-  guard('H20 a claim tells the highest number seen', 'core/device', 'lastMax: 0'),
-  guard('H20 a grant that overlaps is refused', 'core/device'),
+  guard('H20 a claim tells the highest number seen', 'core/claim', 'lastMax: 0'),
+  guard('H20 a grant that overlaps is refused', 'core/claim'),
   guard(
     'H20 nothing is granted at or below what a client saw',
     'server/sqlite-ledger',

@@ -3,7 +3,7 @@
  * point, because a claim's id is stored before it is first sent (H11).
  */
 import { applyShown } from '../core/check-in.js'
-import { addGrant, beginClaim, dropClaim } from '../core/device.js'
+import { addGrant, beginClaim, dropClaim } from '../core/claim.js'
 import { type Failure, HiloError, toFailure } from '../core/errors.js'
 import { isNoAnswer, isRepeated, nextStep } from '../core/failures.js'
 import { type Range, total } from '../core/range.js'

@@ -10,7 +10,8 @@ import {
   isCheckInDue,
   tokenToShow,
 } from '../../src/core/check-in.js'
-import { addGrant, beginClaim, dropClaim, exchange, settle } from '../../src/core/device.js'
+import { addGrant, beginClaim, dropClaim } from '../../src/core/claim.js'
+import { exchange, settle } from '../../src/core/device.js'
 import { type DeviceState, type Exchange, emptyState } from '../../src/core/state.js'
 import { range } from '../support/ranges.js'
 

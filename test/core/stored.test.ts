@@ -1,7 +1,8 @@
 /** Stored records: a sound one is used, any other is refused by name. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { addGrant, beginClaim, exchange } from '../../src/core/device.js'
+import { addGrant, beginClaim } from '../../src/core/claim.js'
+import { exchange } from '../../src/core/device.js'
 import { overlaps } from '../../src/core/range.js'
 import { type DeviceState, emptyState } from '../../src/core/state.js'
 import { readState } from '../../src/core/stored.js'

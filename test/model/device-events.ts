@@ -3,7 +3,8 @@
  * off, lose their power, and are copied.
  */
 import { applyCheckIn, applyShown, beginCheckIn } from '../../src/core/check-in.js'
-import { addGrant, beginClaim, dropClaim, settle } from '../../src/core/device.js'
+import { addGrant, beginClaim, dropClaim } from '../../src/core/claim.js'
+import { settle } from '../../src/core/device.js'
 import { total } from '../../src/core/range.js'
 import type { DeviceState, Note } from '../../src/core/state.js'
 import { writeOffPages } from '../../src/core/write-off.js'

@@ -4,7 +4,8 @@
  * twice or never. It throws as soon as a number has two owners.
  */
 import { applyCheckIn, beginCheckIn } from '../../src/core/check-in.js'
-import { addGrant, beginClaim, exchange, settle } from '../../src/core/device.js'
+import { addGrant, beginClaim } from '../../src/core/claim.js'
+import { exchange, settle } from '../../src/core/device.js'
 import { HiloError } from '../../src/core/errors.js'
 import { type Range, size } from '../../src/core/range.js'
 import {

@@ -6,6 +6,7 @@ import { createAlarm } from './alarm.js'
 import { authorityOf, type BoundCollections } from './bound-collections.js'
 import { checkIn, readCheckIn, selectionOf } from './check-in.js'
 import { asksOfClaims, grantClaims, shownBy } from './claim.js'
+import { toStatus } from './columns.js'
 import type { LedgerContext } from './context.js'
 import { newDatabase } from './database-rows.js'
 import { drop, isOf } from './drop.js'
@@ -29,7 +30,7 @@ import {
   withFloors,
 } from './restored.js'
 import type { RowStore, Transaction } from './row-store.js'
-import { type DatabaseRow, newCollection, toMark, toSeries, toStatus } from './rows.js'
+import { type DatabaseRow, newCollection, toMark, toSeries } from './rows.js'
 import { checkInSeries, claimSeries, closeSeries, letterClaim } from './series.js'
 
 export function createLedger(

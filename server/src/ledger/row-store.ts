@@ -10,6 +10,7 @@
  * - A step may run more than once, and only what its last run changed is saved: it must be pure.
  */
 import type { DeviceStore } from '../../../src/core/device-store.js'
+import type { StatusRow } from './columns.js'
 import type { CounterAnswers, CounterAsk } from './counter-port.js'
 import type {
   ClaimRequest,
@@ -31,7 +32,6 @@ import type {
   SerialKey,
   SerialRow,
   SeriesRow,
-  StatusRow,
   UnheardRow,
 } from './rows.js'
 

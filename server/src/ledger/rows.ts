@@ -1,11 +1,7 @@
-/**
- * The rows that the ledger keeps, and the columns that they are kept in. Guarantees that a
- * statement names every column that it reads or writes: a version that adds a column leaves the
- * statements of older versions as they are.
- */
-import type { CollectionCounts, CollectionKey, IdentityKey, Mark, Series } from './ledger.js'
+/** The rows that the ledger keeps, and how a step makes and changes them. */
+import type { CollectionKey, IdentityKey, Mark, Series } from './ledger.js'
 import { toLetter } from './letters.js'
-import { above, EMPTY_LINE, type NumberLine, type Span, sizeOf } from './number-line.js'
+import { EMPTY_LINE, type NumberLine } from './number-line.js'
 
 export interface CollectionRow extends CollectionKey, NumberLine {
   /** Changes whenever `max` does. */
@@ -119,98 +115,6 @@ export interface DatabaseRow {
   serial: number
 }
 
-/** A collection as it is stored: its lists of spans are JSON, `[[low, high], …]`. */
-export type StoredCollection = Omit<CollectionRow, List> & StoredLists
-
-type List = 'free' | 'fresh'
-
-export type StoredLists = Readonly<Record<List, string> & Pick<NumberLine, 'floor'>>
-
-/** Of each field of a row: its column, and the column's type. */
-export type Columns<Row> = {
-  readonly [Field in keyof Row & string]-?: readonly [column: string, type: 'TEXT' | 'BIGINT']
-}
-
-export const COLLECTION_COLUMNS: Columns<StoredCollection> = {
-  database: ['database', 'TEXT'],
-  collection: ['tag', 'TEXT'],
-  max: ['max', 'BIGINT'],
-  peak: ['peak', 'BIGINT'],
-  floor: ['floor', 'BIGINT'],
-  free: ['free', 'TEXT'],
-  fresh: ['fresh', 'TEXT'],
-  version: ['version', 'BIGINT'],
-  serial: ['serial', 'BIGINT'],
-  forgotten: ['forgotten', 'BIGINT'],
-  grants: ['grants', 'BIGINT'],
-  outstanding: ['outstanding', 'BIGINT'],
-  lastClaim: ['last_claim', 'BIGINT'],
-  droppedAt: ['dropped_at', 'BIGINT'],
-}
-export const GRANT_COLUMNS: Columns<GrantRow> = {
-  id: ['id', 'TEXT'],
-  database: ['database', 'TEXT'],
-  collection: ['tag', 'TEXT'],
-  claim: ['claim', 'TEXT'],
-  low: ['low', 'BIGINT'],
-  high: ['high', 'BIGINT'],
-  firstHigh: ['first_high', 'BIGINT'],
-  issued: ['issued', 'BIGINT'],
-  count: ['count', 'BIGINT'],
-  serverTag: ['server_tag', 'TEXT'],
-  grantedAt: ['granted_at', 'BIGINT'],
-  rotation: ['rotation', 'BIGINT'],
-  serial: ['serial', 'BIGINT'],
-  checkIn: ['check_in', 'TEXT'],
-  heardAt: ['heard_at', 'BIGINT'],
-}
-export const UNHEARD_COLUMNS: Columns<UnheardRow> = {
-  id: ['id', 'TEXT'],
-  database: ['database', 'TEXT'],
-  collection: ['tag', 'TEXT'],
-  high: ['high', 'BIGINT'],
-  serial: ['serial', 'BIGINT'],
-  rotation: ['rotation', 'BIGINT'],
-  checkIn: ['check_in', 'TEXT'],
-}
-export const RETURN_COLUMNS: Columns<ReturnRow> = {
-  database: ['database', 'TEXT'],
-  collection: ['tag', 'TEXT'],
-  end: ['range_end', 'BIGINT'],
-  last: ['range_last', 'BIGINT'],
-  returnedAt: ['returned_at', 'BIGINT'],
-}
-export const IDENTITY_COLUMNS: Columns<IdentityRow> = {
-  database: ['database', 'TEXT'],
-  name: ['name', 'TEXT'],
-  value: ['value', 'BIGINT'],
-  peak: ['peak', 'BIGINT'],
-  droppedAt: ['dropped_at', 'BIGINT'],
-}
-export const IDENTITY_CLAIM_COLUMNS: Columns<IdentityClaimRow> = {
-  database: ['database', 'TEXT'],
-  name: ['name', 'TEXT'],
-  claim: ['claim', 'TEXT'],
-  value: ['value', 'BIGINT'],
-  claimedAt: ['claimed_at', 'BIGINT'],
-}
-
-export const SERIES_COLUMNS: Columns<SeriesRow> = {
-  grant: ['grant_id', 'TEXT'],
-  database: ['database', 'TEXT'],
-  collection: ['tag', 'TEXT'],
-  letter: ['letter', 'BIGINT'],
-  device: ['device', 'TEXT'],
-  last: ['last', 'BIGINT'],
-  registeredAt: ['registered_at', 'BIGINT'],
-  seenAt: ['seen_at', 'BIGINT'],
-  closedAt: ['closed_at', 'BIGINT'],
-  closedBy: ['closed_by', 'TEXT'],
-  reason: ['reason', 'TEXT'],
-  doubtfulFrom: ['doubtful_from', 'BIGINT'],
-  doubtfulTo: ['doubtful_to', 'BIGINT'],
-}
-
 export const newCollection = ({ database, collection }: CollectionKey): CollectionRow => ({
   database,
   collection,
@@ -268,37 +172,6 @@ export const isSettled = ({ issued, high }: GrantRow): boolean => issued >= high
 export const toMark = (row: CollectionRow | undefined): Mark => ({
   max: row?.max ?? 0,
   version: row?.version ?? 0,
-})
-
-export const readSpans = (spans: string): Span[] => (spans === '[]' ? [] : JSON.parse(spans))
-export const writeSpans = (spans: readonly Span[]): string => JSON.stringify(spans)
-
-export const readLists = ({ free, fresh, floor }: StoredLists): Pick<NumberLine, List> => ({
-  free: readSpans(free),
-  // guard: H20 an earlier version that raises the floor does not know of fresh numbers
-  fresh: above(floor, readSpans(fresh)),
-})
-
-/** Numbers that are not granted, whoever may get them. */
-export const spansOf = (lists: StoredLists): Span[] => Object.values(readLists(lists)).flat()
-
-export interface StatusRow extends CollectionKey, StoredLists {
-  max: number
-  outstanding: number
-  grants: number
-  lastClaim: number | null
-}
-
-export const toStatus = ({
-  free,
-  fresh,
-  floor,
-  lastClaim,
-  ...row
-}: StatusRow): CollectionCounts => ({
-  ...row,
-  free: sizeOf(spansOf({ free, fresh, floor })),
-  lastClaim: lastClaim ?? undefined,
 })
 
 export function toSeries(row: SeriesRow): Series {

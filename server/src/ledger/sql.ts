@@ -1,5 +1,5 @@
 /** SQL that SQLite and PostgreSQL both understand, and how a statement names columns. */
-import { type Columns, SERIES_COLUMNS } from './rows.js'
+import { type Columns, SERIES_COLUMNS } from './columns.js'
 
 export const columnNames = <Row>(columns: Columns<Row>): string =>
   entriesOf(columns)

@@ -3,18 +3,14 @@
  * quota allows. It does so in a transaction of its own, so that nobody who waits for another's new
  * row holds a lock.
  */
+
+import { COLLECTION_COLUMNS, IDENTITY_COLUMNS, writeSpans } from '../ledger/columns.js'
 import type { Query } from '../ledger/counter-port.js'
 import { identityText, keyText } from '../ledger/keys.js'
 import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import { withinQuota } from '../ledger/quota.js'
 import type { Quota, Rows, Selection } from '../ledger/row-store.js'
-import {
-  COLLECTION_COLUMNS,
-  IDENTITY_COLUMNS,
-  newCollection,
-  newIdentity,
-  writeSpans,
-} from '../ledger/rows.js'
+import { newCollection, newIdentity } from '../ledger/rows.js'
 import { countDatabases, type NamedTable } from '../ledger/sql.js'
 import { insertInto } from './save.js'
 

@@ -4,26 +4,28 @@
  * there once the locks are held.
  */
 import { BINDING_PREFIX } from '../ledger/bound-collections.js'
+import {
+  COLLECTION_COLUMNS,
+  GRANT_COLUMNS,
+  IDENTITY_CLAIM_COLUMNS,
+  IDENTITY_COLUMNS,
+  readLists,
+  SERIES_COLUMNS,
+  type StoredCollection,
+  UNHEARD_COLUMNS,
+} from '../ledger/columns.js'
 import type { Query } from '../ledger/counter-port.js'
 import { type Setting, settingKeysOf, toDatabases } from '../ledger/database-rows.js'
 import { byClaim, identityText, keyText, serialText } from '../ledger/keys.js'
 import type { CollectionKey } from '../ledger/ledger.js'
 import type { LoadedCollection, Rows, Selection } from '../ledger/row-store.js'
-import {
-  COLLECTION_COLUMNS,
-  GRANT_COLUMNS,
-  type GrantRow,
-  IDENTITY_CLAIM_COLUMNS,
-  IDENTITY_COLUMNS,
-  type IdentityClaimRow,
-  type IdentityRow,
-  readLists,
-  SERIES_COLUMNS,
-  type SerialRow,
-  type SeriesRow,
-  type StoredCollection,
-  UNHEARD_COLUMNS,
-  type UnheardRow,
+import type {
+  GrantRow,
+  IdentityClaimRow,
+  IdentityRow,
+  SerialRow,
+  SeriesRow,
+  UnheardRow,
 } from '../ledger/rows.js'
 import { fields, serialsOf } from '../ledger/sql.js'
 

@@ -2,9 +2,7 @@
  * Writes what a step changed: one statement per table, its rows as one parameter in JSON. They
  * travel with the commit.
  */
-import { settingsFrom } from '../ledger/database-rows.js'
-import { keyText } from '../ledger/keys.js'
-import type { RowChanges, Rows } from '../ledger/row-store.js'
+
 import {
   COLLECTION_COLUMNS,
   type Columns,
@@ -15,7 +13,10 @@ import {
   SERIES_COLUMNS,
   UNHEARD_COLUMNS,
   writeSpans,
-} from '../ledger/rows.js'
+} from '../ledger/columns.js'
+import { settingsFrom } from '../ledger/database-rows.js'
+import { keyText } from '../ledger/keys.js'
+import type { RowChanges, Rows } from '../ledger/row-store.js'
 import { columnNames, entriesOf, ON_SERIES_CONFLICT } from '../ledger/sql.js'
 import type { Write } from './pool.js'
 

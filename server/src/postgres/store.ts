@@ -3,18 +3,14 @@
  * the collections it touches, always in the same order. So steps on one collection follow each
  * other, and each reads what the one before has committed.
  */
+
+import { type StatusRow, type StoredLists, spansOf } from '../ledger/columns.js'
 import type { CounterAnswer, CounterAsk, OrmCounters, Query } from '../ledger/counter-port.js'
 import { SETTINGS_OF_DATABASES, type Setting, toDatabases } from '../ledger/database-rows.js'
 import { keyText } from '../ledger/keys.js'
 import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import type { RowStore } from '../ledger/row-store.js'
-import {
-  type GrantRow,
-  type SeriesRow,
-  type StatusRow,
-  type StoredLists,
-  spansOf,
-} from '../ledger/rows.js'
+import type { GrantRow, SeriesRow } from '../ledger/rows.js'
 import { HEALTH_KEY } from '../ledger/schema.js'
 import {
   COLLECTION_NAMES,

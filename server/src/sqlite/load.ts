@@ -1,26 +1,28 @@
 /** Reads the rows that a step works on, inside the transaction that keeps others from them. */
 import { BINDING_PREFIX, bindingKey } from '../ledger/bound-collections.js'
+import {
+  COLLECTION_COLUMNS,
+  GRANT_COLUMNS,
+  IDENTITY_CLAIM_COLUMNS,
+  IDENTITY_COLUMNS,
+  readLists,
+  SERIES_COLUMNS,
+  type StoredCollection,
+  UNHEARD_COLUMNS,
+} from '../ledger/columns.js'
 import { type Setting, settingKeysOf, toDatabases } from '../ledger/database-rows.js'
 import { byClaim, identityText, keyText, serialText } from '../ledger/keys.js'
 import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import { withinQuota } from '../ledger/quota.js'
 import type { LoadedCollection, Quota, Rows, Selection } from '../ledger/row-store.js'
 import {
-  COLLECTION_COLUMNS,
-  GRANT_COLUMNS,
   type GrantRow,
-  IDENTITY_CLAIM_COLUMNS,
-  IDENTITY_COLUMNS,
   type IdentityClaimRow,
   type IdentityRow,
   newCollection,
   newIdentity,
-  readLists,
-  SERIES_COLUMNS,
   type SerialRow,
   type SeriesRow,
-  type StoredCollection,
-  UNHEARD_COLUMNS,
   type UnheardRow,
 } from '../ledger/rows.js'
 import { countDatabases, fields, type NamedTable, serialsOf } from '../ledger/sql.js'

@@ -1,6 +1,5 @@
 /** Writes what a step changed, inside its transaction: one statement per table, run per row. */
-import { settingsFrom } from '../ledger/database-rows.js'
-import type { RowChanges } from '../ledger/row-store.js'
+
 import {
   COLLECTION_COLUMNS,
   type Columns,
@@ -11,7 +10,9 @@ import {
   SERIES_COLUMNS,
   UNHEARD_COLUMNS,
   writeSpans,
-} from '../ledger/rows.js'
+} from '../ledger/columns.js'
+import { settingsFrom } from '../ledger/database-rows.js'
+import type { RowChanges } from '../ledger/row-store.js'
 import { columnNames, ON_SERIES_CONFLICT } from '../ledger/sql.js'
 import { runner, type Sqlite } from './file.js'
 

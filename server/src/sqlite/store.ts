@@ -3,16 +3,11 @@
  * first, so transactions of other processes wait for it.
  */
 import type { BoundCollections } from '../ledger/bound-collections.js'
+import { type StatusRow, type StoredLists, spansOf } from '../ledger/columns.js'
 import { SETTINGS_OF_DATABASES, type Setting, toDatabases } from '../ledger/database-rows.js'
 import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import type { RowStore } from '../ledger/row-store.js'
-import {
-  type GrantRow,
-  type SeriesRow,
-  type StatusRow,
-  type StoredLists,
-  spansOf,
-} from '../ledger/rows.js'
+import type { GrantRow, SeriesRow } from '../ledger/rows.js'
 import { HEALTH_KEY } from '../ledger/schema.js'
 import {
   COLLECTION_NAMES,

@@ -3,6 +3,7 @@
  * step which changes what it was given fails.
  */
 import { MemoryStore as DeviceMemory } from '../../../src/store/memory.js'
+import { writeSpans } from '../../src/ledger/columns.js'
 import { settingKeysOf, settingsFrom, toDatabases } from '../../src/ledger/database-rows.js'
 import { newSecret } from '../../src/ledger/grant-token.js'
 import { byClaim, identityText, isSame, keyOf, keyText, serialText } from '../../src/ledger/keys.js'
@@ -21,7 +22,6 @@ import {
   type SerialRow,
   type SeriesRow,
   type UnheardRow,
-  writeSpans,
 } from '../../src/ledger/rows.js'
 
 export interface MemoryRows {

@@ -1,0 +1,136 @@
+/**
+ * How a device's state changes when it claims: pure functions, each meant to run inside one storage
+ * transaction. Guarantees that a claim is stored before it is sent, that its grant is added once,
+ * and that a grant never overlaps what the device already holds.
+ */
+import { tokenToShow } from './check-in.js'
+import { HiloError } from './errors.js'
+import { idSuffix } from './names.js'
+import { insert, overlaps, type Range, total } from './range.js'
+import { claimSize } from './sizes.js'
+import type { DeviceClaim, DeviceState, GrantedRange } from './state.js'
+
+/**
+ * The device remembers the tokens of this many grants. It does not tell the server that an older
+ * grant was issued: the server keeps that grant's row until its horizon.
+ */
+const MAX_GRANTS = 32
+
+/**
+ * The claim to send, stored before it is sent: the pending one, or a new one when fewer than `want`
+ * numbers are free.
+ * @param largest the server has refused a claim for more
+ */
+export function beginClaim(
+  state: DeviceState,
+  id: string,
+  want: number,
+  reserve: number,
+  largest?: number,
+): { state: DeviceState; claim?: DeviceClaim } {
+  if (state.claim) return { state, claim: state.claim }
+  const free = total(state.ranges)
+  if (free >= want) return { state }
+  // guard: H13 a claim shows the newest token
+  const shown = tokenToShow(state)
+  const claim = {
+    id,
+    ...claimSize(free, state.reserve ?? reserve, want, state.last, largest),
+    // guard: H20 a claim tells the highest number seen
+    lastMax: highest(state),
+    ...(shown && { shown }),
+  }
+  // guard: H11 a claim is stored before it is sent
+  return { state: { ...state, claim }, claim }
+}
+
+/**
+ * Adds what the server granted. A grant answers one claim and is added once, however many tabs saw
+ * the answer, and however often it came. Without a token (RavenDB) each request for one claim gets
+ * numbers of its own. Those of a later answer become a gap: an answer that comes again looks the
+ * same, and its numbers may have been given back since.
+ * @throws HiloError `invalid-response` when the grant overlaps what this device already holds
+ */
+export function addGrant(
+  state: DeviceState,
+  claimId: string,
+  { range, last }: GrantedRange,
+): DeviceState {
+  // guard: H11 a grant is added once
+  if (state.claim?.id !== claimId) return state
+  // A claim says the highest number that this device has seen, and its grant is above that. A grant
+  // at or below `issued` is therefore an answer that came before: its numbers may be issued.
+  // `issued` 0: none was issued.
+  // guard: H11 an answer that came before is not added again
+  if (
+    !range.token &&
+    state.issued > 0 &&
+    range.from <= state.issued &&
+    !isFromNewNode(state, range)
+  )
+    return dropClaim(state, claimId)
+  const { claim: _, ...rest } = state
+  const clash = heldRanges(state).find(
+    (other) => overlaps(other, range) && !wasReturned(state, other),
+  )
+  // guard: H20 a grant that overlaps is refused
+  if (clash)
+    throw new HiloError(
+      'invalid-response',
+      `The server granted ${range.from}–${range.to}, but this device already holds ` +
+        `${clash.from}–${clash.to}. ` +
+        'The answer was dropped. Was the server restored from a backup? Raise its floor: ' +
+        '`offline-hilo-server raise-floor`.',
+    )
+  return {
+    ...rest,
+    ranges: insert(state.ranges, range),
+    // If the server grants an offer's numbers again, it had got them back.
+    offers: state.offers.filter((offer) => !overlaps(offer.range, range)),
+    serverTag: range.serverTag,
+    nodes: [...new Set([...(state.nodes ?? []), nodeOf(range)])].slice(0, 2),
+    ...(last && { last }),
+    grants: range.token ? [...state.grants, range.token].slice(-MAX_GRANTS) : state.grants,
+  }
+}
+
+/** Has this device got no range of this node before? Then none of its numbers was issued here. */
+const isFromNewNode = ({ nodes = [] }: DeviceState, range: Range): boolean =>
+  nodes.length === 1 && nodes[0] !== nodeOf(range)
+
+/** Two nodes may grant the same number; the two ids differ in what stands before or after it. */
+const nodeOf = (range: Range): string => `${range.prefix}…${idSuffix(range)}`
+
+/**
+ * Forgets a claim whose answer can never be used, so that the next one is a new claim. If it showed
+ * a token, a check-in shows that one again under the claim's id. The server may have replaced the
+ * token before: for example, its answer was lost, and a proxy refused the claim when it came again.
+ * Under another id, this device would look like a copy of itself.
+ */
+export function dropClaim(state: DeviceState, claimId: string): DeviceState {
+  const { claim, ...rest } = state
+  if (claim?.id !== claimId) return state
+  const { shown } = claim
+  // guard: H13 what a forgotten claim has shown is shown again as it was
+  return shown ? { ...rest, checkIn: { id: claimId, leases: shown, spent: [] } } : rest
+}
+
+/**
+ * Is `range` an offer with a token? If the server grants its numbers again, the give-back had
+ * reached it, though no note says that it was sent (H12).
+ */
+const wasReturned = ({ offers }: DeviceState, range: Range): boolean =>
+  range.token !== undefined && offers.some((offer) => offer.range === range)
+
+/** All numbers that this device has not let go of. */
+const heldRanges = ({ ranges, leases, offers }: DeviceState): Range[] => [
+  ...ranges,
+  ...leases.map((lease) => lease.range),
+  ...offers.filter((offer) => !offer.isSent).map((offer) => offer.range),
+]
+
+/**
+ * Highest number that was issued or still may be: the server must not grant at or below it (H20).
+ */
+const highest = (state: DeviceState): number =>
+  Math.max(state.issued, ...heldRanges(state).map((range) => range.to))
