@@ -1,10 +1,9 @@
 /** The public surface of `offline-hilo`, for pages. */
 
-export type { Counts, ReserveOptions } from './client/call-args.js'
+export type { Counts, IdentityOptions, ReserveOptions } from './client/call-args.js'
 export { createHilo } from './client/create.js'
 export type { Hilo, HiloEvents, IdOptions } from './client/hilo.js'
 export type { Activity, InspectedSegment, Inspection } from './client/observer.js'
-export type { IdentityOptions } from './client/online-calls.js'
 export type { CollectionStatus, HiloStatus } from './client/status.js'
 export type { CallOptions } from './client/waiters.js'
 export type { ActivityKind } from './core/activity.js'

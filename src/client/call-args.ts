@@ -1,6 +1,7 @@
-/** The arguments of `reserve` and `release`, which come in two forms each. */
+/** Reads and checks the arguments of the calls that are rare. */
+import type { HiloError } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
-import type { checkCount, checkTimeout } from '../core/options.js'
+import type { checkCount, checkLimits } from '../core/options.js'
 
 export interface ReserveOptions {
   /** Another database than the `database` option's. */
@@ -22,7 +23,8 @@ export type ReserveArgs =
 /** The caller passes them in, so that a page does not load a second copy. */
 export interface Checks {
   checkCount: typeof checkCount
-  checkTimeout: typeof checkTimeout
+  checkLimits: typeof checkLimits
+  HiloError: typeof HiloError
 }
 
 /** @throws HiloError `invalid-argument` */
@@ -34,7 +36,8 @@ export function readReserve([first, second, third]: ReserveArgs, checks: Checks)
     checks.checkCount(isOne ? 'count' : `counts.${ref}`, count as number)
     return { ref: ref as CollectionRef, count: count as number }
   })
-  if (options.timeout !== undefined) checks.checkTimeout(options.timeout)
+  const { timeout = Number.POSITIVE_INFINITY, signal } = options
+  checks.checkLimits(timeout, signal)
   return { counts, options }
 }
 
@@ -44,12 +47,55 @@ export type ReleaseArgs =
   | [collection: CollectionRef | undefined, options?: ReleaseOptions]
 type ReleaseOptions = Omit<ReserveOptions, 'timeout'>
 
-export function readRelease([first, second]: ReleaseArgs) {
+/** @throws HiloError `invalid-argument` */
+export function readRelease([first, second]: ReleaseArgs, { checkLimits }: Checks) {
   // Any other plain object is a mistake, and must not give everything back.
-  return isPlain(first) && Object.keys(first).every((key) => key === 'signal')
-    ? { ref: undefined, options: first as ReleaseOptions }
-    : { ref: first as CollectionRef | undefined, options: second ?? {} }
+  const read =
+    isPlain(first) && Object.keys(first).every((key) => key === 'signal')
+      ? { ref: undefined, options: first as ReleaseOptions }
+      : { ref: first as CollectionRef | undefined, options: second ?? {} }
+  checkLimits(Number.POSITIVE_INFINITY, read.options.signal)
+  return read
 }
+
+export interface IdentityOptions {
+  /** Another database than the `database` option's. */
+  database?: string
+  /**
+   * Names what the number is for, best the id of the invoice itself. For 30 days, the same key gets
+   * the same number, also after a lost answer, a crash, or on another device. Up to 128 bytes of
+   * UTF-8. Default: a new one for each call.
+   */
+  key?: string
+  /** Aborting rejects the call with `aborted`. */
+  signal?: AbortSignal
+}
+
+/** In UTF-8. */
+const MAX_KEY_BYTES = 128
+
+/** @throws HiloError `invalid-argument` */
+export function readIdentity(
+  options: IdentityOptions | undefined,
+  { checkLimits, HiloError }: Checks,
+): IdentityOptions {
+  const { key, signal } = options ?? {}
+  checkLimits(Number.POSITIVE_INFINITY, signal)
+  // As text, all objects would be one key, and get one number.
+  if (key === undefined || isKey(key)) return options ?? {}
+  const shown = typeof key === 'string' ? JSON.stringify(key) : typeof key
+  throw new HiloError(
+    'invalid-argument',
+    `No number was taken: \`key\` has to be a text of 1 to ${MAX_KEY_BYTES} bytes of UTF-8, ` +
+      `without control characters; this is ${shown}.`,
+  )
+}
+
+const isKey = (key: unknown): boolean =>
+  typeof key === 'string' &&
+  key !== '' &&
+  !/[\p{Cc}\p{Cs}]/u.test(key) &&
+  new TextEncoder().encode(key).length <= MAX_KEY_BYTES
 
 /** An object of no class: `{ orders: 500 }`. */
 function isPlain(value: unknown): value is Counts {

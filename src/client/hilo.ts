@@ -9,17 +9,23 @@ import { type CollectionRef, collectionOf } from '../core/names.js'
 import {
   type CheckedOptions,
   checkCount,
+  checkLimits,
   checkOptions,
-  checkTimeout,
   type HiloOptions,
 } from '../core/options.js'
-import type { Counts, ReleaseArgs, ReserveArgs, ReserveOptions } from './call-args.js'
+import type {
+  Counts,
+  IdentityOptions,
+  ReleaseArgs,
+  ReserveArgs,
+  ReserveOptions,
+} from './call-args.js'
 import { Events, type HiloEvents, type HiloListener } from './events.js'
 import { Holdings } from './holdings.js'
 import { Instance, newId, type Realm } from './instance.js'
 import type { Issuer } from './issuer.js'
 import type { Activity, Inspection, Observer } from './observer.js'
-import type { Caller, IdentityOptions } from './online-calls.js'
+import type { Caller } from './online-calls.js'
 import { type CollectionStatus, type HiloStatus, statusOf, statusOfAll } from './status.js'
 import type { CallOptions, WaitLimits } from './waiters.js'
 
@@ -302,7 +308,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   #limits(options: CallOptions | undefined): WaitLimits {
     if (!options) return this.#instance.options
     const { timeout = this.#instance.options.timeout, signal } = options
-    checkTimeout(timeout)
+    checkLimits(timeout, signal)
     return { timeout, signal }
   }
 
@@ -335,7 +341,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
       HiloError,
       fromFailure,
       checkCount,
-      checkTimeout,
+      checkLimits,
       newId,
     }
   }

@@ -94,7 +94,7 @@ export function observe(thisPage: string, listener: (activity: Activity) => void
     seen.set(key, after)
     for (const [i, state] of stages.slice(1).entries()) {
       for (const step of stepsBetween(stages[i]!, state, reserve))
-        listener({
+        tell(listener, {
           ...step,
           collection,
           database,
@@ -102,5 +102,16 @@ export function observe(thisPage: string, listener: (activity: Activity) => void
           isThisPage: step.page === thisPage,
         })
     }
+  }
+}
+
+/** What a listener throws is reported, as an event listener's error is, and holds up nothing. */
+function tell(listener: (activity: Activity) => void, activity: Activity): void {
+  try {
+    listener(activity)
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error
+    })
   }
 }

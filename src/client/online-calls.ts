@@ -3,13 +3,15 @@
  * that the device keeps a new reserve only if it was reached, and not after the call was cancelled.
  */
 import type { DeviceView, HeldCollection, Target } from '../core/contract.js'
-import type { fromFailure, HiloError } from '../core/errors.js'
+import type { fromFailure } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
 import { notReserved } from '../core/reserved.js'
 import {
   type Checks,
+  type IdentityOptions,
   type ReleaseArgs,
   type ReserveArgs,
+  readIdentity,
   readRelease,
   readReserve,
 } from './call-args.js'
@@ -18,19 +20,6 @@ import type { Instance } from './instance.js'
 import type { Issuer } from './issuer.js'
 import { limited } from './limited.js'
 
-export interface IdentityOptions {
-  /** Another database than the `database` option's. */
-  database?: string
-  /**
-   * Names what the number is for, best the id of the invoice itself. For 30 days, the same key gets
-   * the same number, also after a lost answer, a crash, or on another device. Up to 128 bytes of
-   * UTF-8. Default: a new one for each call.
-   */
-  key?: string
-  /** Aborting rejects the call with `aborted`. */
-  signal?: AbortSignal
-}
-
 /**
  * The instance that is called. It brings what the page has already: this file imports none of it,
  * because bundlers would cut that out of the page's file.
@@ -38,7 +27,6 @@ export interface IdentityOptions {
 export interface Caller extends Checks {
   instance: Instance
   Holdings: typeof Holdings
-  HiloError: typeof HiloError
   fromFailure: typeof fromFailure
   newId(): string
 }
@@ -82,7 +70,7 @@ async function filledUp(holdings: Holdings, view: DeviceView): Promise<void> {
 
 /** @throws HiloError */
 export async function release(caller: Caller, args: ReleaseArgs): Promise<void> {
-  const { ref, options } = readRelease(args)
+  const { ref, options } = readRelease(args, caller)
   const one = ref === undefined ? undefined : caller.instance.issuerOf(ref, options.database)
   const meaning = 'What was not sent yet stays on this device.'
   return limited(caller.HiloError, options, meaning, async (ended) => {
@@ -110,10 +98,12 @@ async function everyCollection(caller: Caller): Promise<Releasable[]> {
 
 /** @throws HiloError */
 export async function nextIdentity(
-  { instance, newId, HiloError, fromFailure }: Caller,
+  caller: Caller,
   collection: CollectionRef,
-  options: IdentityOptions = {},
+  given: IdentityOptions | undefined,
 ): Promise<number> {
+  const { instance, newId, HiloError, fromFailure } = caller
+  const options = readIdentity(given, caller)
   const { name, database } = instance.find(collection, options.database)
   const meaning = 'A number may have been taken: ask again with the same key.'
   return limited(HiloError, options, meaning, async () => {

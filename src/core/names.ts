@@ -114,8 +114,9 @@ export function checkTag(tag: unknown, separator: string): string {
       `a collection name may not end in the separator '${separator}', which is added to it`,
       tag,
     )
-  // Half of a surrogate pair fits into no URL.
-  if (/\p{Cs}/u.test(tag)) throw invalid('a collection name is well-formed Unicode', tag)
+  // Half of a surrogate pair fits into no URL, and servers refuse control characters for ever.
+  if (/[\p{Cc}\p{Cs}]/u.test(tag))
+    throw invalid('a collection name is well-formed Unicode without control characters', tag)
   if (new TextEncoder().encode(DOCUMENT_PREFIX + tag).length > MAX_DOCUMENT_ID_BYTES)
     throw invalid(
       `a collection name has at most ${MAX_DOCUMENT_ID_BYTES - DOCUMENT_PREFIX.length} bytes ` +

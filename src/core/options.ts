@@ -193,10 +193,16 @@ export function checkDatabase(name: string, { source }: Pick<HiloOptions, 'sourc
   return name
 }
 
-/** @throws HiloError `invalid-argument` */
-export function checkTimeout(value: number): void {
-  if (!(typeof value === 'number' && value > 0))
-    throw invalid('timeout', 'a number of milliseconds > 0, or Infinity', value)
+/**
+ * How long a call may wait.
+ * @throws HiloError `invalid-argument`
+ */
+export function checkLimits(timeout: number, signal: AbortSignal | undefined): void {
+  if (!(typeof timeout === 'number' && timeout > 0))
+    throw invalid('timeout', 'a number of milliseconds > 0, or Infinity', timeout)
+  // The signal of another realm is no `instanceof AbortSignal`.
+  if (signal && typeof signal.addEventListener !== 'function')
+    throw invalid('signal', 'an AbortSignal', signal)
 }
 
 /** @throws HiloError `invalid-argument` */

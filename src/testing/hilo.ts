@@ -6,9 +6,11 @@
 
 import {
   type Counts,
+  type IdentityOptions,
   type ReleaseArgs,
   type ReserveArgs,
   type ReserveOptions,
+  readIdentity,
   readRelease,
   readReserve,
 } from '../client/call-args.js'
@@ -21,7 +23,6 @@ import {
   type Observer,
   observe,
 } from '../client/observer.js'
-import type { IdentityOptions } from '../client/online-calls.js'
 import type { CollectionStatus, HiloStatus } from '../client/status.js'
 import type { WaitLimits } from '../client/waiters.js'
 import type { SeriesAccess } from '../consecutive/index.js'
@@ -31,8 +32,8 @@ import {
   type CheckedOptions,
   checkCount,
   checkDatabase,
+  checkLimits,
   checkOptions,
-  checkTimeout,
   type HiloOptions,
   type NamesOf,
 } from '../core/options.js'
@@ -126,12 +127,12 @@ class Instance<Name extends string>
     }
   }
 
-  async nextId(collection: CollectionRef<Name>, options: IdOptions = {}): Promise<string> {
+  async nextId(collection: CollectionRef<Name>, options?: IdOptions): Promise<string> {
     const found = this.#find(collection, options)
     return found.when(1, () => found.nextId(), this.#limits(options))
   }
 
-  async nextNumber(collection: CollectionRef<Name>, options: IdOptions = {}): Promise<number> {
+  async nextNumber(collection: CollectionRef<Name>, options?: IdOptions): Promise<number> {
     const found = this.#find(collection, options)
     return found.when(1, () => found.nextNumber(), this.#limits(options))
   }
@@ -147,7 +148,7 @@ class Instance<Name extends string>
   async nextIds(
     collection: CollectionRef<Name>,
     count: number,
-    options: IdOptions = {},
+    options?: IdOptions,
   ): Promise<string[]> {
     checkCount('count', count)
     const found = this.#find(collection, options)
@@ -155,11 +156,7 @@ class Instance<Name extends string>
     return found.when(count, take, this.#limits(options))
   }
 
-  async warm(
-    collection: CollectionRef<Name>,
-    count: number,
-    options: IdOptions = {},
-  ): Promise<void> {
+  async warm(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<void> {
     checkCount('count', count)
     await this.#find(collection, options).when(count, () => {}, this.#limits(options))
   }
@@ -167,7 +164,7 @@ class Instance<Name extends string>
   reserve(collection: CollectionRef<Name>, count: number, options?: ReserveOptions): Promise<void>
   reserve(counts: Counts<Name>, options?: ReserveOptions): Promise<void>
   async reserve(...args: unknown[]): Promise<void> {
-    const { counts, options } = readReserve(args as ReserveArgs, { checkCount, checkTimeout })
+    const { counts, options } = readReserve(args as ReserveArgs, CHECKS)
     const found = counts.map(({ ref, count }) => ({ of: this.#find(ref, options), count }))
     this.#throwIfClosed()
     throwIfAborted(options.signal)
@@ -180,9 +177,11 @@ class Instance<Name extends string>
     if (failure) throw fromFailure(failure)
   }
 
-  async nextIdentity(collection: CollectionRef, options: IdentityOptions = {}): Promise<number> {
-    const { database = this.#options.database, key = `test-${++this.#identities}` } = options
+  async nextIdentity(collection: CollectionRef, given?: IdentityOptions): Promise<number> {
     this.#throwIfClosed()
+    const options = readIdentity(given, CHECKS)
+    // No app can give a key with a control character.
+    const { database = this.#options.database, key = `\n${++this.#identities}` } = options
     const name = collectionOf(collection, this.#options)
     checkDatabase(database, this.#options)
     throwIfAborted(options.signal)
@@ -252,7 +251,7 @@ class Instance<Name extends string>
   ): Promise<void>
   async release(...args: unknown[]): Promise<void> {
     this.#throwIfClosed()
-    const { ref, options } = readRelease(args as ReleaseArgs)
+    const { ref, options } = readRelease(args as ReleaseArgs, CHECKS)
     const released = ref === undefined ? this.#collections.values() : [this.#find(ref, options)]
     throwIfAborted(options.signal)
     if (!this.#isOnline()) throw unreachable()
@@ -298,10 +297,11 @@ class Instance<Name extends string>
       if (series.fork()) this.#tell('fork', { collection })
   }
 
-  #find(ref: CollectionRef, options: Pick<IdOptions, 'database'> = {}): TestCollection {
+  #find(ref: CollectionRef, options?: Pick<IdOptions, 'database'>): TestCollection {
+    const { database: given = this.#options.database } = options ?? {}
     const { collections, identityPartsSeparator: separator, formatId } = this.#options
     const collection = collectionOf(ref, this.#options)
-    const database = checkDatabase(options.database ?? this.#options.database, this.#options)
+    const database = checkDatabase(given, this.#options)
     const name = JSON.stringify([database, collection])
     const known = this.#collections.get(name)
     if (known) return known
@@ -325,8 +325,9 @@ class Instance<Name extends string>
     return found
   }
 
-  #limits({ timeout = this.#options.timeout, signal }: IdOptions): WaitLimits {
-    checkTimeout(timeout)
+  #limits(options: IdOptions | undefined): WaitLimits {
+    const { timeout = this.#options.timeout, signal } = options ?? {}
+    checkLimits(timeout, signal)
     return { timeout, signal }
   }
 
@@ -370,6 +371,8 @@ class Instance<Name extends string>
     this.dispatchEvent(new CustomEvent(type, { detail }))
   }
 }
+
+const CHECKS = { checkCount, checkLimits, HiloError }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw aborted(HiloError, signal, 'Nothing was done.')

@@ -2,7 +2,7 @@
  * The instance of offline-hilo/testing answers as the real one does, over a real server: each test
  * runs on both.
  */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Hilo } from '../../src/client/hilo.js'
 import { consecutive } from '../../src/consecutive/index.js'
 import { HiloError } from '../../src/core/errors.js'
@@ -277,6 +277,60 @@ describe.each([
     expect(hilo.status().collections).toEqual({})
   })
 
+  test.each([
+    ['empty', ''],
+    ['an object, which would be the same text as any other', { id: 7 }],
+    ['no text', 7],
+    ['null', null],
+    ['129 bytes long', `${'ü'.repeat(64)}x`],
+    ['of two lines', 'a\nb'],
+    ['half of a surrogate pair', '\ud800'],
+  ])('takes no identity number for a key that is %s', async (_, key) => {
+    const hilo = subject.open()
+    const refused = await hilo.nextIdentity('invoices', { key: key as string }).catch((e) => e)
+    expect(refused).toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringMatching(/^No number was taken: `key` has to be a text of 1 to 128/),
+    })
+    expect(await hilo.nextIdentity('invoices', { key: 'ü'.repeat(64) })).toBe(1)
+  })
+
+  test('refuses by name what is no signal, in every call', async () => {
+    const hilo = subject.open()
+    const limits = { signal: new AbortController() as never }
+    const calls = [
+      hilo.nextId('orders', limits),
+      hilo.nextNumber('orders', limits),
+      hilo.nextIds('orders', 3, limits),
+      hilo.warm('orders', 3, limits),
+      hilo.reserve('orders', 3, limits),
+      hilo.reserve({ orders: 3 }, limits),
+      hilo.release(limits),
+      hilo.release('orders', limits),
+      hilo.nextIdentity('orders', limits),
+    ]
+    for (const call of calls)
+      expect(await call.catch((error) => error)).toMatchObject({
+        code: 'invalid-argument',
+        message: 'offline-hilo did nothing: `signal` has to be an AbortSignal; this is an object.',
+      })
+    expect(await hilo.nextIdentity('orders')).toBe(1)
+    expect(await hilo.nextId('orders')).toBe('orders/1-A')
+  })
+
+  test('takes null for no options', async () => {
+    const hilo = subject.open()
+    const none = null as never
+    expect(await hilo.nextId('orders', none)).toBe('orders/1-A')
+    expect(await hilo.nextIds('orders', 1, none)).toEqual(['orders/2-A'])
+    await hilo.warm('orders', 1, none)
+    expect(hilo.nextIdSync('orders', none)).toBe('orders/3-A')
+    await hilo.reserve('orders', 40, none)
+    expect(await hilo.nextIdentity('orders', none)).toBe(1)
+    await hilo.release('orders', none)
+    expect(await codeOf(hilo.nextId('orders', { database: none }))).toBe('invalid-argument')
+  })
+
   test('shows what the device holds', async () => {
     const hilo = subject.open()
     await hilo.nextIds('orders', 3)
@@ -295,6 +349,32 @@ describe.each([
     await hilo.nextId('orders')
     await expect.poll(() => [...kinds]).toEqual(expect.arrayContaining(['claim', 'lease']))
     stop()
+  })
+
+  test('goes on when a listener of watch throws, and reports what it threw', async () => {
+    const thrown = new Error('a bug in the app')
+    const reported: unknown[] = []
+    const { queueMicrotask: later } = globalThis
+    vi.spyOn(globalThis, 'queueMicrotask').mockImplementation((run) =>
+      later(() => {
+        try {
+          run()
+        } catch (error) {
+          reported.push(error)
+        }
+      }),
+    )
+    const hilo = subject.open()
+    const kinds = new Set<string>()
+    const stop = hilo.watch(({ kind }) => {
+      kinds.add(kind)
+      throw thrown
+    })
+    expect(await hilo.nextId('orders')).toBe('orders/1-A')
+    await expect.poll(() => [...kinds]).toEqual(expect.arrayContaining(['claim', 'lease']))
+    stop()
+    expect(new Set(reported)).toEqual(new Set([thrown]))
+    vi.restoreAllMocks()
   })
 
   test('makes consecutive numbers, which are confirmed, cancelled or open', async () => {
