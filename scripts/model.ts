@@ -43,7 +43,9 @@ if (asked.length > 0) {
     boundsFrom({ ...numbers, authority: values.authority as Bounds['authority'] }),
   )
 } else if (values.alone || values.small)
-  chosen.every((corner) => run(corner, boundsOf(corner, values.small ? 'small' : 'full')))
+  chosen.every((corner) =>
+    run(corner, boundsOf(corner, values.small ? 'small' : 'full'), CORNERS[corner]!.before),
+  )
 else {
   const left = [...chosen]
   await Promise.all(Array.from({ length: Number(values.processes) }, () => work(left)))
@@ -60,9 +62,9 @@ async function work(left: string[]): Promise<void> {
 }
 
 /** @returns whether nothing is wrong */
-function run(title: string, bounds: Bounds): boolean {
+function run(title: string, bounds: Bounds, before?: readonly string[]): boolean {
   const started = performance.now()
-  const found = explore(hiloModel(bounds), { states: Number(values.states) })
+  const found = explore(hiloModel(bounds, before), { states: Number(values.states) })
   const seconds = Math.round((performance.now() - started) / 1000)
   const { maxRSS } = process.resourceUsage()
   console.log(`${title}: ${report(found)} (${seconds} s, ${Math.round(maxRSS / 1024)} MB)`)

@@ -36,6 +36,12 @@ describe('an exploration', () => {
     })
   })
 
+  test('tells what had happened before its first state, too', () => {
+    const broken = (state: number) => (state === 17 ? 'It is 17.' : undefined)
+    const model = counter(20, { broken, before: ['begin at 18'], initial: () => 18 })
+    expect(explore(model, ALL).violation?.trace).toEqual(['begin at 18', 'down'])
+  })
+
   test('asks whether a state without events is stuck', () => {
     const next = (state: number) => (state < 3 ? [{ event: 'up', state: state + 1 }] : [])
     const stuck = (state: number) => `Stuck at ${state}.`

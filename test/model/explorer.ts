@@ -4,6 +4,8 @@
  */
 
 export interface Model<S> {
+  /** The events that led to the first state, if it is not the beginning of everything. */
+  before?: readonly string[]
   initial(): S
   /** Every event that can happen in this state, and the state after it. */
   next(state: S): Step<S>[]
@@ -111,11 +113,11 @@ export function explore<S>(model: Model<S>, { states: most, progress }: Limits):
   }
 }
 
-/** The events that lead to a state: its choices are made once more, from the beginning. */
+/** The events that lead to a state: its choices are made once more, from the first state. */
 function traceTo<S>(model: Model<S>, id: number, parents: Column, choices: Column): string[] {
   const path: number[] = []
   for (let each = id; each !== 0; each = parents.at(each)) path.unshift(choices.at(each))
-  const trace: string[] = []
+  const trace = [...(model.before ?? [])]
   let state = model.initial()
   for (const choice of path) {
     const step = model.next(state)[choice]!

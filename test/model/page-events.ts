@@ -83,9 +83,16 @@ export function ask(
 
 /** The answer was lost with a worker: the page asks the next one the same. */
 export function askAgain(system: System, d: number, p: number): System | undefined {
-  const { asked } = system.devices[d]!.pages[p]!
+  const { stored, pages } = system.devices[d]!
+  const { asked } = pages[p]!
   if (!asked || system.left.workerDeaths === 0) return undefined
-  return exchanged(spend(system, 'workerDeaths'), d, p, asked.request)
+  const after = exchanged(spend(system, 'workerDeaths'), d, p, asked.request)
+  const { leases } = after.devices[d]!.pages[p]!.asked!
+  // Leases that were written off since are gone: then the page is leased others.
+  const isLeased = stored.leases.some(({ id }) => asked.leases.some((each) => each.id === id))
+  return isLeased && leases.length > asked.leases.length
+    ? { ...after, problem: 'A page that asked the same again was leased more.' }
+    : after
 }
 
 function exchanged(system: System, d: number, p: number, request: Exchange): System {

@@ -58,7 +58,7 @@ function checkIn(
   const shown = leases.map(({ lease: token, next }) => ({ token, next }))
   const { server, fates } = serverChecksIn(system.server, id, shown, spent)
   const answer: CheckInAnswer = { leases: fates.map(fateOf) }
-  const after = withSpent(withShown(system, { ...system, server }, shown, fates), spent)
+  const after = withSpent(system, withShown(system, { ...system, server }, shown, fates), spent)
   return send(after, { to: 'device', kind: 'check-in', device, id, answer })
 }
 
@@ -87,7 +87,7 @@ function claimAtLedger(
         }
   const sent = send(after, { to: 'device', kind: 'claim', device, id, answer })
   const granted = Math.max(sent.granted, server.collection.max)
-  const problem = sent.problem ?? problemOfGrant(system, after, outcome, message.id)
+  const problem = sent.problem ?? problemOfGrant(system, after, outcome, message)
   return { ...sent, granted, problem }
 }
 
@@ -148,7 +148,16 @@ export function setBack(system: System, max: number): System | undefined {
 
 export function restore(system: System): System {
   const { backup, server, truth } = system
-  const lost = numbersBetween(backup!.collection.max + 1, server.collection.max)
+  const unchanged = new Set(
+    backup!.grants.map(({ id, rotation, high }) => `${id} ${rotation} ${high}`),
+  )
+  // Since the backup: what was granted, or whose token was replaced, or what came back.
+  const lost = [
+    ...numbersBetween(backup!.collection.max + 1, server.collection.max),
+    ...server.grants
+      .filter(({ id, rotation, high }) => !unchanged.has(`${id} ${rotation} ${high}`))
+      .flatMap(({ low, firstHigh }) => numbersBetween(low, firstHigh)),
+  ]
   const unknownToServer = [...new Set([...system.excuses.unknownToServer, ...lost])]
   const isKnown = new Set([...backup!.grants, ...backup!.unheard].map(({ id }) => id))
   const lostGrants = [...server.grants, ...server.unheard]

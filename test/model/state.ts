@@ -113,7 +113,7 @@ interface Excuses {
   copied: number[]
   /** Claims that were stored when their profile was copied: the grant is of both copies. */
   copiedClaims: string[]
-  /** Granted by a server after the backup that was restored later. */
+  /** Granted, given back or kept under a new token after the backup that was restored later. */
   unknownToServer: number[]
 }
 

@@ -39,7 +39,8 @@ import {
   without,
 } from './state.js'
 
-export function hiloModel(bounds: Bounds): Model<System> {
+/** @param before what has happened before the first state, in the words of {@link Step.event} */
+export function hiloModel(bounds: Bounds, before: readonly string[] = []): Model<System> {
   const { devices, pages, range, lease, authority, ...left } = bounds
   const hasTokens = authority === 'own'
 
@@ -63,6 +64,14 @@ export function hiloModel(bounds: Bounds): Model<System> {
     for (const m of system.messages.keys()) addMessageSteps(steps, m)
     addServerSteps(steps)
     return steps.all
+  }
+
+  function after(system: System, event: string): System {
+    const steps = next(system)
+    const step = steps.find((each) => each.event === event)
+    if (step) return step.state
+    const possible = steps.map((each) => each.event).join('\n')
+    throw new Error(`This cannot happen: ${event}\nThis can:\n${possible}`)
   }
 
   function addPageSteps(steps: Steps, d: number, p: number): void {
@@ -168,8 +177,8 @@ export function hiloModel(bounds: Bounds): Model<System> {
   /** Why this message may lose numbers: a device was copied, or a grant has no token. */
   function mayLose(system: System, message: Message): string | undefined {
     const mayBeForked = system.left.copies < left.copies || system.left.restores < left.restores
-    if (message.kind === 'give-back') return hasTokens ? undefined : 'unknown fate'
     if (mayBeForked) return 'fork'
+    if (message.kind === 'give-back') return hasTokens ? undefined : 'unknown fate'
     // A device counts an offer as held until it reads the note of the page that has sent it. Where
     // the give-back is faster than the claim, the server skips what came back.
     if (system.left.giveBacks < left.giveBacks) return 'overtaken'
@@ -235,7 +244,8 @@ export function hiloModel(bounds: Bounds): Model<System> {
   }
 
   return {
-    initial: () => newSystem(devices, left),
+    before,
+    initial: () => before.reduce(after, newSystem(devices, left)),
     next,
     fingerprint,
     broken: (system) => broken(system, left.giveBacks),

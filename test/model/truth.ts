@@ -28,12 +28,19 @@ export function withShown(
   return { ...after, truth: known, problem }
 }
 
-/** A device has said that all numbers of these tokens are issued. */
-export function withSpent(system: System, spent: readonly string[]): System {
-  const { truth } = system
-  const more = spent.filter((token) => !truth.spent.includes(token))
-  if (more.length === 0) return system
-  return { ...system, truth: { ...truth, spent: [...truth.spent, ...more] } }
+/** A device has said that all numbers of these tokens are issued. An old token says nothing. */
+export function withSpent(before: System, after: System, spent: readonly string[]): System {
+  const { truth } = after
+  const more = spent.filter((token) => !truth.spent.includes(token) && isNewest(before, token))
+  if (more.length === 0) return after
+  return { ...after, truth: { ...truth, spent: [...truth.spent, ...more] } }
+}
+
+function isNewest({ server }: System, token: string): boolean {
+  const { id, rotation } = TOKENS.read(token, server.database.database)!
+  return [...server.grants, ...server.unheard].some(
+    (each) => each.id === id && each.rotation === rotation,
+  )
 }
 
 function problemOfMark(
@@ -62,7 +69,7 @@ export function problemOfGrant(
   before: System,
   { server, truth }: System,
   outcome: ClaimOutcome,
-  claim: string | undefined,
+  { id: claim, lastMax }: { id: string | undefined; lastMax: number },
 ): string | undefined {
   if ('refused' in outcome) return undefined
   const { low, high } = outcome.grant
@@ -74,6 +81,8 @@ export function problemOfGrant(
   }
   if (low <= before.server.collection.floor || low <= server.database.floor)
     return `${low} was granted, below the floor.`
+  if (lastMax > before.server.collection.peak && low <= lastMax)
+    return `${low} was granted to a device that has seen more than this server ever granted.`
   const copied = numbersBetween(low, high).find((number) => truth.foundCopied.includes(number))
   return copied === undefined ? undefined : `${copied} was granted, though a copy may have it.`
 }
