@@ -151,11 +151,12 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
     }
   },
 
-  portals: ({ gateway, random }) => {
+  portals: ({ gateway, random, profile }) => {
     gateway.faults = {
       ...gateway.faults,
       portal: random.pick([0, 0.2, 1]),
-      isForWrites: random.chance(0.5),
+      // A document that cannot be read is not written.
+      isForWrites: profile.authority === 'document' || random.chance(0.5),
       replaced: random.pick([0, 0.3]),
     }
   },
