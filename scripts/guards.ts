@@ -219,6 +219,11 @@ export const GUARDS: Guard[] = [
   ),
 
   guard('H13 a copied region grants nothing of what came back to it', 'server/region/region'),
+  guard('H13 a region with a claim under way checks in, too', 'server/region/region'),
+  guard(
+    'H13 a region that shows nothing grants nothing of what came back to it',
+    'server/region/region',
+  ),
   guard('H20 a root that grants numbers a second time is refused', 'server/region/region'),
   guard('H20 an etcd that was restored grants nothing', 'server/region/etcd'),
   guard(

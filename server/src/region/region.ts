@@ -74,7 +74,8 @@ export async function checkRole(
 /** @param ledger made with `ALL_FROM_ROOT` */
 export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Etcd): Ledger {
   const copied = async (key: CollectionKey): Promise<void> => {
-    await ledger.raiseFloor({ ...key, floor: (await ledger.read(key)).max })
+    const { max: floor } = await ledger.read(key)
+    if (floor > 0) await ledger.raiseFloor({ ...key, floor })
   }
   const source: Source | EtcdSource =
     'etcd' in root ? etcdSource(root) : rootSource(root, { ledger, devices, keyOf, copied })
@@ -89,7 +90,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
       async parkExcess() {},
     },
   )
-  const context: SupplyContext = { owner, devices, source, page, newId: randomUUID }
+  const context: SupplyContext = { owner, devices, source, copied, page, newId: randomUUID }
   const supplies = new Map<string, Supply>()
 
   function supplyOf(key: CollectionKey): Supply {

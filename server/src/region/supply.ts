@@ -19,7 +19,7 @@ import { readState } from '../../../src/core/stored.js'
 import type { CheckInAnswer, CheckInRequest } from '../../../src/core/wire.js'
 import type { Source } from '../../../src/source/source.js'
 import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
-import type { UpstreamRange } from '../ledger/ledger.js'
+import type { CollectionKey, UpstreamRange } from '../ledger/ledger.js'
 
 /** Numbers go fast when the last ones were used up in less time than this. */
 const FAST_MS = 1_000
@@ -32,6 +32,8 @@ export interface SupplyContext {
   owner: Owner
   devices: DeviceStore
   source: Source
+  /** The ledger grants nothing of what is in it: another copy of this region may have it, too. */
+  copied(key: CollectionKey): Promise<void>
   /** Of this process. */
   page: string
   newId(): string
@@ -124,26 +126,40 @@ export class Supply {
   }
 
   async #start(): Promise<void> {
-    const { devices, source, newId } = this.#context
+    const { owner, devices, source, newId } = this.#context
     const { stored } = await devices.read(this.#key)
     // The device sets a record that cannot be read aside.
     if (stored === undefined || 'refused' in readState(stored)) return
     // Nobody can tell which of a killed process's numbers reached the ledger.
     await this.#update((state) => [settle(state, state.leases.map(asTaken)), undefined])
+    let isClaimSent = false
     for (let isNew = source.checkIn === undefined; !isNew; ) {
       const id = newId()
-      const { request } = await this.#update((state) => {
+      const { request, isLater } = await this.#update((state) => {
         const { state: next, ...begun } = beginCheckIn(state, id)
         return [next, begun as Omit<ReturnType<typeof beginCheckIn>, 'state'>]
       })
-      const answer = request && (await this.#checkIn(request))
-      if (!answer) return
-      await this.#update((state) => [
-        applyCheckIn(state, request.id, answer, Date.now()),
-        undefined,
-      ])
+      // A copy may send a claim that has no answer, too, and get the same: check in after it.
+      // guard: H13 a region with a claim under way checks in, too
+      if (isLater && !isClaimSent) {
+        isClaimSent = true
+        await owner.claim(this.#target, 0)
+        continue
+      }
+      if (isLater) return
+      if (request) {
+        const answer = await this.#checkIn(request)
+        if (!answer) return
+        await this.#update((state) => [
+          applyCheckIn(state, request.id, answer, Date.now()),
+          undefined,
+        ])
+      }
       // A check-in of an earlier process may have been sent by a copy of it, too.
-      isNew = request.id === id
+      isNew = !request || request.id === id
+      // If the device holds no number, it shows nothing: a copy cannot be told from it.
+      // guard: H13 a region that shows nothing grants nothing of what came back to it
+      if (isNew && !request?.leases.length) await this.#context.copied(this.#target)
     }
   }
 

@@ -226,6 +226,44 @@ test('a copied region is found at its first claim, and drops what it held', asyn
   expect(overlapping(taken)).toEqual([])
 })
 
+test('a region is copied while a claim of it has no answer: its copy is found, too', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const original = await newRegion({ url: root.url, reserve: 640 }, { dataDir })
+  await original.take()
+  await expect.poll(async () => (await root.ledger.read(KEY)).max).toBeGreaterThanOrEqual(640)
+  await root.stop()
+  // It asks for more before the half that is left is used up.
+  for (let i = 0; i < 12; i++) await original.take()
+  await original.close()
+  const copied = newFolder()
+  cpSync(dataDir, copied, { recursive: true })
+  await root.start()
+  const first = await newRegion({ url: root.url, reserve: 640 }, { dataDir })
+  const copy = await newRegion({ url: root.url, reserve: 640 }, { dataDir: copied })
+  const taken = []
+  for (let i = 0; i < 5; i++) taken.push(span(await first.take()), span(await copy.take()))
+  expect(overlapping(taken)).toEqual([])
+})
+
+test('a region that holds no number of its root grants nothing that came back to it', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const original = await newRegion({ url: root.url, reserve: 0 }, { dataDir })
+  const { token } = await original.take()
+  expect(await original.ledger.giveBack({ ...KEY, token, end: 32, last: 0, at: AT })).toBe(32)
+  await original.close()
+  const copied = newFolder()
+  cpSync(dataDir, copied, { recursive: true })
+  const taken = []
+  for (const folder of [dataDir, copied, dataDir]) {
+    const { take, close } = await newRegion({ url: root.url, reserve: 0 }, { dataDir: folder })
+    taken.push(span(await take()))
+    await close()
+  }
+  expect(overlapping(taken)).toEqual([])
+})
+
 test('what came back to a region before it was copied, its copy does not grant', async () => {
   const root = await newRoot()
   const dataDir = newFolder()
