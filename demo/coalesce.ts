@@ -1,6 +1,7 @@
 /**
- * Runs work after calls, once for several calls. Guarantees that a run begins after each call, or
- * that the run under way fails and says so. Two runs are never under way at once.
+ * Makes a function whose calls share runs of `work`: calls that come during a run share the next
+ * one. Guarantees that a run begins after each call, or that the call rejects. Two runs never
+ * overlap.
  */
 export function coalesce(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined

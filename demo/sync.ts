@@ -131,7 +131,7 @@ export class Sync {
       body: JSON.stringify(records),
     })
     const changes = await store.settle(collection, records, results)
-    // Otherwise the loop would never end.
+    // Without this check the loop would never end.
     if (changes === 0 && (await store.isWaiting(collection, records[0]!.key)))
       throw new ServerProblem('The server’s answer does not say what happened to the orders.')
     settled()

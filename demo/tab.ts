@@ -3,7 +3,7 @@
  * that something changed.
  */
 
-/** Letters and digits that nobody confuses when read out. */
+/** Letters and digits that nobody confuses when somebody reads them aloud. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789'
 
 export const tabName = Array.from(

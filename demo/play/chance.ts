@@ -27,16 +27,16 @@ const WEIGHTS: readonly [kind: RegExp, weight: number][] = [
   [/ is refused by a proxy\.$/, 1],
 ]
 
-/** Undefined: an event of no known kind. */
+/** Undefined for an event of no known kind. */
 export function kindOf(event: string): number | undefined {
   const kind = WEIGHTS.findIndex(([pattern]) => pattern.test(event))
   return kind < 0 ? undefined : kind
 }
 
 /**
- * Which of the events happens. First the kind is chosen, then one of that kind: else an event with
- * many variants would happen more often.
- * @param first 0 ≤ x < 1, as is `second`
+ * Chooses the event that happens: first its kind, then one event of that kind. If all events were
+ * equal, a kind with many variants would happen more often.
+ * @param first at least 0 and below 1, as is `second`
  */
 export function choose(events: readonly string[], first: number, second: number): number {
   const kinds = events.map((event) => kindOf(event) ?? 0)

@@ -1,6 +1,6 @@
 /** Lets an element be dragged away, by mouse or finger. */
 
-/** In pixels. What is let go nearer than this comes back. */
+/** In pixels. If the user lets go of the element nearer than this, it comes back. */
 const AWAY = 72
 
 export function makeDraggable(item: HTMLElement, gone: () => void): void {

@@ -80,7 +80,10 @@ function rowOf(
 const endOf = (message: Message, { devices }: System): Lane =>
   message.to === 'server' ? 'server' : devices[message.device]!.name
 
-/** A message that arrives twice has two flights. What never ends flies until the last event. */
+/**
+ * A message that arrives twice makes two flights. A message that is still under way at the end
+ * flies until the last event.
+ */
 function flightsOf(moments: readonly Moment[], rows: readonly Row[]): Flight[] {
   const sent = new Map<Message, Flight['from']>()
   const ended = new Set<Message>()

@@ -11,7 +11,7 @@ export function hashOf({ story, seed, own }: Plan): string {
   return `#story=${story}&seed=${seed}${chosen && `&own=${chosen}`}`
 }
 
-/** What the address does not say, or says in a way that makes no sense, is as in the first plan. */
+/** Where the address says nothing, or nothing that makes sense, the first plan holds. */
 export function planIn(hash: string): Plan {
   const fields = new URLSearchParams(hash.replace(/^#/, ''))
   const story = fields.get('story') ?? ''
@@ -30,7 +30,7 @@ export function seedIn(text: string): number | undefined {
 /** After the highest seed comes the first one again. */
 export const seedAfter = (seed: number): number => (seed % HIGHEST_SEED) + 1
 
-/** Of two choices for one event the first counts, and they stand in the order of the run. */
+/** If the link has two choices for one event, the first one counts. Sorted by event. */
 function ownIn(text: string): OwnEvent[] {
   const own = new Map<number, OwnEvent>()
   for (const [, at, choice] of text.matchAll(/(?:^|_)(\d{1,4})\.(\d{1,3})(?=_|$)/g))

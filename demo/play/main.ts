@@ -97,7 +97,10 @@ function drawChoices(): void {
   )
 }
 
-/** In place of what the seed chose; what the user chose for later belonged to another run. */
+/**
+ * Makes the user's choice happen instead of the seed's. Forgets what the user chose for later
+ * events: those belonged to another run.
+ */
 function interfere(choice: number): void {
   const own = plan.own.filter((each) => each.at <= at)
   start({ ...plan, own: [...own, { at: at + 1, choice }] }, at + 1)
@@ -189,7 +192,7 @@ must('#undo').addEventListener('click', () => {
 })
 must('#many').addEventListener('click', playMany)
 must('#copy').addEventListener('click', async () => {
-  // Some browsers refuse it, and have none on an address without HTTPS.
+  // Some browsers refuse to copy. Without HTTPS there is no clipboard.
   const copied = await navigator.clipboard?.writeText(location.href).then(
     () => true,
     () => false,

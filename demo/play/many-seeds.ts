@@ -1,4 +1,4 @@
-/** Plays many seeds, a few at a time, and sums up what they came to. */
+/** Plays many seeds, a few at a time, and counts how they end. */
 import { type Outcome, outcomeOf } from './outcome.js'
 import { play } from './run.js'
 import type { StoryName } from './stories.js'
@@ -38,13 +38,13 @@ export function sumText({ seeds, events, ids, counts, first }: Sum): string {
   if (counts.broken === 0 && counts.limit === 0) sentences.push('No id was issued twice.')
   if (counts.limit > 0)
     sentences.push(
-      `In ${counts.limit} of them a number was issued twice within the limit that is documented, ` +
-        `for the first time in seed ${first.limit}.`,
+      `In ${counts.limit} of them a number was issued twice, a limit that is documented. ` +
+        `The first such seed is ${first.limit}.`,
     )
   if (counts.broken > 0)
     sentences.push(
-      `In ${counts.broken} of them the promise is broken, for the first time in seed ` +
-        `${first.broken}.`,
+      `In ${counts.broken} of them the promise is broken. ` +
+        `The first such seed is ${first.broken}.`,
     )
   return sentences.join(' ')
 }

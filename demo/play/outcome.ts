@@ -1,4 +1,7 @@
-/** What a run came to, in words: how many ids, how often twice, and why some numbers are gaps. */
+/**
+ * How a run ended, in words: how many ids it made, how many of them twice, and why some numbers are
+ * gaps.
+ */
 import { inRanges, type Place, placesIn } from './places.js'
 import type { Moment, Run, System } from './run.js'
 
@@ -18,7 +21,7 @@ export function outcomeOf({ moments, stuck }: Run): Outcome {
     return { verdict: 'broken', headline: 'The promise is broken.', sentences: [sentence] }
   }
   if (stuck !== undefined)
-    return { verdict: 'broken', headline: 'What follows is broken.', sentences: [stuck] }
+    return { verdict: 'broken', headline: 'A device is stuck.', sentences: [stuck] }
   sentences.push(
     `These properties held after each of the ${moments.length - 1} events: no number was issued ` +
       'twice outside of the limits that the documentation names, none had two owners on one ' +
@@ -66,7 +69,7 @@ function shares(places: readonly Place[][]): string {
 export interface Gap {
   number: number
   reason: string
-  /** The place of the event that made it one. */
+  /** The place of the event that made the number a gap. */
   since: number
 }
 
@@ -87,12 +90,12 @@ export function gapsIn(moments: readonly Moment[]): Gap[] {
 const isGap = (places: Place[] | undefined) => places?.[0]?.at === 'gap'
 
 const REASONS = {
-  crash: 'their page was killed, and which of them it used nobody knows',
-  giveBack: 'they were given back, and whether that arrived nobody knows',
-  fork: 'their device turned out to be a copy, or to hold an old token, and dropped them',
+  crash: 'their page was killed, and nobody knows which of them it used',
+  giveBack: 'they were given back, and nobody knows whether that arrived',
+  fork: 'their device dropped them, because it was a copy or held an old token',
 }
 
-/** What the devices count is the reason; what nobody counts, the event says itself. */
+/** A device counts its gaps by their reasons. Of other gaps, the event says the reason. */
 function reasonOf(event: string, after: System, before: System): string {
   for (const [d, { stored }] of after.devices.entries()) {
     const was = before.devices[d]?.stored.gaps
@@ -103,7 +106,7 @@ function reasonOf(event: string, after: System, before: System): string {
   if (event.includes('raises the floors')) return 'the operator raised the floors after the restore'
   if (event.startsWith('The claim of')) return 'the server skipped them: others may have them'
   if (/^The give-back of .* arrives/.test(event))
-    return 'the server could not take them back, for it has granted higher ones since'
+    return 'the server could not take them back, because it has granted higher ones since'
   if (/^The grant of .* arrives/.test(event))
     return 'their device did not take them when their grant came'
   return event.replace(/\.$/, '').replace(/^[TA] ?(?=\w)/, (first) => first.toLowerCase())

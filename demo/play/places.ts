@@ -5,7 +5,7 @@ import type { Message, System } from './run.js'
 /** Two copies of a device can both have a number: then it has two places. */
 export type Place =
   | { at: 'server' | 'on its way' | 'gap' }
-  /** Free, or set aside for a page that is gone, or whose answer is still to come. */
+  /** Free, or set aside for a page that is gone or that still waits for its answer. */
   | { at: 'device'; device: string; isSetAside: boolean }
   | { at: 'page'; device: string; page: string; isOffer: boolean }
   | { at: 'issued'; device: string }

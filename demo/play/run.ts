@@ -1,6 +1,6 @@
 /**
- * A run from its seed: the explorer's system (`test/model`), which is the production code of
- * client and server, and one event after another that the seed chooses, or the user.
+ * Plays a run from its seed. The system is the explorer's (`test/model`), so it is the production
+ * code of client and server. The seed, or the user, chooses one event after another.
  */
 import type { Step } from '../../test/model/explorer.js'
 import type { Message, System } from '../../test/model/state.js'
@@ -55,7 +55,8 @@ export function play({ story: name, seed, own }: Plan): Run {
   while (moments.length <= MOST_EVENTS) {
     const { system } = moments.at(-1)!
     const chosen = own.find(({ at }) => at === moments.length)
-    // Two numbers for each event, so that what the user chooses moves no later number.
+    // Each event uses up two random numbers, also one that the user chose. So the numbers for later
+    // events stay the same.
     const [first, second] = [random.next(), random.next()]
     const steps = chosen ? possible(system, name) : model.next(system)
     if (steps.length === 0) return { moments, stuck: model.stuck(system) }
@@ -100,7 +101,7 @@ export function lossOf(message: Message, system: System, name: StoryName): numbe
   )
 }
 
-/** The events of one message follow each other, and in the first of them it arrives. */
+/** The events of one message stand together in the list. In the first of them it arrives. */
 function messageOf(before: System, steps: Step<System>[], choice: number): Message | undefined {
   if (!/^The .*( arrives| is lost\.$| is refused by a proxy\.$)/.test(steps[choice]!.event))
     return undefined
@@ -108,7 +109,7 @@ function messageOf(before: System, steps: Step<System>[], choice: number): Messa
   return before.messages.find((message) => !arrival.state.messages.includes(message))
 }
 
-/** The guard taken out: the device that loses its power loses its newest transaction, too. */
+/** Plays without the guard: a device that loses its power also loses its newest transaction. */
 function forgetful(moments: readonly Moment[], step: Step<System>): Step<System> {
   const { event, state } = step
   const name = /^Device (\w) loses its power\.$/.exec(event)?.[1]

@@ -14,7 +14,7 @@ export interface Scene {
   names: Names
 }
 
-/** Of pages, by their ids. */
+/** The names of pages, by their ids. */
 type Names = ReadonlyMap<string, string>
 type Device = System['devices'][number]
 type Page = Device['pages'][number]
@@ -72,7 +72,7 @@ export class Stage {
     )
   }
 
-  /** What stays is not touched: it may have the focus, or be dragged. */
+  /** Leaves the messages that stay untouched: one may have the focus, or be dragged just now. */
   #drawMessages(system: System): void {
     const { messages } = system
     const hadFocus = this.#messages.contains(document.activeElement)
@@ -88,7 +88,7 @@ export class Stage {
       if (there !== item) this.#messages.insertBefore(item, there)
     }
     must('#no-messages').hidden = messages.length > 0
-    // Whoever loses messages by the keyboard goes on with the next one.
+    // A user who loses messages by the keyboard goes on with the next one.
     if (hadFocus && !this.#messages.contains(document.activeElement))
       (this.#messages.querySelector('button') ?? must('#step')).focus()
   }
@@ -167,7 +167,7 @@ function chipsByNumber(): ReadonlyMap<string, DOMRect> {
   )
 }
 
-/** Each number flies from where it was. */
+/** Lets each number fly from where it was. */
 function moveChipsFrom(before: ReadonlyMap<string, DOMRect>): void {
   if (matchMedia('(prefers-reduced-motion: reduce)').matches) return
   for (const each of document.querySelectorAll<HTMLElement>('#stage .chip')) {
@@ -184,7 +184,7 @@ function moveChipsFrom(before: ReadonlyMap<string, DOMRect>): void {
 
 const chip = (number: number, kind: string) => el('span', { class: `chip ${kind}` }, `${number}`)
 
-/** Nothing is drawn as a dash. */
+/** Shows a dash where there is nothing to show. */
 const orDash = (content: (Node | string)[]) => (content.length > 0 ? content : ['–'])
 
 function fact(label: string, content: (Node | string)[]): HTMLElement {
@@ -196,7 +196,7 @@ function fact(label: string, content: (Node | string)[]): HTMLElement {
   )
 }
 
-/** Only those that have something to show. */
+/** The facts that have something to show. */
 const facts = (all: [label: string, content: (Node | string)[]][]): HTMLElement[] =>
   all.filter(([, content]) => content.length > 0).map(([label, content]) => fact(label, content))
 

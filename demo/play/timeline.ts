@@ -63,7 +63,7 @@ export class Timeline {
         current = item
       } else button.removeAttribute('aria-current')
     }
-    // That a message will be lost is not told before it is.
+    // A message that will be lost looks like any other until then.
     for (const line of this.#list.querySelectorAll<SVGElement>('[data-lost-at]'))
       line.classList.toggle('lost', Number(line.dataset.lostAt) <= at)
     const bottom = current ? current.offsetTop + current.offsetHeight : 0
@@ -83,7 +83,7 @@ function placesOf(order: readonly Lane[]): Map<Lane, number> {
 
 const deviceClass = (lane: Lane) => `of-${lane.split('/')[0]}`
 
-/** The part of the timeline that is beside one event; the parts above and below go on with it. */
+/** The part of the timeline beside one event. The parts above and below continue it. */
 function graph(
   { rows, flights }: Lanes,
   row: number,

@@ -1,4 +1,4 @@
-/** What happened, and what each message says, in words for somebody who reads them first. */
+/** Says what happened and what each message asks, to somebody who is new to it. */
 import type { Message, Moment, Run, System } from './run.js'
 
 /** The name of each page, by its id: the second page that device a opened is `a2`. */
@@ -16,7 +16,7 @@ export function pageNames({ moments }: Run): ReadonlyMap<string, string> {
   return names
 }
 
-/** The explorer names a page by its place, which changes when another one is gone. */
+/** The explorer names a page by its place. The place changes when an earlier page goes. */
 export function sentenceOf(
   { event, system }: Pick<Moment, 'event' | 'system'>,
   before: System,
@@ -75,7 +75,7 @@ export function wordsOf(message: Message): string {
   const isOld = message.answer.leases.some((fate) => 'superseded' in fate || 'unknown' in fate)
   return isOld
     ? '“A token is not valid any more: you are a copy. Drop its numbers.”'
-    : '“Yes. Here are your new tokens; the old ones are void.”'
+    : '“Yes. Here are your new tokens; the old ones are not valid any more.”'
 }
 
 const rangeText = (from: number, to: number): string => (from === to ? `${from}` : `${from}–${to}`)

@@ -23,7 +23,7 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-/** One of the symbols in index.html. It never stands without words beside it. */
+/** An icon from index.html. Words always stand beside it. */
 export function icon(name: string): SVGSVGElement {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
   svg.setAttribute('class', 'icon')

@@ -51,7 +51,7 @@ export class OrderForm {
     must('#problem-online').addEventListener('click', () => this.#connection.switch(true))
   }
 
-  /** Removes the message about missing ids when there are enough. */
+  /** Removes the message about missing ids once there are enough. */
   recheck(): void {
     if (!this.#lacked || this.#hilo.status(this.#lacked.collection).available < this.#lacked.wanted)
       return
@@ -158,7 +158,7 @@ export class OrderForm {
 
   #restore(): void {
     const draft = sessionStorage.getItem(DRAFT_KEY)
-    // The user typed this while the page was loading.
+    // The user has typed something while the page was loading: it stays.
     if (!draft || this.#customer.value !== '') return
     const { customer, item, quantity, follows } = JSON.parse(draft)
     this.#customer.value = customer
@@ -178,7 +178,7 @@ function lack({ collection, wanted }: NoIds, hilo: Hilo): string {
 
 function remedy(canSwitch: boolean): string {
   const how = canSwitch
-    ? 'Go online to get more'
-    : 'More come by themselves as soon as the server answers'
-  return `What you typed stays in the form. ${how}, then create the order again.`
+    ? 'Go online to get more ids.'
+    : 'This device gets more ids as soon as the server answers.'
+  return `What you typed stays in the form. ${how} Then create the order again.`
 }

@@ -1,6 +1,6 @@
 /**
- * The list of orders, newest first. Rows stay where they are and only change their state; new ones
- * come in at the top.
+ * The list of orders, newest first. Rows stay where they are and only change their state; new rows
+ * appear at the top.
  */
 import { type Line, type Order, totalOf } from '../records.js'
 import type { Kept, Snapshot, State } from '../store.js'
@@ -15,7 +15,7 @@ const LABELS: Record<State, [icon: string, label: string]> = {
 }
 const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 
-/** At most so many numbers travel at once. */
+/** How many numbers fly to their orders at once, at most. */
 const FLIGHTS = 3
 
 export interface OrderActions {
@@ -54,7 +54,7 @@ export class OrderList {
 
   render({ orders, customers, total, waiting, stuck }: Snapshot): void {
     this.#orders = orders
-    // The skeleton.
+    // The grey rows of the page that was loading.
     if (this.#isFirst) this.#list.replaceChildren()
     const rows = orders.map((order) => this.#row(order, customers.get(order.customer)?.name ?? ''))
     const shown = new Set(orders.map(({ key }) => key))
@@ -80,7 +80,7 @@ export class OrderList {
     const parts = [
       plural(total, 'order'),
       waiting > 0 && `${waiting} waiting`,
-      stuck > 0 && `${stuck} to look at`,
+      stuck > 0 && `${plural(stuck, 'needs', 'need')} a decision`,
     ]
     setText(this.#summary, total === 0 ? '' : parts.filter(Boolean).join(' · '))
     this.#isFirst = false
@@ -165,7 +165,7 @@ function problem(order: Kept<Order>): HTMLElement | undefined {
   return el(
     'div',
     { class: 'order-reason' },
-    el('p', {}, `Somebody else made it “${words(current.lines)}” meanwhile.`),
+    el('p', {}, `Meanwhile, somebody else changed it to “${words(current.lines)}”.`),
     el(
       'span',
       { class: 'order-choices' },

@@ -7,11 +7,11 @@ import type { Hilo } from '../../src/index.js'
 import { pullThePlug } from '../plug.js'
 import { el, idText, must, plural, setText } from './dom.js'
 
-/** Older ones are counted only. */
+/** How many receipts are listed. Older ones are only counted. */
 const SHOWN = 5
 
 export class Receipts {
-  /** What makes the numbers. */
+  /** Makes the receipts’ numbers. */
   readonly made: Consecutive
   readonly #list = must('#receipts')
   readonly #summary = must('#receipts-summary')
@@ -26,7 +26,7 @@ export class Receipts {
     void this.#attempt(async () => {})
   }
 
-  /** Shows how things are after it, or why it could not be. */
+  /** Does the work. Then shows the receipts, and why the work failed if it did. */
   async #attempt(work: () => Promise<unknown>): Promise<void> {
     let problem = ''
     await work().catch((error: Error) => {
@@ -69,6 +69,6 @@ export class Receipts {
   }
 }
 
-/** A sale that nobody has made a receipt for. */
+/** The key of a sale that has no receipt yet. */
 const newSale = (): string =>
   Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('')

@@ -5,7 +5,7 @@ import type { Snapshot } from '../store.js'
 import type { Sync } from '../sync.js'
 import { must, plural, setText } from './dom.js'
 
-/** Sending that is faster than this is not announced. */
+/** If everything is sent within this time, the bar does not say that it is being sent. */
 const SENDING_SHOWN_AFTER_MS = 400
 
 export class StatusBar {
@@ -58,7 +58,7 @@ export class StatusBar {
     if (!this.#connection.isSwitchedOn) return ['offline', `Working offline. ${kept} ${left}`]
     if (!this.#connection.isOnline) return ['offline', `No network. ${kept} ${left}`]
     if (this.#sync.problem)
-      return ['trouble', `${this.#sync.problem} ${kept} ${left} Trying again by itself.`]
+      return ['trouble', `${this.#sync.problem} ${kept} ${left} The page tries again by itself.`]
     if (waiting > 0) return ['sending', `Sending ${plural(waiting, 'order')}…`]
     if (stuck > 0)
       return [
