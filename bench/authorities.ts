@@ -1,6 +1,6 @@
 /**
- * What counts for this package in the fleet's day: the HiLo server, or a document on a store with
- * conditional writes, by `documentSource`.
+ * Who grants numbers to this package in the fleet's day: the HiLo server, or a document on a store
+ * with conditional writes, by `documentSource`.
  */
 import { rmSync } from 'node:fs'
 import { createHiloHandler, openLedger } from '../server/src/index.js'

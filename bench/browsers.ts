@@ -48,7 +48,7 @@ export async function inEachEngine(use: (browser: BenchBrowser) => Promise<void>
   }
 }
 
-/** A stock browser now and then does not start on a busy machine. */
+/** Tries twice: on a busy machine a browser now and then does not start. */
 async function launch(engine: Engine, profile: string, attempts = 3): Promise<LaunchedBrowser> {
   try {
     return await LAUNCH[engine.name](profile)

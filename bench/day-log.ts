@@ -1,11 +1,11 @@
 /** The results of a fleet's day. */
 export interface DayLog {
   issued: number
-  /** Ids that were wanted and could not be made: offline, with nothing left. */
+  /** Ids that could not be made, because the device was offline and had none left. */
   refused: number
   /** Numbers that were granted, and that nobody will ever issue. */
   burnt: number
-  /** For ids, that reached the server. */
+  /** Requests for ids that reached the server. */
   requests: number
   /** Ids that were issued before. */
   duplicates: number

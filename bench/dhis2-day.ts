@@ -23,7 +23,7 @@ export function dhis2Rules(log: DayLog): Rules {
       pools.set(device, rest)
       return value === undefined ? undefined : String(value)
     },
-    /** What was reserved before on this device is nobody's any more. */
+    /** Nobody uses what was reserved on this device before. */
     copy(device, from) {
       log.burnt += pools.get(device)?.length ?? 0
       pools.set(device, pools.get(from) ?? [])

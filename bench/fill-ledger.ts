@@ -1,6 +1,6 @@
 /**
- * Fills a ledger behind its back: copies of the one grant it holds, each with an id, a claim and
- * numbers of its own.
+ * Fills a ledger directly in its tables: with copies of the one grant that it has, each with an id,
+ * a claim and numbers of its own.
  */
 import { join } from 'node:path'
 import Database from 'libsql'

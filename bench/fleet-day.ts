@@ -35,12 +35,12 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 export const DAY_MS = 12 * HOUR
 
-/** One device in so many goes where there is no network, for minutes to hours. */
+/** One in this many devices has no network for minutes to hours. */
 const IN_THE_FIELD = 0.4
 /** Something happens to an app in use every few minutes. */
 const MEAN_PAUSE_MS = 5 * MINUTE
 const KILLED_WHILE_HIDDEN = 0.08
-/** One device in so many is set up anew in the day, from a copy of another one's profile. */
+/** One in this many devices gets a copy of another device's profile during the day. */
 const COPIED = 0.02
 
 export function fleetDay(devices: number, random: Random): Happening[] {

@@ -1,6 +1,6 @@
 /**
- * What a page loads until its first id: the files and bytes that a browser asks the site for, of
- * this package as it is built and of libraries beside which an app may choose it.
+ * What a page loads until its first id: the files and bytes that a browser asks the site for. It
+ * measures this package as it is built, and other libraries that an app may choose.
  */
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: what this package costs on this machine, beside its peers and beside the least
- * that the work takes.
+ * `npm run bench` measures what this package costs on this machine, beside other packages and
+ * beside the least that the work takes.
  *
  *     npm run bench -- issuing server     only these
  *     npm run bench -- --quick            only shows that all of it works: its figures mean nothing
@@ -42,7 +42,7 @@ if (unknown)
   )
 if (values.quick && values.write)
   throw new Error(
-    'What a shortened run measures is not worth writing down: leave out --quick or --write.',
+    'The figures of a short run mean nothing and are not written: leave out --quick or --write.',
   )
 
 const inProject = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
@@ -76,6 +76,6 @@ for (const { name, title, run } of PARTS) {
 }
 const summary = table(['', 'goal', 'measured'], goals)
 console.log(`\n## Goals\n\n${summary}`)
-// A part of the goals is not the table of the goals, and other figures are of another run.
+// Only a run of all benches has all goals, and figures of different runs are not mixed.
 if (positionals.length === 0) texts.set('goals', summary).set('machine', machine())
 if (values.write) writeFigures(inProject(DOCUMENT), texts)

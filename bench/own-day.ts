@@ -70,7 +70,7 @@ export async function ownDay(
     }
     const pages = stations.map(({ device }) => openOnline(device, authority))
     await runAll(length + MORNING_MS)
-    // What two copies of a device hold is counted twice, where nothing finds them out.
+    // If nothing finds the copies of a device, what both hold is counted twice.
     const held = pages.reduce((sum, page) => sum + page.hilo.status('orders').available, 0)
     log.burnt = (await authority.outstanding()) - fleet.issued.size - held
     log.hours[log.hours.length - 1] = { issued: log.issued, burnt: log.burnt }

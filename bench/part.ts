@@ -8,9 +8,9 @@ export interface Part {
 }
 
 export interface Context {
-  /** Only shows that it works. */
+  /** Run it only to show that it works. */
   isQuick: boolean
-  /** Also what takes many minutes. */
+  /** Also measure what takes many minutes. */
   isFull: boolean
   print(text: string): void
   /** A row of the table of goals: what is measured, the goal, and the result. */

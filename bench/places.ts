@@ -15,7 +15,7 @@ export interface Places {
   remove(): Promise<void>
 }
 
-/** The connections of our servers, and those that look from outside. */
+/** Enough connections for our servers, and for those who look at the database from outside. */
 const OTHER_CONNECTIONS = 20
 
 /** @param connections that a bench itself opens to PostgreSQL */

@@ -1,4 +1,4 @@
-/** Line plots as SVG text: nothing but what the benches draw. */
+/** Line plots as SVG text, with only what the benches need. */
 
 interface Axis {
   label: string
@@ -15,7 +15,7 @@ export interface Plot {
 const WIDTH = 640
 const HEIGHT = 360
 const [LEFT, RIGHT, TOP, BOTTOM] = [70, 20, 60, 50]
-/** Told apart by people who see colours differently, too. */
+/** People who see colours differently can tell these apart, too. */
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00']
 
 export function plot({ title, x, y, series }: Plot): string {
@@ -99,7 +99,7 @@ function powers(values: number[]): number[] {
   return Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i))
 }
 
-/** From 0 in four to eight round steps. */
+/** Round numbers from 0 on, with four to eight steps. */
 function steps(most: number): number[] {
   const rough = (most || 1) / 4
   const power = 10 ** Math.floor(Math.log10(rough))

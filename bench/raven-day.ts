@@ -36,7 +36,7 @@ export function ravenRules(log: DayLog): Rules {
       apps.set(device, { ...app, next: app.next + 1 })
       return String(app.next)
     },
-    /** What the app still holds is lost, unless it returns it and it was granted last. */
+    /** What the app still holds is lost, unless it returns that and nothing was granted since. */
     end(device, canSend) {
       const { next, to } = apps.get(device) ?? FRESH
       apps.delete(device)

@@ -1,7 +1,7 @@
 /**
- * The server's process as one program without TypeScript, as the package is built. What loads
- * TypeScript as it runs also adds a name to every function that is made, and the server would be
- * measured with that.
+ * The server's process as one program in JavaScript, as the package is built. A loader of
+ * TypeScript would add a name to every function that is made, and the bench would measure that,
+ * too.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

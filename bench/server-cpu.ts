@@ -1,6 +1,6 @@
 /**
- * The CPU time that a server's process takes per request. It is about the same whether the machine
- * is busy or not, unlike requests per second, which the load itself shares the processors with.
+ * The CPU time that a server's process takes per request. It is about the same on a busy machine
+ * and on a quiet one. Requests per second are not: the load uses the same processors.
  */
 import type { Context } from './part.js'
 import type { Places } from './places.js'
@@ -8,7 +8,7 @@ import { BUSY, claimer, load, startServer } from './server.js'
 import type { Setup } from './server-process.js'
 import { count, figure, table, times } from './text.js'
 
-/** The code is compiled then. */
+/** After so many requests the code is compiled. */
 const WARM_UP = 10_000
 const REQUESTS = 40_000
 

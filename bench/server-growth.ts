@@ -6,10 +6,10 @@ import { BUSY, claimer, load, MANY, startServer } from './server.js'
 import type { Setup } from './server-process.js'
 import { count, figure, inEach, table, times } from './text.js'
 
-/** Enough for a figure, few beside the ledger. */
+/** Enough claims for a figure, and few compared with the ledger. */
 const GROWTH_CLAIMS = 10_000
 
-/** The cost of a claim against the number of grants that the ledger holds already. */
+/** What a claim costs when the ledger already holds so many grants. */
 export async function growth(
   { isQuick, isFull, print, goal, draw }: Context,
   places: Places,
@@ -72,7 +72,7 @@ async function begin(setup: Setup): Promise<void> {
   await server.stop()
 }
 
-/** What the server's process holds while it grants. */
+/** The memory of the server's process while it grants. */
 export async function memory({ isQuick, print, goal }: Context, places: Places): Promise<void> {
   const claims = isQuick ? 1_000 : 1_000_000
   const steps = 5

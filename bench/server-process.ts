@@ -1,6 +1,6 @@
 /**
- * A server in a process of its own: the HiLo server, or, for the floor, an empty route on the same
- * set-up. Tells its address, and its CPU time and memory when asked.
+ * A server in a process of its own: the HiLo server or, to measure the least that a request takes,
+ * an empty route. Says its address and, when asked, its CPU time and memory.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

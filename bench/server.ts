@@ -7,9 +7,9 @@ import { builtServer } from './server-build.js'
 import type { Memory, Message, Setup } from './server-process.js'
 import { percentile } from './text.js'
 
-/** As many connections as the goals are for. */
+/** The goals are for this many connections. */
 export const BUSY = 64
-/** As many collections, where there is more than one. */
+/** The number of collections, in benches of more than one. */
 export const MANY = 1_000
 
 export interface BenchServer {
@@ -52,8 +52,8 @@ export async function startServer(setup: Setup): Promise<BenchServer> {
 }
 
 /**
- * Many workers at once, each with one piece of work after another, for so long or until so many are
- * done.
+ * Runs many workers at once, each with one piece of work after another, until the time is over or
+ * enough pieces are done.
  */
 export async function load(workers: number, work: Work, limit: Limit): Promise<Load> {
   const latencies: number[] = []

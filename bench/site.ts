@@ -46,7 +46,7 @@ export async function serveSite(files: ReadonlyMap<string, string | Uint8Array>)
     if (pathname.endsWith('/hilo/next')) claims.push(searchParams.get('tag'))
     if (file === undefined) return hilo(request, response)
     response.setHeader('content-type', TYPES[extname(pathname)] ?? 'application/octet-stream')
-    // As every host serves files that carry a hash of their content in their names.
+    // Every host serves files with a hash of their content in the name this way.
     if (pathname.startsWith('/assets/'))
       response.setHeader('cache-control', 'max-age=31536000, immutable')
     response.end(file)
@@ -86,7 +86,7 @@ async function bundlePages(): Promise<Map<string, string | Uint8Array>> {
   })) as Rolldown.RolldownOutput
   const isFallback = (file: (typeof output)[number]) =>
     file.type === 'chunk' && file.facadeModuleId === FALLBACK
-  if (!output.some(isFallback)) throw new Error(`${FALLBACK} is no file of its own any more.`)
+  if (!output.some(isFallback)) throw new Error(`${FALLBACK} is not a file of its own any more.`)
   return new Map(
     output
       .filter((file) => !isFallback(file))

@@ -15,7 +15,7 @@ export function table(header: readonly string[], rows: readonly (readonly string
 
 export const times = (ratio: number): string => `${figure(ratio)} ×`
 
-/** Three digits that mean something. What was too short for the clock has none. */
+/** A number with three digits. A time that was too short for the clock has no number. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return '?'
   const digits =
@@ -34,7 +34,7 @@ export const count = (value: number): string => Math.round(value).toLocaleString
 
 export const median = (values: readonly number[]): number => percentile(values, 0.5)
 
-/** @param share 0.99: as many of the values are at or below it */
+/** @param share 0.99: 99 of 100 values are at or below the result */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!

@@ -1,7 +1,7 @@
 /**
- * Emits the content of both packages: `dist/`, browser modules in which bundlers still find the
- * worker by its relative URL, and `server/dist/`, the server and its command line; each with its
- * declarations. Fails rather than leave anything out.
+ * Builds both packages, with their declarations: `dist/`, browser modules in which bundlers still
+ * find the worker by its relative URL, and `server/dist/`, the server and its command line. Fails
+ * if anything is missing.
  */
 import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -18,16 +18,16 @@ interface Bundle {
   /** File in `dist` without `.js`, and its source. */
   entries: Record<string, string>
   /**
-   * Folder in `dist` for code that is loaded on demand or shared by these entries; undefined: every
-   * entry stands alone, in one file.
+   * Folder in `dist` for code that these entries share or load on demand. Undefined: each entry is
+   * one file with all its code.
    */
   chunks?: string
   /**
-   * Uses the same class `HiloError` as the page, so that `instanceof` holds; otherwise a bundle has
-   * a copy.
+   * Uses the page's class `HiloError`, so that `instanceof` holds. Otherwise the bundle has a copy
+   * of the class.
    */
   sharesErrors?: boolean
-  /** Loads {@link ON_DEMAND}; otherwise, as a service worker may load nothing later, it has it. */
+  /** Loads {@link ON_DEMAND} later. A service worker cannot, so its entry contains that code. */
   loadsOnDemand?: boolean
 }
 
@@ -70,7 +70,7 @@ const BUNDLES: Bundle[] = [
     sharesErrors: true,
   },
   { package: BROWSER_PACKAGE, entries: { 'inspector/index': 'src/inspector/index.ts' } },
-  // Apart, so that it does not tear the page's files into more parts.
+  // Built apart: otherwise the bundler would cut the page's files into more parts.
   {
     package: BROWSER_PACKAGE,
     entries: { 'testing/index': 'src/testing/index.ts' },
@@ -157,7 +157,7 @@ function errorsOfThePage(): Plugin {
   }
 }
 
-/** Every library whose code became part of our files has its licence beside them. */
+/** Checks that the licence of every library in our files lies beside them. */
 function checkNotices({ folder }: Package, modules: string[]): void {
   const file = join(folder, 'ThirdPartyNotices.txt')
   const notices = existsSync(file) ? readFileSync(file, 'utf8') : ''
@@ -168,14 +168,14 @@ function checkNotices({ folder }: Package, modules: string[]): void {
   }
 }
 
-/** What our files find where the package is installed: its libraries, and for the server Node. */
+/** What our files may import where the package is installed: its libraries; on the server, Node. */
 function isInstalled(of: Package, specifier: string): boolean {
   return (
     isOneOf(of.libraries, specifier) || (of === SERVER_PACKAGE && specifier.startsWith('node:'))
   )
 }
 
-/** All that our files refer to is there. The page refers to its worker. */
+/** Checks that every file that ours refer to exists, and that the page refers to its worker. */
 function checkReferences(of: Package): void {
   const { dist } = of
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) =>
@@ -192,7 +192,7 @@ function checkReferences(of: Package): void {
         isInstalled(of, specifier) || (specifier.startsWith('.') && existsSync(target))
       if (!isThere)
         throw new Error(
-          `${join(dist, file)}:${line} refers to ${specifier}, which will not be there.`,
+          `${join(dist, file)}:${line} refers to ${specifier}, which an app will not have.`,
         )
       if (kind === 'worker') workers.add(`${dirname(file)} ${relative(dist, target)}`)
     }

@@ -1,13 +1,13 @@
 /**
- * `npm run check`: types, lint, unused code, build, packages and sizes. What does not need the
- * build runs beside it. Prints what each step said when it ends, and fails when one of them does.
+ * `npm run check`: types, lint, unused code, build, packages and sizes. Steps that do not need the
+ * build run beside it. Prints the output of each step when it ends, and fails if a step fails.
  */
 import { spawn } from 'node:child_process'
 import { delimiter } from 'node:path'
 
 const PATH = ['node_modules/.bin', process.env.PATH].join(delimiter)
 
-/** Resolves with whether the command succeeded. */
+/** @returns whether the command succeeded */
 function run(command: string): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(command, { shell: true, env: { FORCE_COLOR: '1', ...process.env, PATH } })

@@ -1,6 +1,6 @@
 /**
- * The declarations of a package: those of its public entries and what they refer to. None needs a
- * file or a package that the package's users do not have.
+ * Collects the declarations of a package: those of its public entries and of all that they refer
+ * to. Fails if one needs a file or a package that the package's users do not have.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'

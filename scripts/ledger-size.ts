@@ -1,7 +1,8 @@
 /**
- * `npm run ledger-size`: how many bytes a grant takes in each store, with its indexes: 20,000
- * claims, a tenth of them shortened by a give-back. Then the size at the end of each of ten years:
- * 200 devices, each with a claim a week; every year a tenth of them is never heard of again.
+ * `npm run ledger-size` prints how many bytes a grant takes in each store, with its indexes. It
+ * makes 20,000 claims and gives back a part of every tenth. Then it prints the size at the end of
+ * each of ten years. In these, 200 devices claim once a week, and every year a tenth of them is
+ * lost.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -73,7 +74,7 @@ async function live(
         tokens[device] = 'grant' in outcome ? outcome.grant.token : undefined
       await ledger.prune({ settledBefore: now - 30 * DAY_MS, heardBefore: now - 400 * DAY_MS })
     }
-    // Each is replaced by a new one.
+    // A new device replaces each of them.
     tokens.fill(undefined, 0, DEVICES / 10)
     const [grants, unheard] = [await count('hilo_grants'), await count('hilo_unheard')]
     console.log(

@@ -3,10 +3,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path/posix'
 import { moduleImports } from './module-imports.js'
 
-/** @param entry from the repository, as are the paths that are returned */
+/** @param entry its path from the repository's folder, like the paths that are returned */
 export function loadedFiles(repository: string, entry: string): Set<string> {
   const files = new Set([entry])
-  // A set goes on to what is added while it is gone through.
+  // The loop also visits what it adds to the set.
   for (const file of files)
     for (const { specifier, kind } of moduleImports(file, read(repository, file))) {
       if (kind === 'type' || !specifier.startsWith('.')) continue

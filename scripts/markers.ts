@@ -1,7 +1,6 @@
 /**
- * The places in the sources that comments like `// guard: H8 an offer is sent once` mark. Each
- * marks the code that begins right after it: as much as one statement, property or expression
- * takes.
+ * Finds the code that a comment like `// guard: H8 an offer is sent once` marks: the statement,
+ * property or expression that begins right after it, to its end.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +14,7 @@ export interface Marked {
 }
 
 export interface GuardedCode extends Marked {
-  /** From the repository. */
+  /** Its path from the repository's folder. */
   file: string
   source: string
 }
@@ -45,12 +44,13 @@ export function markedIn(file: string, source: string): Marked[] {
     if (name === undefined) return []
     const start = nextCode(source, comments, comment.end)
     const end = endOfNode(program, start)
-    if (end === undefined) throw new Error(`${file}: nothing that 'guard: ${name}' could mark`)
+    if (end === undefined)
+      throw new Error(`${file}: after the comment 'guard: ${name}' there is no code`)
     return { name, start, end }
   })
 }
 
-/** The source with other code in the place of what is marked. */
+/** The source with other code in place of the marked code. */
 export const replaceMarked = (
   source: string,
   { start, end }: Marked,
@@ -69,7 +69,7 @@ function nextCode(source: string, comments: readonly Comment[], from: number): n
   return comment ? nextCode(source, comments, comment.end) : at
 }
 
-/** The end of the largest node that begins there; the program itself is none. */
+/** The end of the largest node that begins there, apart from the whole program. */
 function endOfNode(node: unknown, start: number): number | undefined {
   if (typeof node !== 'object' || node === null) return undefined
   if (isNode(node) && node.type !== 'Program' && node.start === start) return node.end

@@ -51,7 +51,7 @@ else {
   await Promise.all(Array.from({ length: Number(values.processes) }, () => work(left)))
 }
 
-/** Corner by corner, each in a process of its own, whose memory ends with it. */
+/** Explores corner by corner, each in a process of its own, so that its memory is freed. */
 async function work(left: string[]): Promise<void> {
   for (let corner = left.shift(); corner; corner = left.shift()) {
     const args = ['--alone', '--corner', corner, '--states', values.states]

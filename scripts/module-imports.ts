@@ -1,6 +1,6 @@
 /**
- * What one module asks for: every import of a JavaScript, TypeScript or declaration text, with its
- * line and whether it exists at run time.
+ * Lists the imports of one module, in JavaScript, TypeScript or a declaration file, each with its
+ * line and with what it means at run time.
  */
 import { type ImportDeclaration, parseSync, Visitor } from 'oxc-parser'
 
@@ -27,7 +27,9 @@ export function moduleImports(fileName: string, text: string): ModuleImport[] {
   ) => {
     if (!source) return
     if (typeof source.value !== 'string')
-      throw new Error(`${fileName}:${lineOf(node.start)}: what is imported must be a plain string`)
+      throw new Error(
+        `${fileName}:${lineOf(node.start)}: the path in import() must be a plain string`,
+      )
     found.push({ specifier: source.value, line: lineOf(node.start), kind })
   }
   new Visitor({
@@ -54,8 +56,8 @@ export function moduleImports(fileName: string, text: string): ModuleImport[] {
 }
 
 /**
- * `import {} from 'x'` runs x; `import { type A } from 'x'` does so under `verbatimModuleSyntax`,
- * but no bundler keeps it for its own sake.
+ * `import {} from 'x'` runs x. `import { type A } from 'x'` also does, under
+ * `verbatimModuleSyntax`, but bundlers leave it out.
  */
 function isTypeImport(node: ImportDeclaration): boolean {
   if (node.importKind === 'type') return true

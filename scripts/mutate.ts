@@ -30,11 +30,11 @@ const COPIED = [
 ]
 const code = guardedCode(ROOT)
 const EXPLORER = 'scripts/model.ts'
-/** A guard in another file means nothing to the explorer. */
+/** The files that the explorer loads: it cannot notice a guard in another file. */
 const explored = loadedFiles(ROOT, EXPLORER)
-/** The same for every guard, so that a table can be compared with the one before. */
+/** The same for every guard, so that a run can be compared with the run before. */
 const FIRST_SEED = 1
-/** A run that takes longer is ended, and proves nothing. */
+/** A run that takes longer is ended. It proves nothing. */
 const TOO_LONG_MS = 600_000
 
 const { values } = parseArgs({
@@ -69,10 +69,12 @@ const verdicts: Verdict[] = []
 await Promise.all(Array.from({ length: Number(values.processes) }, workThrough))
 console.log(`\n${verdicts.map(row).sort().join('\n')}`)
 const survivors = verdicts.filter(({ test }) => test !== 'failed')
-console.log(`\n${verdicts.length} guards taken out, ${survivors.length} not missed.`)
+console.log(
+  `\n${verdicts.length} guards taken out, ${survivors.length} of them without a test that fails.`,
+)
 process.exitCode = survivors.length > 0 ? 1 : 0
 
-/** A test that fails without any edit proves nothing. */
+/** Runs everything with all guards first: a test that fails then proves nothing. */
 async function provePassing(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'hilo-mutants-'))
   try {
@@ -80,9 +82,10 @@ async function provePassing(): Promise<void> {
     const tested = await test(folder, [...new Set(chosen.map((guard) => guard.test))])
     const explored = await explore(folder)
     const simulated = await simulate(folder)
-    for (const [what, { outcome, output }] of Object.entries({ tested, explored, simulated }))
+    const runs = { 'the tests': tested, 'the explorer': explored, 'the simulation': simulated }
+    for (const [what, { outcome, output }] of Object.entries(runs))
       if (outcome !== 'passed' && outcome !== 'not run')
-        throw new Error(`Before any guard is taken out, what is ${what} ${outcome}:\n${output}`)
+        throw new Error(`Before any guard was taken out, ${what} ${outcome}:\n${output}`)
     console.log(
       `Nothing taken out: tests ${tested.outcome}, explorer ${explored.outcome}, ` +
         `simulation ${simulated.outcome}.`,
@@ -108,7 +111,7 @@ async function workThrough(): Promise<void> {
 async function judge(folder: string, guard: Guard): Promise<Verdict> {
   copyTo(folder)
   const marked = code.find(({ name }) => name === guard.name)
-  if (!marked) throw new Error(`No comment 'guard: ${guard.name}' is in the sources.`)
+  if (!marked) throw new Error(`The sources have no comment 'guard: ${guard.name}'.`)
   writeFileSync(join(folder, marked.file), replaceMarked(marked.source, marked, guard.takeOut))
   const tested = await test(folder, [guard.test])
   const isExplored = explored.has(marked.file)
@@ -124,7 +127,7 @@ async function judge(folder: string, guard: Guard): Promise<Verdict> {
   }
 }
 
-/** What a run found first: a number in its output. */
+/** A number in the output of a run: what it found first. */
 function told(
   { outcome, output }: Run,
   number: RegExp,
@@ -150,7 +153,7 @@ function test(folder: string, files: readonly string[]): Promise<Run> {
   return run(folder, 'vitest', ['run', '--project', 'unit', '--bail', '1', ...files])
 }
 
-/** The small bounds, until a violation is found. */
+/** Explores the small bounds until it finds a violation. */
 async function explore(folder: string): Promise<Run> {
   if (values.states === '0') return NOT_RUN
   return run(folder, 'tsx', [EXPLORER, '--small', '--states', values.states])

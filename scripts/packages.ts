@@ -1,4 +1,4 @@
-/** The packages of this repository: where each lies, and which files its package.json promises. */
+/** The packages of this repository: where each is, and which files its package.json names. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -7,9 +7,9 @@ export interface Package {
   /** Where its package.json and its README are. */
   folder: string
   sources: string
-  /** What is built of the sources. */
+  /** The folder of what is built from the sources. */
   dist: string
-  /** What an app has that uses it: its dependencies and its peers. */
+  /** The packages that an app has if it uses this one: its dependencies and its peers. */
   libraries: string[]
   /** The declarations of its entries, without `dist/` and `.d.ts`. */
   declarations: string[]

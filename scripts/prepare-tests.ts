@@ -1,6 +1,6 @@
 /**
- * Gets the browsers the tests need, and the servers and libraries that some of them use; says what
- * it did, and fails with the ways out when there is no Chromium.
+ * Gets the browsers that the tests need, and the servers and libraries that some tests use. Says
+ * what it did. If there is no Chromium, it fails and says how to get one.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -45,36 +45,37 @@ for (const tool of [...ENGINES, ...PROGRAMS] as Tool[]) {
   if ((left as Tool[]).includes(tool) || report(tool)) continue
   if (!tool.isRequired && !isFull)
     console.log(
-      `${tool.title}: none to use; the tests with it are left out. Debian has it: ` +
+      `${tool.title}: not found; the tests with it are left out. Debian has it: ` +
         `${packages(tool)}`,
     )
   else if (!install(tool) && tool.isRequired) {
     console.error(
       `\n${tool.title} is missing, and the browser tests cannot run without it.\n` +
-        'Any of these helps:\n' +
+        'Do one of these:\n' +
         `  as root on Debian or Ubuntu: apt-get install ${packages(tool)}\n` +
-        '  with access to its downloads: npx playwright-core install chromium\n' +
+        '  if you can reach Playwright’s downloads: npx playwright-core install chromium\n' +
         '  a Chromium or Chrome of your own: CHROME_PATH=/path/to/it npm test\n',
     )
     process.exitCode = 1
   }
 }
 
-/** Registries that did not give what they were asked for. */
+/** Registries that did not answer, or did not have what was asked for. */
 const silent = new Set<string>()
 for (const peer of [...PEERS, ...RUNTIME_PEERS, ...LIBRARY_PEERS]) {
   const { title, registry } = peer
   if (isInstalled(peer)) console.log(`${title}: ${peer.folder}`)
   else if (!isFull)
     console.log(`${title}: not installed; the tests with it are left out. CI=true installs it.`)
-  else if (silent.has(registry)) console.log(`${title}: left out, as ${registry} did not help.`)
+  else if (silent.has(registry))
+    console.log(`${title}: left out, because ${registry} did not give it.`)
   else {
-    console.log(`${title}: not there; fetching it by ${registry}.`)
+    console.log(`${title}: not found; fetching it with ${registry}.`)
     try {
       installPeer(peer)
     } catch (error) {
       silent.add(registry)
-      console.error(`${title}: cannot be had, and the tests with it are left out. ${error}`)
+      console.error(`${title}: could not be fetched; the tests with it are left out. ${error}`)
     }
   }
 }
@@ -82,11 +83,11 @@ for (const peer of [...PEERS, ...RUNTIME_PEERS, ...LIBRARY_PEERS]) {
 function install(tool: Tool): boolean {
   if (tool.variable && process.env[tool.variable]) return false
   for (const { title, commands } of ways(tool)) {
-    console.log(`${tool.title}: not there; trying ${title}.`)
+    console.log(`${tool.title}: not found; trying ${title}.`)
     const isDone = commands(tool).every(([command, ...args]) => run(command!, args))
     areListsFresh ||= isDone
     if (isDone && report(tool)) return true
-    console.log(`${tool.title}: ${title} did not help.`)
+    console.log(`${tool.title}: ${title} did not bring it.`)
   }
   return false
 }
@@ -121,7 +122,7 @@ function ways({ name }: Tool): Way[] {
   return found
 }
 
-/** Says where the tool is and which; one that is there but does not start counts as missing. */
+/** Says where the tool is, and its version. A tool that does not start counts as missing. */
 function report(tool: Tool): boolean {
   const path = tool.find()
   if (!path) return false
@@ -131,7 +132,7 @@ function report(tool: Tool): boolean {
   return status === 0
 }
 
-/** The installers' own chatter is shown only when they fail. */
+/** Shows what an installer prints only if it fails. */
 function run(command: string, args: string[]): boolean {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' })
   if (status !== 0) {

@@ -1,7 +1,7 @@
 /**
- * What a browser downloads of each entry, minified and gzipped, and what an installation of each
- * package adds, beside budgets and goals; fails when a size is over its budget. Looks at what
- * `npm run build` made.
+ * Prints what a browser downloads of each entry, minified and gzipped, and how much an installation
+ * of each package adds, beside budgets and goals. Fails if a size is over its budget. It measures
+ * what `npm run build` has made.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -17,8 +17,7 @@ interface Limits {
 }
 
 /**
- * A budget is only ever lowered, but for a feature; why a goal is not reached is in
- * docs/performance.md.
+ * A budget is raised only for a feature. docs/performance.md says why a goal is not reached.
  */
 const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'page', file: 'client/index.js', budget: 12.8 * kB, goal: 9.5 * kB },
@@ -32,7 +31,7 @@ const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'textbook', file: 'textbook.js' },
 ]
 
-/** Without what the package depends on: the browser package depends on nothing. */
+/** Without the packages that each depends on. The browser package depends on none. */
 const INSTALLED = [
   { ...BROWSER_PACKAGE, budget: 1000 * kB },
   { ...SERVER_PACKAGE, budget: 400 * kB },
@@ -64,8 +63,8 @@ function unpacked(folder: string): number {
 }
 
 /**
- * Bytes of an entry with all that it imports at once; what it loads on demand or starts as a worker
- * is not part of it.
+ * Bytes of an entry with all that it imports at once, and without what it loads on demand or starts
+ * as a worker.
  */
 async function download(file: string): Promise<number> {
   const { output } = await build({

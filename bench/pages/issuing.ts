@@ -15,10 +15,10 @@ export interface Figure {
 
 const ROUNDS = 5
 /**
- * Between two slices leases may arrive. A slice takes milliseconds, so that a coarse clock will do.
+ * Leases may arrive between two slices. A slice takes milliseconds, so a coarse clock will do.
  */
 const SLICES = 10
-/** Every id is kept for a while, so that nothing is optimised away. */
+/** Keeps every id for a while, so that the engine cannot leave its making out. */
 const kept: unknown[] = new Array(1024)
 
 export const FLOOR = 'a bare counter in a template'

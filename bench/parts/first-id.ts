@@ -5,11 +5,14 @@ import type { Part } from '../part.js'
 import { openSite, type Site } from '../site.js'
 import { figure, inEach, median, table, times } from '../text.js'
 
-/** Reloads of one page before it is the other's turn: what else the machine does hits both. */
+/**
+ * Reloads of one page before it is the other page's turn. The turns are short, so that other work
+ * of the machine slows both down.
+ */
 const TURN = 5
 /**
- * After the first id a page claims and checks in. Nobody reloads within that moment, and without it
- * the next page might find no stored range.
+ * After the first id, a page claims and checks in. The next page is opened only after this time:
+ * before, it might find no stored range.
  */
 const REST_MS = 300
 

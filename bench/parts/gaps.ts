@@ -38,7 +38,7 @@ export const gaps: Part = {
       count(day.filter(({ what }) => kinds.includes(what)).length)
     print(
       `${count(devices)} devices: ${countOf('open', 'reload')} starts and reloads, ` +
-        `${countOf('die')} ends without a last word, two devices in five offline for a part of ` +
+        `${countOf('die')} killed apps, two devices in five offline for a part of ` +
         `the day, ${countOf('copy')} set up from a copy of another one's profile; seed ${SEED}.`,
     )
     const row = (title: string, of: (log: DayLog) => number, show = count) => [

@@ -1,6 +1,6 @@
 /**
- * What the server stands: a long free list, many tokens, another program's lock on the file, and a
- * database that is away. Each beside the usual case.
+ * How the server does in bad cases: a long free list, many tokens, another program's lock on the
+ * file, and a database that does not answer. Each is measured beside the usual case.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -10,7 +10,7 @@ const MANY = 20_000
 const CALLERS = [1, 100, 10_000, MANY, 100_000]
 const ROUNDS = 5
 
-/** What is awaited is measured against the least that an `await` costs. */
+/** Calls with `await` are compared with the `await` of a resolved promise. */
 const AWAITING = [AWAIT_FLOOR, 'await nextId']
 
 export const issuing: Part = {
@@ -102,7 +102,7 @@ export const issuing: Part = {
   },
 }
 
-/** Milliseconds for so many ids. */
+/** Milliseconds for this many ids. */
 interface Callers {
   count: number
   callers: number

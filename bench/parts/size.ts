@@ -1,5 +1,5 @@
 /**
- * What a browser downloads: of each entry, beside its budget, by `npm run size` on a build of now;
+ * What a browser downloads: each entry beside its budget, as `npm run size` measures a new build,
  * and all that a page loads until its first id.
  */
 import { spawnSync } from 'node:child_process'

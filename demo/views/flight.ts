@@ -1,5 +1,5 @@
 /**
- * Shows where a new order's number came from: the number moves from the ids on this device to the order.
+ * Shows where a new order's number came from: it moves from the ids on this device to the order.
  * Nothing waits for the animation.
  */
 import { must } from './dom.js'
