@@ -1,5 +1,5 @@
 /** Backups of a SQLite ledger, what a bare copy of its file is good for, and `raise-floor`. */
-import { cpSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'libsql'
 import { describe, expect, test } from 'vitest'
@@ -58,8 +58,26 @@ describe('a backup', () => {
     expect(() => backUp(dataDir, nowhere)).toThrow('The backup cannot be written')
     const other = newFolder()
     mkdirSync(join(other, 'hilo.db'))
-    expect(() => backUp(other, join(other, 'copy.db'))).toThrow()
+    expect(() => backUp(other, join(other, 'copy.db'))).toThrow(`The ledger in ${other} cannot be`)
     expect(readdirSync(other)).toEqual(['hilo.db'])
+    writeFileSync(`${file}.next.partial`, '')
+    expect(() => backUp(dataDir, `${file}.next`)).toThrow(
+      /file already exists, .*\.partial'\. A backup was cut off.*: if none is, remove that file\./,
+    )
+  })
+
+  test('of what is no ledger is none', () => {
+    const [empty, other, text] = [newFolder(), newFolder(), newFolder()]
+    writeFileSync(join(empty, 'hilo.db'), '')
+    const own = new Database(join(other, 'hilo.db'))
+    own.exec('CREATE TABLE orders (id INTEGER)')
+    own.close()
+    writeFileSync(join(text, 'hilo.db'), 'not a database at all')
+    const file = join(newFolder(), 'copy.db')
+    for (const folder of [empty, other])
+      expect(() => backUp(folder, file)).toThrow(`There is no ledger in ${folder}`)
+    expect(() => backUp(text, file)).toThrow(`The ledger in ${text} cannot be opened: file is not`)
+    expect(existsSync(file)).toBe(false)
   })
 
   test(

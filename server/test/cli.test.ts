@@ -1,6 +1,8 @@
 /**
  * The command line: settings from everywhere, clear messages, and commands beside a running server.
  */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'libsql'
@@ -11,7 +13,7 @@ import { newFolder } from './folders.js'
 import { WITHOUT_CLAIMED_AT } from './ledger-bench.js'
 import { createDatabase, newDatabase } from './postgres.js'
 import { runSql, startCluster } from './postgres-cluster.js'
-import { buildServer, runCli, startProcess } from './processes.js'
+import { buildServer, cliFile, runCli, startProcess } from './processes.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const TIMEOUT = 120_000
@@ -56,6 +58,17 @@ describe('serve', { timeout: TIMEOUT }, () => {
     for (const answer of ended)
       if (answer.status === 'fulfilled') expect(answer.value.status).toBe(201)
     expect(existsSync(join(folder, 'ignored'))).toBe(false)
+  })
+
+  test('goes on where nobody reads its output', async () => {
+    const args = [await cliFile(), 'serve', '--port', '0', '--data', newFolder(), '--drain', '0']
+    const child = spawn(process.execPath, args)
+    onTestFinished(() => void child.kill('SIGKILL'))
+    child.stdout.destroy()
+    await once(child.stderr, 'data')
+    const ended = once(child, 'exit')
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([0, null])
   })
 
   test('PostgreSQL by DATABASE_URL', async () => {

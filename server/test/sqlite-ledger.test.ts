@@ -1,5 +1,5 @@
 /** What only the SQLite ledger has to stand: its folder, its syncs, its upgrades. */
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'libsql'
 import { expect, test } from 'vitest'
@@ -36,6 +36,17 @@ test('a missing folder is made; an application may keep its own tables in the fi
   await ledger.claim([wish])
   expect(own.prepare('SELECT max FROM hilo_counters').all()).toEqual([{ max: 32 }])
   own.close()
+  await ledger.close()
+})
+
+test('only its owner may read a new file and its secret, in any folder', async () => {
+  const dataDir = newFolder()
+  chmodSync(dataDir, 0o755)
+  const ledger = await openLedger({ dataDir })
+  await ledger.claim([wish])
+  expect(readdirSync(dataDir).sort()).toEqual(['hilo.db', 'hilo.db-shm', 'hilo.db-wal'])
+  for (const name of readdirSync(dataDir))
+    expect([name, statSync(join(dataDir, name)).mode & 0o077]).toEqual([name, 0])
   await ledger.close()
 })
 

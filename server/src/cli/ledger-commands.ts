@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { CollectionCounts, Ledger } from '../ledger/ledger.js'
-import { SQLITE_FILE } from '../ledger/schema.js'
+import { refuseOlder, SQLITE_FILE } from '../ledger/schema.js'
 import { DEFAULT_DATA_DIR, openLedger } from '../open-ledger.js'
 import type { ServeOptions } from '../serve.js'
 import type { Settings } from '../settings.js'
@@ -55,8 +55,8 @@ export function requireLedgerFile(folder: string): void {
 
 async function requireLedgerIn(folder: string): Promise<void> {
   requireLedgerFile(folder)
-  const { requireSqliteLedger } = await import('../sqlite/file.js')
-  requireSqliteLedger(folder)
+  const { readSqliteVersion } = await import('../sqlite/file.js')
+  refuseOlder(readSqliteVersion(folder))
 }
 
 async function requireLedgerAt(databaseUrl: string): Promise<void> {

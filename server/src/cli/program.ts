@@ -34,6 +34,8 @@ A flag goes before its environment variable, that before the configuration file:
 
 /** Runs the command that the process was started with. Resolves also where it failed. */
 export async function run(): Promise<void> {
+  // Who reads the output may stop before its end. That ends no server.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
   const program = new Command('offline-hilo-server')
     .description('HiLo server: final, short, numeric ids for apps that work offline.')
     .version(VERSION)

@@ -8,10 +8,11 @@ import { dirname, join, resolve } from 'node:path'
 import Database from 'libsql'
 import { reasonOf } from '../ledger/errors.js'
 import { SQLITE_FILE } from '../ledger/schema.js'
-import { BUSY_TIMEOUT_MS, syncFolder } from './file.js'
+import { BUSY_TIMEOUT_MS, readSqliteVersion, syncFolder } from './file.js'
 
-/** @throws Error when the file is there already, or cannot be written */
+/** @throws Error when there is no ledger, or the file is there already, or cannot be written */
 export function backUp(dataDir: string, file: string): void {
+  readSqliteVersion(dataDir)
   const target = resolve(file)
   if (existsSync(target))
     throw new Error(`${file} is there already, and is not overwritten. Name a new file.`)
@@ -20,7 +21,13 @@ export function backUp(dataDir: string, file: string): void {
     // Only its owner may read it: the secret of the grant tokens is in it.
     closeSync(openSync(partial, 'wx', 0o600))
   } catch (error) {
-    throw new Error(`The backup cannot be written: ${reasonOf(error)}.`, { cause: error })
+    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST'
+    throw unwritten(
+      error,
+      isThere
+        ? 'A backup was cut off, or another one is running: if none is, remove that file.'
+        : 'Name a file in a folder that this process may write to.',
+    )
   }
   try {
     copyInto(dataDir, partial)
@@ -28,10 +35,13 @@ export function backUp(dataDir: string, file: string): void {
     renameSync(partial, target)
   } catch (error) {
     rmSync(partial, { force: true })
-    throw error
+    throw unwritten(error, 'Nothing is left of it.')
   }
   syncFolder(dirname(target))
 }
+
+const unwritten = (error: unknown, what: string): Error =>
+  new Error(`The backup cannot be written: ${reasonOf(error)}. ${what}`, { cause: error })
 
 function copyInto(dataDir: string, file: string): void {
   const db = new Database(join(dataDir, SQLITE_FILE))

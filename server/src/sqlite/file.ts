@@ -11,7 +11,6 @@ import {
   META_TABLE,
   MIGRATIONS,
   migrationsFrom,
-  refuseOlder,
   SQLITE_FILE,
   secretFrom,
 } from '../ledger/schema.js'
@@ -30,10 +29,14 @@ interface SqliteFile {
 /** @throws Error that names the folder, or what is wrong with the file in it */
 export function openSqliteFile(dataDir: string): SqliteFile {
   const folder = resolve(dataDir)
+  return naming(folder, () => openIn(folder))
+}
+
+/** Errors of SQLite and the file system have a code, and do not say which folder they are about. */
+function naming<T>(folder: string, step: () => T): T {
   try {
-    return openIn(folder)
+    return step()
   } catch (error) {
-    // Errors of SQLite and the file system have a code, and do not say which folder they are about.
     const cause = error instanceof LedgerUnavailable ? error.cause : error
     if (!('code' in (cause as Error))) throw error
     throw new LedgerUnavailable(
@@ -46,27 +49,33 @@ export function openSqliteFile(dataDir: string): SqliteFile {
 
 /**
  * Writes nothing.
- * @throws Error when the file has no ledger, or one that the server has yet to upgrade
+ * @returns the version of its tables
+ * @throws Error when the file has no ledger
  */
-export function requireSqliteLedger(dataDir: string): void {
-  const db = new Database(join(resolve(dataDir), SQLITE_FILE))
-  try {
-    const tables = reader(db, "SELECT 1 FROM sqlite_master WHERE name = 'hilo_meta'")()
-    if (tables.length === 0)
-      throw new Error(`There is no ledger in ${dataDir}: ${SQLITE_FILE} has no tables of one.`)
-    const version = reader<{ value: string }>(
-      db,
-      "SELECT value FROM hilo_meta WHERE key = 'version'",
-    )
-    refuseOlder(Number(version()[0]?.value ?? 0))
-  } finally {
-    db.close()
-  }
+export function readSqliteVersion(dataDir: string): number {
+  const folder = resolve(dataDir)
+  return naming(folder, () => {
+    const db = new Database(join(folder, SQLITE_FILE))
+    try {
+      const tables = reader(db, "SELECT 1 FROM sqlite_master WHERE name = 'hilo_meta'")()
+      if (tables.length === 0)
+        throw new Error(`There is no ledger in ${dataDir}: ${SQLITE_FILE} has no tables of one.`)
+      const version = reader<{ value: string }>(
+        db,
+        "SELECT value FROM hilo_meta WHERE key = 'version'",
+      )
+      return Number(version()[0]?.value ?? 0)
+    } finally {
+      db.close()
+    }
+  })
 }
 
 function openIn(folder: string): SqliteFile {
   // Only its owner may read it: the secret of the grant tokens is in the file.
   mkdirSync(folder, { recursive: true, mode: 0o700 })
+  // Also in a folder that was there: SQLite makes files that everybody may read.
+  closeSync(openSync(join(folder, SQLITE_FILE), 'a', 0o600))
   const db = new Database(join(folder, SQLITE_FILE))
   try {
     // guard: H21 SQLite syncs each commit to the disk
