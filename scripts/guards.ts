@@ -165,6 +165,7 @@ export const GUARDS: Guard[] = [
   guard('H14 ranges in memory are reported', 'client/pages', change(/else .*/, '')),
 
   guard('H15 no range above 2^53−1 is taken', 'source/raven'),
+  guard("H15 an app's own source grants whole numbers only", 'source/own', 'return grant'),
   guard('H15 no number above 2^53−1 is granted', 'server/sqlite-ledger'),
 
   guard('H16 a call is raced with the worker’s death', 'client/owner-link'),
@@ -402,7 +403,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H25 a server behind a proxy that is down is as good as none',
     'client/offline',
-    'const DOWN: number[] = []',
+    change('status > 501', 'false'),
   ),
   guard(
     'H25 claims in the background end at the reserve',

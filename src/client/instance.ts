@@ -74,7 +74,7 @@ export class Instance {
           return pageExit.headers
         },
         stored: listener.stored,
-        claim: (target, claim) => source!.claim(target, claim, timeout),
+        claim: async (target, claim) => source!.claim(target, claim, timeout),
         changed: (target, view) => this.#known(target)?.onChange(view),
         parkExcess: async (target) => this.#known(target)?.parkExcess(),
       },

@@ -5,7 +5,7 @@
  */
 
 import type { Range } from './range.js'
-import { type DeviceState, emptyState, STATE_VERSION } from './state.js'
+import { type DeviceState, emptyState, type GrantedRange, STATE_VERSION } from './state.js'
 
 /** The stored state (`undefined`: nothing stored yet), or why it cannot be used. */
 export function readState(stored: unknown): { state: DeviceState } | { refused: string } {
@@ -42,7 +42,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
         isCount(claim.lastMax) &&
         (claim.shown === undefined || areShown(claim.shown)))) &&
     (reserve === undefined || isCount(reserve)) &&
-    (last === undefined || (isObject(last) && isCount(last.size) && isText(last.at))) &&
+    isLast(last) &&
     (serverTag === undefined || isText(serverTag)) &&
     (nodes === undefined || (Array.isArray(nodes) && nodes.every(isText))) &&
     isCount(issued) &&
@@ -65,6 +65,10 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
   if (twice) return { refused: `${twice.from}–${twice.to} has two owners` }
   return { state }
 }
+
+/** Can this be stored? An app's own source may answer anything. */
+export const isGrant = (grant: unknown): grant is GrantedRange =>
+  isObject(grant) && isObject(grant.range) && isRange(grant.range) && isLast(grant.last)
 
 /** A range that overlaps another one of its prefix and server tag. */
 function heldTwice(held: Range[]): Range | undefined {
@@ -91,6 +95,8 @@ const areShown = (leases: unknown): boolean =>
   isListOf(leases, ({ lease, next }) => isText(lease) && isCount(next))
 const hasIdAndRange = (item: Fields): boolean =>
   isText(item.id) && isObject(item.range) && isRange(item.range)
+const isLast = (last: unknown): boolean =>
+  last === undefined || (isObject(last) && isCount(last.size) && isText(last.at))
 const isRange = (range: Fields | Range): boolean =>
   isCount(range.from) &&
   isCount(range.to) &&

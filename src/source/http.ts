@@ -4,6 +4,7 @@
  */
 import type { OwnerConfig, SourceAnswer } from '../core/contract.js'
 import { HiloError, toFailure } from '../core/errors.js'
+import { isRepeated } from '../core/failures.js'
 import type { GrantedRange } from '../core/state.js'
 
 export interface ServerAddress extends Pick<OwnerConfig, 'url' | 'timeout'> {
@@ -12,11 +13,10 @@ export interface ServerAddress extends Pick<OwnerConfig, 'url' | 'timeout'> {
 
 export type GetHeaders = () => Promise<Record<string, string>> | Record<string, string>
 
-const IDS_GO_ON = 'Ids go on while this device has some; the claim is tried again.'
+/** A longer `Retry-After` is a mistake, or a date that this device's wrong clock is far from. */
+const LONGEST_WAIT_MS = 3_600_000
 
-/** What a proxy answers when the server behind it is down. */
-// guard: H25 a server behind a proxy that is down is as good as none
-const DOWN = [502, 503, 504]
+const IDS_GO_ON = 'Ids go on while this device has some; it is asked again later.'
 
 /**
  * Requests to a server.
@@ -126,7 +126,7 @@ function crossOriginAdvice(url: string): string {
 
 /**
  * The server answered, and refused; or its proxy answered that it is down.
- * @param meaning what it means for the caller that the server is down
+ * @param meaning what it means for the caller that the server cannot serve now
  */
 export function refusal(
   response: Response,
@@ -137,21 +137,24 @@ export function refusal(
   const { status } = response
   // RavenDB answers 400 where nobody answers a path, and HTTP 404.
   const known = status === 400 && body.includes('RouteNotFoundException') ? 404 : status
-  const seconds = Number(response.headers.get('Retry-After'))
-  const details = { status: known, ...(seconds > 0 && { retryAfter: seconds * 1000 }) }
+  const after = String(response.headers.get('Retry-After'))
+  const wait = Math.min(1000 * Number(after) || Date.parse(after) - Date.now(), LONGEST_WAIT_MS)
+  const details = { status: known, ...(wait > 0 && { retryAfter: wait }) }
   const what = `${url} answered ${status}${reason(body)}.`
-  return DOWN.includes(status)
+  // What a proxy answers when the server behind it is down: 502, 503, 504, and some of their own.
+  // guard: H25 a server behind a proxy that is down is as good as none
+  return status > 501
     ? new HiloError('server-unreachable', `${what} It cannot serve now. ${meaning}`, details)
-    : new HiloError('server-refused', `${what} ${advice(known)}`, details)
+    : new HiloError('server-refused', `${what} ${advice(known, meaning)}`, details)
 }
 
-function advice(status: number): string {
+function advice(status: number, meaning: string): string {
   if (status === 401 || status === 403)
     return 'Check `headers` and `credentials`, and that the server allows this origin and user.'
   if (status === 404) return 'Check `url` and `database`: no HiLo server answers there.'
-  return status === 429 || status >= 500
-    ? 'It is asked again later; ids go on while this device has some.'
-    : 'The request will be refused again until its cause is removed.'
+  return isRepeated({ code: 'server-refused', status, message: '' })
+    ? meaning
+    : 'It is refused again until its cause is removed.'
 }
 
 /** What the server says was wrong: the `Message` of its JSON answer. */

@@ -85,8 +85,7 @@ function readGrant(body: string, url: string): GrantedRange {
     throw new HiloError(
       'unsafe-range',
       `${url} granted numbers up to ${High}, above 2^53−1. JavaScript would issue one of them ` +
-        'several times, so none was taken. Continue this collection under a new name, or let the ' +
-        'back end make its ids.',
+        'several times, so none was taken. Continue this collection under a new name.',
     )
   if (!Number.isInteger(Low) || !Number.isInteger(High) || Low < 0 || High < Low)
     throw invalid(url, 'Low and High are no range', body)

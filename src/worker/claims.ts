@@ -182,6 +182,5 @@ export const SWITCHED_OFF: Failure = {
   code: 'server-unreachable',
   isRepeated: true,
   message:
-    'The app has switched the network off for offline-hilo. Switch it on again with ' +
-    '`hilo.goOnline()`.',
+    'The app has switched the network off for offline-hilo. `hilo.goOnline()` switches it on.',
 }

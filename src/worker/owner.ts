@@ -5,6 +5,7 @@
  */
 import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '../core/contract.js'
 import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
+import { isGrant } from '../core/stored.js'
 import { VERSION } from '../core/version.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
@@ -185,8 +186,14 @@ const NO_IDENTITIES: Failure = {
 /** The app's own source, which lives in the page. */
 const pageSource = (callbacks: OwnerCallbacks): Source => ({
   async claim(target, claim) {
-    const answer = await callbacks.claim!(target, claim)
-    if ('failure' in answer) throw fromFailure(answer.failure)
-    return answer.grant
+    const failed = (error: unknown) => ({ failure: toFailure(error, 'server-unreachable') })
+    const { grant, failure } = Object(await callbacks.claim!(target, claim).catch(failed))
+    if (failure) throw fromFailure(failure)
+    // guard: H15 an app's own source grants whole numbers only
+    if (isGrant(grant)) return grant
+    throw new HiloError(
+      'invalid-response',
+      'The `source` granted no range of whole numbers ≥ 0. Nothing was taken.',
+    )
   },
 })

@@ -23,6 +23,7 @@ const answer = {
 
 afterEach(() => {
   vi.unstubAllGlobals()
+  vi.restoreAllMocks()
 })
 
 /** Answers every request with this, and remembers what was asked. */
@@ -226,10 +227,26 @@ describe('a refusal', () => {
   test.each<[string, number | undefined]>([
     ['7', 7000],
     ['0', undefined],
+    ['-7', undefined],
     ['soon', undefined],
+    ['99999999999', 3_600_000],
+    ['Sun, 22 Nov 2026 12:00:30 GMT', 30_000],
+    ['Sun, 22 Nov 2026 11:00:00 GMT', undefined],
+    ['Mon, 22 Nov 2027 12:00:00 GMT', 3_600_000],
   ])('with Retry-After: %s asks for a pause of %s ms', async (header, retryAfter) => {
+    vi.spyOn(Date, 'now').mockReturnValue(Date.UTC(2026, 10, 22, 12))
     serve('', { status: 429, headers: { 'Retry-After': header } })
     expect((await refusal(source().claim(target, claim))).retryAfter).toBe(retryAfter)
+  })
+
+  test.each([
+    [408, 'Ids go on while this device has some; it is asked again later.'],
+    [410, 'Ids go on while this device has some; it is asked again later.'],
+    [429, 'Ids go on while this device has some; it is asked again later.'],
+    [400, 'It is refused again until its cause is removed.'],
+  ])('with %i says whether it is asked again', async (status, what) => {
+    serve('', { status })
+    expect((await refusal(source().claim(target, claim))).message).toContain(what)
   })
 
   test.each([
@@ -242,7 +259,7 @@ describe('a refusal', () => {
 })
 
 describe('a server that is down behind its proxy', () => {
-  test.each([502, 503, 504])(
+  test.each([502, 503, 504, 511, 520, 530])(
     'and so answers %i is as unreachable as a silent one',
     async (status) => {
       serve('<html>', { status, headers: { 'Retry-After': '7' } })

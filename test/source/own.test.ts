@@ -1,0 +1,75 @@
+/** A source of the app's own, which may answer anything: what is no grant never becomes an id. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { HiloSource } from '../../src/core/contract.js'
+import { HiloError } from '../../src/core/errors.js'
+import { newShop, type Shop } from '../support/shop.js'
+
+let shop: Shop
+beforeEach(async () => {
+  shop = await newShop()
+})
+afterEach(() => shop.close())
+
+const refusal = (work: Promise<unknown>): Promise<unknown> => work.catch((error) => error)
+const range = { from: 1, to: 32, prefix: 'orders/', serverTag: '' }
+
+describe.each<[string, unknown]>([
+  ['nothing', undefined],
+  ['null', null],
+  ['no grant', {}],
+  ['a grant that is null', { grant: null }],
+  ['no range', { grant: {} }],
+  ['a range of text', { grant: { range: { ...range, from: '1', to: '32' } } }],
+  ['a range of fractions', { grant: { range: { ...range, from: 1.5, to: 32.5 } } }],
+  ['a range below 0', { grant: { range: { ...range, from: -1 } } }],
+  ['a range that ends before it begins', { grant: { range: { ...range, from: 33 } } }],
+  ['a range above 2^53−1', { grant: { range: { ...range, to: 2 ** 53 } } }],
+  ['a range without a prefix', { grant: { range: { from: 1, to: 32 } } }],
+  ['a size that cannot be stored', { grant: { range, last: { size: '32', at: 'today' } } }],
+])('a source that answers with %s', (_, answer) => {
+  test('is refused, and makes no id', async () => {
+    const claim = vi.fn(async () => answer as never)
+    const { hilo } = shop.open({ source: { key: 'own', claim } })
+    const refused = { code: 'invalid-response', message: expect.stringMatching(/^The `source` /) }
+    expect(await refusal(hilo.nextId('orders'))).toMatchObject(refused)
+    expect(await refusal(hilo.reserve('orders', 100))).toMatchObject({ code: 'invalid-response' })
+    expect(claim).toHaveBeenCalledTimes(2)
+  })
+})
+
+describe('a source that fails', () => {
+  const boom = () => {
+    throw new Error('the token has expired')
+  }
+  test.each<[string, () => never | Promise<never>]>([
+    ['throws', boom],
+    ['rejects', async () => boom()],
+  ])('because it %s is asked again later, and is quoted', async (_, fail) => {
+    const claim = vi.fn<HiloSource['claim']>(fail)
+    const { hilo } = shop.open({ source: { key: 'own', claim } })
+    expect(await refusal(hilo.nextId('orders'))).toMatchObject({
+      code: 'exhausted',
+      message: expect.stringContaining('the token has expired'),
+      cause: { code: 'server-unreachable' },
+    })
+    claim.mockImplementation(async () => ({ grant: { range } }))
+    hilo.goOnline()
+    expect(await hilo.nextId('orders')).toBe('orders/1')
+  })
+
+  test('with a HiloError keeps its code', async () => {
+    const refused = new HiloError('server-refused', 'This shop is closed.', { status: 403 })
+    for (const claim of [
+      async () => ({
+        failure: { code: 'server-refused' as const, message: 'This shop is closed.' },
+      }),
+      async () => Promise.reject(refused),
+    ]) {
+      const { hilo } = shop.open({ source: { key: 'own', claim } })
+      expect(await refusal(hilo.nextId('orders'))).toMatchObject({
+        code: 'server-refused',
+        message: 'This shop is closed.',
+      })
+    }
+  })
+})
