@@ -63,9 +63,10 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
   function allow(
     c: Context,
     token: ScopedToken | undefined,
-    wanted: Wanted,
+    database: string | undefined,
+    wanted: Omit<Wanted, 'database'>,
   ): Promise<void> | undefined {
-    const { action, database } = wanted
+    const { action } = wanted
     if (token?.databases && !isListed(token.databases, database)) throw notFor(database)
     if (!tokenAllows(token, action))
       throw forbidden(
@@ -73,7 +74,7 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
         `Forbidden: this token may not do '${action}'. Name the action with the token in the ` +
           "server's configuration.",
       )
-    return authorize && askApplication(authorize, c.env.request, wanted)
+    return authorize && askApplication(authorize, c.env.request, { ...wanted, database })
   }
 
   function tokenAllows(token: ScopedToken | undefined, action: Action): boolean {
@@ -105,7 +106,7 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
     callerOf(c) {
       const token = tokenOf(c)
       const database = databaseOf(c)
-      return { database, allow: (wanted) => allow(c, token, { ...wanted, database }) }
+      return { database, allow: (wanted) => allow(c, token, database, wanted) }
     },
     topologyOf(c) {
       const token = tokenOf(c)
@@ -113,7 +114,7 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
       if (token?.databases && !isListed(token.databases, name)) throw notFor(name)
       return name
     },
-    allowStatus: async (c) => allow(c, tokenOf(c), { action: 'status', count: 0 }),
+    allowStatus: async (c) => allow(c, tokenOf(c), undefined, { action: 'status', count: 0 }),
   }
 }
 

@@ -69,8 +69,11 @@ export function hiloRoutes(
   routes.get('/hilo/next', async (c) => {
     const at = Date.now()
     const caller = access.callerOf(c)
-    const { prefix, ...wanted } = readNextQuery(new Parameters(c.req.url), at, limits.count)
-    const asked: ClaimRequest = { ...wanted, database: caller.database, serverTag: nodeTag, at }
+    const { database } = caller
+    const query = readNextQuery(new Parameters(c.req.url), at, limits.count)
+    // Each field by its name: to copy objects field by field takes more than to read the query.
+    const { collection, id, count, lastMax, prefix } = query
+    const asked: ClaimRequest = { database, collection, id, count, lastMax, serverTag: nodeTag, at }
     const [outcome] = (await claim(caller, [asked])) as [ClaimOutcome]
     if ('refused' in outcome) throw claimRefused(outcome, asked)
     return answer(claimAnswer(outcome.grant, prefix), outcome.isRepeat ? 200 : 201)
@@ -80,8 +83,8 @@ export function hiloRoutes(
     const caller = access.callerOf(c)
     const { database } = caller
     const { id, ranges } = readClaimBody(await readJson(c), at, limits)
-    const claims = ranges.map(({ prefix: _, ...wanted }): ClaimRequest => {
-      return { ...wanted, id, database, serverTag: nodeTag, at }
+    const claims = ranges.map(({ collection, count, lastMax, shown }): ClaimRequest => {
+      return { database, collection, id, count, lastMax, serverTag: nodeTag, at, shown }
     })
     const outcomes = await claim(caller, claims)
     const collections = outcomes.map((outcome, i) => {

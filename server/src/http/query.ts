@@ -162,5 +162,4 @@ export function readId(id: string, name: string): string {
  * Has neither a lone surrogate, which UTF-8 cannot carry, nor a control character, which could make
  * a second line in a log.
  */
-export const isPlain = (text: string): boolean =>
-  Buffer.from(text).toString() === text && !/\p{Cc}/u.test(text)
+export const isPlain = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text)

@@ -61,8 +61,9 @@ export function newGrantId(now = Date.now()): string {
 
 export function grantTokens(secret: string): GrantTokens {
   const key = createSecretKey(Buffer.from(secret))
-  const macOf = (body: string) =>
-    createHmac('sha256', key).update(body).digest().subarray(0, MAC_BYTES)
+  // As text: a digest as bytes gets memory of its own, outside of the heap.
+  const digestOf = (body: string) => createHmac('sha256', key).update(body).digest('base64url')
+  const macOf = (body: string) => Buffer.from(digestOf(body), 'base64url').subarray(0, MAC_BYTES)
   return {
     write({ id, rotation, serial, database, collection }) {
       const name = Buffer.from(collection).toString('base64url')
