@@ -1,9 +1,9 @@
 /**
  * What a Hilo tells its listeners, and when: a change is told once, however often it is reported.
  */
+import type { Target } from '../core/contract.js'
 import type { HiloError } from '../core/errors.js'
-import type { Issuer } from './issuer.js'
-import { type HiloStatus, statusOf } from './status.js'
+import type { CollectionStatus, HiloStatus } from './status.js'
 
 /** What each event's `detail` holds. */
 export interface HiloEvents {
@@ -30,28 +30,29 @@ interface Subject extends EventTarget {
 
 export class Events {
   readonly #hilo: Subject
-  readonly #isOnline: () => boolean
-  readonly #told = new Map<Issuer, { isLow: boolean; error: string | undefined }>()
+  readonly #told = new Map<object, { isLow: boolean; error: string | undefined }>()
 
-  constructor(hilo: Subject, isOnline: () => boolean) {
+  constructor(hilo: Subject) {
     this.#hilo = hilo
-    this.#isOnline = isOnline
   }
 
   dispatch<K extends keyof HiloEvents>(type: K, detail: HiloEvents[K]): void {
     this.#hilo.dispatchEvent(new CustomEvent(type, { detail }))
   }
 
-  /** Something of a collection's status may have changed. */
-  changed(issuer: Issuer): void {
-    const { state, available, lastError } = statusOf(issuer, this.#isOnline())
+  /** The status of this Hilo may have changed. */
+  status(): void {
+    this.dispatch('status', this.#hilo.status())
+  }
+
+  /** The status of a collection may have changed. */
+  changed(of: { target: Target }, { state, available, lastError }: CollectionStatus): void {
     const isLow = state === 'low'
-    const before = this.#told.get(issuer)
-    this.#told.set(issuer, { isLow, error: lastError?.message })
-    const { collection } = issuer.holdings.target
+    const before = this.#told.get(of)
+    this.#told.set(of, { isLow, error: lastError?.message })
+    const { collection } = of.target
     if (isLow && !before?.isLow) this.dispatch('low', { collection, available })
     if (lastError && before?.error !== lastError.message)
       this.dispatch('error', { collection, error: lastError })
-    this.dispatch('status', this.#hilo.status())
   }
 }

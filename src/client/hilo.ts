@@ -63,9 +63,12 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     super()
     const checked = checkOptions(options, globalThis.location?.href)
     const listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
-    this.#events = new Events(this, () => this.#instance.isOnline())
+    this.#events = new Events(this)
     this.#instance = new Instance(checked, realm, {
-      changed: (issuer) => this.#events.changed(issuer),
+      changed: (issuer) => {
+        this.#events.changed(issuer.holdings, statusOf(issuer, this.#instance.isOnline()))
+        this.#events.status()
+      },
       forked: ({ holdings: { target } }) =>
         this.#events.dispatch('fork', { collection: target.collection }),
       exhausted: ({ holdings: { target } }, error) =>
@@ -314,7 +317,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   #switchOnline(isOn: boolean): void {
     this.#instance.switchOnline(isOn)
-    this.#events.dispatch('status', this.status())
+    this.#events.status()
   }
 
   #observed(...change: Parameters<OwnerCallbacks['stored']>): void {

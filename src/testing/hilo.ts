@@ -14,7 +14,8 @@ import {
   readRelease,
   readReserve,
 } from '../client/call-args.js'
-import type { Hilo, HiloEvents, IdOptions } from '../client/hilo.js'
+import { Events } from '../client/events.js'
+import type { Hilo, IdOptions } from '../client/hilo.js'
 import { aborted } from '../client/limited.js'
 import {
   type Activity,
@@ -93,8 +94,7 @@ class Instance<Name extends string>
   readonly #series = new Map<string, { collection: string; series: TestSeries }>()
   readonly #closing = new AbortController()
   readonly #observers = new Set<Observer>()
-  /** What listeners were told of a collection last. */
-  readonly #told = new Map<TestCollection, { isLow: boolean; error: string | undefined }>()
+  readonly #events = new Events(this)
   readonly #changed = new Set<TestCollection>()
   #storage: HiloStatus['storage'] = 'best-effort'
   #isSwitchedOn = true
@@ -230,7 +230,7 @@ class Instance<Name extends string>
 
   async persist(): Promise<boolean> {
     this.#storage = 'persistent'
-    this.#tell('status', this.status())
+    this.#events.status()
     return true
   }
 
@@ -291,10 +291,10 @@ class Instance<Name extends string>
   fork(): void {
     for (const each of this.#collections.values()) {
       each.drop()
-      this.#tell('fork', { collection: each.target.collection })
+      this.#events.dispatch('fork', { collection: each.target.collection })
     }
     for (const { collection, series } of this.#series.values())
-      if (series.fork()) this.#tell('fork', { collection })
+      if (series.fork()) this.#events.dispatch('fork', { collection })
   }
 
   #find(ref: CollectionRef, options?: Pick<IdOptions, 'database'>): TestCollection {
@@ -314,7 +314,7 @@ class Instance<Name extends string>
         isOnline: () => this.#isOnline(),
         changed: (of) => this.#tellSoon(of),
         exhausted: (of, error) =>
-          this.#tell('exhausted', { collection: of.target.collection, error }),
+          this.#events.dispatch('exhausted', { collection: of.target.collection, error }),
         stored: ({ target }, before, after) => {
           for (const observer of this.#observers) observer(target, before, after)
         },
@@ -342,7 +342,7 @@ class Instance<Name extends string>
   #connectivityChanged(): void {
     if (this.#isOnline() && !this.#closed)
       for (const each of this.#collections.values()) each.reconnect()
-    this.#tell('status', this.status())
+    this.#events.status()
   }
 
   /** Once for everything that happens until the running code ends. */
@@ -351,24 +351,10 @@ class Instance<Name extends string>
       queueMicrotask(() => {
         const all = [...this.#changed]
         this.#changed.clear()
-        for (const each of all) this.#tellOf(each)
-        this.#tell('status', this.status())
+        for (const each of all) this.#events.changed(each, each.status())
+        this.#events.status()
       })
     this.#changed.add(changed)
-  }
-
-  #tellOf(changed: TestCollection): void {
-    const { state, available, lastError } = changed.status()
-    const before = this.#told.get(changed)
-    this.#told.set(changed, { isLow: state === 'low', error: lastError?.message })
-    const { collection } = changed.target
-    if (state === 'low' && !before?.isLow) this.#tell('low', { collection, available })
-    if (lastError && lastError.message !== before?.error)
-      this.#tell('error', { collection, error: lastError })
-  }
-
-  #tell<K extends keyof HiloEvents>(type: K, detail: HiloEvents[K]): void {
-    this.dispatchEvent(new CustomEvent(type, { detail }))
   }
 }
 
