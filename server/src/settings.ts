@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import type { CollectionsOptions } from './bound/collections-setting.js'
+import { type CollectionsOptions, collectionsSetting } from './bound/collections-setting.js'
 import {
   DATABASES_LISTED,
   databases,
@@ -15,9 +15,9 @@ import {
   serverPrefix,
   tokens,
 } from './http/options.js'
-import { checked, nodeTag, publicUrl } from './ledger/options.js'
+import { checked, inWords, nodeTag, publicUrl } from './ledger/options.js'
 import { databaseUrl, ledgerLimits } from './open-ledger.js'
-import type { RootSetting } from './region/options.js'
+import { type RootSetting, rootSettings } from './region/options.js'
 import { horizon, type ServeOptions } from './serve.js'
 
 const MAX_PORT = 65_535
@@ -50,6 +50,15 @@ const horizonDays = z.preprocess(
   horizon,
 )
 
+/** Finds what is wrong, and leaves the setting as it is: it is read where the ledger is opened. */
+const asChecked =
+  (schema: z.ZodType) =>
+  (value: unknown, context: z.RefinementCtx): void => {
+    const { error } = schema.safeParse(value, { error: inWords })
+    for (const { path, message } of error?.issues ?? [])
+      context.addIssue({ code: 'custom', path, message })
+  }
+
 const config = z
   .strictObject({
     port: port.optional(),
@@ -66,13 +75,14 @@ const config = z
     horizon: horizonDays.optional(),
     tokens: tokens.optional(),
     logRequests: z.boolean().optional(),
-    // Checked where the ledger is opened.
     collections: z
       .custom<CollectionsOptions>((value) => Object(value) === value, 'is an object of databases')
+      .superRefine(asChecked(collectionsSetting))
       .optional(),
-    // Checked where the ledger is opened.
     upstream: z
       .custom<RootSetting>((value) => Object(value) === value, 'is an object with url or etcd')
+      .transform(withSecrets)
+      .superRefine(asChecked(rootSettings))
       .optional(),
     limits: z
       .strictObject({ ...limits.shape, ...ledgerLimits.shape })
@@ -114,13 +124,13 @@ export function readConfig(
     if (flag !== undefined) return [flag, ...rest].join('.')
     return [path.join('.'), file].filter(Boolean).join(' in ') || 'options'
   }
-  const { data, upstream, ...settings } = checked(
+  const { data, ...settings } = checked(
     config,
     { ...(file !== undefined && readFile(file)), ...flags },
     'offline-hilo-server',
     nameOf,
   )
-  return { ...settings, dataDir: data, ...(upstream && { upstream: withSecrets(upstream) }) }
+  return { ...settings, dataDir: data }
 }
 
 /** Secrets have no place in a file that is checked in. */
@@ -143,7 +153,8 @@ function readFile(file: string): object {
     )
   }
   try {
-    return z.looseObject({}).parse(JSON.parse(text))
+    // Some editors of Windows begin a file with a byte order mark.
+    return z.looseObject({}).parse(JSON.parse(text.replace(/^\uFEFF/, '')))
   } catch {
     throw new Error(`config: ${file} is not a JSON object, like {"port": 8080, "nodeTag": "A"}.`)
   }

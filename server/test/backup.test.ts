@@ -168,6 +168,15 @@ describe('raise-floor', { timeout: TIMEOUT }, () => {
         code: 1,
         stderr: expect.stringContaining(message),
       })
+    for (const [args, message] of [
+      [['Sh/op', 'orders', '500', '--yes'], "database: a database's name has 1 to 128 letters"],
+      [['Shop', ' ', '500', '--yes'], 'The name of the collection is empty.'],
+      [['Shop', 'a\nb', '500', '--yes'], 'The tag has control characters'],
+    ] as const)
+      expect(await raise(...args)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(message),
+      })
     expect(await ledger.status()).toHaveLength(3)
     expect(await raise('Shop', 'new', '500', '--yes')).toMatchObject({ code: 0 })
     expect(await ledger.read({ database: 'Shop', collection: 'new' })).toMatchObject({ max: 500 })

@@ -116,7 +116,12 @@ describe('serve', { timeout: TIMEOUT }, () => {
       { HILO_PORT: '99999', HILO_HOSTS: 'a.lan,https://b.lan' },
     )
     expect([code, stdout]).toEqual([1, ''])
-    expect(stderr.split('\n').sort()).toEqual(
+    expect(
+      stderr
+        .replace(/ There are: .*/, '')
+        .split('\n')
+        .sort(),
+    ).toEqual(
       [
         'offline-hilo-server cannot use its options.',
         '  HILO_PORT: is 0 to 65535; 0 picks a free one',
@@ -124,7 +129,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
         '  --node-tag: a node tag has 1 to 4 capital letters, as in A',
         `  tokens.0 in ${config}: a token has at least 16 characters`,
         `  limits.count in ${config}: is at least 1`,
-        `  ${config}: Unrecognized key: "x"`,
+        `  ${config}: Unrecognized key: "x".`,
         '',
       ].sort(),
     )
@@ -142,6 +147,39 @@ describe('serve', { timeout: TIMEOUT }, () => {
     [{ config: import.meta.filename }, 'is not a JSON object'],
   ])('setting %j is refused', (flags, message) => {
     expect(() => readConfig(flags)).toThrow(message)
+  })
+
+  test('each mistake in the file is named, with the file and what to write', () => {
+    const config = join(newFolder(), 'hilo.json')
+    const wrong = {
+      prot: 8080,
+      host: '',
+      logRequests: 'yes',
+      limits: { cuont: 1, databases: 0, collections: 1.5 },
+      cors: { origins: 'https://app.example.com' },
+      upstream: { url: 'https://ids.example.com', token: 'with a line break\n', resrve: 1 },
+      collections: { Shop: { orders: { upstream: { url: 'https://a.example.com' } } } },
+    }
+    writeFileSync(config, `\uFEFF${JSON.stringify(wrong)}`)
+    let problems = ''
+    try {
+      readConfig({ config })
+    } catch (error) {
+      problems = (error as Error).message
+    }
+    for (const problem of [
+      `${config}: Unrecognized key: "prot". There are: port, host, data, `,
+      `host in ${config}: is empty: leave it out`,
+      `logRequests in ${config}: is true or false`,
+      `limits in ${config}: Unrecognized key: "cuont". There are: count, batch, `,
+      `limits.databases in ${config}: is at least 1`,
+      `limits.collections in ${config}: is a whole number`,
+      `cors.origins in ${config}: is a list, as in ["…"]`,
+      `upstream.token in ${config}: has no spaces or line breaks`,
+      `upstream in ${config}: Unrecognized key: "resrve". There are: url, token, reserve.`,
+      `collections.Shop.orders.upstream.database in ${config}: is missing; it is a text`,
+    ])
+      expect(problems).toContain(problem)
   })
 
   test('tokens without databases are refused, with what to write', async () => {

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { type BoundCollection, bindingKey } from '../ledger/bound-collections.js'
 import type { CollectionKey } from '../ledger/ledger.js'
-import { databaseName } from '../ledger/options.js'
+import { databaseName, inWords } from '../ledger/options.js'
 import {
   type Binding,
   type CounterOptions,
@@ -63,7 +63,7 @@ export const collectionsSetting = z
           )
         const { data, error } = (
           'upstream' in settings ? upstreamSettings : counterSettings
-        ).safeParse(settings)
+        ).safeParse(settings, { error: inWords })
         for (const issue of error?.issues ?? [])
           fail([database, collection, ...issue.path], issue.message)
         if (!data) continue

@@ -4,7 +4,9 @@
  */
 import { createInterface } from 'node:readline/promises'
 import { type Command, InvalidArgumentError } from 'commander'
+import { checkTag } from '../http/query.js'
 import type { Ledger } from '../ledger/ledger.js'
+import { checked, databaseName } from '../ledger/options.js'
 import { ledgerCommand } from './flags.js'
 import { report } from './ledger-commands.js'
 
@@ -44,12 +46,25 @@ export const raiseFloorCommand = (): Command =>
           command.error(
             'error: give a collection and a number, or --all and --by. See raise-floor --help.',
           )
+        checkNames(database, collection)
         await report(command, {}, async (ledger) => {
           if (!yes) await confirm(ledger, database, collection)
           return raise(ledger)
         })
       },
     )
+
+/**
+ * A name that no client can ask for would stay in the ledger for nothing.
+ * @throws Error
+ */
+function checkNames(database: string, collection: string | undefined): void {
+  checked(databaseName, database, 'raise-floor', () => 'database')
+  // The letters of a series are counted under the collection's name with a stroke.
+  const tag = collection?.replace(/\|$/, '')
+  if (tag?.trim() === '') throw new Error('The name of the collection is empty.')
+  if (tag !== undefined) checkTag(tag, '|')
+}
 
 /** @throws Error when the collection is above the floor already */
 const raiseOne =

@@ -40,10 +40,41 @@ export function checked<T>(
   what: string,
   nameOf = (path: readonly PropertyKey[]) => path.join('.') || 'options',
 ): T {
-  const result = schema.safeParse(value)
+  const result = schema.safeParse(value, { error: inWords })
   if (result.success) return result.data
   const problems = result.error.issues.map((issue) => `${nameOf(issue.path)}: ${issue.message}`)
   throw new Error(
     `${what} cannot use its options.\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
   )
+}
+
+/** For a wrong option that has no message of its own. */
+export const inWords: z.core.$ZodErrorMap = (issue) => {
+  switch (issue.code) {
+    case 'invalid_type': {
+      const form = FORMS[issue.expected] ?? issue.expected
+      return issue.input === undefined ? `is missing; it is ${form}` : `is ${form}`
+    }
+    case 'unrecognized_keys': {
+      const keys = issue.keys.map((key) => `"${key}"`).join(', ')
+      const known = Object.keys((issue.inst as z.ZodObject | undefined)?.shape ?? {})
+      return `Unrecognized key: ${keys}. There are: ${known.join(', ')}.`
+    }
+    case 'too_small':
+      return issue.origin === 'number' ? `is at least ${issue.minimum}` : 'is empty: leave it out'
+    case 'too_big':
+      return `is at most ${issue.maximum}`
+    default:
+      return undefined
+  }
+}
+
+const FORMS: Readonly<Record<string, string>> = {
+  array: 'a list, as in ["…"]',
+  boolean: 'true or false',
+  int: 'a whole number',
+  number: 'a number',
+  object: 'an object, as in {"…": …}',
+  record: 'an object, as in {"…": …}',
+  string: 'a text',
 }

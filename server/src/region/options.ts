@@ -1,7 +1,7 @@
 /** Where a region's numbers come from, checked: another server of ours, its root, or etcd. */
 import { z } from 'zod'
 import { tlsFiles } from '../bound/upstream/options.js'
-import { nodeTag, publicUrl } from '../ledger/options.js'
+import { inWords, nodeTag, publicUrl } from '../ledger/options.js'
 
 interface RegionOptions {
   /**
@@ -53,7 +53,11 @@ const reserve = z
 
 const rootServer = z.strictObject({
   url: publicUrl,
-  token: z.string().min(1, 'is empty: leave it out').optional(),
+  token: z
+    .string()
+    .min(1, 'is empty: leave it out')
+    .regex(/^[\x21-\x7e]*$/, 'has no spaces or line breaks. It may come from HILO_UPSTREAM_TOKEN')
+    .optional(),
   reserve,
 })
 
@@ -82,7 +86,9 @@ const etcdCluster = z
 export const rootSettings = z
   .looseObject({}, 'is an object, like {"url": "https://ids.example.com"} or {"etcd": [ … ]}')
   .transform((given, context): Root | Etcd => {
-    const { data, error } = ('etcd' in given ? etcdCluster : rootServer).safeParse(given)
+    const { data, error } = ('etcd' in given ? etcdCluster : rootServer).safeParse(given, {
+      error: inWords,
+    })
     for (const issue of error?.issues ?? [])
       context.issues.push({ ...issue, code: 'custom', input: given })
     return data ?? z.NEVER
