@@ -117,6 +117,7 @@ export function idForm({
   }
 
   function numberOf(id: string): number {
+    if (typeof id !== 'string') throw invalid(`an id is a text; this is ${typeof id}.`)
     const end = id.length - (checkDigit ? 1 : 0)
     const digits = id.startsWith(prefix) ? id.slice(prefix.length, end) : ''
     if (!/^[0-9]{1,16}$/.test(digits) || (width !== undefined && digits.length !== width))

@@ -174,6 +174,7 @@ test.each<[what: string, run: () => unknown, complaint: RegExp]>([
     () => idForm({ prefix: 'K7-', width: 6 }).numberOf('K8-000033'),
     /no id of this form: "K7-", 6 digits/,
   ],
+  ['what is no text', () => idForm().numberOf(undefined as never), /an id is a text/],
   ['a wrong check digit', () => idForm({ checkDigit: damm }).numberOf('5725'), /mistyped/],
 ])('refuses %s', (_, run, complaint) => {
   expect(run).toThrow(complaint)

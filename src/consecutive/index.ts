@@ -83,12 +83,12 @@ export interface Consecutive {
 export function consecutive<Name extends string>(
   hilo: Hilo<Name>,
   collection: CollectionRef<NoInfer<Name>>,
-  options: ConsecutiveOptions = {},
+  options?: ConsecutiveOptions,
 ): Consecutive {
   const { options: of, signal, series: inMemory } = accessOf(hilo)
   const checked = checkSeriesOptions(options)
   const name = collectionOf(collection, of)
-  const database = checkDatabase(options.database ?? of.database, of)
+  const database = checkDatabase(options?.database ?? of.database, of)
   const { headers = {} } = of
   const ofTest = inMemory?.(database, name)
   const storage = ofTest ?? new SeriesStorage(of.name, [of.url, database, name])
@@ -117,9 +117,10 @@ function methodsOf(
   { formatId, forgetKeysAfter }: Checked,
 ): Consecutive {
   return {
-    async next({ key }) {
+    async next(options) {
       signal.throwIfAborted()
-      const { state, id, number, reason } = await series.take(checkKey(key), formatId)
+      const key = checkKey(options?.key)
+      const { state, id, number, reason } = await series.take(key, formatId)
       if (state !== 'cancelled') return { id, number }
       throw new HiloError(
         'invalid-argument',
@@ -182,7 +183,7 @@ export interface SeriesAccess extends HiloAccess {
 }
 
 function accessOf(hilo: Hilo): SeriesAccess {
-  const { access } = hilo as Partial<Hilo>
+  const { access } = Object(hilo) as Partial<Hilo>
   if (access === undefined) throw invalid('it got something else than a Hilo of this version')
   if (access.options.source !== undefined)
     throw invalid(

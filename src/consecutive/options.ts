@@ -34,17 +34,38 @@ const MAX_DEVICE_BYTES = 128
 const DIGITS = 6
 
 /** @throws HiloError `invalid-argument` */
-export function checkSeriesOptions(options: ConsecutiveOptions): Checked {
+export function checkSeriesOptions(options: ConsecutiveOptions | undefined): Checked {
   const {
     device,
     forgetKeysAfter = Number.POSITIVE_INFINITY,
-    formatId = (number, series) => `${series}-${String(number).padStart(DIGITS, '0')}`,
-  } = options
-  if (device !== undefined) checkText('device', device, MAX_DEVICE_BYTES)
+    formatId = (number: number, series: string) =>
+      `${series}-${String(number).padStart(DIGITS, '0')}`,
+  } = options ?? {}
+  if (device !== undefined) checkDevice(device)
   if (typeof forgetKeysAfter !== 'number' || !(forgetKeysAfter >= 0))
     throw refused('forgetKeysAfter is a number of milliseconds, 0 or more', forgetKeysAfter)
   if (typeof formatId !== 'function') throw refused('formatId is a function', formatId)
-  return { device, forgetKeysAfter, formatId }
+  return { device, forgetKeysAfter, formatId: (...args) => checkId(formatId, ...args) }
+}
+
+/** The server refuses a name of two lines for ever. */
+function checkDevice(device: string): void {
+  checkText('device', device, MAX_DEVICE_BYTES)
+  if (/[\p{Cc}\p{Cs}]/u.test(device))
+    throw refused('device is well-formed Unicode without control characters', device)
+}
+
+/** An id goes onto a receipt and into the storage, so it has to be a text. */
+function checkId(formatId: Checked['formatId'], number: number, series: string): string {
+  try {
+    return checkText(`what formatId makes of ${number} of ${series}`, formatId(number, series))
+  } catch (cause) {
+    if (cause instanceof HiloError) throw cause
+    const why = (cause as Error)?.message ?? cause
+    throw new HiloError('invalid-argument', `No number was made: formatId failed: ${why}`, {
+      cause,
+    })
+  }
 }
 
 /** @throws HiloError `invalid-argument` */
@@ -54,7 +75,7 @@ export const checkKey = (key: unknown): string => checkText('a key', key, MAX_KE
 export const checkReason = (reason: unknown): string =>
   checkText('a reason', reason, MAX_REASON_BYTES)
 
-function checkText(what: string, text: unknown, maxBytes: number): string {
+function checkText(what: string, text: unknown, maxBytes = Number.POSITIVE_INFINITY): string {
   if (typeof text !== 'string' || text === '')
     throw refused(`${what} is a text that is not empty`, text)
   const bytes = new TextEncoder().encode(text).length

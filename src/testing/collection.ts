@@ -141,7 +141,7 @@ export class TestCollection {
       leases: [],
       gaps: { ...gaps, fork: gaps.fork + dropped },
     })
-    if (this.#isUsed && this.#context.isOnline()) this.#hold(1)
+    if (this.#isUsed && !this.#closed && this.#context.isOnline()) this.#hold(1)
   }
 
   close(error: HiloError): void {

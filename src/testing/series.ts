@@ -16,6 +16,11 @@ import type { SeriesRequest } from '../core/wire.js'
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 
+/** As the real server: A to Z, then AA, AB and so on. No series gets the letter of another one. */
+const letterOf = (index: number): string =>
+  (index < LETTERS.length ? '' : letterOf(Math.floor(index / LETTERS.length) - 1)) +
+  LETTERS[index % LETTERS.length]
+
 export class TestSeries implements SeriesStore, SeriesServer {
   #state = readState(undefined)
   #numbers: readonly NumberRow[] = []
@@ -68,7 +73,7 @@ export class TestSeries implements SeriesStore, SeriesServer {
   close(): void {}
 
   async begin(_: SeriesRequest) {
-    return { series: LETTERS[this.#given++ % LETTERS.length]!, lease: 'test', earlier: [] }
+    return { series: letterOf(this.#given++), lease: 'test', earlier: [] }
   }
 
   async checkIn() {

@@ -59,14 +59,24 @@ describe('a series', () => {
     expect(await idsOf(openTill(shop).receipts, 'a', 'b')).toEqual(['2026/A/1', 'A-000002'])
   })
 
-  test('takes no number when the form cannot be made', async () => {
+  test.each<[string, () => unknown, string]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no form')
+      },
+      'formatId failed: no form',
+    ],
+    ['makes nothing', () => undefined, 'what formatId makes of 2 of A is a text that is not empty'],
+    ['makes an empty text', () => '', 'this is empty'],
+    ['makes a number', (...args: unknown[]) => args[0], 'this is number'],
+    ['makes a promise', async () => 'A-000002', 'this is object'],
+  ])('takes no number when its form %s', async (_, formatId, message) => {
     const { receipts } = openTill(shop)
     await idsOf(receipts, 'a')
-    const formatId = () => {
-      throw new Error('no form')
-    }
-    const other = openTill(shop, { series: { formatId } }).receipts
-    await expect(other.next({ key: 'b' })).rejects.toThrow('no form')
+    const other = openTill(shop, { series: { formatId: formatId as () => string } }).receipts
+    const wrong = refusal('invalid-argument', message)
+    await expect(other.next({ key: 'b' })).rejects.toEqual(wrong)
     expect(await idsOf(receipts, 'c')).toEqual(['A-000002'])
   })
 
@@ -129,6 +139,11 @@ describe('a key', () => {
     await expect(receipts.next({ key: key as string })).rejects.toEqual(wrong)
     await expect(receipts.confirm(key as string)).rejects.toEqual(wrong)
     expect(await idsOf(receipts, 'é'.repeat(128))).toEqual(['A-000001'])
+  })
+
+  test.each([undefined, null, 'sale 7'])('is not given by %j', async (options) => {
+    const wrong = refusal('invalid-argument', 'a key is a text that is not empty')
+    await expect(openTill(shop).receipts.next(options as never)).rejects.toEqual(wrong)
   })
 })
 
@@ -409,6 +424,8 @@ describe('the storage', () => {
 test.each([
   ['a device without a name', { device: '' }, 'device is a text that is not empty'],
   ['a long name of a device', { device: 'a'.repeat(129) }, 'device has at most 128 bytes'],
+  ['a name of two lines', { device: 'Till\n3' }, 'device is well-formed Unicode without control'],
+  ['half of a surrogate pair', { device: '\ud800' }, 'device is well-formed Unicode without'],
   ['a time below 0', { forgetKeysAfter: -1 }, 'forgetKeysAfter is a number of milliseconds'],
   ['a form that is none', { formatId: 'B' as never }, 'formatId is a function'],
 ])('%s is refused at once', (_, series, message) => {
@@ -418,5 +435,6 @@ test.each([
 test('a Hilo that no offline-hilo-server stands behind is refused at once', () => {
   const source = { key: 'mine', claim: async () => ({ failure: { code: 'closed', message: '' } }) }
   expect(() => openTill(shop, { source: source as never })).toThrow('a `source` of its own')
-  expect(() => consecutive({} as never, 'receipts')).toThrow('something else than a Hilo')
+  for (const none of [{}, null, undefined, 'hilo'])
+    expect(() => consecutive(none as never, 'receipts')).toThrow('something else than a Hilo')
 })

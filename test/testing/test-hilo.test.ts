@@ -124,7 +124,29 @@ describe('the switches', () => {
   })
 })
 
+test('no switch brings ids back after close()', async () => {
+  const hilo = createTestHilo()
+  await hilo.nextIds('orders', 3)
+  await hilo.close()
+  hilo.exhaust()
+  hilo.connect()
+  hilo.fork()
+  expect(() => hilo.nextIdSync('orders')).toThrow(expect.objectContaining({ code: 'closed' }))
+  expect(hilo.status('orders').leased).toBe(0)
+})
+
 describe('consecutive numbers', () => {
+  test('are made in AA after Z, so that no series goes on in another one', async () => {
+    const hilo = createTestHilo()
+    const receipts = consecutive(hilo, 'receipts')
+    const ids: string[] = []
+    for (let series = 1; series <= 28; series++) {
+      ids.push((await receipts.next({ key: `sale ${series}` })).id)
+      hilo.fork()
+    }
+    expect(ids.slice(25)).toEqual(['Z-000001', 'AA-000001', 'AB-000001'])
+  })
+
   test('go on while the server is gone; a fork ends the series, and says so', async () => {
     const hilo = createTestHilo()
     const receipts = consecutive(hilo, 'receipts')
