@@ -119,8 +119,9 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     page.busyAt = scheduler.now
   }
 
-  /** A bare number does not say which node granted it. */
+  /** A bare number does not say its node. A device that has forgotten cannot say it, either. */
   async function nextNumber(): Promise<string[]> {
+    if (device.isLossy && profile.nodes.length > 1) return [await page.hilo.nextId(tag)]
     const number = await page.hilo.nextNumber(tag)
     if (nodes.size > 1 && !device.isLossy)
       checker.complain(`${name}: a bare number, and its page has ids of ${[...nodes].join(', ')}`)
