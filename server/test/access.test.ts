@@ -18,7 +18,7 @@ describe('who may ask', () => {
   const TOKENS = ['correct-horse-battery', 'staple-staple-staple']
   const bearer = (token: string) => ({ headers: { Authorization: `Bearer ${token}` } })
 
-  test('with tokens: nobody without one of them', async () => {
+  test('with tokens: a request without one of them is refused', async () => {
     const { ask } = await newHandler({ tokens: TOKENS, databases: ['Shop'] })
     for (const init of [
       {},

@@ -66,7 +66,7 @@ describe('a backup', () => {
     )
   })
 
-  test('of what is no ledger is none', () => {
+  test('of a folder without a ledger is refused', () => {
     const [empty, other, text] = [newFolder(), newFolder(), newFolder()]
     writeFileSync(join(empty, 'hilo.db'), '')
     const own = new Database(join(other, 'hilo.db'))
@@ -154,7 +154,7 @@ describe('raise-floor', { timeout: TIMEOUT }, () => {
     await server.stop()
   })
 
-  test('a name that is not there is refused with those that are, unless it is meant', async () => {
+  test('a name that is not there is refused, and the others listed; --yes allows it', async () => {
     const data = newFolder()
     const ledger = await openLedger({ dataDir: data })
     await ledger.claim([wish(), wish('Shop', 'lines'), wish('Store')])

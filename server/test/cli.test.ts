@@ -191,7 +191,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
     )
   })
 
-  test('what is no command is called that, and no server starts', async () => {
+  test('a mistyped command is named, and no server starts', async () => {
     const data = join(newFolder(), 'data')
     const { code, stdout, stderr } = await runCli(['stauts', '--data', data])
     expect([code, stdout]).toEqual([1, ''])
@@ -227,7 +227,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
     }
   })
 
-  test('two ledgers named by the environment are one too many', async () => {
+  test('an environment that names two ledgers is refused', async () => {
     const environment = { HILO_DATA: newFolder(), DATABASE_URL: 'postgres://db/hilo' }
     expect(await runCli(['status'], environment)).toMatchObject({
       code: 1,

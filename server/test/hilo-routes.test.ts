@@ -20,7 +20,7 @@ afterEach(() => {
 })
 
 describe('hilo/next', () => {
-  test('answers as RavenDB does, with a lease beside', async () => {
+  test('answers as RavenDB does, and adds a grant token', async () => {
     const { status, headers, body } = await ask(NEXT)
     expect(status).toBe(201)
     expect(headers.get('Cache-Control')).toBe('no-store')
@@ -281,7 +281,7 @@ describe('hilo/return', () => {
     expect((await ask(NEXT)).body.Low).toBe(11)
   })
 
-  test('with a lease: in the body, which no proxy logs, of any type', async () => {
+  test('with a grant token: in a body of any type, because proxies log addresses', async () => {
     for (const [low, last, type] of [
       [1, 10, 'application/json'],
       [11, 20, 'text/plain;charset=UTF-8'],

@@ -97,7 +97,7 @@ export function describeCheckIns(promise: Promises): void {
   )
 
   promise(
-    'a copy costs what its grant held: numbers around it that are free are granted',
+    'a copy makes a gap of what its grant held, and of no free number around it',
     async ({ take, giveBack, checkIn }) => {
       const [below, copied, above] = [await take(), await take(), await take()]
       const fate = held((await checkIn(newId(), copied.token))[0])

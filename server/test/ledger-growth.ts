@@ -79,7 +79,7 @@ export function describeGrowth(promise: Promises): void {
     },
   )
 
-  promise('a claim may show the token of a grant that went', async (bench) => {
+  promise('a claim may show the token of a grant that was pruned', async (bench) => {
     const { claim, take } = bench
     const { token } = await take()
     await pruneAt(bench, 401)
@@ -89,7 +89,7 @@ export function describeGrowth(promise: Promises): void {
     })
   })
 
-  promise('max does not go below a number of a grant that went', async (bench) => {
+  promise('max does not go below a number of a grant that was pruned', async (bench) => {
     const { ledger, database, take, takePlain } = bench
     await show(bench, (await take()).token, 33)
     await takePlain()

@@ -5,7 +5,7 @@ import { AT, grantOf, LIMITS, newId, type Promises, span } from './ledger-bench.
 
 export function describeStorage(promise: Promises): void {
   promise(
-    'status counts what is out and what is free',
+    'status counts the numbers that grants hold, and those that are free',
     async ({ ledger, database, take, giveBack }) => {
       const grant = await take({ at: AT + 5 })
       await take()
@@ -36,7 +36,7 @@ export function describeStorage(promise: Promises): void {
   )
 
   promise(
-    'pruning forgets what came back long ago, and nothing that is out',
+    'pruning forgets grants that came back long ago, and none that is held',
     async ({ ledger, database, take, takePlain, giveBack, giveBackPlain }) => {
       const [whole, part] = [await take(), await take()]
       await takePlain()

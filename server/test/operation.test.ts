@@ -177,7 +177,7 @@ describe('limits', () => {
     expect((await ask(`${NEXT}&lastBatchSize=101`)).status).toBe(422)
   })
 
-  test('nor does the least that is granted exceed it, also for several collections', async () => {
+  test('the least that is granted is not above it, for several collections either', async () => {
     const { ask } = await newHandler({ limits: { count: 10 } })
     expect((await ask(NEXT)).body.LastSize).toBe(10)
     const claim = { claim: ID, collections: [{ tag: 'orders', count: 1 }] }
@@ -217,7 +217,7 @@ describe('limits', () => {
     expect((await fetch(server.url + CHECK_IN, chunked)).status).toBe(429)
   })
 
-  test('a client that cannot be told is a failure, not one request too many', async () => {
+  test('a clientOf that throws is a failure of the server, and not too many requests', async () => {
     const log = { info: vi.fn(), error: vi.fn() }
     const clientOf = () => {
       throw new Error('no session')
@@ -358,7 +358,7 @@ test('a failure inside shows neither SQL nor a stack', async () => {
   expect(log.error).toHaveBeenCalledOnce()
 })
 
-test('while the database does not answer, metrics tell all but what is in it', async () => {
+test('while the database does not answer, metrics tell everything that is not in it', async () => {
   const { handler, ledger } = await newHandler()
   ledger.countFree = () => Promise.reject(new LedgerUnavailable('gone'))
   const response = await handler(new Request('http://ids.test/metrics'))
@@ -392,13 +392,13 @@ test('a load balancer may ask for health by HEAD', async () => {
   expect((await head()).status).toBe(503)
 })
 
-test('the address says to a browser what it is and where the documentation is', async () => {
+test('who opens the address in a browser reads what it is, and where to read on', async () => {
   const { handler } = await newHandler({ hosts: ['ids.lan'] })
   const text = await (await handler(new Request('http://10.0.0.7/'))).text()
   expect(text).toMatch(/^This is offline-hilo-server\. .*documentation: https:\/\/\S+\n$/)
 })
 
-test('who asks for its health at the same time shares one question to the database', async () => {
+test('requests for health at the same time share one question to the database', async () => {
   const { ask, ledger } = await newHandler()
   const ping = vi.spyOn(ledger, 'ping')
   const answers = await Promise.all([ask('/healthz'), ask('/healthz'), ask('/healthz')])

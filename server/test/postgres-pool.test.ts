@@ -39,7 +39,7 @@ describe('a transaction', () => {
     expect(await notes()).toEqual([2])
   })
 
-  test('of which a write fails that nobody waited for is undone, and says why', async () => {
+  test('is undone, and says why, when a write fails that nobody waited for', async () => {
     const failing = pool.transaction(async (_, write) => {
       write('INSERT INTO notes VALUES (3)')
       write('INSERT INTO notes VALUES (3)')
@@ -49,7 +49,7 @@ describe('a transaction', () => {
     expect(await notes()).toEqual([2])
   })
 
-  test('is not taken for done when the step overlooks that a statement of it failed', async () => {
+  test('is not reported as done when its step ignores that a statement failed', async () => {
     const careless = pool.transaction(async (query, write) => {
       write('INSERT INTO notes VALUES (5)')
       await query('SELECT 1 / 0').catch(() => {})
@@ -66,7 +66,7 @@ describe('a transaction', () => {
     await expect(failing).rejects.toMatchObject({ code: '22012' })
   })
 
-  test('whose connection is cut by the database is unavailable, and the next is fine', async () => {
+  test('whose connection the database cuts is unavailable, and the next one works', async () => {
     const broken = pool.transaction(async (query) => {
       await query('SELECT pg_terminate_backend(pg_backend_pid())')
     })
@@ -95,7 +95,7 @@ describe('a transaction', () => {
     expect(await pid(pool)).not.toBe(before)
   })
 
-  test('that is warned at its commit has an unknown outcome, and its connection goes', async () => {
+  test('warned of at its commit has an unknown outcome, and its connection is closed', async () => {
     await pool.query('CREATE TABLE warned (id INT)')
     await pool.query(`CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE WARNING 'only here'; RETURN NULL; END $$`)

@@ -80,7 +80,7 @@ describe.each(CLIENTS)('%s', (_, load) => {
       store.dispose()
     })
 
-  test('ids follow each other; disposal brings the unused back, to go out again', async () => {
+  test('ids follow each other; unused ones go back at disposal, for others to get', async () => {
     const { url } = await startServer()
     const store = await newStore(url)
     expect(await storeUsers(store, 33)).toEqual(

@@ -247,7 +247,7 @@ describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
     expect(await ledger.giveBack({ ...KEY, end: 32, last: 5, at: 0 })).toBe(0)
   })
 
-  test('nothing is counted here any more when the binding is gone', async () => {
+  test('without its binding the collection is refused, and not counted here', async () => {
     const { nodes } = await startRaven()
     const storage = await newStorage()
     const { take, close } = await open(nodes[0]!, storage)
@@ -292,7 +292,7 @@ describe('an upstream that cannot be used', () => {
     await expect(take()).rejects.toThrow('granted no range that can be counted')
   })
 
-  test('that is away may come later; other collections do not wait for it', async () => {
+  test('may be away, and come later; other collections do not wait for it', async () => {
     const { nodes } = await startRaven()
     const [node] = nodes as [RavenNode]
     const { url } = node
@@ -339,7 +339,7 @@ test('a binding to another collection there is refused; adopting is not advised'
   )
 })
 
-test('a slash at the end of the address is none of the path', async () => {
+test('a slash at the end of the address is ignored', async () => {
   const { nodes } = await startRaven()
   const { take } = await open({ url: `${nodes[0]!.url}/` })
   expect(span(await take())).toEqual([1, 32])
@@ -400,7 +400,7 @@ describe('a client certificate', () => {
       rejectUnauthorized: true,
     })
 
-  test('is shown to the upstream, which is known by its own', async () => {
+  test('is shown to the upstream, whose own certificate is checked', async () => {
     const { nodes } = await start()
     const certificate = { cert: file('client.crt'), key: file('client.key') }
     const { take } = await open(nodes[0]!, undefined, { certificate, ca: file('server.crt') })

@@ -258,7 +258,7 @@ test('the service worker sends waiting orders once every tab is closed', async (
   await expect.poll(async () => (await table()).length, { timeout: 30_000 }).toBe(2)
 })
 
-test('a newer version of the desk is offered, and taken when somebody says so', async () => {
+test('a newer version of the desk is offered, and starts when the user agrees', async () => {
   const { page, pages } = await openDesk()
   await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
   expect(await page.isVisible('#update')).toBe(false)
@@ -311,7 +311,7 @@ async function drawnAnew(page: Page, id: string, cause: () => Promise<unknown>):
   await page.waitForFunction((old) => !old.isConnected, row)
 }
 
-test('the dialog gives the focus back to its button, though the row was drawn anew', async () => {
+test('after the dialog its button has the focus when the row was drawn anew', async () => {
   const { page, context, url } = await openDesk()
   await create(page, 'Harbour Café')
   await seen(page, 'orders/1-A', 'sent')
@@ -335,7 +335,7 @@ test('the dialog gives the focus back to its button, though the row was drawn an
   }
 })
 
-test('the button keeps the focus from the dialog, though its row is drawn anew later', async () => {
+test('after the dialog its button keeps the focus when the row is drawn anew later', async () => {
   const { page, context } = await openDesk()
   await create(page, 'Harbour Café')
   await create(page, 'North Market')

@@ -363,7 +363,7 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
         .toContain('"collection": "orders"')
     })
 
-    test('it and the app keep their looks: light, dark, narrow, wide; axe agrees', async () => {
+    test('it and the app look right in light and dark, narrow and wide, and pass axe', async () => {
       const { site, browser, page } = await open(name)
       const other = await browser.newPage()
       await other.goto(address(site))

@@ -84,13 +84,16 @@ const named = (example: string) => DATABASES.find((each) => each.example === exa
 const breeze = named('breeze')
 const tanStack = named('tanstack-offline')
 
-test.skipIf(!isInstalled(breeze.peer))('Breeze counts no key as temporary', async () => {
-  const main = "globalThis.shop = await import('./breeze.js')"
-  const { page } = await openPage(breeze, main)
-  await addOrder(page)
-  const temporary = await page.evaluate(() => shop.manager!.keyGenerator.getTempKeys())
-  expect(temporary).toEqual([])
-})
+test.skipIf(!isInstalled(breeze.peer))(
+  'Breeze takes none of the keys for a temporary one',
+  async () => {
+    const main = "globalThis.shop = await import('./breeze.js')"
+    const { page } = await openPage(breeze, main)
+    await addOrder(page)
+    const temporary = await page.evaluate(() => shop.manager!.keyGenerator.getTempKeys())
+    expect(temporary).toEqual([])
+  },
+)
 
 test.skipIf(!isInstalled(tanStack.peer))(
   'TanStack DB sends an order again under the same ids',

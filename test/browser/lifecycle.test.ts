@@ -100,7 +100,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expectDistinct(site.log)
   })
 
-  test('a page that keeps nothing, closed after one id, leaves the server at that id', async () => {
+  test('after a page that keeps nothing made one id, the server goes on after that', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const page = await browser.newPage()

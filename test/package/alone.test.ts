@@ -29,7 +29,7 @@ describe('offline-hilo', () => {
     expect(packed.browser.unpackedSize).toBeLessThan(1_000_000)
   })
 
-  test('brings nothing native, and nothing that runs when it is installed', () => {
+  test('has no native code, and no script that runs at installation', () => {
     const strange = packed.browser.files.filter(
       ({ path }) => !/\.(js|d\.ts|json|md|txt)$|^LICENSE$/.test(path),
     )

@@ -1,4 +1,4 @@
-/** Bare numbers do not say which node granted them; for the checker, this finds it out. */
+/** Finds out, for the checker, which node granted a bare number: the number does not say it. */
 import type { Page } from './device.js'
 import { isOfTheApp } from './profile.js'
 import type { Simulation } from './simulation.js'

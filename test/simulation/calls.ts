@@ -1,6 +1,6 @@
 /**
- * What an app may expect of every call, besides ids that nobody else has: it settles, it gets at
- * once what its page has at hand, and when it fails, its error tells the truth.
+ * What an app may expect of every call, besides ids that nobody else has: the call settles. If the
+ * page has enough numbers, the call succeeds at once. If it fails, its error tells the truth.
  */
 import { HiloError } from '../../src/core/errors.js'
 import type { Page } from './device.js'
@@ -13,9 +13,9 @@ export interface Call {
   at: number
 }
 
-/** What a proxy answers when its server is down. Nobody has refused anything then. */
+/** What a proxy answers when its server is down: no server has refused anything. */
 const DOWN = [502, 503, 504]
-/** These say nothing of how many numbers there are. */
+/** Errors that do not mean that there are too few numbers. */
 const OTHER_REASONS = ['timeout', 'aborted', 'closed', 'storage-failed', 'invalid-argument']
 /** Longer than the longest pause between two claims, and a worker that hangs before it. */
 const PATIENCE_MS = 150_000
@@ -25,12 +25,12 @@ const PATIENCE_MS = 150_000
  */
 const RECENT_MS = 3_500
 const AT_REST = 16
-/** Under load it looks so many seconds ahead. */
+/** Under load a page holds the numbers of so many seconds. */
 const AHEAD = 4
 /** One that `ready` has just waited for; a page that is not seen may go without a word. */
 const HIDDEN_AT_REST = 1
 
-/** A call is made: what its page holds for it, it gets in the same turn. */
+/** A call was made: if its page holds enough for it, it gets them in the same turn. */
 export function begin({ scheduler, checker }: Simulation, page: Page, call: Call): void {
   const { what, tag, count } = call
   const isTaker = what === 'nextId' || what === 'nextIds'

@@ -1,6 +1,6 @@
 /**
- * What the checker lets pass after a restore, and what not: a tolerance that is too wide would hide
- * a duplicate.
+ * What the checker allows after a restore, and what it does not. A checker that allows too much
+ * would hide a duplicate.
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Checker } from './checker.js'

@@ -20,7 +20,7 @@ export class Checker {
   /** A device's place in this list is its bit. */
   readonly #devices: string[] = []
   readonly #excuses: string[] = ['']
-  /** Nodes of which somebody proved that their database is an older copy. */
+  /** Nodes whose database is proved to be an older copy of itself. */
   readonly #stopped = new Set<string>()
 
   complain(what: string): void {
@@ -57,7 +57,7 @@ export class Checker {
       }
       numbers.grant(n, bit)
     }
-    // A device that holds one of them drops the whole answer.
+    // A device that already holds one of them drops the whole answer.
     if (isDropped) this.excuse(series, low, high, 'granted again')
   }
 
@@ -125,8 +125,8 @@ export class Checker {
   }
 
   /**
-   * A page of it holds these, and its storage was evicted: a server that forgot them may grant them
-   * to it once more.
+   * A page of this device holds these numbers, and the device's storage was evicted. A server that
+   * forgot them may grant them to the device once more.
    */
   outlived(series: Series, device: string, low: number, high: number): void {
     const numbers = this.#numbers(series)
@@ -134,7 +134,7 @@ export class Checker {
       numbers.outlived[n]! |= this.#bit(device)
   }
 
-  /** What one of these devices may issue here, all of them may issue now: they are copies. */
+  /** These devices are copies now: each of them may issue what one of them may issue here. */
   shared(series: Series, low: number, high: number, devices: readonly string[]): void {
     const numbers = this.#numbers(series)
     const bits = devices.reduce((all, device) => all | this.#bit(device), 0)
@@ -147,8 +147,8 @@ export class Checker {
   }
 
   /**
-   * A copy dropped these. @returns must be called when every page of it has heard so: until then
-   * some may still issue
+   * A copy dropped these. @returns to be called when every page of the copy knows it: until then a
+   * page may still issue
    */
   dropped(series: Series, device: string, dropped: readonly number[]): () => void {
     const numbers = this.#numbers(series)
@@ -170,8 +170,8 @@ export class Checker {
   }
 
   /**
-   * The server has found out that a grant was copied: whatever of it comes back is granted to
-   * nobody (H13).
+   * The server has found out that a grant was copied. From now on it grants to nobody what comes
+   * back of that grant (H13).
    */
   retired(series: Series, retired: readonly number[]): void {
     const numbers = this.#numbers(series)
@@ -208,7 +208,7 @@ export class Checker {
     for (const [, numbers] of this.#of(node)) numbers.raise(numbers.highest)
   }
 
-  /** A device that has not heard what became of its give-back may find that it was undone. */
+  /** A device that does not know what became of its give-back may learn that it was undone. */
   mayComeBack(series: Series, device: string, low: number, high: number): void {
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)
@@ -220,7 +220,7 @@ export class Checker {
     this.#numbers(series).show(lastMax)
   }
 
-  /** A number in these hands may become a gap. */
+  /** A number that this device holds may become a gap. */
   excuse(series: Series, low: number, high: number, why: string): void {
     const numbers = this.#numbers(series)
     const reason = this.#excuse(why)
@@ -290,7 +290,7 @@ export class Checker {
 
 const nodeOf = (series: Series): string => series.slice(series.lastIndexOf('-') + 1)
 
-/** Where `item` is in the list; at its end if it was not there. */
+/** Where `item` is in the list. If it was not there, adds it at the end. */
 function indexOf(list: string[], item: string): number {
   const at = list.indexOf(item)
   return at >= 0 ? at : list.push(item) - 1

@@ -12,7 +12,7 @@ interface Granted {
 
 export class Claims {
   readonly #checker: Checker
-  /** By claim: what each node granted for it. */
+  /** For each claim: what each node granted. */
   readonly #grants = new Map<string, Granted[]>()
   readonly #refused = new Set<string>()
 
@@ -31,8 +31,8 @@ export class Claims {
   }
 
   /**
-   * Asked again of another node, or of a server without claim ids, a claim is granted twice; the
-   * device takes one of the answers, as a rule.
+   * A claim is granted twice when it is sent again to another node, or to a server without claim
+   * ids. The device usually takes one of the answers.
    */
   answered(claim: string, series: Series, low: number, high: number): void {
     const all = [...this.grantsOf(claim), { series, low, high }]

@@ -6,7 +6,7 @@ import { OwnServer } from './own-servers.js'
 import { type Simulation, seriesOf } from './simulation.js'
 
 const MOST_DEVICES = 5
-/** Until every page of a device must have heard that it is a copy. */
+/** After so long, every page of a device must know that the device is a copy. */
 const HEARD_MS = 30_000
 
 export function copyProfile(simulation: Simulation, original: Device): void {
@@ -60,7 +60,7 @@ export function foundOut(
     const isKept = (n: number) =>
       kept.some((other) => other.from <= n && n <= other.to && seriesOf(other) === series)
     const server = servers.get(range.serverTag)
-    // What came back and was granted to it again may be on its way.
+    // Numbers that came back may have been granted to it again, and be on their way.
     const isComing =
       server instanceof OwnServer && range.token
         ? server.wasGrantedSince(range.token, device.name)
@@ -84,7 +84,7 @@ export function foundOut(
 }
 
 /**
- * A node that never wrote a token takes it for superseded, so the numbers of its grant are lost.
+ * A node that did not write a token says that it is superseded: the numbers of its grant are lost.
  * Nothing else may have this effect.
  */
 function mistaken(simulation: Simulation, device: Device): void {

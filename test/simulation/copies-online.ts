@@ -16,7 +16,7 @@ export class CopiesOnline {
   readonly #begun = new Set<string>()
   /** The check-in that a device has stored, by device and collection. */
   readonly #checkIns = new Map<string, string>()
-  /** Check-ins that both of two copies have stored: they are answered to both, and tell nobody. */
+  /** Check-ins that two copies have both stored. Both get the same answer, which shows no copy. */
   readonly #shared = new Set<string>()
 
   copied(series: string, original: string, copy: string): void {
@@ -27,7 +27,7 @@ export class CopiesOnline {
       this.#shared.add(checkIn)
       this.#checkIns.set(`${copy} ${series}`, checkIn)
     }
-    // A claim that both have stored is answered to both.
+    // Both copies get the answer to a claim that both have stored.
     for (const [id, { who }] of this.#claims) if (group.has(who)) this.#claims.delete(id)
   }
 
@@ -52,7 +52,7 @@ export class CopiesOnline {
   /**
    * The server has answered a claim or a check-in.
    * @param isFound was the device told that it is a copy?
-   * @returns whether it should have been, and was not
+   * @returns whether it should have been told, and was not
    */
   answered(id: string, device: string, tokens: readonly string[], isFound: boolean): boolean {
     const { who, newest } = this.#claims.get(id) ?? {}

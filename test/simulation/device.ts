@@ -43,7 +43,7 @@ export class Device {
   pages: Page[] = []
   /** Those that are gone, too. */
   readonly allPages: Page[] = []
-  /** Its storage fails now and then, or is no storage: gaps are no surprise. */
+  /** Its storage fails now and then, or there is none: gaps are to be expected. */
   isLossy = false
   /** What it stored last of each collection. */
   readonly lastStates = new Map<string, DeviceState>()
@@ -52,7 +52,7 @@ export class Device {
    * the page or its worker ends meanwhile.
    */
   releases = 0
-  /** When it last got an answer of who takes numbers back. */
+  /** When it last got an answer from a server that takes numbers back. */
   reachedAt = Number.NEGATIVE_INFINITY
   isOnline = true
   /** How often it lost or found the network. */
@@ -132,16 +132,16 @@ export class Page {
   readonly ids: string[] = []
   /** When its last instance was closed. */
   closedAt = Number.POSITIVE_INFINITY
-  /** Why numbers it held may be lost. */
+  /** Why the numbers that it held may be lost. */
   excuse: string | undefined
-  /** When it last did something that can be under way. */
+  /** When it last began something that may still be under way. */
   busyAt = 0
   /** Of each collection: when ids were issued, and how many may be wanted. */
   readonly issues = new Map<string, { until: number; count: number }[]>()
   readonly wishes = new Map<string, { until: number; count: number }[]>()
   /** Of each collection: the nodes of the ids that it has issued. */
   readonly nodes = new Map<string, Set<string>>()
-  /** That have not settled. */
+  /** Calls that have not settled. */
   readonly calls = new Set<Call>()
   /** By the app's own offline switch. */
   isSwitchedOff = false
@@ -195,7 +195,7 @@ export class Page {
     return this.state === 'visible' || this.state === 'hidden'
   }
 
-  /** Something the page does, as an event of its own; in turn. */
+  /** Makes the page do something, as an event of its own. */
   run(what: string, act: () => void): void {
     this.#scheduler.post(this.actor, 0, what, act, this.#queue)
   }
@@ -246,7 +246,7 @@ export class Page {
     })
   }
 
-  /** Out of the back/forward cache: it runs on where it stood. */
+  /** Out of the back/forward cache: the page goes on where it stopped. */
   restore(): void {
     this.#each((actor) => {
       if (actor.state === 'frozen') actor.state = 'alive'

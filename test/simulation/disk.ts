@@ -19,7 +19,7 @@ export interface Write {
   value: unknown
 }
 
-/** How long a browser may sit on a `localStorage` write. */
+/** How long a browser may wait before it writes `localStorage` to disk. */
 const LOCAL_STORAGE_DELAY_MS = 5_000
 
 export class Disk {

@@ -1,7 +1,7 @@
 /**
- * How every schedule ends: everything is healed, old pages go, late messages arrive, each device
- * comes back once more. Then all is given back, or all is used up, which shows a number with two
- * owners; and every number is accounted for.
+ * How every schedule ends: all faults stop, old pages go, late messages arrive, and each device
+ * comes back once more. Then the devices give everything back, or use everything up, which shows a
+ * number with two owners. In the end every number is accounted for.
  */
 import type { Range } from '../../src/core/range.js'
 import { ID } from './app.js'
@@ -12,7 +12,7 @@ import { isOfTheApp } from './profile.js'
 import { type Simulation, seriesOf } from './simulation.js'
 import { ofTenant } from './tenants.js'
 
-/** Longer than any message is late. */
+/** Longer than any message takes. */
 const ALL_ARRIVED_MS = 500_000
 /** Ids that a device issues at once at the end. A fault in its numbers shows in the first ones. */
 const MOST_ISSUED = 3_000
@@ -111,7 +111,7 @@ async function useAllUp(
       await issue(page, tag, Math.min(page.hilo.status(tag).available, MOST_ISSUED))
       for (;;) await issue(page, tag, 1)
     } catch {
-      // Nothing left.
+      // It has no id left.
     }
   }
   for (const device of devices) device.isOnline = false

@@ -119,7 +119,7 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
       case 'hangs':
         simulation.hit('worker hung')
         worker.actor.state = 'frozen'
-        // It may come back when nobody waits any more.
+        // The call may come back when nobody waits for it any more.
         if (random.chance(0.5)) {
           scheduler.post(
             simulation.driver,
@@ -195,7 +195,7 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
   },
 }
 
-/** The browser ends it whenever it likes, and it does not hear of it. */
+/** The browser ends the worker at any time, without a word to it. */
 export function stopServiceWorker(simulation: Simulation, page: Page): void {
   simulation.hit('service worker stopped')
   checkWaste(simulation, page)
@@ -210,7 +210,7 @@ function killBrowser(simulation: Simulation, device: Device): void {
   if (device.killBrowser() > 0) simulation.hit('localStorage writes lost')
 }
 
-/** Notes of pages that went before may be lost with it. */
+/** Notes of pages that closed before may be lost with it. */
 function excuseAll(simulation: Simulation, device: Device, why: string): void {
   for (const page of device.allPages) simulation.excusePage(page, why)
 }

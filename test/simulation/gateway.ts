@@ -9,13 +9,13 @@ import type { Random } from './random.js'
 export interface GatewayFaults {
   /** It answers 200 with a page in HTML, and the server hears nothing. */
   portal: number
-  /** It answers writes alone: pages that were read before come from a cache. */
+  /** It answers only writes so: pages that were read before come from a cache. */
   isForWrites: boolean
   /** The server hears the request, and its answer is replaced by such a page. */
   replaced: number
   /** The proxy answers by itself. */
   proxy: number
-  /** What it answers then: a broken proxy says the same again and again. */
+  /** What the proxy answers: a broken proxy gives the same answer again and again. */
   status: (typeof STATUSES)[number]
   /** A request that was answered before gets the same answer, and the server hears nothing. */
   cached: number
@@ -44,7 +44,7 @@ export class Gateway {
   readonly #hit: (fault: string) => void
   /** Called with each claim that it refuses for good: its device forgets that claim. */
   readonly #refused: (claim: string) => void
-  /** A claim for more is refused. */
+  /** The gateway refuses claims for more numbers than this. */
   readonly #largest: number | undefined
   /** By address: what was answered to a claim. */
   readonly #answers = new Map<string, Reply>()

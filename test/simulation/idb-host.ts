@@ -13,7 +13,7 @@ export interface StorageFaults {
   commitFails: number
 }
 
-/** A transaction, as far as others have to wait for it. */
+/** What other transactions need to know of one, to wait for it. */
 export interface Waiting {
   readonly owner: Actor
   readonly isCommitted: boolean
@@ -77,7 +77,7 @@ export class DatabaseHost {
     return random.chance(0.1) ? random.between(5, 40) : random.between(0, 2)
   }
 
-  /** Starts whatever nothing earlier stands in the way of. */
+  /** Starts each transaction that no earlier one blocks. */
   #run(): void {
     this.#transactions.forEach((transaction, i) => {
       if (!this.#transactions.slice(0, i).some((earlier) => earlier.blocks(transaction)))

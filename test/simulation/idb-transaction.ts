@@ -1,7 +1,7 @@
 /**
- * Transactions of the simulated IndexedDB, with its real rules: one without `commit()` ends by
- * itself when nothing is asked any more, and dies with its page; one with it goes on without the
- * page; one in a frozen page keeps the others waiting.
+ * Transactions of the simulated IndexedDB, with the rules of the real one. A transaction without
+ * `commit()` ends by itself when it has no request left, and dies with its page. After `commit()`
+ * it goes on without the page. In a frozen page it keeps the others waiting.
  */
 
 import { copyData } from './copy-data.js'
@@ -148,7 +148,7 @@ export class SimTransaction extends SimTarget implements Waiting {
   #answer(): void {
     this.#state = 'idle'
     for (const request of this.#work()) request.emit('success')
-    // Once nothing is asked any more, a transaction commits by itself.
+    // A transaction without requests commits by itself.
     this.#host.scheduler.afterThis(() => {
       if (this.#state === 'idle' && this.#asked.length === 0 && !this.isCommitted) this.commit()
     })

@@ -42,7 +42,7 @@ export class SimDatabase extends SimTarget implements Connection {
     this.#host.connections.delete(this)
   }
 
-  /** The browser closed it, not the page. */
+  /** The browser closed the connection, not the page. */
   lose(): void {
     if (!this.#isOpen) return
     this.close()

@@ -1,6 +1,6 @@
 /**
- * What keeps the ledger of one node: a store in memory, which needs nothing of the system. Its
- * copies are as consistent as a backup is. `sqlite-storage.ts` is the same with a real database.
+ * Keeps the ledger of one node in memory. Its copies are as consistent as a backup.
+ * `sqlite-storage.ts` does the same with a real database.
  */
 import { createLedger } from '../../server/src/ledger/create-ledger.js'
 import type { Ledger } from '../../server/src/ledger/ledger.js'
@@ -8,9 +8,9 @@ import { ledgerLimits } from '../../server/src/open-ledger.js'
 import { type MemoryRows, MemoryStore } from '../../server/test/ledger/memory-store.js'
 
 export interface LedgerStorage {
-  /** Another process of the node. */
+  /** Opens the ledger for another process of the node. */
   open(): Promise<Ledger>
-  /** A consistent copy of all that it has now. */
+  /** Makes a consistent copy of all that the ledger has now. */
   backUp(): Copy
   /** Is as it was then. No process may have it open. */
   restore(copy: Copy): void

@@ -89,7 +89,7 @@ function movePage(simulation: Simulation, device: Device, page: Page): void {
   moves[simulation.random.weighted(MOVES)]()
 }
 
-/** What is under way when a page goes is not waited for. */
+/** Nobody waits for what is under way when a page goes. */
 function goodbye(simulation: Simulation, page: Page): void {
   if (simulation.scheduler.now - page.busyAt < 5_000) simulation.excusePage(page, 'gone while busy')
   const { traits, pages } = page.device

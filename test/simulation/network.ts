@@ -1,6 +1,6 @@
 /**
  * The network between devices and servers: every request and every answer is a message that may be
- * lost, late, or there twice. Guarantees nothing; what it did is counted by name.
+ * lost, late, or arrive twice. Guarantees nothing. Counts by name what it did.
  */
 import type { Gateway } from './gateway.js'
 import type { Actor, Scheduler } from './scheduler.js'
@@ -143,7 +143,7 @@ export class Network {
     }
     if (random.chance(faults.loseRequest)) {
       this.#hit('request lost')
-      // Half of the losses are noticed; of the others nothing is ever heard.
+      // The sender notices half of the losses. Of the others it never hears.
       if (random.chance(0.5)) sender.fail()
       return
     }
@@ -186,7 +186,7 @@ export class Network {
   }
 }
 
-/** What matters of a request, for a schedule. */
+/** A request, as a schedule prints it. */
 const describe = ({ method, url: { pathname, searchParams }, body }: Request): string => {
   const isReturn = method === 'POST' && pathname.endsWith('/return')
   const values = new Map<string, unknown>(

@@ -3,7 +3,7 @@
  * Devices are bits of a mask.
  */
 
-/** What can be the matter with a number. */
+/** What may be true of a number. */
 export const LIMITS = {
   /** It was granted at least once. */
   granted: 1,
@@ -38,7 +38,7 @@ export type Limit =
   | 'issued by a copy before all of its pages had heard of it'
 
 export interface Snapshot {
-  /** To whom a number was granted, 0 where it is free. */
+  /** The device that each number was granted to; 0 if it is free. */
   held: Uint16Array
   /** As of the series. */
   peak: number
@@ -49,13 +49,13 @@ export const isIn = (mask: number, bit: number): boolean => (mask & bit) !== 0
 
 export class Numbers {
   highest = 0
-  /** Who may issue it. */
+  /** The devices that may issue it. */
   holders = new Uint16Array(64)
-  /** Who did. */
+  /** The devices that have issued it. */
   issuers = new Uint16Array(64)
-  /** Whose the grant is, as the server sees it; 0 while the server has it. */
+  /** The device that has its grant, as far as the server knows; 0 while the server has it. */
   owners = new Uint16Array(64)
-  /** Copies that have dropped it, and whose pages need not all know. */
+  /** Copies that have dropped it, while some of their pages may not know yet. */
   hearing = new Uint16Array(64)
   /** Those of holders and issuers that the server does not know of, since it was restored. */
   strangers = new Uint16Array(64)
@@ -74,7 +74,7 @@ export class Numbers {
    */
   #floor = 0
 
-  /** Makes room. */
+  /** Makes the arrays longer. */
   reach(n: number): void {
     this.highest = Math.max(this.highest, n)
     if (n < this.holders.length) return
@@ -98,7 +98,7 @@ export class Numbers {
     this.#marks[n]! |= mark
   }
 
-  /** Whoever has it or had it. */
+  /** The devices that have it or had it. */
   known(n: number): number {
     return this.holders[n]! | this.issuers[n]!
   }
@@ -131,7 +131,7 @@ export class Numbers {
     this.#marks[n]! &= ~LIMITS.forgotten
   }
 
-  /** To a device of which a page may hold it already? To be told before the grant. */
+  /** May a page of the device hold it already? To be asked before the grant. */
   grantTwice(n: number, bit: number): void {
     this.twice[n]! |= this.holders[n]! & this.outlived[n]! & bit
   }

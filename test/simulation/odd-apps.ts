@@ -7,7 +7,9 @@ import { close } from './closed.js'
 import type { Device, Page } from './device.js'
 import type { Simulation } from './simulation.js'
 
-/** Every tab has callers that wait without a limit, and is switched off; later all are on again. */
+/**
+ * All tabs are switched off while callers wait in them without a limit. Later all are switched on.
+ */
 export function switchOff(simulation: Simulation, device: Device): void {
   const { random, scheduler, driver } = simulation
   const pages = device.pages.filter(({ isAlive }) => isAlive)
@@ -35,7 +37,7 @@ export function remount(simulation: Simulation, page: Page): void {
   if (random.chance(0.5)) callApp(simulation, page, 'burst')
   page.run('unmounts', () => {
     if (!page.isAlive) return
-    // What is under way in the instance that goes is not waited for.
+    // Nobody waits for what is under way in the instance that is closed.
     simulation.excusePage(page, 'unmounted while busy')
     const closing = () => {
       close(simulation, page).catch((error) =>

@@ -19,7 +19,7 @@ export interface ServerFaults {
 const PROCESSES = 2
 const SOUND: ServerFaults = { killed: 0, unavailable: 0 }
 
-/** What a server logs of simulated trouble is no news. */
+/** Leaves out what servers log: the trouble is simulated. */
 const SILENT = { info() {}, error() {} }
 
 /**
@@ -111,7 +111,7 @@ export class OwnServer {
     return server
   }
 
-  /** From here on it serves this world. */
+  /** From now on the server serves this world. */
   enter(stage: Stage): this {
     this.#stage = stage
     this.#storage.forget()

@@ -1,6 +1,7 @@
 /**
- * Finds who asks a server again before the time that it has named (`Retry-After`). A page that is
- * loaded anew, or another tab, cannot know of that time; who has heard it waits.
+ * Finds pages and workers that ask a server again before the time that it has named
+ * (`Retry-After`). Who has heard of that time must wait. A page that is loaded anew cannot know of
+ * it, nor can another tab.
  */
 import type { Reply, Request } from './network.js'
 

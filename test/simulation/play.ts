@@ -1,6 +1,6 @@
 /**
- * Plays many schedules, on every core: seeds follow each other, each process takes the next batch
- * of them. Or tells some in full, which are then the same, event by event.
+ * Plays many schedules on every core: each process takes the next batch of seeds. Or tells some
+ * schedules in full; they are the same as before, event by event.
  */
 import { fork } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -31,7 +31,8 @@ const CACHE = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.ur
 /** They load code or native parts by themselves. */
 const EXTERNAL = ['libsql', 'pg', 'pino', 'prom-client']
 /**
- * Most of what a schedule allocates is dead soon; with more room for it the collector runs less.
+ * Nearly everything that a schedule allocates is garbage soon. With more room the garbage collector
+ * runs less often.
  */
 const NODE_OPTIONS = ['--max-semi-space-size=32']
 
@@ -105,14 +106,14 @@ async function bundle(file: string): Promise<void> {
   })
 }
 
-/** One process, from task to task. */
+/** Gives one process one task after another. */
 function work<Task extends object, Report>(
   player: string,
   takeTask: () => Task | undefined,
   done: (report: Report) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    // What it reports has maps and sets.
+    // The reports contain maps and sets.
     const child = fork(player, { execArgv: NODE_OPTIONS, serialization: 'advanced' })
     const feed = () => {
       const task = takeTask()

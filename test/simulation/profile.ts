@@ -1,7 +1,7 @@
 /**
- * What kind of world one seed makes: who the authority is, how many devices, and which faults may
- * happen at all. Most worlds have a few kinds of faults, not all: a rare meeting of two is found
- * more often when the others are silent.
+ * What kind of world one seed makes: who grants numbers, how many devices there are, and which
+ * faults may happen. Most worlds have only a few kinds of faults: so two rare faults meet more
+ * often.
  */
 import type { DeviceTraits } from './device.js'
 import type { Random } from './random.js'
@@ -38,7 +38,7 @@ export interface Profile {
   devices: number
   collections: readonly string[]
   reserve: number
-  /** Moves before everything is healed. */
+  /** How many moves there are before all faults stop. */
   moves: number
   faults: ReadonlySet<FaultKind>
   /** The profile of a device is copied, and both go on. */

@@ -1,7 +1,7 @@
 /**
- * Hours in which nobody touches any page, while what is broken stays broken: a server that is down
- * overnight. What a device goes on sending must become rare, or the devices of all users together
- * would keep a server down that comes back.
+ * Hours in which nobody touches any page, and what is broken stays broken: for example, a server is
+ * down overnight. Each device must send less and less. Otherwise the devices of all users together
+ * would keep the server down when it comes back.
  */
 import type { Request } from './network.js'
 import type { Simulation } from './simulation.js'
@@ -22,7 +22,7 @@ const MOST_PER_HOUR = { next: 260, checkin: 6 }
 export class QuietHours {
   #sent: Map<string, number> | undefined
 
-  /** Counts what is sent while it is quiet. */
+  /** Counts the requests of the quiet hours. */
   saw({ sender, url }: Request): void {
     const route = url.pathname.split('/').at(-1)!
     const what = `${sender} ${route}`

@@ -1,7 +1,7 @@
 /** One seeded source of chance: the same seed makes the same choices, on every machine. */
 
 export interface Random {
-  /** 0 ≤ x < 1 */
+  /** At least 0 and below 1. */
   next(): number
   /** A whole number, `least` ≤ n ≤ `most`. */
   between(least: number, most: number): number

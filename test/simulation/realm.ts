@@ -16,7 +16,7 @@ import type { Actor, Scheduler } from './scheduler.js'
 import type { BroadcastHost, LockHost } from './tabs.js'
 import { SimAbortController, SimAbortSignal, SimTarget } from './targets.js'
 
-/** When simulations begin, by every clock that is right. */
+/** The time at which simulations begin, on every clock that is right. */
 export const EPOCH = Date.parse('2026-03-01T08:00:00Z')
 
 export interface Realm {
@@ -41,7 +41,7 @@ export interface Surroundings {
   isOnline(): boolean
   /** The server's node that its requests reach. */
   node(): string
-  /** Milliseconds that its clock is ahead. */
+  /** How many milliseconds its clock is ahead. */
   clockError(): number
 }
 
@@ -156,7 +156,7 @@ export function workerRealm(
 
 /** A page's document and window, as far as the package listens to them. */
 export class PageWindow {
-  /** Which copies of the exit note gets lost while the page says goodbye. */
+  /** Which copies of the exit note are lost while the page closes. */
   isLosing: 'indexedDB' | 'localStorage' | undefined
   readonly window = new SimTarget()
   readonly document = Object.assign(new SimTarget(), {

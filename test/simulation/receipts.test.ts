@@ -31,7 +31,7 @@ function complaints(devices: object[], printed: [id: string, device: string, key
   return said
 }
 
-test('a whole series is no complaint; a hole and a number twice are', () => {
+test('a complete series is fine; a hole or a number twice is a complaint', () => {
   expect(complaints([device('d1', [row(1), row(2)])], [['A-1', 'd1', 'sale 1']])).toEqual([])
   expect(complaints([device('d1', [row(1), row(3)])])).toEqual(['d1: A has a hole: A-1 A-3'])
   expect(complaints([device('d1', [row(1), row(1)])])).toEqual(['d1: A has a hole: A-1 A-1'])
@@ -49,7 +49,7 @@ test('a receipt that was printed and is not stored is a complaint', () => {
   ])
 })
 
-test('what two copies have both made has to be told by one of them', () => {
+test('one of two copies has to tell which numbers both may have made', () => {
   const printed: [string, string, string][] = [
     ['A-1', 'd1', 'sale 1'],
     ['A-1', 'd2', 'sale 2'],

@@ -11,7 +11,7 @@ import { DiskSeries, storedSeries } from './disk-series.js'
 import type { Profile } from './profile.js'
 import type { Simulation } from './simulation.js'
 
-/** Every so many seeds there is such an app, so that the others stay the schedules they were. */
+/** One in so many seeds has such an app. The schedules of the others stay as they were. */
 const EVERY = 5
 const SALES = 12
 const EXPECTED = new Set(['server-unreachable', 'server-refused', 'invalid-response', 'timeout'])
@@ -24,7 +24,7 @@ interface Made {
 export class Receipts {
   readonly #simulation: Simulation
   readonly #url: string
-  /** By page, for its instance of now. */
+  /** By page: the series of its present instance. */
   readonly #series = new WeakMap<object, Series>()
   /** By id: who got it for what. */
   readonly #made = new Map<string, Made[]>()
@@ -137,7 +137,7 @@ export class Receipts {
               checker.complain(`${name} has lost ${id} of ${key}`)
     }
     for (const [id, made] of this.#made) {
-      // What a device has forgotten with its storage, it cannot tell.
+      // A device cannot tell what it has lost with its storage.
       const remembered = made.filter(({ device }) => this.#hasSeries(id, device, devices))
       const keys = new Set(remembered.map(({ key }) => key))
       if (keys.size > 1 && !this.#isTold(id, devices))

@@ -35,7 +35,7 @@ const STORM = 20_000
 /** Captured before a simulation replaces any global. */
 const realSetImmediate = setImmediate
 
-/** So often the event loop turns, which is when Node tells of a rejection that nobody handled. */
+/** So often the event loop turns: only then does Node report rejections that nobody handled. */
 const STEPS_PER_TURN = 32
 
 /**
@@ -51,7 +51,7 @@ export class Scheduler {
   /** Milliseconds since the simulation began. */
   now = 0
   steps = 0
-  /** Whose event is being run and drained. */
+  /** The actor whose event is running now. */
   current: Actor | undefined
   /** Readable lines, when somebody wants them. */
   trace: string[] | undefined
@@ -78,7 +78,7 @@ export class Scheduler {
     }
   }
 
-  /** Runs when the event of now and all that follows from it are through. */
+  /** Runs after the present event and all that follows from it. */
   afterThis(run: () => void): void {
     this.#afterThis.push(run)
   }
@@ -116,7 +116,7 @@ export class Scheduler {
     if (this.#afterThis.length > 0) for (const run of this.#afterThis.splice(0)) run()
   }
 
-  /** All its events are gone for ever: a crash at whatever it was awaiting. */
+  /** Removes all its events for ever, as a crash does. */
   kill(actor: Actor): void {
     if (actor.state === 'dead') return
     actor.state = 'dead'

@@ -9,8 +9,8 @@ import { ENOUGH_FOR_ALL_HITS, neverHit, story, table } from './report.js'
 import type { Outcome } from './simulate.js'
 
 /**
- * The same seeds in every run, so that red means a change; `npm run simulate` looks for new ones,
- * and what it finds gets a named test.
+ * The same seeds in every run, so that a failure means that something was changed. `npm run
+ * simulate` looks for new faults; each that it finds gets a test with a name.
  */
 const FROM = 1
 const SCHEDULES = sizeOf('SCHEDULES')

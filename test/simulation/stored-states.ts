@@ -1,4 +1,4 @@
-/** Looks at what a device stores, with each commit: is it sound, and what does it tell? */
+/** Checks the state that a device stores with each commit, and tells what has changed in it. */
 import type { Range } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/core/state.js'
 import { readState } from '../../src/core/stored.js'

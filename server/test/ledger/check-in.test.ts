@@ -79,7 +79,7 @@ test('a copy is found out: its collection is asked for, and what the grant held 
   })
 })
 
-test('a copy whose collection is not there is found out, too: nothing is asked for twice', () => {
+test('a copy is found also where its collection is missing, without a second look', () => {
   const grants = [grantOf({ low: 5, high: 24, rotation: 1, checkIn: 'check-of-another-copy' })]
   const rows = { ...rowsOf({ grants }), selected: { collections: [ORDERS] } }
   expect(checkIn(rows, request([tokenOf(0)]), TOKENS)).toMatchObject({

@@ -176,7 +176,7 @@ describe('of a collection that an ORM’s counter counts', () => {
     expect(changes.collections).toMatchObject([{ max: 70, peak: 70, fresh: [[65, 70]] }])
   })
 
-  test('where the id column ends there is nothing', () => {
+  test('nothing is granted beyond the end of the id column', () => {
     const rows = rowsOf({ collections: [collectionOf({ binding, max: 50, peak: 50 })] })
     const claims = [claimOf({ id: 'a' }), claimOf()]
     expect(grant(rows, claims, context(), answered()).answer.map(spanOf)).toEqual([
@@ -197,7 +197,7 @@ describe('of a collection that an upstream counts', () => {
     node: 'B',
   })
 
-  test('nothing is granted before somebody has asked there, but what was seen is kept', () => {
+  test('a claim waits until the upstream is asked; the highest number seen is kept', () => {
     const rows = rowsOf({ collections: [collectionOf({ binding })] })
     const { answer, changes } = grant(rows, [claimOf({ id: 'a', lastMax: 40 })], contextOf(bound))
     expect(answer).toEqual([{ refused: 'short', max: 40 }])

@@ -23,7 +23,7 @@ describe('with a token', () => {
     })
   })
 
-  test('what ends the line takes max back, and all of a grant may come', () => {
+  test('a return of the highest numbers lowers max, and may be all of a grant', () => {
     const last = grantOf({ low: 33, high: 64, firstHigh: 64, issued: 32 })
     const step = giveBack(
       rowsOf({ collections: [{ ...collection, free: [[21, 32]] }], grants: [last] }),
@@ -74,7 +74,7 @@ describe('without a token, as RavenDB’s clients return', () => {
     expect(step(plain, true)).toEqual(NOTHING)
   })
 
-  test('what does not end the line stays with its client, but counts as returned', () => {
+  test('a return that is not of the highest numbers frees nothing, but is remembered', () => {
     expect(step(plain, false, 96)).toEqual({ answer: 0, changes: { returns: [RETURNED] } })
   })
 
@@ -97,7 +97,7 @@ describe('to the stock of a bound collection', () => {
     expect(changes.collections).toMatchObject([{ max: 64, free: [[21, 32]] }])
   })
 
-  test('those of an upstream keep their node', () => {
+  test('numbers of an upstream keep their node', () => {
     const { changes } = giveBack(rows, request(32, 20), TOKEN, at('upstream'))
     expect(changes.collections).toMatchObject([{ max: 64, free: [[21, 32, 'B']] }])
   })

@@ -31,7 +31,7 @@ test('a claim that was answered before gets the same number, and nothing is save
   })
 })
 
-test('there is no number where there is no room, nor beyond 2^53−1', () => {
+test('no number is given to a new name above the limit, nor beyond 2^53−1', () => {
   const last = {
     ...INVOICES,
     value: Number.MAX_SAFE_INTEGER,
