@@ -2,6 +2,7 @@
  * The command line: settings from everywhere, clear messages, and commands beside a running server.
  */
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -225,6 +226,21 @@ describe('serve', { timeout: TIMEOUT }, () => {
       for (const text of texts) expect(stderr).toContain(text)
       expect(stderr).not.toMatch(/wrong|right/)
     }
+  })
+
+  test('a user without rights: what the server needs, and which setting named it', async () => {
+    const url = new URL(await newDatabase())
+    const user = `lowly_${randomUUID().replaceAll('-', '')}`
+    await runSql(url.href, `CREATE ROLE ${user} LOGIN PASSWORD '${url.password}'`)
+    const owner = url.href
+    url.username = user
+    const { code, stderr } = await runCli(['serve', '--port', '0'], { DATABASE_URL: url.href })
+    await runSql(owner, `DROP ROLE ${user}`)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /permission denied for schema public. The server makes its tables.*GRANT CREATE ON SCHEMA/,
+    )
+    expect(stderr).toContain('Address, user and password come from DATABASE_URL.')
   })
 
   test('an environment that names two ledgers is refused', async () => {

@@ -101,14 +101,29 @@ export async function adopt(
         if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
         if (isApplied && isSequence(bound.counter.place))
           await lockSequence(query, bound.counter.place)
-        const [used] = await query<{ max: string | null }>(
-          `SELECT max(${quoted(column)})::text AS max FROM ${quoted(table)}`,
-        )
-        return raised(query, bound, { highest: BigInt(used!.max ?? 0), from, isApplied })
+        const highest = await highestIn(query, [table, column])
+        return raised(query, bound, { highest, from, isApplied })
       }),
     ),
   )
 }
+
+/** @throws CounterUnusable for a column of texts, of which the highest is not the highest number */
+async function highestIn(query: Query, [table, column]: [string, string]): Promise<bigint> {
+  const [used] = await query<{ max: string | null; type: string }>(
+    `SELECT max(${quoted(column)})::text AS max, pg_typeof(max(${quoted(column)}))::text AS type ` +
+      `FROM ${quoted(table)}`,
+  )
+  const { max, type } = used!
+  if (!WHOLE_NUMBERS.includes(type) || !/^-?\d+$/.test(max ?? '0'))
+    throw new CounterUnusable(
+      `Column ${column} of ${table} has values of type ${type}, not whole numbers, so nobody can ` +
+        'tell the highest id. Name the column with the numbers of the ids. Nothing was changed.',
+    )
+  return BigInt(max ?? 0)
+}
+
+const WHOLE_NUMBERS = ['smallint', 'integer', 'bigint', 'numeric']
 
 async function raised(
   query: Query,

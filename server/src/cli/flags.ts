@@ -53,9 +53,11 @@ export async function withSettings(
     const key = settings.databaseUrl === undefined ? 'data' : 'databaseUrl'
     const name = names[key] ?? (key in settings ? `${key} in ${flags.config}` : undefined)
     const what = key === 'data' ? 'The folder comes' : 'Address, user and password come'
+    const { message, code } = error as { message: string; code?: string }
+    const help = code === NO_RIGHT ? `. ${OWN_TABLES}` : ''
     throw name === undefined
       ? error
-      : new Error(`${(error as Error).message}\n${what} from ${name}.`, { cause: error })
+      : new Error(`${message}${help}\n${what} from ${name}.`, { cause: error })
   }
 }
 
@@ -87,8 +89,12 @@ function givenTo(command: Command): Given {
   }
 }
 
-/** PostgreSQL's classes of what is wrong with a user, a password or a database's name. */
-const REFUSED_BY_POSTGRES = /^(28|3D)/
+/** PostgreSQL's codes of what is wrong with a user, a password, a database's name or a right. */
+const REFUSED_BY_POSTGRES = /^(28|3D|42501)/
+const NO_RIGHT = '42501'
+const OWN_TABLES =
+  'The server makes its tables, hilo_…, and upgrades them: let this user own them, and GRANT ' +
+  'CREATE ON SCHEMA public, or the schema that is used, to it.'
 
 const isAboutDatabase = (error: unknown): boolean =>
   error instanceof LedgerUnavailable ||

@@ -176,6 +176,22 @@ describe('adopt', () => {
     expect(await adopt(true)).toContain(expected)
   })
 
+  test.each([
+    ['text', "'9'), ('10'", 'text'],
+    ['float8', '9), (10.5', 'double precision'],
+    ['numeric', '9), (10.5', 'numeric'],
+  ])(
+    'not by a column of type %s, whose highest value may not be the highest id',
+    async (type, values, name) => {
+      const { adopt, sql } = await start(EFCORE, SEQUENCE(10))
+      await sql(`CREATE TABLE lines (id ${type}); INSERT INTO lines VALUES (${values})`)
+      await expect(adopt(true, 'lines.id')).rejects.toThrow(
+        `Column id of lines has values of type ${name}, not whole numbers`,
+      )
+      expect(await sql("SELECT nextval('order_seq')::int AS next")).toEqual([{ next: 1 }])
+    },
+  )
+
   test('an empty table, another schema', async () => {
     const { adopt, sql } = await start(
       EFCORE,
