@@ -210,7 +210,7 @@ describe.each(CLIENTS)('%s', (_, load) => {
     expect(await store.maintenance.send(new SeedIdentityForOperation('orders|', 5))).toBe(100)
     const command = new NextIdentityForCommand('orders|')
     expect(await run(command)).toBe(101)
-    // As the client does when it has lost the answer.
+    // The client does so when it has lost the answer.
     expect(await run(command)).toBe(101)
     expect(await store.maintenance.send(new SeedIdentityForOperation('orders|', 1000))).toBe(1000)
     expect(await store.maintenance.send(new SeedIdentityForOperation('orders|', 200, true))).toBe(

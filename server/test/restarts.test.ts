@@ -22,7 +22,7 @@ test('SIGTERM under load: not ready first, then each answer ends its connection,
     expect((await health()).headers.get('Connection')).toBe('keep-alive')
     void server.stop()
     await expect.poll(async () => (await health()).status).toBe(503)
-    // A load balancer that knows it still sends what it has accepted.
+    // A load balancer that knows it still sends the requests that it has accepted.
     await load.granted(100)
     expect((await fetch(server.url + NEXT)).headers.get('Connection')).toBe('close')
     expect(await load.stop()).toEqual([])

@@ -110,7 +110,7 @@ test('a commit that gives up waiting for a lost standby is no grant yet, and no 
   expect(again).toMatchObject({ isRepeat: true, grant: { low: 33, high: 64 } })
 })
 
-/** Where a service name, or a proxy, leads to one server or the other. */
+/** Like a service name or a proxy: leads to one server, later to the other. */
 async function newAddress(first: Cluster) {
   let current = first
   const sockets = new Set<Socket>()

@@ -132,7 +132,7 @@ describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
     ])
     nodes[0]!.instead = undefined
     const again = await open(nodes[0]!, storage)
-    // Whether the return arrived is unknown: what it named is not granted from here.
+    // Nobody knows whether the return arrived, so this server does not grant its numbers.
     expect(span(await again.take())).toEqual([33, 64])
     await again.close()
     expect(nodes[0]!.requests.filter((request) => request.startsWith('PUT'))).toHaveLength(1)

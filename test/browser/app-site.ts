@@ -19,7 +19,7 @@ export interface AppSite {
   workers: string[]
   /** Paths of the scripts or pages that asked for ranges. */
   claimants: string[]
-  /** From then on nothing answers there, as without a network. */
+  /** Stops the server: from then on nothing answers at its address, as without a network. */
   close(): void
 }
 
@@ -28,7 +28,7 @@ const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javas
 export interface AppSiteOptions {
   /** Absent: the backend serves the files, too. */
   folder?: string
-  /** Address of what answers everything that is no file. */
+  /** Address of a backend that answers all requests which are not for a file. */
   backend: string
   csp: string
   /** Answers what is posted to `/api/…`, by its body, with a status. */

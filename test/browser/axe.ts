@@ -7,7 +7,7 @@ interface Result {
 }
 
 export async function complaintsAbout(page: Page): Promise<string[]> {
-  // Not as a script of the page, which its content security policy would refuse.
+  // Not loaded as a script of the page: its content security policy would refuse that.
   await page.evaluate(axe.source)
   const run = 'axe.run(document, { resultTypes: ["violations"] })'
   const { violations } = await page.evaluate<Result>(run)

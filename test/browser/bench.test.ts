@@ -10,7 +10,7 @@ import { isFull } from '../support/sizes.js'
 import { testedEngines } from './engines.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** Browsers are started for some of them, several times. */
+/** Some of them start browsers several times. */
 const PATIENCE = 300_000
 const ENGINES = testedEngines()
   .map(({ name }) => name)
@@ -25,7 +25,7 @@ async function bench(...names: string[]): Promise<string> {
   return stdout
 }
 
-// Side by side, which no real run may be.
+// They run side by side here. In a real run they must not.
 describe.concurrent('the bench', { timeout: PATIENCE }, () => {
   test.each(['issuing', 'series', ...(isFull ? ['first-id', 'tabs', 'bulk'] : [])])(
     '%s prints figures of every engine',

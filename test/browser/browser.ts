@@ -125,7 +125,7 @@ async function open(
   original?: TestBrowser,
 ): Promise<TestBrowser> {
   const profile = newProfile(name)
-  // What was a program's socket is of no use to another one.
+  // The socket of a program that has ended is of no use to another one.
   const filter = (source: string) => !lstatSync(source).isSocket()
   if (original)
     cpSync(original.profile, profile, { recursive: true, verbatimSymlinks: true, filter })
@@ -146,7 +146,7 @@ async function open(
   return { profile, newPage: () => running!.newPage(), kill, restart }
 }
 
-/** A stock browser now and then does not start on a busy machine: it is tried twice. */
+/** Tries twice: on a busy machine a browser now and then does not start. */
 const startBrowser = (launch: Launch, profile: string): Promise<LaunchedBrowser> =>
   launch(profile).catch(() => launch(profile))
 

@@ -49,7 +49,7 @@ async function crash(site: Site, browser: TestBrowser, afterIds: number): Promis
     const page = await browser.newPage()
     await page.goto(site.url({}, { beforePage: makeIdsOnAndOn }))
   })
-  // Some never hear of the crash that they were caught in, so nobody waits for them.
+  // Some calls never end, because of the crash. So nobody waits for them.
   void Promise.allSettled(opening)
   await expect
     .poll(() => site.log.length, { interval: 5, timeout: 30_000 })
@@ -77,7 +77,7 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
 
       await page.evaluate(askAgain)
 
-      // Of what is gone, the last batch of each page was made, but not heard of.
+      // Of the lost numbers, each page has issued its last batch, which did not reach the log.
       const unheard = CRASHES * PAGES * BATCH
       const gaps = async () =>
         (await site.server.outstanding('orders')) - made.length - (await page.evaluate(atHand))

@@ -57,7 +57,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     const browser = await openBrowser(name)
     const [holder, page] = [await browser.newPage(), await browser.newPage()]
     await holder.goto(site.url({ name: 'other' }))
-    // Whoever opens it waits until this is over, and it never is: a connection to it stays open.
+    // Whoever opens the database waits for this deletion. It never ends: a connection stays open.
     await holder.evaluate(async () => {
       await new Promise((resolve) =>
         Object.assign(indexedDB.open('offline-hilo'), { onsuccess: resolve }),
@@ -135,7 +135,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
   )
 })
 
-/** A quota can be set from outside in Chromium only. */
+/** Only in Chromium can a test set the quota. */
 test('in Chromium, a full disk is named, costs no duplicate, and is used again later', async () => {
   const site = await openSite()
   const page = await (await openBrowser('chromium')).newPage()

@@ -10,7 +10,7 @@ import { openSite } from './site.js'
 
 /** Longer than a worker may keep silent. */
 const PATIENT = { timeout: 30_000 }
-/** Shorter: a worker that says it failed is not waited for. */
+/** Shorter: nobody waits for a worker that has said that it failed. */
 const HASTY = { timeout: 7_000 }
 
 /** Runs in a page: makes its worker reachable for the test. */

@@ -17,9 +17,9 @@ export interface Engine {
   /** Is what it stores still there when it is started again? */
   hasLastingProfile: boolean
   debianPackages: string[]
-  /** Environment variable with the path of a browser of one's own. */
+  /** Environment variable with the path of your own browser. */
   variable?: string
-  /** Argument with which it prints something and ends: it starts, then. */
+  /** Argument with which it prints something and ends. If it does, it can be started. */
   probe: '--version' | '--help'
   /** Path of what the tests start, `undefined` when it, or something it needs, is not there. */
   find(): string | undefined

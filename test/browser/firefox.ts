@@ -53,7 +53,7 @@ export async function launchFirefox(
   const connecting = puppeteer.connect({
     browserWSEndpoint: `${program.ready![1]}/session`,
     protocol: 'webDriverBiDi',
-    // A page may work for minutes; whoever waits for it has a limit of his own.
+    // A page may work for minutes. Each test that waits for it has its own time limit.
     protocolTimeout: 0,
   })
   const browser = await orKill(program.kill, connecting)

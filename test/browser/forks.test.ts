@@ -52,7 +52,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
 
     const second = await copy.newPage()
     await openLater(site, second)
-    // Until it can ask, it may make what the other one has made.
+    // Until it reaches the server, it may make the same ids as the other copy.
     await second.evaluate(nextIds, 1)
     await expect.poll(() => second.evaluate(fork), { timeout: 20_000 }).toBe('orders')
     expect((await second.evaluate(status)).gaps.fork).toBeGreaterThanOrEqual(100)

@@ -20,8 +20,8 @@ export const status = () => window.hilo.status()
 export const available = () => window.hilo.status('orders').available
 
 /**
- * A claim whose answer no page was there to hear is answered when somebody asks again; until then
- * its range is at the server only.
+ * If no page got the answer to a claim, the next claim gets it. Until then only the server knows of
+ * its range.
  */
 export const askAgain = () =>
   window.hilo.reserve('orders', window.hilo.status('orders').available + 1)

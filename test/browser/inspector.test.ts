@@ -179,7 +179,7 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
       expect(isTaken).toBe(true)
       expect(await width()).toBeGreaterThan(before * 1.5)
       await click(page, 'All of orders')
-      // A wheel on its way down the page is left alone.
+      // A wheel that scrolls the page does not zoom.
       const isLeft = await page.evaluate(() => {
         document.getElementById('own')!.focus()
         return window.inspected

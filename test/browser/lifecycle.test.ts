@@ -130,7 +130,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
       // Firefox does not always send what a closing page gives it.
       if (name !== 'firefox')
         await expect.poll(() => returns(site, before), { timeout: 20_000 }).toBeGreaterThan(0)
-      // Whoever asks now is granted what came back.
+      // The next device that claims is granted what came back.
       made.push(...(await elsewhere.evaluate(nextIds, 60)), ...(await last.evaluate(nextIds, 9)))
     }
     expectDistinct(made)

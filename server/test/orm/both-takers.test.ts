@@ -13,7 +13,7 @@ import { type Block, ORMS } from './orms.js'
 
 const BLOCKS = sizeOf('BLOCKS')
 const CONNECTIONS = 8
-/** Of the blocks, the server's part. */
+/** The share of the blocks that the server takes. */
 const SERVER_PART = 0.2
 const CLAIMERS = 4
 const cleanups: (() => Promise<unknown>)[] = []
@@ -21,7 +21,7 @@ afterEach(() => Promise.all(cleanups.splice(0).map((cleanup) => cleanup())))
 
 const KEY = { database: 'Shop', collection: 'orders' }
 
-/** On a machine that is too busy a statement may time out; what may be repeated then is. */
+/** On a very busy machine a statement may time out. Repeats what may be repeated. */
 async function again<T>(mayRepeat: boolean, step: () => Promise<T>): Promise<T> {
   for (let attempts = 1; ; attempts++) {
     try {

@@ -65,7 +65,7 @@ async function open(settings: CounterOptions = EFCORE, schema = SEQUENCE, limits
     nextval: async () =>
       Number((await runSql(databaseUrl, "SELECT nextval('seq') AS v")).rows[0].v),
     free: async () => (await ledger.status())[0]!.free,
-    /** Another taker's connection. */
+    /** The connection of another program that takes from the counter. */
     orm: async () => {
       const client = new pg.Client(databaseUrl)
       await client.connect()

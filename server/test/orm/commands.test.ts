@@ -124,7 +124,7 @@ describe('adopt', () => {
     const printed = await adopt(false)
     expect(printed).toContain('The highest id in orders.id is 95')
     expect(printed).toContain('Nothing was run. With --apply it is.')
-    // What is printed is what is run.
+    // An operator can run what it prints.
     await sql(printed)
     expect(await take()).toEqual(expected)
   })
@@ -269,7 +269,7 @@ describe('adopt', () => {
     const orm = new pg.Client(databaseUrl)
     await orm.connect()
     cleanups.push(() => orm.end())
-    // Somebody who has just taken a value keeps the counter until he has committed.
+    // A program that has just taken a value holds the counter until its commit.
     await orm.query('BEGIN')
     await orm.query("SELECT nextval('order_seq')")
     let isDone = false

@@ -185,7 +185,7 @@ describe.skipIf(!etcd.find())(`regions over etcd${unless(etcd)}`, { timeout: TIM
         while (!isOver)
           await claim().then(
             (range) => taken.push(range),
-            // Like a device that is told to come again: a loop without rest would starve etcd.
+            // As a device does that has to ask later: a loop without pauses would starve etcd.
             () => new Promise((resolve) => setTimeout(resolve, 20)),
           )
       }),
