@@ -65,9 +65,12 @@ export function unreachable(
   cause: unknown,
   meaning = IDS_GO_ON,
 ): HiloError {
+  // The app's `headers` or `fetch` failed: a request itself fails with a `TypeError` only.
+  const isOfApp = !(cause instanceof TypeError)
+  const why = isOfApp ? `: ${(cause as Error)?.message ?? cause}.` : `.${crossOriginAdvice(url)}`
   const what = signal.aborted
     ? `did not answer within ${timeout} ms.`
-    : `could not be reached.${cause instanceof TypeError ? crossOriginAdvice(url) : ''}`
+    : `could not be reached${why}`
   return new HiloError('server-unreachable', `${url} ${what} ${meaning}`, {
     cause,
     // This caller has waited for the whole timeout. For as long again, other calls fail at once.
@@ -119,7 +122,7 @@ function crossOriginAdvice(url: string): string {
   const origin = globalThis.location?.origin
   if (origin === undefined || new URL(url).origin === origin) return ''
   return (
-    ` If it runs, check that it allows requests of this origin (CORS): \`cors.origins\` of ` +
+    ` If it runs, check that it allows this origin (CORS): \`cors.origins\` of ` +
     `offline-hilo-server has to list ${origin}, or a proxy on ${origin} has to pass requests on.`
   )
 }

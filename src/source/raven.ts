@@ -150,9 +150,8 @@ function checkReturned(body: string, url: string): void {
 function invalid(url: string, why: string, body: string, status?: number): HiloError {
   return new HiloError(
     'invalid-response',
-    `${url} answered with something that is no HiLo answer: ${why}. It began: ` +
-      `${JSON.stringify(body.slice(0, 120))}. Nothing was taken; check that the URL is that of a ` +
-      'HiLo server.',
+    `${url} gave no HiLo answer: ${why}. It began: ` +
+      `${JSON.stringify(body.slice(0, 120))}. Nothing was taken; check that the URL is right.`,
     status === undefined ? {} : { status },
   )
 }

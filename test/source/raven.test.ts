@@ -138,7 +138,9 @@ test('when the app cannot make headers, nothing is sent, and the cause says why'
     target,
     claim,
   )
-  expect(await refusal(asking)).toMatchObject({ code: 'server-unreachable', cause: signedOut })
+  const error = await refusal(asking)
+  expect(error).toMatchObject({ code: 'server-unreachable', cause: signedOut })
+  expect(error.message).toContain('could not be reached: signed out.')
   expect(fetch).not.toHaveBeenCalled()
 })
 
