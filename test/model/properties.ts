@@ -4,6 +4,7 @@
 import type { DeviceState } from '../../src/core/state.js'
 import { readState } from '../../src/core/stored.js'
 import { numbersBetween, type System } from './state.js'
+import { isNewest } from './truth.js'
 
 /**
  * What is wrong with a state, whatever led to it.
@@ -84,7 +85,8 @@ function freeOnServer({ server: { collection } }: System): number {
 }
 
 /** Where every number is that is not issued: in the server's free list, on a device, on its way. */
-export function places({ server, devices, messages }: System): number {
+export function places(system: System): number {
+  const { server, devices, messages } = system
   let found = 0
   const put = (from: number, to: number) => {
     found |= bitsOf(from, to)
@@ -100,7 +102,9 @@ export function places({ server, devices, messages }: System): number {
         if (claim === stored.claim.id) put(low, high)
   }
   for (const message of messages) {
-    if (message.kind === 'give-back' && message.token) put(message.last + 1, message.end)
+    // Under an older token the server ignores it.
+    if (message.kind === 'give-back' && message.token && isNewest(system, message.token))
+      put(message.last + 1, message.end)
     // With a token it is the answer to the claim that its device has stored, or it says nothing.
     if (message.kind === 'claim' && message.to === 'device' && 'low' in message.answer)
       if (!message.answer.token) put(message.answer.low, message.answer.high)

@@ -36,7 +36,8 @@ export function withSpent(before: System, after: System, spent: readonly string[
   return { ...after, truth: { ...truth, spent: [...truth.spent, ...more] } }
 }
 
-function isNewest({ server }: System, token: string): boolean {
+/** Does the server still accept give-backs under this token? */
+export function isNewest({ server }: Pick<System, 'server'>, token: string): boolean {
   const { id, rotation } = TOKENS.read(token, server.database.database)!
   return [...server.grants, ...server.unheard].some(
     (each) => each.id === id && each.rotation === rotation,
