@@ -7,7 +7,7 @@ import { button, h, say, update } from './dom.js'
 import { createEventLog } from './event-log.js'
 import { type Piece, pieces, remember } from './history.js'
 import { createPanel, type Panel } from './panel.js'
-import { report } from './report.js'
+import { createReportCopier } from './report-copier.js'
 import { createSeriesView, type InspectedSeries, type SeriesView } from './series-view.js'
 import { STYLES } from './styles.js'
 import { KINDS, STORAGE } from './words.js'
@@ -51,8 +51,15 @@ export class HiloInspector extends Base {
     if (hilo.status().online) hilo.goOffline()
     else hilo.goOnline()
   })
-  readonly #copied = h('p.hint', { role: 'status' })
-  readonly #report = h('textarea', { readonly: true, hidden: true, 'aria-label': 'Bug report' })
+  readonly #report = createReportCopier(() => ({
+    status: this.#hilo!.status(),
+    inspections: [...this.#inspections.values()],
+    activities: this.#log.activities(),
+    problem: this.#problem,
+    page: location.href,
+    browser: navigator.userAgent,
+    time: Date.now(),
+  }))
   readonly #title = h('h3')
   readonly #message = h('p')
   readonly #dismiss = button('Dismiss', () => this.#try(async () => {}))
@@ -87,10 +94,10 @@ export class HiloInspector extends Base {
       'div.actions',
       this.#switch,
       button('Give everything back', () => this.#try((hilo) => hilo.release())),
-      button('Copy bug report', () => this.#copyReport()),
-      this.#copied,
+      this.#report.button,
+      this.#report.outcome,
     ),
-    this.#report,
+    this.#report.text,
     this.#alert,
     this.#none,
     this.#collections,
@@ -300,28 +307,6 @@ export class HiloInspector extends Base {
     if (this.#problem?.message !== error.message) this.#log.addError(error)
     this.#problem = error
     this.#drawStatus(hilo.status())
-  }
-
-  async #copyReport(): Promise<void> {
-    const text = report({
-      status: this.#hilo!.status(),
-      inspections: [...this.#inspections.values()],
-      activities: this.#log.activities(),
-      problem: this.#problem,
-      page: location.href,
-      browser: navigator.userAgent,
-      time: Date.now(),
-    })
-    try {
-      await navigator.clipboard.writeText(text)
-      say(this.#copied, 'Copied, without tokens and headers.')
-    } catch {
-      // No permission, or a page served over plain http.
-      this.#report.value = text
-      this.#report.hidden = false
-      this.#report.select()
-      say(this.#copied, 'The browser forbids copying. Copy the selected text yourself.')
-    }
   }
 }
 
