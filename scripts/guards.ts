@@ -362,6 +362,7 @@ export const GUARDS: Guard[] = [
   ),
   guard('H28 a key has one number', 'consecutive/consecutive'),
   guard('H28 a series is begun once', 'consecutive/state'),
+  guard('H28 a record that is damaged makes no number', 'consecutive/state'),
   guard('H28 a check-in is sent again under its id', 'consecutive/consecutive'),
   guard(
     'H28 a series that has ended never goes on',

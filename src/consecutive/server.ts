@@ -30,9 +30,15 @@ export function seriesServer(
   return {
     async begin(body) {
       const answer = readJson<SeriesAnswer>(await request('POST', address, body, NO_SERIES), url)
-      if (!/^[A-Z]+$/.test(String(answer.series)) || typeof answer.lease !== 'string')
-        throw invalid(url, answer)
-      return { earlier: [], ...answer } as SeriesAnswer
+      const { series, lease, earlier = [] } = answer
+      const isSound =
+        typeof series === 'string' &&
+        /^[A-Z]+$/.test(series) &&
+        typeof lease === 'string' &&
+        Array.isArray(earlier) &&
+        earlier.every((each) => typeof each?.series === 'string' && Number.isSafeInteger(each.last))
+      if (!isSound) throw invalid(url, answer)
+      return { series, lease, earlier }
     },
     async checkIn(body) {
       const answer = readJson<{

@@ -68,18 +68,49 @@ const STATE_VERSION = 1
 
 /**
  * @param stored what was stored; undefined: nothing
- * @throws HiloError `outdated` for the record of a newer version
+ * @throws HiloError `outdated` for the record of a newer version, `storage-failed` for one that is
+ * damaged
  */
 export function readState(stored: unknown): SeriesState {
   if (stored === undefined) return { version: STATE_VERSION, ended: [] }
-  const state = stored as SeriesState
-  if (state.version === STATE_VERSION) return state
-  throw new HiloError(
-    'outdated',
-    `The stored series of this device have version ${state.version}, and this package knows ` +
-      `${STATE_VERSION}: a newer offline-hilo was here. Load that version; no number was made.`,
+  const state = Object(stored) as SeriesState
+  if (Number(state.version) > STATE_VERSION)
+    throw new HiloError(
+      'outdated',
+      `The stored series of this device have version ${state.version}, and this package knows ` +
+        `${STATE_VERSION}: a newer offline-hilo was here. Load that version; no number was made.`,
+    )
+  // guard: H28 a record that is damaged makes no number
+  if (!isSound(state))
+    throw new HiloError(
+      'storage-failed',
+      'The stored series of this device are damaged: fields are missing or have the wrong type. ' +
+        'No number was made or changed. Deleting the data of this site begins another series; ' +
+        'the server keeps what it has heard of this one.',
+    )
+  return state
+}
+
+function isSound({ version, ended, current, claim }: SeriesState): boolean {
+  return (
+    version === STATE_VERSION &&
+    Array.isArray(ended) &&
+    ended.every(
+      (each) => isText(each?.letter) && isText(each.token) && isText(each.reason?.kind),
+    ) &&
+    (claim === undefined || isText(claim)) &&
+    (current === undefined || isCurrent(Object(current)))
   )
 }
+
+const isCurrent = ({ letter, begun, token, told, earlier, checkIn }: CurrentSeries): boolean =>
+  [letter, begun, token].every(isText) &&
+  isCount(told) &&
+  Array.isArray(earlier) &&
+  (checkIn === undefined || (isText(checkIn?.id) && isCount(checkIn.last)))
+
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
 
 /** @param id of the claim, if none is under way */
 export function withClaim(

@@ -251,16 +251,23 @@ describe('without a series', () => {
     await expect(receipts.next({ key: 'a' })).rejects.toEqual(refusal(code, message))
   })
 
-  test.each([['no JSON'], ['{}'], ['{"series":"b","lease":"x"}'], ['{"series":"B"}']])(
-    'an answer that is none is refused: %s',
-    async (body) => {
-      const { receipts } = openTill(shop)
-      shop.answer = () => new Response(body)
-      await expect(receipts.next({ key: 'a' })).rejects.toEqual(
-        refusal('invalid-response', 'says nothing of a series'),
-      )
-    },
-  )
+  test.each([
+    ['no JSON'],
+    ['{}'],
+    ['{"series":"b","lease":"x"}'],
+    ['{"series":"B"}'],
+    ['{"series":["B"],"lease":"x"}'],
+    ['{"series":"B","lease":"x","earlier":null}'],
+    ['{"series":"B","lease":"x","earlier":{}}'],
+    ['{"series":"B","lease":"x","earlier":[null]}'],
+    ['{"series":"B","lease":"x","earlier":[{"series":"A"}]}'],
+  ])('an answer that is none is refused: %s', async (body) => {
+    const { receipts } = openTill(shop)
+    shop.answer = () => new Response(body)
+    await expect(receipts.next({ key: 'a' })).rejects.toEqual(
+      refusal('invalid-response', 'says nothing of a series'),
+    )
+  })
 })
 
 describe('a series ends', () => {

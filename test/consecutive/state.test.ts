@@ -135,3 +135,28 @@ test('what a newer version has stored is not misread', () => {
   expect(() => readState({ version: 2 })).toThrow(HiloError)
   expect(() => readState({ version: 2 })).toThrow('a newer offline-hilo was here')
 })
+
+test.each<[string, unknown]>([
+  ['null', null],
+  ['text', 'series'],
+  ['empty', {}],
+  ['without what has ended', { ...begun, ended: undefined }],
+  ['with ends that are none', { ...begun, ended: 'none' }],
+  ['with an end without a reason', { ...begun, ended: [{ letter: 'A', token: 'first' }] }],
+  ['with a series that is text', { ...begun, current: 'B' }],
+  ['with a series that is null', { ...begun, current: null }],
+  ...['letter', 'begun', 'token', 'told', 'earlier'].map((field): [string, unknown] => [
+    `with a series without its ${field}`,
+    { ...begun, current: { ...begun.current, [field]: undefined } },
+  ]),
+  ['with a check-in that is text', { ...begun, current: { ...begun.current, checkIn: 'now' } }],
+  ['with a claim that is a number', { ...NEW, claim: 7 }],
+])('a record that is %s makes no number', (_, stored) => {
+  expect(readState(begun)).toBe(begun)
+  expect(() => readState(stored)).toThrow(
+    expect.objectContaining({
+      code: 'storage-failed',
+      message: expect.stringMatching(/^The stored series of this device are damaged: /),
+    }),
+  )
+})
