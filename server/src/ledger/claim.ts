@@ -80,6 +80,7 @@ export function grantClaims(
     let { line } = source
     let { serial } = row
     const granted: GrantRow[] = []
+    const refusals = new Map<string, Extract<ReturnType<Take>, { refused: string }>>()
     for (const claim of group) {
       const before = claim.id === undefined ? undefined : known.get(claim.id)
       // guard: H21 a claim repeated gets the same grant
@@ -99,9 +100,12 @@ export function grantClaims(
         outcomes.set(claim, { grant: toGrant(before, tokens), isRepeat: true, fates })
         continue
       }
-      const taken = source.take(line, claim)
+      // The source knows only the first of several claims with one id.
+      const refusedBefore = claim.id === undefined ? undefined : refusals.get(claim.id)
+      const taken = refusedBefore ?? source.take(line, claim)
       if ('refused' in taken) {
         outcomes.set(claim, { refused: taken.refused, max: line.max })
+        if (claim.id !== undefined) refusals.set(claim.id, taken)
         continue
       }
       line = taken.line

@@ -204,6 +204,18 @@ describe('of a collection that an upstream counts', () => {
     expect(changes.collections).toMatchObject([{ max: 40, peak: 40 }])
   })
 
+  test('a claim that comes twice in one commit gets one answer, also where it is refused', () => {
+    const rows = rowsOf({ collections: [collectionOf({ binding })] })
+    const claims = [claimOf({ id: 'a' }), claimOf({ id: 'a' })]
+    const refused = grant(rows, claims, contextOf(bound))
+    expect(refused.answer.map(spanOf)).toEqual(['short', 'short'])
+    const granted = grant(rows, claims, contextOf(bound), new Map(), [range(1, 32)])
+    expect(granted.answer.map(spanOf)).toEqual([
+      [1, 32],
+      [1, 32],
+    ])
+  })
+
   test('what it granted keeps its node, and is kept also when no claim needs it', () => {
     const collections = [collectionOf({ binding, max: 32, peak: 32 })]
     const rows = rowsOf({ collections, grants: [grantOf()] })
