@@ -313,9 +313,12 @@ describe('series', { timeout: TIMEOUT }, () => {
       expect.stringMatching(/^receipts +A +0 +\S+Z +Till 3 +- +-$/),
       '',
     ])
+    expect((await run('--collection', 'Bills')).stdout).not.toContain('receipts')
     const stolen = ['--close', 'a', '--reason', 'the till was stolen', '--by', 'anna']
     const refused: [string[], string][] = [
       [['--close', 'A'], '--close needs a --reason'],
+      [['--close', 'A', '--reason', 'lost\nB'], 'without control characters such as line breaks'],
+      [['--close', 'A', '--reason', 'lost'.repeat(300)], '--reason has up to 1024 bytes of UTF-8'],
       [
         stolen,
         'Several collections have a series a: say which with --collection (bills, receipts)',

@@ -1,6 +1,7 @@
 /** `series`: which device holds which series of consecutive numbers, and closing one by hand. */
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
+import { isNote, MAX_NAME_BYTES, MAX_REASON_BYTES } from '../http/series-routes.js'
 import type { Ledger, Series } from '../ledger/ledger.js'
 import { ledgerCommand } from './flags.js'
 import { report } from './ledger-commands.js'
@@ -17,14 +18,14 @@ export const seriesCommand = (): Command =>
   ledgerCommand('series', 'Show who holds which series of consecutive numbers, or close one.')
     .argument('<database>')
     .option('--close <letter>', 'no number is made in this series any more, once its device hears')
-    .option('--collection <name>', 'the one whose series is meant, where several have the letter')
+    .option('--collection <name>', 'only the series of this one')
     .option('--reason <text>', 'why it is closed')
     .option('--by <name>', "who closes it (default: the user's name on this machine)")
     .action((database: string, given: Given, command: Command) =>
       // Works also while the counters of bound collections cannot be used.
       report(command, { collections: undefined }, (ledger) =>
         given.close === undefined
-          ? list(ledger, database)
+          ? list(ledger, database, given.collection)
           : close(ledger, database, given.close, given),
       ),
     )
@@ -44,8 +45,10 @@ const COLUMNS: Column<Series>[] = [
   ['doubtful', ({ doubtful }) => (doubtful ? `${doubtful.from} to ${doubtful.to}` : '-')],
 ]
 
-async function list(ledger: Ledger, database: string): Promise<string> {
-  const series = await ledger.series(database)
+async function list(ledger: Ledger, database: string, only?: string): Promise<string> {
+  const series = (await ledger.series(database)).filter(
+    ({ collection }) => only === undefined || collection === only.toLowerCase(),
+  )
   return series.length === 0 ? `No series in ${database} yet.\n` : table(COLUMNS, series)
 }
 
@@ -57,6 +60,12 @@ async function close(
   { collection, reason, by = userInfo().username }: Given,
 ): Promise<string> {
   if (!reason) throw new Error('--close needs a --reason, which the list then shows.')
+  // As the server asks of a request. The list has a line per series.
+  if (!isNote(reason, MAX_REASON_BYTES) || !isNote(by, MAX_NAME_BYTES))
+    throw new Error(
+      `--reason has up to ${MAX_REASON_BYTES} bytes of UTF-8 and --by ${MAX_NAME_BYTES}, both ` +
+        'without control characters such as line breaks. Nothing was closed.',
+    )
   const found = (await ledger.series(database)).filter(
     (each) =>
       each.letter === letter.toUpperCase() &&

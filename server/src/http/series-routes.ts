@@ -26,13 +26,15 @@ import { checkTag, DEFAULT_SEPARATOR, isPlain, readId } from './query.js'
 import { badRequest, noSeries } from './refusals.js'
 
 /** Bytes of UTF-8. */
-const MAX_NAME_BYTES = 128
-const MAX_REASON_BYTES = 1024
+export const MAX_NAME_BYTES = 128
+export const MAX_REASON_BYTES = 1024
 
 const number = z.int().min(0)
 const letters = z.string().regex(/^[A-Z]{1,6}$/)
-const text = (maxBytes: number) =>
-  z.string().refine((given) => isPlain(given) && Buffer.byteLength(given) <= maxBytes)
+/** Can this be stored with a series? */
+export const isNote = (text: string, maxBytes: number): boolean =>
+  isPlain(text) && Buffer.byteLength(text) <= maxBytes
+const text = (maxBytes: number) => z.string().refine((given) => isNote(given, maxBytes))
 
 const seriesBody = z.object({
   claim: z.string(),
