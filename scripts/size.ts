@@ -21,7 +21,7 @@ interface Limits {
  */
 const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'page', file: 'client/index.js', budget: 12.8 * kB, goal: 9.5 * kB },
-  { name: 'worker', file: 'worker/entry.js', budget: 15.6 * kB, goal: 12 * kB },
+  { name: 'worker', file: 'worker/entry.js', budget: 15.7 * kB, goal: 12 * kB },
   { name: 'inspector', file: 'inspector/index.js', budget: 8.5 * kB },
   { name: 'raven (with its pluraliser)', file: 'raven.js' },
   { name: 'format (with its cipher)', file: 'format.js' },
@@ -34,7 +34,7 @@ const ENTRIES: (Limits & { name: string; file: string })[] = [
 /** Without the packages that each depends on. The browser package depends on none. */
 const INSTALLED = [
   { ...BROWSER_PACKAGE, budget: 1000 * kB },
-  { ...SERVER_PACKAGE, budget: 400 * kB },
+  { ...SERVER_PACKAGE, budget: 410 * kB },
 ]
 
 heading('minified, gzipped')
