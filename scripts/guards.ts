@@ -91,6 +91,12 @@ export const GUARDS: Guard[] = [
   guard('H8 an offer leaves the ranges before it is sent', 'core/device', 'ranges: state.ranges'),
   guard('H8 an offer is sent once', 'client/holdings'),
   guard('H8 a page does not send what it takes back', 'client/holdings'),
+  guard('H8 a release sends what is still set aside', 'worker/owner', 'true,'),
+  guard(
+    'H8 each exchange has an id of its own',
+    'client/release',
+    change('this.#exchanges++', '0'),
+  ),
 
   guard('H9 without a token only the node that granted gets it back', 'core/device', 'true'),
   guard(

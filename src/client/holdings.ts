@@ -18,6 +18,8 @@ export type PageState = 'visible' | 'hidden' | 'closed'
 export interface HoldingsContext {
   /** This page instance; no identity outlives it (H7). */
   page: string
+  /** An id that no exchange of this page has had, whatever its collection. Begins with `page`. */
+  newExchange(): string
   link: OwnerLink
   pageExit: PageExit
   state(): PageState
@@ -49,7 +51,7 @@ export class Holdings {
   offers: Offer[] = []
   readonly #context: HoldingsContext
   readonly #outbox: Outbox
-  #exchanges = 0
+  #isUsed = false
   #gaveBackAt = Number.NEGATIVE_INFINITY
   /** How many numbers this device lost to forks. Unknown before the device's first answer. */
   #forked: number | undefined
@@ -72,8 +74,9 @@ export class Holdings {
     ahead = 0,
     call: 'exchange' | 'claim' = 'exchange',
   ): Promise<Failure | undefined> {
-    const { page, link, pageExit } = this.#context
-    const id = this.#nextId()
+    const { page, link, pageExit, newExchange } = this.#context
+    const id = newExchange()
+    this.#isUsed = true
     const isFirst = this.#forked === undefined
     this.#outbox.put(this.queue.takeSpent())
     const brought = this.#outbox.begin(id, this.#cancelOffers())
@@ -182,7 +185,8 @@ export class Holdings {
       // guard: H9 a page sends without a token only to the node that granted
       this.#context.isOnline() && isReturnable(range, this.view?.serverTag)
     const kept = this.#cancelOffers((offer) => !mayGo(offer))
-    if (kept.length > 0) this.#outbox.put([{ exchange: this.#nextId(), takeBack: kept }])
+    if (kept.length > 0)
+      this.#outbox.put([{ exchange: this.#context.newExchange(), takeBack: kept }])
     const sent = this.offers.map((offer): LeaseLeft => ({ lease: offer, next: offer.range.from }))
     // guard: H8 an offer is sent once
     this.#cancelOffers()
@@ -204,10 +208,10 @@ export class Holdings {
    * @throws HiloError
    */
   async release(ended?: AbortSignal): Promise<void> {
-    const { page, link } = this.#context
+    const { page, link, newExchange } = this.#context
     this.revokeLeases()
     check(await this.exchange(0, false))
-    const id = this.#nextId()
+    const id = newExchange()
     const early = ended && { call: id, ended }
     const answer = await link.call('release', [this.target, { page, id }], early)
     this.observe(answer.view)
@@ -215,7 +219,7 @@ export class Holdings {
   }
 
   async close(): Promise<void> {
-    if (this.#exchanges > 0 && this.#keepsNothing() && this.#context.isOnline())
+    if (this.#isUsed && this.#keepsNothing() && this.#context.isOnline())
       await this.release().catch(() => {})
     this.revokeLeases()
     // If all of it is in notes, the next page settles them.
@@ -253,10 +257,6 @@ export class Holdings {
     await this.#context.pageExit.giveBack(this.target, ranges)
     // The page still runs: a check-in finds out whether the give-back arrived.
     this.#context.link.retryNow()
-  }
-
-  #nextId(): string {
-    return `${this.#context.page}:${this.#exchanges++}`
   }
 }
 

@@ -45,6 +45,7 @@ export class Instance {
   readonly #ended = new AbortController()
   /** The collection of the last call. A burst asks for it again, and a look-up doubles the cost. */
   #recent: { name: string; issuer: Issuer } | undefined
+  #exchanges = 0
   #isSwitchedOn = true
   #closed: Promise<void> | undefined
 
@@ -83,6 +84,8 @@ export class Instance {
     this.context = {
       ...listener,
       page: this.page,
+      // guard: H8 each exchange has an id of its own
+      newExchange: () => `${this.page}:${this.#exchanges++}`,
       link: this.link,
       pageExit,
       signal: this.signal,

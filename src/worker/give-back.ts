@@ -37,7 +37,12 @@ export async function giveEverythingBack(
   for (const offer of offers.reverse()) {
     if (isCancelled()) return stay(CANCELLED)
     // From here on it counts as sent: after a crash nobody knows whether it was.
-    await update((state) => [settle(state, [sentNote(offer)]), undefined])
+    const isAside = await update((state) => [
+      settle(state, [sentNote(offer)]),
+      // guard: H8 a release sends what is still set aside
+      state.offers.some(({ id, isSent }) => id === offer.id && !isSent),
+    ])
+    if (!isAside) continue
     const failure = await failureOf(source.giveBack(target, offer.range))
     if (failure && nextStep(failure) === 'same') return stay(failure)
   }

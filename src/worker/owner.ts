@@ -85,12 +85,7 @@ export function createOwner(world: World): Owner {
   }
 
   function collection(target: Target): OwnedCollection {
-    if (!opened)
-      throw new HiloError(
-        'storage-failed',
-        'The worker was asked before it was opened. This is a bug in offline-hilo.',
-      )
-    const { config, callbacks, context } = opened
+    const { config, callbacks, context } = opened!
     const key: StoreKey = [config.url, target.database, target.collection + target.separator]
     const name = nameOf(key)
     const existing = collections.get(name)

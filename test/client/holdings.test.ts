@@ -42,8 +42,10 @@ beforeEach(() => {
         },
       })
     })
+  let exchanges = 0
   holdings = new Holdings(target, {
     page: 'page',
+    newExchange: () => `page:${exchanges++}`,
     link: { call, retryNow() {} } as unknown as OwnerLink,
     pageExit: {
       readNotes: () => [],

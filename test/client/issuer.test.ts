@@ -42,6 +42,7 @@ function newIssuer(state: 'visible' | 'hidden' = 'visible') {
     })
   const issuer = new Issuer(target, {
     page: 'page',
+    newExchange: () => `page:${exchanges.length}`,
     link: { call, retryNow() {} } as unknown as OwnerLink,
     pageExit: {
       readNotes: () => [],

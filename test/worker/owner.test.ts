@@ -113,6 +113,18 @@ describe('release', () => {
     expect(await world.stored()).toEqual(before)
   })
 
+  test('does not send what came back to the device in the meantime', async () => {
+    const world = await holding(new FakeSource(false), range(1, 10), range(20, 30))
+    const { owner } = ownerIn(world)
+    world.source.onGiveBack = async () => {
+      const { offers } = await world.stored()
+      await lease(owner, 0, { takeBack: offers.map(({ id }) => id) })
+    }
+    must(await owner.release(target, release()))
+    expect(world.source.returns).toEqual([range(20, 30)])
+    expect((await world.stored()).ranges).toEqual([range(1, 10)])
+  })
+
   test('stops at the first range without an answer, and keeps those behind it', async () => {
     const world = await holding(new FakeSource(false), range(1, 10), range(20, 30), range(40, 50))
     world.source.onGiveBack = ({ from }) => {

@@ -1,0 +1,67 @@
+/** `release`, while the app goes on: what is given back and what is issued never meet. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { codeOf, newShop, quiet, type Shop } from '../support/shop.js'
+
+let shop: Shop
+
+beforeEach(async () => {
+  shop = await newShop()
+})
+afterEach(() => shop.close())
+
+/** Holds every give-back up. */
+function holdGiveBacks() {
+  const send = fetch
+  let held = 0
+  let go = () => {}
+  const gate = new Promise<void>((open) => {
+    go = open
+  })
+  vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
+    if (url.includes('/hilo/return')) {
+      held++
+      await gate
+    }
+    return send(url, init)
+  })
+  return { go: () => go(), isHeld: () => vi.waitFor(() => expect(held).toBeGreaterThan(0)) }
+}
+
+describe('release of everything', () => {
+  test('sends back no number that the first call for its collection gets meanwhile', async () => {
+    const device = shop.open().hilo
+    const other = shop.open({ name: 'another device' }).hilo
+    await device.reserve('orders', 32)
+    await other.nextId('orders')
+    await device.reserve('orders', 64)
+    await device.close()
+
+    const { hilo } = shop.open()
+    const { go, isHeld } = holdGiveBacks()
+    const releasing = hilo.release()
+    await isHeld()
+    const mine = await hilo.nextIds('orders', 40)
+    go()
+    await releasing
+    mine.push(...(await hilo.nextIds('orders', 40)))
+    await quiet()
+    const theirs = await shop.open({ name: 'a third device' }).hilo.nextIds('orders', 120)
+    expect(new Set([...mine, ...theirs]).size).toBe(200)
+  })
+})
+
+test('release of one collection goes on when that of another one is aborted', async () => {
+  const device = shop.open().hilo
+  await device.reserve({ orders: 32, invoices: 32 })
+  await device.close()
+  const { hilo } = shop.open()
+  const { go, isHeld } = holdGiveBacks()
+  const caller = new AbortController()
+  const aborted = codeOf(hilo.release('orders', { signal: caller.signal }))
+  const other = codeOf(hilo.release('invoices'))
+  await isHeld()
+  caller.abort()
+  go()
+  expect([await aborted, await other]).toEqual(['aborted', undefined])
+  expect([await shop.max('orders'), await shop.max('invoices')]).toEqual([32, 0])
+})
