@@ -401,6 +401,7 @@ export const GUARDS: Guard[] = [
   guard('H25 a claim that is refused for good is forgotten', 'worker/claims'),
   guard('H25 a release that reaches nobody keeps everything', 'worker/owner'),
   guard('H25 who can be served is served', 'client/waiters', change('!mayOvertake', 'true')),
+  guard('H25 a pause ends with its timer', 'worker/claims'),
   guard('H25 pauses double', 'worker/claims', change('** this.failures++', '** 0')),
   guard(
     'H25 nothing is sent before the time that the server named',

@@ -56,6 +56,9 @@ export class Retry {
     this.cancel()
     const planned = () => {
       this.#planned = undefined
+      // A timer may go off a little before the clock shows the time that it was set for.
+      // guard: H25 a pause ends with its timer
+      this.#serverPause = this.#ownPause = 0
       run()
     }
     this.#planned = { run: planned, cancel: this.#owner.after(wait, planned) }

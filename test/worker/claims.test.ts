@@ -132,6 +132,23 @@ describe('a claim', () => {
     expect(new Set(world.source.claims.map(({ id }) => id)).size).toBe(world.source.claims.length)
   })
 
+  test('is repeated when its timer goes off a little before the clock shows the time', async () => {
+    const world = new FakeWorld()
+    const { after } = world
+    // As in a browser: a timer leaves fractions of a millisecond out, and a clock has them.
+    world.after = (ms, run) => after(Math.floor(ms), run)
+    world.now = () => {
+      world.time += 0.3
+      return world.time
+    }
+    world.source.onClaim = fail(refused(429, 60_000))
+    const { owner } = ownerIn(world)
+    expect(failureOf(await owner.claim(target, 1)).status).toBe(429)
+    world.source.onClaim = () => {}
+    await world.pass(24 * 60 * 60_000)
+    expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32 }])
+  })
+
   test('for numbers that JavaScript cannot count is not repeated', async () => {
     const world = new FakeWorld()
     world.source.onClaim = fail(new HiloError('unsafe-range', 'Too high.'))
