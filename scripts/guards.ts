@@ -182,6 +182,7 @@ export const GUARDS: Guard[] = [
   ),
   guard('H16 time in the back/forward cache is no delay', 'core/when-late', 'const PARTS = 1'),
   guard('H16 an exchange that comes again is answered the same way', 'core/device'),
+  guard('H16 a release that comes again sends the rest', 'worker/owner', 'const before = state'),
   guard('H16 a closed page starts no owner', 'client/closing'),
   guard(
     'H16 a call during the refusal of another one is not forgotten',

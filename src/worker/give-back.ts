@@ -24,7 +24,10 @@ export async function giveEverythingBack(
   if (unreachable) return unreachable
   if (isCancelled()) return CANCELLED
   const offers = await update((state) => {
-    const aside = setAside(state, page, id, 0)
+    // A worker may have died in this release: what it set aside and did not send comes back first.
+    // guard: H16 a release that comes again sends the rest
+    const before = settle(state, [{ exchange: id, takeBack: [] }])
+    const aside = setAside(before, page, id, 0)
     return [aside.state, aside.offers]
   })
   /** What was not sent stays. */

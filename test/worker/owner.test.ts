@@ -113,6 +113,17 @@ describe('release', () => {
     expect(await world.stored()).toEqual(before)
   })
 
+  test('that a worker died in is gone on with: what was not sent is sent', async () => {
+    const world = await holding(new FakeSource(false), range(1, 10), range(20, 30))
+    world.source.onGiveBack = () => new Promise(() => {})
+    ownerIn(world).owner.release(target, release())
+    await flush()
+    world.source.onGiveBack = () => {}
+    must(await ownerIn(world).owner.release(target, release()))
+    expect(world.source.returns).toEqual([range(20, 30), range(1, 10)])
+    expect(await world.stored()).toMatchObject({ ranges: [], offers: [] })
+  })
+
   test('does not send what came back to the device in the meantime', async () => {
     const world = await holding(new FakeSource(false), range(1, 10), range(20, 30))
     const { owner } = ownerIn(world)
