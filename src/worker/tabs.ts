@@ -56,8 +56,8 @@ export function openTabs(
   const channel = openChannel(name)
   if (!channel) return undefined
   const alive = new Set<string>()
-  /** By collection: called with each page that has parked. */
-  const awaited = new Map<string, (page: string) => void>()
+  /** Each is called when a page has parked. */
+  const awaited = new Set<(collection: string, page: string) => void>()
   const send = (type: Message['type'], collection = '', view?: SharedView) =>
     channel.postMessage({ page, type, collection, view } satisfies Message)
   channel.onmessage = ({
@@ -66,7 +66,7 @@ export function openTabs(
     alive.add(other)
     if (type === 'hello') send('here')
     if (view) onChange(collection, view)
-    if (type === 'parked') awaited.get(collection)?.(other)
+    if (type === 'parked') for (const each of awaited) each(collection, other)
     if (type === 'park')
       parkExcess(collection)
         .finally(() => send('parked', collection))
@@ -82,11 +82,13 @@ export function openTabs(
       new Promise((resolve) => {
         const silent = new Set([...pages].filter((other) => alive.has(other)))
         if (silent.size === 0) return resolve(false)
-        awaited.set(collection, (other) => {
-          silent.delete(other)
+        const parked = (parkedOf: string, other: string) => {
+          if (parkedOf === collection) silent.delete(other)
           if (silent.size === 0) resolve(true)
-        })
+        }
+        awaited.add(parked)
         setTimeout(() => {
+          awaited.delete(parked)
           for (const other of silent) alive.delete(other)
           resolve(true)
         }, PARK_ANSWER_MS)

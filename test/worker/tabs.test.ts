@@ -94,6 +94,19 @@ describe('a page that runs short', () => {
     expect(await me.askToPark(orders, new Set(['me', 'never seen']))).toBe(false)
   })
 
+  test('may ask twice at once: a page that answers is not taken for dead', async () => {
+    const name = newName()
+    open(name, 'other')
+    const me = open(name, 'me')
+    for (let i = 0; i < 3; i++) await heard(name)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const asked = [1, 2].map(() => me.askToPark(orders, new Set(['other'])))
+    for (let i = 0; i < 3; i++) await heard(name)
+    vi.advanceTimersByTime(1_000)
+    expect(await Promise.all(asked)).toEqual([true, true])
+    expect(me.isAlive('other')).toBe(true)
+  })
+
   test('waits a second for a silent page, and not again before that page speaks', async () => {
     const name = newName()
     const mute = new BroadcastChannel(name)
