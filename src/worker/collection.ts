@@ -35,8 +35,8 @@ export class OwnedCollection {
   readonly #waiting = new Waiting<Given>()
   /** Everything was given back; the device claims nothing until somebody asks for ids again. */
   #isReleased = false
-  /** A `reserve` that is under way fills the device up to this number. */
-  #filling = 0
+  /** Up to these numbers a `reserve` that is under way fills the device. */
+  readonly #filling: number[] = []
   /** What a status shows of the last state that was read. It never decides who owns a number. */
   #shared: SharedView
   /**
@@ -68,7 +68,7 @@ export class OwnedCollection {
       // After a `reserve(4_000)` that failed, 4,000 may be missing. A page at rest sets aside what
       // exceeds the reserve, so claims for all of them would never end.
       // guard: H25 claims in the background end at the reserve
-      const want = Math.min(free + missing, Math.max(reserve, this.#filling))
+      const want = Math.min(free + missing, Math.max(reserve, ...this.#filling))
       if (want > free && !this.#isReleased) this.#claims.askInBackground(want)
       this.#notify()
     })
@@ -108,7 +108,7 @@ export class OwnedCollection {
   ): Promise<Answer<object>> {
     return this.#answer(async () => {
       this.#isReleased = false
-      this.#filling = count
+      this.#filling.push(count)
       try {
         // The step that finds the count reached also stores it: later claims fill up to it.
         const keep = (state: DeviceState): [DeviceState, boolean] =>
@@ -123,7 +123,7 @@ export class OwnedCollection {
         return {}
       } finally {
         seat?.leave()
-        this.#filling = 0
+        this.#filling.splice(this.#filling.indexOf(count), 1)
       }
     })
   }
@@ -206,7 +206,7 @@ export class OwnedCollection {
   #keep(store: DeviceStore, { ranges }: DeviceState, reserve: number): number {
     const mayGoBack = this.#isHeard(store) || ranges.every(({ token }) => token !== undefined)
     if (!this.#owner.source.giveBack || !mayGoBack) return Number.POSITIVE_INFINITY
-    return store.isDurable ? Math.max(reserve, this.#filling) : 0
+    return store.isDurable ? Math.max(reserve, ...this.#filling) : 0
   }
 
   /**

@@ -133,6 +133,24 @@ describe('reserve', () => {
     expect(world.source.claims).toHaveLength(5)
   })
 
+  test('fills up to the end when one that it replaces is aborted', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    const { grant } = world.source.server
+    world.source.server.grant = (claim, count) =>
+      grant.call(world.source.server, claim, Math.min(count, 100))
+    world.source.onClaim = async () => {
+      if (world.source.claims.length > 9) throw new HiloError('storage-failed', 'No end.')
+      // The page rests, and what exceeds the reserve is set aside for it to give back.
+      await lease(owner, 0, { offer: true })
+    }
+    const first = owner.reserve('first', [{ target, count: 500 }])
+    owner.cancel('first')
+    const [second] = await owner.reserve('second', [{ target, count: 500 }])
+    await first
+    expect(must(second!).view).toMatchObject({ free: 500, reserve: 500 })
+  })
+
   test('above what the server grants at once is filled in smaller claims', async () => {
     const world = new FakeWorld()
     world.source.onClaim = ({ lastBatchSize }) => {
