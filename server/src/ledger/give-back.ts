@@ -2,7 +2,7 @@
  * How numbers come back. Pure. Guarantees that only the end of an outstanding grant comes back
  * (H22): with its latest token, or without a token once (H8).
  */
-import { type Authority, authorityOf } from './bound-collections.js'
+import { type Authority, authorityOf, refuseChanged } from './bound-collections.js'
 import type { LedgerContext } from './context.js'
 import type { TokenContent } from './grant-token.js'
 import { isSame, keyText } from './keys.js'
@@ -24,6 +24,7 @@ export function giveBack(
   const row = rows.collections.get(keyText(request))
   const grant = token ? rows.grants.get(token.id) : rows.returnedOf
   if (!row || !grant || !isSame(grant, row) || !isTail(grant, request)) return NOTHING
+  refuseChanged(bound, row, row.binding)
   const { end, last, at } = request
   const authority = authorityOf(bound, row)
   const collections = [

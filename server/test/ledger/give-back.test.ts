@@ -1,5 +1,6 @@
 /** The step by which numbers come back. */
 import { describe, expect, test } from 'vitest'
+import { CounterUnusable } from '../../src/ledger/errors.js'
 import { giveBack } from '../../src/ledger/give-back.js'
 import type { GrantRow } from '../../src/ledger/rows.js'
 import { collectionOf, contextOf, grantId, grantOf, ORDERS, rowsOf } from './steps.js'
@@ -35,6 +36,18 @@ describe('with a token', () => {
       collections: [{ max: 20, peak: 64, free: [], version: 3 }],
       grants: [{ low: 33, high: 32 }],
     })
+  })
+
+  test('nothing comes back to a server that does not know the collection as bound', () => {
+    const bound = collectionOf({ ...collection, binding: 'the ranges of orders in a RavenDB' })
+    const step = () =>
+      giveBack(
+        rowsOf({ collections: [bound], grants: [grantOf()] }),
+        request(32, 20),
+        TOKEN,
+        contextOf(),
+      )
+    expect(step).toThrow(CounterUnusable)
   })
 
   test.each([
@@ -90,7 +103,8 @@ describe('without a token, as RavenDB’s clients return', () => {
 describe('to the stock of a bound collection', () => {
   const at = (authority: 'counter' | 'upstream') =>
     contextOf({ ...ORDERS, authority, description: 'bound' })
-  const rows = rowsOf({ collections: [collection], grants: [grantOf({ serverTag: 'B' })] })
+  const bound = collectionOf({ ...collection, binding: 'bound' })
+  const rows = rowsOf({ collections: [bound], grants: [grantOf({ serverTag: 'B' })] })
 
   test('numbers come back, but its counter does not: max stays', () => {
     const { changes } = giveBack(rows, request(32, 20), TOKEN, at('counter'))
@@ -104,7 +118,7 @@ describe('to the stock of a bound collection', () => {
 
   test('without a token nothing comes back where several nodes count', () => {
     const plain = grantOf({ claim: null, low: 33, high: 64, firstHigh: 64, issued: 32 })
-    const returned = rowsOf({ collections: [collection], returnedOf: plain })
+    const returned = rowsOf({ collections: [bound], returnedOf: plain })
     expect(giveBack(returned, request(64, 40), undefined, at('upstream')).answer).toBe(0)
     expect(giveBack(returned, request(64, 40), undefined, at('counter')).answer).toBe(24)
   })
