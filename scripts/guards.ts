@@ -156,6 +156,16 @@ export const GUARDS: Guard[] = [
   guard('H13 what a copied grant gives back is granted to nobody', 'server/sqlite-ledger'),
   guard('H13 nothing of a copied grant comes back', 'server/sqlite-ledger'),
   guard(
+    'H13 max does not go below a number of a copied grant',
+    'server/sqlite-ledger',
+    change(', firstHigh', ''),
+  ),
+  guard(
+    'H13 one token that is superseded proves a copy, which keeps nothing',
+    'server/sqlite-ledger',
+    'const isCopy = false',
+  ),
+  guard(
     'H13 the token of a spent grant is void',
     'server/sqlite-ledger',
     'const spentGrant = grant',
@@ -227,6 +237,11 @@ export const GUARDS: Guard[] = [
   ),
 
   guard('H13 a copied region grants nothing of what came back to it', 'server/region/region'),
+  guard(
+    'H13 of what a copied region has just taken it grants nothing',
+    'server/region/region',
+    'const floor = max',
+  ),
   guard('H13 a region with a claim under way checks in, too', 'server/region/region'),
   guard(
     'H13 a region that shows nothing grants nothing of what came back to it',

@@ -74,6 +74,23 @@ export function describeCheckIns(promise: Promises): void {
     },
   )
 
+  promise(
+    'one token proves a copy: it holds nothing of its other grants either, which the device that ' +
+      'went on keeps',
+    async ({ claim, take, giveBack, checkIn }) => {
+      const [older, newer] = [await take(), await take()]
+      // A device that goes on shows its newest token only.
+      const next = await claim({ id: newId(), shown: [{ token: newer.token, next: 33 }] })
+      const [fate] = 'fates' in next ? next.fates : []
+      expect(await checkIn(newId(), older.token, newer.token)).toEqual(['superseded', 'superseded'])
+      expect(await giveBack(older, 32, 10)).toBe(0)
+      expect(await checkIn(newId(), older.token, held(fate).token)).toMatchObject([
+        { high: 32 },
+        { high: 64 },
+      ])
+    },
+  )
+
   promise('a claim that is refused replaces no token', async ({ claim, take, checkIn }) => {
     const { token } = await take()
     const shown = [{ token, next: 1 }]
@@ -84,11 +101,12 @@ export function describeCheckIns(promise: Promises): void {
   promise(
     'once a copy is found, nobody is granted what the grant’s copies gave back or will give ' +
       'back: the other may have issued it',
-    async ({ take, giveBack, checkIn }) => {
+    async ({ ledger, database, take, giveBack, checkIn }) => {
       const grant = await take()
       const fate = held((await checkIn(newId(), grant.token))[0])
       expect(await giveBack(fate, 32, 10)).toBe(22)
       expect(await checkIn(newId(), grant.token)).toEqual(['superseded'])
+      await ledger.write([{ database, collection: 'orders', max: 0 }])
       expect(span(await take())).toEqual([33, 64])
       expect(await giveBack(fate, 10, 5)).toBe(0)
       expect(span(await take())).toEqual([65, 96])

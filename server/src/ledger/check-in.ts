@@ -85,7 +85,8 @@ export interface ReplacedTokens {
 }
 
 /**
- * Replaces the tokens that a device shows, each once.
+ * Replaces the tokens that a device shows, each once. If another copy of the device has shown one
+ * of them, it goes on with them all, and none is replaced.
  * @param changed rows as this step has changed them; those that are shown are added
  */
 export function replaceTokens(
@@ -95,12 +96,28 @@ export function replaceTokens(
   tokens: GrantTokens,
 ): ReplacedTokens {
   const copied: GrantRow[] = []
+  const grantOf = ({ id }: TokenContent) => changed.grants.get(id) ?? rows.grants.get(id)
+  const unheardOf = ({ id }: TokenContent) => changed.unheard.get(id) ?? rows.unheard.get(id)
+  // A token that is newer than its grant proves no copy: this ledger is an older one (H20).
+  // guard: H13 one token that is superseded proves a copy, which keeps nothing
+  const isCopy = shown.some(({ token }) => {
+    const row = token && (grantOf(token) ?? unheardOf(token))
+    if (row?.database !== database) return false
+    return row.rotation > token!.rotation && !withRotation(row, token!, id)
+  })
   const fates = shown.map(({ token, next }): CheckInFate => {
     if (!token) return 'unknown'
-    const found = changed.grants.get(token.id) ?? rows.grants.get(token.id)
-    const grant = found?.database === database ? found : undefined
-    if (!grant) return replaceUnheard(rows, changed, { database, id }, token, tokens)
-    const rotated = withRotation(grant, token, id)
+    const [grant, unheard] = [grantOf(token), unheardOf(token)]
+    if (!grant) {
+      // The first device that shows the token of a grant that is not kept has its numbers.
+      const isOurs = !isCopy && unheard?.database === database
+      const rotated = isOurs ? withRotation(unheard, token, id) : undefined
+      if (!rotated) return 'superseded'
+      changed.unheard.set(rotated.id, rotated)
+      return { token: tokens.write(rotated), high: rotated.high }
+    }
+    if (grant.database !== database) return 'superseded'
+    const rotated = isCopy ? undefined : withRotation(grant, token, id)
     if (!rotated) {
       copied.push(grant)
       // guard: H13 nothing of a copied grant comes back
@@ -112,21 +129,6 @@ export function replaceTokens(
     return { token: tokens.write(kept), high: kept.high }
   })
   return { fates, copied }
-}
-
-/** A grant that is not kept any more: the first device that shows its token has the numbers. */
-function replaceUnheard(
-  rows: Rows,
-  changed: ShownRows,
-  { database, id }: Pick<ReadCheckIn, 'database' | 'id'>,
-  token: TokenContent,
-  tokens: GrantTokens,
-): CheckInFate {
-  const unheard = changed.unheard.get(token.id) ?? rows.unheard.get(token.id)
-  const rotated = unheard?.database === database ? withRotation(unheard, token, id) : undefined
-  if (!rotated) return 'superseded'
-  changed.unheard.set(rotated.id, rotated)
-  return { token: tokens.write(rotated), high: rotated.high }
 }
 
 /**
@@ -155,7 +157,11 @@ function withoutCopied(rows: Rows, copied: readonly GrantRow[]): CollectionRow[]
     const loaded = rows.collections.get(key)
     const row = changed.get(key) ?? loaded
     // guard: H13 what a copied grant gives back is granted to nobody
-    if (row) changed.set(key, withLine(row, withoutGrant(row, grant, loaded?.binding)))
+    if (row)
+      changed.set(key, {
+        ...withLine(row, withoutGrant(row, grant, loaded?.binding)),
+        forgotten: forgottenWith(row.forgotten, grant),
+      })
   }
   return [...changed.values()]
 }
@@ -166,3 +172,8 @@ export const withoutGrant = (
   { low, firstHigh }: GrantRow,
   binding: string | undefined,
 ): NumberLine => cutOut(line, low, firstHigh, binding === undefined)
+
+/** What a collection remembers as forgotten once this grant was copied. */
+export const forgottenWith = (forgotten: number, { firstHigh }: GrantRow): number =>
+  // guard: H13 max does not go below a number of a copied grant
+  Math.max(forgotten, firstHigh)

@@ -3,7 +3,14 @@
  * claim gets the same grant (H11), and that no number is granted twice.
  */
 import { authorityOf, refuseChanged } from './bound-collections.js'
-import { changesOf, copyOf, replaceTokens, type ShownRows, withoutGrant } from './check-in.js'
+import {
+  changesOf,
+  copyOf,
+  forgottenWith,
+  replaceTokens,
+  type ShownRows,
+  withoutGrant,
+} from './check-in.js'
 import type { LedgerContext } from './context.js'
 import type { CounterAnswer, CounterAnswers, CounterAsk } from './counter-port.js'
 import type { GrantTokens } from './grant-token.js'
@@ -78,7 +85,7 @@ export function grantClaims(
     const open = withoutRepeats(group, known)
     const source = sourceOf(row, open, answers.get(key), received, context)
     let { line } = source
-    let { serial } = row
+    let { serial, forgotten } = row
     const granted: GrantRow[] = []
     const refusals = new Map<string, Extract<ReturnType<Take>, { refused: string }>>()
     for (const claim of group) {
@@ -86,7 +93,7 @@ export function grantClaims(
       // guard: H21 a claim repeated gets the same grant
       if (before) {
         // guard: H13 a claim is not answered again once its numbers are in use
-        if (isSpent(before)) {
+        if (isSpent(shown.grants.get(before.id) ?? before)) {
           outcomes.set(claim, { refused: 'spent', max: line.max })
           continue
         }
@@ -94,7 +101,11 @@ export function grantClaims(
       const changed = copyOf(shown)
       const { fates, copied } = replaceTokens(rows, changed, read.get(claim)!, tokens)
       // Before anything is taken: this copy may have issued what the other copy gave back.
-      for (const each of copied) if (isSame(each, row)) line = withoutGrant(line, each, row.binding)
+      for (const each of copied) {
+        if (!isSame(each, row)) continue
+        line = withoutGrant(line, each, row.binding)
+        forgotten = forgottenWith(forgotten, each)
+      }
       if (before) {
         shown = changed
         outcomes.set(claim, { grant: toGrant(before, tokens), isRepeat: true, fates })
@@ -116,7 +127,8 @@ export function grantClaims(
       outcomes.set(claim, { grant: toGrant(grant, tokens), isRepeat: false, fates })
     }
     newGrants.push(...granted)
-    if (line !== row) collections.push({ ...withGranted(withLine(row, line), granted), serial })
+    if (line !== row)
+      collections.push({ ...withGranted(withLine(row, line), granted), serial, forgotten })
   }
   return {
     answer: claims.map((claim) => outcomes.get(claim)!),

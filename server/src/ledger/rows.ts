@@ -8,7 +8,7 @@ export interface CollectionRow extends CollectionKey, NumberLine {
   version: number
   /** Of the newest grant. */
   serial: number
-  /** The highest number of a grant that was pruned: it is in use, and `max` never goes below. */
+  /** The highest number of a grant that was pruned or copied: `max` never goes below. */
   forgotten: number
   /** How many grants are kept. */
   grants: number

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Target } from '../../../src/core/contract.js'
 import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
-import type { DeviceState } from '../../../src/core/state.js'
+import { type DeviceState, emptyState } from '../../../src/core/state.js'
 import type { Source } from '../../../src/source/source.js'
 import { createOwner } from '../../../src/worker/owner.js'
 import { type BoundCollections, EVERY_COLLECTION } from '../ledger/bound-collections.js'
@@ -74,7 +74,12 @@ export async function checkRole(
 /** @param ledger made with `ALL_FROM_ROOT` */
 export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Etcd): Ledger {
   const copied = async (key: CollectionKey): Promise<void> => {
-    const { max: floor } = await ledger.read(key)
+    const { stored } = await devices.read(keyOf(key))
+    const { ranges, leases, offers, issued } = (stored ?? emptyState()) as DeviceState
+    const held = [...ranges, ...[...leases, ...offers].map(({ range }) => range)]
+    const { max } = await ledger.read(key)
+    // guard: H13 of what a copied region has just taken it grants nothing
+    const floor = Math.max(max, issued, ...held.map(({ to }) => to))
     if (floor > 0) await ledger.raiseFloor({ ...key, floor })
   }
   const source: Source | EtcdSource =
@@ -125,9 +130,14 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     const short = claims.filter((_, i) => isShort(outcomes[i]!))
     if (short.length === 0) return outcomes
     await checkNotOwn(short)
-    const max = Math.max(...outcomes.map((outcome) => ('max' in outcome ? outcome.max : 0)))
+    const maxOf = (key: string) =>
+      Math.max(
+        ...outcomes.map((outcome, i) =>
+          'max' in outcome && keyText(claims[i]!) === key ? outcome.max : 0,
+        ),
+      )
     for (;;) {
-      const received = await takeFor(short, max)
+      const received = await takeFor(short, maxOf)
       const filled = await ledger.claim(short, received)
       // All that was taken may be below a floor that was raised meanwhile: such numbers are a gap.
       if (received.length > 0 && filled.every(isShort)) continue
@@ -135,16 +145,19 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     }
   }
 
-  /** Numbers for all these claims, or fewer. */
+  /**
+   * Numbers for all these claims, or fewer.
+   * @param maxOf how far the ledger has come with a collection
+   */
   async function takeFor(
     claims: readonly ClaimRequest[],
-    max: number,
+    maxOf: (key: string) => number,
   ): Promise<readonly UpstreamRange[]> {
     const taken = distinct(claims, keyText).map((key) => {
       const counts = claims.filter((one) => keyText(one) === keyText(key)).map(({ count }) => count)
       return supplyOf(key).take(
         counts.reduce((sum, count) => sum + count, 0),
-        max,
+        maxOf(keyText(key)),
       )
     })
     return (await Promise.all(taken)).flat()

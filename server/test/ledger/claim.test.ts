@@ -108,6 +108,22 @@ describe('of a collection that the ledger counts', () => {
     expect(grant(rows, [claimOf({ id: 'a' })]).answer).toEqual([{ refused: 'spent', max: 32 }])
   })
 
+  test('a claim is a copy’s, too, if another one of the same step has shown its token', () => {
+    const before = grantOf()
+    const rows = rowsOf({ collections: [collectionOf({ max: 32, peak: 32 })], grants: [before] })
+    const shown = [{ token: TOKENS.write(before), next: 5 }]
+    const { answer } = grant(rows, [claimOf({ id: 'b', shown }), claimOf({ id: 'a' })])
+    expect(answer.map(spanOf)).toEqual([[33, 64], 'spent'])
+  })
+
+  test('what a claim shows to be copied stays below max, whatever is written', () => {
+    const copied = grantOf({ rotation: 1, high: 20 })
+    const rows = rowsOf({ collections: [collectionOf({ max: 20, peak: 32 })], grants: [copied] })
+    const shown = [{ token: TOKENS.write({ ...copied, rotation: 0 }), next: 1 }]
+    const { changes } = grant(rows, [claimOf({ id: 'b', shown })])
+    expect(changes.collections).toMatchObject([{ max: 64, forgotten: 32 }])
+  })
+
   test('a refused claim saves nothing, and the others are granted', () => {
     const rows = rowsOf({ collections: [collectionOf()] })
     const claims = [claimOf({ lastMax: 1_001 }), claimOf({ ...ORDERS, collection: 'none' })]

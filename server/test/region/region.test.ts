@@ -2,6 +2,7 @@
 import { cpSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { emptyState } from '../../../src/core/state.js'
 import { storeChecks } from '../../../src/store/testing.js'
@@ -14,9 +15,11 @@ import {
   openLedger,
   serve,
 } from '../../src/index.js'
+import { SQLITE_FILE } from '../../src/ledger/schema.js'
 import { deviceStore as postgresDevices } from '../../src/postgres/devices.js'
 import { migratePostgres } from '../../src/postgres/migrations.js'
 import { openPool } from '../../src/postgres/pool.js'
+import { backUp } from '../../src/sqlite/backup.js'
 import { openSqliteStore } from '../../src/sqlite/store.js'
 import { newFolder } from '../folders.js'
 import { AT, grantOf, newId, span } from '../ledger-bench.js'
@@ -277,6 +280,32 @@ test('what came back to a region before it was copied, its copy does not grant',
   expect(span(await first.take())).toEqual([1, 32])
   const copy = await newRegion({ url: root.url }, { dataDir: copied })
   expect(span(await copy.take())[0]).toBeGreaterThan(32)
+})
+
+test('a region that hears of its copy grants nothing that it had just taken', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const original = await newRegion({ url: root.url }, { dataDir })
+  await original.take()
+  const copied = newFolder()
+  backUp(dataDir, join(copied, SQLITE_FILE))
+  const copy = await newRegion({ url: root.url }, { dataDir: copied })
+  const taken = [span(await copy.take())]
+  // Takes all that its device holds, and then claims more: the answer tells of the copy.
+  taken.push(span(await original.take({ count: 20_000 })))
+  expect(overlapping(taken)).toEqual([])
+})
+
+test('a batch claims for each collection above its own numbers only', async () => {
+  const root = await newRoot()
+  const { ledger, take } = await newRegion({ url: root.url })
+  await take({ count: 1_000_000 })
+  const lines = { ...WISH, collection: 'lines' }
+  const outcomes = await ledger.claim([
+    { ...WISH, id: newId(), count: 1_000_000 },
+    { ...lines, id: newId() },
+  ])
+  expect(span(grantOf(outcomes[1]!))).toEqual([1, 32])
 })
 
 test('after its floors were raised, a region goes on above them', async () => {
