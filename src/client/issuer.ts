@@ -190,7 +190,8 @@ export class Issuer {
   release(ended: AbortSignal): Promise<void> {
     this.#forgetPace()
     this.#state = 'unused'
-    return this.holdings.release(ended)
+    // It ended the repetitions of a claim that callers wait for.
+    return this.holdings.release(ended).finally(() => this.retryNow())
   }
 
   /** The page is closed: its signal is aborted. */

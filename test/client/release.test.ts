@@ -65,3 +65,14 @@ test('release of one collection goes on when that of another one is aborted', as
   expect([await aborted, await other]).toEqual(['aborted', undefined])
   expect([await shop.max('orders'), await shop.max('invoices')]).toEqual([32, 0])
 })
+
+test('release that fails leaves a caller without a timeout waiting for the network', async () => {
+  shop.isDown = true
+  const { hilo } = shop.open({ reserve: 0 })
+  const id = hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })
+  expect(await codeOf(hilo.nextId('orders'))).toBe('exhausted')
+  expect(await codeOf(hilo.release())).toBe('server-unreachable')
+  await quiet()
+  shop.isDown = false
+  expect(await id).toBe('orders/1-A')
+})
