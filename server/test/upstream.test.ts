@@ -321,6 +321,18 @@ describe('an upstream that cannot be used', () => {
   })
 })
 
+test('a claim that finds no number here fails none that shares its commit', async () => {
+  const { nodes } = await startRaven()
+  const { ledger, take } = await open(nodes[0]!)
+  const known = { ...WISH, id: newId() }
+  await take(known)
+  await nodes[0]!.stop()
+  expect(await ledger.claim([known, { ...WISH, id: newId(), count: 1_000 }])).toMatchObject([
+    { grant: { low: 1, high: 32 }, isRepeat: true },
+    { refused: 'short' },
+  ])
+})
+
 test('while the node that was configured is away, the others go on', async () => {
   const { nodes, checker } = await startRaven(['A', 'B'])
   const { take } = await open(nodes[0]!)

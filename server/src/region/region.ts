@@ -137,7 +137,11 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
         ),
       )
     for (;;) {
-      const received = await takeFor(short, maxOf)
+      const received = await takeFor(short, maxOf).catch((error) => {
+        // Those that share the commit may have their numbers.
+        if (short.length === claims.length) throw error
+        return []
+      })
       const filled = await ledger.claim(short, received)
       // All that was taken may be below a floor that was raised meanwhile: such numbers are a gap.
       if (received.length > 0 && filled.every(isShort)) continue

@@ -296,6 +296,18 @@ test('a region that hears of its copy grants nothing that it had just taken', as
   expect(overlapping(taken)).toEqual([])
 })
 
+test('a claim that finds no number here fails none that shares its commit', async () => {
+  const root = await newRoot()
+  const { ledger, take } = await newRegion({ url: root.url, reserve: 0 })
+  const known = { ...WISH, id: newId() }
+  await take(known)
+  await root.stop()
+  expect(await ledger.claim([known, { ...WISH, id: newId(), count: 100_000 }])).toMatchObject([
+    { grant: { low: 1, high: 32 }, isRepeat: true },
+    { refused: 'short' },
+  ])
+})
+
 test('a batch claims for each collection above its own numbers only', async () => {
   const root = await newRoot()
   const { ledger, take } = await newRegion({ url: root.url })
