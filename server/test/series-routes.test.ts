@@ -70,6 +70,18 @@ test('a series is closed by hand: the first closing counts, and its device hears
     })
 })
 
+test('letters that raised floors have made long are taken as they were given', async () => {
+  const { ask, ledger } = await newHandler()
+  await ask(SERIES, till(1))
+  await ledger.raiseFloors({ database: 'Shop', by: 1e9 })
+  const { series, lease } = (await ask(SERIES, till(2))).body
+  expect(series).toBe('CFDGSXN')
+  expect((await ask(CLOSE, json({ ...STOLEN, series }))).status).toBe(200)
+  const ended = { series, lease, from: 1, to: 2 }
+  const next = await ask(SERIES, json({ claim: id(3), collection: 'receipts', ended }))
+  expect(next).toMatchObject({ status: 201, body: { series: 'CFDGSXO' } })
+})
+
 test('the metrics count series and copies', async () => {
   const { ask, handler } = await newHandler()
   const { body } = await ask(SERIES, till(1))

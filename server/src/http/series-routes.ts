@@ -30,7 +30,7 @@ export const MAX_NAME_BYTES = 128
 export const MAX_REASON_BYTES = 1024
 
 const number = z.int().min(0)
-const letters = z.string().regex(/^[A-Z]{1,6}$/)
+const letters = z.string().regex(/^[A-Z]{1,12}$/)
 /** Can this be stored with a series? */
 export const isNote = (text: string, maxBytes: number): boolean =>
   isPlain(text) && Buffer.byteLength(text) <= maxBytes
