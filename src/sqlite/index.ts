@@ -5,7 +5,7 @@
  * (`journal_mode = WAL`, `synchronous = FULL`) before anybody acts on it.
  */
 import { HiloError } from '../core/errors.js'
-import { isNote } from '../core/page-exit.js'
+import { idOf, isNote } from '../core/page-exit.js'
 import type { Note } from '../core/state.js'
 import type { Change, DeviceStore, StoreKey } from '../store/store.js'
 import { type RunStatement, runStatementOf, type SqliteDatabase, type SqliteRow } from './driver.js'
@@ -48,7 +48,7 @@ const READ_NOTES = 'SELECT note FROM offline_hilo_notes WHERE key = ? ORDER BY i
 const SAVE_STATE = 'INSERT OR REPLACE INTO offline_hilo (key, state) VALUES (?, ?)'
 const SET_ASIDE = 'INSERT INTO offline_hilo_set_aside (key, record) VALUES (?, ?)'
 const SAVE_NOTE = 'INSERT OR REPLACE INTO offline_hilo_notes (key, id, note) VALUES (?, ?, ?)'
-const DELETE_NOTES = 'DELETE FROM offline_hilo_notes WHERE key = ?'
+const DELETE_NOTE = 'DELETE FROM offline_hilo_notes WHERE key = ? AND id = ?'
 
 /**
  * @example
@@ -99,8 +99,7 @@ class SqliteStore implements DeviceStore {
 
   leaveNotes(key: StoreKey, notes: readonly Note[]): void {
     for (const note of notes) {
-      const id = 'exchange' in note ? note.exchange : note.lease
-      attempt(() => this.#driver(SAVE_NOTE, [keyOf(key), id, JSON.stringify(note)]))
+      attempt(() => this.#driver(SAVE_NOTE, [keyOf(key), idOf(note), JSON.stringify(note)]))
     }
   }
 
@@ -168,7 +167,8 @@ class SqliteStore implements DeviceStore {
     const { stored, notes } = yield* this.#look(key)
     const { state, setAside, result } = change(stored, notes)
     if (state !== stored) yield this.#run(SAVE_STATE, key, JSON.stringify(state))
-    if (notes.length > 0) yield this.#run(DELETE_NOTES, key)
+    // Only what was read: with an asynchronous driver a page may have left another one since.
+    for (const note of notes) yield this.#run(DELETE_NOTE, key, idOf(note))
     if (setAside !== undefined) yield this.#run(SET_ASIDE, key, JSON.stringify(setAside))
     return result
   }

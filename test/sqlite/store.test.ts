@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { type SqliteDatabase, sqliteStore } from '../../src/sqlite/index.js'
+import { type SqliteDatabase, type SqliteRow, sqliteStore } from '../../src/sqlite/index.js'
 import { count, KEY, peek, runStoreContract } from '../store/contract.js'
 import { DRIVERS, type OpenDatabase } from './drivers.js'
 
@@ -161,6 +161,30 @@ describe('sqliteStore', () => {
     store.leaveNotes!(KEY, [{ lease: 'page:0.0', next: 5 }])
     const raw = libsql(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
     expect(raw.prepare('SELECT id FROM offline_hilo_notes').all()).toEqual([{ id: 'page:0.0' }])
+  })
+
+  test('a note that is left while another one is settled stays for the next change', async () => {
+    const database = libsql(newFile()) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+    const [first, second] = [1, 2].map((next) => ({ lease: `page:0.${next}`, next }))
+    let isSecondDue = false
+    const store = sqliteStore({
+      database: async (sql, parameters) => {
+        const statement = database.prepare(sql)
+        const rows = statement.reader ? (statement.all(...parameters) as SqliteRow[]) : []
+        if (!statement.reader) statement.run(...parameters)
+        if (isSecondDue && sql.includes('FROM offline_hilo_notes')) {
+          isSecondDue = false
+          store.leaveNotes!(KEY, [second!])
+        }
+        return rows
+      },
+    })
+    await store.update(KEY, count)
+    store.leaveNotes!(KEY, [first!])
+    isSecondDue = true
+    const settled = () =>
+      store.update(KEY, (stored, notes) => ({ ...count(stored), result: notes }))
+    expect([await settled(), await settled(), await settled()]).toEqual([[first], [second], []])
   })
 
   test('a note that cannot be written is let go without a word', () => {
