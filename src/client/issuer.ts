@@ -151,10 +151,14 @@ export class Issuer {
   onChange(view: DeviceView): void {
     const before = this.holdings.view
     this.holdings.observe(view)
-    const isServerBack = before?.failure !== undefined && view.failure === undefined
+    const { failure } = view
+    const isServerBack = before?.failure !== undefined && failure === undefined
     const canServe = this.#waiters.canServe(this.#queue.held + view.free)
     if (canServe || (isServerBack && !this.#waiters.isEmpty)) this.refill()
     else {
+      const isOver = failure && !failure.isRepeated && !this.#fetching
+      // guard: H25 callers that wait hear that a repetition was refused
+      if (isOver && !this.#waiters.isEmpty) this.#refuse(failure)
       const hasNewTokens = view.checkedIn !== before?.checkedIn && this.#queue.held > 0
       if (hasNewTokens && !this.#fetching) this.holdings.exchange(0, false)
       // Surplus is not set aside at once: another page of this device may be about to lease it.

@@ -67,6 +67,18 @@ describe('without the network', () => {
     expect(await waiting).toBe('orders/1-A')
   })
 
+  test('a caller without a timeout is refused, too, when the log-in has expired', async () => {
+    shop.isDown = true
+    const { hilo } = shop.open()
+    const refused = expect(
+      hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY }),
+    ).rejects.toMatchObject({ code: 'server-refused', status: 401 })
+    await vi.waitFor(() => expect(hilo.status('orders').lastError).toBeDefined())
+    shop.answer = () => new Response('', { status: 401 })
+    shop.isDown = false
+    await refused
+  })
+
   test('a caller without a timeout is refused too when the server refuses for good', async () => {
     shop.answer = () => new Response('', { status: 403 })
     const { hilo } = shop.open()
