@@ -194,6 +194,7 @@ export const GUARDS: Guard[] = [
   guard('H16 an exchange that comes again is answered the same way', 'core/device'),
   guard('H16 a release that comes again sends the rest', 'worker/owner', 'const before = state'),
   guard('H16 a closed page starts no owner', 'client/closing'),
+  guard('H16 a page whose callers wait asks an owner that is silent', 'client/issuer'),
   guard(
     'H16 a call during the refusal of another one is not forgotten',
     'client/callers',

@@ -27,6 +27,11 @@ export interface IssuerContext extends Omit<HoldingsContext, 'changed' | 'forked
  */
 const REST_MS = 1_000
 
+/**
+ * An owner that runs repeats a request within a minute, unless the server asked for a longer pause.
+ */
+const SILENCE_MS = 90_000
+
 /** Listeners are told of a burst of issued ids at most this often. */
 const NOTIFY_MS = 50
 
@@ -47,6 +52,7 @@ export class Issuer {
   #state: 'unused' | 'short' | 'dry' | 'filled' = 'unused'
   #fetching: Promise<void> | undefined
   #restTimer: ReturnType<typeof setTimeout> | undefined
+  #silenceTimer: ReturnType<typeof setTimeout> | undefined
   #isNotifying = false
 
   constructor(target: Target, context: IssuerContext) {
@@ -151,6 +157,7 @@ export class Issuer {
   onChange(view: DeviceView): void {
     const before = this.holdings.view
     this.holdings.observe(view)
+    this.#watchOwner()
     const { failure } = view
     const isServerBack = before?.failure !== undefined && failure === undefined
     const canServe = this.#waiters.canServe(this.#queue.held + view.free)
@@ -201,6 +208,7 @@ export class Issuer {
   /** The page is closed: its signal is aborted. */
   close(): Promise<void> {
     clearTimeout(this.#restTimer)
+    clearTimeout(this.#silenceTimer)
     this.#waiters.refuse(() => this.#context.signal.reason, 'all')
     return this.holdings.close()
   }
@@ -296,6 +304,7 @@ export class Issuer {
       return error
     }
     this.#waiters.refuse(errorFor, 'with-timeout')
+    this.#watchOwner()
     if (left === 0) this.#context.exhausted(this, errorFor([...errors.keys()][0] ?? 1))
   }
 
@@ -329,6 +338,16 @@ export class Issuer {
   #forgetPace(): void {
     this.#warmed.count = 0
     this.#low = 0
+  }
+
+  /** Callers wait for a request that the owner repeats. If its worker dies, nobody repeats it. */
+  #watchOwner(): void {
+    clearTimeout(this.#silenceTimer)
+    if (this.#waiters.isEmpty) return
+    // guard: H16 a page whose callers wait asks an owner that is silent
+    this.#silenceTimer = setTimeout(() => this.retryNow(), SILENCE_MS)
+    // In Node, it does not keep the process alive. In a browser, timers are numbers.
+    this.#silenceTimer.unref?.()
   }
 
   /** After a burst, or in the background, parks what the page does not need any more. */

@@ -91,6 +91,26 @@ test('a page that is short takes back its offers before it asks the server for m
   expect(exchanges[1]?.request).toMatchObject({ want: 4, takeBack: ['page:0.offer0'] })
 })
 
+test('callers that wait: an owner that is silent for 90 seconds is asked', async () => {
+  const timers = vi.spyOn(globalThis, 'setTimeout')
+  onTestFinished(() => timers.mockRestore())
+  const { issuer, exchanges } = newIssuer()
+  const caller = new AbortController()
+  const patient = { timeout: Number.POSITIVE_INFINITY, signal: caller.signal }
+  const refused = expect(issuer.when(1, () => {}, patient)).rejects.toThrow()
+  await flush()
+  await exchanges[0]!.answer()
+  const failure = { code: 'server-unreachable', message: '', isRepeated: true } as const
+  await exchanges[1]!.answer({ failure } as object)
+  expect(exchanges).toHaveLength(2)
+  const [ask] = timers.mock.calls.findLast(([, ms]) => ms === 90_000)!
+  ask()
+  await flush()
+  expect(exchanges).toHaveLength(3)
+  caller.abort()
+  await refused
+})
+
 test('a page that has just served a caller does not ask again for one missing id', async () => {
   const { issuer, exchanges } = newIssuer()
   const taken = issuer.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
