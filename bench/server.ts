@@ -1,8 +1,9 @@
 /** Starts a server in a process of its own, puts load on it, and measures it. */
 import { fork } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { Pool } from 'undici'
+import { timedUuid } from '../src/core/uuid.js'
 import { builtServer } from './server-build.js'
 import type { Memory, Message, Setup } from './server-process.js'
 import { percentile } from './text.js'
@@ -87,7 +88,7 @@ export function claimer(
   return {
     async claim(number) {
       const tag = `orders${number % collections}`
-      const path = `/databases/bench/hilo/next?tag=${tag}&claim=${randomUUID()}`
+      const path = `/databases/bench/hilo/next?tag=${tag}&claim=${timedUuid(randomBytes(16), Date.now())}`
       const { statusCode, body } = await pool.request({ method: 'GET', path })
       await body.dump()
       if (statusCode >= 300) throw new Error(`A claim was answered ${statusCode}.`)

@@ -4,7 +4,7 @@
  */
 import type { OwnerConfig, StorageKind } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
-import { uuid } from '../core/uuid.js'
+import { timedUuid } from '../core/uuid.js'
 import type { GetHeaders } from '../source/http.js'
 import { ravenSource } from '../source/raven.js'
 import type { Source } from '../source/source.js'
@@ -25,6 +25,7 @@ export interface World {
   after(ms: number, run: () => void): () => void
   /** 0 ≤ x < 1 */
   random(): number
+  /** Unguessable, and different from every other one. */
   newId(): string
   /**
    * Runs `run` under a lock that all tabs of this device share. If the lock does not come soon,
@@ -65,7 +66,7 @@ export function browserWorld(own?: DeviceStore): World {
       return () => clearTimeout(timer as never)
     },
     random: Math.random,
-    newId: () => uuid(crypto.getRandomValues(new Uint8Array(16))),
+    newId: () => timedUuid(crypto.getRandomValues(new Uint8Array(16)), Date.now()),
     lock: lockSoon,
     openTabs: own ? undefined : openTabs,
   }
