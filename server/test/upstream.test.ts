@@ -110,6 +110,23 @@ describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
     expect(nodes[0]!.requests).toHaveLength(1)
   })
 
+  test('uses a range up for clients whose claims have no id, before it claims more', async () => {
+    const { nodes } = await startRaven()
+    const { take, ledger } = await open(nodes[0]!, await newStorage())
+    for (let i = 0; i < 12; i++) await take({ id: undefined })
+    const [status] = await ledger.status()
+    expect(status!.free).toBeLessThanOrEqual(12 * 32)
+    expect(nodes[0]!.requests.length).toBeLessThanOrEqual(4)
+  })
+
+  test('knows what it has in stock, although nobody was granted it', async () => {
+    const { nodes } = await startRaven()
+    const { take, ledger } = await open(nodes[0]!, await newStorage())
+    await take({ count: 10 })
+    expect(await ledger.holds(KEY, 32, 40)).toBe(true)
+    expect(await ledger.holds(KEY, 33, 40)).toBe(false)
+  })
+
   test('what comes back is granted again; while the server runs, nothing is returned', async () => {
     const { nodes } = await startRaven()
     const { take, giveBack } = await open(nodes[0]!, await newStorage())
@@ -118,6 +135,16 @@ describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
     expect(await giveBack(token, 32, 5)).toBe(0)
     expect(span(await take({ count: 27 }))).toEqual([6, 32])
     expect(nodes[0]!.requests).toHaveLength(1)
+  })
+
+  test('when it closes, it returns what came back together with what nobody had', async () => {
+    const { nodes, checker } = await startRaven()
+    const { take, giveBack, close } = await open(nodes[0]!, await newStorage())
+    const { token } = await take({ count: 10 })
+    await giveBack(token, 10, 4)
+    await close()
+    expect(nodes[0]!.requests.at(-1)).toMatch(/return\?tag=orders&end=32&last=4$/)
+    expect(checker.violations).toEqual([])
   })
 
   test('when it closes, it returns the rest of the newest range, once', async () => {

@@ -28,8 +28,9 @@ export interface NumberLine {
    */
   free: readonly Span[]
   /**
-   * Of an ORM's blocks what nobody was ever granted, as `free` is. It is a list of its own, so that
-   * a server of an earlier version, which does not know it, grants nothing of it.
+   * Of a bound collection: what came from the other authority and was granted to nobody yet, as
+   * `free` is. It is a list of its own, so that a server of an earlier version, which does not know
+   * it, grants nothing of it.
    */
   fresh: readonly Span[]
 }

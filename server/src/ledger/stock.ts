@@ -3,7 +3,7 @@
  * until they are granted. Pure. Guarantees that a number is granted only if it came from the other
  * authority and nobody holds it, and that numbers which come back stay in stock: the other counter
  * is never set back. Here `max` is the highest number that came. The stock has two parts: `fresh`
- * is the rest of an ORM's blocks, and `free` are numbers that came back, and ranges of a RavenDB.
+ * is what came and was granted to nobody yet, and `free` are numbers that came back.
  */
 import {
   above,
@@ -77,8 +77,7 @@ export function addFresh({ line, believed }: Shortfall, fresh: readonly Span[]):
       ...line,
       max,
       peak: Math.max(line.peak, max),
-      free: join(line.free, rest.filter(hasNode)),
-      fresh: rest.filter((span) => !hasNode(span)),
+      fresh: rest,
     },
     believed,
     reserved,
@@ -117,10 +116,15 @@ export const restock = (line: NumberLine, span: Span): NumberLine => ({
  * Takes the piece that ends at `high` out of stock, to give it back to the node that counted it.
  */
 export function unstock(line: NumberLine, high: number, node: string): Taken | undefined {
-  const span = line.free.find((other) => other[1] === high && other[2] === node)
+  const { free, fresh } = line
+  const span = join(free, fresh).find((other) => other[1] === high && other[2] === node)
   if (!span) return undefined
+  const isOther = (other: Span) => other[2] !== node || other[1] < span[0] || other[0] > high
   const max = line.max === high ? span[0] - 1 : line.max
-  return { span, line: { ...line, max, free: line.free.filter((other) => other !== span) } }
+  return {
+    span,
+    line: { ...line, max, free: free.filter(isOther), fresh: fresh.filter(isOther) },
+  }
 }
 
 /** An ORM's blocks as a ledger stores them: from 1, and never above 2^53−1. */
@@ -144,9 +148,6 @@ function takeUnseen(
   )
   return part && { span: part.span, rest: join(part.rest, seen) }
 }
-
-/** A RavenDB's range. It goes back to its node in the end. */
-const hasNode = ([, , node]: Span): boolean => node !== undefined
 
 /**
  * Only claims with an id may get numbers that were granted before: a return without a token is

@@ -237,7 +237,7 @@ describe('of a collection that an upstream counts', () => {
     const rows = rowsOf({ collections, grants: [grantOf()] })
     const claims = [claimOf({ id: 'a' })]
     const { changes } = grant(rows, claims, contextOf(bound), new Map(), [range(33, 64)])
-    expect(changes.collections).toMatchObject([{ max: 64, free: [[33, 64, 'B']] }])
+    expect(changes.collections).toMatchObject([{ max: 64, fresh: [[33, 64, 'B']] }])
     const fresh = grant(rows, [claimOf()], contextOf(bound), new Map(), [range(33, 64)])
     expect(fresh.answer).toMatchObject([{ grant: { low: 33, high: 64, serverTag: 'B' } }])
   })

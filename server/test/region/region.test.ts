@@ -126,6 +126,16 @@ describe.each([
     expect(span(await take(withoutId))).toEqual([33, 64])
   })
 
+  test('uses up what it took for such clients before it takes more', async () => {
+    const root = await newRoot()
+    const { take, ledger } = await newRegion({ url: root.url }, await newStorage())
+    const taken: number[][] = []
+    for (let i = 0; i < 12; i++) taken.push(span(await take({ id: undefined })))
+    expect(overlapping(taken)).toEqual([])
+    const [status] = await ledger.status()
+    expect(status!.free).toBeLessThanOrEqual(12 * 32)
+  })
+
   test('goes on from its reserve while the root is away, then says so, and goes on', async () => {
     const root = await newRoot()
     const { ledger, take } = await newRegion({ url: root.url, reserve: 640 }, await newStorage())
@@ -326,6 +336,29 @@ test('after its floors were raised, a region goes on above them', async () => {
   await take()
   await ledger.raiseFloors({ database: 'shop', by: 100_000 })
   expect((await take()).low).toBeGreaterThan(100_000)
+})
+
+test('a floor that is raised while a claim waits for the root is told to the root', async () => {
+  const root = await newRoot()
+  const FLOOR = 1_000_000
+  const relay = createServer(async (request, response) => {
+    const chunks = await request.toArray()
+    if ((await region.ledger.read(KEY)).max < FLOOR)
+      await region.ledger.raiseFloor({ ...KEY, floor: FLOOR })
+    const answer = await fetch(root.url + request.url, {
+      method: request.method!,
+      headers: { 'Content-Type': 'application/json' },
+      ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+    })
+    response.writeHead(answer.status, { 'Content-Type': 'application/json' })
+    response.end(await answer.text())
+  })
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
+  closes.push(() => new Promise((resolve) => relay.close(resolve)))
+  const { port } = relay.address() as AddressInfo
+  const region = await newRegion({ url: `http://127.0.0.1:${port}`, reserve: 0 })
+  expect(span(await region.take())).toEqual([FLOOR + 1, FLOOR + 32])
+  expect(await root.claims()).toBe(2)
 })
 
 test('identities are counted by the root', async () => {
