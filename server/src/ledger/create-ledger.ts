@@ -97,8 +97,9 @@ export function createLedger(
           returned: { database, collection, end: high, last: low },
         },
         step: ({ collections, returnedOf }) => {
-          const { free = [], fresh = [] } = collections.get(keyText({ database, collection })) ?? {}
-          const isFree = [...free, ...fresh].some((span) => span[0] <= high && span[1] >= low)
+          const row = collections.get(keyText({ database, collection }))
+          const left = row ? [...row.free, ...row.fresh] : []
+          const isFree = left.some((span) => span[0] <= high && span[1] >= low)
           return { answer: isFree || (returnedOf?.high ?? 0) >= low, changes: {} }
         },
       })

@@ -15,6 +15,7 @@ import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
 import { distinct, keyText, normalized } from '../ledger/keys.js'
 import type {
   ClaimOutcome,
+  ClaimRefusal,
   ClaimRequest,
   CollectionKey,
   Ledger,
@@ -130,38 +131,32 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     const short = claims.filter((_, i) => isShort(outcomes[i]!))
     if (short.length === 0) return outcomes
     await checkNotOwn(short)
-    const maxOf = (key: string) =>
-      Math.max(
-        ...outcomes.map((outcome, i) =>
-          'max' in outcome && keyText(claims[i]!) === key ? outcome.max : 0,
-        ),
-      )
-    for (;;) {
-      const received = await takeFor(short, maxOf).catch((error) => {
+    for (let refusals = outcomes.filter(isShort); ; ) {
+      const received = await takeFor(short, refusals).catch((error) => {
         // Those that share the commit may have their numbers.
         if (short.length === claims.length) throw error
         return []
       })
       const filled = await ledger.claim(short, received)
       // All that was taken may be below a floor that was raised meanwhile: such numbers are a gap.
-      if (received.length > 0 && filled.every(isShort)) continue
-      return outcomes.map((outcome) => (isShort(outcome) ? filled.shift()! : outcome))
+      if (received.length > 0 && filled.every(isShort)) refusals = filled
+      else return outcomes.map((outcome) => (isShort(outcome) ? filled.shift()! : outcome))
     }
   }
 
   /**
    * Numbers for all these claims, or fewer.
-   * @param maxOf how far the ledger has come with a collection
+   * @param refusals of these claims: how far the ledger has come with their collections
    */
   async function takeFor(
     claims: readonly ClaimRequest[],
-    maxOf: (key: string) => number,
+    refusals: readonly ClaimRefusal[],
   ): Promise<readonly UpstreamRange[]> {
     const taken = distinct(claims, keyText).map((key) => {
-      const counts = claims.filter((one) => keyText(one) === keyText(key)).map(({ count }) => count)
+      const isOfKey = (_: unknown, i: number) => keyText(claims[i]!) === keyText(key)
       return supplyOf(key).take(
-        counts.reduce((sum, count) => sum + count, 0),
-        maxOf(keyText(key)),
+        claims.filter(isOfKey).reduce((sum, { count }) => sum + count, 0),
+        Math.max(...refusals.filter(isOfKey).map(({ max }) => max)),
       )
     })
     return (await Promise.all(taken)).flat()
@@ -215,5 +210,5 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
   }
 }
 
-const isShort = (outcome: ClaimOutcome): boolean =>
+const isShort = (outcome: ClaimOutcome): outcome is ClaimRefusal =>
   'refused' in outcome && outcome.refused === 'short'
