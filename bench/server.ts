@@ -88,7 +88,8 @@ export function claimer(
   return {
     async claim(number) {
       const tag = `orders${number % collections}`
-      const path = `/databases/bench/hilo/next?tag=${tag}&claim=${timedUuid(randomBytes(16), Date.now())}`
+      const id = timedUuid(randomBytes(16), Date.now())
+      const path = `/databases/bench/hilo/next?tag=${tag}&claim=${id}`
       const { statusCode, body } = await pool.request({ method: 'GET', path })
       await body.dump()
       if (statusCode >= 300) throw new Error(`A claim was answered ${statusCode}.`)
