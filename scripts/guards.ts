@@ -114,6 +114,11 @@ export const GUARDS: Guard[] = [
     'client/reserve',
     'if (!isOpen) return id',
   ),
+  guard(
+    'H11 of names that are one to a server, one shares the id of a claim',
+    'client/reserve',
+    'return names.map(newSeat)',
+  ),
   guard('H11 a grant is added once', 'core/claim'),
   guard('H11 a claim names each collection once', 'server/hilo-routes'),
 

@@ -16,7 +16,7 @@ export interface Seat {
   takeId(): string | undefined
   /**
    * Sends the claim with the others, as soon as no seat is open any more. Undefined: the claim does
-   * not belong to this request, and is sent alone.
+   * not belong to this request, and is sent alone; the others do not wait for it.
    */
   claim(wanted: WantedRange): Promise<GrantedRange> | undefined
   /** This collection sends nothing, or has claimed already. */
@@ -31,18 +31,21 @@ interface Waiting {
 }
 
 /**
+ * A server ignores the case of names. `Orders` goes alone beside `orders`: two claims of one
+ * collection with one id would be answered with the same numbers.
  * @param signal nothing is sent once it is aborted
- * @returns one seat for each of `count` collections; undefined where each has to go alone
+ * @returns the seat of each collection; undefined for one that has to go alone
  */
 export function batchOf(
   source: Source,
   id: string,
-  count: number,
+  collections: readonly string[],
   signal: AbortSignal,
 ): (Seat | undefined)[] {
-  if (!source.claimTogether || count < 2) return Array(count).fill(undefined)
+  if (!source.claimTogether) return []
   const waiting: Waiting[] = []
-  let open = count
+  const names = collections.map((each) => each.toLowerCase())
+  let open = new Set(names).size
   const newSeat = (): Seat => {
     let isOpen = true
     let isTaken = false
@@ -58,7 +61,7 @@ export function batchOf(
         return id
       },
       claim(wanted) {
-        if (wanted.claim.id !== id || !isOpen) return undefined
+        if (wanted.claim.id !== id || !isOpen) return void leave()
         return new Promise((resolve) => {
           waiting.push({ wanted, resolve })
           leave()
@@ -67,7 +70,8 @@ export function batchOf(
       leave,
     }
   }
-  return Array.from({ length: count }, newSeat)
+  // guard: H11 of names that are one to a server, one shares the id of a claim
+  return names.map((name, i) => (names.indexOf(name) === i ? newSeat() : undefined))
 }
 
 /** A collection that was refused claims again alone, and gets the reason. */

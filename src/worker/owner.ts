@@ -114,7 +114,8 @@ export function createOwner(world: World): Owner {
     exchange: (target, request) => collection(target).exchange(request),
     claim: (target, want, request) => collection(target).claim(want, request),
     async reserve(call, wanted) {
-      const seats = batchOf(opened!.context.source, world.newId(), wanted.length, closing.signal)
+      const names = wanted.map(({ target }) => target.collection)
+      const seats = batchOf(opened!.context.source, world.newId(), names, closing.signal)
       const answers = await Promise.all(
         wanted.map(({ target, count }, i) =>
           collection(target).reserve(count, () => isCancelled(call), seats[i]),

@@ -7,7 +7,7 @@ import { MemoryStore } from '../../src/store/memory.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { browserWorld } from '../../src/worker/world.js'
 import { newName } from '../support/idb.js'
-import { errorOf, newShop, quiet, type Shop } from '../support/shop.js'
+import { errorOf, newShop, numberOf, quiet, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -62,6 +62,28 @@ describe('several collections', () => {
     const before = claims().length
     await hilo.reserve({ orders: 400, customers: 50, lines: 50 })
     expect(claims()).toHaveLength(before)
+  })
+
+  test('whose names differ by case, and are one to a server, get different numbers', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve({ orders: 50, Orders: 50, lines: 50 })
+    const numbers = [...(await hilo.nextIds('orders', 50)), ...(await hilo.nextIds('Orders', 50))]
+    expect(new Set(numbers.map(numberOf)).size).toBe(100)
+  })
+
+  test('do not wait for one whose earlier claim gets no answer', async () => {
+    const { hilo } = shop.open()
+    shop.isDown = true
+    await errorOf(hilo.nextId('lines'))
+    shop.isDown = false
+    const { fetch } = globalThis
+    globalThis.fetch = async (...args) =>
+      String(args[0]).includes('tag=lines') ? new Promise(() => {}) : fetch(...args)
+    hilo.reserve({ lines: 50, orders: 50, customers: 50 }).catch(() => {})
+    await quiet()
+    expect(claims().at(-1)!.body).toMatchObject({
+      collections: [{ tag: 'orders' }, { tag: 'customers' }],
+    })
   })
 
   test('of another database come from there', async () => {
