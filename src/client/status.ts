@@ -51,7 +51,7 @@ export function statusOfAll(
   const views = issuers.flatMap(({ holdings }) => holdings.view ?? [])
   const sum = (key: keyof Gaps) => views.reduce((all, view) => all + view.gaps[key], 0)
   return {
-    online: isOnline && views.every((view) => view.isReachable !== false),
+    online: isOnline && views.every(({ isReachable }) => isReachable),
     storage: views[0]?.storage ?? 'best-effort',
     collections: Object.fromEntries(
       issuers.map((issuer) => [nameOf(issuer, home), statusOf(issuer, isOnline)]),

@@ -89,9 +89,9 @@ export interface DeviceView {
   isClaiming: boolean
   /** The last claim's failure; gone with the next success. */
   failure?: Failure
+  /** No, if the last claim got no answer. */
+  isReachable: boolean
   storage: StorageKind
-  /** Did the server answer the last time it was asked? Undefined: not asked yet. */
-  isReachable?: boolean
 }
 
 /**

@@ -5,9 +5,9 @@
 import { applyShown } from '../core/check-in.js'
 import { addGrant, beginClaim, dropClaim } from '../core/claim.js'
 import { type Failure, HiloError, toFailure } from '../core/errors.js'
-import { isNoAnswer, isRepeated, nextStep } from '../core/failures.js'
+import { isRepeated, nextStep } from '../core/failures.js'
 import { type Range, total } from '../core/range.js'
-import type { DeviceClaim, GrantedRange } from '../core/state.js'
+import type { DeviceClaim } from '../core/state.js'
 import { MIN_CAPACITY } from '../core/wire.js'
 import { pagesWithOffers } from '../core/write-off.js'
 import type { Seat } from './batch.js'
@@ -19,8 +19,6 @@ const PAUSES = { first: 1_000, longest: 60_000 }
 export class Claims {
   /** Why the last claim failed. */
   failure: Failure | undefined
-  /** Did a HiLo server answer when it was last asked? */
-  isReachable: boolean | undefined
   readonly #context: CollectionContext
   /** A claim in the background has ended; the server granted `missing` fewer than were wanted. */
   readonly #ended: (missing: number) => void
@@ -124,14 +122,7 @@ export class Claims {
 
   async #send(claim: DeviceClaim, want: number, seat?: Seat): Promise<void> {
     const { owner, target } = this.#context
-    let grant: GrantedRange
-    try {
-      grant = await (seat?.claim({ target, claim }) ?? owner.source.claim(target, claim))
-      this.isReachable = true
-    } catch (error) {
-      this.isReachable = !isNoAnswer(toFailure(error, 'storage-failed'))
-      throw error
-    }
+    const grant = await (seat?.claim({ target, claim }) ?? owner.source.claim(target, claim))
     const error = await this.#context.updateAndLease((before) => {
       const state = applyShown(before, claim.id, grant.fates)
       try {

@@ -6,6 +6,7 @@ import { isCheckInDue } from '../core/check-in.js'
 import type { Answer, DeviceView, OwnerCallbacks, SharedView, Target } from '../core/contract.js'
 import { exchange, settle, surplus } from '../core/device.js'
 import { type Failure, toFailure } from '../core/errors.js'
+import { isNoAnswer } from '../core/failures.js'
 import { total } from '../core/range.js'
 import { isLow } from '../core/sizes.js'
 import { type DeviceState, type Exchange, type Exchanged, emptyState } from '../core/state.js'
@@ -192,13 +193,12 @@ export class OwnedCollection {
 
   view(): DeviceView {
     const failure = this.#claims.failure ?? this.#notice
-    const { isReachable, isUnderWay } = this.#claims
     return {
       ...this.#shared,
-      isClaiming: isUnderWay,
+      isClaiming: this.#claims.isUnderWay,
+      isReachable: !failure || !isNoAnswer(failure),
       storage: this.#owner.storageKind(),
       ...(failure && { failure }),
-      ...(isReachable !== undefined && { isReachable }),
     }
   }
 

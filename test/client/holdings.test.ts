@@ -14,6 +14,7 @@ const view: DeviceView = {
   surplus: 0,
   gaps: { crash: 0, giveBack: 0, fork: 0 },
   isClaiming: false,
+  isReachable: true,
   storage: 'best-effort',
   serverTag: 'A',
 }

@@ -405,6 +405,19 @@ describe('a claim that failed', () => {
     expect(world.waits).toEqual([])
   })
 
+  test('is over when another tab has claimed: this page counts as online again', async () => {
+    const world = new FakeWorld()
+    const { owner, views } = ownerIn(world)
+    world.source.onClaim = fail(unreachable())
+    await owner.claim(target, 1)
+    world.source.onClaim = () => {}
+    must(await ownerIn(new FakeWorld(world)).owner.claim(target, 1))
+    await world.pass(1_000)
+    expect(world.source.claims).toHaveLength(2)
+    expect(views.at(-1)).toMatchObject({ free: 32, isReachable: true })
+    expect(views.at(-1)).not.toHaveProperty('failure')
+  })
+
   test('is tried at once when connectivity may be back', async () => {
     const world = new FakeWorld()
     world.source.onClaim = fail(unreachable())
