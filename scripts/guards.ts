@@ -406,6 +406,11 @@ export const GUARDS: Guard[] = [
     'if (this.#queue.held > 0) this.#watchRest()',
   ),
   guard('H27 a commit with a warning has an unknown outcome', 'server/postgres-pool'),
+  guard(
+    'H27 a warning is heard, whatever the role asks for',
+    'server/postgres-pool',
+    "const HEAR_WARNINGS = 'SELECT 1'",
+  ),
 
   guard('H24 the counter is part of the key', 'source/next-hi', change(/ \$\{key\}/, '')),
   guard(

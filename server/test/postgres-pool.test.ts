@@ -22,6 +22,24 @@ afterAll(() => pool.close())
 const notes = async () =>
   (await pool.query<{ id: number }>('SELECT id FROM notes ORDER BY id')).map(({ id }) => id)
 
+/** @param messages the least of those that the database sends */
+async function newPool(messages: string): Promise<PostgresPool> {
+  const url = new URL(await newDatabase())
+  url.searchParams.set('options', `-c client_min_messages=${messages}`)
+  const opened = openPool(url.href)
+  onTestFinished(() => opened.close())
+  return opened
+}
+
+/** A table about whose new rows PostgreSQL warns when they are committed. */
+async function createWarned(of: PostgresPool): Promise<void> {
+  await of.query('CREATE TABLE warned (id INT)')
+  await of.query(`CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE WARNING 'only here'; RETURN NULL; END $$`)
+  await of.query(`CREATE CONSTRAINT TRIGGER warn_at_commit AFTER INSERT ON warned
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION warn()`)
+}
+
 async function pid(of: PostgresPool): Promise<number> {
   const [row] = await of.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
   return row!.pid
@@ -96,11 +114,7 @@ describe('a transaction', () => {
   })
 
   test('warned of at its commit has an unknown outcome, and its connection is closed', async () => {
-    await pool.query('CREATE TABLE warned (id INT)')
-    await pool.query(`CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS
-      $$ BEGIN RAISE WARNING 'only here'; RETURN NULL; END $$`)
-    await pool.query(`CREATE CONSTRAINT TRIGGER warn_at_commit AFTER INSERT ON warned
-      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION warn()`)
+    await createWarned(pool)
     await pool.query('CREATE TRIGGER warn_before AFTER UPDATE ON warned EXECUTE FUNCTION warn()')
     const before = await pid(pool)
     const warned = pool.transaction(async (_, write) => write('INSERT INTO warned VALUES (1)'))
@@ -112,6 +126,18 @@ describe('a transaction', () => {
     await pool.transaction(async (_, write) => write('UPDATE warned SET id = 2'))
     expect(await pool.query('SELECT id FROM warned')).toEqual([{ id: 2 }])
     expect(await pid(pool)).toBe(after)
+  })
+
+  test('whose role asks for no warnings has an unknown outcome all the same', async () => {
+    const quiet = await newPool('error')
+    await createWarned(quiet)
+    await expect(quiet.query('INSERT INTO warned VALUES (1)')).rejects.toThrow('only here')
+  })
+
+  test('whose role asks for every message is done, whatever it is told', async () => {
+    const talkative = await newPool('debug5')
+    await talkative.query('CREATE TABLE notes (id INT)')
+    expect(await talkative.query('INSERT INTO notes VALUES (1) RETURNING id')).toEqual([{ id: 1 }])
   })
 
   test('whose step throws is undone, and the next one on the connection sees nothing', async () => {

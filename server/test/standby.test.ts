@@ -84,6 +84,7 @@ test('a commit that gives up waiting for a lost standby is no grant yet, and no 
 }, async () => {
   const server = await startCluster()
   onTestFinished(() => server.remove())
+  await runSql(server.url, 'ALTER ROLE postgres SET client_min_messages = error')
   const ledger = await openLedger({ databaseUrl: server.url })
   onTestFinished(() => ledger.close())
   const wish = { ...KEY, count: 32, lastMax: 0, serverTag: 'A', at: 0 }

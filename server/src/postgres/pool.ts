@@ -30,6 +30,8 @@ export const MAX_CONNECTION_AGE_S = 60
 /** Lost races in a distributed database; connections that lead to a standby. */
 const MAX_ATTEMPTS = 5
 const INT8 = 20
+/** The SQLSTATE of a message that is for the log. */
+const NO_WARNING = '00000'
 
 /** How long a transaction waits, in milliseconds. */
 export interface Waits {
@@ -47,6 +49,9 @@ export const HASTY: Waits = { ...USUAL, lock: 500 }
 /** An upgrade of a large ledger takes minutes. */
 export const PATIENT: Waits = { lock: 0, statement: 0, answer: 2 ** 31 - 1 }
 
+// guard: H27 a warning is heard, whatever the role asks for
+const HEAR_WARNINGS = 'SET LOCAL client_min_messages = warning'
+
 /**
  * Every transaction sets this. So it also holds behind a pooler, which gives every transaction
  * another session, and whatever the defaults of role and database are.
@@ -54,7 +59,7 @@ export const PATIENT: Waits = { lock: 0, statement: 0, answer: 2 ** 31 - 1 }
 const begin = ({ lock, statement, answer }: Waits): string =>
   // guard: H21 PostgreSQL syncs each commit to the disk
   `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on;
-  SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
+  ${HEAR_WARNINGS}; SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
   SET LOCAL idle_in_transaction_session_timeout = ${answer}`
 
 /** Sends a statement and ignores its rows. If it fails, its transaction fails. */
@@ -192,7 +197,8 @@ class Session {
 
   constructor(client: pg.PoolClient) {
     this.#client = client
-    client.on('notice', ({ message }) => {
+    client.on('notice', ({ code, message }) => {
+      if (code === NO_WARNING) return
       if (this.#isCommitSent && this.#unanswered === 1) this.#warning = message
     })
   }
