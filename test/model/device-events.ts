@@ -174,6 +174,7 @@ function forked(system: System, d: number): System {
       ...page,
       leases: [],
       offers: [],
+      cuts: undefined,
       asked: undefined,
       outbox: [...page.outbox, ...page.leases.map(noteOf), ...cancelled(page)],
     })),

@@ -65,19 +65,21 @@ export function ask(
     id: `${page.id}:${newId()}`,
     want,
     notes: [...page.outbox, ...spent.map(noteOf)],
-    cuts: [],
+    cuts: page.cuts ?? [],
     takeBack: page.offers.map((offer) => offer.id),
     offer: want === 0,
   }
   const asking = withPage(spend(system, 'exchanges'), d, p, (before) => ({
     ...before,
     outbox: [],
+    cuts: undefined,
     offers: [],
     leases: before.leases.filter((each) => !spent.includes(each)),
   }))
   const asked = exchanged(asking, d, p, request)
   const { leases } = asked.devices[d]!.pages[p]!.asked!
-  const isForNothing = want > 0 && leases.length + request.notes.length + device.notes.length === 0
+  const told = [...request.notes, ...request.cuts, ...device.notes]
+  const isForNothing = want > 0 && leases.length + told.length === 0
   return isForNothing ? undefined : asked
 }
 
@@ -118,8 +120,22 @@ export function park(system: System, d: number, p: number): System | undefined {
   return withPage(system, d, p, (before) => ({
     ...before,
     leases: [],
+    cuts: undefined,
     asked: undefined,
     outbox: [...before.outbox, ...before.leases.map(noteOf), ...cancelled(before)],
+  }))
+}
+
+/** The page gives its last number up, and goes on with the others of that lease. */
+export function cut(system: System, d: number, p: number): System | undefined {
+  const lease = system.devices[d]!.pages[p]!.leases.at(-1)
+  if (!lease || system.left.cuts === 0) return undefined
+  const to = lease.range.to - 1
+  if (!hasMore(lease) || to < lease.range.from) return undefined
+  return withPage(spend(system, 'cuts'), d, p, (page) => ({
+    ...page,
+    leases: page.leases.with(-1, { ...lease, range: { ...lease.range, to } }),
+    cuts: [...(page.cuts ?? []), { lease: lease.id, to }],
   }))
 }
 

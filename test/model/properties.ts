@@ -3,7 +3,7 @@
  */
 import type { DeviceState } from '../../src/core/state.js'
 import { readState } from '../../src/core/stored.js'
-import { numbersBetween, type System } from './state.js'
+import { numbersBetween, type Page, type System } from './state.js'
 import { isNewest } from './truth.js'
 
 /**
@@ -26,30 +26,40 @@ export function broken(system: System, giveBacks: number): string | undefined {
   for (const [number, by] of issued)
     if (by.length > 1 && !isExcused(number, by))
       return `${number} was issued twice: by ${by.join(' and by ')}.`
+  const notExcused = (numbers: number) =>
+    numbersIn(numbers).find(
+      (number) => !isCopied(number) && !excuses.unknownToServer.includes(number),
+    )
   let inUse = 0
-  for (const [number] of issued) inUse |= bitsOf(number, number)
   for (const { name, stored, pages } of devices) {
     const { refused, free } = soundnessOf(stored)
     if (refused !== undefined) return `What device ${name} stores cannot be used: ${refused}.`
-    inUse |= free
-    for (const [p, page] of pages.entries())
-      for (const { next, range } of page.leases) {
-        const leased = bitsOf(next, range.to)
-        inUse |= leased
-        const both = free & leased
-        if (both !== 0)
-          return `${numbersIn(both)} is free on device ${name} and leased to page ${p + 1}.`
-      }
+    let held = free
+    for (const [p, page] of pages.entries()) {
+      const leased = leasedTo(page)
+      const [both] = numbersIn(held & leased)
+      if (both !== undefined)
+        return `${both} is leased to page ${p + 1} of device ${name}, and elsewhere on it, too.`
+      held |= leased
+    }
+    const twice = notExcused(inUse & held)
+    if (twice !== undefined) return `${twice} is on device ${name}, and on another one.`
+    inUse |= held
   }
+  for (const [number] of issued) inUse |= bitsOf(number, number)
   const free = freeOnServer(system)
   const copied = system.truth.foundCopied.find((number) => (free >> number) & 1)
   if (copied !== undefined) return `${copied} is free on the server, though a copy may have it.`
-  const both = server.database.isRestored ? 0 : inUse & free
-  const wrong = numbersBetween(0, MOST_NUMBERS).find(
-    (number) =>
-      (both >> number) & 1 && !isCopied(number) && !excuses.unknownToServer.includes(number),
-  )
-  return wrong === undefined ? undefined : `${wrong} is in use, and free on the server.`
+  const both = notExcused(server.database.isRestored ? 0 : inUse & free)
+  return both === undefined ? undefined : `${both} is in use, and free on the server.`
+}
+
+/** Numbers that this page may issue, now or when it hears its device's answer. */
+function leasedTo({ leases, asked }: Page): number {
+  let numbers = 0
+  for (const { next, range } of leases) numbers |= bitsOf(next, range.to)
+  for (const { range } of asked?.leases ?? []) numbers |= bitsOf(range.from, range.to)
+  return numbers
 }
 
 const soundness = new WeakMap<DeviceState, { refused: string | undefined; free: number }>()
@@ -73,10 +83,10 @@ function bitsOf(from: number, to: number): number {
   return to < from ? 0 : ((2 << to) - 1) & ~((1 << from) - 1)
 }
 
-const numbersIn = (bits: number): string =>
-  numbersBetween(0, MOST_NUMBERS)
-    .filter((number) => (bits >> number) & 1)
-    .join(', ')
+function numbersIn(bits: number): number[] {
+  if (bits === 0) return []
+  return numbersBetween(0, MOST_NUMBERS).filter((number) => (bits >> number) & 1)
+}
 
 function freeOnServer({ server: { collection } }: System): number {
   let free = bitsOf(collection.max + 1, MOST_NUMBERS)
@@ -116,5 +126,5 @@ export function places(system: System): number {
 export function lostBetween(before: number, after: System): string | undefined {
   let lost = before & ~places(after) & bitsOf(0, after.server.collection.max)
   for (const [number] of after.issued) lost &= ~(1 << number)
-  return lost === 0 ? undefined : numbersIn(lost)
+  return lost === 0 ? undefined : numbersIn(lost).join(', ')
 }

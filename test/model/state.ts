@@ -53,6 +53,8 @@ export interface Bounds {
   silences: number
   /** Somebody gives numbers back without a token: by mistake, or to get them. */
   forgeries: number
+  /** A page parks the last number that it holds, and goes on with the others. */
+  cuts: number
   /** Somebody sets the collection's document back. */
   writes: number
 }
@@ -63,6 +65,8 @@ export interface Page {
   offers: Offer[]
   /** Given up, and not confirmed by the device yet. */
   outbox: Note[]
+  /** Ends of leases that it parked, and that the device does not know of yet. */
+  cuts?: Exchange['cuts'] | undefined
   /** An exchange that the device has done, and whose answer is not here yet. */
   asked?: Asked | undefined
   /** In the back/forward cache. */

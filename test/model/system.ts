@@ -16,6 +16,7 @@ import { fingerprint, isSameMessage } from './fingerprint.js'
 import {
   ask,
   askAgain,
+  cut,
   exit,
   hear,
   issue,
@@ -88,7 +89,7 @@ export function hiloModel(bounds: Bounds, before: readonly string[] = []): Model
     steps.add(`${who} issues a number.`, issue(system, d, p))
     if (!page.asked)
       steps.add(`${who} asks its device for numbers.`, ask(system, d, p, lease, newId))
-    if (!page.asked && (page.outbox.length > 0 || page.offers.length > 0))
+    if (!page.asked && (page.outbox.length > 0 || page.offers.length > 0 || page.cuts))
       steps.add(
         `${who} tells its device what it gave up.`,
         ask(system, d, p, 0, newId),
@@ -99,6 +100,7 @@ export function hiloModel(bounds: Bounds, before: readonly string[] = []): Model
       steps.add(`${who} asks a new worker the same again.`, askAgain(system, d, p))
     }
     steps.add(`${who} parks: it is hidden.`, park(system, d, p))
+    steps.add(`${who} parks the last number that it holds.`, cut(system, d, p))
     for (const kept of NOTES)
       for (const isCached of [false, true])
         steps.add(
@@ -237,7 +239,8 @@ export function hiloModel(bounds: Bounds, before: readonly string[] = []): Model
     for (const [d, { name }] of system.devices.entries()) {
       const after = recover(system, d)
       if (!after) return `Device ${name} makes no id any more.`
-      const problem = broken(after, left.giveBacks)
+      // Healing gives nothing back: what happened before it still excuses.
+      const problem = broken({ ...after, left: system.left }, left.giveBacks)
       if (problem) return `When all is healed: ${problem}`
     }
     return undefined

@@ -22,10 +22,22 @@ export function withShown(
   const isSpentRenewed = shown.some(
     ({ token }, i) => truth.spent.includes(token) && typeof fates[i] === 'object',
   )
+  const isAnyRenewed = fates.some((fate) => typeof fate === 'object')
+  const isCopy = shown.some(({ token }, i) => fates[i] === 'superseded' && isOld(before, token))
   const problem = isSpentRenewed
     ? 'A token was renewed after all of its grant was issued.'
-    : problemOfMark(before, after, shown)
+    : isCopy && isAnyRenewed
+      ? 'A copy that was found keeps numbers of its other grants.'
+      : problemOfMark(before, after, shown)
   return { ...after, truth: known, problem }
+}
+
+/** Has another check-in replaced this token before? */
+function isOld({ server }: System, token: string): boolean {
+  const { id, rotation } = TOKENS.read(token, server.database.database)!
+  return [...server.grants, ...server.unheard].some(
+    (each) => each.id === id && each.rotation > rotation,
+  )
 }
 
 /** A device has said that all numbers of these tokens are issued. An old token says nothing. */
