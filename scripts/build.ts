@@ -76,7 +76,12 @@ const BUNDLES: Bundle[] = [
     entries: { 'testing/index': 'src/testing/index.ts' },
     sharesErrors: true,
   },
-  { package: BROWSER_PACKAGE, entries: { 'worker/index': 'src/worker/index.ts' } },
+  // An app in a worker tells errors by the class of the main entry, too.
+  {
+    package: BROWSER_PACKAGE,
+    entries: { 'worker/index': 'src/worker/index.ts' },
+    sharesErrors: true,
+  },
   { package: BROWSER_PACKAGE, entries: { 'worker/entry': 'src/worker/entry.ts' } },
   // What the server shares with the client, like the capacity table, becomes part of its files.
   {

@@ -40,6 +40,26 @@ describe('offline-hilo', () => {
     expect(Object.keys(scripts).filter((name) => /install$/.test(name))).toEqual([])
   })
 
+  test('has one class of errors, which those of every entry are of', async () => {
+    writeFileSync(
+      join(folder, 'errors.mjs'),
+      `import { createHilo, HiloError } from 'offline-hilo'
+      import { createHilo as createInWorker } from 'offline-hilo/worker'
+      import { consecutive } from 'offline-hilo/consecutive'
+      import { nextHiSource } from 'offline-hilo/source'
+      import { sqliteStore } from 'offline-hilo/sqlite'
+      import { createHilo as inTests } from 'offline-hilo/testing'
+      const calls = [createHilo, createInWorker, consecutive, nextHiSource, sqliteStore, inTests]
+      for (const call of calls)
+        try {
+          call({ reserve: -1 })
+        } catch (error) {
+          console.log(error instanceof HiloError)
+        }`,
+    )
+    expect(await execute(process.execPath, ['errors.mjs'], folder)).toBe('true\n'.repeat(6))
+  })
+
   test.each(RUNTIMES.map((each) => [each.title + each.leftOut, each] as const))(
     'is imported by one name, with its store, in %s',
     async (_, { command: [program, ...before], leftOut }) => {
