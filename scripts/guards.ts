@@ -286,6 +286,11 @@ export const GUARDS: Guard[] = [
     'return row',
   ),
   guard('H20 an identity that a copy did not know begins above the floor', 'server/ledger/rules'),
+  guard(
+    'H20 no version from before a floor was raised is expected again',
+    'server/sqlite-ledger',
+    '...{}',
+  ),
   guard('H20 a copy of the file alone has the secret', 'server/backup'),
   guard('H20 a ledger without its secret does not start', 'server/backup'),
   guard('H20 an absurd jump is refused', 'server/sqlite-ledger'),

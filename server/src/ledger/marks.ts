@@ -8,10 +8,10 @@ import type { CounterAnswers, CounterAsk } from './counter-port.js'
 import { CounterUnusable } from './errors.js'
 import { keyText } from './keys.js'
 import type { Floor, Mark, MarkRefusal, MarkWrite, UpstreamPiece } from './ledger.js'
-import { move, raise } from './number-line.js'
+import { move } from './number-line.js'
 import { isRestored } from './restored.js'
 import type { Rows, StepResult } from './row-store.js'
-import { type CollectionRow, toMark, withLine } from './rows.js'
+import { type CollectionRow, toMark, withFloor, withLine } from './rows.js'
 import { unstock } from './stock.js'
 
 /** All of the writes, or none. */
@@ -71,7 +71,7 @@ export function raiseFloor(
       `No block of '${collection}' is left above ${floor}: the id column ends before (maxId). ` +
         'Nothing was changed.',
     )
-  const raised = withLine(row, raise(row, floor))
+  const raised = withFloor(row, floor)
   return { answer: raised.max, changes: { collections: [raised] } }
 }
 

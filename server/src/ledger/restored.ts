@@ -10,9 +10,9 @@ import { CounterUnusable } from './errors.js'
 import type { TokenContent } from './grant-token.js'
 import { distinct, keyText, serialText } from './keys.js'
 import type { Floors, RaisedFloors } from './ledger.js'
-import { MAX_NUMBER, raise } from './number-line.js'
+import { MAX_NUMBER } from './number-line.js'
 import type { RowChanges, Rows, Selection, StepResult } from './row-store.js'
-import { type CollectionRow, type DatabaseRow, withLine } from './rows.js'
+import { type CollectionRow, type DatabaseRow, withFloor } from './rows.js'
 
 /** Tokens that a device shows to one database. */
 export interface ShownTokens {
@@ -126,7 +126,7 @@ export function aboveFloor<Row extends CollectionRow>(
   if (row.serial >= serial) return row
   const isCounted = authorityOf(bound, row) === 'ledger'
   // guard: H20 a collection that a copy did not know begins above the floor
-  return { ...row, ...(isCounted && withLine(row, raise(row, floor))), serial }
+  return { ...row, ...(isCounted && withFloor(row, floor)), serial }
 }
 
 /** The counters of ORMs are raised from where they stand: back ends take from them, too. */
@@ -155,7 +155,7 @@ export function raiseFloors(
         `No block of '${row.collection}' is left ${by} above: the id column ends before (maxId). ` +
           'Nothing was changed.',
       )
-    return { ...withLine(row, raise(row, sum(row.peak, by))), serial }
+    return { ...withFloor(row, sum(row.peak, by)), serial }
   })
   const identities = [...rows.identities.values()].map((row) => {
     const value = sum(Math.max(row.value, row.peak), by)

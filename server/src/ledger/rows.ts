@@ -1,7 +1,7 @@
 /** The rows that the ledger keeps, and how a step makes and changes them. */
 import type { CollectionKey, IdentityKey, Mark, Series } from './ledger.js'
 import { toLetter } from './letters.js'
-import { EMPTY_LINE, type NumberLine } from './number-line.js'
+import { EMPTY_LINE, type NumberLine, raise } from './number-line.js'
 
 export interface CollectionRow extends CollectionKey, NumberLine {
   /** Changes whenever `max` does. */
@@ -141,6 +141,19 @@ export const withLine = (row: CollectionRow, line: NumberLine): CollectionRow =>
   ...row,
   ...line,
   version: row.version + (line.max === row.max ? 0 : 1),
+})
+
+/** More than any restored ledger has lost of a collection. */
+const VERSIONS_SKIPPED = 1e9
+
+/**
+ * The row with its floor raised. This ledger may have been restored from a backup, and a client may
+ * expect a version that was lost: it has to read the document again.
+ */
+export const withFloor = (row: CollectionRow, floor: number): CollectionRow => ({
+  ...withLine(row, raise(row, floor)),
+  // guard: H20 no version from before a floor was raised is expected again
+  version: row.version + VERSIONS_SKIPPED,
 })
 
 /**
