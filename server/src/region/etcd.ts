@@ -55,6 +55,8 @@ const answer = z.object({
 })
 
 const UNAUTHENTICATED = 401
+/** A user was changed since, and the session's token (a JWT) says so. Etcd answers 400. */
+const IS_SESSION_OLD = /revision of auth store is old/
 
 /** @throws Error when a file of the certificate cannot be read */
 export function openEtcd({ etcd, user, password, ca, certificate }: Etcd): EtcdClient {
@@ -85,7 +87,7 @@ export function openEtcd({ etcd, user, password, ca, certificate }: Etcd): EtcdC
   async function ask(node: string, body: object): Promise<Committed> {
     if (user !== undefined && session === undefined) await signIn(node)
     let { status, text } = await post(node, 'kv/txn', body)
-    if (user !== undefined && status === UNAUTHENTICATED) {
+    if (user !== undefined && (status === UNAUTHENTICATED || IS_SESSION_OLD.test(text))) {
       await signIn(node)
       ;({ status, text } = await post(node, 'kv/txn', body))
     }

@@ -1,4 +1,5 @@
 /** Regions whose root is an etcd cluster: a real one, killed, cut off and restored. */
+import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -40,6 +41,20 @@ async function newRegion(urls: readonly string[], upstream: object = {}, dataDir
 
 const claim = async (ledger: Ledger): Promise<number[]> =>
   span(grantOf((await ledger.claim([{ ...WISH, id: newId() }]))[0]!))
+
+const ROOT_USER = { user: 'root', password: 'secret' }
+const ROOT_NAMED = { name: 'root', password: 'secret' }
+
+/** From now on, etcd asks for a user and a password. */
+async function withRoot(url: string) {
+  const post = (path: string, body: object, headers?: Record<string, string>) =>
+    fetch(`${url}/v3/auth/${path}`, json(body, 'POST', headers))
+  await post('user/add', ROOT_NAMED)
+  await post('role/add', { name: 'root' })
+  await post('user/grant', { user: 'root', role: 'root' })
+  expect((await post('enable', {})).status).toBe(200)
+  return post
+}
 
 /** What it has in stock it may still grant. */
 async function takeAll(claim: () => Promise<number[]>, taken: number[][]): Promise<never> {
@@ -147,13 +162,8 @@ describe.skipIf(!etcd.find())(`regions over etcd${unless(etcd)}`, { timeout: TIM
 
   test('are asked with a user and a password', async () => {
     const { urls } = await startEtcd(1)
-    const post = async (path: string, body: object) =>
-      (await fetch(`${urls[0]}/v3/auth/${path}`, json(body))).status
-    await post('user/add', { name: 'root', password: 'secret' })
-    await post('role/add', { name: 'root' })
-    await post('user/grant', { user: 'root', role: 'root' })
-    expect(await post('enable', {})).toBe(200)
-    const { claim } = await newRegion(urls, { user: 'root', password: 'secret' })
+    await withRoot(urls[0]!)
+    const { claim } = await newRegion(urls, ROOT_USER)
     expect(await claim()).toEqual([1, 32])
     const mistaken = await newRegion(urls, { user: 'root', password: 'wrong' })
     await expect(mistaken.claim()).rejects.toThrow(/Check the addresses, user, password/)
@@ -161,6 +171,26 @@ describe.skipIf(!etcd.find())(`regions over etcd${unless(etcd)}`, { timeout: TIM
     await expect(nobody.claim()).rejects.toThrow(/user name is empty/)
     const identity = { database: 'shop', name: 'invoices|', id: newId(), at: AT }
     await expect(nobody.ledger.nextIdentities([identity])).rejects.toThrow(/HiLo server/)
+  })
+
+  test('sign in again when a user was changed since, and their token says so', async () => {
+    const folder = newFolder()
+    const [pub, priv] = [join(folder, 'pub.pem'), join(folder, 'priv.pem')]
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    writeFileSync(pub, publicKey.export({ type: 'spki', format: 'pem' }))
+    writeFileSync(priv, privateKey.export({ type: 'pkcs1', format: 'pem' }))
+    const tokens = `jwt,pub-key=${pub},priv-key=${priv},sign-method=RS256`
+    const { urls } = await startEtcd(1, ['--auth-token', tokens])
+    const post = await withRoot(urls[0]!)
+    const { claim } = await newRegion(urls, ROOT_USER)
+    expect(await claim()).toEqual([1, 32])
+    const { token } = (await (await post('authenticate', ROOT_NAMED)).json()) as { token: string }
+    const added = await post('user/add', { name: 'anna', password: 'x' }, { Authorization: token })
+    expect(added.status).toBe(200)
+    expect([await claim(), await claim()]).toEqual([
+      [33, 64],
+      [65, 96],
+    ])
   })
 
   test.each([
