@@ -291,6 +291,11 @@ export const GUARDS: Guard[] = [
     'server/sqlite-ledger',
     '...{}',
   ),
+  guard(
+    'H20 a line that ends before its raised floor grants nothing',
+    'server/ledger/restored',
+    'return number',
+  ),
   guard('H20 a copy of the file alone has the secret', 'server/backup'),
   guard('H20 a ledger without its secret does not start', 'server/backup'),
   guard('H20 an absurd jump is refused', 'server/sqlite-ledger'),

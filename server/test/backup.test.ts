@@ -154,6 +154,29 @@ describe('raise-floor', { timeout: TIMEOUT }, () => {
     await server.stop()
   })
 
+  test('--all: a collection with too few numbers left is used up, and named', async () => {
+    const data = newFolder()
+    const ledger = await openLedger({ dataDir: data })
+    await ledger.claim([wish(), wish('Shop', 'lines')])
+    const key = { database: 'Shop', collection: 'lines' }
+    await ledger.raiseFloor({ ...key, floor: Number.MAX_SAFE_INTEGER - 10 })
+    const raise = (by: string) =>
+      runCli(['raise-floor', 'Shop', '--all', '--by', by, '--data', data])
+    expect(await raise('10000000000000')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('10000000000000 is taken for a mistake. Nothing was changed'),
+    })
+    expect(await raise('1000')).toEqual({
+      code: 0,
+      stdout:
+        'Shop grants again. 2 collections and 0 identities go on 1000 above where they were. New ' +
+        'ones begin at 1001.\nOf these, 1 had no 1000 numbers left below 2^53-1, and grant ' +
+        'nothing any more: lines. Go on under new names.\n',
+      stderr: '',
+    })
+    await ledger.close()
+  })
+
   test('a name that is not there is refused, and the others listed; --yes allows it', async () => {
     const data = newFolder()
     const ledger = await openLedger({ dataDir: data })

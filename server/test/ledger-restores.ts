@@ -97,6 +97,7 @@ export function describeRestores(promise: Promises): void {
         collections: 1,
         identities: 1,
         floor: BY,
+        usedUp: [],
       })
       expect(await ledger.restored()).not.toContain(database)
       for (const proof of proofs) expect(await checkIn(newId(), proof)).toEqual(['superseded'])
@@ -171,9 +172,31 @@ export function describeRestores(promise: Promises): void {
     async ({ ledger, database, take, checkIn, lost, claim }) => {
       await take()
       await checkIn(newId(), await lost())
-      const by = Number.MAX_SAFE_INTEGER - 31
-      await expect(ledger.raiseFloors({ database, by })).rejects.toThrow('passes 2^53-1')
+      for (const by of [Number.MAX_SAFE_INTEGER - 31, 1e12 + 1, 0, 1.5, Number.NaN])
+        await expect(ledger.raiseFloors({ database, by })).rejects.toThrow('Nothing was changed')
       expect(await claim()).toMatchObject({ refused: 'restored' })
+    },
+  )
+
+  promise(
+    'a collection near 2^53−1 is used up when floors are raised, and the others go on',
+    async ({ ledger, database, take, checkIn, lost, claim }) => {
+      await take()
+      const lines = { database, collection: 'lines' }
+      await ledger.raiseFloor({ ...lines, floor: Number.MAX_SAFE_INTEGER - BY })
+      await checkIn(newId(), await lost())
+      expect(await ledger.raiseFloors({ database, by: BY })).toEqual({
+        collections: 2,
+        identities: 0,
+        floor: BY,
+        usedUp: ['lines'],
+      })
+      expect(await claim({ ...lines, id: newId(), count: 1 })).toEqual({
+        refused: 'overflow',
+        max: Number.MAX_SAFE_INTEGER,
+      })
+      expect(span(await take())).toEqual([32 + BY + 1, 64 + BY])
+      expect(await ledger.raiseFloors({ database, by: BY })).toMatchObject({ usedUp: ['lines'] })
     },
   )
 

@@ -85,12 +85,20 @@ const raiseOne =
 const raiseAll =
   (database: string, by: number) =>
   async (ledger: Ledger): Promise<string> => {
-    const { collections, identities, floor } = await ledger.raiseFloors({ database, by })
+    const { collections, identities, floor, usedUp } = await ledger.raiseFloors({ database, by })
+    const end =
+      usedUp.length === 0
+        ? ''
+        : `Of these, ${usedUp.length} had no ${by} numbers left below 2^53-1, and grant nothing ` +
+          `any more: ${listed(usedUp)}. Go on under new names.\n`
     return (
       `${database} grants again. ${collections} collections and ${identities} identities go on ` +
-      `${by} above where they were. New ones begin at ${floor + 1}.\n`
+      `${by} above where they were. New ones begin at ${floor + 1}.\n${end}`
     )
   }
+
+const listed = (names: readonly string[]): string =>
+  names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ', …' : '')
 
 /** @throws Error when there is no such name, and nobody says at the terminal that it is meant */
 async function confirm(
@@ -110,9 +118,7 @@ async function confirm(
       ? databases.some((name) => isSame(name, database))
       : inDatabase.some((key) => isSame(key.collection, collection))
   if (isThere) return
-  const more = there.length > MOST_NAMES ? ', …' : ''
-  const names = there.slice(0, MOST_NAMES).join(', ') || 'none'
-  const problem = `There is no ${what} yet. There are: ${names}${more}.`
+  const problem = `There is no ${what} yet. There are: ${listed(there) || 'none'}.`
   if (process.stdin.isTTY && (await isMeant(problem))) return
   throw new Error(`${problem} Nothing was raised. If the name is right, add --yes.`)
 }

@@ -23,6 +23,7 @@ import { UNLIMITED } from './quota.js'
 import {
   aboveFloor,
   asksOfFloors,
+  checkFloors,
   databaseIn,
   raiseFloors,
   selectionOfShown,
@@ -163,6 +164,7 @@ export function createLedger(
 
     async raiseFloors({ database: name, by }) {
       const floors = { database: name.toLowerCase(), by }
+      checkFloors(floors)
       const isThere = ({ database }: { database: string }) => database === floors.database
       const { collections, identities } = await names()
       return change([floors.database], {

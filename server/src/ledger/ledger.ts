@@ -125,6 +125,11 @@ export interface RaisedFloors {
   identities: number
   /** Collections and identities that are not there yet begin above this. */
   floor: number
+  /**
+   * Names of collections and identities that had no more than `by` numbers left below 2^53−1. They
+   * grant nothing any more.
+   */
+  usedUp: string[]
 }
 
 /** How far a collection's numbers have gone. */
@@ -358,8 +363,8 @@ export interface Ledger {
    * For a database that was restored from a backup: every collection and identity goes on `by`
    * numbers above the highest that it knows of, and those that are not there yet begin above `by`.
    * Nothing below is granted any more. From then on the database grants again.
-   * @throws RangeError when numbers would pass 2^53−1
-   * @throws CounterUnusable
+   * @throws RangeError when `by` is a mistake, or new ones would begin above 2^53−1
+   * @throws CounterUnusable when a bound collection has no id left above
    */
   raiseFloors(floors: Floors): Promise<RaisedFloors>
 

@@ -27,6 +27,9 @@ export interface ShownTokens {
  */
 const SERIALS_SKIPPED = 1e9
 
+/** Nobody grants more between two backups. A floor never goes down again. */
+const MAX_RAISE = 1e12
+
 /** The rows that are needed to judge the tokens. */
 export function selectionOfShown(
   requests: readonly ShownTokens[],
@@ -129,13 +132,23 @@ export function aboveFloor<Row extends CollectionRow>(
   return { ...row, ...(isCounted && withFloor(row, floor)), serial }
 }
 
+/** @throws RangeError when the number is a mistake */
+export function checkFloors({ by }: Floors): void {
+  if (Number.isSafeInteger(by) && by >= 1 && by <= MAX_RAISE) return
+  throw new RangeError(
+    `Floors are raised by 1 to 1,000,000,000,000, so ${by} is taken for a mistake. Nothing was ` +
+      'changed. If one collection was granted more since the backup, raise that one by its name ' +
+      'first.',
+  )
+}
+
 /** The counters of ORMs are raised from where they stand: back ends take from them, too. */
 export const asksOfFloors = (rows: Rows, { by }: Floors, bound: BoundCollections): CounterAsk[] =>
   [...rows.collections.values()].flatMap((row): CounterAsk[] => {
     refuseChanged(bound, row, row.binding)
     if (authorityOf(bound, row) !== 'counter') return []
     const { database, collection, peak } = row
-    const floor = sum(peak, by)
+    const floor = Math.min(peak + by, MAX_NUMBER)
     return [{ database, collection, raiseTo: floor, raiseBy: by, above: floor, missing: 0 }]
   })
 
@@ -149,20 +162,29 @@ export function raiseFloors(
   const loaded = [...rows.collections.values()]
   const floor = sum(before.floor, by)
   const serial = sum(Math.max(before.serial, ...loaded.map((row) => row.serial)), SERIALS_SKIPPED)
+  const usedUp: string[] = []
+  const raised = (name: string, number: number): number => {
+    if (by < MAX_NUMBER - number) return number + by
+    usedUp.push(name)
+    // guard: H20 a line that ends before its raised floor grants nothing
+    return MAX_NUMBER
+  }
   const collections = loaded.map((row) => {
     if (answers.get(keyText(row))?.isAtEnd)
       throw new CounterUnusable(
-        `No block of '${row.collection}' is left ${by} above: the id column ends before (maxId). ` +
-          'Nothing was changed.',
+        `No block of '${row.collection}' is left ${by} above where its counter stands: the ids ` +
+          'end before (maxId). The database grants nothing yet. Give a smaller --by, if that is ' +
+          'still more than was granted since the backup. Or let the id column store higher ids, ' +
+          'as a bigint does, raise maxId in the configuration, and run the command again.',
       )
-    return { ...withFloor(row, sum(row.peak, by)), serial }
+    return { ...withFloor(row, raised(row.collection, row.peak)), serial }
   })
   const identities = [...rows.identities.values()].map((row) => {
-    const value = sum(Math.max(row.value, row.peak), by)
+    const value = raised(row.name, Math.max(row.value, row.peak))
     return { ...row, value, peak: value }
   })
   return {
-    answer: { collections: collections.length, identities: identities.length, floor },
+    answer: { collections: collections.length, identities: identities.length, floor, usedUp },
     changes: { collections, identities, floors: [{ database, floor, serial }] },
   }
 }
