@@ -63,6 +63,10 @@ interface Verdict {
 }
 
 const chosen = GUARDS.filter(({ name }) => name.includes(values.only))
+if (chosen.length === 0) {
+  console.error(`No guard has '${values.only}' in its name. scripts/guards.ts lists them.`)
+  process.exit(1)
+}
 await provePassing()
 const left = [...chosen]
 const verdicts: Verdict[] = []

@@ -2,8 +2,10 @@
  * What `npm run mutate` takes out is marked in the sources, so that a guard which is moved or
  * renamed goes on being proven.
  */
+import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { parseSync } from 'oxc-parser'
 import { describe, expect, test } from 'vitest'
 import { GUARDS, hazardOf } from '../scripts/guards.js'
@@ -54,6 +56,15 @@ test('the explorer is asked about the guards in the files that it loads', () => 
   expect(files).toContain('src/core/device.ts')
   expect(files).toContain('server/src/ledger/claim.ts')
   expect(files).not.toContain('src/client/holdings.ts')
+})
+
+test('a run for a name that no guard has says so, and ends', async () => {
+  const args = ['--import', 'tsx', 'scripts/mutate.ts', '--only', 'no such guard']
+  await expect(promisify(execFile)(process.execPath, args, { cwd: ROOT })).rejects.toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: "No guard has 'no such guard' in its name. scripts/guards.ts lists them.\n",
+  })
 })
 
 const PAGE = read('docs/why-it-cannot-duplicate.md')
