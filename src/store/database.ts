@@ -109,13 +109,22 @@ export class Database<Schema extends DBSchema> {
 
   #connect(): Promise<IDBPDatabase<Schema>> {
     if (this.#isOutdated) return Promise.reject(outdated())
-    // guard: H14 an open that never ends is given up
-    this.#db ??= this.#within(this.#open(), 'it did not open').catch((error: unknown) => {
+    this.#db ??= this.#openInTime()
+    return this.#db
+  }
+
+  async #openInTime(): Promise<IDBPDatabase<Schema>> {
+    const opening = this.#open()
+    try {
+      // guard: H14 an open that never ends is given up
+      return await this.#within(opening, 'it did not open')
+    } catch (error) {
       this.#db = undefined
+      // It may succeed later, when nobody would close it.
+      opening.then((db) => db.close()).catch(() => {})
       if ((error as Error).name === 'VersionError') throw outdated()
       throw error instanceof HiloError ? error : this.#failed('it did not open', error)
-    })
-    return this.#db
+    }
   }
 
   async #open(): Promise<IDBPDatabase<Schema>> {

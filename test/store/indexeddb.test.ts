@@ -242,6 +242,23 @@ describe('IndexedDbStore never waits for ever', () => {
     expect(await store.update(KEY, count)).toBe(1)
   })
 
+  test('an open that succeeds after its deadline leaves no connection behind', async () => {
+    const name = newName()
+    const other = await openRaw(name, 1)
+    const deletion = requested(indexedDB.deleteDatabase(name))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const store = new IndexedDbStore(name)
+    const open = expect(store.open()).rejects.toEqual(storageFailed)
+    await vi.advanceTimersByTimeAsync(5_000)
+    await open
+    vi.useRealTimers()
+    store.close()
+    const close = vi.spyOn(IDBDatabase.prototype, 'close')
+    other.close()
+    await deletion
+    await vi.waitFor(() => expect(close).toHaveBeenCalledTimes(2))
+  })
+
   test('a transaction behind an endless one fails at its deadline, and never applies', async () => {
     const name = newName()
     const store = new IndexedDbStore(name)
