@@ -77,7 +77,6 @@ export class Holdings {
     const { page, link, pageExit, newExchange } = this.#context
     const id = newExchange()
     this.#isUsed = true
-    const isFirst = this.#forked === undefined
     this.#outbox.put(this.queue.takeSpent())
     const brought = this.#outbox.begin(id, this.#cancelOffers())
     const request = { page, id, want, ahead, offer, ...brought }
@@ -104,11 +103,7 @@ export class Holdings {
     if (isDurable) pageExit.openStore()
     // guard: H6 an answer that comes when the page has gone is not used
     const isCancelled = !this.#outbox.confirm(id, brought, isDurable)
-    // The owner may have made this answer before a fork, which took these leases. The page can hear
-    // of the fork first, from another page.
-    // guard: H13 a page does not use an answer of before a fork
-    const isOfBeforeFork = isFirst && view.gaps.fork < (this.#forked ?? 0)
-    if (isCancelled || isOfBeforeFork) {
+    if (isCancelled) {
       this.observe(view)
       if (leases.length + offers.length === 0) return undefined
       this.#outbox.put([{ exchange: id, takeBack: [] }])
@@ -124,14 +119,16 @@ export class Holdings {
   observe(view: DeviceView): void {
     this.view = view
     this.mixedNodes = view.mixedNodes
-    this.#forked ??= view.gaps.fork
+    const { fork } = view.gaps
+    const before = this.#forked ?? fork
+    this.#forked = fork
+    // Fewer than before: the answer was made before a fork of which the page has heard, or the
+    // storage was lost since.
     // guard: H13 a page that hears of a fork voids what it holds
-    if (view.gaps.fork > this.#forked) {
-      this.#forked = view.gaps.fork
-      this.offers = []
+    if (fork !== before) {
       this.revokeLeases()
       this.exchange(0)
-      this.#context.forked()
+      if (fork > before) this.#context.forked()
     }
     this.#context.changed()
   }

@@ -176,13 +176,28 @@ test('a fork voids everything this page holds, and what it held is not issued', 
   expect(holdings.offers).toEqual([])
 })
 
+test('a fork voids what this page holds, also after the storage was lost', async () => {
+  const withForks = (fork: number) => ({ ...view, gaps: { ...view.gaps, fork } })
+  holdings.observe(withForks(0))
+  holdings.observe(withForks(64))
+  holdings.observe(withForks(0))
+  holdings.exchange(16)
+  await requests.at(-1)!.answer({ leases: [lease], view: withForks(0) })
+  expect(holdings.queue.held).toBe(16)
+  holdings.observe(withForks(32))
+  expect(holdings.queue.take()).toBe(-1)
+})
+
 test('an answer from before a fork is not used when the page knows of the fork', async () => {
   holdings.exchange(16)
   holdings.observe({ ...view, gaps: { ...view.gaps, fork: 16 } })
   await requests[0]!.answer({ leases: [lease], offers: [offer] })
   expect(holdings.queue.take()).toBe(-1)
   expect(holdings.offers).toEqual([])
-  expect(requests[1]!.request.notes).toEqual([{ exchange: 'page:0', takeBack: [] }])
+  expect(requests[1]!.request).toMatchObject({
+    notes: [{ lease: lease.id, next: 1 }],
+    takeBack: [offer.id],
+  })
 })
 
 test('forks of long ago, before this page, void nothing', async () => {
