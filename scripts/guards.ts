@@ -153,11 +153,6 @@ export const GUARDS: Guard[] = [
     'worker/check-ins',
   ),
   guard('H13 a page that hears of a fork voids what it holds', 'client/holdings'),
-  guard(
-    'H13 a page does not use an answer of before a fork',
-    'client/holdings',
-    'const isOfBeforeFork = false',
-  ),
   guard('H13 what a copied grant gives back is granted to nobody', 'server/sqlite-ledger'),
   guard('H13 nothing of a copied grant comes back', 'server/sqlite-ledger'),
   guard(
@@ -408,6 +403,10 @@ export const GUARDS: Guard[] = [
     "return { version, ended, current: { letter, begun: '', token, told: 0, earlier: [] } }",
   ),
   guard('H28 a page that comes online checks in before its next number', 'consecutive/consecutive'),
+  guard(
+    'H28 a series of an earlier claim is checked in before its first number',
+    'consecutive/consecutive',
+  ),
   guard('H28 a copy of a device does not go on with its series', 'server/ledger/series'),
 
   guard(

@@ -39,10 +39,10 @@ export class Series {
   /** @throws HiloError */
   async take(key: string, format: FormatNumber): Promise<NumberRow> {
     const { storage, signal } = this.#context
-    // A copy of this device that comes online makes no number in the other one's series.
-    // guard: H28 a page that comes online checks in before its next number
-    await this.look()
     for (;;) {
+      // A copy of this device that comes online makes no number in the other one's series.
+      // guard: H28 a page that comes online checks in before its next number
+      await this.look()
       signal.throwIfAborted()
       const row = await storage.take(key, format)
       if (row) {
@@ -102,7 +102,8 @@ export class Series {
   async #begin(): Promise<void> {
     const { storage, signal } = this.#context
     for (let attempt = 1; ; attempt++) {
-      const request = await storage.change((state) => withClaim(state, newId()))
+      const id = newId()
+      const request = await storage.change((state) => withClaim(state, id))
       if (!request) return
       signal.throwIfAborted()
       const answer = await this.#claimed(request, attempt)
@@ -113,7 +114,12 @@ export class Series {
           : withoutClaim(state, request.claim),
         result: undefined,
       }))
-      if (answer) return
+      if (!answer) continue
+      await this.#checkIn
+      // A copy of this device may have sent this claim, too, and got the same series.
+      // guard: H28 a series of an earlier claim is checked in before its first number
+      if (request.claim !== id) this.#hasAsked = false
+      return
     }
   }
 

@@ -242,6 +242,18 @@ describe('without a series', () => {
     expect(await idsOf(openTill(shop, { name: copy }).receipts, 'a')).toEqual(['B-000001'])
   })
 
+  test('two copies that begin with one claim at once make no number twice', async () => {
+    const [name, copy] = [newName(), newName()]
+    const { receipts } = openTill(shop, { name })
+    shop.isDown = true
+    await expect(receipts.next({ key: 'a' })).rejects.toThrow('needs the server')
+    shop.isDown = false
+    await copyProfile(name, copy)
+    const copied = openTill(shop, { name: copy }).receipts
+    const made = await Promise.all([idsOf(receipts, 'a'), idsOf(copied, 'b')])
+    expect(new Set(made.flat()).size).toBe(2)
+  })
+
   test.each([
     [403, 'server-refused', 'answered 403'],
     [503, 'server-unreachable', 'answered 503'],
