@@ -3,7 +3,7 @@ import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { Pool } from 'undici'
-import { timedUuid } from '../src/core/uuid.js'
+import { uuid } from '../src/core/uuid.js'
 import { builtServer } from './server-build.js'
 import type { Memory, Message, Setup } from './server-process.js'
 import { percentile } from './text.js'
@@ -88,7 +88,7 @@ export function claimer(
   return {
     async claim(number) {
       const tag = `orders${number % collections}`
-      const id = timedUuid(randomBytes(16), Date.now())
+      const id = uuid(randomBytes(16), Date.now())
       const path = `/databases/bench/hilo/next?tag=${tag}&claim=${id}`
       const { statusCode, body } = await pool.request({ method: 'GET', path })
       await body.dump()

@@ -56,7 +56,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   readonly #instance: Instance
   readonly #events: Events
-  readonly #observers = new Set<Promise<Observer>>()
+  readonly #observers = new Set<Promise<Observer | undefined>>()
 
   /** @internal */
   constructor(options: HiloOptions, realm: Realm) {
@@ -212,7 +212,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    */
   watch(listener: (activity: Activity) => void): () => void {
     const { link, page } = this.#instance
-    const observer = import('./observer.js').then(({ observe }) => observe(page, listener))
+    const observer = import('./observer.js').then(
+      ({ observe }) => observe(page, listener),
+      () => console.warn(NOT_LOADED) as undefined,
+    )
     this.#observers.add(observer)
     link.watch(true)
     return () => {
@@ -321,7 +324,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   #observed(...change: Parameters<OwnerCallbacks['stored']>): void {
-    for (const observer of this.#observers) observer.then((observe) => observe(...change))
+    for (const observer of this.#observers) observer.then((observe) => observe?.(...change))
   }
 
   /** @throws HiloError `closed`, `server-unreachable` */

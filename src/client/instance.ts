@@ -6,9 +6,9 @@
 import type { Owner, OwnerCallbacks, OwnerConfig, Target } from '../core/contract.js'
 import type { DeviceStore } from '../core/device-store.js'
 import { HiloError } from '../core/errors.js'
+import { plainHeaders } from '../core/headers.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { type CheckedOptions, checkDatabase } from '../core/options.js'
-import { uuid } from '../core/uuid.js'
 import { countInstance } from './count-instances.js'
 import type { PageState } from './holdings.js'
 import { Issuer, type IssuerContext } from './issuer.js'
@@ -59,7 +59,7 @@ export class Instance {
       name,
       page: this.page,
       timeout,
-      headers: typeof headers === 'function' ? 'ask' : (headers ?? {}),
+      headers: typeof headers === 'function' ? 'ask' : plainHeaders(headers ?? {}),
       ...(credentials && { credentials }),
     }
     countInstance(config, this.signal)
@@ -71,7 +71,7 @@ export class Instance {
       config,
       callbacks: {
         headers: async () => {
-          pageExit.headers = typeof headers === 'function' ? await headers() : {}
+          pageExit.headers = plainHeaders(await (headers as () => HeadersInit)())
           return pageExit.headers
         },
         stored: listener.stored,
@@ -200,7 +200,8 @@ export class Instance {
   }
 }
 
-export const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)))
+/** 128 random bits. (`crypto.randomUUID` is missing on pages served over plain http, H18.) */
+export const newId = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')
 
 const closed = (): HiloError =>
   new HiloError(

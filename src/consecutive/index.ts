@@ -4,6 +4,7 @@
  */
 import type { Hilo, HiloAccess } from '../client/hilo.js'
 import { HiloError } from '../core/errors.js'
+import { plainHeaders } from '../core/headers.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { checkDatabase } from '../core/options.js'
 import type { HeldSeries, NumberRow, SeriesStore } from './numbers.js'
@@ -97,7 +98,10 @@ export function consecutive<Name extends string>(
     device: checked.device,
     storage,
     server:
-      ofTest ?? seriesServer(of, database, typeof headers === 'function' ? headers : () => headers),
+      ofTest ??
+      seriesServer(of, database, async () =>
+        plainHeaders(typeof headers === 'function' ? await headers() : headers),
+      ),
     signal,
     isOnline: () => hilo.status().online,
     copied: () => hilo.dispatchEvent(new CustomEvent('fork', { detail: { collection: name } })),

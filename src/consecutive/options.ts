@@ -1,5 +1,6 @@
 /** The options of `consecutive`, and their check. */
 import { HiloError } from '../core/errors.js'
+import { checkKeys } from '../core/options.js'
 
 export interface ConsecutiveOptions {
   /** Another database than the `database` option's of the `Hilo`. */
@@ -34,13 +35,14 @@ const MAX_DEVICE_BYTES = 128
 const DIGITS = 6
 
 /** @throws HiloError `invalid-argument` */
-export function checkSeriesOptions(options: ConsecutiveOptions | undefined): Checked {
+export function checkSeriesOptions(options: ConsecutiveOptions = {}): Checked {
+  checkKeys('options', options, ['database', 'device', 'forgetKeysAfter', 'formatId'])
   const {
     device,
     forgetKeysAfter = Number.POSITIVE_INFINITY,
     formatId = (number: number, series: string) =>
       `${series}-${String(number).padStart(DIGITS, '0')}`,
-  } = options ?? {}
+  } = options
   if (device !== undefined) checkDevice(device)
   if (typeof forgetKeysAfter !== 'number' || !(forgetKeysAfter >= 0))
     throw refused('forgetKeysAfter is a number of milliseconds, 0 or more', forgetKeysAfter)

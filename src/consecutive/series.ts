@@ -140,7 +140,7 @@ export class Series {
   }
 }
 
-const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)))
+const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)), Date.now())
 
 const offline = (): HiloError =>
   new HiloError('server-unreachable', 'The server was not asked: this device is offline.')

@@ -5,6 +5,7 @@
 import type { HiloSource } from './contract.js'
 import type { DeviceStore } from './device-store.js'
 import { HiloError } from './errors.js'
+import type { GivenHeaders } from './headers.js'
 import { DATABASE_NAME, type EntityClass, type IdParts, isSeparator } from './names.js'
 import { DEFAULT_RESERVE } from './sizes.js'
 
@@ -47,10 +48,11 @@ export interface HiloOptions<Name extends string = string> {
    * `offline-hilo/sqlite`, or one of your own. No worker is started then.
    */
   store?: DeviceStore
-  /** Sent with every request: an object, or a function that is asked before each (tokens). */
-  headers?:
-    | Record<string, string>
-    | (() => Record<string, string> | Promise<Record<string, string>>)
+  /**
+   * Sent with every request: headers as `fetch` takes them, or a function that is asked before each
+   * (tokens).
+   */
+  headers?: GivenHeaders
   /** As for `fetch`. Default `'same-origin'`. */
   credentials?: RequestCredentials
   /** Milliseconds one request, and one call of `nextId`, may take. Default 10 000. */
@@ -83,9 +85,11 @@ const text: Check = [
   'a non-empty string',
   (value: unknown) => typeof value === 'string' && value !== '',
 ]
+/** A larger number is a mistake, and would use up numbers until it is noticed. */
+const MAX_COUNT = 10_000_000
 const count: Check = [
-  'a whole number ≥ 0',
-  (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0,
+  `a whole number from 0 to ${MAX_COUNT}`,
+  (value: number) => Number.isInteger(value) && value >= 0 && value <= MAX_COUNT,
 ]
 /** URLs drop the path segments `.` and `..`. */
 const serverDatabase: Check = [
@@ -212,13 +216,21 @@ export function checkCount(name: string, value: number): void {
 }
 
 function check(name: string, value: unknown, checks: Record<string, Check>): void {
-  if (typeof value !== 'object' || value === null) throw invalid(name, 'an object', value)
-  for (const [key, item] of Object.entries(value)) {
-    const known = Object.hasOwn(checks, key) && checks[key]
-    if (!known) throw invalid(`${name}.${key}`, `one of ${Object.keys(checks).join(', ')}`, key)
-    if (item !== undefined && !known[1](item as never))
-      throw invalid(`${name}.${key}`, known[0], item)
+  checkKeys(name, value, Object.keys(checks))
+  for (const [key, item] of Object.entries(value as object)) {
+    const [rule, isRight] = checks[key]!
+    if (item !== undefined && !isRight(item as never)) throw invalid(`${name}.${key}`, rule, item)
   }
+}
+
+/**
+ * An option with a wrong name would have no effect.
+ * @throws HiloError `invalid-argument`
+ */
+export function checkKeys(name: string, value: unknown, known: readonly string[]): void {
+  if (typeof value !== 'object' || value === null) throw invalid(name, 'an object', value)
+  for (const key of Object.keys(value))
+    if (!known.includes(key)) throw invalid(`${name}.${key}`, `one of ${known.join(', ')}`, key)
 }
 
 function invalid(name: string, rule: string, value: unknown): HiloError {

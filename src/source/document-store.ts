@@ -4,7 +4,8 @@
  * version that was read, so that the store refuses it when another device was faster.
  */
 import { HiloError } from '../core/errors.js'
-import { type GetHeaders, refusal } from './http.js'
+import { type GivenHeaders, plainHeaders } from '../core/headers.js'
+import { refusal } from './http.js'
 
 export type Send = (url: string, init: RequestInit) => Promise<Response>
 
@@ -67,10 +68,10 @@ const CONFLICTS = [412, 409, 404]
 const TEST_WRITE_JUMP = 1_000_000
 
 export class DocumentStore {
-  readonly #headers: Record<string, string> | GetHeaders
+  readonly #headers: GivenHeaders
   readonly #send: Send
 
-  constructor(headers: Record<string, string> | GetHeaders, send: Send) {
+  constructor(headers: GivenHeaders, send: Send) {
     this.#headers = headers
     this.#send = send
   }
@@ -176,7 +177,7 @@ export class DocumentStore {
     return send(address, {
       cache: 'no-store',
       ...init,
-      headers: { ...headers, ...init.headers },
+      headers: { ...plainHeaders(headers), ...init.headers },
     })
   }
 }

@@ -7,6 +7,8 @@
  */
 import type { HiloSource, Target } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
+import type { GivenHeaders } from '../core/headers.js'
+import { checkKeys } from '../core/options.js'
 import type { DeviceClaim, GrantedRange } from '../core/state.js'
 import {
   capacity,
@@ -16,7 +18,7 @@ import {
   parseServerTime,
 } from '../core/wire.js'
 import { DocumentStore } from './document-store.js'
-import { type GetHeaders, granted, unreachable, within } from './http.js'
+import { granted, unreachable, within } from './http.js'
 
 export interface DocumentOptions {
   /**
@@ -39,8 +41,11 @@ export interface DocumentOptions {
    * when other devices often move the document at the same moment.
    */
   capacity?: number
-  /** Sent with every request: an object, or a function that is asked before each (tokens). */
-  headers?: Record<string, string> | GetHeaders
+  /**
+   * Sent with every request: headers as `fetch` takes them, or a function that is asked before each
+   * (tokens).
+   */
+  headers?: GivenHeaders
   /** Replaces `fetch`: for requests that have to be signed, or sent with credentials. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>
 }
@@ -67,13 +72,9 @@ const EXAMPLE: Place = { database: 'database', collection: 'collection' }
  *
  * @throws HiloError `invalid-argument`
  */
-export function documentSource({
-  url,
-  key,
-  capacity: minSize = MIN_CAPACITY,
-  headers,
-  fetch: send,
-}: DocumentOptions): HiloSource {
+export function documentSource(options: DocumentOptions): HiloSource {
+  checkKeys('options', options, ['url', 'key', 'capacity', 'headers', 'fetch'])
+  const { url, key, capacity: minSize = MIN_CAPACITY, headers, fetch: send } = options
   // An app may navigate later, and a relative URL would then mean another document.
   const base = globalThis.location?.href
   checkTemplate(url, base)

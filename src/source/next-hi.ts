@@ -5,6 +5,7 @@
  */
 import type { HiloSource, Target } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
+import { checkKeys } from '../core/options.js'
 import type { Range } from '../core/range.js'
 import { granted, within } from './http.js'
 
@@ -43,7 +44,9 @@ export interface NextHiOptions {
  *
  * @throws HiloError `invalid-argument`
  */
-export function nextHiSource({ key, nextHi, maxLo, firstId = 0 }: NextHiOptions): HiloSource {
+export function nextHiSource(options: NextHiOptions): HiloSource {
+  checkKeys('options', options, ['key', 'nextHi', 'maxLo', 'firstId'])
+  const { key, nextHi, maxLo, firstId = 0 } = options
   if (typeof key !== 'string' || key === '')
     throw invalid(
       '`key` has to name the counter behind `nextHi`, for instance its tenant: a device keeps ' +

@@ -4,7 +4,7 @@
  */
 import type { OwnerConfig, StorageKind } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
-import { timedUuid } from '../core/uuid.js'
+import { uuid } from '../core/uuid.js'
 import type { GetHeaders } from '../source/http.js'
 import { ravenSource } from '../source/raven.js'
 import type { Source } from '../source/source.js'
@@ -60,13 +60,13 @@ export function browserWorld(own?: DeviceStore): World {
     now: () => performance.now(),
     date: () => Date.now(),
     after(ms, run) {
-      const timer: { unref?(): void } | number = setTimeout(run, ms)
-      // In Node nothing here keeps a process from ending.
-      if (typeof timer === 'object') timer.unref?.()
-      return () => clearTimeout(timer as never)
+      const timer = setTimeout(run, ms)
+      // In Node nothing here keeps a process from ending. In a browser, timers are numbers.
+      timer.unref?.()
+      return () => clearTimeout(timer)
     },
     random: Math.random,
-    newId: () => timedUuid(crypto.getRandomValues(new Uint8Array(16)), Date.now()),
+    newId: () => uuid(crypto.getRandomValues(new Uint8Array(16)), Date.now()),
     lock: lockSoon,
     openTabs: own ? undefined : openTabs,
   }

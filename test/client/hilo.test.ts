@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
 import { HiloError } from '../../src/core/errors.js'
+import type { HiloOptions } from '../../src/core/options.js'
 import { ravenConventions } from '../../src/raven.js'
 import { nextHiSource } from '../../src/source/index.js'
 import { FakePage } from '../support/page.js'
@@ -242,6 +243,24 @@ describe('a wrong option', () => {
     )
     expect(shop.requests).toEqual([])
   })
+})
+
+test.each<[string, NonNullable<HiloOptions['headers']>]>([
+  ['an object', { Authorization: 'Bearer 1' }],
+  ['a Headers', new Headers({ Authorization: 'Bearer 1' })],
+  ['pairs', [['Authorization', 'Bearer 1']]],
+  ['a function that makes a Headers', () => new Headers({ Authorization: 'Bearer 1' })],
+])('headers that are %s are sent with each request, also on the way out', async (_, headers) => {
+  const sent: (string | null)[] = []
+  shop.answer = (request) => {
+    sent.push(request.headers.get('Authorization'))
+    return undefined
+  }
+  const { hilo } = shop.open({ headers, reserve: 0 })
+  await hilo.nextId('orders')
+  await hilo.close()
+  expect(sent.length).toBeGreaterThan(1)
+  expect(new Set(sent)).toEqual(new Set(['Bearer 1']))
 })
 
 describe('the sync calls', () => {

@@ -113,7 +113,7 @@ describe('watch', () => {
     })
     expect(told[1]).toMatchObject({
       isThisPage: true,
-      page: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      page: expect.stringMatching(/^(\d+-){3}\d+$/),
     })
     for (const { time } of told) {
       expect(time).toBeGreaterThanOrEqual(from)
@@ -137,6 +137,22 @@ describe('watch', () => {
         expect.objectContaining({ kind: 'lease', page, isThisPage: false }),
       ),
     )
+  })
+
+  test('whose file cannot be loaded says so in the console, and ids go on', async () => {
+    vi.doMock('../../src/client/observer.js', () => {
+      throw new TypeError('Failed to fetch')
+    })
+    vi.resetModules()
+    const warn = vi.spyOn(console, 'warn').mockReturnValue()
+    const { hilo } = shop.open()
+    hilo.watch(() => {})
+    await hilo.nextIds('orders', 3)
+    await quiet()
+    expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('could not be loaded'))
+    warn.mockRestore()
+    vi.doUnmock('../../src/client/observer.js')
+    vi.resetModules()
   })
 
   test('ends when it is told to, for that listener only', async () => {

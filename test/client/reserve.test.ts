@@ -303,7 +303,7 @@ describe('a call that is ended early', () => {
     const { hilo } = shop.open()
     await hilo.nextId('orders')
     const { answer, asked } = hold('hilo/next')
-    const reserving = errorOf(hilo.reserve({ orders: 50_000_000, customers: 100 }))
+    const reserving = errorOf(hilo.reserve({ orders: 10_000_000, customers: 100 }))
     await asked
     await hilo.close()
     expect((await reserving).code).toBe('closed')

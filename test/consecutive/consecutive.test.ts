@@ -1,7 +1,7 @@
 /** Consecutive numbers as an app makes them: over a fake IndexedDB, with the real server. */
 import { IDBDatabase, IDBFactory, IDBIndex, IDBObjectStore, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { consecutive } from '../../src/consecutive/index.js'
+import { type ConsecutiveOptions, consecutive } from '../../src/consecutive/index.js'
 import { newName } from '../support/idb.js'
 import { newShop, type Shop } from '../support/shop.js'
 import { copyProfile, expectWhole, idsOf, openTill, registry } from './devices.js'
@@ -96,6 +96,11 @@ describe('a series', () => {
     await idsOf(receipts, 'a', 'b')
     await expect.poll(registry).toMatchObject([{ series: 'A', device: 'Till 3', last: 2 }])
   })
+})
+
+test('an option with a wrong name is refused, with the known ones', () => {
+  const series = { forgetKeysafter: 1 } as ConsecutiveOptions
+  expect(() => openTill(shop, { series })).toThrow(/`options\.forgetKeysafter`.*forgetKeysAfter/)
 })
 
 describe('a key', () => {

@@ -93,6 +93,7 @@ describe('a wrong option is named in the error', () => {
     ['reserve', { reserve: 0.5 }],
     ['reserve', { reserve: '32' }],
     ['reserve', { reserve: Number.NaN }],
+    ['reserve', { reserve: 10_000_001 }],
     ['reserve', { reserve: 2 ** 53 }],
     ['name', { name: '' }],
     ['headers', { headers: 'Bearer' }],
@@ -179,11 +180,11 @@ test('any options are accepted as a whole or refused with a HiloError', () => {
   )
 })
 
-test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, '3', null])(
+test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 10_000_001, 2 ** 53, '3', null])(
   'a count of %j is refused',
   (count) => {
     expect(() => checkCount('count', count as number)).toThrow(
-      /`count` has to be a whole number ≥ 0/,
+      /`count` has to be a whole number from 0 to 10000000/,
     )
   },
 )

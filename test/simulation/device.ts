@@ -9,7 +9,7 @@ import { Disk } from './disk.js'
 import { DatabaseHost, type StorageFaults } from './idb-host.js'
 import type { Network } from './network.js'
 import { createChannel, SimWorker } from './ports.js'
-import { nextUuid, PageWindow, pageRealm, type Surroundings, workerRealm } from './realm.js'
+import { nextPageId, PageWindow, pageRealm, type Surroundings, workerRealm } from './realm.js'
 import { Actor, Queue, type Scheduler } from './scheduler.js'
 import { BroadcastHost, LockHost } from './tabs.js'
 import type { Tenant } from './tenants.js'
@@ -176,7 +176,7 @@ export class Page {
     this.busyAt = this.#scheduler.now
     this.closedAt = Number.POSITIVE_INFINITY
     this.isSwitchedOff = false
-    this.ids.push(nextUuid(this.actor, this.#scheduler.random))
+    this.ids.push(nextPageId(this.actor, this.#scheduler.random))
     // Where there is no document, open instances are counted by the global object, which all actors
     // share.
     Reflect.deleteProperty(globalThis, Symbol.for('offline-hilo'))

@@ -3,7 +3,6 @@
  * with those of the actor whose event is being run; everybody else, and everything not named here,
  * gets the real ones.
  */
-import { uuid } from '../../src/core/uuid.js'
 import { SimulatedHeaders, SimulatedRequest, SimulatedResponse } from './http.js'
 import type { DatabaseHost } from './idb-host.js'
 import { SimKeyRange } from './idb-keys.js'
@@ -120,8 +119,10 @@ export function workerRealm(
       },
       performance: { now: () => scheduler.now - born },
       crypto: {
-        getRandomValues: (bytes: Uint8Array) =>
-          bytes.set(randomBytes.shift() ?? sixteenBytes(random)) ?? bytes,
+        getRandomValues(view: Uint8Array | Uint32Array) {
+          new Uint8Array(view.buffer).set(randomBytes.shift() ?? sixteenBytes(random))
+          return view
+        },
       },
       document: undefined,
       window: undefined,
@@ -278,9 +279,9 @@ function sixteenBytes(random: Random): Uint8Array {
   return bytes
 }
 
-/** The id that this realm will make next. */
-export function nextUuid(actor: Actor, random: Random): string {
+/** The id that a page of this realm will make next. */
+export function nextPageId(actor: Actor, random: Random): string {
   const bytes = sixteenBytes(random)
   ;(actor.realm as Realm).randomBytes.push(bytes)
-  return uuid(bytes)
+  return new Uint32Array(bytes.buffer).join('-')
 }

@@ -488,6 +488,31 @@ test.each<[string, Partial<DocumentOptions>]>([
   )
 })
 
+test.each<[string, NonNullable<DocumentOptions['headers']>]>([
+  ['an object', { 'X-Tenant': 'north' }],
+  ['a Headers', new Headers({ 'X-Tenant': 'north' })],
+  ['pairs', [['X-Tenant', 'north']]],
+  ['a function that makes a Headers', async () => new Headers({ 'X-Tenant': 'north' })],
+])('headers that are %s are sent with each request', async (_, headers) => {
+  const store = new Store()
+  vi.stubGlobal('fetch', store.fetch)
+  const source = documentSource({ url, key: 'north', headers })
+  expect(await source.claim(target, claimOf(), LONG)).toHaveProperty('grant')
+  expect(store.requests.length).toBeGreaterThan(0)
+  for (const sent of store.requests) expect(sent.headers.get('X-Tenant')).toBe('north')
+})
+
+test.each([undefined, null, 'https://x'])('options that are %j are refused', (options) => {
+  expect(() => documentSource(options as never)).toThrow(
+    expect.objectContaining({ code: 'invalid-argument' }),
+  )
+})
+
+test('an option with a wrong name is refused, with the known ones', () => {
+  const wrong = { url, capcity: 64 } as DocumentOptions
+  expect(() => documentSource(wrong)).toThrow(/`options\.capcity`.*capacity/)
+})
+
 test('fetch is called without an object: browsers refuse it as a method of another', async () => {
   const store = new Store()
   const answer = await documentSource({

@@ -130,6 +130,12 @@ test.each<[string, object]>([
   )
 })
 
+test('an option with a wrong name is refused, with the known ones; no options are, too', () => {
+  const wrong = { key: 'hi', nextHi: () => 0, maxLo: 10, firstid: 1 } as NextHiOptions
+  expect(() => nextHiSource(wrong)).toThrow(/`options\.firstid`.*firstId/)
+  expect(() => nextHiSource(undefined as never)).toThrow('`options`')
+})
+
 describe('as the source of a page', () => {
   let shop: Shop
   beforeEach(async () => {

@@ -1,0 +1,8 @@
+/** The request headers that an app gives, in a form that can be sent to a worker. */
+
+/** What requests are sent with, or a function that is asked before each of them: for tokens. */
+export type GivenHeaders = HeadersInit | (() => HeadersInit | Promise<HeadersInit>)
+
+/** A `Headers` cannot be sent to a worker, and it has no properties to copy. */
+export const plainHeaders = (headers: HeadersInit): Record<string, string> =>
+  Symbol.iterator in headers ? Object.fromEntries(headers) : headers
