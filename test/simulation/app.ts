@@ -1,9 +1,11 @@
 /** What an app does with its ids, and what it checks of every answer. */
 import { HiloError } from '../../src/core/errors.js'
+import { uuid } from '../../src/core/uuid.js'
 import { nodeOf } from './bare-numbers.js'
 import { begin, failed } from './calls.js'
 import { close } from './closed.js'
 import type { Page } from './device.js'
+import { SERVER_URL } from './network.js'
 import { isOfTheApp } from './profile.js'
 import type { Simulation } from './simulation.js'
 import { ofTenant } from './tenants.js'
@@ -32,6 +34,9 @@ const ACTIONS = {
   sync: 3,
   warm: 2,
   reserve: 1,
+  reserveAll: 0.5,
+  spellings: 0.2,
+  ownRequest: 0.1,
   release: 0.4,
   close: 0.3,
   abort: 0.5,
@@ -139,6 +144,33 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     return undefined
   }
 
+  /** Two spellings of one collection in one call: each is claimed under an id of its own. */
+  async function spellings(): Promise<string[] | undefined> {
+    if (profile.authority !== 'own') return undefined
+    const other = tag.toUpperCase()
+    await page.hilo.reserve({ [tag]: count, [other]: count })
+    const ids = await page.hilo.nextIds(other, count)
+    issued(ids.map((id) => id.replace(other, tag)))
+    return undefined
+  }
+
+  /** Another client asks for both in one request, whose claims have one id: it is refused. */
+  async function ownRequest(): Promise<void> {
+    if (profile.authority !== 'own') return
+    const response = await fetch(`${SERVER_URL}/databases/default/hilo/next`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        claim: uuid(crypto.getRandomValues(new Uint8Array(16)), Date.now()),
+        collections: [tag, tag.toUpperCase()].map((each) => ({ tag: each, count })),
+      }),
+    }).catch(() => undefined)
+    const answer = response?.ok ? await response.text() : ''
+    if (!answer.startsWith('{')) return
+    for (const { Low, ServerTag } of JSON.parse(answer).collections)
+      issued([`${tag}/${Low}-${ServerTag}`])
+  }
+
   function run(what: string, act: () => void): void {
     page.run(`${what} ${tag}`, () => page.isAlive && act())
   }
@@ -185,6 +217,14 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
         `reserve ${count}`,
         () => void call('reserve', 0, async () => void (await page.hilo.reserve(tag, count))),
       ),
+    reserveAll: () =>
+      run(`reserve ${count} of each`, () => {
+        const counts = Object.fromEntries(profile.collections.map((each) => [each, count]))
+        void call('reserve', 0, async () => void (await page.hilo.reserve(counts)))
+      }),
+    spellings: () =>
+      run(`reserve ${count} of two spellings`, () => void call('reserve', 0, spellings)),
+    ownRequest: () => run('a request of its own', () => void ownRequest()),
     release: () =>
       run('release', () => {
         device.releases++

@@ -5,6 +5,9 @@
 import type { Gateway } from './gateway.js'
 import type { Actor, Scheduler } from './scheduler.js'
 
+/** The one address of all nodes; each device reaches one of them. */
+export const SERVER_URL = 'https://hilo.test'
+
 export interface Request {
   method: string
   url: URL

@@ -16,7 +16,7 @@ import { end } from './ending.js'
 import { Gateway } from './gateway.js'
 import type { Copy } from './ledger-storage.js'
 import { move } from './moves.js'
-import { Network, type Reply, type Request } from './network.js'
+import { Network, type Reply, type Request, SERVER_URL } from './network.js'
 import type { OwnServers } from './own-servers.js'
 import { Pauses } from './pauses.js'
 import { chooseProfile, chooseTraits, isOfTheApp, type Profile } from './profile.js'
@@ -33,8 +33,6 @@ import { Unrest } from './unrest.js'
 
 /** Longer than a release takes. */
 const RECENTLY_MS = 60_000
-
-const SERVER_URL = 'https://hilo.test'
 
 export class Simulation {
   readonly random: Random
