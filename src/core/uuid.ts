@@ -1,8 +1,9 @@
 /**
  * A version 7 UUID (RFC 9562): 48 bits of time in milliseconds, then 74 random bits. Ids of about
  * the same time lie side by side in a database's index, which makes them cheaper to store. Which
- * time it is does not matter: a wrong clock makes no id more likely. (`crypto.randomUUID` is missing
- * on pages served over plain http, H18.)
+ * time it is does not matter: a wrong clock makes no id more likely.
+ *
+ * (`crypto.randomUUID` is missing on pages served over plain http, H18.)
  * @param random 16 bytes
  */
 export function uuid(random: Uint8Array, date: number): string {
