@@ -12,20 +12,23 @@ const ABOUT =
 
 /**
  * Open to everybody, under any name, since a load balancer has no token and asks by address.
- * Requests that come at the same time share one question to the database, so that nobody can keep
+ * Requests that come at the same time share what they ask of the database, so that nobody can keep
  * it busy.
  */
 export function openRoutes({ ledger, isReady }: CheckedOptions): Hono {
-  let ping: Promise<void> | undefined
+  let asked: Promise<string[]> | undefined
+  const ask = async () => {
+    await ledger.ping()
+    return ledger.restored()
+  }
   return new Hono()
     .get('/', () => answerText(ABOUT, 'text/plain; charset=UTF-8'))
     .get('/healthz', async () => {
       if (!isReady()) throw tryLater('stopping', 'This server is about to stop.', RETRY_SECONDS)
-      ping ??= ledger.ping().finally(() => {
-        ping = undefined
+      asked ??= ask().finally(() => {
+        asked = undefined
       })
-      await ping
-      const databases = await ledger.restored()
+      const databases = await asked
       if (databases.length > 0) throw restored(databases)
       return answer({ status: 'ok' })
     })

@@ -34,8 +34,11 @@ const ID_BYTES = 12
 /** Random bytes are drawn for this many ids at once: the draw costs more than the bytes. */
 const POOLED_IDS = 256
 
-/** Earlier versions wrote the grant's id and the rotation only. */
-const TOKEN = /^(([\w-]{16})\.(\d{1,9})(\.(\d{1,16})\.([\w-]{1,700}))?)\.([\w-]{22})$/
+/**
+ * Earlier versions wrote the grant's id and the rotation only. A name of 501 bytes can have 752 in
+ * lower case, with a `|`: `İ` becomes two characters.
+ */
+const TOKEN = /^(([\w-]{16})\.(\d{1,9})(\.(\d{1,16})\.([\w-]{1,1003}))?)\.([\w-]{22})$/
 /** A name of a database has no line break. */
 const signed = (body: string, database: string): string => `${database}\n${body}`
 

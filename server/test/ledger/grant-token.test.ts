@@ -1,5 +1,6 @@
 /** Grant tokens, and the ids in them. */
 import { expect, test } from 'vitest'
+import { checkTag } from '../../src/http/query.js'
 import { grantTokens, newGrantId, newSecret } from '../../src/ledger/grant-token.js'
 
 test('a token says what was written, to who has the secret', () => {
@@ -12,6 +13,14 @@ test('a token says what was written, to who has the secret', () => {
   expect(ours.read(token.replace('.3.', '.4.'), 'shop')).toBeUndefined()
   expect(ours.read(token.replace('.7.', '.8.'), 'shop')).toBeUndefined()
   expect(ours.read('', 'shop')).toBeUndefined()
+})
+
+test('a token is read of the longest name that there is, also where lower case is longer', () => {
+  const tokens = grantTokens(newSecret())
+  const longest = 'İ'.repeat(250)
+  expect(() => checkTag(longest, '/')).not.toThrow()
+  const content = { id: newGrantId(), rotation: 0, serial: 1, collection: longest.toLowerCase() }
+  expect(tokens.read(tokens.write({ ...content, database: 'shop' }), 'shop')).toEqual(content)
 })
 
 test('a token of an earlier version, which names no database, is still read', () => {
