@@ -11,7 +11,7 @@ import { type DeviceState, emptyState } from '../../../src/core/state.js'
 import type { Source } from '../../../src/source/source.js'
 import { createOwner } from '../../../src/worker/owner.js'
 import { type BoundCollections, EVERY_COLLECTION } from '../ledger/bound-collections.js'
-import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
+import { CounterUnusable } from '../ledger/errors.js'
 import { distinct, keyText, normalized } from '../ledger/keys.js'
 import type {
   ClaimOutcome,
@@ -23,6 +23,7 @@ import type {
 } from '../ledger/ledger.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './options.js'
+import { rootFailure } from './root-failure.js'
 import { rootSource } from './root-source.js'
 import { Supply, type SupplyContext } from './supply.js'
 import { regionWorld } from './world.js'
@@ -172,8 +173,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
         ),
       )
       return answers.map((answer) => {
-        if ('failure' in answer)
-          throw new LedgerUnavailable(`Identities come from the root. ${answer.failure.message}`)
+        if ('failure' in answer) throw rootFailure('Identities come from the root.', answer.failure)
         return { value: answer.number }
       })
     },

@@ -18,8 +18,9 @@ import {
 import { readState } from '../../../src/core/stored.js'
 import type { CheckInAnswer, CheckInRequest } from '../../../src/core/wire.js'
 import type { Source } from '../../../src/source/source.js'
-import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
+import { CounterUnusable } from '../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../ledger/ledger.js'
+import { rootFailure } from './root-failure.js'
 
 /** Numbers go fast when the last ones were used up in less time than this. */
 const FAST_MS = 1_000
@@ -236,11 +237,8 @@ export class Supply {
     })
   }
 
-  #unusable({ code, status, message }: Failure): Error {
-    const what = `No numbers of '${this.#target.collection}' are left here. ${message}`
-    return code === 'server-unreachable' || (status ?? 0) >= 500
-      ? new LedgerUnavailable(what)
-      : new CounterUnusable(what)
+  #unusable(failure: Failure): Error {
+    return rootFailure(`No numbers of '${this.#target.collection}' are left here.`, failure)
   }
 }
 

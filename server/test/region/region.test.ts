@@ -376,6 +376,28 @@ test('identities are counted by the root', async () => {
   ).rejects.toThrow(/Only the root/)
 })
 
+test('an identity that its root refuses is not asked for as if the root were away', async () => {
+  const token = 'claims-only-0123456789'
+  const root = await serve({
+    port: 0,
+    dataDir: newFolder(),
+    databases: ['shop'],
+    tokens: [{ token, actions: ['claim'] }],
+    log: silent,
+  })
+  closes.push(() => root.close({ drain: 0 }))
+  const { ledger } = await newRegion({ url: root.url, token })
+  const identity = { database: 'shop', name: 'invoices|', id: newId(), at: AT }
+  await expect(ledger.nextIdentities([identity])).rejects.toMatchObject({
+    name: 'CounterUnusable',
+    message: expect.stringMatching(/this token may not do 'identity'/),
+  })
+  await root.close({ drain: 0 })
+  await expect(ledger.nextIdentities([identity])).rejects.toMatchObject({
+    name: 'LedgerUnavailable',
+  })
+})
+
 describe('a region refuses', () => {
   async function fakeRoot(answer: (claims: number) => object): Promise<string> {
     let claims = 0
