@@ -36,6 +36,8 @@ export class Waiters {
   /** Callers that only want the page to hold `count` numbers. Nobody waits for them. */
   readonly #keepers = new Set<Waiter>()
   #taken = 0
+  /** Callers with a timeout. */
+  #timed = 0
   /** One timer for all: it goes off at the earliest deadline. */
   #timer: ReturnType<typeof setTimeout> | undefined
   #timerAt = Number.POSITIVE_INFINITY
@@ -105,7 +107,8 @@ export class Waiters {
         waiting.delete(waiter)
         signal?.removeEventListener('abort', abort)
         if (waiting === this.#takers) this.#taken -= count
-        if (this.isEmpty) this.#setTimer()
+        // In Node, a timer that nobody needs keeps the process alive.
+        if (waiter.deadline < Number.POSITIVE_INFINITY && --this.#timed === 0) this.#setTimer()
       }
       const waiter: Waiter = {
         count,
@@ -128,6 +131,7 @@ export class Waiters {
       signal?.addEventListener('abort', abort)
       waiting.add(waiter)
       if (waiting === this.#takers) this.#taken += count
+      if (waiter.deadline < Number.POSITIVE_INFINITY) this.#timed++
       if (waiter.deadline < this.#timerAt) this.#setTimer(waiter.deadline)
     })
   }

@@ -51,6 +51,21 @@ describe('callers that wait', () => {
     expect(take).not.toHaveBeenCalled()
   })
 
+  test('leave no timer behind when the last one with a timeout has left', async () => {
+    const waiters = new Waiters()
+    const none = () => new HiloError('exhausted', 'Nothing left.')
+    waiters.keep(1, patient).catch(() => {})
+    const refused = [waiters.add(1, () => {}, { timeout: 500 }), waiters.keep(1, { timeout: 900 })]
+    expect(vi.getTimerCount()).toBe(1)
+    waiters.refuse(none, 'with-timeout')
+    expect(await Promise.allSettled(refused)).toMatchObject([
+      { reason: none() },
+      { reason: none() },
+    ])
+    expect(waiters.isEmpty).toBe(false)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   test('make room for those behind them when they give up', async () => {
     const waiters = new Waiters()
     waiters.add(100, () => {}, { timeout: 500 }).catch(() => {})
