@@ -15,8 +15,13 @@ export function createHilo<Name extends string = string>(
   options: HiloOptions<Name> = {},
 ): Hilo<NamesOf<Name>> {
   return new Hilo<NamesOf<Name>>(options as HiloOptions, {
-    // Bundlers look for exactly this expression to find the worker's file.
-    spawn: () => new Worker(new URL('../worker/entry.js', import.meta.url), { type: 'module' }),
+    // Without a storage that pages share, a worker is of no use: in Deno and Bun it would only keep
+    // the process alive.
+    spawn:
+      'indexedDB' in globalThis
+        ? // Bundlers look for exactly this expression to find the worker's file.
+          () => new Worker(new URL('../worker/entry.js', import.meta.url), { type: 'module' })
+        : undefined,
     ownerHere: async (store) => (await import('../worker/here.js')).ownerHere(store),
   })
 }

@@ -68,7 +68,8 @@ export function browserWorld(own?: DeviceStore): World {
     random: Math.random,
     newId: () => uuid(crypto.getRandomValues(new Uint8Array(16)), Date.now()),
     lock: lockSoon,
-    openTabs: own ? undefined : openTabs,
+    // Ranges in memory are this realm's alone. In Deno, a channel keeps the process alive.
+    openTabs: own || !('indexedDB' in globalThis) ? undefined : openTabs,
   }
 }
 

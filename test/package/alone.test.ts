@@ -73,6 +73,21 @@ describe('offline-hilo', () => {
       expect(await execute(program, [...before, 'app.mjs'], folder)).toBe('function function\n')
     },
   )
+
+  test.each(RUNTIMES.map((each) => [each.title + each.leftOut, each] as const))(
+    'lets a process end that has nowhere to store ids, in %s',
+    async (_, { command: [program, ...before], leftOut }) => {
+      if (leftOut) return
+      writeFileSync(
+        join(folder, 'memory.mjs'),
+        `import { createHilo } from 'offline-hilo'
+        const hilo = createHilo({ url: 'http://127.0.0.1:9', collections: { orders: {} } })
+        await hilo.nextId('orders').catch(({ code }) => console.log(code, hilo.status().storage))`,
+      )
+      expect(await execute(program, [...before, 'memory.mjs'], folder)).toBe('exhausted memory\n')
+    },
+    60_000,
+  )
 })
 
 describe('offline-hilo-server', () => {

@@ -1,5 +1,5 @@
 /** The world an owner is given: which storage it gets, and when none. */
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { browserWorld } from '../../src/worker/world.js'
@@ -22,6 +22,14 @@ describe('opening the storage', () => {
     const store = await browserWorld().openStore(newName())
     expect(store).toBeInstanceOf(MemoryStore)
     expect(store.isDurable).toBe(false)
+  })
+
+  test('without IndexedDB opens no channel, which would keep Deno’s process alive', () => {
+    const given = Object.getOwnPropertyDescriptor(globalThis, 'indexedDB')!
+    onTestFinished(() => void Object.defineProperty(globalThis, 'indexedDB', given))
+    expect(browserWorld().openTabs).toBeDefined()
+    Reflect.deleteProperty(globalThis, 'indexedDB')
+    expect(browserWorld().openTabs).toBeUndefined()
   })
 
   test('that refuses to open, as in some private modes, gives one in memory', async () => {
