@@ -28,6 +28,17 @@ function holdGiveBacks() {
 }
 
 describe('release of everything', () => {
+  test('warns of no leak, however many collections there are', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve(Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`c${i}`, 32])))
+    const warned = vi.fn()
+    process.on('warning', warned)
+    await hilo.release()
+    await quiet()
+    process.off('warning', warned)
+    expect(warned).not.toHaveBeenCalled()
+  })
+
   test('sends back no number that the first call for its collection gets meanwhile', async () => {
     const device = shop.open().hilo
     const other = shop.open({ name: 'another device' }).hilo
