@@ -414,6 +414,14 @@ export const GUARDS: Guard[] = [
     'simulation/rest',
     'if (this.#queue.held > 0) this.#watchRest()',
   ),
+  guard(
+    'H29 a page looks less and less often after a claim that waits',
+    'worker/check-ins',
+    `if (isLater) {
+      this.#retry.failures = 0
+      throw new HiloError('server-unreachable', 'A claim is under way.')
+    }`,
+  ),
   guard('H27 a commit with a warning has an unknown outcome', 'server/postgres-pool'),
   guard(
     'H27 a warning is heard, whatever the role asks for',

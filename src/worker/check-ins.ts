@@ -5,7 +5,7 @@
  */
 
 import { applyCheckIn, beginCheckIn, isCheckInDue } from '../core/check-in.js'
-import { toFailure } from '../core/errors.js'
+import { HiloError, toFailure } from '../core/errors.js'
 import type { CollectionContext } from './context.js'
 import { Retry } from './retry.js'
 
@@ -74,33 +74,36 @@ export class CheckIns {
     this.#retry.cancel()
     const { owner, name } = this.#context
     try {
-      const isLater = await owner.world.lock(`offline-hilo ${name} check-in`, () => this.#checkIn())
+      await owner.world.lock(`offline-hilo ${name} check-in`, () => this.#checkIn())
       this.#retry.succeeded()
-      this.#plan(isLater ? PAUSES.first : INTERVAL_MS)
+      this.#plan()
     } catch (error) {
       this.#plan()
       this.#retry.failed(toFailure(error, 'storage-failed'), () => this.retryNow())
     }
   }
 
-  #plan(wait = INTERVAL_MS): void {
-    this.#retry.plan(wait, () => this.retryNow())
+  #plan(): void {
+    this.#retry.plan(INTERVAL_MS, () => this.retryNow())
   }
 
   /**
    * @param isForced also when there is nothing new to ask
-   * @returns whether a claim that shows a token is in the way
+   * @throws HiloError as a request that failed, also when a claim that shows a token is in the way
    */
-  async #checkIn(isForced = false): Promise<boolean> {
+  async #checkIn(isForced = false): Promise<void> {
     const { owner, target, update, notify } = this.#context
     const { world, source } = owner
     const newId = world.newId()
-    const { request, isLater = false } = await update((state) => {
+    const { request, isLater } = await update((state) => {
       const isDue = isForced || isCheckInDue(state, world.date())
       const { state: next, ...begun } = isDue ? beginCheckIn(state, newId) : { state }
       return [next, begun as Omit<ReturnType<typeof beginCheckIn>, 'state'>]
     })
-    if (!request) return isLater
+    // It may wait until the user signs in again.
+    // guard: H29 a page looks less and less often after a claim that waits
+    if (isLater) throw new HiloError('server-unreachable', 'A claim is under way.')
+    if (!request) return
     if (request.id === newId) this.#begun = newId
     // After a failure the same request is sent again, until it is answered. The server may have
     // replaced the tokens, also when a refusal comes: its answer may have been lost before.
@@ -110,7 +113,6 @@ export class CheckIns {
     // An earlier owner began this check-in. A copy of this storage may send the same one and gets
     // the same answer. A new check-in tells the two apart (H13).
     // guard: H13 a check-in that an earlier session began is followed by a new one
-    if (request.id !== this.#begun) return this.#checkIn(true)
-    return false
+    if (request.id !== this.#begun) await this.#checkIn(true)
   }
 }

@@ -1,5 +1,5 @@
 /** When the owner checks in, and what it does with the answer. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
 import { emptyState } from '../../src/core/state.js'
 import { PAGE_ANSWER_MS } from '../../src/worker/tabs.js'
@@ -7,6 +7,8 @@ import { range } from '../support/ranges.js'
 import {
   FakeSource,
   FakeWorld,
+  fail,
+  failureOf,
   flush,
   lease,
   must,
@@ -153,6 +155,17 @@ test('a page that stays open checks in again every three hours', async () => {
   expect(world.source.checkIns).toHaveLength(1)
   await world.pass(1)
   expect(world.source.checkIns).toHaveLength(2)
+})
+
+test('a claim that waits for somebody is looked after less and less often', async () => {
+  const world = await yesterday()
+  const { owner } = ownerIn(world)
+  world.source.onClaim = fail(new HiloError('server-refused', 'Who?', { status: 401 }))
+  failureOf(await owner.claim(target, 100))
+  await lease(owner, 0)
+  const update = vi.spyOn(world.store, 'update')
+  await world.pass(12 * HOURS)
+  expect(update.mock.calls.length).toBeLessThan(40)
 })
 
 test('a page that was closed checks in no more, not even after one under way', async () => {
