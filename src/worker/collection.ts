@@ -145,6 +145,7 @@ export class OwnedCollection {
         this.#isReleased = false
         return { failure }
       }
+      this.#claims.failure = undefined
       await this.#update(({ reserve: _, ...state }) => [state, undefined])
       return {}
     })

@@ -167,11 +167,11 @@ export function createOwner(world: World): Owner {
 }
 
 /** The separator is the last character of the stored prefix. */
-function collectionOf([, database, prefix]: StoreKey) {
-  const characters = [...prefix]
-  const separator = characters.pop()!
-  return { database, collection: characters.join(''), separator }
-}
+const collectionOf = ([, database, prefix]: StoreKey) => ({
+  database,
+  collection: prefix.slice(0, -1),
+  separator: prefix.slice(-1),
+})
 
 const NO_IDENTITIES: Failure = {
   code: 'invalid-argument',

@@ -14,6 +14,7 @@ import {
   exchangeOf,
   FakeSource,
   FakeWorld,
+  fail,
   failureOf,
   flush,
   KEY,
@@ -22,6 +23,7 @@ import {
   ownerIn,
   reserve,
   target,
+  unreachable,
 } from '../support/world.js'
 
 const release = (id = 'page1:orders:r') => ({ page: 'page1', id })
@@ -74,6 +76,17 @@ describe('beside other pages', () => {
 })
 
 describe('release', () => {
+  test('that reached the server leaves no failure of a claim that nobody repeats', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    world.source.onClaim = fail(unreachable())
+    failureOf(await owner.claim(target, 100))
+    const { view } = must(await owner.release(target, release()))
+    expect(view.isReachable).toBe(true)
+    expect(view).not.toHaveProperty('failure')
+  })
+
   test('sends every free range back once, highest first, after a durable removal', async () => {
     const world = await holding(new FakeSource(false), range(1, 10), range(20, 30))
     const held: unknown[] = []
