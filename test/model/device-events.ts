@@ -13,7 +13,9 @@ import {
   cancelled,
   type Device,
   type Message,
+  merged,
   noteOf,
+  numbersBetween,
   numbersOf,
   type System,
   send,
@@ -97,8 +99,11 @@ export function copy(system: System, d: number): System | undefined {
   const name = String.fromCharCode(97 + system.devices.length)
   const twin: Device = { ...device, name, pages: [], dead: device.pages.map(({ id }) => id) }
   const after = spend(system, 'copies')
-  const copied = [...new Set([...after.excuses.copied, ...numbersOf(device)])].sort((a, b) => a - b)
   const { claim, checkIn, grants } = device.stored
+  const claimed = system.server.grants
+    .filter((grant) => grant.claim === claim?.id)
+    .flatMap(({ low, firstHigh }) => numbersBetween(low, firstHigh))
+  const copied = merged(after.excuses.copied, [...numbersOf(device), ...claimed])
   const isPair = grants.length > 0 && !claim && !checkIn
   const pair = isPair ? { names: [device.name, name], granted: [] } : after.truth.pair
   const copiedClaims = [...after.excuses.copiedClaims, ...(claim ? [claim.id] : [])]

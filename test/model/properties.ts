@@ -13,12 +13,7 @@ import { isNewest } from './truth.js'
 export function broken(system: System, giveBacks: number): string | undefined {
   const { server, problem, issued, devices, excuses, left } = system
   if (problem !== undefined) return problem
-  const isCopied = (number: number) =>
-    excuses.copied.includes(number) ||
-    server.grants.some(
-      ({ claim, low, firstHigh }) =>
-        excuses.copiedClaims.includes(claim!) && low <= number && number <= firstHigh,
-    )
+  const isCopied = (number: number) => excuses.copied.includes(number)
   const isExcused = (number: number, by: readonly string[]) =>
     isCopied(number) ||
     (excuses.unknownToServer.includes(number) &&

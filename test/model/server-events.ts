@@ -16,6 +16,7 @@ import {
   type Answered,
   type Bounds,
   type Message,
+  merged,
   numbersBetween,
   type System,
   send,
@@ -85,10 +86,24 @@ function claimAtLedger(
           token: hasTokens ? outcome.grant.token : undefined,
           fates: fates.map(fateOf),
         }
-  const sent = send(after, { to: 'device', kind: 'claim', device, id, answer })
+  const sent = send(withCopied(after, id, answer), {
+    to: 'device',
+    kind: 'claim',
+    device,
+    id,
+    answer,
+  })
   const granted = Math.max(sent.granted, server.collection.max)
   const problem = sent.problem ?? problemOfGrant(system, after, outcome, message)
   return { ...sent, granted, problem }
+}
+
+/** Both copies of a profile get what a copied claim was granted. Without tokens each has others. */
+function withCopied(system: System, id: string, answer: Answered): System {
+  const { excuses } = system
+  if (!('token' in answer && answer.token) || !excuses.copiedClaims.includes(id)) return system
+  const copied = merged(excuses.copied, numbersBetween(answer.low, answer.high))
+  return { ...system, excuses: { ...excuses, copied } }
 }
 
 function claimElsewhere(
@@ -170,6 +185,7 @@ export function restore(system: System): System {
     excuses: { ...system.excuses, unknownToServer },
     truth: {
       lostGrants: [...truth.lostGrants, ...lostGrants],
+      wasRestored: true,
       isRaised: false,
       foundCopied: [],
       spent: [],

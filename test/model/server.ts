@@ -83,7 +83,8 @@ export function serverClaims(
   const claim = { ...KEY, id, count, lastMax, shown, serverTag: 'A', at: 0 }
   const claims = id === undefined ? [] : server.grants.filter((grant) => grant.claim === id)
   const claimed = new Map([[keyText(KEY), new Map(claims.map((grant) => [grant.claim!, grant]))]])
-  const rows = withFloors(rowsOf(server, { claimed }), BOUND)
+  const places = placesOf(server, shown ?? [])
+  const rows = withFloors(rowsOf(server, { claimed, ...places }), BOUND)
   const { answer, changes } = grantClaims(rows, [claim], new Map(), undefined, context(newGrantId))
   return { server: saved(server, changes), outcome: answer[0]! }
 }
@@ -117,7 +118,7 @@ export function serverChecksIn(
   spent: readonly string[],
 ): { server: Server; fates: CheckInFate[] } {
   const request = readCheckIn({ database: KEY.database, id, at: 0, grants, spent }, TOKENS)
-  const step = checkIn(rowsOf(server, {}), request, TOKENS)
+  const step = checkIn(rowsOf(server, placesOf(server, grants)), request, TOKENS)
   if ('select' in step) throw new Error('The step wants rows that it has.')
   return { server: saved(server, step.changes), fates: step.answer }
 }
@@ -171,6 +172,19 @@ function rowsOf(server: Server, found: Partial<Rows>): Rows {
   return { ...rows, ...found }
 }
 
+/** The places of the grants whose tokens are shown. A grant that was forgotten leaves its place. */
+function placesOf(
+  { collection, grants }: Server,
+  shown: readonly { token: string }[],
+): Pick<Rows, 'serials'> {
+  const places = shown.map(({ token }) => {
+    const { serial } = TOKENS.read(token, KEY.database)!
+    const grant = grants.find((each) => each.serial === serial)?.id ?? null
+    return { ...KEY, serial, newest: collection.serial, grant }
+  })
+  return { serials: new Map(places.map((place) => [serialText(place), place])) }
+}
+
 function allRowsOf(server: Server): Rows {
   return {
     selected: { collections: [KEY] },
@@ -178,12 +192,7 @@ function allRowsOf(server: Server): Rows {
     collections: new Map([[keyText(KEY), { ...server.collection, binding: undefined }]]),
     claimed: new Map(),
     grants: new Map(server.grants.map((grant) => [grant.id, grant])),
-    serials: new Map(
-      server.grants.map(({ id, serial }) => {
-        const place = { ...KEY, serial, newest: server.collection.serial, grant: id }
-        return [serialText(place), place]
-      }),
-    ),
+    serials: new Map(),
     series: new Map(),
     unheard: new Map(server.unheard.map((row) => [row.id, row])),
     returnedOf: undefined,

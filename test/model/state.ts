@@ -113,9 +113,9 @@ export type Left = Omit<Bounds, 'devices' | 'pages' | 'range' | 'lease' | 'autho
 
 /** Limits that the documentation names, each of which allows a number twice. */
 interface Excuses {
-  /** Held by a device when its profile was copied: either copy may issue it. */
+  /** Either copy of a profile may issue it: it was held or claimed when the profile was copied. */
   copied: number[]
-  /** Claims that were stored when their profile was copied: the grant is of both copies. */
+  /** Claims that were stored when their profile was copied: what they are granted is of both. */
   copiedClaims: string[]
   /** Granted, given back or kept under a new token after the backup that was restored later. */
   unknownToServer: number[]
@@ -125,6 +125,7 @@ interface Excuses {
 interface Truth {
   /** Grants that a restored server made before it was restored, and does not know any more. */
   lostGrants: string[]
+  wasRestored: boolean
   /** The operator has raised the floors since the server was restored. */
   isRaised: boolean
   /** Numbers of grants of which the server has found a copy. */
@@ -162,7 +163,7 @@ export const newSystem = (devices: number, left: Left): System => ({
   messages: [],
   issued: [],
   excuses: { copied: [], copiedClaims: [], unknownToServer: [] },
-  truth: { lostGrants: [], isRaised: false, foundCopied: [], spent: [] },
+  truth: { lostGrants: [], wasRestored: false, isRaised: false, foundCopied: [], spent: [] },
   granted: 0,
   left,
   names: 0,
@@ -235,6 +236,10 @@ export function withIssued(system: System, number: number, device: string): Syst
   const issued: System['issued'] = [...others, [number, [...before, device]]]
   return { ...system, issued: issued.sort(([a], [b]) => a - b) }
 }
+
+/** The numbers of both, sorted, each once. */
+export const merged = (some: readonly number[], more: readonly number[]): number[] =>
+  [...new Set([...some, ...more])].sort((a, b) => a - b)
 
 export function numbersBetween(from: number, to: number): number[] {
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => from + i)

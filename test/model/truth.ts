@@ -4,7 +4,7 @@
  */
 import type { CheckInFate, ClaimOutcome } from '../../server/src/ledger/ledger.js'
 import { TOKENS } from './server.js'
-import { numbersBetween, type System } from './state.js'
+import { merged, numbersBetween, type System } from './state.js'
 
 /** The system after a server was shown tokens, with what is wrong about what it made of them. */
 export function withShown(
@@ -62,6 +62,8 @@ function problemOfMark(
   shown: readonly { token: string }[],
 ): string | undefined {
   const { isRestored } = after.server.database
+  if (isRestored && !before.truth.wasRestored)
+    return 'A server that was never restored is taken for an older copy of itself.'
   if (before.truth.isRaised)
     return isRestored && !before.server.database.isRestored
       ? 'A token of before the floors were raised has stopped the database.'
@@ -72,9 +74,12 @@ function problemOfMark(
 
 /** Did the server make this token before it was restored, and not know it any more? */
 function isLost({ server, truth }: System, token: string): boolean {
-  const { id, rotation } = TOKENS.read(token, server.database.database)!
+  const { id, rotation, serial } = TOKENS.read(token, server.database.database)!
   const grant = [...server.grants, ...server.unheard].find((each) => each.id === id)
-  return grant ? grant.rotation < rotation : truth.lostGrants.includes(id)
+  if (grant) return grant.rotation < rotation
+  // A limit that is documented: the grant that took its place is forgotten, so nothing contradicts.
+  const isInPlace = server.grants.some((each) => each.serial === serial)
+  return truth.lostGrants.includes(id) && (isInPlace || serial > server.collection.serial)
 }
 
 /** What is wrong about a grant. */
@@ -110,6 +115,3 @@ function numbersOfGrant({ server }: System, token: string): number[] {
     (number) => !others.some(({ low, high }) => low <= number && number <= high),
   )
 }
-
-const merged = (some: readonly number[], more: readonly number[]): number[] =>
-  [...new Set([...some, ...more])].sort((a, b) => a - b)
