@@ -4,14 +4,8 @@ export type { CounterOptions } from './bound/orm/counter-options.js'
 export type { UpstreamOptions } from './bound/upstream/options.js'
 export { createHiloHandler } from './http/handler.js'
 export type { Log } from './http/log.js'
-export type {
-  Action,
-  HandlerLimits,
-  HandlerOptions,
-  ScopedToken,
-  Tokens,
-  Wanted,
-} from './http/options.js'
+export type { HandlerLimits, HandlerOptions, Wanted } from './http/options.js'
+export type { Action, ScopedToken, Tokens } from './http/token-options.js'
 export { CounterUnusable, LedgerUnavailable } from './ledger/errors.js'
 export type {
   CheckIn,

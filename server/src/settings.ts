@@ -6,15 +6,8 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type CollectionsOptions, collectionsSetting } from './bound/collections-setting.js'
-import {
-  DATABASES_LISTED,
-  databases,
-  host,
-  limits,
-  origin,
-  serverPrefix,
-  tokens,
-} from './http/options.js'
+import { DATABASES_LISTED, databases, host, limits, origin, serverPrefix } from './http/options.js'
+import { tokens } from './http/token-options.js'
 import { checked, inWords, nodeTag, publicUrl } from './ledger/options.js'
 import { databaseUrl, ledgerLimits } from './open-ledger.js'
 import { type RootSetting, rootSettings } from './region/options.js'
@@ -59,6 +52,28 @@ const asChecked =
       context.addIssue({ code: 'custom', path, message })
   }
 
+/** Settings that only the file has. */
+const inFile = {
+  serverPrefix: serverPrefix.optional(),
+  databases: databases.optional(),
+  cors: z.strictObject({ origins: z.array(origin) }).optional(),
+  tokens: tokens.optional(),
+  logRequests: z.boolean().optional(),
+  collections: z
+    .custom<CollectionsOptions>((value) => Object(value) === value, 'is an object of databases')
+    .superRefine(asChecked(collectionsSetting))
+    .optional(),
+  upstream: z
+    .custom<RootSetting>((value) => Object(value) === value, 'is an object with url or etcd')
+    .transform(withSecrets)
+    .superRefine(asChecked(rootSettings))
+    .optional(),
+  limits: z
+    .strictObject({ ...limits.shape, ...ledgerLimits.shape })
+    .partial()
+    .optional(),
+}
+
 const config = z
   .strictObject({
     port: port.optional(),
@@ -67,29 +82,25 @@ const config = z
     databaseUrl: databaseUrl.optional(),
     nodeTag: nodeTag.optional(),
     publicUrl: publicUrl.optional(),
-    serverPrefix: serverPrefix.optional(),
-    databases: databases.optional(),
-    cors: z.strictObject({ origins: z.array(origin) }).optional(),
     hosts: hosts.optional(),
     drain: drain.optional(),
     horizon: horizonDays.optional(),
-    tokens: tokens.optional(),
-    logRequests: z.boolean().optional(),
-    collections: z
-      .custom<CollectionsOptions>((value) => Object(value) === value, 'is an object of databases')
-      .superRefine(asChecked(collectionsSetting))
-      .optional(),
-    upstream: z
-      .custom<RootSetting>((value) => Object(value) === value, 'is an object with url or etcd')
-      .transform(withSecrets)
-      .superRefine(asChecked(rootSettings))
-      .optional(),
-    limits: z
-      .strictObject({ ...limits.shape, ...ledgerLimits.shape })
-      .partial()
-      .optional(),
+    ...inFile,
   })
   .refine(...DATABASES_LISTED)
+  .superRefine(({ databases, collections = {} }, context) => {
+    if (!Array.isArray(databases)) return
+    const listed = databases.map((name) => name.toLowerCase())
+    for (const name of Object.keys(collections))
+      if (!listed.includes(name.toLowerCase()))
+        context.addIssue({
+          code: 'custom',
+          path: ['collections', name],
+          message:
+            'is not among databases, so nobody would use these bindings. If the name is ' +
+            'mistyped, the server would count by itself, and make ids that are in use',
+        })
+  })
 
 /** What flags and environment variables say. */
 export interface Flags {
@@ -124,13 +135,30 @@ export function readConfig(
     if (flag !== undefined) return [flag, ...rest].join('.')
     return [path.join('.'), file].filter(Boolean).join(' in ') || 'options'
   }
+  refuseIgnored()
   const { data, ...settings } = checked(
     config,
     { ...(file !== undefined && readFile(file)), ...flags },
     'offline-hilo-server',
     nameOf,
   )
+  if (data !== undefined && settings.databaseUrl !== undefined)
+    throw new Error(
+      `${nameOf(['data'])} and ${nameOf(['databaseUrl'])} name two ledgers: give one of them.`,
+    )
   return { ...settings, dataDir: data }
+}
+
+/** If `HILO_TOKENS` were ignored, the server would be open to everybody. */
+function refuseIgnored(): void {
+  for (const key of Object.keys(inFile)) {
+    const name = `HILO_${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+    if (process.env[name] !== undefined)
+      throw new Error(
+        `${name}: there is no such variable. Give ${key} in the configuration file, which ` +
+          '--config or HILO_CONFIG names.',
+      )
+  }
 }
 
 /** Secrets have no place in a file that is checked in. */

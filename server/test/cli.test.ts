@@ -183,6 +183,58 @@ describe('serve', { timeout: TIMEOUT }, () => {
       expect(problems).toContain(problem)
   })
 
+  test('a token that is listed twice is refused, and not shown', () => {
+    const config = join(newFolder(), 'hilo.json')
+    const token = 'correct-horse-battery'
+    const tokens = ['staple-staple-staple', { token, actions: ['claim'] }, token]
+    writeFileSync(config, JSON.stringify({ tokens, databases: 'any' }))
+    let message = ''
+    try {
+      readConfig({ config })
+    } catch (error) {
+      message = (error as Error).message
+    }
+    expect(message).toContain(`tokens.2 in ${config}: is the same token as entry 1.`)
+    expect(message).not.toContain(token)
+  })
+
+  test('a setting that only the file has is refused as a variable', async () => {
+    const data = join(newFolder(), 'data')
+    const environment = { HILO_TOKENS: 'correct-horse-battery' }
+    expect(await runCli(['serve', '--port', '0', '--data', data], environment)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'HILO_TOKENS: there is no such variable. Give tokens in the configuration file, which ' +
+        '--config or HILO_CONFIG names.\n',
+    })
+    const other = { HILO_LOG_REQUESTS: 'true' }
+    expect((await runCli(['status', '--data', data], other)).stderr).toContain('Give logRequests')
+  })
+
+  test('bindings of a database that is not listed are refused', () => {
+    const config = join(newFolder(), 'hilo.json')
+    const write = (databases: unknown) =>
+      writeFileSync(
+        config,
+        JSON.stringify({
+          databases,
+          databaseUrl: 'postgres://db/hilo',
+          collections: {
+            Shpo: { orders: { strategy: 'doctrine', sequence: 's', blockSize: 1, maxId: 'int4' } },
+          },
+        }),
+      )
+    write(['Shop'])
+    expect(() => readConfig({ config })).toThrow(
+      `collections.Shpo in ${config}: is not among databases`,
+    )
+    for (const databases of [['SHPO'], 'any', undefined]) {
+      write(databases)
+      expect(Object.keys(readConfig({ config }).collections!)).toEqual(['Shpo'])
+    }
+  })
+
   test('tokens without databases are refused, with what to write', async () => {
     const config = join(newFolder(), 'hilo.json')
     writeFileSync(config, JSON.stringify({ tokens: ['correct-horse-battery'] }))
@@ -254,6 +306,18 @@ describe('serve', { timeout: TIMEOUT }, () => {
   test('a port that is taken', async () => {
     const first = await serve({ port: 0, dataDir: newFolder() })
     const port = Number(new URL(first.url).port)
+  test('a folder and a database, given in two places, are refused by the names of both', () => {
+    const config = join(newFolder(), 'hilo.json')
+    const databaseUrl = 'postgres://db/hilo'
+    writeFileSync(config, JSON.stringify({ databaseUrl }))
+    expect(() => readConfig({ config, data: 'x' }, { data: 'HILO_DATA' })).toThrow(
+      `HILO_DATA and databaseUrl in ${config} name two ledgers: give one of them.`,
+    )
+    expect(() => readConfig({ databaseUrl, data: 'x' })).toThrow(
+      'data and databaseUrl name two ledgers: give one of them.',
+    )
+  })
+
     await expect(serve({ port, dataDir: newFolder() })).rejects.toThrow(
       `Cannot listen on 127.0.0.1:${port}: another program uses that port`,
     )

@@ -5,9 +5,10 @@
  */
 import type { Context } from 'hono'
 import { databaseName } from '../ledger/options.js'
-import type { Action, CheckedOptions, ScopedToken, Wanted } from './options.js'
+import type { CheckedOptions, Wanted } from './options.js'
 import { Parameters } from './parameters.js'
 import { databaseMissing, forbidden } from './refusals.js'
+import type { Action, ScopedToken } from './token-options.js'
 import { tokenFinder } from './tokens.js'
 
 export interface Access {

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Ledger } from '../ledger/ledger.js'
 import { checked, databaseName, type Given, nodeTag, publicUrl } from '../ledger/options.js'
 import { createLog, type Log } from './log.js'
+import { type Action, TOKEN_FORM, type Tokens, tokens } from './token-options.js'
 
 export interface HandlerOptions {
   /** From `openLedger`. The handler does not close it. */
@@ -37,8 +38,8 @@ export interface HandlerOptions {
   hosts?: readonly string[] | undefined
   /**
    * Who may ask: anyone who sends one of these as `Authorization: Bearer …`. A text may do all but
-   * read and write documents, seed identities and list series. A function is called for each
-   * request. Default: everybody may ask.
+   * read and write documents, seed identities, and list and close series. A function is called for
+   * each request. Default: everybody may ask.
    */
   tokens?: Tokens | undefined
   /**
@@ -62,46 +63,6 @@ export interface HandlerOptions {
   logRequests?: boolean | undefined
   limits?: Given<HandlerLimits> | undefined
 }
-
-export type Tokens = readonly (string | ScopedToken)[] | (() => readonly (string | ScopedToken)[])
-
-/** A token that is for some databases, or for some actions. */
-export interface ScopedToken {
-  token: string
-  /** Default: all. */
-  databases?: readonly string[] | undefined
-  /**
-   * Only these. Default: all but `document-read`, `document-write`, `seed` and `series-list`.
-   */
-  actions?: readonly Action[] | undefined
-}
-
-const ACTIONS = [
-  /** `hilo/next` */
-  'claim',
-  /** `hilo/return` without a grant token */
-  'give-back',
-  /** `hilo/checkin` */
-  'check-in',
-  /** `identity/next` */
-  'identity',
-  /** `identity/seed` */
-  'seed',
-  /** `hilo/series`, `hilo/series/checkin` */
-  'series',
-  /** `GET hilo/series`: the series of all devices */
-  'series-list',
-  /** `hilo/series/close` */
-  'series-close',
-  /** `GET docs` */
-  'document-read',
-  /** `PUT` and `DELETE docs`, `bulk_docs` */
-  'document-write',
-  /** `/metrics` */
-  'status',
-] as const
-
-export type Action = (typeof ACTIONS)[number]
 
 /** What a request wants, for `authorize`. */
 export interface Wanted {
@@ -129,8 +90,6 @@ export interface HandlerLimits {
   url: number
 }
 
-const MIN_TOKEN_LENGTH = 16
-
 export const serverPrefix = z
   .string()
   .regex(/^[\x21-\x7e]{1,32}$/, 'a server prefix has 1 to 32 characters without spaces')
@@ -155,34 +114,6 @@ export const host = z
       /^([\p{L}\p{N}._-]+|\[[\da-f:.]+\])(:\d+)?$/iu.test(text) && URL.canParse(`http://${text}`),
     'a host is a name or an address, as in ids.example.com or localhost:8080',
   )
-
-const token = z
-  .string()
-  .regex(/^[\x21-\x7e]+$/, 'a token has no spaces')
-  .min(MIN_TOKEN_LENGTH, `a token has at least ${MIN_TOKEN_LENGTH} characters`)
-
-const action = z
-  .custom<Action>()
-  .refine((name) => ACTIONS.includes(name), `an action is one of: ${ACTIONS.join(', ')}`)
-
-const TOKEN_FORM =
-  'a token is a text, or {"token": "…", "databases": ["Shop"], "actions": ["claim"]}'
-
-export const tokens = z
-  .array(
-    z.union(
-      [
-        token,
-        z.strictObject({
-          token,
-          databases: z.array(databaseName).min(1, 'is empty: leave it out for all').optional(),
-          actions: z.array(action).min(1, 'is empty: the token could do nothing').optional(),
-        }),
-      ],
-      TOKEN_FORM,
-    ),
-  )
-  .min(1, 'is empty: nobody could ask; leave it out to allow everybody')
 
 export const databases = z.union(
   [z.array(databaseName).min(1, 'is empty: list the databases, or say "any"'), z.literal('any')],

@@ -3,7 +3,7 @@
  * long with a thousand tokens as with one, and that this time reveals nothing of a token.
  */
 import { createHash } from 'node:crypto'
-import type { ScopedToken, Tokens } from './options.js'
+import type { ScopedToken, Tokens } from './token-options.js'
 
 /**
  * The returned function finds the token of a request, undefined where it has no valid one.

@@ -1,0 +1,92 @@
+/**
+ * The option `tokens`: who may ask, and for what. Guarantees that no token is listed twice, so that
+ * one entry says all that it may do.
+ */
+import { z } from 'zod'
+import { databaseName } from '../ledger/options.js'
+
+export type Tokens = readonly (string | ScopedToken)[] | (() => readonly (string | ScopedToken)[])
+
+/** A token that is for some databases, or for some actions. */
+export interface ScopedToken {
+  token: string
+  /** Default: all. */
+  databases?: readonly string[] | undefined
+  /**
+   * Only these. Default: all but `document-read`, `document-write`, `seed`, `series-list` and
+   * `series-close`.
+   */
+  actions?: readonly Action[] | undefined
+}
+
+const ACTIONS = [
+  /** `hilo/next` */
+  'claim',
+  /** `hilo/return` without a grant token */
+  'give-back',
+  /** `hilo/checkin` */
+  'check-in',
+  /** `identity/next` */
+  'identity',
+  /** `identity/seed` */
+  'seed',
+  /** `hilo/series`, `hilo/series/checkin` */
+  'series',
+  /** `GET hilo/series`: the series of all devices */
+  'series-list',
+  /** `hilo/series/close` */
+  'series-close',
+  /** `GET docs` */
+  'document-read',
+  /** `PUT` and `DELETE docs`, `bulk_docs` */
+  'document-write',
+  /** `/metrics` */
+  'status',
+] as const
+
+export type Action = (typeof ACTIONS)[number]
+
+const MIN_TOKEN_LENGTH = 16
+
+const token = z
+  .string()
+  .regex(/^[\x21-\x7e]+$/, 'a token has no spaces')
+  .min(MIN_TOKEN_LENGTH, `a token has at least ${MIN_TOKEN_LENGTH} characters`)
+
+const action = z
+  .custom<Action>()
+  .refine((name) => ACTIONS.includes(name), `an action is one of: ${ACTIONS.join(', ')}`)
+
+export const TOKEN_FORM =
+  'a token is a text, or {"token": "…", "databases": ["Shop"], "actions": ["claim"]}'
+
+export const tokens = z
+  .array(
+    z.union(
+      [
+        token,
+        z.strictObject({
+          token,
+          databases: z.array(databaseName).min(1, 'is empty: leave it out for all').optional(),
+          actions: z.array(action).min(1, 'is empty: the token could do nothing').optional(),
+        }),
+      ],
+      TOKEN_FORM,
+    ),
+  )
+  .min(1, 'is empty: nobody could ask; leave it out to allow everybody')
+  .superRefine((entries, context) => {
+    const first = new Map<string, number>()
+    for (const [i, entry] of entries.entries()) {
+      const text = typeof entry === 'string' ? entry : entry.token
+      if (first.has(text))
+        context.addIssue({
+          code: 'custom',
+          path: [i],
+          message:
+            `is the same token as entry ${first.get(text)}. Give each token once, with all that ` +
+            'it may do',
+        })
+      else first.set(text, i)
+    }
+  })
