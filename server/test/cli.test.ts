@@ -262,6 +262,8 @@ describe('serve', { timeout: TIMEOUT }, () => {
     writeFileSync(file, '')
     const config = join(newFolder(), 'hilo.json')
     writeFileSync(config, JSON.stringify({ databaseUrl: url.href }))
+    const inFile = join(newFolder(), 'hilo.json')
+    writeFileSync(inFile, JSON.stringify({ data: file }))
     const credentials = 'Address, user and password come from'
     const elsewhere = url.href.replace(/\w+$/, 'nowhere').replace('wrong', 'right')
     const serving = ['serve', '--port', '0']
@@ -271,6 +273,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
       [['status', '--config', config], {}, `${credentials} databaseUrl in ${config}.`],
       [['status'], { HILO_DATABASE_URL: elsewhere }, `${credentials} HILO_DATABASE_URL.`],
       [serving, { HILO_DATA: file }, 'cannot be opened', 'The folder comes from HILO_DATA.'],
+      [[...serving, '--config', inFile], {}, `The folder comes from data in ${inFile}.`],
     ]
     for (const [args, environment, ...texts] of runs) {
       const { code, stderr } = await runCli(args, environment)
@@ -303,9 +306,6 @@ describe('serve', { timeout: TIMEOUT }, () => {
     })
   })
 
-  test('a port that is taken', async () => {
-    const first = await serve({ port: 0, dataDir: newFolder() })
-    const port = Number(new URL(first.url).port)
   test('a folder and a database, given in two places, are refused by the names of both', () => {
     const config = join(newFolder(), 'hilo.json')
     const databaseUrl = 'postgres://db/hilo'
@@ -318,6 +318,9 @@ describe('serve', { timeout: TIMEOUT }, () => {
     )
   })
 
+  test('a port that is taken', async () => {
+    const first = await serve({ port: 0, dataDir: newFolder() })
+    const port = Number(new URL(first.url).port)
     await expect(serve({ port, dataDir: newFolder() })).rejects.toThrow(
       `Cannot listen on 127.0.0.1:${port}: another program uses that port`,
     )

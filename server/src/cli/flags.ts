@@ -50,8 +50,10 @@ export async function withSettings(
     await run({ ...settings, first: command.getOptionValue('first') === true })
   } catch (error) {
     if (!isAboutDatabase(error)) throw error
-    const key = settings.databaseUrl === undefined ? 'data' : 'databaseUrl'
-    const name = names[key] ?? (key in settings ? `${key} in ${flags.config}` : undefined)
+    const { databaseUrl, dataDir } = settings
+    const key = databaseUrl === undefined ? 'data' : 'databaseUrl'
+    const isGiven = (databaseUrl ?? dataDir) !== undefined
+    const name = names[key] ?? (isGiven ? `${key} in ${flags.config}` : undefined)
     const what = key === 'data' ? 'The folder comes' : 'Address, user and password come'
     const { message, code } = error as { message: string; code?: string }
     const help = code === NO_RIGHT ? `. ${OWN_TABLES}` : ''
