@@ -55,12 +55,21 @@ export async function check(options: ServeOptions): Promise<string> {
   if (options.databaseUrl !== undefined)
     await withPool(options.databaseUrl, async (pool) => {
       problems.push(...(await bindingProblems(pool, bindings, options.first ?? false, false)))
-      for (const [name, bound] of bindings)
-        if ('counter' in bound && !problems.some((problem) => problem.startsWith(`${name}:`)))
-          lines.push(
-            `${name}  ${bound.description}: ` +
-              `${nextIds(bound.counter, await nextValue(pool.query, bound.counter))}`,
+      for (const [name, bound] of bindings) {
+        if (!('counter' in bound) || problems.some((problem) => problem.startsWith(`${name}:`)))
+          continue
+        const { counter, description } = bound
+        const value = await nextValue(pool.query, counter)
+        const ids = nextIds(counter, value)
+        if (value <= lastValue(counter.blocks, counter.maxId))
+          lines.push(`${name}  ${description}: ${ids}`)
+        else
+          problems.push(
+            `${name}: No block of ${nameOf(counter)} is left up to maxId ${counter.maxId}: ` +
+              `${ids}. Claims get what is in stock, and are then refused. If the id column takes ` +
+              'higher ids, correct maxId; else make it larger, or go on under a new name.',
           )
+      }
     })
   if (problems.length > 0) throw new Error(problems.join('\n'))
   return `${lines.join('\n')}\n`

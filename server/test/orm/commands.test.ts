@@ -336,6 +336,17 @@ describe('check', () => {
     )
   })
 
+  test('a counter whose next block passes maxId: it says so', async () => {
+    const next = (value: number) => `${SEQUENCE(10)}; SELECT setval('order_seq', ${value}, false)`
+    const { options } = await start({ ...EFCORE, maxId: 50 }, next(41))
+    expect(await check(options)).toContain('the next ids are 41 to 50')
+    const atEnd = await start({ ...EFCORE, maxId: 49 }, next(41))
+    await expect(check(atEnd.options)).rejects.toThrow(
+      'shop/orders: No block of sequence order_seq is left up to maxId 49: the next ids are 41 ' +
+        'to 50. Claims get what is in stock, and are then refused.',
+    )
+  })
+
   test('no database, or nothing bound: it says so', async () => {
     await expect(check({ collections: { Shop: { orders: EFCORE } } })).rejects.toThrow(
       "Shop/orders is bound to an ORM's counter, so the ledger has to be in that PostgreSQL " +
