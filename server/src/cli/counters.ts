@@ -39,6 +39,11 @@ import type { ServeOptions } from '../serve.js'
 export async function check(options: ServeOptions): Promise<string> {
   const bindings = boundCollections(options)
   refuseWithoutPostgres(bindings, options.databaseUrl)
+  if (options.upstream)
+    return (
+      'All numbers of this server come from its upstream, which this command does not ask. When ' +
+      "the upstream cannot be used, the server's log says why.\n"
+    )
   if (bindings.size === 0)
     return 'No collection is bound to another counter: there is nothing to check.\n'
   const problems: string[] = []

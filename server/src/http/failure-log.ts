@@ -44,7 +44,7 @@ export function failureLog(log: Log): FailureLog {
     if (error instanceof LedgerUnavailable)
       log.error({ reason: error.message, ...more }, 'The database does not answer.')
     else if (error instanceof CounterUnusable)
-      log.error({ reason: error.message, ...more }, 'A bound counter cannot be used.')
+      log.error({ reason: error.message, ...more }, 'What the numbers come from cannot be used.')
     else if (error instanceof UnknownToken)
       log.error(
         { database: error.database, ...more },

@@ -165,8 +165,9 @@ export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
   if (error instanceof CounterUnusable)
     return tryLater(
       'counter',
-      "The counter that these numbers come from cannot be used. The server's log says why, and " +
-        'so does: offline-hilo-server check. Nothing was granted.',
+      'The counter, or the server, that these numbers come from cannot be used. The log of this ' +
+        'server says why. Of a counter that `collections` names, so does: offline-hilo-server ' +
+        'check. Nothing was granted.',
       PERSON_RETRY_SECONDS,
     )
   return new Refusal(

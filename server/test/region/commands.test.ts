@@ -32,6 +32,7 @@ describe('beside a region', { timeout: TIMEOUT }, () => {
     expect((await claim()).Low).toBe(1)
     expect((await run('status')).stdout).toMatch(/shop +orders +32 /)
     expect((await run('series', 'Shop')).stdout).toBe('No series in Shop yet.\n')
+    expect((await run('check')).stdout).toContain('upstream, which this command does not ask')
     expect(await run('raise-floor', 'Shop', 'orders', '5000')).toMatchObject({ code: 0 })
     expect((await claim()).Low).toBe(5001)
     expect(await run('raise-floor', 'Shop', '--all', '--by', '1000')).toMatchObject({ code: 0 })

@@ -8,6 +8,7 @@ import { emptyState } from '../../../src/core/state.js'
 import { storeChecks } from '../../../src/store/testing.js'
 import { freePort } from '../../../test/support/free-port.js'
 import {
+  createHiloHandler,
   type Grant,
   type HiloServer,
   type Ledger,
@@ -444,6 +445,19 @@ describe('a region refuses', () => {
   test('to be its own root', async () => {
     const port = await freePort()
     const said: string[] = []
+  test('and a client reads that the log says why, not that a command knows it', async () => {
+    const url = await fakeRoot(() => grant({ Lease: undefined }))
+    const { ledger } = await newRegion({ url, reserve: 0 })
+    const handler = createHiloHandler({ ledger, log: silent })
+    const request = new Request('http://ids.test/databases/shop/hilo/next?tag=orders')
+    expect(await (await handler(request)).json()).toMatchObject({
+      Message:
+        'The counter, or the server, that these numbers come from cannot be used. The log of ' +
+        'this server says why. Of a counter that `collections` names, so does: ' +
+        'offline-hilo-server check. Nothing was granted.',
+    })
+  })
+
     const log = { ...silent, error: (about: { reason?: string }) => said.push(`${about.reason}`) }
     const url = `http://127.0.0.1:${port}`
     const server = await serve({ port, dataDir: newFolder(), upstream: { url }, log })
