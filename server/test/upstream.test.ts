@@ -360,6 +360,23 @@ test('a claim that finds no number here fails none that shares its commit', asyn
   ])
 })
 
+test('an upstream that is away fails no claim to another one, and wastes no range', async () => {
+  const [orders, parts] = [(await startRaven()).nodes[0]!, (await startRaven()).nodes[0]!]
+  const of = ({ url }: RavenNode) => ({ upstream: { url, database: 'Shop' } })
+  const ledger = await openLedger({
+    dataDir: newFolder(),
+    collections: { Shop: { orders: of(orders), parts: of(parts) } },
+  })
+  ledgers.add(ledger)
+  await orders.stop()
+  const wish = (collection: string) => ({ ...WISH, collection, id: newId() })
+  expect(await ledger.claim([wish('orders'), wish('parts')])).toMatchObject([
+    { refused: 'short' },
+    { grant: { low: 1, high: 32 } },
+  ])
+  await expect(ledger.claim([wish('orders')])).rejects.toThrow('does not answer')
+})
+
 test('while the node that was configured is away, the others go on', async () => {
   const { nodes, checker } = await startRaven(['A', 'B'])
   const { take } = await open(nodes[0]!)

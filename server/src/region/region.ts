@@ -10,6 +10,7 @@ import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
 import { type DeviceState, emptyState } from '../../../src/core/state.js'
 import type { Source } from '../../../src/source/source.js'
 import { createOwner } from '../../../src/worker/owner.js'
+import { answered } from '../bound/upstream/answered.js'
 import { type BoundCollections, EVERY_COLLECTION } from '../ledger/bound-collections.js'
 import { CounterUnusable } from '../ledger/errors.js'
 import { distinct, keyText, normalized } from '../ledger/keys.js'
@@ -160,7 +161,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
         Math.max(...refusals.filter(isOfKey).map(({ max }) => max)),
       )
     })
-    return (await Promise.all(taken)).flat()
+    return (await answered(taken)).flat()
   }
 
   return {

@@ -319,6 +319,19 @@ test('a claim that finds no number here fails none that shares its commit', asyn
   ])
 })
 
+test('a collection without numbers fails no other one, while the root is away', async () => {
+  const root = await newRoot()
+  const { ledger, take } = await newRegion({ url: root.url, reserve: 1_000 })
+  const lines = { ...WISH, collection: 'lines' }
+  await take(lines)
+  await root.stop()
+  const outcomes = await ledger.claim([
+    { ...WISH, id: newId() },
+    { ...lines, id: newId(), count: 200 },
+  ])
+  expect(outcomes).toMatchObject([{ refused: 'short' }, { grant: { low: 33, high: 232 } }])
+})
+
 test('a batch claims for each collection above its own numbers only', async () => {
   const root = await newRoot()
   const { ledger, take } = await newRegion({ url: root.url })
@@ -432,19 +445,6 @@ describe('a region refuses', () => {
     expect((await ledger.status()).every(({ grants }) => grants === 0)).toBe(true)
   })
 
-  test('numbers that its root granted before', async () => {
-    const url = await fakeRoot((n) => {
-      const body = grant({ Lease: `token-${n}` })
-      return n === 0 ? body : { collections: [{ ...body, leases: [{ lease: 'x', high: 32 }] }] }
-    })
-    const { take, claim } = await newRegion({ url, reserve: 0 })
-    expect(span(await take())).toEqual([1, 32])
-    await expect(claim()).rejects.toThrow(/granted 1 to 32 of 'orders', which it granted before/)
-  })
-
-  test('to be its own root', async () => {
-    const port = await freePort()
-    const said: string[] = []
   test('and a client reads that the log says why, not that a command knows it', async () => {
     const url = await fakeRoot(() => grant({ Lease: undefined }))
     const { ledger } = await newRegion({ url, reserve: 0 })
@@ -458,6 +458,19 @@ describe('a region refuses', () => {
     })
   })
 
+  test('numbers that its root granted before', async () => {
+    const url = await fakeRoot((n) => {
+      const body = grant({ Lease: `token-${n}` })
+      return n === 0 ? body : { collections: [{ ...body, leases: [{ lease: 'x', high: 32 }] }] }
+    })
+    const { take, claim } = await newRegion({ url, reserve: 0 })
+    expect(span(await take())).toEqual([1, 32])
+    await expect(claim()).rejects.toThrow(/granted 1 to 32 of 'orders', which it granted before/)
+  })
+
+  test('to be its own root', async () => {
+    const port = await freePort()
+    const said: string[] = []
     const log = { ...silent, error: (about: { reason?: string }) => said.push(`${about.reason}`) }
     const url = `http://127.0.0.1:${port}`
     const server = await serve({ port, dataDir: newFolder(), upstream: { url }, log })

@@ -13,6 +13,7 @@ import type {
   UpstreamRange,
 } from '../../ledger/ledger.js'
 import type { Bindings } from '../collections-setting.js'
+import { answered } from './answered.js'
 import { openUpstream, type UpstreamClient } from './client.js'
 
 interface Opened extends CollectionKey {
@@ -51,7 +52,7 @@ export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise
     const short = claims.filter((_, i) => isShort(outcomes[i]!))
     if (short.length === 0) return outcomes
     const keys = [...new Set(short.map(bindingKey))]
-    const ranges = await Promise.all(
+    const ranges = await answered(
       keys.map((key) =>
         refill(
           key,
