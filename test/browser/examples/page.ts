@@ -24,7 +24,7 @@ type Start = (hilo: Hilo, seen: (status: CollectionStatus) => void) => () => voi
 const vue: Start = (hilo, seen) => {
   const scope = effectScope()
   scope.run(() =>
-    watch(useHiloStatus(hilo), ({ collections }) => seen(collections.orders!), {
+    watch(useHiloStatus(hilo), (status) => seen(status!.collections.orders!), {
       immediate: true,
       flush: 'sync',
     }),
@@ -33,7 +33,7 @@ const vue: Start = (hilo, seen) => {
 }
 
 const svelte: Start = (hilo, seen) =>
-  hiloStatus(hilo).subscribe(({ collections }) => seen(collections.orders!))
+  hiloStatus(hilo).subscribe((status) => seen(status!.collections.orders!))
 
 async function look(start: Start): Promise<Seen> {
   const hilo = createHilo({ collections: { orders: {} } })

@@ -1,0 +1,28 @@
+/** The recipes of the frameworks on a server, where there is no page and so no `hilo`. */
+import { createElement } from 'react'
+import { renderToString } from 'react-dom/server'
+import { get } from 'svelte/store'
+import { expect, test } from 'vitest'
+import { effectScope } from 'vue'
+import { hilo } from '../examples/hilo.js'
+import { Orders } from '../examples/react.js'
+import { hiloStatus } from '../examples/svelte.js'
+import { useHiloStatus } from '../examples/vue.js'
+
+test('there is no hilo', () => {
+  expect(hilo).toBeUndefined()
+})
+
+test('React renders the component without a status', () => {
+  expect(renderToString(createElement(Orders))).toContain('<p role="status">…</p>')
+})
+
+test('Vue has no status', () => {
+  const scope = effectScope()
+  expect(scope.run(() => useHiloStatus(hilo))).toMatchObject({ value: undefined })
+  scope.stop()
+})
+
+test('Svelte has no status', () => {
+  expect(get(hiloStatus(hilo))).toBeUndefined()
+})
