@@ -40,7 +40,8 @@ const DEADLINE_MS = 5_000
 export class Database<Schema extends DBSchema> {
   readonly #description: DatabaseDescription<Schema>
   #db: Promise<IDBPDatabase<Schema>> | undefined
-  #isOutdated = false
+  /** Why it is not opened any more. */
+  #end: HiloError | undefined
 
   constructor(description: DatabaseDescription<Schema>) {
     this.#description = description
@@ -51,7 +52,9 @@ export class Database<Schema extends DBSchema> {
     await this.#connect()
   }
 
+  /** For good: a call that comes later does not open it again. */
   close(): void {
+    this.#end ??= new HiloError('closed', 'The storage was closed.')
     this.#db?.then((db) => db.close()).catch(() => {})
     this.#db = undefined
   }
@@ -108,7 +111,7 @@ export class Database<Schema extends DBSchema> {
   }
 
   #connect(): Promise<IDBPDatabase<Schema>> {
-    if (this.#isOutdated) return Promise.reject(outdated())
+    if (this.#end) return Promise.reject(this.#end)
     this.#db ??= this.#openInTime()
     return this.#db
   }
@@ -135,7 +138,7 @@ export class Database<Schema extends DBSchema> {
       // at once (H17).
       blocking: (_current, newVersion, event) => {
         // guard: H17 a page of an older version stops when the storage is upgraded
-        this.#isOutdated = newVersion !== null
+        if (newVersion !== null) this.#end = outdated()
         this.#db = undefined
         ;(event.target as IDBDatabase).close()
       },

@@ -1,4 +1,5 @@
 /** What closing stops: calls that wait, calls under way, and everything that would begin later. */
+import { IDBDatabase, IDBFactory } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
 import type { HiloError } from '../../src/core/errors.js'
@@ -14,7 +15,10 @@ let shop: Shop
 beforeEach(async () => {
   shop = await newShop()
 })
-afterEach(() => shop.close())
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await shop.close()
+})
 
 /** An instance whose owner is in a worker; `starts` says whether the worker ever answers. */
 function withWorker(starts = true) {
@@ -118,6 +122,29 @@ test('after close() a collection that was not used before issues nothing either'
   hilo.goOnline()
   await quiet()
   expect(shop.requests).toEqual([])
+})
+
+test.each<[string, (hilo: Hilo) => Promise<unknown>]>([
+  ['reserve', (hilo) => hilo.reserve('orders', 100)],
+  ['release', (hilo) => hilo.release()],
+  ['inspect', (hilo) => hilo.inspect('orders')],
+])('close() while the storage opens for %s leaves no connection to it', async (_, call) => {
+  const begin = IDBFactory.prototype.open
+  const open = vi.spyOn(IDBFactory.prototype, 'open')
+  const isOpening = new Promise<void>((resolve) => {
+    open.mockImplementation(function (this: IDBFactory, ...args) {
+      resolve()
+      return begin.apply(this, args)
+    })
+  })
+  const close = vi.spyOn(IDBDatabase.prototype, 'close')
+  const { hilo } = shop.open()
+  const called = codeOf(call(hilo))
+  await isOpening
+  await hilo.close()
+  expect(await called).toBe('closed')
+  await quiet()
+  expect(close.mock.calls).toHaveLength(open.mock.calls.length)
 })
 
 describe('with a reserve of 0', () => {

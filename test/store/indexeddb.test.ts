@@ -215,11 +215,12 @@ describe('a connection of IndexedDbStore', () => {
     expect(await store.update(KEY, count)).toBe(1)
   })
 
-  test('is closed with the store', async () => {
+  test('is closed with the store, for good', async () => {
     const name = newName()
     const store = new IndexedDbStore(name)
     await store.open()
     store.close()
+    await expect(store.update(KEY, count)).rejects.toMatchObject({ code: 'closed' })
     await expectNoConnection(name)
   })
 })
