@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import Database from 'libsql'
 import { expect, test, vi } from 'vitest'
+import { openLedger } from '../src/index.js'
 import { newFolder } from './folders.js'
 import { newHandler } from './handlers.js'
 
@@ -52,5 +53,16 @@ test('a lock that is not freed: 503 after a while, and the ledger goes on afterw
   other.exec('COMMIT')
   expect((await claim).body.Low).toBe(1)
   await closed
+  other.close()
+})
+
+test('a server that finds it locked at the start says so, and blames no folder', async () => {
+  const dataDir = newFolder()
+  await (await openLedger({ dataDir })).close()
+  const other = new Database(join(dataDir, 'hilo.db'))
+  other.exec('BEGIN IMMEDIATE')
+  await expect(openLedger({ dataDir })).rejects.toThrow(
+    /cannot be opened: database is locked\. Another program keeps it locked/,
+  )
   other.close()
 })

@@ -39,9 +39,12 @@ function naming<T>(folder: string, step: () => T): T {
   } catch (error) {
     const cause = error instanceof LedgerUnavailable ? error.cause : error
     if (!('code' in (cause as Error))) throw error
+    const advice = isLocked(cause)
+      ? 'Another program keeps it locked, as a shell in an open transaction does: end that one.'
+      : 'It has to be a folder that this process may write to, with a ' +
+        `${SQLITE_FILE} of its own or none.`
     throw new LedgerUnavailable(
-      `The ledger in ${folder} cannot be opened: ${reasonOf(cause)}. It has to be a folder ` +
-        `that this process may write to, with a ${SQLITE_FILE} of its own or none.`,
+      `The ledger in ${folder} cannot be opened: ${reasonOf(cause)}. ${advice}`,
       { cause },
     )
   }
@@ -70,6 +73,10 @@ export function readSqliteVersion(dataDir: string): number {
     }
   })
 }
+
+/** Has SQLite waited in vain for the lock of another program? */
+export const isLocked = (cause: unknown): boolean =>
+  /^SQLITE_BUSY/.test((cause as { code?: string } | undefined)?.code ?? '')
 
 function openIn(folder: string): SqliteFile {
   // Only its owner may read it: the secret of the grant tokens is in the file.

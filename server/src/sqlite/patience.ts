@@ -4,6 +4,7 @@
  * tried again only if it did nothing.
  */
 import { LedgerUnavailable } from '../ledger/errors.js'
+import { isLocked } from './file.js'
 
 export interface Patience {
   /** Resolves with what the step returns. It rejects like the step when the lock stays away. */
@@ -50,5 +51,4 @@ export function createPatience(patienceMs: number): Patience {
 
 /** SQLite has undone the transaction, or has not begun it. */
 export const isBusy = (error: unknown): boolean =>
-  error instanceof LedgerUnavailable &&
-  /^SQLITE_BUSY/.test((error.cause as { code?: string } | undefined)?.code ?? '')
+  error instanceof LedgerUnavailable && isLocked(error.cause)
