@@ -1,11 +1,12 @@
 /**
  * The command line: settings from everywhere, clear messages, and commands beside a running server.
  */
-import { spawn } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import Database from 'libsql'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openLedger, serve } from '../src/index.js'
@@ -18,6 +19,10 @@ import { buildServer, cliFile, runCli, startProcess } from './processes.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const TIMEOUT = 120_000
+/** Runs a command as a user without a name. */
+const UNSHARE = 'unshare'
+const AS_NOBODY = ['--user', '--map-user=54321']
+const mayMapUsers = spawnSync(UNSHARE, [...AS_NOBODY, 'true']).status === 0
 
 /** On a cluster that asks for the password `right`. */
 async function databaseWithPassword(): Promise<string> {
@@ -405,6 +410,25 @@ describe('series', { timeout: TIMEOUT }, () => {
     expect(await server.stop()).toBe(0)
   })
 })
+
+test.skipIf(!mayMapUsers)(
+  'closing a series as a user without a name: --by is asked for',
+  async () => {
+    const data = newFolder()
+    await (await openLedger({ dataDir: data })).close()
+    const args = ['series', 'Shop', '--close', 'A', '--reason', 'lost', '--data', data]
+    const run = promisify(execFile)(UNSHARE, [
+      ...AS_NOBODY,
+      process.execPath,
+      await cliFile(),
+      ...args,
+    ])
+    await expect(run).rejects.toMatchObject({
+      code: 1,
+      stderr: 'This user has no name on this machine: say with --by who closes the series.\n',
+    })
+  },
+)
 
 describe('status and raise-floor', { timeout: TIMEOUT }, () => {
   test('a table, and a floor that only rises, beside a running server', async () => {

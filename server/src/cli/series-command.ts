@@ -57,7 +57,7 @@ async function close(
   ledger: Ledger,
   database: string,
   letter: string,
-  { collection, reason, by = userInfo().username }: Given,
+  { collection, reason, by = userName() }: Given,
 ): Promise<string> {
   if (!reason) throw new Error('--close needs a --reason, which the list then shows.')
   // As the server asks of a request. The list has a line per series.
@@ -87,4 +87,15 @@ async function close(
     `${closed!.closed!.reason}. The server has heard of numbers up to ${closed!.last}. The ` +
     'device is told when it checks in next.\n'
   )
+}
+
+/** @throws Error for a user without a name, as containers may have */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch (error) {
+    throw new Error('This user has no name on this machine: say with --by who closes the series.', {
+      cause: error,
+    })
+  }
 }
