@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { failureLog } from '../src/http/failure-log.js'
 import { LedgerUnavailable } from '../src/index.js'
+import { UpstreamUnavailable } from '../src/ledger/errors.js'
 import { newHandler } from './handlers.js'
 
 const newLog = () => ({ info: vi.fn(), error: vi.fn() })
@@ -24,6 +25,15 @@ test('an outage is one short line in ten seconds, then how often it happened', (
     [{ reason: 'another' }, text],
     [{ reason: 'PostgreSQL did not do it: gone.', more: 999 }, text],
   ])
+})
+
+test('the server that numbers come from is not taken for the database', () => {
+  const log = newLog()
+  failureLog(log)(new UpstreamUnavailable('The upstream does not answer.'))
+  expect(log.error).toHaveBeenCalledExactlyOnceWith(
+    { reason: 'The upstream does not answer.' },
+    'The server that numbers come from gives none now.',
+  )
 })
 
 test('a failure that nobody expects has its stack', () => {

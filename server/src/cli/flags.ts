@@ -3,7 +3,7 @@
  * that a message names the flag, the variable or the file that was wrong.
  */
 import { Command, Option } from 'commander'
-import { LedgerUnavailable } from '../ledger/errors.js'
+import { LedgerUnavailable, UpstreamUnavailable } from '../ledger/errors.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
 import { type Flags, readConfig, type Settings } from '../settings.js'
 
@@ -99,5 +99,5 @@ const OWN_TABLES =
   'CREATE ON SCHEMA public, or the schema that is used, to it.'
 
 const isAboutDatabase = (error: unknown): boolean =>
-  error instanceof LedgerUnavailable ||
+  (error instanceof LedgerUnavailable && !(error instanceof UpstreamUnavailable)) ||
   REFUSED_BY_POSTGRES.test((error as { code?: string }).code ?? '')

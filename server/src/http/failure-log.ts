@@ -2,7 +2,7 @@
  * Logs failures inside the server. Guarantees that an outage is a short line now and then, however
  * many requests it fails.
  */
-import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
+import { CounterUnusable, LedgerUnavailable, UpstreamUnavailable } from '../ledger/errors.js'
 import type { Log } from './log.js'
 
 export type FailureLog = (error: unknown) => void
@@ -41,7 +41,12 @@ export function failureLog(log: Log): FailureLog {
     logged.set(kind, { at: now, more: 0 })
     // How often it happened since the last line, and was not logged.
     const more = last?.more ? { more: last.more } : {}
-    if (error instanceof LedgerUnavailable)
+    if (error instanceof UpstreamUnavailable)
+      log.error(
+        { reason: error.message, ...more },
+        'The server that numbers come from gives none now.',
+      )
+    else if (error instanceof LedgerUnavailable)
       log.error({ reason: error.message, ...more }, 'The database does not answer.')
     else if (error instanceof CounterUnusable)
       log.error({ reason: error.message, ...more }, 'What the numbers come from cannot be used.')

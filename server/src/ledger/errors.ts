@@ -5,6 +5,9 @@ export class LedgerUnavailable extends Error {
   override name = 'LedgerUnavailable'
 }
 
+/** Another server, from which the numbers come, did not answer. */
+export class UpstreamUnavailable extends LedgerUnavailable {}
+
 /** Another transaction holds a row that the step wanted to lock. Nothing happened. */
 export class RowLocked extends LedgerUnavailable {}
 

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { readTls, send } from '../bound/upstream/request.js'
-import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
+import { CounterUnusable, UpstreamUnavailable } from '../ledger/errors.js'
 import type { Etcd } from './options.js'
 
 /** Only if these values stand under these keys. Undefined: nothing does. */
@@ -32,7 +32,7 @@ interface Committed {
 interface EtcdClient {
   /**
    * One transaction: `then` if the conditions hold, else `otherwise`.
-   * @throws LedgerUnavailable when no node answers, and nobody knows whether it happened;
+   * @throws UpstreamUnavailable when no node answers, and nobody knows whether it happened;
    * CounterUnusable when etcd refuses
    */
   commit(conditions: Conditions, then: Operation[], otherwise: Operation[]): Promise<Committed>
@@ -109,7 +109,7 @@ export function openEtcd({ etcd, user, password, ca, certificate }: Etcd): EtcdC
           nodes = [node, ...nodes.filter((other) => other !== node)]
           return committed
         } catch (error) {
-          if (!(error instanceof LedgerUnavailable)) throw error
+          if (!(error instanceof UpstreamUnavailable)) throw error
           failure = error
         }
       }
@@ -162,7 +162,7 @@ function refused(node: string, status: number, text: string): Error {
   const { message = text } = Object(parse(text)) as { message?: string }
   const what = `etcd at ${node} answered ${status}: ${String(message).slice(0, 300)}.`
   return IS_BUSY.test(String(message)) || (status >= 500 && status !== 501)
-    ? new LedgerUnavailable(what)
+    ? new UpstreamUnavailable(what)
     : new CounterUnusable(`${what} Check the addresses, user, password and certificate.`)
 }
 

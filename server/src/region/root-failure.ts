@@ -1,6 +1,6 @@
 /** What it means for a region's clients that its root gave nothing. */
 import type { Failure } from '../../../src/core/errors.js'
-import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
+import { CounterUnusable, UpstreamUnavailable } from '../ledger/errors.js'
 
 /**
  * A root that is away may be asked again soon. About an answer that cannot be used, somebody has to
@@ -9,5 +9,5 @@ import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
  */
 export function rootFailure(what: string, { code, status, message }: Failure): Error {
   const isAway = code === 'server-unreachable' || (status ?? 0) >= 500
-  return new (isAway ? LedgerUnavailable : CounterUnusable)(`${what} ${message}`)
+  return new (isAway ? UpstreamUnavailable : CounterUnusable)(`${what} ${message}`)
 }

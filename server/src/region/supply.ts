@@ -84,7 +84,7 @@ export class Supply {
   /**
    * `count` numbers or more; fewer where the root does not grant so many.
    * @param max how far the ledger has come. A floor may have been raised above all that came
-   * @throws LedgerUnavailable when there are none, and the root does not answer
+   * @throws UpstreamUnavailable when there are none, and the root does not answer
    * @throws CounterUnusable when there are none, and the root's answer cannot be used
    */
   take(count: number, max: number): Promise<UpstreamRange[]> {

@@ -41,6 +41,13 @@ describe('beside a region', { timeout: TIMEOUT }, () => {
     expect((await claim()).Low).toBeGreaterThan(6000)
   })
 
+  test('a root that does not answer: the message does not blame the folder', async () => {
+    const { run } = await newServer({ etcd: ['http://127.0.0.1:1'] })
+    const { code, stderr } = await run('raise-floor', 'Shop', 'orders', '500', '--yes')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^The upstream http:\/\/127.0.0.1:1 does not answer: .*\n$/)
+  })
+
   test.skipIf(!etcd.find())(`raise-floor raises that of etcd${unless(etcd)}`, async () => {
     const cluster = await startEtcd(1)
     const [one, other] = [

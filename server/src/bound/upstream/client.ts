@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { claimSize } from '../../../../src/core/sizes.js'
-import { CounterUnusable, LedgerUnavailable } from '../../ledger/errors.js'
+import { CounterUnusable, UpstreamUnavailable } from '../../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../../ledger/ledger.js'
 import { publicUrl } from '../../ledger/options.js'
 import type { UpstreamAddress } from './options.js'
@@ -17,7 +17,8 @@ type NewRange = Omit<UpstreamRange, keyof CollectionKey>
 export interface UpstreamClient {
   /**
    * Claims `count` numbers or more, all above `lastMax`. If the answer is lost, they are a gap.
-   * @throws LedgerUnavailable when no node answers; CounterUnusable when it answers something else
+   * @throws UpstreamUnavailable when no node answers; CounterUnusable when it answers something
+   * else
    */
   claim(count: number, lastMax: number): Promise<NewRange>
   /** Is the node still part of the cluster, so that it can be given a range back? */
@@ -94,7 +95,7 @@ export function openUpstream({
         nodes = found.toSorted((a, b) => Number(b.url === known) - Number(a.url === known))
         return nodes
       } catch (error) {
-        if (!(error instanceof LedgerUnavailable)) throw error
+        if (!(error instanceof UpstreamUnavailable)) throw error
         failure = error
       }
     }
@@ -132,7 +133,7 @@ export function openUpstream({
         } catch (error) {
           // Each node counts for itself, so the next one may grant. The cluster may have changed:
           // it is asked for its nodes again.
-          if (!(error instanceof LedgerUnavailable)) throw error
+          if (!(error instanceof UpstreamUnavailable)) throw error
           failure = error
           nodes = undefined
         }
@@ -166,7 +167,8 @@ function refused(url: string, status: number, body: string): Error {
     return new CounterUnusable(
       `The upstream ${url} has no such database${said}. Correct \`database\`.`,
     )
-  if (status >= 500) return new LedgerUnavailable(`The upstream ${url} answered ${status}${said}.`)
+  if (status >= 500)
+    return new UpstreamUnavailable(`The upstream ${url} answered ${status}${said}.`)
   return new CounterUnusable(`The upstream ${url} answered ${status}${said}.`)
 }
 

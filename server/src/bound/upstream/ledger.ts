@@ -4,7 +4,7 @@
  * leave the ledger for good (H8), and they go only to the node that granted them (H9).
  */
 import { bindingKey } from '../../ledger/bound-collections.js'
-import { LedgerUnavailable } from '../../ledger/errors.js'
+import { UpstreamUnavailable } from '../../ledger/errors.js'
 import type {
   ClaimOutcome,
   ClaimRequest,
@@ -31,7 +31,7 @@ export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise
     const client = openUpstream(upstream)
     upstreams.set(key, { database, collection, client, ends: new Map() })
     await client.check().catch((error) => {
-      if (!(error instanceof LedgerUnavailable)) throw error
+      if (!(error instanceof UpstreamUnavailable)) throw error
     })
   }
   if (upstreams.size === 0) return ledger

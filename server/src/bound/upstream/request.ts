@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
-import { LedgerUnavailable, reasonOf } from '../../ledger/errors.js'
+import { reasonOf, UpstreamUnavailable } from '../../ledger/errors.js'
 
 /** Files in PEM. */
 interface TlsFiles {
@@ -24,7 +24,7 @@ const MAX_ANSWER_BYTES = 1_048_576
 
 /**
  * Uses a connection of its own, because an agent that keeps connections may send a request again.
- * @throws LedgerUnavailable when no answer comes
+ * @throws UpstreamUnavailable when no answer comes
  */
 export function send(
   method: string,
@@ -32,7 +32,7 @@ export function send(
   { body: sent, ...options }: RequestOptions & { body?: string },
 ): Promise<Answer> {
   const unavailable = (why: string) =>
-    new LedgerUnavailable(`The upstream ${new URL(url).origin} ${why}.`)
+    new UpstreamUnavailable(`The upstream ${new URL(url).origin} ${why}.`)
   return new Promise((resolve, reject) => {
     const request = (url.startsWith('https:') ? httpsRequest : httpRequest)(
       url,
