@@ -230,7 +230,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * @returns whether it will; `status().storage` then says `persistent`
    */
   async persist(): Promise<boolean> {
-    const isGranted = (await globalThis.navigator?.storage?.persist?.()) ?? false
+    const asked = globalThis.navigator?.storage?.persist?.()
+    // A sandboxed frame has the method, and it rejects.
+    const isGranted = (await asked?.catch(() => false)) ?? false
     this.#instance.link.retryNow()
     return isGranted
   }

@@ -185,3 +185,15 @@ test('asking to keep the storage says what the browser said', async () => {
   await hilo.nextId('orders')
   await vi.waitUntil(() => hilo.status().storage === 'persistent')
 })
+
+test('persist resolves with false where storage is denied, as in a sandboxed frame', async () => {
+  vi.stubGlobal('navigator', {
+    storage: {
+      persist: async () => {
+        throw new TypeError('persist() called for opaque origin')
+      },
+    },
+  })
+  expect(await shop.open().hilo.persist()).toBe(false)
+  vi.unstubAllGlobals()
+})
