@@ -127,9 +127,11 @@ describe('the first app of the documentation', () => {
     const config = join(folder, 'vite.config.ts')
     writeFileSync(config, readFileSync(config, 'utf8').replace('http://127.0.0.1:8080', server.url))
     const vite = await startProgram('vite', ['--port', '0'], { cwd: folder })
+    const site = await openAppSite({ backend: vite.url, csp: "worker-src 'self'" })
     const page = await (await openBrowser('chromium')).newPage()
-    await page.goto(vite.url)
+    await page.goto(site.url)
     expect(await newOrder(page)).toBe('orders/1-A')
+    expect(new Set(site.claimants)).toEqual(new Set([site.workers[0]]))
     const inspected = () =>
       page.evaluate(() => document.querySelector('hilo-inspector')!.shadowRoot!.textContent)
     await expect.poll(inspected, { timeout: 30_000 }).toContain('orders')
