@@ -10,6 +10,13 @@ interface Granted {
   high: number
 }
 
+/** Claims for several collections have one id when they are sent as one request. */
+export const claimKey = (id: string, collection: string): string =>
+  `${id} ${collection.toLowerCase()}`
+
+/** Of `orders-A`: `orders`. */
+export const collectionOf = (series: Series): string => series.slice(0, series.lastIndexOf('-'))
+
 export class Claims {
   readonly #checker: Checker
   /** For each claim: what each node granted. */
@@ -27,7 +34,7 @@ export class Claims {
   /** A gateway refused a claim, which may have been granted before, or arrive later. */
   refused(claim: string): void {
     this.#refused.add(claim)
-    this.#excuse(claim, 'a claim refused by a gateway')
+    this.#excuse(this.grantsOf(claim), 'a claim refused by a gateway')
   }
 
   /**
@@ -38,11 +45,11 @@ export class Claims {
     const all = [...this.grantsOf(claim), { series, low, high }]
     this.#grants.set(claim, all)
     if (this.#refused.has(claim)) this.refused(claim)
-    if (all.length > 1) this.#excuse(claim, 'a claim granted twice')
+    const ofSame = all.filter((each) => collectionOf(each.series) === collectionOf(series))
+    if (ofSame.length > 1) this.#excuse(ofSame, 'a claim granted twice')
   }
 
-  #excuse(claim: string, why: string): void {
-    for (const { series, low, high } of this.grantsOf(claim))
-      this.#checker.excuse(series, low, high, why)
+  #excuse(grants: readonly Granted[], why: string): void {
+    for (const { series, low, high } of grants) this.#checker.excuse(series, low, high, why)
   }
 }

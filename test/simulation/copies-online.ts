@@ -11,7 +11,7 @@ export class CopiesOnline {
    * since.
    */
   readonly #copies = new Map<string, { group: Set<string>; shown: Set<string> }>()
-  /** Claims that were begun by a copy, and the grant whose token is its newest. */
+  /** By key: claims that were begun by a copy, and the grant whose token is its newest. */
   readonly #claims = new Map<string, { who: string; newest: string }>()
   readonly #begun = new Set<string>()
   /** The check-in that a device has stored, by device and collection. */
@@ -37,16 +37,24 @@ export class CopiesOnline {
       if (who.startsWith(`${device} `)) this.#copies.delete(who)
   }
 
-  /** A device has stored this. */
-  stored(series: string, device: string, { claim, checkIn, grants }: DeviceState): void {
+  /**
+   * A device has stored this.
+   * @param claimed the key of its claim
+   */
+  stored(
+    series: string,
+    device: string,
+    { checkIn, grants }: DeviceState,
+    claimed: string | undefined,
+  ): void {
     const newest = grants.at(-1)
     const who = `${device} ${series}`
     if (checkIn) this.#checkIns.set(who, checkIn.id)
     else this.#checkIns.delete(who)
-    if (!claim || this.#begun.has(claim.id)) return
-    this.#begun.add(claim.id)
+    if (!claimed || this.#begun.has(claimed)) return
+    this.#begun.add(claimed)
     if (newest !== undefined && !checkIn)
-      this.#claims.set(claim.id, { who, newest: grantOf(newest) })
+      this.#claims.set(claimed, { who, newest: grantOf(newest) })
   }
 
   /**

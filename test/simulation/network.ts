@@ -118,7 +118,8 @@ export class Network {
         const hear = (reply: Reply) => {
           if (signal?.aborted) return
           this.#server.heard?.(request, reply)
-          if (url.pathname.endsWith('/next')) this.#answeredBy.set(collection, request.node)
+          if (url.pathname.endsWith('/next'))
+            this.#answeredBy.set(collection, nodeIn(reply) ?? request.node)
           resolve(toResponse(reply))
         }
         this.#send(request, {
@@ -190,6 +191,9 @@ export class Network {
 }
 
 /** A request, as a schedule prints it. */
+/** The node that granted what the reply says: a cache may answer for another one. */
+const nodeIn = ({ body }: Reply): string | undefined => /"ServerTag":"(\w+)"/.exec(body)?.[1]
+
 const describe = ({ method, url: { pathname, searchParams }, body }: Request): string => {
   const isReturn = method === 'POST' && pathname.endsWith('/return')
   const values = new Map<string, unknown>(

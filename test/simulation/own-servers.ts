@@ -4,6 +4,7 @@
  */
 import { createHiloHandler, type Ledger, LedgerUnavailable } from '../../server/src/index.js'
 import type { Checker } from './checker.js'
+import { claimKey } from './claims.js'
 import { SimulatedRequest } from './http.js'
 import type { Copy, LedgerStorage } from './ledger-storage.js'
 import type { Request as NetworkRequest, Reply } from './network.js'
@@ -60,7 +61,7 @@ export interface Witness {
   /** Somebody proved that the database is an older copy of itself. */
   copyProved(server: OwnServer): void
   /**
-   * A claim or a check-in of this id was answered.
+   * A claim of this key or a check-in of this id was answered.
    * @param tokens that it has shown
    * @param isFound was its device told that it is a copy?
    */
@@ -230,7 +231,7 @@ export class OwnServer {
             if (id !== undefined && !outcome.isRepeat) {
               const tokens = (claims[i]!.shown ?? []).map(({ token }) => token)
               const isFound = outcome.fates.includes('superseded')
-              this.#stage.witness.told(id, this.#sender, tokens, isFound)
+              this.#stage.witness.told(claimKey(id, tag), this.#sender, tokens, isFound)
             }
             if (!outcome.isRepeat)
               this.#stage.witness.claimed(id, this.#sender, seriesOf(tag), lastMax, low, high)

@@ -1,4 +1,5 @@
 /** The server of a node, of the kind that the schedule's profile names. */
+import { claimKey, collectionOf } from './claims.js'
 import type { OwnServer, OwnServers, Witness } from './own-servers.js'
 import { RavenModel } from './raven-model.js'
 import { EPOCH } from './realm.js'
@@ -40,7 +41,7 @@ export async function startServer(
       if (simulation.isHealed) checker.mustDrop(series, device, numbers)
     },
     claimed: (claim, device, series, lastMax, low, high) => {
-      checker.showed(series, Math.max(lastMax, seenBefore.get(claim ?? '') ?? 0))
+      checker.showed(series, Math.max(lastMax, seenBefore.get(claimKey(claim ?? '', collectionOf(series))) ?? 0))
       checker.granted(series, device, low, high)
       if (!claim) return
       claims.answered(claim, series, low, high)

@@ -58,7 +58,7 @@ export class Simulation {
   gaps = 0
   /** No message is lost any more, or comes twice. */
   isHealed = false
-  /** By claim: the highest number its device had seen when it stored it. */
+  /** By the key of a claim: the highest number its device had seen when it stored it. */
   readonly seenBefore = new Map<string, number>()
   /** Nodes whose operator will raise the floors. */
   readonly copies = new Set<string>()

@@ -2,6 +2,7 @@
 import type { Range } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/core/state.js'
 import { readState } from '../../src/core/stored.js'
+import { claimKey } from './claims.js'
 import { foundOut } from './clones.js'
 import type { Device } from './device.js'
 import type { Write } from './disk.js'
@@ -29,14 +30,17 @@ export function look(simulation: Simulation, device: Device, writes: readonly Wr
           if (!range.token) simulation.excuse(range, 'released without a token')
       if (fork > (before?.gaps.fork ?? 0)) foundOut(simulation, device, before, state)
       device.lastStates.set(series, state)
-      copiesOnline.stored(series, device.name, state)
-      const { claim } = state
-      if (claim && !seenBefore.has(claim.id)) seenBefore.set(claim.id, highestOf(state))
+      const claimed = state.claim && claimKey(state.claim.id, collectionIn(key))
+      copiesOnline.stored(series, device.name, state, claimed)
+      if (claimed && !seenBefore.has(claimed)) seenBefore.set(claimed, highestOf(state))
       simulation.excuseLeases(state, device)
       if (scheduler.trace) scheduler.note(device.databases.actor, `has ${describe(state, device)}`)
     }
   }
 }
+
+/** The key of a state is a server's address, a database, and a collection with its separator. */
+const collectionIn = (key: unknown): string => (key as string[])[2]!.slice(0, -1)
 
 /** The highest number that a device knows to be granted, as its state has it. */
 const highestOf = ({ ranges, leases, offers, issued }: DeviceState): number =>
