@@ -48,6 +48,7 @@ export function remount(simulation: Simulation, page: Page): void {
     page.mount()
     closing()
     if (!isForGood) page.mount()
+    simulation.pauses.begun(page.name)
   })
 }
 

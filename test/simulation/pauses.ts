@@ -1,7 +1,7 @@
 /**
  * Finds pages and workers that ask a server again before the time that it has named
  * (`Retry-After`). Who has heard of that time must wait. A page that is loaded anew cannot know of
- * it, nor can another tab.
+ * it, nor can another tab, or another instance in the same page.
  */
 import type { Reply, Request } from './network.js'
 
@@ -20,6 +20,11 @@ export class Pauses {
     const seconds = Number(headers['Retry-After'] ?? headers['retry-after'])
     if (status !== 503 || !(seconds > 0)) return
     for (const what of askedFor(request)) this.#until.set(what, this.#now() + seconds * 1_000)
+  }
+
+  /** An instance that begins in this page cannot know what another one was told. */
+  begun(page: string): void {
+    for (const what of this.#until.keys()) if (what.startsWith(`${page}:`)) this.#until.delete(what)
   }
 
   sent(request: Request): void {

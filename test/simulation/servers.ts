@@ -41,7 +41,10 @@ export async function startServer(
       if (simulation.isHealed) checker.mustDrop(series, device, numbers)
     },
     claimed: (claim, device, series, lastMax, low, high) => {
-      checker.showed(series, Math.max(lastMax, seenBefore.get(claimKey(claim ?? '', collectionOf(series))) ?? 0))
+      checker.showed(
+        series,
+        Math.max(lastMax, seenBefore.get(claimKey(claim ?? '', collectionOf(series))) ?? 0),
+      )
       checker.granted(series, device, low, high)
       if (!claim) return
       claims.answered(claim, series, low, high)
