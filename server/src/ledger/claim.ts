@@ -15,7 +15,14 @@ import type { LedgerContext } from './context.js'
 import type { CounterAnswer, CounterAnswers, CounterAsk } from './counter-port.js'
 import type { GrantTokens } from './grant-token.js'
 import { grouped, isSame, keyText } from './keys.js'
-import type { ClaimOutcome, ClaimRequest, CollectionKey, Grant, UpstreamRange } from './ledger.js'
+import type {
+  ClaimOutcome,
+  ClaimRefusal,
+  ClaimRequest,
+  CollectionKey,
+  Grant,
+  UpstreamRange,
+} from './ledger.js'
 import { type NumberLine, type Span, type Taken, take } from './number-line.js'
 import { isRestored, provenBy, selectionOfShown, withDatabases } from './restored.js'
 import type { LoadedCollection, Rows, StepResult } from './row-store.js'
@@ -127,7 +134,9 @@ export function grantClaims(
       outcomes.set(claim, { grant: toGrant(grant, tokens), isRepeat: false, fates })
     }
     newGrants.push(...granted)
-    if (line !== row)
+    // A new name counts for the quota as soon as its authority is asked for numbers.
+    const isAsked = row.serial === 0 && group.some((claim) => isShort(outcomes.get(claim)!))
+    if (line !== row || isAsked)
       collections.push({ ...withGranted(withLine(row, line), granted), serial, forgotten })
   }
   return {
@@ -229,6 +238,10 @@ const readClaimTokens = ({ database, id, at, shown = [] }: ClaimRequest, tokens:
 /** What has to be read because of the tokens that claims show. */
 export const shownBy = (claims: readonly ClaimRequest[], tokens: GrantTokens) =>
   selectionOfShown(claims.map((claim) => readClaimTokens(claim, tokens)))
+
+/** Is it refused until numbers have come from elsewhere? */
+export const isShort = (outcome: ClaimOutcome): outcome is ClaimRefusal =>
+  'refused' in outcome && outcome.refused === 'short'
 
 function toGrant(row: GrantRow, tokens: GrantTokens): Grant {
   const { low, high, count, serverTag, grantedAt: at } = row

@@ -12,6 +12,7 @@ import type { Source } from '../../../src/source/source.js'
 import { createOwner } from '../../../src/worker/owner.js'
 import { answered } from '../bound/upstream/answered.js'
 import { type BoundCollections, EVERY_COLLECTION } from '../ledger/bound-collections.js'
+import { isShort } from '../ledger/claim.js'
 import { CounterUnusable } from '../ledger/errors.js'
 import { distinct, keyText, normalized } from '../ledger/keys.js'
 import type {
@@ -210,6 +211,3 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     },
   }
 }
-
-const isShort = (outcome: ClaimOutcome): outcome is ClaimRefusal =>
-  'refused' in outcome && outcome.refused === 'short'

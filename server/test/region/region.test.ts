@@ -155,6 +155,17 @@ describe.each([
       .toEqual([expect.any(Number), expect.any(Number)])
   })
 
+  test('asks its root for no more collections than it may have, also if it is away', async () => {
+    const upstream = { url: `http://127.0.0.1:${await freePort()}` }
+    const { claim } = await newRegion(upstream, {
+      ...(await newStorage()),
+      limits: { collections: 2 },
+    })
+    for (const collection of ['orders', 'lines', 'Orders'])
+      await expect(claim({ collection })).rejects.toThrow(/could not be reached/)
+    expect(await claim({ collection: 'more' })).toMatchObject({ refused: 'full' })
+  })
+
   test('two servers of one region share what it holds', async () => {
     const root = await newRoot()
     const storage = await newStorage()

@@ -4,6 +4,7 @@
  * leave the ledger for good (H8), and they go only to the node that granted them (H9).
  */
 import { bindingKey } from '../../ledger/bound-collections.js'
+import { isShort } from '../../ledger/claim.js'
 import { UpstreamUnavailable } from '../../ledger/errors.js'
 import type {
   ClaimOutcome,
@@ -88,6 +89,3 @@ export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise
     },
   }
 }
-
-const isShort = (outcome: ClaimOutcome): boolean =>
-  'refused' in outcome && outcome.refused === 'short'
