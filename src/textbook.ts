@@ -32,7 +32,7 @@ export function hiLoGenerator({ nextHi, maxLo }: HiLoGeneratorOptions): () => Pr
     const next = await nextHi()
     if (!Number.isSafeInteger(next) || next < 0)
       throw new RangeError(
-        `nextHi gave ${next}, which is no whole number ≥ 0. No id was made of it.`,
+        `nextHi gave ${shown(next)}, which is no whole number ≥ 0. No id was made of it.`,
       )
     if (next <= hi)
       throw new RangeError(
@@ -55,3 +55,7 @@ export function hiLoGenerator({ nextHi, maxLo }: HiLoGeneratorOptions): () => Pr
     return hi * maxLo + lo++
   }
 }
+
+/** A text or a bigint looks like the number that it is not. */
+const shown = (hi: unknown): string =>
+  ['string', 'bigint'].includes(typeof hi) ? `the ${typeof hi} ${hi}` : String(hi)

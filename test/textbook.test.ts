@@ -55,11 +55,19 @@ test('when nextHi throws, all callers get the error, and the next call tries aga
 })
 
 describe('no id is made of', () => {
-  test.each([[-1], [1.5], [Number.NaN], ['3'], [undefined], [2 ** 53]])('the hi %s', async (hi) => {
-    const nextHi = vi.fn(async () => hi as number)
+  test.each([
+    [-1, '-1'],
+    [1.5, '1.5'],
+    [Number.NaN, 'NaN'],
+    ['3', 'the string 3'],
+    [3n, 'the bigint 3'],
+    [undefined, 'undefined'],
+    [2 ** 53, '9007199254740992'],
+  ])('the hi %s, shown as %s', async (hi, shown) => {
+    const nextHi = vi.fn(async () => hi as unknown as number)
     const nextId = hiLoGenerator({ nextHi, maxLo: 10 })
     await expect(nextId()).rejects.toThrow(
-      new RangeError(`nextHi gave ${hi}, which is no whole number ≥ 0. No id was made of it.`),
+      new RangeError(`nextHi gave ${shown}, which is no whole number ≥ 0. No id was made of it.`),
     )
     nextHi.mockResolvedValue(4)
     expect(await nextId()).toBe(40)

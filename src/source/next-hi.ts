@@ -121,6 +121,10 @@ const invalid = (why: string): HiloError =>
 const refused = (collection: string, hi: unknown, why: string): HiloError =>
   new HiloError(
     'invalid-response',
-    `nextHi('${collection}') gave ${String(hi)}, which ${why}. No id was made of it. Check the ` +
+    `nextHi('${collection}') gave ${shown(hi)}, which ${why}. No id was made of it. Check the ` +
       'counter behind it: nobody may ever get the same hi twice.',
   )
+
+/** A text or a bigint looks like the number that it is not. */
+const shown = (hi: unknown): string =>
+  ['string', 'bigint'].includes(typeof hi) ? `the ${typeof hi} ${hi}` : String(hi)

@@ -48,9 +48,20 @@ describe('a hi', () => {
     })
   })
 
-  test.each([[-1], [0.5], ['2'], [undefined], [Number.NaN]])('of %s is refused', async (hi) => {
-    expect(await answerTo({ nextHi: () => hi as number, maxLo: 10 })).toMatchObject({
-      failure: { code: 'invalid-response', message: expect.stringContaining('no whole number') },
+  test.each([
+    [-1, '-1'],
+    [0.5, '0.5'],
+    ['2', 'the string 2'],
+    [2n, 'the bigint 2'],
+    [undefined, 'undefined'],
+    [Number.NaN, 'NaN'],
+  ])('of %s is refused, and shown as %s', async (hi, shown) => {
+    const nextHi = () => hi as unknown as number
+    expect(await answerTo({ nextHi, maxLo: 10 })).toMatchObject({
+      failure: {
+        code: 'invalid-response',
+        message: expect.stringContaining(`gave ${shown}, which is no whole number`),
+      },
     })
   })
 
