@@ -175,16 +175,20 @@ export function checkOptions(options: HiloOptions, base: string | undefined): Ch
   }
 }
 
-/** Absolute, and without query, fragment and slashes at its end. */
+/**
+ * Absolute, and without query, fragment and slashes at its end. Also without the user and password
+ * that the page itself may have been opened with: `fetch` refuses such a URL.
+ */
 function serverUrl(given: string, base: string | undefined): string {
-  let url: string
+  let url: URL
   try {
-    url = new URL(given, base).href
+    url = new URL(given, base)
   } catch {
     throw invalid('url', 'an http(s) URL, or a path in a page', given)
   }
-  if (!/^https?:/.test(url)) throw invalid('url', 'an http(s) URL', url)
-  return url.replace(/[?#].*$/, '').replace(/\/+$/, '')
+  const { protocol, host, pathname, href } = url
+  if (!/^https?:/.test(protocol)) throw invalid('url', 'an http(s) URL', href)
+  return `${protocol}//${host}${pathname}`.replace(/\/+$/, '')
 }
 
 /**

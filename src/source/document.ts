@@ -156,8 +156,13 @@ function checkTemplate(url: unknown, base: string | undefined): void {
   )
 }
 
-const addressOf = (url: string, base: string | undefined, place: Place): string =>
-  new URL(fill(url, place), base).href
+/** Without the user and password that the page may have been opened with: `fetch` refuses them. */
+function addressOf(url: string, base: string | undefined, place: Place): string {
+  const address = new URL(fill(url, place), base)
+  address.username = ''
+  address.password = ''
+  return address.href
+}
 
 const fill = (url: string, place: Place): string =>
   url.replace(/\{(collection|database)\}/g, (_, name: keyof Place) =>

@@ -43,8 +43,10 @@ describe('url', () => {
     ['/hilo', 'https://shop.example.com/hilo'],
     ['hilo', 'https://shop.example.com/desk/hilo'],
     ['', 'https://shop.example.com'],
+    ['https://user:secret@api.example.com:8080/', 'https://api.example.com:8080'],
   ])('%j becomes %s', (given, result) => {
     expect(check({ url: given }, 'https://shop.example.com/desk/').url).toBe(result)
+    expect(check({ url: given }, 'https://user:secret@shop.example.com/desk/').url).toBe(result)
   })
 
   test.each(['ftp://x', 'data:text/plain,x', 'javascript:alert(1)', 'http://', 'https://a b'])(

@@ -573,6 +573,15 @@ describe('as the source of a page', () => {
     )
   })
 
+  test('a page that was opened with a password in its address asks without it', async () => {
+    const store = new Store()
+    vi.stubGlobal('fetch', store.fetch)
+    vi.stubGlobal('location', { href: 'https://user:secret@shop.example.com/' })
+    const { hilo } = shop.open({ source: documentSource({ url: '{collection}.json' }) })
+    await hilo.nextId('orders')
+    expect(store.requests[0]!.url).toBe('https://shop.example.com/orders.json')
+  })
+
   test('a relative url means the page at the start, wherever the app navigates later', async () => {
     const store = new Store()
     vi.stubGlobal('fetch', store.fetch)
