@@ -188,6 +188,14 @@ describe('serve', { timeout: TIMEOUT }, () => {
       expect(problems).toContain(problem)
   })
 
+  test('a binding of a database that cannot be: what its name may be', () => {
+    const config = join(newFolder(), 'hilo.json')
+    writeFileSync(config, JSON.stringify({ collections: { 'Sh/op': {} } }))
+    expect(() => readConfig({ config })).toThrow(
+      `collections.Sh/op in ${config}: a database's name has 1 to 128 letters, digits, dots`,
+    )
+  })
+
   test('a token that is listed twice is refused, and not shown', () => {
     const config = join(newFolder(), 'hilo.json')
     const token = 'correct-horse-battery'

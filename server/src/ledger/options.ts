@@ -62,6 +62,8 @@ export const inWords: z.core.$ZodErrorMap = (issue) => {
     }
     case 'too_small':
       return issue.origin === 'number' ? `is at least ${issue.minimum}` : 'is empty: leave it out'
+    case 'invalid_key':
+      return issue.issues[0]?.message
     case 'too_big':
       return `is at most ${issue.maximum}`
     default:
