@@ -203,6 +203,9 @@ describe('raise-floor', { timeout: TIMEOUT }, () => {
     expect(await ledger.status()).toHaveLength(3)
     expect(await raise('Shop', 'new', '500', '--yes')).toMatchObject({ code: 0 })
     expect(await ledger.read({ database: 'Shop', collection: 'new' })).toMatchObject({ max: 500 })
+    expect((await raise('Shop', 'new', String(Number.MAX_SAFE_INTEGER))).stdout).toBe(
+      "'new' of Shop grants nothing any more. Go on under a new name.\n",
+    )
     await ledger.close()
   })
 

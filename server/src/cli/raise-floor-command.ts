@@ -76,6 +76,8 @@ const raiseOne =
         `Max stays: '${collection}' of ${database} is at ${max} already. Numbers up to ${floor} ` +
           'that come back are not granted again.',
       )
+    if (floor === Number.MAX_SAFE_INTEGER)
+      return `'${collection}' of ${database} grants nothing any more. Go on under a new name.\n`
     return (
       `'${collection}' of ${database} goes on at ${floor + 1}. Free numbers below are not ` +
       'granted again.\n'
