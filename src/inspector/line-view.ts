@@ -198,7 +198,8 @@ export function createLineView(name: string): LineView {
   })
   on(['pointermove'], move)
   on(['pointerup', 'pointercancel'], ({ pointerId }) => pointers.delete(pointerId))
-  new ResizeObserver(render).observe(track)
+  // Not at once: drawing changes the height, which browsers would report as an error of the page.
+  new ResizeObserver(() => requestAnimationFrame(render)).observe(track)
 
   return {
     element: h(

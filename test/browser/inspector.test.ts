@@ -66,6 +66,11 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
       const site = await openSite()
       const page = await (await openBrowser(name)).newPage()
       await page.goto(address(site))
+      await page.evaluate(() => {
+        const errors: string[] = []
+        addEventListener('error', ({ message }) => errors.push(message))
+        Object.assign(window, { errors })
+      })
       expect(await texts(page, '.inspector > div:not([hidden])')).toEqual([
         expect.stringContaining('.hilo = hilo'),
       ])
@@ -100,6 +105,11 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
         drawn.reduce((sum, each) => sum + each.width, 0),
       ]
       for (const each of drawn) expect(each.width / width).toBeCloseTo(each.size / size, 2)
+
+      // Dev servers lay an error of the page over all of it.
+      expect(await page.evaluate(() => (window as unknown as { errors: string[] }).errors)).toEqual(
+        [],
+      )
     })
 
     test('it shows what another tab leases, issues and parks, each with its reason', async () => {
