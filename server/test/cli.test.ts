@@ -5,6 +5,7 @@ import { execFile, spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import Database from 'libsql'
@@ -22,6 +23,9 @@ const TIMEOUT = 120_000
 /** Runs a command as a user without a name. */
 const UNSHARE = 'unshare'
 const AS_NOBODY = ['--user', '--map-user=54321']
+/** Runs a command as the first process of its own, as a container does. */
+const AS_FIRST = ['--pid', '--fork', '--kill-child']
+const mayFork = spawnSync(UNSHARE, [...AS_FIRST, 'true']).status === 0
 const mayMapUsers = spawnSync(UNSHARE, [...AS_NOBODY, 'true']).status === 0
 
 /** On a cluster that asks for the password `right`. */
@@ -329,6 +333,22 @@ describe('serve', { timeout: TIMEOUT }, () => {
     expect(() => readConfig({ databaseUrl, data: 'x' })).toThrow(
       'data and databaseUrl name two ledgers: give one of them.',
     )
+  })
+
+  test.skipIf(!mayFork)('SIGTERM ends it during the start, also as the first process', async () => {
+    const silent = createServer()
+    const asked = once(silent, 'connection')
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void silent.close())
+    const { port } = silent.address() as AddressInfo
+    const url = `postgres://hilo@127.0.0.1:${port}/hilo`
+    const args = [process.execPath, await cliFile(), 'serve', '--database-url', url, '--port', '0']
+    const child = spawn(UNSHARE, [...AS_FIRST, ...args])
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await asked
+    const first = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')
+    process.kill(Number(first), 'SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
   })
 
   test('a port that is taken', async () => {

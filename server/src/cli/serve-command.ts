@@ -65,7 +65,12 @@ export const serveCommand = (): Command =>
 async function run(settings: Settings): Promise<void> {
   const { drain = DEFAULT_DRAIN_SECONDS, ...options } = settings
   const log = createLog()
+  // The first process of a container ends by no signal that it does not handle. A start may be cut
+  // off anywhere, like a crash.
+  const cutOff = () => process.exit(0)
+  process.on('SIGTERM', cutOff)
   const server = await serve({ ...options, log })
+  process.off('SIGTERM', cutOff)
   process.on('SIGTERM', () => {
     log.info({ drain }, 'The server is about to stop: /healthz answers 503.')
     server.close({ drain }).catch(fail)
