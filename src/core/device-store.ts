@@ -8,6 +8,7 @@
  *   promise (H2).
  * - When it rejects, nothing was applied; only after `storage-failed` for a passed deadline is
  *   the outcome unknown. Callers treat unknown as a gap.
+ * - Each promise settles, also when the storage hangs: `release()` and `close()` wait for it.
  * - `change` is called once, synchronously, and may throw: then nothing is applied and `update`
  *   rejects with what it threw.
  * - `read` returns what the next `update` of that key would get. It changes nothing, not even the

@@ -168,6 +168,25 @@ test('a claim that waits for somebody is looked after less and less often', asyn
   expect(update.mock.calls.length).toBeLessThan(40)
 })
 
+test('copies with one claim pending get one range, until a check-in tells them apart', async () => {
+  const source = new FakeSource()
+  source.onClaim = fail(unreachable())
+  const first = new FakeWorld({ source })
+  await ownerIn(first).owner.claim(target, 16)
+  const copy = new FakeWorld({ source })
+  await copy.put(await first.stored())
+  source.onClaim = () => {}
+  const owners = [first, copy].map((world) => ownerIn(world).owner)
+  for (const owner of owners) expect(must(await owner.claim(target, 16)).view.free).toBe(32)
+  expect((await copy.stored()).ranges).toEqual((await first.stored()).ranges)
+  for (const owner of owners) {
+    await lease(owner, 0)
+    await flush()
+  }
+  expect((await first.stored()).gaps.fork).toBe(0)
+  expect((await copy.stored()).gaps.fork).toBe(32)
+})
+
 test('a page that was closed checks in no more, not even after one under way', async () => {
   const world = await yesterday()
   const answer = holdCheckIn(world)
