@@ -31,7 +31,7 @@ export interface HiloOptions<Name extends string = string> {
    * `createHilo<string>` takes any.
    */
   collections?: { [K in Name]?: CollectionOptions }
-  /** Ids this device keeps per collection for offline work. Default 32. */
+  /** Ids this device keeps per collection for offline work, at most ten million. Default 32. */
   reserve?: number
   /**
    * Name of the IndexedDB database. Default `'offline-hilo'`. Instances of the same name share
