@@ -17,8 +17,10 @@ import { Retry } from './retry.js'
 const PAUSES = { first: 1_000, longest: 60_000 }
 
 export class Claims {
-  /** Why the last claim failed. */
+  /** Why the last claim failed, as the status shows it. */
   failure: Failure | undefined
+  /** The same for callers, as long as the server's pause lasts. */
+  #lastFailure: Failure | undefined
   readonly #context: CollectionContext
   /** A claim in the background has ended; the server granted `missing` fewer than were wanted. */
   readonly #ended: (missing: number) => void
@@ -41,7 +43,7 @@ export class Claims {
 
   /** The server asked for a pause, or has just let a request wait in vain. */
   get isPaused(): boolean {
-    return this.failure !== undefined && this.#retry.isPaused
+    return this.#lastFailure !== undefined && this.#retry.isPaused
   }
 
   /**
@@ -55,7 +57,7 @@ export class Claims {
       // This collection has no claim to send: the others in the request do not wait for it.
       seat?.leave()
       if (this.#flight && isOnline) return this.#flight
-      return Promise.resolve(isOnline ? this.failure : SWITCHED_OFF)
+      return Promise.resolve(isOnline ? this.#lastFailure : SWITCHED_OFF)
     }
     this.#flight = this.#start(want, seat).finally(() => {
       this.#flight = undefined
@@ -87,13 +89,14 @@ export class Claims {
     try {
       await owner.world.lock(`offline-hilo ${name} claim`, () => this.#claim(want, seat))
       this.#retry.succeeded()
-      this.failure = undefined
+      this.#lastFailure = undefined
     } catch (error) {
       const failure = toFailure(error, 'storage-failed')
-      this.failure = isRepeated(failure) ? { ...failure, isRepeated: true } : failure
+      this.#lastFailure = isRepeated(failure) ? { ...failure, isRepeated: true } : failure
       this.#retry.failed(failure, () => this.askInBackground(want))
     }
     seat?.leave()
+    this.failure = this.#lastFailure
     return this.failure
   }
 

@@ -87,6 +87,19 @@ describe('release', () => {
     expect(view).not.toHaveProperty('failure')
   })
 
+  test('does not end a pause that the server asked for', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    const busy = { status: 503, retryAfter: 30_000 }
+    world.source.onClaim = fail(new HiloError('server-unreachable', 'Busy.', busy))
+    failureOf(await owner.claim(target, 100))
+    must(await owner.release(target, release()))
+    const { length } = world.source.claims
+    expect(failureOf(await owner.claim(target, 100))).toMatchObject(busy)
+    expect(world.source.claims).toHaveLength(length)
+  })
+
   test('sends every free range back once, highest first, after a durable removal', async () => {
     const world = await holding(new FakeSource(false), range(1, 10), range(20, 30))
     const held: unknown[] = []
