@@ -43,7 +43,7 @@ export class Claims {
 
   /** The server asked for a pause, or has just let a request wait in vain. */
   get isPaused(): boolean {
-    return this.#lastFailure !== undefined && this.#retry.isPaused
+    return this.#retry.isPaused
   }
 
   /**

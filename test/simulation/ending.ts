@@ -60,12 +60,18 @@ async function serveEverybody(simulation: Simulation, pages: readonly Page[]): P
 
 /** Every number was issued, or is with a server or on a device's disk, or its loss has a cause. */
 function account(simulation: Simulation): void {
-  const { checker, devices, profile } = simulation
-  const stored = new Map<string, Range[]>()
+  const { checker, devices, profile, claims } = simulation
+  const stored = new Map<string, Pick<Range, 'from' | 'to'>[]>()
+  const store = (series: string, range: Pick<Range, 'from' | 'to'>) =>
+    stored.set(series, [...(stored.get(series) ?? []), range])
   for (const device of devices)
-    for (const { ranges, leases, offers } of simulation.statesOf(device))
+    for (const { ranges, leases, offers, claim } of simulation.statesOf(device)) {
       for (const range of [...ranges, ...[...leases, ...offers].map((each) => each.range)])
-        stored.set(seriesOf(range), [...(stored.get(seriesOf(range)) ?? []), range])
+        store(seriesOf(range), range)
+      // Of a collection that nobody asks for any more.
+      for (const { series, low, high } of claim ? claims.grantsOf(claim.id) : [])
+        store(series, { from: low, to: high })
+    }
   const isStored = (series: string, n: number) =>
     stored.get(series)?.some(({ from, to }) => from <= n && n <= to) ?? false
   const lossy = devices.filter(({ isLossy }) => isLossy).map(({ name }) => name)
