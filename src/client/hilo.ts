@@ -144,10 +144,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   /**
-   * Fills this device up to `count` ids for offline work, at most ten million, and keeps that as its
-   * reserve from now on. One call can fill up several collections, by one request where the server
-   * can do that. If not all get their ids, the call rejects and says how many each has; a collection
-   * that did not get its ids keeps its old reserve.
+   * Fills this device up to `count` ids for offline work, at most ten million, and keeps that as
+   * its reserve from now on. One call can fill up several collections, by one request where the
+   * server can do that. If not all get their ids, the call rejects and says how many each has; a
+   * collection that did not get its ids keeps its old reserve.
    *
    * @example
    * await hilo.reserve({ orders: 500, customers: 100 }, { timeout: 30_000 })
