@@ -61,7 +61,7 @@ export function statusOfAll(
 }
 
 export function statusOf(
-  { holdings: { view, failure = view?.failure, queue, offers, target } }: Issuer,
+  { holdings: { view, failure = view?.failure ?? view?.notice, queue, offers, target } }: Issuer,
   isOnline: boolean,
 ): CollectionStatus {
   const offered = total(offers.map(({ range }) => range))

@@ -89,6 +89,8 @@ export interface DeviceView {
   isClaiming: boolean
   /** The last claim's failure; gone with the next success. */
   failure?: Failure
+  /** What became of the stored ranges: new ones are claimed, so no caller is refused for it. */
+  notice?: Failure
   /** No, if the last claim got no answer. */
   isReachable: boolean
   storage: StorageKind

@@ -193,13 +193,15 @@ export class OwnedCollection {
   }
 
   view(): DeviceView {
-    const failure = this.#claims.failure ?? this.#notice
+    const { failure } = this.#claims
+    const notice = this.#notice
     return {
       ...this.#shared,
       isClaiming: this.#claims.isUnderWay,
       isReachable: !failure || !isNoAnswer(failure),
       storage: this.#owner.storageKind(),
       ...(failure && { failure }),
+      ...(notice && { notice }),
     }
   }
 
@@ -373,7 +375,7 @@ const unusable = (why: string): Failure => ({
   code: 'storage-failed',
   message:
     `The stored ranges could not be used: ${why}. They were set aside in the object store ` +
-    '"set-aside" and new ones are claimed; their numbers are a gap.',
+    '"set-aside", and new ones are claimed.',
 })
 
 const FORKED: Failure = {

@@ -111,6 +111,21 @@ test('callers that wait: an owner that is silent for 90 seconds is asked', async
   await refused
 })
 
+test('callers that wait are not refused because the device was found to be a copy', async () => {
+  const { issuer, exchanges } = newIssuer()
+  const patient = { timeout: Number.POSITIVE_INFINITY }
+  const taken = issuer.when(1, (self) => self.nextNumberSync(), patient)
+  await flush()
+  await exchanges[0]!.answer()
+  const failure = { code: 'server-unreachable', message: '', isRepeated: true } as const
+  await exchanges[1]!.answer({ failure, view: { ...view, failure } } as object)
+  const notice = { code: 'forked', message: '' } as const
+  issuer.onChange({ ...issuer.holdings.view!, failure: undefined, notice } as never)
+  await flush()
+  await exchanges[2]!.answer({ leases: [{ id: 'page:2.0', range: range(1, 16) }] })
+  expect(await taken).toBe(1)
+})
+
 test('a page that has just served a caller does not ask again for one missing id', async () => {
   const { issuer, exchanges } = newIssuer()
   const taken = issuer.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })

@@ -137,6 +137,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
   /** So many that they come in more grants than a device remembers pages. */
   async function stockpile(): Promise<string[] | undefined> {
     if (!profile.sizeLimit) return undefined
+    device.hasStockpiled = true
     const many = profile.sizeLimit * GRANTS
     await page.hilo.reserve(tag, many)
     wish(many)

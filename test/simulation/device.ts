@@ -52,6 +52,7 @@ export class Device {
    * the page or its worker ends meanwhile.
    */
   releases = 0
+  hasStockpiled = false
   /** When it last got an answer from a server that takes numbers back. */
   reachedAt = Number.NEGATIVE_INFINITY
   isOnline = true

@@ -74,7 +74,10 @@ function account(simulation: Simulation): void {
     }
   const isStored = (series: string, n: number) =>
     stored.get(series)?.some(({ from, to }) => from <= n && n <= to) ?? false
-  const lossy = devices.filter(({ isLossy }) => isLossy).map(({ name }) => name)
+  const lossy = devices
+    // A check-in shows 100 grants. What a device has sent back of more is a gap, if it got lost.
+    .filter(({ isLossy, hasStockpiled }) => isLossy || hasStockpiled)
+    .map(({ name }) => name)
   const { count, unexplained } = checker.gaps(isStored, lossy)
   simulation.gaps = count
   simulation.receipts?.account(devices)

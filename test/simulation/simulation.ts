@@ -216,16 +216,21 @@ export class Simulation {
 
   /** Nobody will ever know whether a give-back without a token has arrived. */
   #sent(request: Request): void {
-    if (!this.#isStockpiling(request.from)) this.unrest.saw(request.from, 'requests')
+    if (!this.#isStockpiling(request)) this.unrest.saw(request.from, 'requests')
     this.pauses.sent(request)
     this.quietHours.saw(request)
     this.#refuseClosed(request)
     this.#excuseGiveBack(request)
   }
 
-  /** It claims as fast as it can, because its app has asked for very many. */
-  #isStockpiling(device: string): boolean {
-    const pages = this.devices.find(({ name }) => name === device)?.pages ?? []
+  /**
+   * It claims as fast as it can, because its app has asked for very many. What came in many grants
+   * goes back in as many requests.
+   */
+  #isStockpiling({ from, url }: Request): boolean {
+    const device = this.devices.find(({ name }) => name === from)
+    if (device?.hasStockpiled && url.pathname.endsWith('/return')) return true
+    const pages = device?.pages ?? []
     return pages.some(({ calls }) => [...calls].some(({ what }) => what === 'stockpile'))
   }
 

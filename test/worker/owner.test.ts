@@ -301,7 +301,7 @@ describe('the state it finds', () => {
     const { owner } = ownerIn(world)
     const { view } = await lease(owner, 1)
     expect(asides).toEqual([record])
-    expect(view.failure).toMatchObject({
+    expect(view.notice).toMatchObject({
       code: 'storage-failed',
       message: expect.stringContaining('set aside'),
     })
