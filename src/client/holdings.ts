@@ -53,6 +53,8 @@ export class Holdings {
   readonly #outbox: Outbox
   #isUsed = false
   #gaveBackAt = Number.NEGATIVE_INFINITY
+  /** Calls of `release` that have not ended. */
+  #releases = 0
   /** How many numbers this device lost to forks. Unknown before the device's first answer. */
   #forked: number | undefined
 
@@ -207,12 +209,17 @@ export class Holdings {
   async release(ended?: AbortSignal): Promise<void> {
     const { page, link, newExchange } = this.#context
     this.revokeLeases()
-    check(await this.exchange(0, false))
-    const id = newExchange()
-    const early = ended && { call: id, ended }
-    const answer = await link.call('release', [this.target, { page, id }], early)
-    this.observe(answer.view)
-    if ('failure' in answer) throw fromFailure(answer.failure)
+    this.#releases++
+    try {
+      check(await this.exchange(0, false))
+      const id = newExchange()
+      const early = ended && { call: id, ended }
+      const answer = await link.call('release', [this.target, { page, id }], early)
+      this.observe(answer.view)
+      if ('failure' in answer) throw fromFailure(answer.failure)
+    } finally {
+      this.#releases--
+    }
   }
 
   async close(): Promise<void> {
@@ -231,8 +238,10 @@ export class Holdings {
     return meant.map(({ id }) => id)
   }
 
+  /** What this page would set aside during a release, the release would not send. */
   #mayOffer(): boolean {
-    return this.#context.state() === 'visible' && this.#context.isOnline()
+    const { state, isOnline } = this.#context
+    return this.#releases === 0 && state() === 'visible' && isOnline()
   }
 
   #mayGiveBack(): boolean {

@@ -89,6 +89,20 @@ describe('a page that goes before it heard an answer', () => {
     expect(giveBack).not.toHaveBeenCalled()
   })
 
+  test('sets nothing aside while it releases: the release would not send it', async () => {
+    const releasing = holdings.release()
+    expect(holdings.hasSurplus()).toBe(false)
+    holdings.exchange(0)
+    expect(requests.map(({ request }) => request.offer)).toEqual([false, false])
+    await requests[0]!.answer({})
+    await requests[1]!.answer({})
+    await requests[2]!.answer({ view: { ...view, surplus: 10 } })
+    await releasing
+    expect(holdings.hasSurplus()).toBe(true)
+    holdings.exchange(0)
+    expect(requests.at(-1)!.request.offer).toBe(true)
+  })
+
   test('leaves again what it had brought with that exchange: it may be lost', async () => {
     holdings.exchange(16)
     await requests[0]!.answer({ leases: [lease], offers: [offer] })

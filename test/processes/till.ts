@@ -11,4 +11,6 @@ const { default: Default, DatabaseSync, Database } = await import(driver)
 const database = new (DatabaseSync ?? Database ?? Default)(file)
 const hilo = createHilo({ url, database: 'Shop', store: sqliteStore({ database }) })
 
-for (let i = 0; i < Number(count); i++) console.log(await hilo.nextId('orders'))
+// SQLite may report a disk error when processes open a new file at once: an app tries again.
+const nextId = () => hilo.nextId('orders')
+for (let i = 0; i < Number(count); i++) console.log(await nextId().catch(nextId))
