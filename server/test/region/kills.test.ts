@@ -47,14 +47,16 @@ function accounted(data: string, tag: string): Span[] {
   const grants = all<{ low: number; high: number }>(
     'SELECT low, high FROM hilo_grants WHERE tag = ? AND high >= low',
   )
-  const free = all<{ free: string }>('SELECT free FROM hilo_counters WHERE tag = ?')
+  const stocks = all<{ free: string; fresh: string }>(
+    'SELECT free, fresh FROM hilo_counters WHERE tag = ?',
+  )
   const devices = all<{ state: string }>(
     `SELECT state FROM hilo_devices WHERE key = '["root","shop","' || ? || '/"]'`,
   )
   db.close()
   return [
     ...grants.map(({ low, high }): Span => [low, high]),
-    ...free.flatMap((row): Span[] => JSON.parse(row.free)),
+    ...stocks.flatMap(({ free, fresh }): Span[] => [...JSON.parse(free), ...JSON.parse(fresh)]),
     ...devices.flatMap(({ state }) => {
       const { ranges, offers } = JSON.parse(state) as DeviceState
       return [...ranges, ...offers.map(({ range }) => range)].map(
