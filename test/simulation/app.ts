@@ -157,7 +157,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
 
   /** Another client asks for both in one request, whose claims have one id: it is refused. */
   async function ownRequest(): Promise<void> {
-    if (profile.authority !== 'own') return
+    if (profile.authority !== 'own' || page.closedAt <= scheduler.now) return
     const response = await fetch(`${SERVER_URL}/databases/default/hilo/next`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },

@@ -79,7 +79,9 @@ export class Checker {
     for (let n = low; n <= high; n++) {
       const isItsOwn = isIn(numbers.holders[n]!, bit) && isIn(numbers.owners[n]!, bit) && !isLate(n)
       if (!isItsOwn) {
-        if (numbers.has(n, LIMITS.rolledBack))
+        if (isIn(numbers.hearing[n]!, bit))
+          this.#tolerate('given back by a copy before all of its pages had heard of it')
+        else if (numbers.has(n, LIMITS.rolledBack))
           this.#tolerate('given back late, after a restore made their token valid again')
         else if (numbers.has(n, LIMITS.astray))
           this.#tolerate('given back at another node, before its first answer')

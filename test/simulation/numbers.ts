@@ -36,6 +36,7 @@ export type Limit =
   | 'granted again after a give-back at another node'
   | 'issued twice after a give-back at another node'
   | 'issued by a copy before all of its pages had heard of it'
+  | 'given back by a copy before all of its pages had heard of it'
 
 export interface Snapshot {
   /** The device that each number was granted to; 0 if it is free. */
