@@ -10,7 +10,7 @@ import { isOfTheApp } from './profile.js'
 import type { Simulation } from './simulation.js'
 import { ofTenant } from './tenants.js'
 
-/** Who brings the authority has no nodes. */
+/** The ids of a counter of the app's own have no node tag. */
 export const ID = /^(\w+)\/(\d+)(?:-([A-Z]))?$/
 
 /** Errors that an app has to expect. */
@@ -44,7 +44,7 @@ const ACTIONS = {
   patient: 0.5,
   stubborn: 1.5,
   stockpile: 0.1,
-  /** Only when its device has just come to another node. */
+  /** Happens only when the device has just come to another node: see odd-apps.ts. */
   numbers: 0,
   offline: 0.3,
   online: 0.5,
@@ -52,7 +52,7 @@ const ACTIONS = {
 type Action = keyof typeof ACTIONS
 
 const PATIENT = { timeout: Number.POSITIVE_INFINITY }
-/** A device remembers 64 pages that hold numbers. */
+/** More grants than a device remembers pages that hold numbers (64). */
 const GRANTS = 70
 
 export function callApp(simulation: Simulation, page: Page, which?: Action): void {
@@ -76,7 +76,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     log.push({ until: scheduler.now, count: ids.length })
   }
 
-  /** While it waits, and for a while after, the page may hold as many. */
+  /** While a call for `count` ids waits, and for a while after it, the page may hold as many. */
   function wish(count: number): { until: number; count: number } {
     const wish = { until: Number.POSITIVE_INFINITY, count }
     page.wishes.set(tag, [...(page.wishes.get(tag) ?? []), wish])
@@ -111,7 +111,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
           (code === 'invalid-response' &&
             (profile.hasRestore ||
               profile.hasClones ||
-              // A sign-in page. Ids go on; only who asked for the server itself is told.
+              // A sign-in page answered. Ids go on; only a call that needs the server itself fails.
               (profile.faults.has('portals') && count === 0) ||
               device.isLossy)))
       if (!isExpected)
@@ -124,7 +124,10 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     page.busyAt = scheduler.now
   }
 
-  /** A bare number does not say its node. A device that has forgotten cannot say it, either. */
+  /**
+   * A bare number does not say which node granted it. A device that lost its storage cannot say it,
+   * either.
+   */
   async function nextNumber(): Promise<string[]> {
     if (device.isLossy && profile.nodes.length > 1) return [await page.hilo.nextId(tag)]
     const number = await page.hilo.nextNumber(tag)
@@ -134,7 +137,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     return [`${tag}/${number}${node && `-${node}`}`]
   }
 
-  /** So many that they come in more grants than a device remembers pages. */
+  /** Asks for so many ids that they come in more grants than a device remembers pages. */
   async function stockpile(): Promise<string[] | undefined> {
     if (!profile.sizeLimit) return undefined
     device.hasStockpiled = true
@@ -155,7 +158,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     return undefined
   }
 
-  /** Another client asks for both in one request, whose claims have one id: it is refused. */
+  /** Another client names both spellings in one request, under one claim id: it is refused. */
   async function ownRequest(): Promise<void> {
     if (profile.authority !== 'own' || page.closedAt <= scheduler.now) return
     const response = await fetch(`${SERVER_URL}/databases/default/hilo/next`, {
@@ -208,7 +211,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
       run(`warm ${count}`, () => {
         void call('warm', count, async () => {
           await page.hilo.warm(tag, count)
-          // Kept until it is used.
+          // The page keeps them until the app uses them.
           wish(count)
           return undefined
         })

@@ -1,10 +1,10 @@
-/** Finds out, for the checker, which node granted a bare number: the number does not say it. */
+/** Finds the node that granted a bare number, for the checker: the number does not say it. */
 import type { Page } from './device.js'
 import { isOfTheApp } from './profile.js'
 import type { Simulation } from './simulation.js'
 import { ofTenant } from './tenants.js'
 
-/** The node whose grant has this number, as its page holds it. */
+/** The node of the range that has this number. */
 export function nodeOf(simulation: Simulation, page: Page, tag: string, number: number): string {
   const { device, tenant, nodes } = page
   const leases = simulation.statesOf(device).flatMap((state) => state.leases)

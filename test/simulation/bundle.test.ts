@@ -1,4 +1,4 @@
-/** The one file that the simulating processes run has the same parts as the modules. */
+/** The simulating processes run one bundled file. It has the same parts as the modules. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

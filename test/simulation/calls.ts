@@ -17,7 +17,7 @@ export interface Call {
 const DOWN = [502, 503, 504]
 /** Errors that do not mean that there are too few numbers. */
 const OTHER_REASONS = ['timeout', 'aborted', 'closed', 'storage-failed', 'invalid-argument']
-/** Longer than the longest pause between two claims, and a worker that hangs before it. */
+/** Longer than a worker hangs, and after it the longest pause between two claims. */
 const PATIENCE_MS = 150_000
 /**
  * A page measures its pace over up to two seconds, and checks again a second later. An exchange
@@ -25,12 +25,12 @@ const PATIENCE_MS = 150_000
  */
 const RECENT_MS = 3_500
 const AT_REST = 16
-/** Under load a page holds the numbers of so many seconds. */
+/** Under load a page holds the numbers of this many seconds. */
 const AHEAD = 4
-/** One that `ready` has just waited for; a page that is not seen may go without a word. */
+/** A hidden page may hold one number: the one that `ready` has just waited for. */
 const HIDDEN_AT_REST = 1
 
-/** A call was made: if its page holds enough for it, it gets them in the same turn. */
+/** A call was made. If its page holds enough ids for it, the call gets them in the same turn. */
 export function begin({ scheduler, checker }: Simulation, page: Page, call: Call): void {
   const { what, tag, count } = call
   const isTaker = what === 'nextId' || what === 'nextIds'
@@ -59,8 +59,8 @@ export function failed(simulation: Simulation, page: Page, call: Call, error: Hi
 }
 
 /**
- * Everything is healed: whoever still waits is served, without anybody's help. But a database that
- * was restored grants nothing until its operator has raised the floors.
+ * All faults have ended. So each call that still waits settles by itself. One exception: a database
+ * that was restored grants nothing until its operator has raised the floors.
  */
 export async function settleAll(simulation: Simulation): Promise<void> {
   const { scheduler, checker, devices, profile } = simulation
@@ -75,7 +75,10 @@ export async function settleAll(simulation: Simulation): Promise<void> {
         checker.complain(`${name}: ${what} ${tag} of ${at} ms never settled`)
 }
 
-/** How many numbers a page may hold: at rest, or as many as it issued lately, or was asked for. */
+/**
+ * How many numbers a page may hold: those of a page at rest, four times what it issued lately, or
+ * what it was asked for. The largest counts.
+ */
 export function unissued({ scheduler }: Simulation, page: Page, tag: string): number {
   const since = scheduler.now - RECENT_MS
   const sum = (times: { until: number; count: number }[] = []) =>

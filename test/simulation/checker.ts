@@ -1,7 +1,7 @@
 /**
- * The truth about every number, kept beside the system under test: who may issue it, who did,
- * whether the server has it back. Complains at the first step that breaks a promise, and knows
- * exactly which limits are documented.
+ * Knows the truth about every number, beside the system under test: who may issue it, who issued
+ * it, whether the server has it back. Complains at the first step that breaks a promise. Allows
+ * exactly the limits that are documented.
  */
 import { isIn, LIMITS, type Limit, Numbers, type Snapshot } from './numbers.js'
 
@@ -17,10 +17,10 @@ export class Checker {
   readonly tolerated = new Map<string, number>()
   issuedCount = 0
   readonly #series = new Map<Series, Numbers>()
-  /** A device's place in this list is its bit. */
+  /** The place of a device in this list is the place of its bit in a mask. */
   readonly #devices: string[] = []
   readonly #excuses: string[] = ['']
-  /** Nodes whose database is proved to be an older copy of itself. */
+  /** Nodes that know that their database is an older copy of itself. */
   readonly #stopped = new Set<string>()
 
   complain(what: string): void {
@@ -63,8 +63,8 @@ export class Checker {
 
   /**
    * The server took `low` to `high` back from `device`.
-   * @param isLate of a number: was it granted since, to the device itself or another one, or its
-   * token swapped?
+   * @param isLate was this number granted anew before the give-back arrived, to the device itself
+   * or to another one, or was the token of its grant replaced?
    */
   returned(
     series: Series,
@@ -94,7 +94,7 @@ export class Checker {
     }
   }
 
-  /** A node without tokens took what another node had granted (H9). */
+  /** A node without tokens took numbers back that another node had granted (H9). */
   returnedAstray(series: Series, low: number, high: number): void {
     const numbers = this.#numbers(series)
     for (let n = low; n <= high; n++) {
@@ -136,7 +136,7 @@ export class Checker {
       numbers.outlived[n]! |= this.#bit(device)
   }
 
-  /** These devices are copies now: each of them may issue what one of them may issue here. */
+  /** These devices are copies now: a number here that one may issue, each of them may issue. */
   shared(series: Series, low: number, high: number, devices: readonly string[]): void {
     const numbers = this.#numbers(series)
     const bits = devices.reduce((all, device) => all | this.#bit(device), 0)
@@ -149,8 +149,8 @@ export class Checker {
   }
 
   /**
-   * A copy dropped these. @returns to be called when every page of the copy knows it: until then a
-   * page may still issue
+   * A copy dropped these numbers. Until all of its pages know it, one of them may still issue some.
+   * @returns a function to call when every page knows it
    */
   dropped(series: Series, device: string, dropped: readonly number[]): () => void {
     const numbers = this.#numbers(series)
@@ -172,8 +172,8 @@ export class Checker {
   }
 
   /**
-   * The server has found out that a grant was copied. From now on it grants to nobody what comes
-   * back of that grant (H13).
+   * The server has found out that a grant was copied. Numbers of that grant may still come back,
+   * but from now on the server grants them to nobody (H13).
    */
   retired(series: Series, retired: readonly number[]): void {
     const numbers = this.#numbers(series)
@@ -187,7 +187,7 @@ export class Checker {
     return new Map(this.#of(node).map(([series, numbers]) => [series, numbers.snapshot()]))
   }
 
-  /** The node's database is as it was when it knew only this. */
+  /** The node's database was replaced by a copy that knows only this. */
   forget(node: string, known: Known): void {
     const reason = this.#excuse('database restored')
     for (const [series, numbers] of this.#of(node)) numbers.rollBack(known.get(series), reason)
@@ -199,7 +199,7 @@ export class Checker {
     this.#stopped.add(node)
   }
 
-  /** The highest number that the node, or what it was before a restore, has granted. */
+  /** The highest number that the node has granted, also before a restore. */
   highestOf(node: string): number {
     return Math.max(0, ...this.#of(node).map(([, { highest }]) => highest))
   }
@@ -210,7 +210,10 @@ export class Checker {
     for (const [, numbers] of this.#of(node)) numbers.raise(numbers.highest)
   }
 
-  /** A device that does not know what became of its give-back may learn that it was undone. */
+  /**
+   * A restore undid a give-back of these numbers. A device that does not know what became of the
+   * give-back may get them again.
+   */
   mayComeBack(series: Series, device: string, low: number, high: number): void {
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)

@@ -10,11 +10,11 @@ interface Granted {
   high: number
 }
 
-/** Claims for several collections have one id when they are sent as one request. */
+/** Claims for several collections share one id when they are sent as one request. */
 export const claimKey = (id: string, collection: string): string =>
   `${id} ${collection.toLowerCase()}`
 
-/** Of `orders-A`: `orders`. */
+/** The collection of a series: `orders` of `orders-A`. */
 export const collectionOf = (series: Series): string => series.slice(0, series.lastIndexOf('-'))
 
 export class Claims {
@@ -31,7 +31,10 @@ export class Claims {
     return this.#grants.get(claim) ?? []
   }
 
-  /** A gateway refused a claim, which may have been granted before, or arrive later. */
+  /**
+   * A gateway refused a claim. The server may have granted the same claim before, or may still get
+   * it later.
+   */
   refused(claim: string): void {
     this.#refused.add(claim)
     this.#excuse(this.grantsOf(claim), 'a claim refused by a gateway')

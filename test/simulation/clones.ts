@@ -6,7 +6,7 @@ import { OwnServer } from './own-servers.js'
 import { type Simulation, seriesOf } from './simulation.js'
 
 const MOST_DEVICES = 5
-/** After so long, every page of a device must know that the device is a copy. */
+/** After this time, every page of a device must know that the device is a copy. */
 const HEARD_MS = 30_000
 
 export function copyProfile(simulation: Simulation, original: Device): void {
@@ -33,7 +33,7 @@ export function copyProfile(simulation: Simulation, original: Device): void {
     for (const { series, low, high } of claims.grantsOf(claim.id))
       checker.shared(series, low, high, sharers)
   }
-  // Each of their numbers may be lost with one of the two.
+  // From now on, either of the two may lose numbers without a recorded cause.
   original.isLossy = true
   copy.isLossy = true
 }
@@ -60,7 +60,7 @@ export function foundOut(
     const isKept = (n: number) =>
       kept.some((other) => other.from <= n && n <= other.to && seriesOf(other) === series)
     const server = servers.get(range.serverTag)
-    // Numbers that came back may have been granted to it again, and be on their way.
+    // These numbers may have come back, and the answer that grants them anew may be under way.
     const isComing =
       server instanceof OwnServer && range.token
         ? server.wasGrantedSince(range.token, device.name)
@@ -84,8 +84,8 @@ export function foundOut(
 }
 
 /**
- * A node that did not write a token says that it is superseded: the numbers of its grant are lost.
- * Nothing else may have this effect.
+ * A device that is no copy was told that it is one. This may happen only with several nodes: a node
+ * calls a token superseded that another node wrote. The numbers of that grant are lost.
  */
 function mistaken(simulation: Simulation, device: Device): void {
   const { profile, checker } = simulation

@@ -19,7 +19,7 @@ export async function close(simulation: Simulation, page: Page): Promise<void> {
   scheduler.post(driver, CLOSED_MS, 'looks at what was closed', () => look(simulation, page, hilo))
 }
 
-/** A page that was loaded anew, closed or frozen meanwhile is not checked. */
+/** Checks no page that was opened again, closed again, ended or frozen meanwhile. */
 function look({ scheduler, checker }: Simulation, page: Page, hilo: Hilo): void {
   const isClosed = hilo === page.hilo && page.isAlive
   if (!isClosed || scheduler.now - page.closedAt < CLOSED_MS) return

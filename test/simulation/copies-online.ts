@@ -7,16 +7,16 @@ import type { DeviceState } from '../../src/core/state.js'
 
 export class CopiesOnline {
   /**
-   * Of a device and a collection: with whom it shared its storage, and the grants it has shown
-   * since.
+   * By device and collection: the devices that its storage was copied from or to, and the grants
+   * whose tokens they have shown since.
    */
   readonly #copies = new Map<string, { group: Set<string>; shown: Set<string> }>()
-  /** By key: claims that were begun by a copy, and the grant whose token is its newest. */
+  /** By the key of a claim: the device that began it, and the grant of its newest token. */
   readonly #claims = new Map<string, { who: string; newest: string }>()
   readonly #begun = new Set<string>()
   /** The check-in that a device has stored, by device and collection. */
   readonly #checkIns = new Map<string, string>()
-  /** Check-ins that two copies have both stored. Both get the same answer, which shows no copy. */
+  /** Check-ins that both copies have stored. Both get the same answer, so it shows no copy. */
   readonly #shared = new Set<string>()
 
   copied(series: string, original: string, copy: string): void {
@@ -38,8 +38,8 @@ export class CopiesOnline {
   }
 
   /**
-   * A device has stored this.
-   * @param claimed the key of its claim
+   * A device has stored this state.
+   * @param claimed the key of the claim in it
    */
   stored(
     series: string,

@@ -41,15 +41,15 @@ export class Device {
   readonly databases: DatabaseHost
   readonly storageFaults: StorageFaults = { open: 'works', commitFails: 0 }
   pages: Page[] = []
-  /** Those that are gone, too. */
+  /** All pages that it ever had. */
   readonly allPages: Page[] = []
   /** Its storage fails now and then, or there is none: gaps are to be expected. */
   isLossy = false
-  /** What it stored last of each collection. */
+  /** The state that it stored last, of each collection. */
   readonly lastStates = new Map<string, DeviceState>()
   /**
-   * Calls of `release()` that have not ended: what is let go without a token may never be sent, if
-   * the page or its worker ends meanwhile.
+   * How many calls of `release()` have not ended. If the page or its worker ends meanwhile, numbers
+   * without a token are removed from the storage, and may never be sent.
    */
   releases = 0
   hasStockpiled = false
@@ -90,7 +90,7 @@ export class Device {
     }
   }
 
-  /** @param kind a service worker has no document, and ends without a word */
+  /** @param kind a service worker has no document, and hears nothing before it ends */
   openPage(options: () => HiloOptions, tenant: Tenant = '', kind: PageKind = 'page'): Page {
     const name = `${this.name}.${kind === 'page' ? 'p' : 'sw'}${++this.#pageCount}`
     const page = new Page(this, name, tenant, options, kind)
@@ -129,7 +129,7 @@ export class Page {
   readonly workers: SimulatedWorker[] = []
   state: 'visible' | 'hidden' | 'cached' | 'gone' = 'visible'
   hilo!: Hilo
-  /** The ids that its instances go by in the device's state. */
+  /** The ids of its instances, as they stand in the device's state. */
   readonly ids: string[] = []
   /** When its last instance was closed. */
   closedAt = Number.POSITIVE_INFINITY
@@ -137,14 +137,14 @@ export class Page {
   excuse: string | undefined
   /** When it last began something that may still be under way. */
   busyAt = 0
-  /** Of each collection: when ids were issued, and how many may be wanted. */
+  /** Of each collection: when how many ids were issued, and how many a call has asked for. */
   readonly issues = new Map<string, { until: number; count: number }[]>()
   readonly wishes = new Map<string, { until: number; count: number }[]>()
   /** Of each collection: the nodes of the ids that it has issued. */
   readonly nodes = new Map<string, Set<string>>()
   /** Calls that have not settled. */
   readonly calls = new Set<Call>()
-  /** By the app's own offline switch. */
+  /** Has the app called `goOffline()`? */
   isSwitchedOff = false
   readonly #scheduler: Scheduler
   readonly #queue = new Queue()
@@ -172,7 +172,7 @@ export class Page {
     this.run('opens', () => this.mount())
   }
 
-  /** As `createHilo` does. */
+  /** Makes an instance, as `createHilo` does. */
   mount(): void {
     this.busyAt = this.#scheduler.now
     this.closedAt = Number.POSITIVE_INFINITY
@@ -187,7 +187,7 @@ export class Page {
     })
   }
 
-  /** Does this name in the device's state, of a lease or an offer, begin with an id of its own? */
+  /** Does a lease or an offer with this id belong to an instance of this page? */
   isNamed(id: string): boolean {
     return this.ids.some((own) => id.startsWith(own))
   }
@@ -223,13 +223,14 @@ export class Page {
   }
 
   /**
-   * Navigation, reload or close: the page hears of it, and nothing that it starts is waited for.
+   * Navigation, reload or close: the page hears of it, but the browser waits for nothing that the
+   * page starts.
    */
   leave(): void {
     this.#sayGoodbye(false)
     this.device.scheduler.note(this.actor, 'is gone')
     this.#gone()
-    // Workers may outlive their page for a moment; the browser ends them, also one that hangs.
+    // A worker may outlive its page for a moment. The browser ends it, also if it hangs.
     for (const { actor } of this.workers) {
       const delay = this.#scheduler.random.between(0, 20)
       this.#scheduler.post(this.device.databases.actor, delay, 'worker ends', () =>

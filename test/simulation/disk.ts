@@ -1,8 +1,8 @@
 /**
  * The storage of one device: IndexedDB's records and `localStorage`, and what a crash loses.
  * Guarantees that a strict commit, and all that was committed before it, survives everything; a
- * relaxed one survives all but a power cut; a `localStorage` write survives a dying tab, and for a
- * few seconds not a dying browser.
+ * relaxed one survives all but a power cut; a `localStorage` write survives a dying tab, but in its
+ * first few seconds not a dying browser.
  */
 import { LocalStorage } from './local-storage.js'
 import type { Random } from './random.js'

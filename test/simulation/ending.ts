@@ -45,7 +45,7 @@ export async function end(simulation: Simulation): Promise<void> {
   account(simulation)
 }
 
-/** Nothing is stuck for good: now that all is healed, every page gets an id. */
+/** All faults have ended, so every page gets an id. */
 async function serveEverybody(simulation: Simulation, pages: readonly Page[]): Promise<void> {
   for (const page of pages) simulation.receipts?.last(page)
   for (const page of pages)
@@ -58,7 +58,7 @@ async function serveEverybody(simulation: Simulation, pages: readonly Page[]): P
   await wait(simulation, 100_000)
 }
 
-/** Every number was issued, or is with a server or on a device's disk, or its loss has a cause. */
+/** Checks: each number was issued, or a server or a disk has it, or its loss has a cause. */
 function account(simulation: Simulation): void {
   const { checker, devices, profile, claims } = simulation
   const stored = new Map<string, Pick<Range, 'from' | 'to'>[]>()
@@ -68,20 +68,20 @@ function account(simulation: Simulation): void {
     for (const { ranges, leases, offers, claim } of simulation.statesOf(device)) {
       for (const range of [...ranges, ...[...leases, ...offers].map((each) => each.range)])
         store(seriesOf(range), range)
-      // Of a collection that nobody asks for any more.
+      // A claim that was granted: nobody asks for its collection any more, so it stays stored.
       for (const { series, low, high } of claim ? claims.grantsOf(claim.id) : [])
         store(series, { from: low, to: high })
     }
   const isStored = (series: string, n: number) =>
     stored.get(series)?.some(({ from, to }) => from <= n && n <= to) ?? false
   const lossy = devices
-    // A check-in shows 100 grants. What a device has sent back of more is a gap, if it got lost.
+    // A check-in shows 100 grants. Of the others, a give-back that got lost leaves a gap.
     .filter(({ isLossy, hasStockpiled }) => isLossy || hasStockpiled)
     .map(({ name }) => name)
   const { count, unexplained } = checker.gaps(isStored, lossy)
   simulation.gaps = count
   simulation.receipts?.account(devices)
-  // Of an app's own authority, an answer that went astray is lost.
+  // From an app's own counter, an answer that was lost cannot be asked for again.
   if (unexplained.length === 0 || isOfTheApp(profile.authority)) return
   checker.complain(
     `${unexplained.length} gaps without a cause: ${unexplained.slice(0, 40).join(', ')}`,
@@ -91,7 +91,7 @@ function account(simulation: Simulation): void {
 async function giveAllBack(simulation: Simulation, pages: readonly Page[]): Promise<void> {
   const { profile } = simulation
   for (const page of pages) {
-    // A claim whose answer was lost is asked again before another one is made.
+    // Sends a claim whose answer was lost once more: a device has one claim at a time.
     page.run('asks for more', () => {
       for (const tag of profile.collections)
         page.hilo

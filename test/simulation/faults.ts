@@ -77,7 +77,7 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
     device.isOnline = false
     device.journeys++
     const page = device.pages.find(({ isAlive }) => isAlive)
-    // Somebody signs out, and the network is gone.
+    // Somebody signs out while there is no network.
     if (page && simulation.random.chance(0.4)) callApp(simulation, page, 'release')
   },
 
@@ -109,7 +109,7 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
     const worker = workers.find(({ actor }) => actor.state === 'alive')
     const page = device.pages.find(({ workers }) => workers.includes(worker!))
     if (!worker || !page) return
-    // The others may take a page whose worker is silent for dead, and write its lease off.
+    // Other pages may think that a page with a silent worker is dead, and write its lease off.
     simulation.excusePage(page, 'worker lost')
     switch (random.weighted({ dies: 1, hangs: 1, fails: 1 })) {
       case 'dies':
@@ -155,7 +155,7 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
     gateway.faults = {
       ...gateway.faults,
       portal: random.pick([0, 0.2, 1]),
-      // A document that cannot be read is not written.
+      // `documentSource` writes a document only after it has read it.
       isForWrites: profile.authority === 'document' || random.chance(0.5),
       replaced: random.pick([0, 0.3]),
     }

@@ -7,11 +7,11 @@ import type { Random } from './random.js'
 
 /** Probabilities per request. */
 export interface GatewayFaults {
-  /** It answers 200 with a page in HTML, and the server hears nothing. */
+  /** The portal answers 200 with a page in HTML, and the server hears nothing. */
   portal: number
-  /** It answers only writes so: pages that were read before come from a cache. */
+  /** The portal answers only writes. What was read before comes from a cache. */
   isForWrites: boolean
-  /** The server hears the request, and its answer is replaced by such a page. */
+  /** The server hears the request, and a page in HTML replaces its answer. */
   replaced: number
   /** The proxy answers by itself. */
   proxy: number
@@ -46,7 +46,7 @@ export class Gateway {
   readonly #refused: (claim: string) => void
   /** The gateway refuses claims for more numbers than this. */
   readonly #largest: number | undefined
-  /** By address: what was answered to a claim. */
+  /** By address: the answer to a claim. */
   readonly #answers = new Map<string, Reply>()
 
   constructor(

@@ -1,7 +1,7 @@
 /**
- * Requests and answers between a simulated network and the server's handler: `fetch`'s classes, as
- * far as Hono and the handler use them. Node's own stream each body, which costs more than all that
- * the server does with it.
+ * Requests and answers between a simulated network and the server's handler: as much of `fetch`'s
+ * classes as Hono and the handler use. Node's own classes stream each body, and that takes longer
+ * than all that the server does with it.
  */
 
 type Init = Record<string, string> | Iterable<[string, string]>

@@ -37,9 +37,9 @@ export class DatabaseHost {
    * Writes of these pages never arrive: some engines drop what a page writes while it closes.
    */
   readonly deafTo = new Set<Actor>()
-  /** Told after each commit that changed something. */
+  /** Called after each commit that changed something. */
   committed: (writes: readonly Write[], isStrict: boolean) => void = () => {}
-  /** Told of each commit that failed. */
+  /** Called for each commit that failed. */
   failed: () => void = () => {}
   #transactions: Waiting[] = []
 
@@ -60,7 +60,7 @@ export class DatabaseHost {
     this.#run()
   }
 
-  /** A page or worker died: what it did not commit itself never happens. */
+  /** A page or worker died: a transaction that it had not committed never happens. */
   abandon(owner: Actor): void {
     for (const transaction of this.#transactions)
       if (transaction.owner === owner && !transaction.isCommitted) transaction.fail('AbortError')

@@ -131,9 +131,10 @@ export class SimTransaction extends SimTarget implements Waiting {
   }
 
   /**
-   * All that is asked so far, and the end if the page said so. No other transaction can come in
-   * between, so what is asked is done when the page hears the answer, and the page's death is the
-   * end of it. A commit is an event of the database process.
+   * Plans the work on all requests so far, or the commit if the page called `commit()`. No other
+   * transaction can come in between. So the requests are done in the event in which the page hears
+   * the answer, and a page that dies before has changed nothing. A commit is an event of the
+   * database process.
    */
   #proceed(): void {
     if (this.#state !== 'idle' || (this.#asked.length === 0 && !this.isCommitted)) return

@@ -12,15 +12,15 @@ export interface LedgerStorage {
   open(): Promise<Ledger>
   /** Makes a consistent copy of all that the ledger has now. */
   backUp(): Copy
-  /** Is as it was then. No process may have it open. */
+  /** Puts the ledger back to a copy. No process may have the ledger open. */
   restore(copy: Copy): void
-  /** What earlier schedules left may go: each has databases of its own name. */
+  /** Drops what earlier schedules left: no later schedule uses their databases. */
   forget(): void
-  /** For good. */
+  /** Deletes everything. */
   remove(): void
 }
 
-/** The file of a copy, or its rows. */
+/** The path of a copied SQLite file, or the rows. */
 export type Copy = string | MemoryRows
 
 const LIMITS = ledgerLimits.parse({})

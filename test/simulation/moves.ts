@@ -76,8 +76,7 @@ function movePage(simulation: Simulation, device: Device, page: Page): void {
         if (isReplaced) simulation.openPage(device)
       })
     },
-    // A new page instance is all that a duplicated tab is to this package: it keeps nothing in
-    // session storage (H7).
+    // A duplicated tab is just one more page: the package keeps nothing in session storage (H7).
     tab() {
       if (device.pages.length < 3) simulation.openPage(device)
     },
@@ -89,11 +88,11 @@ function movePage(simulation: Simulation, device: Device, page: Page): void {
   moves[simulation.random.weighted(MOVES)]()
 }
 
-/** Nobody waits for what is under way when a page goes. */
+/** What a page had begun when it went may never end, so numbers may be lost. */
 function goodbye(simulation: Simulation, page: Page): void {
   if (simulation.scheduler.now - page.busyAt < 5_000) simulation.excusePage(page, 'gone while busy')
   const { traits, pages } = page.device
-  // Its only note lies in `localStorage`, where pages that are there already do not look: until one
-  // is opened, a grant may clash with it.
+  // The only note of this page lies in `localStorage`. Only a page that is opened later reads it.
+  // Until then the device may be granted a number of that note, and drop the answer.
   if (traits.engine === 'webkit' && pages.length > 1) page.device.isLossy = true
 }

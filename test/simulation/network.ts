@@ -31,7 +31,7 @@ export interface Reply {
 
 export interface Server {
   sent?(request: Request): void
-  /** Its sender has got this answer. */
+  /** The sender of the request has got this answer. */
   heard?(request: Request, reply: Reply): void
   /**
    * Runs the servers' side of one request as one step. Undefined: the connection is refused, or
@@ -46,7 +46,7 @@ export interface NetworkFaults {
   loseAnswer: number
   /** The request arrives a second time, later. */
   duplicate: number
-  /** It takes seconds or minutes: longer than its sender waits, and perhaps lives. */
+  /** It takes seconds or minutes: longer than its sender waits, and perhaps than it lives. */
   late: number
   /** The server answers 503 with `Retry-After`. */
   busy: number
@@ -147,7 +147,7 @@ export class Network {
     }
     if (random.chance(faults.loseRequest)) {
       this.#hit('request lost')
-      // The sender notices half of the losses. Of the others it never hears.
+      // In half of the losses the sender gets an error. In the others it gets no answer at all.
       if (random.chance(0.5)) sender.fail()
       return
     }

@@ -1,6 +1,6 @@
 /**
- * The state of each number of one series, in arrays by number: a grant can have a million numbers.
- * Devices are bits of a mask.
+ * What the checker knows of each number of one series. Each fact is an array with a place for each
+ * number, because a grant can have a million numbers. A device is one bit of a mask.
  */
 
 /** What may be true of a number. */
@@ -9,7 +9,7 @@ export const LIMITS = {
   granted: 1,
   /** Copies of one profile held it. */
   copied: 2,
-  /** The server knows that, and must not grant it any more. */
+  /** The server knows that it was copied, and must not grant it any more. */
   retired: 4,
   /**
    * The server was restored from a copy in which it is free, or not granted yet: it may grant it to
@@ -17,11 +17,10 @@ export const LIMITS = {
    */
   forgotten: 8,
   /**
-   * Its grant token is as old as the database that was restored: a give-back that was late may find
-   * it valid again.
+   * A restore made its grant token valid again, so a late give-back under that token counts.
    */
   rolledBack: 16,
-  /** A node took it back from a device that another node had granted its range. */
+  /** A node took it back, but another node had granted it. */
   astray: 32,
 } as const
 
@@ -41,7 +40,7 @@ export type Limit =
 export interface Snapshot {
   /** The device that each number was granted to; 0 if it is free. */
   held: Uint16Array
-  /** As of the series. */
+  /** The highest number that was granted or shown then. */
   peak: number
   floor: number
 }
@@ -58,11 +57,11 @@ export class Numbers {
   owners = new Uint16Array(64)
   /** Copies that have dropped it, while some of their pages may not know yet. */
   hearing = new Uint16Array(64)
-  /** Those of holders and issuers that the server does not know of, since it was restored. */
+  /** The holders and issuers that the server has forgotten by a restore. */
   strangers = new Uint16Array(64)
-  /** Devices of which a page may hold it, though their storage does not know of that. */
+  /** Devices whose storage was evicted while a page held it: that page may still hold it. */
   outlived = new Uint16Array(64)
-  /** Those that hold it twice: such a page, and the device that began anew. */
+  /** Devices that hold it twice: in a page of before the eviction, and in the new storage. */
   twice = new Uint16Array(64)
   /** Why it may become a gap; an index into the checker's list. */
   excuses = new Uint8Array(64)
@@ -105,8 +104,8 @@ export class Numbers {
   }
 
   /**
-   * May a server that was restored grant it, though somebody has it: does nobody know better, who
-   * has shown it so?
+   * May a restored server grant it, though somebody has it? It may, if it has forgotten everybody
+   * who has it.
    */
   mayBeGrantedAgain(n: number): boolean {
     return this.has(n, LIMITS.forgotten) && (this.known(n) & ~this.strangers[n]!) === 0
@@ -132,19 +131,19 @@ export class Numbers {
     this.#marks[n]! &= ~LIMITS.forgotten
   }
 
-  /** May a page of the device hold it already? To be asked before the grant. */
+  /** Call this before `grant`: it notes whether a page of the device may hold it already. */
   grantTwice(n: number, bit: number): void {
     this.twice[n]! |= this.holders[n]! & this.outlived[n]! & bit
   }
 
   /**
-   * @param bit of its owner; 0 when it was not the owner's to give back: the server, once restored,
-   * thinks it free all the same
+   * @param bit the device that gave it back. 0: the device had no right to, but the server took it
+   * back all the same
    */
   giveBack(n: number, bit: number): void {
     this.#letGo(n, bit)
     this.owners[n] = 0
-    // The page that outlived its storage has not given it back.
+    // A page of before the eviction holds it, too, and has not given it back.
     if (isIn(this.holders[n]!, bit)) this.strangers[n]! |= bit
     if (bit === 0) this.strangers[n]! |= this.known(n)
     if (this.has(n, LIMITS.rolledBack) && this.known(n) !== 0) this.set(n, LIMITS.forgotten)
@@ -165,7 +164,7 @@ export class Numbers {
     return { held: this.owners.slice(), peak: this.#peak, floor: this.#floor }
   }
 
-  /** The server knows no more than this. */
+  /** A restore: from now on the server knows no more than this. */
   rollBack(known: Snapshot | undefined, reason: number): void {
     for (let n = 1; n <= this.highest; n++) {
       if (!this.has(n, LIMITS.granted)) continue
@@ -181,14 +180,14 @@ export class Numbers {
     this.#floor = known?.floor ?? 0
   }
 
-  /** A give-back that its device does not know the fate of was undone: it may come back. */
+  /** A restore undid its give-back. The device may get it again. */
   mayComeBack(n: number, bit: number): void {
     if (isIn(this.owners[n]!, bit) && !isIn(this.issuers[n]!, bit)) this.holders[n]! |= bit
   }
 
   /**
-   * The server has heard of a number so high: if it did not know that there is one, it is an older
-   * copy of itself, and grants nothing below (H20).
+   * A device showed the server a number this high. If the server has granted none so high, it is an
+   * older copy of itself, and grants nothing up to that number (H20).
    */
   show(lastMax: number): void {
     if (lastMax > this.#peak) this.raise(lastMax)

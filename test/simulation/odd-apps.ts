@@ -1,6 +1,6 @@
 /**
- * What strains a client: tabs that are switched off together, components that mount twice, and
- * bare numbers of two nodes.
+ * Unusual things that apps do: they switch all tabs off together, mount a component twice, or ask
+ * for bare numbers of two nodes.
  */
 import { callApp } from './app.js'
 import { close } from './closed.js'
@@ -28,7 +28,7 @@ export function switchOff(simulation: Simulation, device: Device): void {
 
 /**
  * A framework mounts a component, unmounts it at once, and mounts it again: React's StrictMode. Or
- * the component goes while a call is under way, for good.
+ * the component is unmounted for good while a call is under way.
  */
 export function remount(simulation: Simulation, page: Page): void {
   const { random, checker } = simulation
@@ -37,7 +37,7 @@ export function remount(simulation: Simulation, page: Page): void {
   if (random.chance(0.5)) callApp(simulation, page, 'burst')
   page.run('unmounts', () => {
     if (!page.isAlive) return
-    // Nobody waits for what is under way in the instance that is closed.
+    // What the closed instance had begun may never end, so numbers may be lost.
     simulation.excusePage(page, 'unmounted while busy')
     const closing = () => {
       close(simulation, page).catch((error) =>

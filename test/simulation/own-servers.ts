@@ -20,7 +20,7 @@ export interface ServerFaults {
 const PROCESSES = 2
 const SOUND: ServerFaults = { killed: 0, unavailable: 0 }
 
-/** Leaves out what servers log: the trouble is simulated. */
+/** Drops what servers log: they log faults, and the faults are simulated. */
 const SILENT = { info() {}, error() {} }
 
 /**
@@ -48,14 +48,14 @@ export class OwnServers {
 }
 
 interface GrantedRange {
-  /** That asked for it: copies may ask with the same claim. */
+  /** The devices that asked for it. Copies of a device may ask with the same claim. */
   devices: string[]
   series: string
   low: number
   high: number
 }
 
-/** What happened at the ledger, as far as others care. */
+/** What is told of the ledger to the rest of the simulation. */
 export interface Witness {
   checker: Checker
   /** Somebody proved that the database is an older copy of itself. */
@@ -67,8 +67,8 @@ export interface Witness {
    */
   told(id: string, device: string, tokens: readonly string[], isFound: boolean): void
   /**
-   * A device showed an old token of a grant; its numbers, without those that were granted anew
-   * since.
+   * A device showed an old token of a grant.
+   * @param numbers of that grant, without those that were granted anew since
    */
   copyFound(device: string, series: string, numbers: readonly number[]): void
   claimed(
@@ -96,9 +96,9 @@ export class OwnServer {
   #processes: ((request: Request) => Promise<Response>)[] = []
   #ledgers: Ledger[] = []
   #sender = ''
-  /** By grant, in their order. */
+  /** By the id of the grant, in the order of granting. */
   readonly #grants = new Map<string, GrantedRange>()
-  /** By grant: how often its token was swapped, as far as any database of this node ever knew. */
+  /** By the id of the grant: how often its token was replaced, also before a restore. */
   readonly #rotations = new Map<string, number>()
 
   private constructor(node: string, storage: LedgerStorage) {
@@ -154,7 +154,7 @@ export class OwnServer {
     return true
   }
 
-  /** For good. */
+  /** Ends the server and deletes its database. */
   async remove(): Promise<void> {
     await this.#close()
     this.#storage.remove()
@@ -190,7 +190,7 @@ export class OwnServer {
 
   /**
    * Was a number of this token's grant granted once more, after it came back?
-   * @param to this device; to any if not given
+   * @param to the device that it was granted to; without it, any device counts
    */
   wasGrantedSince(lease: string, to?: string): (n: number) => boolean {
     const all = [...this.#grants]
@@ -206,8 +206,8 @@ export class OwnServer {
   }
 
   /**
-   * Had the token that a give-back names been swapped by a check-in, or its number been granted
-   * once more?
+   * Before a give-back under this token arrived: had the token been replaced, or the number been
+   * granted once more?
    */
   #isLate(lease: string): (n: number) => boolean {
     const wasSwapped = rotationOf(lease) < (this.#rotations.get(grantId(lease)) ?? 0)

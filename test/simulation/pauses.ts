@@ -1,7 +1,7 @@
 /**
  * Finds pages and workers that ask a server again before the time that it has named
- * (`Retry-After`). Who has heard of that time must wait. A page that is loaded anew cannot know of
- * it, nor can another tab, or another instance in the same page.
+ * (`Retry-After`). A page or worker that has got that answer must wait. A page that is loaded anew
+ * cannot know of it. Nor can another tab, or another instance in the same page.
  */
 import type { Reply, Request } from './network.js'
 

@@ -1,6 +1,6 @@
 /**
- * Plays many schedules on every core: each process takes the next batch of seeds. Or tells some
- * schedules in full; they are the same as before, event by event.
+ * Plays many schedules on every core: each process takes the next batch of seeds. It can also tell
+ * some schedules in full: a seed makes the same events every time.
  */
 import { fork } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -28,7 +28,7 @@ const BATCH = 20
 const PLAYER = fileURLToPath(new URL('./player.ts', import.meta.url))
 /** Where Node finds the libraries that are left out of a bundle. */
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
-/** They load code or native parts by themselves. */
+/** These load code or native parts by themselves. */
 const EXTERNAL = ['libsql', 'pg', 'pino', 'prom-client']
 /**
  * Nearly everything that a schedule allocates is garbage soon. With more room the garbage collector

@@ -1,4 +1,7 @@
-/** A process that plays the schedules it is sent: of many it reports a tally, of one all events. */
+/**
+ * A process that plays the schedules it is sent. For a batch it reports a tally, for a single one
+ * all events.
+ */
 import { MemoryStorage } from './ledger-storage.js'
 import { OwnServers } from './own-servers.js'
 import { add, emptyTally } from './report.js'
@@ -11,13 +14,13 @@ export interface Batch {
   count: number
 }
 
-/** One schedule in full. Its servers keep their ledgers in SQLite, or as its seed says. */
+/** One schedule in full. `onSqlite`: in SQLite, whatever its seed says. */
 export interface Told {
   told: number
   onSqlite?: boolean
 }
 
-/** Of so many schedules, the servers of one keep their ledgers in SQLite: it takes far longer. */
+/** One schedule in this many keeps the ledgers in SQLite, because that takes far longer. */
 const SQLITE_EVERY = 20
 
 const inMemory = new OwnServers(() => new MemoryStorage())

@@ -31,7 +31,8 @@ export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export interface Profile {
   /**
-   * `own`: this package's server. `raven`: no tokens, no claim ids. The others: the app brings it.
+   * `own`: this package's server. `raven`: no tokens, no claim ids. The others: a counter that the
+   * app brings.
    */
   authority: 'own' | 'raven' | 'document' | 'nextHi'
   nodes: readonly string[]
@@ -45,9 +46,9 @@ export interface Profile {
   hasClones: boolean
   /** A node's database is restored from an older copy. */
   hasRestore: boolean
-  /** A claim for more is refused, also after everything has healed. */
+  /** A claim for more numbers than this is refused, also after all other faults have ended. */
   sizeLimit: number | undefined
-  /** Whose counters the app's own source reaches; each page is of one of them. */
+  /** The tenants of the app. Each has a counter of its own, and each page belongs to one. */
   tenants: readonly Tenant[]
   ending: 'account' | 'drain'
 }
@@ -78,7 +79,7 @@ export function chooseProfile(random: Random): Profile {
   }
 }
 
-/** Then nothing is given back, and an answer that was lost is a gap. */
+/** With a counter of the app's own, nothing is given back, and a lost answer leaves a gap. */
 export const isOfTheApp = (authority: Profile['authority']): authority is 'document' | 'nextHi' =>
   authority === 'document' || authority === 'nextHi'
 

@@ -85,7 +85,7 @@ export class RavenModel {
     }
     this.#max.set(tag.toLowerCase(), last)
     if (last === end) return
-    // Its device could not know that its requests reach another node by now.
+    // Otherwise the device could not know that its requests reach another node by now.
     if (answeredBy === this.#node)
       this.#checker.returned(`${tag}-${this.#node}`, from, last + 1, end)
     else this.#checker.returnedAstray(`${tag}-${this.#node}`, last + 1, end)

@@ -1,4 +1,4 @@
-/** A simulated page's window, where Node's own would do something else. */
+/** What a simulated page's window does as a browser does it, and Node does not. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'

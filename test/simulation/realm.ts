@@ -1,7 +1,7 @@
 /**
  * The globals of pages, workers and servers. While a simulation runs, `globalThis` answers each
- * with those of the actor whose event is being run; everybody else, and everything not named here,
- * gets the real ones.
+ * with those of the actor whose event is being run. Other code gets the real globals. So does an
+ * actor for a name that is not listed here.
  */
 import { SimulatedHeaders, SimulatedRequest, SimulatedResponse } from './http.js'
 import type { DatabaseHost } from './idb-host.js'
@@ -69,7 +69,7 @@ const NAMES = [
   'setImmediate',
 ] as const
 
-/** What `idb` recognises objects by; it looks once, so these are not the realms' own. */
+/** The classes by which `idb` knows objects. It reads them once, so all realms share them. */
 const IDB_CLASSES = {
   IDBRequest: SimRequest,
   IDBTransaction: SimTransaction,
@@ -109,7 +109,7 @@ export function workerRealm(
           timers.delete(timer)
           run()
         }
-        // As in a browser, what cannot be counted to fires at once.
+        // As in a browser, a delay that does not fit in 31 bits fires at once.
         timers.set(timer, scheduler.post(actor, ms > 2 ** 31 - 1 ? 0 : ms, 'timer', fire))
         return timer
       },
@@ -207,7 +207,7 @@ export const serverRealm = (scheduler: Scheduler, clockError: () => number): Rea
     Request: SimulatedRequest,
     Response: SimulatedResponse,
     Headers: SimulatedHeaders,
-    // One request at a time is served, so nothing else could come in between.
+    // A server has one request at a time, so nothing could come in between.
     setImmediate: queueMicrotask,
   },
   randomBytes: [],
@@ -216,9 +216,9 @@ export const serverRealm = (scheduler: Scheduler, clockError: () => number): Rea
 
 /**
  * Replaces the globals for as long as a simulation runs.
- * @param stackFrames of an error: refusals are many, and nobody reads where they were made, but in
- * a schedule that is told
- * @returns puts them back
+ * @param stackFrames how many lines of its stack an error has. Errors are many, and only in a
+ * schedule that is told in full does somebody read their stacks
+ * @returns a function that puts the globals back
  */
 export function installGlobals(
   scheduler: Pick<Scheduler, 'current' | 'random'>,
@@ -244,8 +244,8 @@ export function installGlobals(
           ? real.get.call(globalThis)
           : real?.value
     }
-    // A test runner puts its own timers there while it talks to its parent, and what it found there
-    // back.
+    // While a test runner talks to its parent, it sets its own timers here. Afterwards it sets back
+    // what it had found here.
     let override: { value: unknown } | undefined
     const get = () => (override ? override.value : answer())
     const set = (value: unknown) => {

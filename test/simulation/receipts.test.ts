@@ -1,4 +1,4 @@
-/** The simulation's check of series notices what must not be. */
+/** The simulation's check of series notices each fault that must not happen. */
 import { expect, test } from 'vitest'
 import type { NumberRow } from '../../src/consecutive/numbers.js'
 import type { SeriesState } from '../../src/consecutive/state.js'

@@ -1,7 +1,7 @@
 /**
- * An app that makes receipts in a series, and the truth about every number of it: each series is
- * 1 … n, each number is confirmed, cancelled or open, and what two copies of a device both made is
- * told.
+ * An app that makes receipts in a series, and the truth about every number of it. Each series is
+ * 1 … n. Each number is confirmed, cancelled or open. A number that two copies of a device both
+ * made is reported to one of them.
  */
 import { Series } from '../../src/consecutive/series.js'
 import { seriesServer } from '../../src/consecutive/server.js'
@@ -11,7 +11,7 @@ import { DiskSeries, storedSeries } from './disk-series.js'
 import type { Profile } from './profile.js'
 import type { Simulation } from './simulation.js'
 
-/** One in so many seeds has such an app. The schedules of the others stay as they were. */
+/** One seed in this many has such an app. */
 const EVERY = 5
 const SALES = 12
 const EXPECTED = new Set(['server-unreachable', 'server-refused', 'invalid-response', 'timeout'])
@@ -24,9 +24,9 @@ interface Made {
 export class Receipts {
   readonly #simulation: Simulation
   readonly #url: string
-  /** By page: the series of its present instance. */
+  /** The series of each page's present instance. */
   readonly #series = new WeakMap<object, Series>()
-  /** By id: who got it for what. */
+  /** By id: the devices that made it, and for which key. */
   readonly #made = new Map<string, Made[]>()
 
   constructor(simulation: Simulation, url: string) {
@@ -39,7 +39,7 @@ export class Receipts {
     return seed % EVERY === 0 && authority === 'own' && nodes.length === 1 && !hasRestore
   }
 
-  /** What an app does next: it takes a number, or settles one. */
+  /** What the app does next: it takes a number, or confirms or cancels one. */
   act(page: Page): void {
     const { random } = this.#simulation
     if (!page.device.traits.hasIndexedDb) return
@@ -116,7 +116,7 @@ export class Receipts {
     return made
   }
 
-  /** At the end: what each device has stored, beside what its pages were told. */
+  /** At the end: compares what each device has stored with what its pages were told. */
   account(devices: readonly Device[]): void {
     const { checker } = this.#simulation
     for (const { name, disk } of devices) {

@@ -1,6 +1,6 @@
 /**
- * A page that does nothing costs nothing: counted on a virtual clock, in ten minutes after two in
- * which what was begun may end.
+ * A page that does nothing costs nothing. On a virtual clock, everything that was begun has two
+ * minutes to end. Then ten minutes are counted.
  */
 import { afterEach, expect, test } from 'vitest'
 import type { Hilo } from '../../src/client/hilo.js'
@@ -43,7 +43,7 @@ async function newSimulation(): Promise<Simulation> {
   return simulation
 }
 
-/** What happens in ten minutes: how often, by who does what. */
+/** What happens in ten minutes: each line of the trace, and how often it came. */
 async function tenMinutesOf({ scheduler }: Simulation): Promise<Record<string, number>> {
   await scheduler.runUntil(scheduler.now + 2 * MINUTE_MS)
   scheduler.trace!.length = 0

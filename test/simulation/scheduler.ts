@@ -1,7 +1,7 @@
 /**
  * The one loop that everything in a simulation runs in: events, each owned by an actor, on a
- * virtual clock. Guarantees that one event at a time runs, with all promises that it settles, and
- * that which one is next depends on the seed alone.
+ * virtual clock. Guarantees that one event at a time runs, together with all promises that it
+ * settles. The seed alone decides which event is next.
  */
 import type { Random } from './random.js'
 
@@ -29,13 +29,13 @@ interface Pending {
   queue: Queue | undefined
 }
 
-/** Events within one simulated second that only something that never comes to rest can make. */
+/** More events within one simulated second mean that something never comes to rest. */
 const STORM = 20_000
 
 /** Captured before a simulation replaces any global. */
 const realSetImmediate = setImmediate
 
-/** So often the event loop turns: only then does Node report rejections that nobody handled. */
+/** After this many steps the event loop turns: only then does Node report unhandled rejections. */
 const STEPS_PER_TURN = 32
 
 /**
@@ -44,7 +44,7 @@ const STEPS_PER_TURN = 32
  */
 const drain = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
 
-/** All microtasks, and all that Node has to tell. */
+/** Runs all microtasks, and lets Node report what it has to report. */
 export const turn = (): Promise<void> => new Promise((resolve) => realSetImmediate(resolve))
 
 export class Scheduler {
@@ -53,7 +53,7 @@ export class Scheduler {
   steps = 0
   /** The actor whose event is running now. */
   current: Actor | undefined
-  /** Readable lines, when somebody wants them. */
+  /** If given, gets one readable line for each event. */
   trace: string[] | undefined
   readonly random: Random
   #pending: Pending[] = []
@@ -67,7 +67,7 @@ export class Scheduler {
     this.random = random
   }
 
-  /** @returns cancels it */
+  /** @returns a function that cancels the event */
   post(actor: Actor, delay: number, what: string, run: () => unknown, queue?: Queue): () => void {
     if (actor.state === 'dead') return () => {}
     const pending: Pending = { at: this.now + Math.max(0, delay), actor, what, run, queue }

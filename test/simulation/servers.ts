@@ -34,7 +34,7 @@ export async function startServer(
       if (simulation.copiesOnline.answered(id, device, tokens, isFound) && isSure)
         checker.complain(`${device} and its copy are online, and its claim did not tell`)
     },
-    // A restored server does not know what it has found out.
+    // A restored server may have forgotten which copies it had found.
     copyFound: (device, series, numbers) => {
       if (profile.hasRestore) return
       checker.retired(series, numbers)

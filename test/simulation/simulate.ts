@@ -21,7 +21,7 @@ export interface Outcome {
   trace: string[] | undefined
 }
 
-/** @returns puts it back */
+/** @returns a function that puts it back */
 function watchMemory(isUsed: () => void): () => void {
   const { update } = MemoryStore.prototype
   MemoryStore.prototype.update = function (this: MemoryStore, ...change) {

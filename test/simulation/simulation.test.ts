@@ -1,6 +1,5 @@
 /**
- * Thousands of small worlds in which everything that can go wrong does, and no id is ever handed
- * out twice.
+ * Plays many small worlds in which much goes wrong, and checks that no id is ever handed out twice.
  */
 import { describe, expect, it } from 'vitest'
 import { sizeOf } from '../support/sizes.js'
@@ -18,7 +17,7 @@ const TIMEOUT = 120_000 + SCHEDULES * 200
 
 describe('simulation', () => {
   it('one seed always makes the same schedule, whatever its process played before', async () => {
-    // 3 and 7 differed while code was loaded in the middle of a schedule.
+    // Seeds 3 and 7 once differed, because code was loaded in the middle of a schedule.
     const seeds = [7, 3, 11, 24]
     const [first, again] = [await tell(seeds), await tell([...seeds].reverse())]
     for (const [i, each] of first.entries())
@@ -47,6 +46,6 @@ describe('simulation', () => {
   )
 })
 
-/** The server makes grant tokens of real randomness. */
+/** The server makes grant tokens from real random bytes, which no seed repeats. */
 const withoutTokens = ({ trace }: Outcome): string[] =>
   trace!.map((line) => line.replace(/lease=\S+/, ''))

@@ -51,7 +51,7 @@ export class Simulation {
   /** Nodes that refuse connections. */
   readonly down = new Set<string>()
   readonly database: string
-  /** Copies of a profile hold this claim: what it is granted belongs to both. */
+  /** By the id of a claim: the copies that hold it. Its grant belongs to each of them. */
   readonly sharedClaims = new Map<string, string[]>()
   /** Older copies of the nodes' databases, with what they know. */
   readonly backups = new Map<string, { copy: Copy; known: Known }>()
@@ -60,7 +60,7 @@ export class Simulation {
   isHealed = false
   /** By the key of a claim: the highest number its device had seen when it stored it. */
   readonly seenBefore = new Map<string, number>()
-  /** Nodes whose operator will raise the floors. */
+  /** Nodes that know that they were restored, and whose operator will raise the floors. */
   readonly copies = new Set<string>()
   readonly claims = new Claims(this.checker)
   readonly networkActor = new Actor('network')
@@ -204,7 +204,7 @@ export class Simulation {
     for (const state of this.statesOf(page.device)) this.excuseLeases(state, page.device)
   }
 
-  /** What pages hold that are excused, or all of it if the device's storage failed. */
+  /** Excuses what pages with an excuse hold, and what all hold if the device's storage failed. */
   excuseLeases(state: DeviceState, device: Device): void {
     for (const { id, range } of [...state.leases, ...state.offers]) {
       const why = device.isLossy
@@ -214,7 +214,6 @@ export class Simulation {
     }
   }
 
-  /** Nobody will ever know whether a give-back without a token has arrived. */
   #sent(request: Request): void {
     if (!this.#isStockpiling(request)) this.unrest.saw(request.from, 'requests')
     this.pauses.sent(request)
@@ -224,8 +223,8 @@ export class Simulation {
   }
 
   /**
-   * It claims as fast as it can, because its app has asked for very many. What came in many grants
-   * goes back in as many requests.
+   * Does the device send so much because its app has asked for very many ids? Then it claims as
+   * fast as it can, and gives the numbers of many grants back in as many requests.
    */
   #isStockpiling({ from, url }: Request): boolean {
     const device = this.devices.find(({ name }) => name === from)
@@ -240,7 +239,7 @@ export class Simulation {
     if (device && request.url.pathname.endsWith('/return')) device.reachedAt = this.scheduler.now
   }
 
-  /** What was under way when an instance was closed may end. Then nobody asks any more. */
+  /** A closed instance may end what it had begun. After that it must send nothing any more. */
   #refuseClosed({ from, sender, method, url }: Request): void {
     const device = this.devices.find(({ name }) => name === from)
     const page = device?.allPages.find(({ name }) => `${sender}.`.startsWith(`${name}.`))
@@ -253,6 +252,7 @@ export class Simulation {
     return device.isOnline || this.scheduler.now - device.reachedAt < RECENTLY_MS
   }
 
+  /** Nobody will ever know whether a give-back without a token has arrived. */
   #excuseGiveBack({ from, method, url, node, answeredBy = node }: Request): void {
     if (!url.pathname.endsWith('/return') || method === 'POST') return
     const device = this.devices.find(({ name }) => name === from)

@@ -9,12 +9,12 @@ import type { Reply, Request } from './network.js'
 import { ofTenant, type Tenant } from './tenants.js'
 
 const MAX_LO = 32
-/** Named by the write that finds out whether the store honours conditions. */
+/** The version in the write that finds out whether the store honours conditions. */
 const NO_VERSION = '"offline-hilo-probe"'
 
 /**
- * As an app would make them. `fetch` is that of the page which runs. The pages of a tenant lie in a
- * folder of their own, where a relative address means the documents of that tenant.
+ * The sources, as an app would make them. `fetch` is that of the page which runs. The pages of a
+ * tenant lie in a folder of their own, so a relative address means the documents of that tenant.
  */
 export const SOURCES = {
   document: (tenant: Tenant) =>
@@ -98,7 +98,7 @@ export class CounterModel {
   }
 }
 
-/** As the checker calls it: `/north/documents/orders` is `orders@north`. */
+/** The checker's name for a document: `orders@north` for `/north/documents/orders`. */
 function collectionIn({ pathname }: URL): string {
   const [tag = '', , tenant = ''] = pathname.split('/').reverse()
   return ofTenant(tag, tenant as Tenant)

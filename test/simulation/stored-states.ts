@@ -39,7 +39,7 @@ export function look(simulation: Simulation, device: Device, writes: readonly Wr
   }
 }
 
-/** The key of a state is a server's address, a database, and a collection with its separator. */
+/** A state's key is a server's address, a database, and a collection with its separator. */
 const collectionIn = (key: unknown): string => (key as string[])[2]!.slice(0, -1)
 
 /** The highest number that a device knows to be granted, as its state has it. */

@@ -12,7 +12,7 @@ export const TENANTS: readonly Tenant[] = ['north', 'south']
 /** How the checker calls a tenant's collection. */
 export const ofTenant = (tag: string, tenant: Tenant): string => (tenant ? `${tag}@${tenant}` : tag)
 
-/** The state under this key, its numbers named after the tenant whose they are. */
+/** The state under this key. The collections of its ranges are named with their tenant. */
 export function labelled(key: unknown, state: DeviceState): DeviceState {
   const text = JSON.stringify(key)
   const tenant = TENANTS.find((each) => text.includes(each))
