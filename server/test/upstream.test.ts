@@ -386,6 +386,27 @@ test('while the node that was configured is away, the others go on', async () =>
   expect(checker.violations).toEqual([])
 })
 
+test('a database that has moved to other nodes is found there', async () => {
+  const { nodes, checker } = await startRaven(['A', 'B'])
+  const { take } = await open(nodes[1]!)
+  expect((await take()).serverTag).toBe('B')
+  const [moved] = nodes.splice(1, 1)
+  moved!.instead = (path) => (path.includes('/hilo/') ? { status: 410 } : undefined)
+  expect((await take({ count: 1_000 })).serverTag).toBe('A')
+  expect(checker.violations).toEqual([])
+})
+
+test('a node that answers something else is asked only while the cluster names it', async () => {
+  const { nodes } = await startRaven(['A', 'B'])
+  const { claim, take } = await open(nodes[0]!)
+  expect((await take()).serverTag).toBe('A')
+  const [replaced] = nodes.splice(0, 1)
+  replaced!.instead = (path) =>
+    path.includes('/hilo/') ? { status: 200, body: '<html>Welcome</html>' } : undefined
+  await expect(claim({ count: 1_000 })).rejects.toThrow('<html>Welcome</html>')
+  expect((await take({ count: 1_000 })).serverTag).toBe('B')
+})
+
 test('a binding to another collection there is refused; adopting is not advised', async () => {
   const { nodes } = await startRaven()
   const storage = { dataDir: newFolder() }

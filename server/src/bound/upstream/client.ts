@@ -133,9 +133,9 @@ export function openUpstream({
         } catch (error) {
           // Each node counts for itself, so the next one may grant. The cluster may have changed:
           // it is asked for its nodes again.
+          nodes = undefined
           if (!(error instanceof UpstreamUnavailable)) throw error
           failure = error
-          nodes = undefined
         }
       }
       throw failure
@@ -155,6 +155,9 @@ export function openUpstream({
   }
 }
 
+/** RavenDB answers so on a node that the database is not on any more. */
+const MOVED = 410
+
 function refused(url: string, status: number, body: string): Error {
   const { Message } = Object(parse(body)) as { Message?: unknown }
   const said = typeof Message === 'string' ? `: ${Message.slice(0, 300)}` : ''
@@ -167,7 +170,7 @@ function refused(url: string, status: number, body: string): Error {
     return new CounterUnusable(
       `The upstream ${url} has no such database${said}. Correct \`database\`.`,
     )
-  if (status >= 500)
+  if (status >= 500 || status === MOVED)
     return new UpstreamUnavailable(`The upstream ${url} answered ${status}${said}.`)
   return new CounterUnusable(`The upstream ${url} answered ${status}${said}.`)
 }
