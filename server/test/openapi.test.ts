@@ -1,6 +1,6 @@
 /**
  * docs/openapi.json says what the server does: its routes, its parameters, and the shape of every
- * answer.
+ * body that is sent to it and of every answer.
  */
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -26,6 +26,17 @@ const operations = Object.entries<Record<string, Operation>>(openapi.paths).flat
 )
 const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(openapi, 'openapi')
 
+const pointer = (...keys: string[]) =>
+  keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+
+/** What is wrong with the body of a request, undefined when it is as described. */
+function wrongRequest(path: string, method: string, body: unknown): string | undefined {
+  const media = ['requestBody', 'content', 'application/json', 'schema']
+  const schema = pointer('paths', path, method.toLowerCase(), ...media)
+  const validate = ajv.getSchema(`openapi#${schema}`)!
+  return validate(body) ? undefined : ajv.errorsText(validate.errors)
+}
+
 /** What is wrong with an answer of this operation, undefined when it is as described. */
 function complaints(
   path: string,
@@ -33,8 +44,6 @@ function complaints(
   status: number,
   body: unknown,
 ): string | undefined {
-  const pointer = (...keys: string[]) =>
-    keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
   const { responses } = openapi.paths[path][method.toLowerCase()]
   const described = responses[status] ? String(status) : `${String(status)[0]}XX`
   const response = responses[described]
@@ -115,6 +124,23 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
     shop('/hilo/checkin'),
     json({ id: CLAIM.replace('1', '3'), leases: [{ lease: 'LEASE', next: 5 }] }),
   ],
+  ...[201, 200].map((status): [string, number, string, RequestInit] => [
+    'claimMany',
+    status,
+    shop('/hilo/next'),
+    json({
+      claim: CLAIM.replace('1', '4'),
+      collections: [
+        {
+          tag: 'orders',
+          count: 32,
+          lastMax: 32,
+          lastRangeAt: '2026-11-21T07:09:21.4660000Z',
+          leases: [{ lease: 'LEASE', next: 5 }],
+        },
+      ],
+    }),
+  ]),
   ['claimSeries', 201, shop('/hilo/series'), json({ claim: CLAIM, collection: 'receipts' })],
   ['claimSeries', 200, shop('/hilo/series'), json({ claim: CLAIM, collection: 'receipts' })],
   [
@@ -204,7 +230,7 @@ test('every route of the server is described, and nothing else', async () => {
   )
 })
 
-test('every answer has the described shape; every parameter that is read is there', async () => {
+test('every body has the described shape; every parameter that is read is there', async () => {
   const { ask, handler } = await newHandler()
   const asked = vi.spyOn(Parameters.prototype, 'all')
   const read = new Map<string, Set<string>>()
@@ -223,6 +249,11 @@ test('every answer has the described shape; every parameter that is read is ther
         body: init.body.replace('LEASE', lease).replace('SERIES', series),
       }),
     }
+    if (sent.body && status < 400)
+      expect(
+        wrongRequest(described, method, JSON.parse(String(sent.body))),
+        `the body of ${id}`,
+      ).toBeUndefined()
     const address = path.replace('LEASE', lease)
     const answer = isText
       ? await handler(new Request(`http://ids.test${address}`))
