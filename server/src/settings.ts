@@ -3,9 +3,9 @@
  * defaults. Guarantees that an unknown or wrong setting stops the start, and that the message names
  * it and the fix.
  */
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type CollectionsOptions, collectionsSetting } from './bound/collections-setting.js'
+import { readConfigFile } from './config-file.js'
 import { DATABASES_LISTED, databases, host, limits, origin, serverPrefix } from './http/options.js'
 import { tokens } from './http/token-options.js'
 import { checked, inWords, nodeTag, publicUrl } from './ledger/options.js'
@@ -138,7 +138,7 @@ export function readConfig(
   refuseIgnored()
   const { data, ...settings } = checked(
     config,
-    { ...(file !== undefined && readFile(file)), ...flags },
+    { ...(file !== undefined && readConfigFile(file)), ...flags },
     'offline-hilo-server',
     nameOf,
   )
@@ -168,22 +168,4 @@ function withSecrets(upstream: RootSetting): RootSetting {
   return 'etcd' in upstream
     ? { ...upstream, ...(user && { user }), ...(password && { password }) }
     : { ...upstream, ...(token && { token }) }
-}
-
-function readFile(file: string): object {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new Error(
-      `config: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}). Correct ` +
-        'the path given by --config or HILO_CONFIG.',
-    )
-  }
-  try {
-    // Some editors of Windows begin a file with a byte order mark.
-    return z.looseObject({}).parse(JSON.parse(text.replace(/^\uFEFF/, '')))
-  } catch {
-    throw new Error(`config: ${file} is not a JSON object, like {"port": 8080, "nodeTag": "A"}.`)
-  }
 }

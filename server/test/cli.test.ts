@@ -200,6 +200,19 @@ describe('serve', { timeout: TIMEOUT }, () => {
     )
   })
 
+  test.each([
+    ['{"port": 1, "port": 2}', 'port'],
+    [
+      '{"collections": {"Shop": {"orders": {"x": [1, "a\\"{"]}}, "Zoo": {}, "Shop": {}}}',
+      'collections.Shop',
+    ],
+    ['{"tokens": [{"token": "a"}, {"token": "b", "\\u0074oken": "c"}]}', 'tokens.token'],
+  ])('a name that comes twice is refused, as the first would be lost: %s', (text, name) => {
+    const config = join(newFolder(), 'hilo.json')
+    writeFileSync(config, text)
+    expect(() => readConfig({ config })).toThrow(`${name} in ${config}: is there twice`)
+  })
+
   test('a token that is listed twice is refused, and not shown', () => {
     const config = join(newFolder(), 'hilo.json')
     const token = 'correct-horse-battery'

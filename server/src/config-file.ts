@@ -1,0 +1,52 @@
+/**
+ * Reads the configuration file. Guarantees that a name which comes twice in an object is refused:
+ * JSON keeps the last one only, so a lost binding would let the server make ids that are in use.
+ */
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+
+/** @throws Error that names the file and the fix */
+export function readConfigFile(file: string): object {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(
+      `config: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}). Correct ` +
+        'the path given by --config or HILO_CONFIG.',
+    )
+  }
+  // Some editors of Windows begin a file with a byte order mark.
+  const json = text.replace(/^\uFEFF/, '')
+  let settings: object
+  try {
+    settings = z.looseObject({}).parse(JSON.parse(json))
+  } catch {
+    throw new Error(`config: ${file} is not a JSON object, like {"port": 8080, "nodeTag": "A"}.`)
+  }
+  const name = repeatedName(json)
+  if (name !== undefined)
+    throw new Error(
+      `${name} in ${file}: is there twice, and only the last one would count. Put what both say ` +
+        'into one.',
+    )
+  return settings
+}
+
+/** A name with a colon, a text, or where an object begins or ends. */
+const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|[{}]/g
+
+/** The path of a name that one object has twice. */
+function repeatedName(json: string): string | undefined {
+  const objects: { names: Set<string>; last: string }[] = []
+  for (const [token, text, colon] of json.matchAll(TOKEN)) {
+    if (token === '{') objects.push({ names: new Set(), last: '' })
+    if (token === '}') objects.pop()
+    if (colon === undefined) continue
+    const object = objects.at(-1)!
+    object.last = JSON.parse(text!)
+    if (object.names.has(object.last)) return objects.map(({ last }) => last).join('.')
+    object.names.add(object.last)
+  }
+  return undefined
+}
