@@ -198,11 +198,19 @@ async function takeFromTable(
     values.push(value)
   if (values.length === 0) return []
   const { text, parameters } = conditionOf(place, 2)
-  const moved = next - place.ahead + BigInt(values.length) * blocks.step
-  await query(`UPDATE ${quoted(place.table)} SET ${quoted(place.column)} = $1 WHERE ${text}`, [
-    String(moved),
-    ...parameters,
-  ])
+  const column = quoted(place.column)
+  const moved = String(next - place.ahead + BigInt(values.length) * blocks.step)
+  const [row] = await query<{ stored: string }>(
+    `UPDATE ${quoted(place.table)} SET ${column} = $1 WHERE ${text} RETURNING ${column}::text
+     AS stored`,
+    [moved, ...parameters],
+  )
+  // guard: H20 a counter in a table gives nothing unless it moves
+  if (row?.stored !== moved)
+    throw new CounterUnusable(
+      `${place.table}.${place.column} was to become ${moved}, and is ${row?.stored ?? 'not'} ` +
+        'after the update: a trigger of the table is in the way. Nothing was granted.',
+    )
   return values
 }
 
