@@ -1,4 +1,6 @@
 /** Claims that share a commit: each gets its own outcome, and a full queue refuses. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { claimQueue, type FailedClaim, QueueFull } from '../src/http/claim-queue.js'
 import { LedgerUnavailable, RowLocked } from '../src/ledger/errors.js'
@@ -143,6 +145,27 @@ test('claims of another queue do not wait for a commit, nor fail with it', async
   expect(tokens(await later)).toEqual(['bound'])
   commits[0]!.end()
   expect(tokens(await all)).toEqual(['a', new Error('locked'), 'b'])
+})
+
+test('of a name that nobody waits for, nothing is kept: names come from requests', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const queue = claimQueue({
+    commit: async (claims: readonly ClaimRequest[]) => [...claims],
+    queueOf: ({ collection }) => collection,
+    rowOf: keyText,
+    maxWaiting: 1,
+    onCommit() {},
+  })
+  const names = 20_000
+  const ask = async (round: number) => {
+    const claims = Array.from({ length: names }, (_, i) => claimOf(`${round}.${i}`.padEnd(500)))
+    await queue.add(claims)
+    collectGarbage()
+    return process.memoryUsage().heapUsed
+  }
+  const before = await ask(1)
+  expect((await ask(2)) - before).toBeLessThan(names * 250)
 })
 
 test('a claim that cannot be granted fails alone', async () => {

@@ -43,13 +43,14 @@ const MAX_BATCH = 500
 export function claimQueue<Claim, Outcome>(
   options: QueueOptions<Claim, Outcome>,
 ): ClaimQueue<Claim, Outcome> {
+  /** Those in which claims wait. Their names may come from requests. */
   const queues = new Map<string, Queue<Claim, Outcome>>()
 
   function queueFor(claim: Claim): Queue<Claim, Outcome> {
     const name = options.queueOf(claim)
     const known = queues.get(name)
     if (known) return known
-    const queue = new Queue(options)
+    const queue = new Queue(options, () => queues.delete(name))
     queues.set(name, queue)
     return queue
   }
@@ -85,13 +86,16 @@ interface Waiting<Claim, Outcome> {
 
 class Queue<Claim, Outcome> {
   readonly #options: QueueOptions<Claim, Outcome>
+  readonly #onEmpty: () => void
   #requests: Waiting<Claim, Outcome>[] = []
   /** Claims. */
   waiting = 0
   #isRunning = false
 
-  constructor(options: QueueOptions<Claim, Outcome>) {
+  /** @param onEmpty called when no claim waits any more */
+  constructor(options: QueueOptions<Claim, Outcome>, onEmpty: () => void) {
     this.#options = options
+    this.#onEmpty = onEmpty
   }
 
   add(claims: readonly Claim[]): Promise<(Outcome | FailedClaim)[]> {
@@ -114,6 +118,7 @@ class Queue<Claim, Outcome> {
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#requests.length > 0) await this.#commit(this.#nextBatch())
     this.#isRunning = false
+    this.#onEmpty()
   }
 
   #nextBatch(): Waiting<Claim, Outcome>[] {

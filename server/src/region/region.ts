@@ -48,6 +48,9 @@ const keyOf = ({ database, collection }: CollectionKey): StoreKey => [
   collection + SEPARATOR,
 ]
 
+const isFull = (outcome: ClaimOutcome): boolean =>
+  'refused' in outcome && outcome.refused === 'full'
+
 /** @throws Error when the ledger belongs to a region and no root is configured, or the reverse */
 export async function checkRole(
   ledger: Pick<Ledger, 'status'>,
@@ -111,6 +114,12 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     return supply
   }
 
+  /** Names come from requests: of those that there is no room for, nothing is kept. */
+  function forget(key: CollectionKey): void {
+    const text = keyText(key)
+    if (supplies.get(text)?.isUnused()) supplies.delete(text)
+  }
+
   /** @throws CounterUnusable when a claim is the one that this region has sent to its root */
   async function checkNotOwn(claims: readonly ClaimRequest[]): Promise<void> {
     for (const key of distinct(claims, keyText)) {
@@ -131,6 +140,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     const keys = distinct(claims, keyText)
     await Promise.all(keys.map((key) => supplyOf(key).ready()))
     const outcomes = await ledger.claim(claims)
+    for (const [i, outcome] of outcomes.entries()) if (isFull(outcome)) forget(claims[i]!)
     const short = claims.filter((_, i) => isShort(outcomes[i]!))
     if (short.length === 0) return outcomes
     await checkNotOwn(short)

@@ -64,6 +64,9 @@ export class Supply {
     this.#reserve = target.reserve
   }
 
+  /** Has it taken nothing from the device yet? */
+  isUnused = (): boolean => this.#exchanges === 0
+
   /**
    * Checks in with the root before anything is granted, so that a copy of this region is found. A
    * root that does not answer is not waited for.
@@ -177,9 +180,8 @@ export class Supply {
 
   /** The root is told so with the next claim, and grants above. */
   async #goOnAbove(max: number): Promise<void> {
-    const { source } = this.#context
     // etcd has floors of its own.
-    if (source.checkIn)
+    if (this.#context.source.checkIn)
       await this.#update((state) => [
         state.issued >= max ? state : { ...state, issued: max },
         undefined,

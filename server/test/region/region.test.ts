@@ -85,6 +85,20 @@ async function newRegion(
   return { ledger, close, claim, take: async (change?: object) => grantOf(await claim(change)) }
 }
 
+/** The names of which a region has stored anything. */
+async function devicesIn({ dataDir, databaseUrl }: LedgerOptions): Promise<string[]> {
+  if (dataDir !== undefined) {
+    const store = openSqliteStore(dataDir, new Map())
+    const keys = await store.devices.keys()
+    await store.close()
+    return keys.map(([, , prefix]) => prefix)
+  }
+  const pool = openPool(databaseUrl!)
+  const keys = await postgresDevices(pool).keys()
+  await pool.close()
+  return keys.map(([, , prefix]) => prefix)
+}
+
 /** Claims until there are none left. */
 async function takeAll(take: () => Promise<Grant>): Promise<number[][]> {
   const taken: number[][] = []
@@ -164,6 +178,20 @@ describe.each([
     for (const collection of ['orders', 'lines', 'Orders'])
       await expect(claim({ collection })).rejects.toThrow(/could not be reached/)
     expect(await claim({ collection: 'more' })).toMatchObject({ refused: 'full' })
+  })
+
+  test('keeps nothing of names that it has no room for, however many are asked', async () => {
+    const root = await newRoot()
+    const storage = await newStorage()
+    const { claim, take, close } = await newRegion(
+      { url: root.url },
+      { ...storage, limits: { collections: 1 } },
+    )
+    await take()
+    for (const collection of ['a', 'b', 'c'])
+      expect(await claim({ collection })).toMatchObject({ refused: 'full' })
+    await close()
+    expect(await devicesIn(storage)).toEqual(['orders/'])
   })
 
   test('two servers of one region share what it holds', async () => {
