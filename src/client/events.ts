@@ -9,7 +9,7 @@ import type { CollectionStatus, HiloStatus } from './status.js'
 export interface HiloEvents {
   /** Something of the status changed. */
   status: HiloStatus
-  /** Less than half of a collection's reserve is left. */
+  /** Less than half of a collection's reserve is left, and no request for more is under way. */
   low: { collection: string; available: number }
   /** A call was refused because no id is left. */
   exhausted: { collection: string; error: HiloError }

@@ -91,7 +91,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   /**
    * The next id, final and unique: `'orders/33-A'`. Works offline while the device has some.
    * @throws HiloError `exhausted`, `timeout`, `aborted`, `closed`, `invalid-collection`,
-   * `server-refused`, `storage-failed`
+   * `invalid-argument`, `server-refused`, `invalid-response`, `unsafe-range`, `storage-failed`,
+   * `outdated`
    */
   nextId(collection: CollectionRef<Name>, options?: IdOptions): Promise<string> {
     return this.#serve(collection, 1, takeId, options)
@@ -108,13 +109,14 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /**
    * The next id from this page's lease, at once.
-   * @throws HiloError `not-leased` when the page holds none right now: {@link warm} first
+   * @throws HiloError `not-leased` when the page holds none right now: {@link warm} first.
+   * `closed`, `invalid-collection`
    */
   nextIdSync(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): string {
     return this.#issuerOf(collection, options).nextIdSync()
   }
 
-  /** The bare number of {@link nextIdSync}. */
+  /** The bare number of {@link nextIdSync}. Errors as there, and as {@link nextNumber}. */
   nextNumberSync(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): number {
     return this.#issuerOf(collection, options).nextNumberSync()
   }
@@ -173,6 +175,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     return nextIdentity(this.#caller(), collection, options)
   }
 
+  /** How things stand now, for a UI. It waits for nothing. */
   status(): HiloStatus
   /** @throws HiloError `invalid-collection` */
   status(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): CollectionStatus
@@ -245,6 +248,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     this.#switchOnline(false)
   }
 
+  /** Ends {@link goOffline}, and sends at once what waits. */
   goOnline(): void {
     this.#switchOnline(true)
   }

@@ -74,7 +74,7 @@ export function stepsBetween(before: DeviceState, after: DeviceState, reserve: n
     if (!was || (was.kind === 'given-back' && !isChecked))
       add('claim', reasonToClaim(total(before.ranges), target), numbers)
     else if (was.kind === 'given-back')
-      add('take-back', 'The server never got them, a check-in found.', numbers)
+      add('take-back', 'A check-in found that the server never got them.', numbers)
     else if (is.kind !== 'given-back') {
       if (was.kind === 'leased')
         add(
@@ -125,7 +125,7 @@ const ORDER: ActivityKind[] = [
   'give-back',
 ]
 const WANTED = 'The page ran low.'
-const SENT = 'Sent back to the server: the page went, or the app released them.'
+const SENT = 'Sent back to the server: the page closed, or the app released them.'
 
 function reasonToClaim(free: number, reserve: number): string {
   if (free === 0) return 'No free number was left on this device.'

@@ -6,7 +6,7 @@
 
 /** What happened, for code to act on. The message says what it means and what to do. */
 export type HiloErrorCode =
-  /** No number is left on this device and the server gave none. */
+  /** No number is left on this device, and the server gave none. */
   | 'exhausted'
   /** A `…Sync` call found no lease in this page; `await hilo.warm(collection)` first. */
   | 'not-leased'
@@ -18,14 +18,15 @@ export type HiloErrorCode =
   | 'closed'
   /** The server answered, and said no. */
   | 'server-refused'
-  /** No answer: offline, a dead server, or a request that timed out. */
+  /** No answer, or the 502, 503 or 504 of a proxy: offline, or a dead server. */
   | 'server-unreachable'
   /** The server's answer is not a HiLo answer, or contradicts what this device holds. */
   | 'invalid-response'
   /** A range above `Number.MAX_SAFE_INTEGER`, which JavaScript cannot count through. */
   | 'unsafe-range'
-  /** A collection name, count or option that cannot be used. */
+  /** The name of a collection that cannot be used, or what names none. */
   | 'invalid-collection'
+  /** A count, an option or another argument that cannot be used. */
   | 'invalid-argument'
   /** IndexedDB failed or did not answer; nothing was handed out. */
   | 'storage-failed'

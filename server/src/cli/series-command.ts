@@ -17,8 +17,8 @@ interface Given {
 export const seriesCommand = (): Command =>
   ledgerCommand('series', 'Show who holds which series of consecutive numbers, or close one.')
     .argument('<database>')
-    .option('--close <letter>', 'no number is made in this series any more, once its device hears')
-    .option('--collection <name>', 'only the series of this one')
+    .option('--close <letter>', 'no more numbers in this series, once its device has heard of it')
+    .option('--collection <name>', 'only series of this collection')
     .option('--reason <text>', 'why it is closed')
     .option('--by <name>', "who closes it (default: the user's name on this machine)")
     .action((database: string, given: Given, command: Command) =>

@@ -80,9 +80,9 @@ export interface HandlerLimits {
   count: number
   /** Collections of one claim, or leases of one check-in. Default 100. */
   batch: number
-  /** Claims that wait for a commit; more are told to come again. Default 2,000. */
+  /** Claims that wait for a commit. More are answered 503. Default 2,000. */
   waiting: number
-  /** Of one client, over ten seconds. Default: no limit. */
+  /** Requests of one client, on average over ten seconds. Default: no limit. */
   requestsPerSecond: number | undefined
   /** Bytes of a request's body. Default 65,536. */
   body: number

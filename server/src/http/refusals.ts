@@ -151,7 +151,8 @@ export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
   if (error instanceof QueueFull)
     return tryLater(
       'queue',
-      'The server has more claims than it can grant just now. Nothing was granted.',
+      'The server has more claims than it can grant just now. Nothing was granted. Send the same ' +
+        'request again later.',
       RETRY_SECONDS,
     )
   logFailure(error)
@@ -166,8 +167,8 @@ export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
     return tryLater(
       'counter',
       'The counter, or the server, that these numbers come from cannot be used. The log of this ' +
-        'server says why. Of a counter that `collections` names, so does: offline-hilo-server ' +
-        'check. Nothing was granted.',
+        'server says why. For a counter that `collections` names, offline-hilo-server check says ' +
+        'it, too. Nothing was granted.',
       PERSON_RETRY_SECONDS,
     )
   return new Refusal(

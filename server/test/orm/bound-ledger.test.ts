@@ -483,7 +483,7 @@ describe('numbers that must not be granted', () => {
     const { claim, take, sql } = await open()
     await take({ count: 10 })
     await sql('ALTER SEQUENCE seq INCREMENT 20')
-    await expect(claim()).rejects.toThrow('Sequence seq moves by 20 now, it did by 10')
+    await expect(claim()).rejects.toThrow('Sequence seq moves by 20 now, and moved by 10 before')
   })
 
   test('by a server that was not told of the binding', async () => {

@@ -118,7 +118,7 @@ const REFUSED: [
     'a sequence that starts elsewhere',
     { ...EFCORE, strategy: 'hibernate-pooled' },
     'CREATE SEQUENCE order_seq START 100 INCREMENT 10',
-    'starts with 100, initialValue is 1',
+    'starts with 100, but initialValue is 1',
   ],
   [
     'a counter not yet past its first value, of an ORM that fetches twice',
@@ -198,7 +198,8 @@ const REFUSED: [
     TABLE,
     KEYLESS,
     'may have several rows per sequence_name: it has no primary key or unique index on exactly ' +
-      'that. Two that start at once would both begin at the start. Stop the back end, then: ' +
+      'that. Two processes that start at once would both begin at the first id. Stop the back ' +
+      'end, then: ' +
       'ALTER TABLE "hibernate_sequences" ADD PRIMARY KEY ("sequence_name").',
   ],
   [

@@ -492,8 +492,8 @@ describe('a region refuses', () => {
     expect(await (await handler(request)).json()).toMatchObject({
       Message:
         'The counter, or the server, that these numbers come from cannot be used. The log of ' +
-        'this server says why. Of a counter that `collections` names, so does: ' +
-        'offline-hilo-server check. Nothing was granted.',
+        'this server says why. For a counter that `collections` names, ' +
+        'offline-hilo-server check says it, too. Nothing was granted.',
     })
   })
 

@@ -43,9 +43,8 @@ function positionProblems(binding: Binding, next: bigint, peak: number): string[
   if (fetchesTwice && next < first! + 2n * blocks.step)
     return [
       `${nameOf(binding)} gives ${next} next, so ${system} has not made its first ids yet. It ` +
-        'fetches two values for them, ' +
-        'and would take what we are given in between for its own. Let the back end make one ' +
-        'id, then start again.',
+        'fetches two values for them, and uses all ids between the two, also those of a value ' +
+        'that this server was given in between. Let the back end make one id, then start again.',
     ]
   if (next < 0n)
     return [

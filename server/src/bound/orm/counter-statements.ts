@@ -179,8 +179,8 @@ async function takeFromSequence(
   )
   if (rows.some(({ increment }) => BigInt(increment) !== blocks.step))
     throw new CounterUnusable(
-      `Sequence ${place.sequence} moves by ${rows[0]!.increment} now, it did by ` +
-        `${blocks.step}. Nothing was granted.`,
+      `Sequence ${place.sequence} moves by ${rows[0]!.increment} now, and moved by ` +
+        `${blocks.step} before. Nothing was granted.`,
     )
   return rows.map(({ value }) => BigInt(value)).filter((value) => value <= end)
 }
@@ -228,7 +228,7 @@ async function setSequence(
   if (!role!.owns)
     throw new CounterUnusable(
       `sequence ${place.sequence} is more than ${MAX_STEPS} takes below ${value}, and only its ` +
-        `owner can set it safely; role ${role!.name} is not. ` +
+        `owner can set it safely; role ${role!.name} is not its owner. ` +
         'Run the command with a --database-url of the owner.',
     )
   await lockSequence(query, place)

@@ -74,8 +74,8 @@ export async function sequenceProblems(
     )
   if (first !== undefined && BigInt(found.start) !== first)
     problems.push(
-      `Sequence ${name} starts with ${found.start}, initialValue is ${first}, and ` +
-        `${strategy} counts on it. Correct initialValue.`,
+      `Sequence ${name} starts with ${found.start}, but initialValue is ${first}. ${strategy} ` +
+        'needs both to be the same: correct initialValue.',
     )
   return problems
 }

@@ -97,8 +97,8 @@ export async function tableProblems(
     const keys = Object.keys(where)
     problems.push(
       `Table ${table} may have several rows per ${keys.join(', ')}: it has no primary key or ` +
-        'unique index on exactly that. Two that start at once would both begin at the start. ' +
-        'Stop the back end, then: ' +
+        'unique index on exactly that. Two processes that start at once would both begin at the ' +
+        'first id. Stop the back end, then: ' +
         `ALTER TABLE ${quoted(table)} ADD PRIMARY KEY (${keys.map(quoted).join(', ')}).`,
     )
   }
