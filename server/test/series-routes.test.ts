@@ -126,7 +126,7 @@ test.each([
       ended: { series: 'ZZZZZZ', lease: '', from: 1, to: 0 },
     },
     422,
-    'too far apart',
+    "saw number 321272406 of 'receipts|', but this server has granted only up to 0: too far apart",
   ],
   ['a closing without a reason', CLOSE, { ...STOLEN, reason: '' }, 400, 'is closed by JSON'],
   ['a closing by nobody', CLOSE, { ...STOLEN, by: undefined }, 400, 'is closed by JSON'],

@@ -16,6 +16,7 @@ import type {
 } from '../../../src/core/wire.js'
 import type { Series, SeriesFate } from '../ledger/ledger.js'
 import { toLetter } from '../ledger/letters.js'
+import { letterClaim } from '../ledger/series.js'
 import type { Access } from './access.js'
 import { answer } from './answer.js'
 import { readJson } from './body.js'
@@ -84,8 +85,7 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
         at: Date.now(),
       }
       const outcome = await ledger.claimSeries(asked)
-      if ('refused' in outcome)
-        throw claimRefused(outcome, { ...asked, count: 1, lastMax: 0, serverTag: '' })
+      if ('refused' in outcome) throw claimRefused(outcome, letterClaim(asked))
       if (!outcome.isRepeat) metrics.seriesBegan()
       const letter = toLetter(outcome.letter)
       const isEarlier = (each: Series) =>
