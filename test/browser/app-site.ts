@@ -26,9 +26,9 @@ export interface AppSite {
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' }
 
 export interface AppSiteOptions {
-  /** Absent: the backend serves the files, too. */
+  /** The folder of the app's files. Absent: the backend serves them, too. */
   folder?: string
-  /** Address of a backend that answers all requests which are not for a file. */
+  /** Address of a backend. It answers all requests that are for no file. */
   backend: string
   csp: string
   /** Answers what is posted to `/api/…`, by its body, with a status. */

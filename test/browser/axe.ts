@@ -1,4 +1,4 @@
-/** What axe finds wrong with a page of the demo, as people who need help to read it meet it. */
+/** What axe finds wrong with a page of the demo, for people who need help to read it. */
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 

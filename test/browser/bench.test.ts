@@ -1,6 +1,6 @@
 /**
- * Every benchmark works: it runs, shortened, and prints its figures, which then mean nothing. Those
- * that start many browsers or databases run with `CI=true` only.
+ * Every benchmark works: it runs, shortened, and prints its figures. Figures of a short run mean
+ * nothing. Benchmarks that start many browsers or databases run with `CI=true` only.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

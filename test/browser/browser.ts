@@ -1,6 +1,6 @@
 /**
- * A real browser on a profile of its own, seen the same way whichever engine it is. No page of it
- * outlives the test that opened it, and no browser the file.
+ * A real browser on a profile of its own, with the same methods for each engine. A page is closed
+ * when the test that opened it ends, and a browser when its file of tests ends.
  */
 import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,16 +36,16 @@ export interface TestPage {
 
 export interface LaunchedBrowser {
   newPage(): Promise<TestPage>
-  /** Closes every page, those that pages have opened too. */
+  /** Closes every page, also those that pages have opened. */
   closePages(): Promise<void>
-  /** SIGKILL to every process of it; resolves when they are gone. */
+  /** Sends SIGKILL to all of its processes. Resolves when they are gone. */
   kill(): Promise<void>
 }
 
 export interface TestBrowser extends Omit<LaunchedBrowser, 'closePages'> {
   /** Folder of its profile. */
   profile: string
-  /** Starts it again on the same profile, killing it first if it still runs. */
+  /** Starts it again on the same profile. If it still runs, it is killed first. */
   restart(): Promise<void>
 }
 
@@ -69,8 +69,8 @@ const idle: { name: EngineName; browser: LaunchedBrowser; remove(): Promise<void
 afterAll(() => Promise.all(idle.splice(0).map(({ remove }) => remove())))
 
 /**
- * To be called inside a test, which has it alone. The next test may get the same browser: each site
- * is another origin, with a storage of its own.
+ * To be called inside a test. No other test has this browser at the same time. The next test may
+ * get it, but each site is another origin, with a storage of its own.
  */
 export async function openBrowser(name: EngineName): Promise<Pick<LaunchedBrowser, 'newPage'>> {
   const at = idle.findIndex((each) => each.name === name)
@@ -109,9 +109,9 @@ export async function openFirefoxWithoutCookies(): Promise<Pick<LaunchedBrowser,
 }
 
 /**
- * To be called inside a test. What its pages store survives a restart, in every engine; but it can
- * only load the test page.
- * @param original start with a copy of this one's profile; it must not be running
+ * To be called inside a test. What the pages of this browser store survives a restart, in every
+ * engine; but it can only load the test page.
+ * @param original a browser that is not running; the new one starts with a copy of its profile
  */
 export const openLastingBrowser = (
   name: EngineName,

@@ -11,15 +11,15 @@ import { askAgain, expectDistinct, nextId, status } from './ids.js'
 import { openSite, type Site } from './site.js'
 
 const PAGES = 4
-/** Each page tells the log of so many ids before it makes more. */
+/** Each page makes this many ids, tells the log of them, and goes on. */
 const BATCH = 5
 /** What a page may hold when nothing happens, and may lose. */
 const AT_REST = 16
 const CRASHES = sizeOf('CRASHES')
 const SEED = seed()
 /**
- * So many ids have reached the log, at most, when a crash comes: from a page that only just starts
- * to the pages' second lease and claim.
+ * A crash comes before this many ids have reached the log. So it can come while a page only just
+ * starts, and as late as the pages' second lease and claim.
  */
 const MOST_IDS = 200
 
@@ -77,7 +77,7 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
 
       await page.evaluate(askAgain)
 
-      // Of the lost numbers, each page has issued its last batch, which did not reach the log.
+      // Each page may have issued a last batch that did not reach the log.
       const unheard = CRASHES * PAGES * BATCH
       const gaps = async () =>
         (await site.server.outstanding('orders')) - made.length - (await page.evaluate(atHand))
@@ -90,8 +90,8 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
         `${title}, ${CRASHES} crashes: ${made.length} ids, ${await gaps()} gaps, of which ` +
           `the status knows ${await known()}`,
       )
-      // A page that is busy may also hold as many as it made in its last second: not more than all
-      // that crashed pages made.
+      // A busy page may also hold as many as it made in its last second. All crashed pages together
+      // made no more than `made`.
       expect(await gaps()).toBeLessThanOrEqual(CRASHES * PAGES * AT_REST + unheard + made.length)
     },
     60_000 + CRASHES * 15_000,
@@ -114,7 +114,7 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     expectDistinct(made)
     const crashed = async () => (await page.evaluate(status)).gaps.crash
     await expect.poll(crashed, { timeout: 20_000 }).toBeGreaterThan(0)
-    // It cannot know that each page had issued one of them.
+    // The device cannot know that each page had issued one of its ids.
     expect(await crashed()).toBeLessThanOrEqual(PAGES * (AT_REST + 1))
     await page.evaluate(askAgain)
     const gaps = async () =>

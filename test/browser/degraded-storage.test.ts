@@ -21,7 +21,7 @@ const idsOrCode = (count: number) =>
   window.hilo.nextIds('orders', count).catch((error: { code: string }) => error.code)
 
 test.runIf(testedEngines().some(({ name }) => name === 'firefox'))(
-  'in Firefox with cookies blocked, ids live in memory, and BroadcastChannel is done without',
+  'in Firefox with cookies blocked, ids live in memory, and no BroadcastChannel is needed',
   async () => {
     const site = await openSite()
     const page = await (await openFirefoxWithoutCookies()).newPage()
@@ -52,12 +52,12 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     await expect.poll(() => site.server.outstanding('orders'), { timeout: 20_000 }).toBe(5)
   })
 
-  test('an IndexedDB that never opens is given up: ids live in memory, and it shows', async () => {
+  test('an IndexedDB that never opens is given up: the status says "memory"', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const [holder, page] = [await browser.newPage(), await browser.newPage()]
     await holder.goto(site.url({ name: 'other' }))
-    // Whoever opens the database waits for this deletion. It never ends: a connection stays open.
+    // Whoever opens the database waits for this deletion, and it never ends: a connection is open.
     await holder.evaluate(async () => {
       await new Promise((resolve) =>
         Object.assign(indexedDB.open('offline-hilo'), { onsuccess: resolve }),

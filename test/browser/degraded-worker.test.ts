@@ -1,6 +1,6 @@
 /**
- * Without its worker, or without what lets tabs talk to each other, a page goes on making ids, and
- * none twice.
+ * A page without its worker, or without what lets tabs talk to each other, goes on making ids. No
+ * id is made twice.
  */
 import { describe, expect, test } from 'vitest'
 import { openBrowser } from './browser.js'
@@ -10,7 +10,7 @@ import { openSite } from './site.js'
 
 /** Longer than a worker may keep silent. */
 const PATIENT = { timeout: 30_000 }
-/** Shorter: nobody waits for a worker that has said that it failed. */
+/** Shorter: a worker that failed to start says so at once. */
 const HASTY = { timeout: 7_000 }
 
 /** Runs in a page: makes its worker reachable for the test. */
@@ -44,7 +44,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
       await page.goto(site.url(options, surroundings))
       const made = await page.evaluate(nextIds, 40)
       expect(await page.evaluate(status)).toMatchObject({ online: true, storage: 'best-effort' })
-      // The owner's code for pages whose worker does not start.
+      // The page has loaded the owner's code, which is in the file `here-….js`.
       expect([...site.files].join('\n')).toMatch(/\/here-/)
       await page.goto(site.url(PATIENT))
       made.push(...(await page.evaluate(nextIds, 40)))

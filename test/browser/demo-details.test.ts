@@ -43,7 +43,7 @@ test('receipts are consecutive, offline too; an open one is there after a crash'
   await page.waitForSelector('#receipts-summary:text("3 numbers without a hole, 1 not confirmed")')
 })
 
-test('a server that goes away is tried again by itself', async () => {
+test('when the server goes away, the desk tries again by itself', async () => {
   const { page, stop, start, table } = await openDesk()
   await create(page, 'Harbour Café')
   await seen(page, 'orders/1-A', 'sent')

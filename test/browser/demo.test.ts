@@ -41,7 +41,7 @@ test('offline by the switch, orders wait, survive a reload, and are sent once on
   expect((await table()).map(({ id }) => id)).toEqual(['orders/1-A', 'orders/2-A', 'orders/3-A'])
 })
 
-test('a browser that says it is offline is believed, without a request', async () => {
+test('when the browser says that it is offline, the desk sends no request', async () => {
   const { page, context, table } = await openDesk()
   await create(page, 'Harbour Café')
   await seen(page, 'orders/1-A', 'sent')

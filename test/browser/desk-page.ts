@@ -54,7 +54,7 @@ export async function create(page: Page, customer: string): Promise<void> {
   )
 }
 
-/** Clicks the switch, which was the other way, and waits until it shows the change. */
+/** Clicks the offline switch, and waits until it shows the change. */
 export async function switchTo(page: Page, to: 'online' | 'offline'): Promise<void> {
   await page.click('#switch')
   await page.waitForSelector(`#switch[aria-checked="${to === 'online'}"]`)

@@ -68,7 +68,7 @@ function deskIn(page: TestPage) {
         ),
       ),
     act: (id: string, name: string) => desk.click(`.order[data-id="${id}"] button[name="${name}"]`),
-    /** Changes the quantity of the order's first line, and adds as many lines. */
+    /** Changes the quantity of the order's first line, and adds lines. */
     async edit(id: string, quantity: number, more = 0) {
       await desk.act(id, 'edit')
       for (let i = 0; i < more; i++) await desk.click('#editor-add')

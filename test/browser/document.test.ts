@@ -1,6 +1,6 @@
 /**
- * Devices that share a document: the page's own source, asked by its worker, in real browsers on
- * different profiles.
+ * Devices that share a document, in real browsers on different profiles. The worker asks its page
+ * for ranges, and the page has the source.
  */
 import { expect, test } from 'vitest'
 import { openBrowser } from './browser.js'
@@ -8,7 +8,7 @@ import { expectDistinct, nextIds, numberOf } from './ids.js'
 import { openSite } from './site.js'
 
 const DOCUMENT = '/databases/{database}/docs?id=Raven/Hilo/{collection}'
-/** The document names no node. */
+/** An id without a node tag: a document names no node. */
 const withNode = (ids: string[]) => ids.map((id) => `${id}-A`)
 
 test('two browsers on one document never make the same id, and no claim is sent', async () => {

@@ -19,9 +19,9 @@ export interface Engine {
   debianPackages: string[]
   /** Environment variable with the path of your own browser. */
   variable?: string
-  /** Argument with which it prints something and ends. If it does, it can be started. */
+  /** With this argument it prints something and ends. If it does, it can be started. */
   probe: '--version' | '--help'
-  /** Path of what the tests start, `undefined` when it, or something it needs, is not there. */
+  /** Path of the program that the tests start. Undefined: it, or what it needs, is missing. */
   find(): string | undefined
 }
 

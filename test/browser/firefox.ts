@@ -18,8 +18,8 @@ const PREFS: Record<string, boolean | number | string> = {
   'app.update.disabledForTesting': true,
   'app.normandy.enabled': false,
   'browser.aboutwelcome.enabled': false,
-  // It would load pages once more, unseen and in a container of their own, for pictures of them: as
-  // another device of theirs.
+  // To make pictures of pages, Firefox would load each page once more, unseen, with a storage of
+  // its own. That page would be another device.
   'browser.pagethumbnails.capturing_disabled': true,
   'browser.safebrowsing.malware.enabled': false,
   'browser.safebrowsing.phishing.enabled': false,
@@ -37,7 +37,7 @@ const PREFS: Record<string, boolean | number | string> = {
   'toolkit.telemetry.server': 'data:,',
 }
 
-/** @param settings what its user has set, by the names of `about:config` */
+/** @param settings what the user has set, by its names in `about:config` */
 export async function launchFirefox(
   profile: string,
   settings: typeof PREFS = {},

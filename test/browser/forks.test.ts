@@ -8,7 +8,7 @@ import { testedEngines } from './engines.js'
 import { available, expectDistinct, nextIds, status } from './ids.js'
 import { openSite, type Site } from './site.js'
 
-/** Runs in a worker: a device that checked in a moment ago would not ask again. */
+/** Runs in a worker. Without it, a device that has just checked in would not check in again. */
 function anHourLater(): void {
   const now = Date.now
   Date.now = () => now() + 3_600_000

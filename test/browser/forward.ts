@@ -1,11 +1,11 @@
 /**
- * Passes a request on to another server, and its answer back; where none comes the connection is
- * cut, as without a network.
+ * Passes a request on to another server, and the answer back. If no answer comes, it cuts the
+ * connection, as without a network.
  */
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 
-/** @param answered is told the status */
+/** @param answered called with the status of the answer */
 export function forward(
   asked: IncomingMessage,
   answer: ServerResponse,

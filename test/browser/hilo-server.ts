@@ -11,7 +11,7 @@ import type { Ledger } from '../../server/src/ledger/ledger.js'
 
 export interface HiloServer {
   url: string
-  /** From then on nothing listens there. */
+  /** Stops the server: from then on nothing listens at its address. */
   stop(): Promise<void>
   start(): Promise<void>
   /** The highest number granted of a collection, as the ledger has it; 0 before the first. */

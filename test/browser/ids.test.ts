@@ -41,7 +41,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expect(await page.evaluate(nextIds, 5)).toEqual(ids(6, 5))
   })
 
-  test('ids last as long as the reserve offline; then calls fail until it is online', async () => {
+  test('offline, ids last as long as the reserve; then calls fail until it is online', async () => {
     const site = await openSite()
     const page = await (await openBrowser(name)).newPage()
     await page.goto(site.url({ collections: { orders: { reserve: 100 } } }))
@@ -98,7 +98,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expect(new Set(made.flat()).size).toBe(1_000)
   })
 
-  test('a page out of the back/forward cache makes no id of another page', async () => {
+  test('a page that comes out of the back/forward cache makes no id of another page', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
     const [page, other] = [await browser.newPage(), await browser.newPage()]

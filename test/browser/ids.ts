@@ -1,9 +1,9 @@
 /** What the tests ask of pages and say of ids. */
 
-/** The number of an id of `orders`, NaN when it is none. */
+/** The number of an id of `orders`. NaN: it is no such id. */
 export const numberOf = (id: string): number => Number(/^orders\/(\d+)-A$/.exec(id)?.[1])
 
-/** @throws Error when one is no id of `orders`, or came twice */
+/** @throws Error when one of them is no id of `orders`, or came twice */
 export function expectDistinct(ids: readonly string[]): void {
   const seen = new Set<string>()
   for (const id of ids) {
@@ -27,8 +27,8 @@ export const askAgain = () =>
   window.hilo.reserve('orders', window.hilo.status('orders').available + 1)
 
 /**
- * Runs in a page with `reserve: 0`. Is no request under way, and everything that no page holds set
- * aside for one to give back? A page that goes before that leaves the rest to the next one.
+ * Runs in a page with `reserve: 0`. Is no request under way, and are all free numbers set aside for
+ * a page to give back? A page that closes earlier leaves them to the next page.
  */
 export async function isAllOffered(): Promise<boolean> {
   const of = <T>(request: IDBRequest<T>) =>

@@ -202,7 +202,7 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
       expect(await width()).toBeGreaterThan(before)
     })
 
-    test('the number line is dragged only while the pointer is down, also outside', async () => {
+    test('the number line is dragged only while the pointer is down, outside too', async () => {
       const { page } = await open(name)
       await click(page, 'Zoom into orders')
       const seen = await page.evaluate(() => {
@@ -324,7 +324,7 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
         .toContainEqual(expect.stringContaining('could not be reached'))
     })
 
-    test('an app that goes offline and online by a switch of its own is followed', async () => {
+    test('it follows an app that goes offline and online by a switch of its own', async () => {
       const { page } = await open(name)
       const buttons = () => texts(page, '.actions button')
       await page.evaluate(() => window.hilo.goOffline())
@@ -458,7 +458,7 @@ describe.each(testedEngines().map(({ title, name }) => [title, name] as const))(
       expect(await shown()).toEqual([])
     })
 
-    test('it observes only while on the page, and takes an instance set early', async () => {
+    test('it observes only while on the page, and takes an instance set before', async () => {
       const { page } = await open(name)
       const seen = await page.evaluate(async () => {
         let watched = 0

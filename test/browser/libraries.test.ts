@@ -26,7 +26,7 @@ const read = (library: Library, file: string) => {
   return readFileSync(join(import.meta.dirname, folder, file), 'utf8')
 }
 
-/** As `ng new` writes it, but with the compiler first: nothing was compiled before. */
+/** As `ng new` writes it, but with Angular's compiler: this page compiles its templates itself. */
 const ANGULAR_MAIN = `import '@angular/compiler'
   import { bootstrapApplication } from '@angular/platform-browser'
   import { App } from './app'

@@ -1,6 +1,6 @@
 /**
- * Pages that are hidden, left, come back, are duplicated or closed: what they held goes on
- * elsewhere, once.
+ * Pages that are hidden, left, duplicated or closed, or that come back: what they held is used
+ * elsewhere, and once.
  */
 import { describe, expect, test } from 'vitest'
 import { leave, openBrowser } from './browser.js'
@@ -8,17 +8,18 @@ import { testedEngines } from './engines.js'
 import { expectDistinct, isAllOffered, nextId, nextIds, numberOf } from './ids.js'
 import { openSite, type Site } from './site.js'
 
-/** `reserve: 0`: what a page does not use goes back with it. */
+/** With `reserve: 0`, a page that closes gives back what it has not used. */
 const KEEP_NOTHING = { collections: { orders: { reserve: 0 } } }
 /**
- * A page of the same site with a storage of its own: Firefox sends little for the last tab of a
- * site.
+ * A page of the same site with a storage of its own. It stays open, because Firefox often loses
+ * what the last tab of a site sends while it closes.
  */
 const ELSEWHERE = { name: 'elsewhere' }
 
 /**
- * Runs in a page. Engines disagree on how a test can cover a window; what the page sees is the
- * same. How much does it hold then?
+ * Runs in a page, which then takes itself for hidden or visible. Each engine has another way to
+ * cover a window, and a page sees the same.
+ * @returns how many ids the page holds then
  */
 function show(visibility: 'hidden' | 'visible'): number {
   Object.defineProperty(document, 'visibilityState', { value: visibility, configurable: true })
@@ -57,7 +58,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     const page = await browser.newPage()
     await page.goto(site.url())
     const made = await page.evaluate(nextIds, 5)
-    // At once: it may be killed any moment from here.
+    // At once, because a hidden page may be killed at any moment.
     expect(await page.evaluate(show, 'hidden')).toBe(0)
     const other = await browser.newPage()
     await other.goto(site.url())
@@ -84,8 +85,8 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expect(numberOf(made[5]!)).toBe(6)
     await page.evaluate(() => history.back())
     await expect.poll(() => page.evaluate(hasNothingToKeep), { timeout: 20_000 }).toBe(true)
-    // Firefox caches no page whose worker waits for a server or holds a lock just then: it is
-    // loaded anew.
+    // Firefox does not cache a page whose worker waits for a server or holds a lock. It loads that
+    // page anew.
     if (name !== 'firefox')
       await expect.poll(() => page.evaluate(isFromCache), { timeout: 20_000 }).toBe(true)
     made.push(...(await page.evaluate(nextIds, 20)), ...(await other.evaluate(nextIds, 20)))

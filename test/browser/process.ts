@@ -5,11 +5,11 @@
 import { spawn } from 'node:child_process'
 
 export interface Running {
-  /** What the program said when it was ready. */
+  /** What the program printed when it was ready. */
   ready: RegExpMatchArray | undefined
   /** Resolves when it has ended, by itself or not. */
   closed: Promise<void>
-  /** SIGKILL to the whole group; resolves when all of it is gone. */
+  /** Sends SIGKILL to the whole group. Resolves when all of it is gone. */
   kill(): Promise<void>
 }
 

@@ -59,7 +59,7 @@ async function listen(handle: Handler, database: string): Promise<Raven> {
   }
 }
 
-/** Our server without our extension: it neither reads claims and leases nor tells them. */
+/** Our server without our extension: it reads no `claim` and no `lease`, and answers none. */
 async function openPlain(): Promise<Raven> {
   const ledger = await openLedger({ dataDir: newFolder() })
   onTestFinished(() => ledger.close())

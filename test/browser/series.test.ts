@@ -12,7 +12,7 @@ import { openSite } from './site.js'
 const PAGES = 3
 const CRASHES = sizeOf('CRASHES')
 const SEED = seed()
-/** So many numbers have reached the log, at most, when a crash comes. */
+/** A crash comes before this many numbers have reached the log. */
 const MOST_NUMBERS = 60
 
 /** Runs in a page. */

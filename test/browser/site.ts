@@ -13,7 +13,7 @@ import { forward } from './forward.js'
 import { type HiloServer, openHiloServer } from './hilo-server.js'
 import { MASTER, obey } from './told-page.js'
 
-/** What is unusual about the place where a page runs. The functions see globals only. */
+/** What is unusual about the place where a page runs. Its functions see globals only. */
 interface Surroundings {
   /** Runs in the page before anything else does. */
   beforePage?: () => void
@@ -33,7 +33,7 @@ export interface Site {
   server: HiloServer
   /** Every line that pages have posted to `/log`. */
   log: string[]
-  /** With so many lines in it the log takes no more: it answers 409 then. */
+  /** When the log has this many lines, it takes no more and answers 409. */
   stopLogAt(count: number): void
   /**
    * The pages' requests to the HiLo server, oldest first, each with its HTTP status, or 0 if no

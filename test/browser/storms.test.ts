@@ -24,9 +24,9 @@ async function reloadByItself(site: Site, page: TestPage): Promise<string[]> {
 }
 
 /**
- * As a user does. WebKit leaves a transaction open for ever when its page reloads itself in the
- * middle of it, if it is a worker's: from then on nobody can write there before the browser is
- * started again.
+ * Reloads the page from outside, as a user does. If a page in WebKit reloads itself in the middle
+ * of its worker's transaction, that transaction never ends. Then nobody can write there until the
+ * browser is started again.
  */
 async function reload(site: Site, page: TestPage): Promise<string[]> {
   const made: string[] = []
@@ -47,7 +47,7 @@ function reloadOnAndOn(): void {
   })
 }
 
-/** Numbers that devices have, but that were neither made nor are at hand for a page. */
+/** Numbers that devices were granted, that no page has made into ids, and that no page can. */
 async function gapsOf(
   { server }: Site,
   made: readonly string[],
@@ -79,7 +79,7 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     expect(made).toHaveLength(PAGES * IDS_PER_PAGE)
     expectDistinct(made)
 
-    // What the others leave behind is at hand again with the next page's first id.
+    // With its first id, the next page takes over what the others left behind.
     for (const page of pages.slice(1)) await leave(page, name, 'about:blank')
     await pages[0]!.reload()
     made.push(await pages[0]!.evaluate(nextId))

@@ -1,7 +1,7 @@
 /**
  * A page that does what a test tells it, in a browser that no program can drive. The page asks a
- * small server of the test what to run, and reports the result. A site has such pages run {@link
- * obey} first, with that server's address.
+ * small server of the test what to run, and reports the result. The site makes such a page run
+ * {@link obey} first, with that server's address.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,6 +1,6 @@
 /**
- * The little of classic WebDriver that the tests need. A session does one thing at a time; scripts
- * of several windows run side by side all the same.
+ * As much of classic WebDriver as the tests need. A session does one thing at a time, but scripts
+ * of several windows run side by side.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 

@@ -38,8 +38,8 @@ export async function launchWebKit(profile: string): Promise<LaunchedBrowser> {
   const first = await orKill(kill, session.command<string>('GET', 'window'))
   return {
     async newPage() {
-      // A window, because a tab opened this way stays behind the others and is hidden. Asked of one
-      // that no test closes.
+      // A window, because a tab opened this way stays behind the others and is hidden. The window
+      // that opens it is one that no test closes.
       const { handle } = await session.inWindow<{ handle: string }>(first, 'POST', 'window/new', {
         type: 'window',
       })
@@ -54,8 +54,8 @@ export async function launchWebKit(profile: string): Promise<LaunchedBrowser> {
 }
 
 /**
- * As for a user: what its pages store stays in the profile. No program can drive it, so its pages
- * have to do what they are told.
+ * Starts it as a user does: what its pages store stays in the profile. No program can drive it, so
+ * its pages ask the test what to do.
  */
 export async function launchLastingWebKit(profile: string): Promise<LaunchedBrowser> {
   const display = await openDisplay()

@@ -11,8 +11,8 @@ import { hiloStatus } from '../../../examples/svelte.js'
 import { useHiloStatus } from '../../../examples/vue.js'
 
 /**
- * How many ids were left each time a status came, and how often one came after nobody looked any
- * more.
+ * How many ids were left each time a status came, and how many statuses came after the component
+ * had gone.
  */
 interface Seen {
   available: number[]
@@ -63,7 +63,7 @@ async function readToTheEnd(start: Start): Promise<string[]> {
   })
   const useUp = async (): Promise<void> => {
     await hilo.nextId('orders')
-    // As between two clicks: what listens to the status is called.
+    // Waits as between two clicks, so that listeners of the status are called.
     await new Promise((resolve) => setTimeout(resolve))
     return useUp()
   }

@@ -1,6 +1,6 @@
 /**
- * A page with the inspector on it, `hilo` made from the options in its address, and what tests ask
- * of the inspector; a test hands the one to the other.
+ * A page with the inspector on it, and `hilo` made from the options in its address. A test gives
+ * the inspector its `hilo`. Also has what tests ask of the inspector.
  */
 import { consecutive } from '../../../src/consecutive/index.js'
 import { createHilo, type HiloOptions } from '../../../src/index.js'
