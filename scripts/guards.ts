@@ -307,6 +307,7 @@ export const GUARDS: Guard[] = [
   ),
 
   guard('H21 a claim repeated gets the same grant', 'server/sqlite-ledger'),
+  guard('H21 a file that the next start will not find takes no commit', 'server/sqlite-ledger'),
   guard(
     'H21 SQLite syncs each commit to the disk',
     'server/sqlite-ledger',

@@ -1,9 +1,17 @@
 /** What only the SQLite ledger has to stand: its folder, its syncs, its upgrades. */
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import Database from 'libsql'
 import { expect, test } from 'vitest'
-import { openLedger } from '../src/index.js'
+import { LedgerUnavailable, openLedger } from '../src/index.js'
 import { openSqliteFile } from '../src/sqlite/file.js'
 import { newFolder, secretIn } from './folders.js'
 import { describeLedger } from './ledger-contract.js'
@@ -81,6 +89,25 @@ test('every commit is synced to the disk: a power cut takes no grant back', () =
   expect(db.pragma('journal_mode')).toEqual([{ journal_mode: 'wal' }])
   db.close()
 })
+
+test.each(['hilo.db', 'hilo.db-wal'])(
+  'while %s is not in its place, nothing is granted: a restart would know nothing of it',
+  async (name) => {
+    const dataDir = newFolder()
+    const ledger = await openLedger({ dataDir })
+    await ledger.claim([wish])
+    const [file, aside] = [join(dataDir, name), join(newFolder(), name)]
+    renameSync(file, aside)
+    const gone = /hilo\.db.* was moved, replaced or deleted while the server runs/
+    await expect(ledger.claim([wish])).rejects.toThrow(gone)
+    await expect(ledger.ping()).rejects.toThrow(LedgerUnavailable)
+    copyFileSync(aside, file)
+    await expect(ledger.claim([wish])).rejects.toThrow(gone)
+    renameSync(aside, file)
+    expect(await ledger.claim([wish])).toMatchObject([{ grant: { low: 33, high: 64 } }])
+    await ledger.close()
+  },
+)
 
 describeUpgrades(async () => {
   const dataDir = newFolder()

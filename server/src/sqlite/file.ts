@@ -3,7 +3,7 @@
  * answered: WAL with `synchronous = FULL` calls fsync once per commit. Processes on the same
  * machine may share the file, and an application may keep its own tables in it.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import Database from 'libsql'
 import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
@@ -24,6 +24,8 @@ interface SqliteFile {
   db: Sqlite
   /** Of its grant tokens. */
   secret: string
+  /** @throws LedgerUnavailable when another file stands in its place, or none */
+  requireInPlace(): void
 }
 
 /** @throws Error that names the folder, or what is wrong with the file in it */
@@ -100,10 +102,28 @@ function openIn(folder: string): SqliteFile {
     // SQLite syncs the file, not the entries that lead to it: a power cut could lose a new folder
     // with everything in it.
     for (const parent of [folder, dirname(folder)]) syncFolder(parent)
-    return { db, secret }
+    return { db, secret, requireInPlace: placeOf(join(folder, SQLITE_FILE)) }
   } catch (error) {
     db.close()
     throw error
+  }
+}
+
+/** SQLite goes on writing to a file that was moved or deleted, and the next start reads another. */
+function placeOf(file: string): () => void {
+  const look = () =>
+    [file, `${file}-wal`]
+      .map((name) => statSync(name, { bigint: true, throwIfNoEntry: false }))
+      .map((found) => found && `${found.dev}/${found.ino}`)
+      .join()
+  const opened = look()
+  return () => {
+    // guard: H21 a file that the next start will not find takes no commit
+    if (look() !== opened)
+      throw new LedgerUnavailable(
+        `${file}, or its -wal, was moved, replaced or deleted while the server runs. Nothing was ` +
+          'granted. Put it back, or start the server again.',
+      )
   }
 }
 

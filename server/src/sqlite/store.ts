@@ -29,7 +29,7 @@ import { saver } from './save.js'
 
 /** @param bound to upstreams only: the counters of ORMs are in PostgreSQL */
 export function openSqliteStore(dataDir: string, bound: BoundCollections): RowStore {
-  const { db, secret } = openSqliteFile(dataDir)
+  const { db, secret, requireInPlace } = openSqliteFile(dataDir)
   try {
     rememberBindings(db, bound)
   } catch (error) {
@@ -53,7 +53,13 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
   // From here on, waiting for another program's lock does not stop the process.
   db.exec('PRAGMA busy_timeout = 0')
   const patience = createPatience(BUSY_TIMEOUT_MS)
-  const change = <T>(step: () => T): Promise<T> => patience.run(() => write(db, step))
+  const commit = <T>(step: () => T): T =>
+    write(db, () => {
+      const result = step()
+      requireInPlace()
+      return result
+    })
+  const change = <T>(step: () => T): Promise<T> => patience.run(() => commit(step))
   const read = <T>(step: () => T): Promise<T> => patience.run(() => guard(step))
   const readOld = reader<GrantRow>(db, oldGrants('?', '?'))
   const readIdentitiesOf = reader<IdentityKey>(db, identitiesOf('?'))
@@ -93,7 +99,7 @@ export function openSqliteStore(dataDir: string, bound: BoundCollections): RowSt
     },
     ping: async () => {
       try {
-        write(db, () => writeHealth(new Date().toISOString()))
+        commit(() => writeHealth(new Date().toISOString()))
       } catch (error) {
         // Another program is writing just now, so the file can be written.
         if (!isBusy(error)) throw error
