@@ -120,6 +120,8 @@ export const GUARDS: Guard[] = [
     'return names.map(newSeat)',
   ),
   guard('H11 a grant is added once', 'core/claim'),
+  guard('H11 an answer names its claim', 'server/hilo-routes', '...{}'),
+  guard('H11 the answer to another claim is no answer', 'source/raven'),
   guard('H11 a claim names each collection once', 'server/hilo-routes'),
 
   guard(

@@ -196,6 +196,7 @@ describe('POST hilo/next', () => {
     ])
     expect(await claim(collections)).toMatchObject({ status: 200, body: first.body })
     expect((await ask(`${NEXT}&claim=${ID}`)).body).toEqual(first.body.collections[0])
+    expect(first.body.collections).toMatchObject([{ Claim: ID }, { Claim: ID }])
   })
 
   test('tokens shown with a claim are checked in, and never stand in an address', async () => {

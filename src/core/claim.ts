@@ -60,14 +60,8 @@ export function addGrant(
   if (state.claim?.id !== claimId) return state
   // A claim says the highest number that this device has seen, and its grant is above that. A grant
   // at or below `issued` is therefore an answer that came before: its numbers may be issued.
-  // `issued` 0: none was issued.
   // guard: H11 an answer that came before is not added again
-  if (
-    !range.token &&
-    state.issued > 0 &&
-    range.from <= state.issued &&
-    !isFromNewNode(state, range)
-  )
+  if (!range.token && range.from <= state.issued && !isFromNewNode(state, range))
     return dropClaim(state, claimId)
   const { claim: _, ...rest } = state
   const clash = heldRanges(state).find(
@@ -79,7 +73,7 @@ export function addGrant(
       'invalid-response',
       `The server granted ${range.from}–${range.to}, but this device already holds ` +
         `${clash.from}–${clash.to}. ` +
-        'The answer was dropped. Was the server restored from a backup? Raise its floor: ' +
+        'Nothing was taken. Was the server restored from a backup? Raise its floor: ' +
         '`offline-hilo-server raise-floor`.',
     )
   return {
@@ -96,7 +90,7 @@ export function addGrant(
 
 /** Has this device got no range of this node before? Then none of its numbers was issued here. */
 const isFromNewNode = ({ nodes = [] }: DeviceState, range: Range): boolean =>
-  nodes.length === 1 && nodes[0] !== nodeOf(range)
+  nodes.length < 2 && nodes[0] !== nodeOf(range)
 
 /** Two nodes may grant the same number; the two ids differ in what stands before or after it. */
 const nodeOf = (range: Range): string => `${range.prefix}…${idSuffix(range)}`

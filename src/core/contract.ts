@@ -46,7 +46,11 @@ export interface HiloSource {
    * URL. Two counters with one key would share ranges, and make the same ids.
    */
   readonly key: string
-  /** @param timeout milliseconds it may take */
+  /**
+   * The prefix of what it grants begins with the collection and its separator, as `orders/` does.
+   * A grant has no token: nobody checks in with a source.
+   * @param timeout milliseconds it may take
+   */
   claim(target: Target, claim: DeviceClaim, timeout: number): Promise<SourceAnswer>
 }
 

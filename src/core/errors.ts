@@ -62,7 +62,7 @@ export class HiloError extends Error {
     message: string,
     details: { cause?: unknown; status?: number; retryAfter?: number } = {},
   ) {
-    super(message, 'cause' in details ? { cause: details.cause } : undefined)
+    super(message, details)
     this.code = code
     this.status = details.status
     this.retryAfter = details.retryAfter

@@ -66,9 +66,17 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
   return { state }
 }
 
-/** Can this be stored? An app's own source may answer anything. */
-export const isGrant = (grant: unknown): grant is GrantedRange =>
-  isObject(grant) && isObject(grant.range) && isRange(grant.range) && isLast(grant.last)
+/**
+ * Is this a grant of the collection whose ids begin with `prefix`? An app's own source may answer
+ * anything. It cannot check in, so it has no tokens.
+ */
+export const isGrant = (grant: unknown, prefix: string): grant is GrantedRange =>
+  isObject(grant) &&
+  isObject(grant.range) &&
+  isRange(grant.range) &&
+  grant.range.prefix.startsWith(prefix) &&
+  !grant.range.token &&
+  isLast(grant.last)
 
 /** A range that overlaps another one of its prefix and server tag. */
 function heldTwice(held: Range[]): Range | undefined {
@@ -97,7 +105,7 @@ const hasIdAndRange = (item: Fields): boolean =>
   isText(item.id) && isObject(item.range) && isRange(item.range)
 const isLast = (last: unknown): boolean =>
   last === undefined || (isObject(last) && isCount(last.size) && isText(last.at))
-const isRange = (range: Fields | Range): boolean =>
+export const isRange = (range: Fields | Range): range is Range =>
   isCount(range.from) &&
   isCount(range.to) &&
   range.from <= range.to &&

@@ -18,6 +18,8 @@ export interface NextAnswer {
   LastRangeAt: string
   /** Extension: opaque, unguessable token of the grant. Absent from a real RavenDB. */
   Lease?: string
+  /** Extension: the id of the claim, if it had one. A cache may send another claim's answer. */
+  Claim?: string
   /** Extension: what became of the tokens that the claim has shown, in their order. */
   leases?: CheckInAnswer['leases']
 }

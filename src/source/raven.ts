@@ -13,7 +13,8 @@ import {
   returnRequest,
   type WantedRange,
 } from '../core/requests.js'
-import type { DeviceClaim, GrantedRange } from '../core/state.js'
+import type { GrantedRange } from '../core/state.js'
+import { isRange } from '../core/stored.js'
 import type { CheckInAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
 import { type GetHeaders, requester, type ServerAddress } from './http.js'
 import type { Source } from './source.js'
@@ -24,20 +25,21 @@ export function ravenSource(
 ): Required<Source> {
   const request = requester({ url, timeout, credentials }, headers)
 
-  function post(wanted: readonly WantedRange[]): Promise<string> {
+  async function post(wanted: readonly WantedRange[]): Promise<(() => GrantedRange)[]> {
     const { url: address, body } = nextCall(url, wanted)
-    return request('POST', address, body)
+    return readGrants(await request('POST', address, body), url, wanted)
   }
 
   return {
     async claim(target, claim) {
-      if (!claim.shown) return readGrant(await request('GET', nextUrl(url, target, claim)), url)
-      return readGrants(await post([{ target, claim }]), url, 1)[0]!(claim)
+      const wanted = { target, claim }
+      if (claim.shown) return (await post([wanted]))[0]!()
+      return readGrant(await request('GET', nextUrl(url, target, claim)), url, wanted)
     },
     claimTogether: async (wanted) =>
-      readGrants(await post(wanted), url, wanted.length).map((read, i) => {
+      (await post(wanted)).map((read) => {
         try {
-          return read(wanted[i]!.claim)
+          return read()
         } catch {
           return undefined
         }
@@ -61,44 +63,58 @@ export function ravenSource(
 
 const NUMBER_UNKNOWN = 'Whether a number was taken is unknown: ask again with the same key.'
 
-/** The answers to several claims, in their order. @throws HiloError `invalid-response` */
-function readGrants(body: string, url: string, count: number) {
+/** Read the answers to several claims, in their order. @throws HiloError `invalid-response` */
+function readGrants(body: string, url: string, wanted: readonly WantedRange[]) {
   const { collections } = readJson<NextManyAnswer>(body, url)
-  if (!Array.isArray(collections) || collections.length !== count)
+  if (!Array.isArray(collections) || collections.length !== wanted.length)
     throw noHiloAnswer(url, 'it does not answer each claim', body)
-  return collections.map((each) => (claim: DeviceClaim): GrantedRange => {
-    const answer = Object(each)
-    const grant = readGrant(JSON.stringify(answer), url)
-    return claim.shown ? { ...grant, fates: readFates(answer.leases, url, body) } : grant
+  return wanted.map((one, i) => (): GrantedRange => {
+    const answer = Object(collections[i])
+    const grant = readGrant(JSON.stringify(answer), url, one)
+    return one.claim.shown ? { ...grant, fates: readFates(answer.leases, url, body) } : grant
   })
 }
 
 /** @throws HiloError `invalid-response`, `unsafe-range` */
-function readGrant(body: string, url: string): GrantedRange {
-  const { Prefix, Low, High, LastSize, ServerTag, LastRangeAt, Lease } = readJson<
-    Record<keyof NextAnswer, unknown>
-  >(body, url)
+function readGrant(
+  body: string,
+  url: string,
+  { target, claim: { id } }: WantedRange,
+): GrantedRange {
+  const {
+    Prefix,
+    Low,
+    High,
+    LastSize,
+    ServerTag,
+    LastRangeAt,
+    Lease,
+    Claim = id,
+  } = readJson<Record<keyof NextAnswer, unknown>>(body, url)
   if (typeof Prefix !== 'string' || typeof Low !== 'number' || typeof High !== 'number')
     throw noHiloAnswer(url, 'Prefix, Low or High is missing', body)
+  // A cache that ignores the query of an address sends everybody the first grant. A RavenDB does
+  // not name the claim.
+  // guard: H11 the answer to another claim is no answer
+  if (Claim !== id || !Prefix.startsWith(target.collection + target.separator))
+    throw noHiloAnswer(url, 'it answers another claim, perhaps from a cache', body)
   // guard: H15 no range above 2^53−1 is taken
   if (High > Number.MAX_SAFE_INTEGER)
     throw new HiloError(
       'unsafe-range',
-      `${url} granted numbers up to ${High}, above 2^53−1. JavaScript would issue one of them ` +
-        'several times, so none was taken. Continue this collection under a new name.',
+      `${url} granted numbers up to ${High}, above 2^53−1, which JavaScript cannot count ` +
+        'through. Nothing was taken. Continue this collection under a new name.',
     )
-  if (!Number.isInteger(Low) || !Number.isInteger(High) || Low < 0 || High < Low)
-    throw invalid(url, 'Low and High are no range', body)
-  if (!isTextOrAbsent(ServerTag) || !isTextOrAbsent(Lease))
-    throw invalid(url, 'ServerTag or Lease is no text', body)
+  const range = {
+    from: Low,
+    to: High,
+    prefix: Prefix,
+    serverTag: ServerTag ?? '',
+    ...(Lease ? { token: Lease } : {}),
+  }
+  if (!isRange(range)) throw invalid(url, 'its numbers or texts are no range', body)
   return {
-    range: {
-      from: Low,
-      to: High,
-      prefix: Prefix,
-      serverTag: ServerTag ?? '',
-      ...(Lease && { token: Lease }),
-    },
+    range,
     ...(Number.isSafeInteger(LastSize) &&
       (LastSize as number) > 0 &&
       typeof LastRangeAt === 'string' && {
@@ -138,9 +154,6 @@ function readJson<T>(body: string, url: string): Partial<T> {
     throw noHiloAnswer(url, 'it is not JSON', body)
   }
 }
-
-const isTextOrAbsent = (value: unknown): value is string | undefined =>
-  value === undefined || value === null || typeof value === 'string'
 
 /** The answer to a return has no body, or JSON. */
 function checkReturned(body: string, url: string): void {

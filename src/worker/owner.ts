@@ -185,11 +185,13 @@ const pageSource = (callbacks: OwnerCallbacks): Source => ({
     const failed = (error: unknown) => ({ failure: toFailure(error, 'server-unreachable') })
     const { grant, failure } = Object(await callbacks.claim!(target, claim).catch(failed))
     if (failure) throw fromFailure(failure)
+    const prefix = target.collection + target.separator
     // guard: H15 an app's own source grants whole numbers only
-    if (isGrant(grant)) return grant
+    if (isGrant(grant, prefix)) return grant
     throw new HiloError(
       'invalid-response',
-      'The `source` granted no range of whole numbers ≥ 0. Nothing was taken.',
+      'The `source` granted no range of whole numbers ≥ 0 without a token, whose prefix begins ' +
+        `with '${prefix}'. Nothing was taken.`,
     )
   },
 })

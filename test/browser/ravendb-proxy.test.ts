@@ -71,7 +71,7 @@ async function openPlain(): Promise<Raven> {
     for (const name of ['claim', 'lease']) url.searchParams.delete(name)
     const answer = await handle(new Request(url, request))
     if (!answer.ok || answer.status === 204) return answer
-    const { Lease: _, ...body } = await answer.json()
+    const { Lease: _, Claim: __, ...body } = await answer.json()
     return Response.json(body, { status: answer.status })
   }, 'Shop')
 }

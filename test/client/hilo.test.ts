@@ -8,6 +8,7 @@ import { HiloError } from '../../src/core/errors.js'
 import type { HiloOptions } from '../../src/core/options.js'
 import { ravenConventions } from '../../src/raven.js'
 import { nextHiSource } from '../../src/source/index.js'
+import { newName } from '../support/idb.js'
 import { FakePage } from '../support/page.js'
 import { codeOf, newShop, type Shop } from '../support/shop.js'
 
@@ -243,6 +244,23 @@ describe('a wrong option', () => {
     )
     expect(shop.requests).toEqual([])
   })
+})
+
+test('a cache that ignores the query of an address gives no id to two', async () => {
+  const cached = new Map<string, string>()
+  const server = fetch
+  vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
+    const place = `${init.method} ${new URL(url).pathname}`
+    if (init.method !== 'GET') return server(url, init)
+    if (!cached.has(place)) cached.set(place, await (await server(url, init)).text())
+    return new Response(cached.get(place))
+  })
+  expect(await shop.open().hilo.nextId('orders')).toBe('orders/1-A')
+  const others = [
+    shop.open({ name: newName() }).hilo.nextId('orders'),
+    shop.open().hilo.nextId('customers'),
+  ]
+  expect(await Promise.all(others.map(codeOf))).toEqual(['exhausted', 'exhausted'])
 })
 
 test.each<[string, NonNullable<HiloOptions['headers']>]>([

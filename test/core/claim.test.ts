@@ -77,6 +77,15 @@ describe('a grant', () => {
     expect(addGrant(next, 'c2', granted)).toEqual(issued)
   })
 
+  test('without a token is dropped when it is number 0 again', () => {
+    const granted = { range: range(0, 0) }
+    const state = addGrant(claimed, 'c1', granted)
+    const { state: leased } = exchange(state, exchangeOf({ want: 1 }), 32)
+    const issued = settle(leased, [{ lease: leased.leases[0]!.id, next: 1 }])
+    const next = beginClaim(issued, 'c2', 1, 32).state
+    expect(addGrant(next, 'c2', granted)).toEqual(issued)
+  })
+
   test('without a token may begin at 0, which a device that has issued nothing takes', () => {
     const granted = { range: range(0, 99) }
     expect(addGrant(claimed, 'c1', granted).ranges).toEqual([granted.range])

@@ -25,6 +25,11 @@ describe.each<[string, unknown]>([
   ['a range that ends before it begins', { grant: { range: { ...range, from: 33 } } }],
   ['a range above 2^53−1', { grant: { range: { ...range, to: 2 ** 53 } } }],
   ['a range without a prefix', { grant: { range: { from: 1, to: 32 } } }],
+  ['ids of another collection', { grant: { range: { ...range, prefix: 'customers/' } } }],
+  [
+    'a token, which its numbers could come again under',
+    { grant: { range: { ...range, token: 't' } } },
+  ],
   ['a size that cannot be stored', { grant: { range, last: { size: '32', at: 'today' } } }],
 ])('a source that answers with %s', (_, answer) => {
   test('is refused, and makes no id', async () => {

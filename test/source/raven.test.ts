@@ -82,6 +82,26 @@ describe('a claim', () => {
     },
   )
 
+  test.each([{}, { Claim: 'c1' }])('may name its claim: %j', async (named) => {
+    serve({ ...answer, ...named })
+    expect((await source().claim(target, claim)).range).toMatchObject({ from: 33, to: 64 })
+  })
+
+  test.each<[string, object]>([
+    ['names another claim', { Claim: 'c2' }],
+    ['has the ids of another collection', { Prefix: 'customers/' }],
+    ['has the ids of a longer name', { Prefix: 'orders2/' }],
+  ])('that gets an answer which %s got none: a cache sent it', async (_, odd) => {
+    serve({ ...answer, ...odd })
+    expect(await refusal(source().claim(target, claim))).toMatchObject({
+      code: 'invalid-response',
+      status: 200,
+      message: expect.stringContaining('another claim, perhaps from a cache'),
+    })
+    serve({ collections: [{ ...answer, ...odd }] })
+    expect(await source().claimTogether([{ target, claim }])).toEqual([undefined])
+  })
+
   test('takes numbers up to 2^53−1, the last that JavaScript counts exactly', async () => {
     serve({ ...answer, Low: Number.MAX_SAFE_INTEGER, High: Number.MAX_SAFE_INTEGER })
     expect((await source().claim(target, claim)).range.to).toBe(Number.MAX_SAFE_INTEGER)

@@ -3,10 +3,14 @@ import { formatServerTime, type NextAnswer } from '../../../src/core/wire.js'
 import type { ClaimRefusal, ClaimRequest, Grant } from '../ledger/ledger.js'
 import { quotaReached, RETRY_SECONDS, Refusal, refused, restored, tryLater } from './refusals.js'
 
-/** @param prefix what stands before the number */
+/**
+ * @param prefix what stands before the number
+ * @param claim the claim's id
+ */
 export const claimAnswer = (
   { low, high, count, serverTag, at, token: lease }: Grant,
   prefix: string,
+  claim: string | undefined,
 ): NextAnswer => ({
   Prefix: prefix,
   Low: low,
@@ -15,6 +19,8 @@ export const claimAnswer = (
   ServerTag: serverTag,
   LastRangeAt: formatServerTime(at),
   Lease: lease,
+  // guard: H11 an answer names its claim
+  ...(claim !== undefined && { Claim: claim }),
 })
 
 export function claimRefused(

@@ -76,7 +76,7 @@ export function hiloRoutes(
     const asked: ClaimRequest = { database, collection, id, count, lastMax, serverTag: nodeTag, at }
     const [outcome] = (await claim(caller, [asked])) as [ClaimOutcome]
     if ('refused' in outcome) throw claimRefused(outcome, asked)
-    return answer(claimAnswer(outcome.grant, prefix), outcome.isRepeat ? 200 : 201)
+    return answer(claimAnswer(outcome.grant, prefix, id), outcome.isRepeat ? 200 : 201)
   })
   routes.post('/hilo/next', async (c) => {
     const at = Date.now()
@@ -89,7 +89,7 @@ export function hiloRoutes(
     const outcomes = await claim(caller, claims)
     const collections = outcomes.map((outcome, i) => {
       if ('grant' in outcome) {
-        const range = claimAnswer(outcome.grant, ranges[i]!.prefix)
+        const range = claimAnswer(outcome.grant, ranges[i]!.prefix, id)
         if (outcome.fates.length === 0) return range
         note(database, outcome.fates)
         return { ...range, leases: outcome.fates.map(fateAnswer) }

@@ -60,11 +60,6 @@ export function rootSource({ url, token }: Root, region: Region): Required<Sourc
         `${what} without a token`,
         'It is no offline-hilo-server. Bind a collection to a RavenDB with `collections`',
       )
-    if (!range.prefix.toLowerCase().startsWith(target.collection + target.separator))
-      throw refused(
-        `${what} as ids that begin with '${range.prefix}'`,
-        'That is not what was asked',
-      )
     if (state.serverTag !== undefined && state.serverTag !== range.serverTag)
       throw refused(
         `${what} under the tag '${range.serverTag}', and before under '${state.serverTag}'`,
