@@ -56,7 +56,7 @@ export const ledgerLimits = z.strictObject({
 
 export const databaseUrl = z
   .string()
-  .regex(/^postgres(ql)?:/, 'is a URL like postgres://user:password@host:5432/database')
+  .regex(/^postgres(ql)?:/, 'has to be a URL like postgres://user:password@host:5432/database')
   .superRefine((url, context) => {
     try {
       addressesIn(url)

@@ -80,9 +80,9 @@ export const DEFAULT_HORIZON_DAYS = 400
 const MAX_HORIZON_DAYS = 36_500
 
 export const horizon = z
-  .number('is a number of days')
-  .min(SETTLED_DAYS, `is at least ${SETTLED_DAYS} days`)
-  .max(MAX_HORIZON_DAYS, `is at most ${MAX_HORIZON_DAYS} days`)
+  .number('has to be a number of days')
+  .min(SETTLED_DAYS, `has to be at least ${SETTLED_DAYS} days`)
+  .max(MAX_HORIZON_DAYS, `has to be at most ${MAX_HORIZON_DAYS} days`)
 
 export async function serve({
   port = DEFAULT_PORT,

@@ -18,7 +18,10 @@ const MAX_PORT = 65_535
 /** Flags and the environment give it as text. Empty text is not port 0. */
 const port = z.preprocess(
   (value) => (typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value),
-  z.int('is a number').min(0).max(MAX_PORT, `is 0 to ${MAX_PORT}; 0 picks a free one`),
+  z
+    .int('has to be a number')
+    .min(0)
+    .max(MAX_PORT, `has to be 0 to ${MAX_PORT}; 0 picks a free one`),
 )
 
 /** Flags and environment variables give a list as text, with commas. */
@@ -32,9 +35,9 @@ const MAX_DRAIN_SECONDS = 600
 const drain = z.preprocess(
   (value) => (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value),
   z
-    .number('is a number of seconds')
+    .number('has to be a number of seconds')
     .min(0)
-    .max(MAX_DRAIN_SECONDS, `is 0 to ${MAX_DRAIN_SECONDS} seconds`),
+    .max(MAX_DRAIN_SECONDS, `has to be 0 to ${MAX_DRAIN_SECONDS} seconds`),
 )
 
 /** Days. */
@@ -60,11 +63,14 @@ const inFile = {
   tokens: tokens.optional(),
   logRequests: z.boolean().optional(),
   collections: z
-    .custom<CollectionsOptions>((value) => Object(value) === value, 'is an object of databases')
+    .custom<CollectionsOptions>(
+      (value) => Object(value) === value,
+      'has to be an object of databases',
+    )
     .superRefine(asChecked(collectionsSetting))
     .optional(),
   upstream: z
-    .custom<RootSetting>((value) => Object(value) === value, 'is an object with url or etcd')
+    .custom<RootSetting>((value) => Object(value) === value, 'has to be an object with url or etcd')
     .transform(withSecrets)
     .superRefine(asChecked(rootSettings))
     .optional(),

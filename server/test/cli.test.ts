@@ -134,11 +134,11 @@ describe('serve', { timeout: TIMEOUT }, () => {
     ).toEqual(
       [
         'offline-hilo-server cannot use its options.',
-        '  HILO_PORT: is 0 to 65535; 0 picks a free one',
+        '  HILO_PORT: has to be 0 to 65535; 0 picks a free one',
         '  HILO_HOSTS.1: a host is a name or an address, as in ids.example.com or localhost:8080',
         '  --node-tag: a node tag has 1 to 4 capital letters, as in A',
         `  tokens.0 in ${config}: a token has at least 16 characters`,
-        `  limits.count in ${config}: is at least 1`,
+        `  limits.count in ${config}: has to be at least 1`,
         `  ${config}: Unrecognized key: "x".`,
         '',
       ].sort(),
@@ -146,13 +146,13 @@ describe('serve', { timeout: TIMEOUT }, () => {
   })
 
   test.each([
-    [{ port: 'x' }, 'port: is a number'],
-    [{ port: '' }, 'port: is a number'],
-    [{ drain: '-1' }, 'drain: is a number of seconds'],
-    [{ drain: '601' }, 'drain: is 0 to 600 seconds'],
-    [{ horizon: 'a year' }, 'horizon: is a number of days'],
-    [{ horizon: '29' }, 'horizon: is at least 30 days'],
-    [{ databaseUrl: 'mysql://x' }, 'databaseUrl: is a URL like postgres://'],
+    [{ port: 'x' }, 'port: has to be a number'],
+    [{ port: '' }, 'port: has to be a number'],
+    [{ drain: '-1' }, 'drain: has to be a number of seconds'],
+    [{ drain: '601' }, 'drain: has to be 0 to 600 seconds'],
+    [{ horizon: 'a year' }, 'horizon: has to be a number of days'],
+    [{ horizon: '29' }, 'horizon: has to be at least 30 days'],
+    [{ databaseUrl: 'mysql://x' }, 'databaseUrl: has to be a URL like postgres://'],
     [{ config: '/nowhere.json' }, 'config: /nowhere.json cannot be read (ENOENT)'],
     [{ config: import.meta.filename }, 'is not a JSON object'],
   ])('setting %j is refused', (flags, message) => {
@@ -180,14 +180,14 @@ describe('serve', { timeout: TIMEOUT }, () => {
     for (const problem of [
       `${config}: Unrecognized key: "prot". There are: port, host, data, `,
       `host in ${config}: is empty: leave it out`,
-      `logRequests in ${config}: is true or false`,
+      `logRequests in ${config}: has to be true or false`,
       `limits in ${config}: Unrecognized key: "cuont". There are: count, batch, `,
-      `limits.databases in ${config}: is at least 1`,
-      `limits.collections in ${config}: is a whole number`,
-      `cors.origins in ${config}: is a list, as in ["…"]`,
-      `upstream.token in ${config}: has no spaces or line breaks`,
+      `limits.databases in ${config}: has to be at least 1`,
+      `limits.collections in ${config}: has to be a whole number`,
+      `cors.origins in ${config}: has to be a list, as in ["…"]`,
+      `upstream.token in ${config}: may have no spaces or line breaks`,
       `upstream in ${config}: Unrecognized key: "resrve". There are: url, token, reserve.`,
-      `collections.Shop.orders.upstream.database in ${config}: is missing; it is a text`,
+      `collections.Shop.orders.upstream.database in ${config}: is missing; it has to be a text`,
     ])
       expect(problems).toContain(problem)
   })

@@ -155,7 +155,7 @@ describe('hilo/next', () => {
       422,
       'at most 1048576 numbers at once',
     ],
-    ['a claim that is no UUID', 'hilo/next?tag=orders&claim=1', 400, 'claim is a UUID'],
+    ['a claim that is no UUID', 'hilo/next?tag=orders&claim=1', 400, 'claim has to be a UUID'],
   ])('refuses: %s', async (_, path, status, message) => {
     const answer = await ask(`/databases/Shop/${path}`)
     expect(answer.status).toBe(status)

@@ -137,7 +137,10 @@ describe('operation', () => {
 
   test.each([
     [{ nodeTag: 'a1' }, 'nodeTag: a node tag has 1 to 4 capital letters'],
-    [{ publicUrl: 'https://ids.test/path' }, 'publicUrl: is an http or https URL without a path'],
+    [
+      { publicUrl: 'https://ids.test/path' },
+      'publicUrl: has to be an http or https URL without a path',
+    ],
     [{ databases: [] }, 'databases: is empty'],
     [{ databases: ['a/b'] }, "databases.0: a database's name"],
     [{ cors: { origins: ['*'] } }, 'cors.origins.0: an origin is scheme, host and port only'],
@@ -148,7 +151,7 @@ describe('operation', () => {
       'tokens.0.actions.0: an action is one of: claim, give-back, check-in',
     ],
     [{ tokens: [5] }, 'tokens: a token is a text, or {"token"'],
-    [{ databases: 'Shop' }, 'databases: is a list of names, or "any"'],
+    [{ databases: 'Shop' }, 'databases: has to be a list of names, or "any"'],
     [{ limits: { count: 0 } }, 'limits.count'],
     [{ limits: { requestsPerSecond: 5 } }, 'clientOf: is missing'],
     [{ limit: {} }, '"limit"'],

@@ -200,9 +200,9 @@ describe('several addresses', () => {
   })
 
   test.each([
-    ['postgres://a,,b/x', /is a URL like/],
-    ['postgres://a:port/x', /is a URL like/],
-    ['http://a/x', /is a URL like/],
+    ['postgres://a,,b/x', /has to be a URL like/],
+    ['postgres://a:port/x', /has to be a URL like/],
+    ['http://a/x', /has to be a URL like/],
     ['postgres://a,b/x?target_session_attrs=standby', /has to write: read-write/],
   ])('%s is refused', (url, message) => {
     expect(() => addressesIn(url)).toThrow(message)

@@ -19,8 +19,8 @@ export interface CollectionStatus {
   /** How many this device keeps for offline work. */
   reserve: number
   /**
-   * `low`: less than half of the reserve is left. `claiming`: a request to the server is under way.
-   * `exhausted`: nothing left, and the server gave none.
+   * `low`: less than half of the reserve is left. `claiming`: the same, and a request for more is
+   * under way. `exhausted`: nothing is left, and the server gave none.
    */
   state: 'ready' | 'low' | 'claiming' | 'exhausted'
   /** Numbers nobody will ever issue, as far as this device knows: an upper bound. */

@@ -44,7 +44,10 @@ export function refuseWithoutPostgres(bindings: Bindings, databaseUrl: string | 
     )
 }
 
-const one = z.looseObject({}, 'is an object, like {"strategy": "efcore", …} or {"upstream": {…}}')
+const one = z.looseObject(
+  {},
+  'has to be an object, like {"strategy": "efcore", …} or {"upstream": {…}}',
+)
 
 export const collectionsSetting = z
   .record(databaseName, z.record(z.string().min(1), one))

@@ -135,6 +135,6 @@ async function isMeant(problem: string): Promise<boolean> {
 function readNumber(text: string): number {
   const number = Number(text)
   if (!/^\d+$/.test(text) || number === 0 || !Number.isSafeInteger(number))
-    throw new InvalidArgumentError('It is a whole number from 1 to 2^53-1.')
+    throw new InvalidArgumentError('It has to be a whole number from 1 to 2^53-1.')
   return number
 }

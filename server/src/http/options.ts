@@ -117,11 +117,14 @@ export const host = z
 
 export const databases = z.union(
   [z.array(databaseName).min(1, 'is empty: list the databases, or say "any"'), z.literal('any')],
-  'is a list of names, or "any"',
+  'has to be a list of names, or "any"',
 )
 
 const positive = (max: number) =>
-  z.int('is a whole number').min(1, 'is at least 1').max(max, `is at most ${max}`)
+  z
+    .int('has to be a whole number')
+    .min(1, 'has to be at least 1')
+    .max(max, `has to be at most ${max}`)
 
 export const limits = z.strictObject({
   count: positive(2 ** 40).default(1_048_576),

@@ -154,7 +154,7 @@ function checkDocumentId(id: string): void {
 }
 
 export function readId(id: string, name: string): string {
-  if (!UUID.test(id)) throw badRequest(`${name} is a UUID.`)
+  if (!UUID.test(id)) throw badRequest(`${name} has to be a UUID.`)
   return id.toLowerCase()
 }
 

@@ -26,7 +26,7 @@ export const publicUrl = z
   .refine(
     (url) =>
       /^https?:/.test(url) && URL.canParse(url) && new URL(url).origin === url.replace(/\/$/, ''),
-    'is an http or https URL without a path, as in https://ids.example.com',
+    'has to be an http or https URL without a path, as in https://ids.example.com',
   )
   .transform((url) => url.replace(/\/$/, ''))
 
@@ -53,7 +53,7 @@ export const inWords: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type': {
       const form = FORMS[issue.expected] ?? issue.expected
-      return issue.input === undefined ? `is missing; it is ${form}` : `is ${form}`
+      return issue.input === undefined ? `is missing; it has to be ${form}` : `has to be ${form}`
     }
     case 'unrecognized_keys': {
       const keys = issue.keys.map((key) => `"${key}"`).join(', ')
@@ -61,11 +61,13 @@ export const inWords: z.core.$ZodErrorMap = (issue) => {
       return `Unrecognized key: ${keys}. There are: ${known.join(', ')}.`
     }
     case 'too_small':
-      return issue.origin === 'number' ? `is at least ${issue.minimum}` : 'is empty: leave it out'
+      return issue.origin === 'number'
+        ? `has to be at least ${issue.minimum}`
+        : 'is empty: leave it out'
     case 'invalid_key':
       return issue.issues[0]?.message
     case 'too_big':
-      return `is at most ${issue.maximum}`
+      return `has to be at most ${issue.maximum}`
     default:
       return undefined
   }

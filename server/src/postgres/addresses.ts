@@ -18,10 +18,11 @@ export function addressesIn(databaseUrl: string): string[] {
   const each = hosts?.split(',') ?? []
   const isGap = each.length > 1 && each.includes('')
   if (each.length === 0 || isGap)
-    throw new Error('is a URL like postgres://user:password@host/name')
+    throw new Error('has to be a URL like postgres://user:password@host/name')
   return each.map((host) => {
     const address = before + host + after
-    if (!URL.canParse(address)) throw new Error('is a URL like postgres://user:password@host/name')
+    if (!URL.canParse(address))
+      throw new Error('has to be a URL like postgres://user:password@host/name')
     const url = new URL(address)
     const wanted = url.searchParams.get('target_session_attrs') ?? 'read-write'
     if (!WRITES.includes(wanted))

@@ -45,9 +45,9 @@ const LEAST_RESERVE = 32
 const MOST_RESERVE = 100_000_000
 
 const reserve = z
-  .int('is a whole number')
-  .min(LEAST_RESERVE, `is at least ${LEAST_RESERVE}`)
-  .max(MOST_RESERVE, `is at most ${MOST_RESERVE}`)
+  .int('has to be a whole number')
+  .min(LEAST_RESERVE, `has to be at least ${LEAST_RESERVE}`)
+  .max(MOST_RESERVE, `has to be at most ${MOST_RESERVE}`)
   .or(z.literal(0))
   .default(10_000)
 
@@ -56,7 +56,10 @@ const rootServer = z.strictObject({
   token: z
     .string()
     .min(1, 'is empty: leave it out')
-    .regex(/^[\x21-\x7e]*$/, 'has no spaces or line breaks. It may come from HILO_UPSTREAM_TOKEN')
+    .regex(
+      /^[\x21-\x7e]*$/,
+      'may have no spaces or line breaks. It may come from HILO_UPSTREAM_TOKEN',
+    )
     .optional(),
   reserve,
 })
@@ -67,9 +70,9 @@ const etcdCluster = z
   .strictObject({
     etcd: z.array(publicUrl).min(1, 'is empty: name the nodes'),
     block: z
-      .int('is a whole number')
-      .min(LEAST_RESERVE, `is at least ${LEAST_RESERVE}`)
-      .max(MOST_PER_BLOCK, `is at most ${MOST_PER_BLOCK}`)
+      .int('has to be a whole number')
+      .min(LEAST_RESERVE, `has to be at least ${LEAST_RESERVE}`)
+      .max(MOST_PER_BLOCK, `has to be at most ${MOST_PER_BLOCK}`)
       .default(1_000),
     prefix: z.string().min(1, 'is empty: leave it out').default('offline-hilo'),
     tag: nodeTag.default('A'),
@@ -80,11 +83,14 @@ const etcdCluster = z
   })
   .refine(({ user, password }) => (user === undefined) === (password === undefined), {
     path: ['password'],
-    error: 'and user belong together: give both or neither',
+    error: 'goes with user: give both, or neither',
   })
 
 export const rootSettings = z
-  .looseObject({}, 'is an object, like {"url": "https://ids.example.com"} or {"etcd": [ … ]}')
+  .looseObject(
+    {},
+    'has to be an object, like {"url": "https://ids.example.com"} or {"etcd": [ … ]}',
+  )
   .transform((given, context): Root | Etcd => {
     const { data, error } = ('etcd' in given ? etcdCluster : rootServer).safeParse(given, {
       error: inWords,

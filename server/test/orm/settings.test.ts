@@ -18,10 +18,10 @@ const open = (orders: unknown) =>
 
 describe('a setting that cannot be meant is refused by its name', () => {
   test.each([
-    [{ ...EFCORE, blockSize: 0 }, 'collections.Shop.orders.blockSize: is 1 at least'],
-    [{ ...EFCORE, blockSize: 1.5 }, 'collections.Shop.orders.blockSize: is a whole number'],
-    [{ ...HILO, maxLo: 0 }, 'collections.Shop.orders.maxLo: is 1 at least'],
-    [{ ...HILO, maxLo: -9 }, 'collections.Shop.orders.maxLo: is 1 at least'],
+    [{ ...EFCORE, blockSize: 0 }, 'collections.Shop.orders.blockSize: has to be at least 1'],
+    [{ ...EFCORE, blockSize: 1.5 }, 'collections.Shop.orders.blockSize: has to be a whole number'],
+    [{ ...HILO, maxLo: 0 }, 'collections.Shop.orders.maxLo: has to be at least 1'],
+    [{ ...HILO, maxLo: -9 }, 'collections.Shop.orders.maxLo: has to be at least 1'],
     [
       { ...EFCORE, blockSize: undefined },
       'collections.Shop.orders.blockSize: is missing: how many ids efcore makes of one value',
@@ -34,16 +34,16 @@ describe('a setting that cannot be meant is refused by its name', () => {
     [{ ...EFCORE, sequence: undefined }, 'collections.Shop.orders.sequence: is missing'],
     [
       { ...EFCORE, sequence: '"quoted"' },
-      'collections.Shop.orders.sequence: is a name like order_seq',
+      'collections.Shop.orders.sequence: has to be a name like order_seq',
     ],
     [
       { ...EFCORE, maxId: undefined },
-      'collections.Shop.orders.maxId: is the highest id that the id column takes',
+      'collections.Shop.orders.maxId: has to be the highest id that the id column takes',
     ],
-    [{ ...EFCORE, maxId: 2 ** 53 }, 'collections.Shop.orders.maxId: is the highest id'],
+    [{ ...EFCORE, maxId: 2 ** 53 }, 'collections.Shop.orders.maxId: has to be the highest id'],
     [
       { ...EFCORE, strategy: 'uuid' },
-      'collections.Shop.orders.strategy: is one of efcore, doctrine, hibernate-pooled',
+      'collections.Shop.orders.strategy: has to be one of efcore, doctrine, hibernate-pooled',
     ],
     [
       { ...EFCORE, strategy: 'nhibernate-hilo' },
@@ -61,7 +61,7 @@ describe('a setting that cannot be meant is refused by its name', () => {
     [{ ...HILO, table: undefined }, 'collections.Shop.orders.table: is missing'],
     [
       { ...HILO, where: "entity = 'Order'" },
-      'collections.Shop.orders.where: is an object of columns and values',
+      'collections.Shop.orders.where: has to be an object of columns and values',
     ],
     [{ ...HILO, where: { 'entity" OR 1': 1 } }, 'collections.Shop.orders.where'],
     [
@@ -84,7 +84,7 @@ describe('a setting that cannot be meant is refused by its name', () => {
         blockSize: 10,
         maxId: 'int4',
       },
-      'collections.Shop.orders.optimizer: is one of pooled',
+      'collections.Shop.orders.optimizer: has to be one of pooled',
     ],
     [
       { strategy: 'marten', maxLo: 1000, maxId: 'int4' },
@@ -94,7 +94,7 @@ describe('a setting that cannot be meant is refused by its name', () => {
     [{ upstream: { url: 'https://a.example', database: 'Shop' }, blockSize: 1 }, 'blockSize'],
     [
       { upstream: { url: 'https://a.example', database: 'Shop', certificate: 'a.pfx' } },
-      'collections.Shop.orders.upstream.certificate: has two files',
+      'collections.Shop.orders.upstream.certificate: needs two files',
     ],
     ['efcore', 'collections.Shop.orders'],
   ])('%j', async (settings, message) => {

@@ -195,8 +195,8 @@ describe.skipIf(!etcd.find())(`regions over etcd${unless(etcd)}`, { timeout: TIM
 
   test.each([
     [{ etcd: [] }, /upstream.etcd: is empty/],
-    [{ block: 5 }, /upstream.block: is at least 32/],
-    [{ user: 'root' }, /upstream.password: and user belong together/],
+    [{ block: 5 }, /upstream.block: has to be at least 32/],
+    [{ user: 'root' }, /upstream.password: goes with user/],
     [{ url: 'http://x' }, /url/],
   ])('refuse the setting %j', async (setting, message) => {
     await expect(newRegion(['http://127.0.0.1:2379'], setting)).rejects.toThrow(message)

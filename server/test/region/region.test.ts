@@ -556,8 +556,8 @@ describe('a region refuses', () => {
   })
 
   test.each([
-    [{ url: 'ftp://x' }, /upstream.url: is an http/],
-    [{ url: 'http://x', reserve: 5 }, /upstream.reserve: is at least 32/],
+    [{ url: 'ftp://x' }, /upstream.url: has to be an http/],
+    [{ url: 'http://x', reserve: 5 }, /upstream.reserve: has to be at least 32/],
     [{ url: 'http://x', surprise: 1 }, /surprise/],
   ])('the setting %j', async (upstream, message) => {
     await expect(openLedger({ dataDir: newFolder(), upstream })).rejects.toThrow(message)

@@ -96,23 +96,27 @@ const MAX_IDS = { int2: 32_767, int4: 2_147_483_647, int8: MAX_NUMBER } as const
 const NAME = '[^\\p{Cc}."]{1,63}'
 const identifier = z
   .string()
-  .regex(new RegExp(`^${NAME}$`, 'u'), 'is one name, spelled as PostgreSQL has it, without quotes')
+  .regex(
+    new RegExp(`^${NAME}$`, 'u'),
+    'has to be one name, spelled as PostgreSQL has it, without quotes',
+  )
 const sqlName = z
   .string()
   .regex(
     new RegExp(`^${NAME}(\\.${NAME})?$`, 'u'),
-    'is a name like order_seq or sales.order_seq, spelled as PostgreSQL has it, without quotes',
+    'has to be a name like order_seq or sales.order_seq, spelled as PostgreSQL has it, without ' +
+      'quotes',
   )
 const key = z.string().min(1, 'is empty')
 const number = z
-  .int('is a whole number')
-  .min(1, 'is 1 at least')
-  .max(MAX_NUMBER, 'is at most 2^53-1')
+  .int('has to be a whole number')
+  .min(1, 'has to be at least 1')
+  .max(MAX_NUMBER, 'has to be at most 2^53-1')
 
 export const counterSettings = z.strictObject({
   strategy: z.string().refine((name) => Object.hasOwn(STRATEGIES, name), {
     error: ({ input }) =>
-      REFUSED_STRATEGIES[String(input)] ?? `is one of ${Object.keys(STRATEGIES).join(', ')}`,
+      REFUSED_STRATEGIES[String(input)] ?? `has to be one of ${Object.keys(STRATEGIES).join(', ')}`,
   }),
   sequence: sqlName.optional(),
   table: sqlName.optional(),
@@ -121,7 +125,7 @@ export const counterSettings = z.strictObject({
     .record(
       identifier,
       z.union([z.string(), z.int()]),
-      'is an object of columns and values, like {"tablename": "orders"}; SQL is not taken',
+      'has to be an object of columns and values, like {"tablename": "orders"}; SQL is not taken',
     )
     .optional(),
   segment: key.optional(),
@@ -131,14 +135,14 @@ export const counterSettings = z.strictObject({
   maxLo: number.optional(),
   initialValue: number.optional(),
   optimizer: z
-    .enum(Object.keys(OPTIMIZERS), `is one of ${Object.keys(OPTIMIZERS).join(', ')}`)
+    .enum(Object.keys(OPTIMIZERS), `has to be one of ${Object.keys(OPTIMIZERS).join(', ')}`)
     .optional(),
   maxId: z.custom<CounterOptions['maxId']>(
     (value) =>
       Object.hasOwn(MAX_IDS, value as string) ||
       (Number.isSafeInteger(value) && (value as number) >= 1),
-    'is the highest id that the id column takes: "int2", "int4", "int8", or a number from 1 ' +
-      'to 2^53-1',
+    'has to be the highest id that the id column takes: "int2", "int4", "int8", or a number from ' +
+      '1 to 2^53-1',
   ),
 })
 

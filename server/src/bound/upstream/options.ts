@@ -27,7 +27,7 @@ export const tlsFiles = {
   certificate: z
     .strictObject(
       { cert: file, key: file },
-      'has two files: {"cert": "client.crt", "key": "client.key"}',
+      'needs two files: {"cert": "client.crt", "key": "client.key"}',
     )
     .optional(),
   ca: file.optional(),
