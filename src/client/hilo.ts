@@ -3,6 +3,7 @@
  * The façade: what an app calls. It checks the arguments, sends each call to its collection's
  * issuer, and loads the calls that are rare when they are made.
  */
+import { baseUrl } from '../core/base-url.js'
 import type { OwnerCallbacks } from '../core/contract.js'
 import { fromFailure, HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
@@ -61,7 +62,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   /** @internal */
   constructor(options: HiloOptions, realm: Realm) {
     super()
-    const checked = checkOptions(options, globalThis.location?.href)
+    const checked = checkOptions(options, baseUrl(globalThis.location))
     const listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
     this.#events = new Events(this)
     this.#instance = new Instance(checked, realm, {

@@ -5,6 +5,7 @@
  * confirmed that this device moved the document over it. When the answer to a write is lost, its
  * numbers are a gap.
  */
+import { baseUrl } from '../core/base-url.js'
 import type { HiloSource, Target } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
 import type { GivenHeaders } from '../core/headers.js'
@@ -76,7 +77,7 @@ export function documentSource(options: DocumentOptions): HiloSource {
   checkKeys('options', options, ['url', 'key', 'capacity', 'headers', 'fetch'])
   const { url, key, capacity: minSize = MIN_CAPACITY, headers, fetch: send } = options
   // An app may navigate later, and a relative URL would then mean another document.
-  const base = globalThis.location?.href
+  const base = baseUrl(globalThis.location)
   checkTemplate(url, base)
   if (key === undefined && (headers || send))
     throw invalid(

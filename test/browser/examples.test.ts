@@ -39,12 +39,12 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-async function openExamples(answerOrder: (order: string) => number = () => 201) {
+async function openExamples(answerOrder: (order: string) => number = () => 201, csp = STRICT_CSP) {
   const server = await openHiloServer()
   const site = await openAppSite({
     folder,
     backend: server.url,
-    csp: STRICT_CSP,
+    csp,
     post: answerOrder,
   })
   const page = await (await openBrowser('chromium')).newPage()
@@ -159,4 +159,20 @@ test('an app in a worker makes its ids there', async () => {
     { id: 'readings/2-A', value: 1 },
     { id: 'readings/3-A', value: 4 },
   ])
+})
+
+test('so does one whose worker was made from a blob, as by `?worker&inline` of Vite', async () => {
+  const { page, site } = await openExamples(undefined, "worker-src 'self' blob:")
+  await page.evaluate(() => examples.webWorker([3]))
+  const values = await page.evaluate((path) => {
+    const code = `import '${location.origin}${path}'`
+    const blob = new Blob([code], { type: 'text/javascript' })
+    const worker = new Worker(URL.createObjectURL(blob), { type: 'module' })
+    worker.postMessage([1])
+    return new Promise<unknown>((resolve, reject) => {
+      worker.onmessage = ({ data }) => resolve(data)
+      worker.onerror = ({ message }) => reject(new Error(message))
+    })
+  }, site.workers[0])
+  expect(values).toEqual([{ id: expect.stringMatching(/^readings\/\d+-A$/), value: 1 }])
 })
