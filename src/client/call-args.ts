@@ -2,6 +2,7 @@
 import type { HiloError } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
 import type { checkCount, checkLimits } from '../core/options.js'
+import { utf8Length } from '../core/utf8.js'
 
 export interface ReserveOptions {
   /** Another database than the `database` option's. */
@@ -95,7 +96,7 @@ const isKey = (key: unknown): boolean =>
   typeof key === 'string' &&
   key !== '' &&
   !/[\p{Cc}\p{Cs}]/u.test(key) &&
-  new TextEncoder().encode(key).length <= MAX_KEY_BYTES
+  utf8Length(key) <= MAX_KEY_BYTES
 
 /** An object of no class: `{ orders: 500 }`. */
 function isPlain(value: unknown): value is Counts {

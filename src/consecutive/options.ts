@@ -1,6 +1,7 @@
 /** The options of `consecutive`, and their check. */
 import { HiloError } from '../core/errors.js'
 import { checkKeys } from '../core/options.js'
+import { utf8Length } from '../core/utf8.js'
 
 export interface ConsecutiveOptions {
   /** Another database than the `database` option's of the `Hilo`. */
@@ -80,7 +81,8 @@ export const checkReason = (reason: unknown): string =>
 function checkText(what: string, text: unknown, maxBytes = Number.POSITIVE_INFINITY): string {
   if (typeof text !== 'string' || text === '')
     throw refused(`${what} is a text that is not empty`, text)
-  const bytes = new TextEncoder().encode(text).length
+  // As an encoder does, which puts U+FFFD in the place of half a surrogate pair.
+  const bytes = utf8Length(text.replace(/\p{Cs}/gu, '\ufffd'))
   if (bytes > maxBytes)
     throw refused(`${what} has at most ${maxBytes} bytes of UTF-8`, `a text of ${bytes} bytes`)
   return text

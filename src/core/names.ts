@@ -4,6 +4,7 @@
  */
 import { HiloError } from './errors.js'
 import type { Range } from './range.js'
+import { utf8Length } from './utf8.js'
 
 /** A class: `Order`. */
 export type EntityClass = abstract new (...args: never[]) => object
@@ -117,7 +118,7 @@ export function checkTag(tag: unknown, separator: string): string {
   // Half of a surrogate pair fits into no URL, and servers refuse control characters for ever.
   if (/[\p{Cc}\p{Cs}]/u.test(tag))
     throw invalid('a collection name is well-formed Unicode without control characters', tag)
-  if (new TextEncoder().encode(DOCUMENT_PREFIX + tag).length > MAX_DOCUMENT_ID_BYTES)
+  if (utf8Length(DOCUMENT_PREFIX + tag) > MAX_DOCUMENT_ID_BYTES)
     throw invalid(
       `a collection name has at most ${MAX_DOCUMENT_ID_BYTES - DOCUMENT_PREFIX.length} bytes ` +
         'of UTF-8',

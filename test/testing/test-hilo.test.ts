@@ -135,6 +135,19 @@ test('no switch brings ids back after close()', async () => {
   expect(hilo.status('orders').leased).toBe(0)
 })
 
+test('it needs no globals but those of Jest’s jsdom', async () => {
+  // Of those that Node has and the tests of an app may lack.
+  for (const name of ['TextEncoder', 'structuredClone', 'BroadcastChannel', 'Request', 'Response'])
+    vi.stubGlobal(name, undefined)
+  const hilo = createTestHilo()
+  expect(await hilo.nextId('orders')).toBe('orders/1-A')
+  expect(await hilo.nextIdentity('invoices', { key: 'sale' })).toBe(1)
+  expect(await consecutive(hilo, 'receipts').next({ key: 'sale' })).toMatchObject({ number: 1 })
+  await hilo.reserve('orders', 500)
+  await hilo.release()
+  await hilo.close()
+})
+
 describe('consecutive numbers', () => {
   test('are made in AA after Z, so that no series goes on in another one', async () => {
     const hilo = createTestHilo()
