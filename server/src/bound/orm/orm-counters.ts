@@ -229,7 +229,7 @@ async function createTextbookTable(
   { place, strategy }: Binding,
 ): Promise<void> {
   if (strategy !== 'textbook' || isSequence(place)) return
-  if (place.table !== STRATEGIES.textbook.segments.table) return
+  if (place.table !== STRATEGIES.textbook.segments!.table) return
   const table = quoted(place.table)
   await database.createMissing(
     table,

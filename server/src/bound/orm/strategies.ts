@@ -99,7 +99,29 @@ const hibernateTable = {
   start: (first) => first - 1n,
 } as const satisfies SegmentTable
 
-export const STRATEGIES = {
+/** What the setting `strategy` may be. */
+export type StrategyName =
+  | 'efcore'
+  | 'doctrine'
+  | 'hibernate-pooled'
+  | 'hibernate-pooled-before-5.6.8'
+  | 'hibernate-pooled-before-4.3.11'
+  | 'hibernate-pooled-lo'
+  | 'hibernate-hilo'
+  | 'hibernate-seqhilo'
+  | 'hibernate-hilo-table'
+  | 'hibernate-multi-hilo-table'
+  | 'hibernate-table'
+  | 'hibernate-table-before-5.3'
+  | 'nhibernate-pooled'
+  | 'nhibernate-pooled-lo'
+  | 'nhibernate-seqhilo'
+  | 'nhibernate-hilo-table'
+  | 'marten'
+  | 'doctrine-table'
+  | 'textbook'
+
+export const STRATEGIES: Readonly<Record<StrategyName, Strategy>> = {
   efcore: { system: 'EF Core', ...onSequence, ...pooledLo },
   doctrine: { system: 'Doctrine', ...onSequence, ...pooledLo },
   'hibernate-pooled': { system: 'Hibernate 5.6.8 and later', ...onBoth, ...pooled },
@@ -184,9 +206,7 @@ export const STRATEGIES = {
       start: () => -1n,
     }),
   },
-} as const satisfies Record<string, Strategy>
-
-export type StrategyName = keyof typeof STRATEGIES
+}
 
 /** Strategies that duplicate as soon as anybody else takes from the counter. Why, as messages. */
 export const REFUSED_STRATEGIES: Readonly<Record<string, string>> = {
