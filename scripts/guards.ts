@@ -253,6 +253,11 @@ export const GUARDS: Guard[] = [
   guard('H20 a root that grants numbers a second time is refused', 'server/region/region'),
   guard('H20 an etcd that was restored grants nothing', 'server/region/etcd'),
   guard(
+    'H20 all floors are raised from where etcd is, not from where one region is',
+    'server/region/etcd',
+    change(' + by', ''),
+  ),
+  guard(
     'H20 what the table’s own counter made is granted to nobody',
     'server/orm/commands',
     change('above(Number(id), readSpans(spans))', 'readSpans(spans)'),

@@ -42,10 +42,10 @@ interface Known {
 
 export interface EtcdSource extends Source {
   /**
-   * Begins an epoch whose blocks are above `floor`, and above all that were taken.
+   * Begins an epoch whose blocks are above `floor`, and `by` numbers above all that were taken.
    * @throws LedgerUnavailable, CounterUnusable
    */
-  raiseFloor(key: CollectionKey, floor: number): Promise<void>
+  raiseFloor(key: CollectionKey, floor: number, by: number): Promise<void>
 }
 
 /** @throws Error when a file of the certificate cannot be read */
@@ -152,13 +152,14 @@ export function etcdSource(options: Etcd): EtcdSource {
       }
     },
 
-    async raiseFloor(key, floor) {
+    async raiseFloor(key, floor, by) {
       for (;;) {
         const { text, value } = await readSetup(key)
         const look = [{ get: blocksKey(key, value.epoch) }]
         const { entries, cluster } = await etcd.commit({}, look, [])
         const taken = Math.max(0, (entries[0]?.version ?? 0) - 1)
-        const above = Math.max(floor, value.above + taken * value.block)
+        // guard: H20 all floors are raised from where etcd is, not from where one region is
+        const above = Math.max(floor, value.above + taken * value.block + by)
         const epoch = value.epoch + 1
         const next: Setup = { block, epoch, above, cluster }
         const { isDone } = await etcd.commit(

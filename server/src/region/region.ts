@@ -196,7 +196,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     },
     async raiseFloor(floor) {
       // The root's floor comes first: all that it grants from then on is above.
-      if ('raiseFloor' in source) await source.raiseFloor(normalized(floor), floor.floor)
+      if ('raiseFloor' in source) await source.raiseFloor(normalized(floor), floor.floor, 0)
       return ledger.raiseFloor(floor)
     },
     async raiseFloors(floors) {
@@ -204,7 +204,8 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
       const database = floors.database.toLowerCase()
       if ('raiseFloor' in source)
         for (const key of await ledger.status())
-          if (key.database === database) await source.raiseFloor(key, (await ledger.read(key)).max)
+          if (key.database === database)
+            await source.raiseFloor(key, (await ledger.read(key)).max, floors.by)
       return raised
     },
     async claimSeries({ collection }) {

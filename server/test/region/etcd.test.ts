@@ -112,6 +112,19 @@ describe.skipIf(!etcd.find())(`regions over etcd${unless(etcd)}`, { timeout: TIM
     expect(taken.at(-1)![0]).toBeGreaterThan(1_000)
   })
 
+  test('after a restore, all floors are raised from where etcd is, not a region', async () => {
+    const cluster = await startEtcd(1)
+    const [idle, busy] = [await newRegion(cluster.urls), await newRegion(cluster.urls)]
+    const taken = [await idle.claim()]
+    for (let i = 0; i < 20; i++) taken.push(await busy.claim())
+    await cluster.backUp()
+    for (let i = 0; i < 4; i++) taken.push(await busy.claim())
+    await cluster.restore()
+    await idle.ledger.raiseFloors({ database: 'Shop', by: 400 })
+    for (let i = 0; i < 8; i++) taken.push(await idle.claim())
+    expect(overlapping(taken)).toEqual([])
+  })
+
   test('a region that restarts knows what it has seen, and notices a restore, too', async () => {
     const cluster = await startEtcd(1)
     const dataDir = newFolder()
