@@ -93,7 +93,7 @@ export class TestCollection {
     if (this.#closed) return Promise.reject(this.#closed)
     const mayTake = !signal?.aborted
     if (mayTake && this.#hold(count)) return Promise.resolve(take())
-    if (mayTake && timeout < Number.POSITIVE_INFINITY) return Promise.reject(this.#exhausted())
+    if (mayTake && timeout < Number.POSITIVE_INFINITY) return Promise.reject(this.#exhausted(count))
     return this.#waiters.add(count, take, { timeout: Number.POSITIVE_INFINITY, signal })
   }
 
@@ -219,15 +219,15 @@ export class TestCollection {
     this.#context.changed(this)
   }
 
-  #exhausted(): HiloError {
-    this.lastError ??= unreachable()
-    const error = new HiloError(
-      'exhausted',
-      `Collection '${this.target.collection}': no id is left on this device, and the server gave ` +
-        `none. ${this.lastError.message}`,
-      { cause: this.lastError },
-    )
-    this.#context.exhausted(this, error)
+  #exhausted(count: number): HiloError {
+    const { available: left, lastError: cause = unreachable() } = this
+    this.lastError = cause
+    const what = left
+      ? `${count} asked for, ${left} left on this device, and the server gave no more`
+      : 'no id is left on this device, and the server gave none'
+    const message = `Collection '${this.target.collection}': ${what}. ${cause.message}`
+    const error = new HiloError('exhausted', message, { cause })
+    if (!left) this.#context.exhausted(this, error)
     return error
   }
 

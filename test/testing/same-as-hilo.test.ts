@@ -212,6 +212,24 @@ describe.each([
     expect(told[0]).toBe(false)
   })
 
+  test('says how many are left when more are asked for; the event comes when none is', async () => {
+    const hilo = subject.open()
+    await hilo.reserve('orders', 40)
+    subject.disconnect()
+    let told = 0
+    hilo.addEventListener('exhausted', () => told++)
+    await expect(hilo.nextIds('orders', 1_000)).rejects.toMatchObject({
+      code: 'exhausted',
+      message: expect.stringMatching(
+        /^Collection 'orders': 1000 asked for, 40 left on this device, and the server gave no more/,
+      ),
+    })
+    expect(told).toBe(0)
+    await hilo.nextIds('orders', 40)
+    expect(await codeOf(hilo.nextId('orders'))).toBe('exhausted')
+    await expect.poll(() => told).toBe(1)
+  })
+
   test('keeps what was reserved as its target', async () => {
     const hilo = subject.open()
     await hilo.reserve('orders', 500)
