@@ -255,7 +255,12 @@ export const GUARDS: Guard[] = [
   guard(
     'H20 all floors are raised from where etcd is, not from where one region is',
     'server/region/etcd',
-    change(' + by', ''),
+    change('value.block, by)', 'value.block, 0)'),
+  ),
+  guard(
+    'H20 a collection that a restored etcd does not know begins above the floor',
+    'server/region/etcd',
+    change('Number(floor ?? 0)', '0'),
   ),
   guard(
     'H20 what the table’s own counter made is granted to nobody',

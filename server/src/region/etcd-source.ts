@@ -6,7 +6,8 @@
  * went back grant nothing.
  *
  * Each collection has two keys. `setup` says how blocks become numbers, and the transaction that
- * takes a block compares it; `blocks/N` counts the blocks of epoch N.
+ * takes a block compares it; `blocks/N` counts the blocks of epoch N. A database has one, if its
+ * floors were raised: `above`, for collections that are not there yet.
  */
 import { z } from 'zod'
 import type { Target } from '../../../src/core/contract.js'
@@ -46,6 +47,12 @@ export interface EtcdSource extends Source {
    * @throws LedgerUnavailable, CounterUnusable
    */
   raiseFloor(key: CollectionKey, floor: number, by: number): Promise<void>
+  /**
+   * From now on, collections that are not there yet begin `by` numbers higher.
+   * @returns those that are there
+   * @throws LedgerUnavailable, CounterUnusable
+   */
+  beginAbove(database: string, by: number): Promise<CollectionKey[]>
 }
 
 /** @throws Error when a file of the certificate cannot be read */
@@ -54,8 +61,10 @@ export function etcdSource(options: Etcd): EtcdSource {
   const etcd = openEtcd(options)
   const known = new Map<string, Known>()
 
+  const databaseFolder = (database: string) => `${prefix}/${encodeURIComponent(database)}/`
+  const aboveKey = (database: string) => `${databaseFolder(database)}above`
   const folder = ({ database, collection }: CollectionKey): string =>
-    `${prefix}/${encodeURIComponent(database)}/${encodeURIComponent(collection)}`
+    databaseFolder(database) + encodeURIComponent(collection)
   const setupKey = (key: CollectionKey) => `${folder(key)}/setup`
   const blocksKey = (key: CollectionKey, epoch: number) => `${folder(key)}/blocks/${epoch}`
 
@@ -74,19 +83,23 @@ export function etcdSource(options: Etcd): EtcdSource {
 
   /** How the collection's blocks become numbers. The first region writes it as configured. */
   async function readSetup(key: CollectionKey): Promise<Known> {
-    const look = [{ get: setupKey(key) }]
-    const found = await etcd.commit({}, look, [])
-    if (found.entries[0]) return remember(key, found.entries[0].value)
-    const first: Setup = { block, epoch: 1, above: 0, cluster: found.cluster }
+    const aboveAll = aboveKey(key.database)
+    const look = [{ get: setupKey(key) }, { get: aboveAll }]
+    const { entries: found, cluster } = await etcd.commit({}, look, [])
+    if (found[0]) return remember(key, found[0].value)
+    const floor = found[1]?.value
+    // guard: H20 a collection that a restored etcd does not know begins above the floor
+    const first: Setup = { block, epoch: 1, above: Number(floor ?? 0), cluster }
     const text = JSON.stringify(first)
     const { isDone, entries } = await etcd.commit(
-      { [setupKey(key)]: undefined, [blocksKey(key, 1)]: undefined },
+      { [setupKey(key)]: undefined, [blocksKey(key, 1)]: undefined, [aboveAll]: floor },
       [
         { put: setupKey(key), value: text },
         { put: blocksKey(key, 1), value: 'begun' },
       ],
       look,
     )
+    if (!isDone && !entries[0] && entries[1]?.value !== floor) return readSetup(key)
     if (!isDone && !entries[0])
       throw new CounterUnusable(
         `etcd counts blocks of ${folder(key)}, but how large they are is gone: ${setupKey(key)} ` +
@@ -159,7 +172,7 @@ export function etcdSource(options: Etcd): EtcdSource {
         const { entries, cluster } = await etcd.commit({}, look, [])
         const taken = Math.max(0, (entries[0]?.version ?? 0) - 1)
         // guard: H20 all floors are raised from where etcd is, not from where one region is
-        const above = Math.max(floor, value.above + taken * value.block + by)
+        const above = Math.max(floor, higher(value.above + taken * value.block, by))
         const epoch = value.epoch + 1
         const next: Setup = { block, epoch, above, cluster }
         const { isDone } = await etcd.commit(
@@ -173,8 +186,30 @@ export function etcdSource(options: Etcd): EtcdSource {
         if (isDone) return
       }
     },
+
+    async beginAbove(database, by) {
+      const floor = aboveKey(database)
+      for (;;) {
+        const { entries } = await etcd.commit({}, [{ get: floor }], [])
+        const before = entries[0]?.value
+        const { isDone } = await etcd.commit(
+          { [floor]: before },
+          [{ put: floor, value: String(higher(Number(before ?? 0), by)) }],
+          [],
+        )
+        if (isDone) break
+      }
+      const { entries } = await etcd.commit({}, [{ below: databaseFolder(database) }], [])
+      return entries.flatMap((entry) => {
+        const [, collection] = /([^/]*)\/setup$/.exec(entry!.key) ?? []
+        return collection ? { database, collection: decodeURIComponent(collection) } : []
+      })
+    },
   }
 }
+
+/** At the end of the numbers, blocks are refused. */
+const higher = (number: number, by: number): number => Math.min(number + by, MAX_NUMBER)
 
 const backwards = ({ database, collection }: CollectionKey, why: string): CounterUnusable =>
   new CounterUnusable(

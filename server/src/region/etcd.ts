@@ -10,9 +10,14 @@ import type { Etcd } from './options.js'
 /** Only if these values stand under these keys. Undefined: nothing does. */
 type Conditions = Readonly<Record<string, string | undefined>>
 
-type Operation = { put: string; value: string } | { get: string }
+type Operation =
+  | { put: string; value: string }
+  | { get: string }
+  /** All keys below one that ends in `/`. */
+  | { below: string }
 
 interface Entry {
+  key: string
   value: string
   /** How often the key was written. */
   version: number
@@ -21,7 +26,7 @@ interface Entry {
 interface Committed {
   /** Did the conditions hold? If not, `entries` are those of `otherwise`. */
   isDone: boolean
-  /** What the keys held, in the order of the operations. */
+  /** What the keys held, in the order of the operations. Undefined: there was no such key. */
   entries: (Entry | undefined)[]
   /** Names the cluster. A restored backup gets another name, unless the operator keeps the old. */
   cluster: string
@@ -40,7 +45,7 @@ interface EtcdClient {
 
 /** etcd writes whole numbers as text, and leaves out what is zero, empty or false. */
 const whole = z.coerce.number().int().default(0)
-const entry = z.object({ value: z.string().default(''), version: whole })
+const entry = z.object({ key: z.string(), value: z.string().default(''), version: whole })
 const answer = z.object({
   header: z.object({ cluster_id: z.string(), revision: whole }),
   succeeded: z.boolean().default(false),
@@ -126,16 +131,16 @@ const toCompare = ([key, value]: [string, string | undefined]) =>
     ? { key: encode(key), target: 'CREATE', result: 'EQUAL', create_revision: '0' }
     : { key: encode(key), target: 'VALUE', result: 'EQUAL', value: encode(value) }
 
-const toRequest = (operation: Operation) =>
-  'put' in operation
-    ? {
-        request_put: {
-          key: encode(operation.put),
-          value: encode(operation.value),
-          prev_kv: true,
-        },
-      }
-    : { request_range: { key: encode(operation.get) } }
+function toRequest(operation: Operation) {
+  if ('put' in operation) {
+    const { put, value } = operation
+    return { request_put: { key: encode(put), value: encode(value), prev_kv: true } }
+  }
+  if ('get' in operation) return { request_range: { key: encode(operation.get) } }
+  // `0` is the character after `/`.
+  const end = operation.below.replace(/\/$/, '0')
+  return { request_range: { key: encode(operation.below), range_end: encode(end) } }
+}
 
 function readAnswer(node: string, text: string): Committed {
   const { data } = answer.safeParse(parse(text))
@@ -146,9 +151,12 @@ function readAnswer(node: string, text: string): Committed {
     )
   return {
     isDone: data.succeeded,
-    entries: data.responses.map(({ response_put, response_range }) => {
-      const found = response_put?.prev_kv ?? response_range?.kvs[0]
-      return found && { ...found, value: decode(found.value) }
+    entries: data.responses.flatMap(({ response_put, response_range }) => {
+      const found = response_range?.kvs ?? [response_put?.prev_kv]
+      if (found.length === 0) return [undefined]
+      return found.map(
+        (each) => each && { ...each, key: decode(each.key), value: decode(each.value) },
+      )
     }),
     cluster: data.header.cluster_id,
     revision: data.header.revision,

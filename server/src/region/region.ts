@@ -202,10 +202,12 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     async raiseFloors(floors) {
       const raised = await ledger.raiseFloors(floors)
       const database = floors.database.toLowerCase()
-      if ('raiseFloor' in source)
-        for (const key of await ledger.status())
-          if (key.database === database)
-            await source.raiseFloor(key, (await ledger.read(key)).max, floors.by)
+      if ('raiseFloor' in source) {
+        const own = (await ledger.status()).filter((key) => key.database === database)
+        const others = await source.beginAbove(database, floors.by)
+        for (const key of distinct([...others, ...own], keyText))
+          await source.raiseFloor(key, (await ledger.read(key)).max, floors.by)
+      }
       return raised
     },
     async claimSeries({ collection }) {

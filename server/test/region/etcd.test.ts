@@ -36,11 +36,11 @@ async function newRegion(urls: readonly string[], upstream: object = {}, dataDir
     isOpen = false
   }
   closes.push(close)
-  return { ledger, close, claim: () => claim(ledger) }
+  return { ledger, close, claim: (collection?: string) => claim(ledger, collection) }
 }
 
-const claim = async (ledger: Ledger): Promise<number[]> =>
-  span(grantOf((await ledger.claim([{ ...WISH, id: newId() }]))[0]!))
+const claim = async (ledger: Ledger, collection = 'orders'): Promise<number[]> =>
+  span(grantOf((await ledger.claim([{ ...WISH, collection, id: newId() }]))[0]!))
 
 const ROOT_USER = { user: 'root', password: 'secret' }
 const ROOT_NAMED = { name: 'root', password: 'secret' }
@@ -123,6 +123,22 @@ describe.skipIf(!etcd.find())(`regions over etcd${unless(etcd)}`, { timeout: TIM
     await idle.ledger.raiseFloors({ database: 'Shop', by: 400 })
     for (let i = 0; i < 8; i++) taken.push(await idle.claim())
     expect(overlapping(taken)).toEqual([])
+  })
+
+  test('after a restore, floors rise of names too that this region never claimed', async () => {
+    const cluster = await startEtcd(1)
+    const [idle, busy] = [await newRegion(cluster.urls), await newRegion(cluster.urls)]
+    const taken = { lines: [await busy.claim('lines')], 'late/é': [] as number[][] }
+    await cluster.backUp()
+    for (const [collection, spans] of Object.entries(taken))
+      for (let i = 0; i < 4; i++) spans.push(await busy.claim(collection))
+    await cluster.restore()
+    await idle.ledger.raiseFloors({ database: 'Shop', by: 400 })
+    for (const [collection, spans] of Object.entries(taken)) {
+      spans.push(await idle.claim(collection), await busy.claim(collection))
+      expect(spans.at(-2)![0]).toBeGreaterThan(400)
+      expect(overlapping(spans)).toEqual([])
+    }
   })
 
   test('a region that restarts knows what it has seen, and notices a restore, too', async () => {
