@@ -457,6 +457,11 @@ export const GUARDS: Guard[] = [
   ),
   guard('H25 a page that answers a write has written nothing', 'source/document'),
   guard('H25 a claim that is refused for good is forgotten', 'worker/claims'),
+  guard(
+    "H25 an app's own source is not waited for without a deadline",
+    'source/own',
+    'const answer = await callbacks.claim!(target, claim)',
+  ),
   guard('H25 callers that wait hear that a repetition was refused', 'client/offline'),
   guard('H25 a release that reaches nobody keeps everything', 'worker/owner'),
   guard('H25 who can be served is served', 'client/waiters', change('!mayOvertake', 'true')),

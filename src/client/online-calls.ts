@@ -110,6 +110,7 @@ export async function nextIdentity(
   const { instance, newId, HiloError, fromFailure } = caller
   const options = readIdentity(given, caller)
   const { name, database } = instance.find(collection, options.database)
+  if (instance.options.source) throw new HiloError('invalid-argument', NO_IDENTITIES)
   const meaning = 'A number may have been taken: ask again with the same key.'
   return limited(HiloError, options, meaning, async () => {
     const answer = await instance.link.call('nextIdentity', [
@@ -121,6 +122,9 @@ export async function nextIdentity(
     return answer.number
   })
 }
+
+const NO_IDENTITIES =
+  'Identities come from a HiLo server, and `source` has none. Use a Hilo without `source`.'
 
 const isSame = (held: HeldCollection, { database, collection, separator }: Target): boolean =>
   held.database === database && held.collection === collection && held.separator === separator

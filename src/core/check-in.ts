@@ -6,7 +6,7 @@
  */
 
 import { insertAll, type Range, size, total } from './range.js'
-import type { DeviceState, Lease, Offer } from './state.js'
+import type { DeviceState } from './state.js'
 import type { CheckInAnswer, CheckInRequest } from './wire.js'
 
 /** A page that is reloaded again and again does not check in more often than this. */
@@ -138,17 +138,12 @@ function renew(state: DeviceState, token: string, newToken: string, high: number
   }
 }
 
+/** Nothing of the grant is ours any more, as if all of it had been given back. */
 function dropForked(state: DeviceState, token: string): DeviceState {
-  const isDropped = ({ range }: Lease | Offer) => range.token === token
-  const dropped = [
-    ...state.ranges.filter((range) => range.token === token),
-    ...state.leases.filter(isDropped).map(({ range }) => range),
-  ]
+  const held = [...state.ranges, ...state.leases.map(({ range }) => range)]
+  const dropped = held.filter((range) => range.token === token)
   return {
-    ...state,
-    ranges: state.ranges.filter((range) => range.token !== token),
-    leases: state.leases.filter((lease) => !isDropped(lease)),
-    offers: state.offers.filter((offer) => !isDropped(offer)),
+    ...renew(state, token, token, -1),
     issued: Math.max(state.issued, ...dropped.map((range) => range.to)),
     grants: state.grants.filter((other) => other !== token),
     gaps: { ...state.gaps, fork: state.gaps.fork + total(dropped) },

@@ -3,6 +3,17 @@
 /** What requests are sent with, or a function that is asked before each of them: for tokens. */
 export type GivenHeaders = HeadersInit | (() => HeadersInit | Promise<HeadersInit>)
 
-/** A `Headers` cannot be sent to a worker, and it has no properties to copy. */
+/**
+ * A `Headers` cannot be sent to a worker, and it has no properties to copy.
+ * @throws TypeError when these are no headers
+ */
 export const plainHeaders = (headers: HeadersInit): Record<string, string> =>
-  Symbol.iterator in headers ? Object.fromEntries(headers) : headers
+  Object.fromEntries(new Headers(headers))
+
+export function areHeaders(value: HeadersInit): boolean {
+  try {
+    return plainHeaders(value) !== undefined
+  } catch {
+    return false
+  }
+}

@@ -5,7 +5,7 @@
 import type { HiloSource } from './contract.js'
 import type { DeviceStore } from './device-store.js'
 import { HiloError } from './errors.js'
-import type { GivenHeaders } from './headers.js'
+import { areHeaders, type GivenHeaders } from './headers.js'
 import { DATABASE_NAME, type EntityClass, type IdParts, isSeparator } from './names.js'
 import { DEFAULT_RESERVE } from './sizes.js'
 
@@ -117,9 +117,8 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
       typeof value?.update === 'function' && typeof value.read === 'function',
   ],
   headers: [
-    'an object or a function',
-    (value: unknown) =>
-      typeof value === 'function' || (typeof value === 'object' && value !== null),
+    'headers as fetch takes them, or a function',
+    (value: unknown) => typeof value === 'function' || areHeaders(value as HeadersInit),
   ],
   credentials: [
     "'omit', 'same-origin' or 'include'",

@@ -19,7 +19,7 @@ import {
   parseServerTime,
 } from '../core/wire.js'
 import { DocumentStore } from './document-store.js'
-import { granted, unreachable, within } from './http.js'
+import { granted, within } from './http.js'
 
 export interface DocumentOptions {
   /**
@@ -131,13 +131,7 @@ export function documentSource(options: DocumentOptions): HiloSource {
     key: `document ${JSON.stringify([addressOf(url, base, EXAMPLE), url, key])}`,
     claim: (target, claim, timeout) => {
       const address = addressOf(url, base, target)
-      return granted(
-        within(timeout, address, (signal) =>
-          take(address, target, claim, signal).catch((error) => {
-            throw error instanceof HiloError ? error : unreachable(address, timeout, signal, error)
-          }),
-        ),
-      )
+      return granted(within(timeout, address, (signal) => take(address, target, claim, signal)))
     },
   }
 }

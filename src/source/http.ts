@@ -29,79 +29,68 @@ export function requester(
   headers: GetHeaders,
 ): (method: string, address: string, json?: unknown, meaning?: string) => Promise<string> {
   return async (method, address, json, meaning) => {
-    const signal = AbortSignal.timeout(timeout)
-    let response: Response
-    let body: string
-    try {
-      response = await fetch(address, {
-        method,
-        headers: {
-          ...(await orAborted(signal, Promise.resolve(headers()))),
-          ...(json !== undefined && { 'Content-Type': 'application/json' }),
-        },
-        ...(json !== undefined && { body: JSON.stringify(json) }),
-        credentials: credentials ?? 'same-origin',
-        cache: 'no-store',
-        signal,
-      })
-      body = await response.text()
-    } catch (error) {
-      throw unreachable(url, timeout, signal, error, meaning)
-    }
-    if (!response.ok) throw refusal(response, body, url, meaning)
-    return body
+    const given = await within(timeout, '`headers`', async () => headers(), meaning)
+    return within(
+      timeout,
+      url,
+      async (signal) => {
+        const response = await fetch(address, {
+          method,
+          headers: { ...given, ...(json !== undefined && { 'Content-Type': 'application/json' }) },
+          ...(json !== undefined && { body: JSON.stringify(json) }),
+          credentials: credentials ?? 'same-origin',
+          cache: 'no-store',
+          signal,
+        })
+        const body = await response.text()
+        if (!response.ok) throw refusal(response, body, url, meaning)
+        return body
+      },
+      meaning,
+    )
   }
-}
-
-/**
- * No answer came.
- * @param timeout milliseconds after which `signal` ends the wait
- * @param meaning what that means for the caller
- */
-export function unreachable(
-  url: string,
-  timeout: number,
-  signal: AbortSignal,
-  cause: unknown,
-  meaning = IDS_GO_ON,
-): HiloError {
-  // The app's `headers` or `fetch` failed: a request itself fails with a `TypeError` only.
-  const isOfApp = !(cause instanceof TypeError)
-  const why = isOfApp ? `: ${(cause as Error)?.message ?? cause}.` : `.${crossOriginAdvice(url)}`
-  const what = signal.aborted
-    ? `did not answer within ${timeout} ms.`
-    : `could not be reached${why}`
-  return new HiloError('server-unreachable', `${url} ${what} ${meaning}`, {
-    cause,
-    // This caller has waited for the whole timeout. For as long again, other calls fail at once.
-    ...(signal.aborted && { retryAfter: timeout }),
-  })
 }
 
 /**
  * The result of `work`, if it comes within `timeout` milliseconds. A later result is dropped: its
  * numbers are a gap.
+ * @param what the address that is asked, or the name of the app's function that is called
+ * @param meaning what it means for the caller that no answer came
+ * @throws HiloError what `work` throws; any other error as `server-unreachable`
  */
-export function within<T>(
+export async function within<T>(
   timeout: number,
   what: string,
   work: (signal: AbortSignal) => Promise<T>,
+  meaning = IDS_GO_ON,
 ): Promise<T> {
   const signal = AbortSignal.timeout(timeout)
-  return orAborted(signal, work(signal), () => unreachable(what, timeout, signal, signal.reason))
+  try {
+    return await orAborted(signal, work(signal))
+  } catch (cause) {
+    if (cause instanceof HiloError) throw cause
+    // The app's function failed: a request itself fails with a `TypeError` only.
+    const isOfApp = !(cause instanceof TypeError && what.startsWith('http'))
+    const why = signal.aborted
+      ? `did not answer within ${timeout} ms.`
+      : isOfApp
+        ? `failed: ${(cause as Error)?.message ?? cause}.`
+        : `could not be reached.${crossOriginAdvice(what)}`
+    throw new HiloError('server-unreachable', `${what} ${why} ${meaning}`, {
+      cause,
+      // This caller has waited for the whole timeout. For as long again, other calls fail at once.
+      ...(signal.aborted && { retryAfter: timeout }),
+    })
+  }
 }
 
 /**
  * The result of `work`, unless `signal` is aborted before. Nobody listens afterwards: Deno keeps a
  * process alive while somebody does.
  */
-function orAborted<T>(
-  signal: AbortSignal,
-  work: Promise<T>,
-  reason: () => unknown = () => signal.reason,
-): Promise<T> {
+function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(reason())
+    const abort = () => reject(signal.reason)
     signal.addEventListener('abort', abort)
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })

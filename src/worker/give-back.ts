@@ -53,7 +53,7 @@ export async function giveEverythingBack(
 }
 
 /** No caller sees it: the call was rejected when it was cancelled. */
-export const CANCELLED: Failure = { code: 'aborted', message: 'The call was cancelled.' }
+export const CANCELLED: Failure = { code: 'aborted', message: '' }
 
 const sentNote = ({ id, range }: Offer) => ({
   lease: id,

@@ -4,9 +4,10 @@
  * that a simulation runs the same code.
  */
 import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '../core/contract.js'
-import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
+import { fromFailure, HiloError, toFailure } from '../core/errors.js'
 import { isGrant } from '../core/stored.js'
 import { VERSION } from '../core/version.js'
+import { within } from '../source/http.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
 import { batchOf } from './batch.js'
@@ -47,7 +48,7 @@ export function createOwner(world: World): Owner {
       world,
       store,
       source: config.isAsked
-        ? pageSource(callbacks)
+        ? pageSource(callbacks, config.timeout)
         : world.createSource(
             config,
             config.headers === 'ask'
@@ -148,9 +149,7 @@ export function createOwner(world: World): Owner {
       if (!isOnline) return { failure: SWITCHED_OFF }
       const { source } = opened!.context
       try {
-        return source.nextIdentity
-          ? { number: await source.nextIdentity(database, name, key) }
-          : { failure: NO_IDENTITIES }
+        return { number: await source.nextIdentity!(database, name, key) }
       } catch (error) {
         return { failure: toFailure(error, 'invalid-response') }
       }
@@ -173,17 +172,12 @@ const collectionOf = ([, database, prefix]: StoreKey) => ({
   separator: prefix.slice(-1),
 })
 
-const NO_IDENTITIES: Failure = {
-  code: 'invalid-argument',
-  message:
-    'Identities come from a HiLo server, and `source` has none. Use a Hilo without `source`.',
-}
-
 /** The app's own source, which lives in the page. */
-const pageSource = (callbacks: OwnerCallbacks): Source => ({
+const pageSource = (callbacks: OwnerCallbacks, timeout: number): Source => ({
   async claim(target, claim) {
-    const failed = (error: unknown) => ({ failure: toFailure(error, 'server-unreachable') })
-    const { grant, failure } = Object(await callbacks.claim!(target, claim).catch(failed))
+    // guard: H25 an app's own source is not waited for without a deadline
+    const answer = await within(timeout, 'The `source`', () => callbacks.claim!(target, claim))
+    const { grant, failure } = Object(answer)
     if (failure) throw fromFailure(failure)
     const prefix = target.collection + target.separator
     // guard: H15 an app's own source grants whole numbers only

@@ -62,6 +62,16 @@ describe('a source that fails', () => {
     expect(await hilo.nextId('orders')).toBe('orders/1')
   })
 
+  test('because it never answers is not waited for, by no reserve and no release', async () => {
+    const claim = vi.fn(() => new Promise<never>(() => {}))
+    const { hilo } = shop.open({ timeout: 30, source: { key: 'own', claim } })
+    expect(await refusal(hilo.reserve('orders', 100))).toMatchObject({
+      code: 'server-unreachable',
+      message: expect.stringMatching(/^The `source` did not answer within 30 ms\./),
+    })
+    await hilo.release()
+  })
+
   test('with a HiloError keeps its code', async () => {
     const refused = new HiloError('server-refused', 'This shop is closed.', { status: 403 })
     for (const claim of [

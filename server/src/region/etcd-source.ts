@@ -165,6 +165,13 @@ export function etcdSource(options: Etcd): EtcdSource {
       }
     },
 
+    async nextIdentity() {
+      throw new HiloError(
+        'invalid-argument',
+        'etcd counts no identities: only a HiLo server does, as the root of a region.',
+      )
+    },
+
     async raiseFloor(key, floor, by) {
       for (;;) {
         const { text, value } = await readSetup(key)

@@ -1,0 +1,21 @@
+/** The headers that an app gives, as they go to a worker. */
+import { expect, test } from 'vitest'
+import { plainHeaders } from '../../src/core/headers.js'
+
+test.each<[string, HeadersInit]>([
+  [
+    'pairs',
+    [
+      ['Accept', 'text/a'],
+      ['accept', 'text/b'],
+    ],
+  ],
+  ['an object', { Accept: 'text/a, text/b' }],
+  ['a Headers', new Headers({ Accept: 'text/a, text/b' })],
+])('%s become what fetch makes of them', (_, headers) => {
+  expect(plainHeaders(headers)).toEqual({ accept: 'text/a, text/b' })
+})
+
+test('what fetch refuses is refused', () => {
+  expect(() => plainHeaders({ 'X-Name': 'Ω' })).toThrow(TypeError)
+})
