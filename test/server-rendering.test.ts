@@ -3,7 +3,8 @@ import { createElement } from 'react'
 import { renderToString } from 'react-dom/server'
 import { get } from 'svelte/store'
 import { expect, test } from 'vitest'
-import { effectScope } from 'vue'
+import { createSSRApp } from 'vue'
+import { renderToString as renderVue } from 'vue/server-renderer'
 import { hilo } from '../examples/hilo.js'
 import { Orders } from '../examples/react.js'
 import { hiloStatus } from '../examples/svelte.js'
@@ -17,10 +18,14 @@ test('React renders the component without a status', () => {
   expect(renderToString(createElement(Orders))).toContain('<p role="status">…</p>')
 })
 
-test('Vue has no status', () => {
-  const scope = effectScope()
-  expect(scope.run(() => useHiloStatus(hilo))).toMatchObject({ value: undefined })
-  scope.stop()
+test('Vue has no status', async () => {
+  const app = createSSRApp({
+    setup() {
+      const status = useHiloStatus(hilo)
+      return () => String(status.value)
+    },
+  })
+  expect(await renderVue(app)).toBe('undefined')
 })
 
 test('Svelte has no status', () => {

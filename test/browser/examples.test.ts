@@ -126,6 +126,13 @@ test.each(['vue', 'svelte'] as const)(
   },
 )
 
+test('Vue takes over what a server has rendered, and then shows the status', async () => {
+  const { page } = await openExamples()
+  const { texts, complaints } = await page.evaluate(() => examples.vueHydrated())
+  expect(complaints).toEqual([])
+  expect(texts).toEqual(['…', expect.stringMatching(/^\d+ ids left for offline work$/)])
+})
+
 test('Background Sync: the service worker gives a draft its id, and a retry keeps it', async () => {
   const answers = [500, 201, 201]
   const orders: string[] = []

@@ -5,7 +5,8 @@
 import { type CollectionStatus, createHilo, type Hilo } from 'offline-hilo'
 import { createElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { effectScope, watch } from 'vue'
+import { createApp, createSSRApp, h, nextTick, watch } from 'vue'
+import { renderToString } from 'vue/server-renderer'
 import { idsLeft } from '../../../examples/ids-left.js'
 import { hiloStatus } from '../../../examples/svelte.js'
 import { useHiloStatus } from '../../../examples/vue.js'
@@ -22,14 +23,37 @@ interface Seen {
 type Start = (hilo: Hilo, seen: (status: CollectionStatus) => void) => () => void
 
 const vue: Start = (hilo, seen) => {
-  const scope = effectScope()
-  scope.run(() =>
-    watch(useHiloStatus(hilo), (status) => seen(status!.collections.orders!), {
-      immediate: true,
-      flush: 'sync',
-    }),
-  )
-  return () => scope.stop()
+  const app = createApp({
+    setup() {
+      const status = useHiloStatus(hilo)
+      watch(status, (status) => seen(status!.collections.orders!), { flush: 'sync' })
+      return () => null
+    },
+  })
+  app.mount(document.createElement('div'))
+  return () => app.unmount()
+}
+
+/** What Vue complains about when it takes over what a server has rendered. */
+async function vueHydrated(): Promise<{ texts: string[]; complaints: unknown[] }> {
+  const componentOf = (hilo: Hilo | undefined) => ({
+    setup() {
+      const status = useHiloStatus(hilo)
+      return () => h('p', status.value ? idsLeft(status.value.collections.orders!) : '…')
+    },
+  })
+  const place = document.createElement('div')
+  place.innerHTML = await renderToString(createSSRApp(componentOf(undefined)))
+  const rendered = place.textContent
+  const hilo = createHilo({ collections: { orders: {} } })
+  await hilo.ready
+  const complaints: unknown[] = []
+  const { error } = console
+  console.error = (...all) => complaints.push(all)
+  createSSRApp(componentOf(hilo)).mount(place)
+  await nextTick()
+  console.error = error
+  return { texts: [rendered, place.textContent], complaints }
 }
 
 const svelte: Start = (hilo, seen) =>
@@ -110,6 +134,7 @@ const examples = {
   serviceWorker: () => import('../../../examples/service-worker-page.js'),
   react,
   vue: () => look(vue),
+  vueHydrated,
   svelte: () => look(svelte),
   readToTheEnd: (name: 'vue' | 'svelte') => readToTheEnd({ vue, svelte }[name]),
   webWorker,
