@@ -252,6 +252,7 @@ export const GUARDS: Guard[] = [
   ),
   guard('H20 a root that grants numbers a second time is refused', 'server/region/region'),
   guard('H20 an etcd that was restored grants nothing', 'server/region/etcd'),
+  guard('H20 a log without its file is not begun anew', 'server/sqlite-ledger'),
   guard(
     'H20 all floors are raised from where etcd is, not from where one region is',
     'server/region/etcd',

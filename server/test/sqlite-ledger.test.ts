@@ -2,10 +2,13 @@
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   mkdirSync,
   readdirSync,
   renameSync,
+  rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -88,6 +91,23 @@ test('every commit is synced to the disk: a power cut takes no grant back', () =
   expect(db.pragma('synchronous')).toEqual([{ synchronous: FULL }])
   expect(db.pragma('journal_mode')).toEqual([{ journal_mode: 'wal' }])
   db.close()
+})
+
+test.each([
+  ['is empty', (file: string) => truncateSync(file)],
+  ['is gone', (file: string) => rmSync(file)],
+])('a file that %s while its log has commits is not begun anew', async (_, lose) => {
+  const running = newFolder()
+  const ledger = await openLedger({ dataDir: running })
+  await ledger.claim([wish])
+  const dataDir = newFolder()
+  cpSync(running, dataDir, { recursive: true })
+  await ledger.close()
+  lose(join(dataDir, 'hilo.db'))
+  await expect(openLedger({ dataDir })).rejects.toThrow(
+    'hilo.db is empty or missing, but hilo.db-wal has commits of it. Nothing was changed.',
+  )
+  expect(statSync(join(dataDir, 'hilo.db-wal')).size).toBeGreaterThan(0)
 })
 
 test.each(['hilo.db', 'hilo.db-wal'])(

@@ -60,6 +60,7 @@ function naming<T>(folder: string, step: () => T): T {
 export function readSqliteVersion(dataDir: string): number {
   const folder = resolve(dataDir)
   return naming(folder, () => {
+    refuseLost(folder)
     const db = new Database(join(folder, SQLITE_FILE))
     try {
       const tables = reader(db, "SELECT 1 FROM sqlite_master WHERE name = 'hilo_meta'")()
@@ -80,7 +81,22 @@ export function readSqliteVersion(dataDir: string): number {
 export const isLocked = (cause: unknown): boolean =>
   /^SQLITE_BUSY/.test((cause as { code?: string } | undefined)?.code ?? '')
 
+/** @throws Error where SQLite would begin a new file, and remove the log of the lost one */
+function refuseLost(folder: string): void {
+  const sizeOf = (name: string) => statSync(join(folder, name), { throwIfNoEntry: false })?.size
+  // The log first: another process may be making both, the file before its log.
+  const hasLog = Boolean(sizeOf(`${SQLITE_FILE}-wal`))
+  // guard: H20 a log without its file is not begun anew
+  if (hasLog && !sizeOf(SQLITE_FILE))
+    throw new Error(
+      `${join(folder, SQLITE_FILE)} is empty or missing, but ${SQLITE_FILE}-wal has commits of ` +
+        'it. Nothing was changed. Put the file back, or restore a backup and raise its floors. ' +
+        'For a new ledger, name another folder.',
+    )
+}
+
 function openIn(folder: string): SqliteFile {
+  refuseLost(folder)
   // Only its owner may read it: the secret of the grant tokens is in the file.
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   // Also in a folder that was there: SQLite makes files that everybody may read.
