@@ -73,6 +73,13 @@ const APPS: App[] = [
     output: '..',
     path: '/no-bundler/strict.html',
   },
+  {
+    title: 'no bundler, under a policy with trusted types',
+    folder: 'no-bundler',
+    output: '..',
+    path: '/no-bundler/trusted-types.html',
+    csp: `${STRICT_CSP}; require-trusted-types-for 'script'`,
+  },
 ]
 
 test.each([...APPS, ...(isFull ? BUNDLED : [])])(
