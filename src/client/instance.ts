@@ -59,7 +59,7 @@ export class Instance {
       name,
       page: this.page,
       timeout,
-      headers: typeof headers === 'function' ? 'ask' : headers ? plainHeaders(headers) : {},
+      headers: typeof headers === 'function' ? 'ask' : plainHeaders(headers),
       ...(credentials && { credentials }),
     }
     countInstance(config, this.signal)

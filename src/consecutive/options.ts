@@ -17,8 +17,9 @@ export interface ConsecutiveOptions {
    */
   forgetKeysAfter?: number
   /**
-   * Makes the id of a number. Each number of each series must get its own text. It is called once
-   * per number, and what it returned is stored. Default: `'B-000124'`, with at least six digits.
+   * Makes the id of a number. Each number of each series must get its own text. It may be called
+   * for a number that is then not made, and again for the same number: what it returned when the
+   * number was made is stored. Default: `'B-000124'`, with at least six digits.
    */
   formatId?: (number: number, series: string) => string
 }

@@ -7,13 +7,5 @@ export type GivenHeaders = HeadersInit | (() => HeadersInit | Promise<HeadersIni
  * A `Headers` cannot be sent to a worker, and it has no properties to copy.
  * @throws TypeError when these are no headers
  */
-export const plainHeaders = (headers: HeadersInit): Record<string, string> =>
+export const plainHeaders = (headers: HeadersInit | undefined): Record<string, string> =>
   Object.fromEntries(new Headers(headers))
-
-export function areHeaders(value: HeadersInit): boolean {
-  try {
-    return plainHeaders(value) !== undefined
-  } catch {
-    return false
-  }
-}

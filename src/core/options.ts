@@ -5,7 +5,7 @@
 import type { HiloSource } from './contract.js'
 import type { DeviceStore } from './device-store.js'
 import { HiloError } from './errors.js'
-import { areHeaders, type GivenHeaders } from './headers.js'
+import { type GivenHeaders, plainHeaders } from './headers.js'
 import { DATABASE_NAME, type EntityClass, type IdParts, isSeparator } from './names.js'
 import { DEFAULT_RESERVE } from './sizes.js'
 
@@ -117,8 +117,14 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
       typeof value?.update === 'function' && typeof value.read === 'function',
   ],
   headers: [
-    'headers as fetch takes them, or a function',
-    (value: unknown) => typeof value === 'function' || areHeaders(value as HeadersInit),
+    'what fetch takes, or a function',
+    (value: unknown) => {
+      try {
+        return typeof value === 'function' || !!plainHeaders(value as HeadersInit)
+      } catch {
+        return false
+      }
+    },
   ],
   credentials: [
     "'omit', 'same-origin' or 'include'",

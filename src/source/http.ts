@@ -43,8 +43,10 @@ export function requester(
           signal,
         })
         const body = await response.text()
-        if (!response.ok) throw refusal(response, body, url, meaning)
-        return body
+        if (response.ok) return body
+        // A redirect may turn a POST into a GET, which the server then refuses.
+        const asked = response.redirected ? `${url}, redirected to ${response.url},` : url
+        throw refusal(response, body, asked, meaning)
       },
       meaning,
     )

@@ -59,6 +59,17 @@ describe('a series', () => {
     expect(await idsOf(openTill(shop).receipts, 'a', 'b')).toEqual(['2026/A/1', 'A-000002'])
   })
 
+  test('is asked for again while a number is not made: a key has its own already', async () => {
+    const formatId = vi.fn((number: number) => `${number}, asked ${formatId.mock.calls.length}`)
+    const { receipts } = openTill(shop, { series: { formatId } })
+    expect(await idsOf(receipts, 'a', 'a', 'b', 'b')).toEqual([
+      '1, asked 1',
+      '1, asked 1',
+      '2, asked 3',
+      '2, asked 3',
+    ])
+  })
+
   test.each<[string, () => unknown, string]>([
     [
       'throws',

@@ -442,6 +442,20 @@ describe('a server that cannot be reached', () => {
     expect(error.cause).toBeInstanceOf(TypeError)
   })
 
+  test('under this address redirects: a refusal names where to', async () => {
+    server = createServer(({ url, method }, response) => {
+      if (url!.startsWith('/old')) response.writeHead(301, { Location: `/new/${method}` }).end()
+      else response.writeHead(500).end(JSON.stringify({ Message: `${method} has no tag` }))
+    })
+    await new Promise<void>((listening) => server!.listen(0, '127.0.0.1', listening))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const moved = ravenSource({ url: `${url}/old`, timeout: 5000 }, () => ({}))
+    const { message } = await refusal(moved.checkIn(target, { id: 'c', leases: [] }))
+    expect(message).toContain(
+      `${url}/old, redirected to ${url}/new/POST, answered 500: GET has no tag.`,
+    )
+  })
+
   test('because nobody listens says so', async () => {
     const url = await misbehave(() => {})
     await new Promise((done) => server!.close(done))
