@@ -184,8 +184,8 @@ const pageSource = (callbacks: OwnerCallbacks, timeout: number): Source => ({
     if (isGrant(grant, prefix)) return grant
     throw new HiloError(
       'invalid-response',
-      'The `source` granted no range of whole numbers ≥ 0 without a token, whose prefix begins ' +
-        `with '${prefix}'. Nothing was taken.`,
+      `The \`source\` has to grant whole numbers ≥ 0 with a prefix that begins with '${prefix}', ` +
+        'and no token. Nothing was taken.',
     )
   },
 })
