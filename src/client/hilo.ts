@@ -362,7 +362,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
 const NOT_LOADED =
   'A part of offline-hilo could not be loaded: there is no network, or a newer build of the app ' +
-  'was deployed since this page was loaded. Reload the page when there is a network.'
+  'was deployed meanwhile. Reload the page when there is a network.'
 
 const takeId = (issuer: Issuer): string => issuer.nextIdSync()
 const takeNumber = (issuer: Issuer): number => issuer.nextNumberSync()

@@ -158,8 +158,7 @@ export class OwnerLink {
 }
 
 const NOWHERE =
-  'No id can be made: the worker did not start, and its code could not be loaded into the page ' +
-  'either. '
+  'No id can be made: the worker did not start, and its code could not be loaded into the page. '
 const CSP =
   'Check the content security policy (worker-src, script-src) and that the files of offline-hilo ' +
   'are served.'

@@ -107,7 +107,7 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
   reserve: count,
   name: text,
   source: [
-    'made by nextHiSource or documentSource, or an object with a `key` and a function `claim`',
+    'a nextHiSource or documentSource, or an object with a `key` and a function `claim`',
     (value: Partial<HiloSource> | null) =>
       typeof value?.claim === 'function' && text[1](value.key as never),
   ],
@@ -136,7 +136,7 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
   ],
   worker: callback,
   identityPartsSeparator: [
-    "one character other than '|', a blank, a letter, a digit or an invisible character",
+    "one character, but no '|', blank, letter, digit or invisible character",
     isSeparator,
   ],
   findCollectionName: callback,
