@@ -18,11 +18,16 @@ const MAX_PORT = 65_535
 /** Flags and the environment give it as text. Empty text is not port 0. */
 const port = z.preprocess(
   (value) => (typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value),
-  z
-    .int('has to be a number')
-    .min(0)
-    .max(MAX_PORT, `has to be 0 to ${MAX_PORT}; 0 picks a free one`),
+  z.int({ error: notPort }).min(0).max(MAX_PORT, `has to be 0 to ${MAX_PORT}; 0 picks a free one`),
 )
+
+/** Kubernetes tells each pod of each service: of one named `hilo` by `HILO_PORT`. */
+function notPort({ input }: { input?: unknown }): string {
+  return /^tcp:/.test(String(input))
+    ? 'has to be a number. Kubernetes sets it so for a service that is named hilo: set ' +
+        'enableServiceLinks to false in the pod, or rename the service'
+    : 'has to be a number'
+}
 
 /** Flags and environment variables give a list as text, with commas. */
 const hosts = z.preprocess(

@@ -148,6 +148,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
   test.each([
     [{ port: 'x' }, 'port: has to be a number'],
     [{ port: '' }, 'port: has to be a number'],
+    [{ port: 'tcp://10.0.0.9:8080' }, 'has to be a number. Kubernetes sets it so for a service'],
     [{ drain: '-1' }, 'drain: has to be a number of seconds'],
     [{ drain: '601' }, 'drain: has to be 0 to 600 seconds'],
     [{ horizon: 'a year' }, 'horizon: has to be a number of days'],
