@@ -54,16 +54,13 @@ export const ledgerLimits = z.strictObject({
   databases: z.int().min(1).default(1_000),
 })
 
-export const databaseUrl = z
-  .string()
-  .regex(/^postgres(ql)?:/, 'has to be a URL like postgres://user:password@host:5432/database')
-  .superRefine((url, context) => {
-    try {
-      addressesIn(url)
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: (error as Error).message })
-    }
-  })
+export const databaseUrl = z.string().superRefine((url, context) => {
+  try {
+    addressesIn(url)
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message })
+  }
+})
 
 const ledgerOptions = z.strictObject({
   dataDir: z.string().min(1, 'is empty: name a folder').optional(),

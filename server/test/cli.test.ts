@@ -153,7 +153,10 @@ describe('serve', { timeout: TIMEOUT }, () => {
     [{ drain: '601' }, 'drain: has to be 0 to 600 seconds'],
     [{ horizon: 'a year' }, 'horizon: has to be a number of days'],
     [{ horizon: '29' }, 'horizon: has to be at least 30 days'],
-    [{ databaseUrl: 'mysql://x' }, 'databaseUrl: has to be a URL like postgres://'],
+    [
+      { databaseUrl: 'mysql://x' },
+      /options\.\n {2}databaseUrl: has to be a URL like postgres:\/\/user:password@host\/name$/,
+    ],
     [{ config: '/nowhere.json' }, 'config: /nowhere.json cannot be read (ENOENT)'],
     [{ config: import.meta.filename }, 'is not a JSON object'],
   ])('setting %j is refused', (flags, message) => {
