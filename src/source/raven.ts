@@ -112,7 +112,7 @@ function readGrant(
     serverTag: ServerTag ?? '',
     ...(Lease ? { token: Lease } : {}),
   }
-  if (!isRange(range)) throw invalid(url, 'its fields are no range', body)
+  if (!isRange(range)) throw invalid(url, 'it holds no range', body)
   return {
     range,
     ...(Number.isSafeInteger(LastSize) &&

@@ -178,7 +178,7 @@ const pageSource = (callbacks: OwnerCallbacks, timeout: number): Source => ({
     // guard: H25 an app's own source is not waited for without a deadline
     const answer = await within(timeout, 'The `source`', () => callbacks.claim!(target, claim))
     const { grant, failure } = Object(answer)
-    if (failure) throw fromFailure(failure)
+    if (failure?.code) throw fromFailure(failure)
     const prefix = target.collection + target.separator
     // guard: H15 an app's own source grants whole numbers only
     if (isGrant(grant, prefix)) return grant

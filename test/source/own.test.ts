@@ -19,6 +19,8 @@ describe.each<[string, unknown]>([
   ['no grant', {}],
   ['a grant that is null', { grant: null }],
   ['no range', { grant: {} }],
+  ['a failure that is a text', { failure: 'no network' }],
+  ['a failure without a code', { failure: new Error('no network') }],
   ['a range of text', { grant: { range: { ...range, from: '1', to: '32' } } }],
   ['a range of fractions', { grant: { range: { ...range, from: 1.5, to: 32.5 } } }],
   ['a range below 0', { grant: { range: { ...range, from: -1 } } }],
