@@ -106,10 +106,18 @@ export function consecutive<Name extends string>(
     isOnline: () => hilo.status().online,
     copied: () => hilo.dispatchEvent(new CustomEvent('fork', { detail: { collection: name } })),
   })
-  signal.addEventListener('abort', () => storage.close())
+  // Node takes more than ten listeners of one signal for a leak, and warns.
+  const ending = new AbortController()
+  const end = () => {
+    storage.close()
+    ending.abort()
+  }
+  if (signal.aborted) end()
+  signal.addEventListener('abort', end)
   const look = () => void series.look()
-  hilo.addEventListener('status', look, { signal })
-  for (const type of ['online', 'offline']) globalThis.addEventListener?.(type, look, { signal })
+  const until = { signal: ending.signal }
+  hilo.addEventListener('status', look, until)
+  for (const type of ['online', 'offline']) globalThis.addEventListener?.(type, look, until)
   look()
   return methodsOf(series, storage, signal, checked)
 }

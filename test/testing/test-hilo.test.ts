@@ -149,6 +149,17 @@ test('it needs no globals but those of Jest’s jsdom', async () => {
 })
 
 describe('consecutive numbers', () => {
+  test('of eight collections are made without a warning of Node', async () => {
+    const warned = vi.fn()
+    process.on('warning', warned)
+    const hilo = createTestHilo()
+    for (let i = 0; i < 8; i++) await consecutive(hilo, `c${i}`).next({ key: 'a' })
+    await new Promise((done) => setImmediate(done))
+    process.off('warning', warned)
+    expect(warned).not.toHaveBeenCalled()
+    await hilo.close()
+  })
+
   test('are made in AA after Z, so that no series goes on in another one', async () => {
     const hilo = createTestHilo()
     const receipts = consecutive(hilo, 'receipts')
