@@ -88,6 +88,10 @@ const raiseAll =
   (database: string, by: number) =>
   async (ledger: Ledger): Promise<string> => {
     const { collections, identities, floor, usedUp } = await ledger.raiseFloors({ database, by })
+    const begin =
+      floor > 0
+        ? `New ones begin at ${floor + 1}.`
+        : 'Where new ones begin, the root of this region says.'
     const end =
       usedUp.length === 0
         ? ''
@@ -95,7 +99,7 @@ const raiseAll =
           `any more: ${listed(usedUp)}. Go on under new names.\n`
     return (
       `${database} grants again. ${collections} collections and ${identities} identities go on ` +
-      `${by} above where they were. New ones begin at ${floor + 1}.\n${end}`
+      `${by} above where they were. ${begin}\n${end}`
     )
   }
 

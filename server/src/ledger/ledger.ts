@@ -123,7 +123,10 @@ export interface Floors {
 export interface RaisedFloors {
   collections: number
   identities: number
-  /** Collections and identities that are not there yet begin above this. */
+  /**
+   * Collections and identities that are not there yet begin above this. 0: where the root of this
+   * region says.
+   */
   floor: number
   /**
    * Names of collections and identities that had no more than `by` numbers left below 2^53−1. They

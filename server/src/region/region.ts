@@ -207,8 +207,9 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
         const others = await source.beginAbove(database, floors.by)
         for (const key of distinct([...others, ...own], keyText))
           await source.raiseFloor(key, (await ledger.read(key)).max, floors.by)
+        return raised
       }
-      return raised
+      return { ...raised, floor: 0 }
     },
     async claimSeries({ collection }) {
       throw new CounterUnusable(
