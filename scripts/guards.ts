@@ -53,6 +53,11 @@ export const GUARDS: Guard[] = [
 
   guard('H3 a page at rest holds few', 'client/pages', change('16', '400')),
   guard('H3 a busy page holds four times its pace at most', 'core/sizes', change('4', '40')),
+  guard(
+    'H3 what callers left that wait no more is parked, also during a claim',
+    'client/issuer',
+    change('isUnasked &&', '!this.#fetching &&'),
+  ),
   guard('H3 looking ahead claims nothing', 'core/device', 'const ahead = request.ahead ?? 0'),
   guard(
     'H3 a page parks its excess again, when an answer brought more',

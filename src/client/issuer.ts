@@ -139,6 +139,8 @@ export class Issuer {
     this.#state = 'short'
     this.#low = -1
     this.#fetching ??= this.#fetchWhileShort()
+    // A claim may take long, and its callers may leave meanwhile.
+    this.#watchRest()
   }
 
   /**
@@ -361,7 +363,9 @@ export class Issuer {
 
   async #rest(): Promise<void> {
     const limit = this.#limit()
-    if (!this.#fetching && (this.#queue.held > limit || this.holdings.hasSurplus()))
+    const isUnasked = !this.#fetching || this.#waiters.isEmpty
+    // guard: H3 what callers left that wait no more is parked, also during a claim
+    if (isUnasked && (this.#queue.held > limit || this.holdings.hasSurplus()))
       await this.holdings.parkDownTo(limit)
     const isVisible = this.#context.state() === 'visible'
     if (!isVisible && limit === 0) await this.holdings.returnSurplus()
