@@ -14,6 +14,8 @@ import { ofTenant } from './tenants.js'
 
 /** Longer than any message takes. */
 const ALL_ARRIVED_MS = 500_000
+/** Longer than a device takes to issue all it has, and shorter than the pauses that follow. */
+const USED_UP_MS = 5_000
 /** Ids that a device issues at once at the end. A fault in its numbers shows in the first ones. */
 const MOST_ISSUED = 3_000
 
@@ -128,7 +130,7 @@ async function useAllUp(
     for (const tag of profile.collections)
       page.run(`uses up ${tag}`, () => void issueAll(page, tag))
   }
-  await wait(simulation, 120_000)
+  await wait(simulation, USED_UP_MS)
   for (const device of devices) device.isOnline = true
   const fresh = simulation.addDevice('fresh')
   for (const node of profile.nodes) {

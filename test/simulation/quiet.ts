@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000
 /** By then every pause has grown to its longest: 1 + 2 + 4 + … + 32 minutes for a check-in. */
 const SETTLING_MS = 1.2 * HOUR_MS
 /** Often before the ending. A fault that comes again and again shows in one night. */
-const PROBABILITY = 0.2
+const PROBABILITY = 0.1
 
 /**
  * What one page or worker may send within an hour, for each of its collections. A claim is repeated
