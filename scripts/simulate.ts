@@ -2,7 +2,8 @@
  * `npm run simulate`: many random schedules on every core, with a table of the faults that they
  * met; or one schedule, printed line by line.
  *
- *     npm run simulate -- --schedules 1000000        from a random seed, or --from N
+ *     npm run simulate                               100,000 schedules from a random seed
+ *     npm run simulate -- --from 1 --schedules 500   as many, from a seed on
  *     npm run simulate -- --seed 42                  the whole schedule of one seed
  */
 import { availableParallelism } from 'node:os'
@@ -19,7 +20,7 @@ import {
 const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
-    schedules: { type: 'string', default: '10000' },
+    schedules: { type: 'string', default: '100000' },
     from: { type: 'string' },
     'until-failure': { type: 'boolean', default: false },
     processes: { type: 'string', default: String(availableParallelism()) },
