@@ -43,11 +43,18 @@ async function playAll(schedules: number, from: number, processes: number): Prom
     `${schedules.toLocaleString('en')} schedules from seed ${from}, in ${processes} processes`,
   )
   const started = performance.now()
+  let told = 0
+  const progress = (soFar: Tally) => {
+    for (const { seed, violation } of soFar.failed.slice(told))
+      console.log(`\n✗ ${violation.slice(0, 160)}\n  npm run simulate -- --seed ${seed}`)
+    told = soFar.failed.length
+    showProgress(soFar, schedules, performance.now() - started)
+  }
   const tally = await play({
     from,
     schedules,
     processes,
-    progress: (soFar) => showProgress(soFar, schedules, performance.now() - started),
+    progress,
     ...(values['until-failure'] && { mostFailures: 1 }),
   })
   process.stdout.write('\n')
@@ -55,8 +62,6 @@ async function playAll(schedules: number, from: number, processes: number): Prom
   const missing =
     schedules >= ENOUGH_FOR_ALL_HITS && tally.failed.length === 0 ? neverHit(tally) : []
   if (missing.length > 0) console.log(`Never hit, so not tested: ${missing.join(', ')}`)
-  for (const { seed, violation } of tally.failed)
-    console.log(`✗ ${violation.slice(0, 160)}\n  npm run simulate -- --seed ${seed}`)
   process.exitCode = tally.failed.length + missing.length > 0 ? 1 : 0
 }
 
