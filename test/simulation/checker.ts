@@ -22,6 +22,8 @@ export class Checker {
   readonly #excuses: string[] = ['']
   /** Nodes that know that their database is an older copy of itself. */
   readonly #stopped = new Set<string>()
+  /** Devices with pages that keep ranges in memory, beside what the device has stored. */
+  #inMemory = 0
 
   complain(what: string): void {
     this.violations.push(what)
@@ -45,7 +47,7 @@ export class Checker {
         isDropped ||= isForgotten
         if (isForgotten) {
           this.#tolerate('granted again by a restored server')
-          numbers.grantTwice(n, bit)
+          numbers.grantTwice(n, bit & (this.#inMemory | numbers.outlived[n]!))
         } else if (numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
           this.#tolerate('granted again after a copied profile gave them back')
         else if (numbers.has(n, LIMITS.astray))
@@ -134,6 +136,14 @@ export class Checker {
     const numbers = this.#numbers(series)
     for (let n = low; n <= Math.min(high, numbers.highest); n++)
       numbers.outlived[n]! |= this.#bit(device)
+  }
+
+  /**
+   * A page of this device cannot use its storage, so it shows the server nothing of what is stored.
+   * A server that forgot those numbers may grant them to the device once more.
+   */
+  keepsInMemory(device: string): void {
+    this.#inMemory |= this.#bit(device)
   }
 
   /** These devices are copies now: a number here that one may issue, each of them may issue. */

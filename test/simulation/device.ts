@@ -258,6 +258,8 @@ export class Page {
     if (this.closedAt < this.#scheduler.now) this.closedAt = this.#scheduler.now
     this.run('is restored', () => {
       this.busyAt = this.#scheduler.now
+      // It may have been hidden once more meanwhile.
+      this.state = 'visible'
       this.window.document.visibilityState = 'visible'
       this.window.emit('pageshow', { persisted: true })
       this.window.document.emit('visibilitychange')

@@ -131,9 +131,12 @@ export class Numbers {
     this.#marks[n]! &= ~LIMITS.forgotten
   }
 
-  /** Call this before `grant`: it notes whether a page of the device may hold it already. */
+  /**
+   * Call this before `grant`: it notes whether the device holds it already.
+   * @param bit the device, if two of its pages may hold one number; otherwise 0
+   */
   grantTwice(n: number, bit: number): void {
-    this.twice[n]! |= this.holders[n]! & this.outlived[n]! & bit
+    this.twice[n]! |= this.holders[n]! & bit
   }
 
   /**

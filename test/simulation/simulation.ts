@@ -192,8 +192,10 @@ export class Simulation {
         device.allPages.some(
           (page) => page.actor === actor || page.workers.some((worker) => worker.actor === actor),
         )
-      )
+      ) {
         device.isLossy = true
+        this.checker.keepsInMemory(device.name)
+      }
   }
 
   /**
@@ -223,14 +225,11 @@ export class Simulation {
   }
 
   /**
-   * Does the device send so much because its app has asked for very many ids? Then it claims as
-   * fast as it can, and gives the numbers of many grants back in as many requests.
+   * Has its app asked for very many ids? Then the device claims as fast as it can until its reserve
+   * is that large again, and gives the numbers of many grants back in as many requests.
    */
-  #isStockpiling({ from, url }: Request): boolean {
-    const device = this.devices.find(({ name }) => name === from)
-    if (device?.hasStockpiled && url.pathname.endsWith('/return')) return true
-    const pages = device?.pages ?? []
-    return pages.some(({ calls }) => [...calls].some(({ what }) => what === 'stockpile'))
+  #isStockpiling({ from }: Request): boolean {
+    return this.devices.some(({ name, hasStockpiled }) => name === from && hasStockpiled)
   }
 
   #heard(request: Request, reply: Reply): void {
