@@ -77,12 +77,16 @@ export async function settleAll(simulation: Simulation): Promise<void> {
 
 /**
  * How many numbers a page may hold: those of a page at rest, four times what it issued lately, or
- * what it was asked for. The largest counts.
+ * what it was asked for, with the number that `ready` waits for. The largest counts.
  */
 export function unissued({ scheduler }: Simulation, page: Page, tag: string): number {
   const since = scheduler.now - RECENT_MS
   const sum = (times: { until: number; count: number }[] = []) =>
     times.reduce((all, { until, count }) => (until >= since ? all + count : all), 0)
   const atRest = page.state === 'visible' ? AT_REST : HIDDEN_AT_REST
-  return Math.max(atRest, AHEAD * sum(page.issues.get(tag)), sum(page.wishes.get(tag)))
+  return Math.max(
+    atRest,
+    AHEAD * sum(page.issues.get(tag)),
+    HIDDEN_AT_REST + sum(page.wishes.get(tag)),
+  )
 }

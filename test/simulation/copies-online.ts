@@ -11,12 +11,15 @@ export class CopiesOnline {
    * whose tokens they have shown since.
    */
   readonly #copies = new Map<string, { group: Set<string>; shown: Set<string> }>()
-  /** By the key of a claim: the device that began it, and the grant of its newest token. */
-  readonly #claims = new Map<string, { who: string; newest: string }>()
+  /**
+   * By the key of a claim: the device that began it, and the grant of its newest token, if it has
+   * one and no check-in is under way.
+   */
+  readonly #claims = new Map<string, { who: string; newest: string | undefined }>()
   readonly #begun = new Set<string>()
   /** The check-in that a device has stored, by device and collection. */
   readonly #checkIns = new Map<string, string>()
-  /** Check-ins that both copies have stored. Both get the same answer, so it shows no copy. */
+  /** Claims and check-ins that both copies have stored: the same answer to both shows no copy. */
   readonly #shared = new Set<string>()
 
   copied(series: string, original: string, copy: string): void {
@@ -27,8 +30,11 @@ export class CopiesOnline {
       this.#shared.add(checkIn)
       this.#checkIns.set(`${copy} ${series}`, checkIn)
     }
-    // Both copies get the answer to a claim that both have stored.
-    for (const [id, { who }] of this.#claims) if (group.has(who)) this.#claims.delete(id)
+    for (const [id, { who }] of this.#claims) {
+      if (!group.has(who)) continue
+      this.#claims.delete(id)
+      this.#shared.add(id)
+    }
   }
 
   /** Its storage is gone, and all tokens with it. */
@@ -53,8 +59,8 @@ export class CopiesOnline {
     else this.#checkIns.delete(who)
     if (!claimed || this.#begun.has(claimed)) return
     this.#begun.add(claimed)
-    if (newest !== undefined && !checkIn)
-      this.#claims.set(claimed, { who, newest: grantOf(newest) })
+    const canTell = newest !== undefined && !checkIn
+    this.#claims.set(claimed, { who, newest: canTell ? grantOf(newest) : undefined })
   }
 
   /**
@@ -72,12 +78,12 @@ export class CopiesOnline {
       if (name.startsWith(`${device} `) && !this.#shared.has(id))
         for (const token of tokens) shown.add(grantOf(token))
     const copy = who === undefined ? undefined : this.#copies.get(who)
-    if (!copy) return false
+    if (!copy || newest === undefined) return false
     return [...copy.group].some(
       (other) =>
         other !== who &&
         this.#copies.get(other)?.group === copy.group &&
-        this.#copies.get(other)!.shown.has(newest!),
+        this.#copies.get(other)!.shown.has(newest),
     )
   }
 }
