@@ -14,6 +14,13 @@ test('16 random bytes and a time make a version 7 UUID, whatever the clock says'
   )
 })
 
+test.each([1_772_352_032_256.4, -0.5, Number.NaN, Number.POSITIVE_INFINITY])(
+  'a clock that an app has replaced, and that says %d, makes one too',
+  (time) => {
+    expect(uuid(new Uint8Array(16), time)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7000-8000-0{12}$/)
+  },
+)
+
 test('all random bits but those of time, version and variant are kept, and the input too', () => {
   const bytes = Uint8Array.from({ length: 16 }, (_, i) => i * 16 + i)
   expect(uuid(bytes, 0)).toBe('00000000-0000-7677-8899-aabbccddeeff')
