@@ -120,7 +120,10 @@ export class Database<Schema extends DBSchema> {
     const opening = this.#open()
     try {
       // guard: H14 an open that never ends is given up
-      return await this.#within(opening, 'it did not open')
+      return await this.#within(
+        opening.then((db) => this.#try(db)),
+        'it did not open',
+      )
     } catch (error) {
       this.#db = undefined
       // It may succeed later, when nobody would close it.
@@ -130,9 +133,9 @@ export class Database<Schema extends DBSchema> {
     }
   }
 
-  async #open(): Promise<IDBPDatabase<Schema>> {
-    const { name, version, stores, create } = this.#description
-    const db = await openDB<Schema>(name, version, {
+  #open(): Promise<IDBPDatabase<Schema>> {
+    const { name, version, create } = this.#description
+    return openDB<Schema>(name, version, {
       upgrade: create,
       // A newer version of this package wants to upgrade, or the app deletes the database: let go
       // at once (H17).
@@ -146,10 +149,15 @@ export class Database<Schema extends DBSchema> {
         this.#db = undefined
       },
     })
-    // After a page has reloaded itself in the middle of a transaction, WebKit may open the database
-    // and never run a transaction. If this one fails instead, that is no problem: the next may
-    // succeed.
-    const { store, done } = db.transaction(stores[0]!)
+  }
+
+  /**
+   * After a page has reloaded itself in the middle of a transaction, WebKit may open the database
+   * and never run a transaction. If this one fails instead, that is no problem: the next may
+   * succeed.
+   */
+  async #try(db: IDBPDatabase<Schema>): Promise<IDBPDatabase<Schema>> {
+    const { store, done } = db.transaction(this.#description.stores[0]!)
     await Promise.allSettled([store.count(), done])
     return db
   }

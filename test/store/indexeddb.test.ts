@@ -260,6 +260,20 @@ describe('IndexedDbStore never waits for ever', () => {
     await vi.waitFor(() => expect(close).toHaveBeenCalledTimes(2))
   })
 
+  test('an open that fails behind an endless transaction leaves no connection behind', async () => {
+    const name = newName()
+    await new IndexedDbStore(name).update(KEY, count)
+    const thaw = await freezeTransaction(name)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const close = vi.spyOn(IDBDatabase.prototype, 'close')
+    const open = expect(new IndexedDbStore(name).open()).rejects.toEqual(storageFailed)
+    await vi.advanceTimersByTimeAsync(5_000)
+    await open
+    vi.useRealTimers()
+    expect(close).toHaveBeenCalledOnce()
+    thaw()
+  })
+
   test('a transaction behind an endless one fails at its deadline, and never applies', async () => {
     const name = newName()
     const store = new IndexedDbStore(name)
