@@ -10,9 +10,7 @@ export function uuid(random: Uint8Array, date: number): string {
   const bytes = Uint8Array.from(random)
   bytes[6] = (bytes[6]! & 0x0f) | 0x70
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  const time = Math.trunc(Math.abs(date % 2 ** 48) || 0)
-    .toString(16)
-    .padStart(12, '0')
-  const hex = Array.from(bytes.subarray(6), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const time = (Math.trunc(Math.abs(date % 2 ** 48) || 0) + 2 ** 48).toString(16).slice(1)
+  const hex = Array.from(bytes.subarray(6), (byte) => (byte + 256).toString(16).slice(1)).join('')
   return (time + hex).replace(/(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
