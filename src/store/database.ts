@@ -118,12 +118,10 @@ export class Database<Schema extends DBSchema> {
 
   async #openInTime(): Promise<IDBPDatabase<Schema>> {
     const opening = this.#open()
+    const trying = opening.then((db) => this.#try(db))
     try {
       // guard: H14 an open that never ends is given up
-      return await this.#within(
-        opening.then((db) => this.#try(db)),
-        'it did not open',
-      )
+      return await this.#within(trying, 'it did not open')
     } catch (error) {
       this.#db = undefined
       // It may succeed later, when nobody would close it.
