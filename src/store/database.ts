@@ -118,7 +118,14 @@ export class Database<Schema extends DBSchema> {
 
   async #openInTime(): Promise<IDBPDatabase<Schema>> {
     const opening = this.#open()
-    const trying = opening.then((db) => this.#try(db))
+    // After a page has reloaded itself in the middle of a transaction, WebKit may open the database
+    // and never run a transaction. If this one fails instead, that is no problem: the next may
+    // succeed.
+    const trying = opening.then(async (db) => {
+      const { store, done } = db.transaction(this.#description.stores[0]!)
+      await Promise.allSettled([store.count(), done])
+      return db
+    })
     try {
       // guard: H14 an open that never ends is given up
       return await this.#within(trying, 'it did not open')
@@ -149,17 +156,6 @@ export class Database<Schema extends DBSchema> {
     })
   }
 
-  /**
-   * After a page has reloaded itself in the middle of a transaction, WebKit may open the database
-   * and never run a transaction. If this one fails instead, that is no problem: the next may
-   * succeed.
-   */
-  async #try(db: IDBPDatabase<Schema>): Promise<IDBPDatabase<Schema>> {
-    const { store, done } = db.transaction(this.#description.stores[0]!)
-    await Promise.allSettled([store.count(), done])
-    return db
-  }
-
   #within<T>(work: Promise<T>, what: string): Promise<T> {
     return new Promise((resolve, reject) => {
       const cancel = whenLate(DEADLINE_MS, () =>
@@ -182,7 +178,7 @@ export class Database<Schema extends DBSchema> {
 function outdated(): HiloError {
   return new HiloError(
     'outdated',
-    'Another tab runs a newer version of offline-hilo and has upgraded the storage. This ' +
-      'page issues no more ids; reload it.',
+    'A newer version of offline-hilo in another tab has upgraded the storage. This page issues ' +
+      'no more ids. Reload it.',
   )
 }
