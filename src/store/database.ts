@@ -179,6 +179,6 @@ function outdated(): HiloError {
   return new HiloError(
     'outdated',
     'A newer version of offline-hilo in another tab has upgraded the storage. This page issues ' +
-      'no more ids. Reload it.',
+      'no more ids; reload it.',
   )
 }

@@ -161,6 +161,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
   /** Another client names both spellings in one request, under one claim id: it is refused. */
   async function ownRequest(): Promise<void> {
     if (profile.authority !== 'own' || page.closedAt <= scheduler.now) return
+    simulation.pauses.begun(page.name)
     const response = await fetch(`${SERVER_URL}/databases/default/hilo/next`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },

@@ -22,7 +22,7 @@ export class Pauses {
     for (const what of askedFor(request)) this.#until.set(what, this.#now() + seconds * 1_000)
   }
 
-  /** An instance that begins in this page cannot know what another one was told. */
+  /** Another instance or client in this page cannot know what the first one was told. */
   begun(page: string): void {
     for (const what of this.#until.keys()) if (what.startsWith(`${page}:`)) this.#until.delete(what)
   }
