@@ -147,11 +147,7 @@ export class Database<Schema extends DBSchema> {
       blocking: (_current, newVersion, event) => {
         // guard: H17 a page of an older version stops when the storage is upgraded
         if (newVersion !== null) this.#end = outdated()
-        this.#db = undefined
         ;(event.target as IDBDatabase).close()
-      },
-      terminated: () => {
-        this.#db = undefined
       },
     })
   }

@@ -2,7 +2,6 @@
 import { IDBDatabase, IDBFactory } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
-import type { HiloError } from '../../src/core/errors.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { newName } from '../support/idb.js'
 import { FakePage } from '../support/page.js'

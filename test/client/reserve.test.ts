@@ -1,7 +1,6 @@
 /** Filling a device up before it goes offline: several collections at once, and ending early. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
-import type { HiloError } from '../../src/core/errors.js'
 import { nextHiSource } from '../../src/source/index.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { createOwner } from '../../src/worker/owner.js'

@@ -118,8 +118,8 @@ export class Network {
         const hear = (reply: Reply) => {
           if (signal?.aborted) return
           this.#server.heard?.(request, reply)
-          if (url.pathname.endsWith('/next'))
-            this.#answeredBy.set(collection, nodeIn(reply) ?? request.node)
+          const granting = nodeIn(reply)
+          if (granting) this.#answeredBy.set(collection, granting)
           resolve(toResponse(reply))
         }
         this.#send(request, {

@@ -39,6 +39,10 @@ export async function startServer(
       if (profile.hasRestore) return
       checker.retired(series, numbers)
       if (simulation.isHealed) checker.mustDrop(series, device, numbers)
+      // It repeated a check-in whose answer was lost, and another node, which knows none of its
+      // tokens, answered it.
+      if (profile.nodes.length > 1)
+        for (const n of numbers) checker.excuse(series, n, n, 'checked in at another node')
     },
     claimed: (claim, device, series, lastMax, low, high) => {
       checker.showed(
