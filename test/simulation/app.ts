@@ -152,6 +152,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
   async function spellings(): Promise<string[] | undefined> {
     if (profile.authority !== 'own') return undefined
     const other = tag.toUpperCase()
+    checker.holdsApart(device.name)
     await page.hilo.reserve({ [tag]: count, [other]: count })
     const ids = await page.hilo.nextIds(other, count)
     issued(ids.map((id) => id.replace(other, tag)))

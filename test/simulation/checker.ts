@@ -22,8 +22,8 @@ export class Checker {
   readonly #excuses: string[] = ['']
   /** Nodes that know that their database is an older copy of itself. */
   readonly #stopped = new Set<string>()
-  /** Devices with pages that keep ranges in memory, beside what the device has stored. */
-  #inMemory = 0
+  /** Devices that may hold numbers apart from those that they show to the server. */
+  #apart = 0
 
   complain(what: string): void {
     this.violations.push(what)
@@ -47,7 +47,7 @@ export class Checker {
         isDropped ||= isForgotten
         if (isForgotten) {
           this.#tolerate('granted again by a restored server')
-          numbers.grantTwice(n, bit & (this.#inMemory | numbers.outlived[n]!))
+          numbers.grantTwice(n, bit & (this.#apart | numbers.outlived[n]!))
         } else if (numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
           this.#tolerate('granted again after a copied profile gave them back')
         else if (numbers.has(n, LIMITS.astray))
@@ -139,11 +139,12 @@ export class Checker {
   }
 
   /**
-   * A page of this device cannot use its storage, so it shows the server nothing of what is stored.
-   * A server that forgot those numbers may grant them to the device once more.
+   * This device has another spelling of a collection, or a page that cannot use the storage. Neither
+   * shows the server anything of what the device has stored. So a server that forgot those numbers
+   * may grant them to the device once more.
    */
-  keepsInMemory(device: string): void {
-    this.#inMemory |= this.#bit(device)
+  holdsApart(device: string): void {
+    this.#apart |= this.#bit(device)
   }
 
   /** These devices are copies now: a number here that one may issue, each of them may issue. */

@@ -194,7 +194,7 @@ export class Simulation {
         )
       ) {
         device.isLossy = true
-        this.checker.keepsInMemory(device.name)
+        this.checker.holdsApart(device.name)
       }
   }
 
