@@ -139,9 +139,9 @@ export class Checker {
   }
 
   /**
-   * This device has another spelling of a collection, or a page that cannot use the storage. Neither
-   * shows the server anything of what the device has stored. So a server that forgot those numbers
-   * may grant them to the device once more.
+   * This device has another spelling of a collection, or a page that cannot use the storage.
+   * Neither shows the server anything of what the device has stored. So a server that forgot those
+   * numbers may grant them to the device once more.
    */
   holdsApart(device: string): void {
     this.#apart |= this.#bit(device)

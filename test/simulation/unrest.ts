@@ -5,8 +5,8 @@
 
 /**
  * The limits for one device within ten seconds. A busy device made 66 transactions. Six tabs that
- * were offline, and came out of the cache one after the other, made 100 requests. A device that asks
- * again after each answer makes hundreds of both.
+ * were offline, and came out of the cache one after the other, made 100 requests. A device that
+ * asks again after each answer makes hundreds of both.
  */
 const MOST = { requests: 150, transactions: 500 }
 const WINDOW_MS = 10_000
