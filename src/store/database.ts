@@ -138,7 +138,8 @@ export class Database<Schema extends DBSchema> {
     }
   }
 
-  #open(): Promise<IDBPDatabase<Schema>> {
+  /** Rejects, too, where `indexedDB.open` throws, as in a sandboxed frame of Firefox. */
+  async #open(): Promise<IDBPDatabase<Schema>> {
     const { name, version, create } = this.#description
     return openDB<Schema>(name, version, {
       upgrade: create,
