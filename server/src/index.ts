@@ -1,6 +1,7 @@
 /** The server's public surface. */
 
 export type { CounterOptions } from './bound/orm/counter-options.js'
+export type { StrategyName } from './bound/orm/strategies.js'
 export type { UpstreamOptions } from './bound/upstream/options.js'
 export { createHiloHandler } from './http/handler.js'
 export type { Log } from './http/log.js'
