@@ -147,7 +147,7 @@ export const GUARDS: Guard[] = [
     'const unsent = offers',
   ),
 
-  guard('H13 a copy drops its ranges', 'core/check-in', change('drop(applied, lease)', 'applied')),
+  guard('H13 a copy drops its ranges', 'core/check-in', change('drop(applied, token)', 'applied')),
   guard('H13 a claim shows the newest token', 'core/check-in', 'const shown = undefined'),
   guard(
     'H13 what a forgotten claim has shown is shown again as it was',

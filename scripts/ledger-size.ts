@@ -137,13 +137,13 @@ async function fill(ledger: Ledger, batches: number): Promise<void> {
         : [],
     )
     await Promise.all(
-      shortened.map(({ grant: { high, token: lease }, tag }) =>
+      shortened.map(({ grant: { high, token }, tag }) =>
         ledger.giveBack({
           database: 'Shop',
           collection: tag,
           end: high,
           last: high - 5,
-          token: lease,
+          token,
           at: Date.now(),
         }),
       ),

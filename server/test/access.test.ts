@@ -69,7 +69,7 @@ describe('who may ask', () => {
         .status,
     ).toBe(403)
     expect((await ask(`${RETURN}&end=32&last=1`, { method: 'PUT' })).status).toBe(403)
-    expect((await ask(CHECK_IN, json({ id: ID, leases: [] }))).status).toBe(403)
+    expect((await ask(CHECK_IN, json({ id: ID, grants: [] }))).status).toBe(403)
     expect((await ask('/databases/Shop/docs?id=Raven/Hilo/orders')).status).toBe(403)
     expect(
       (await ask('/databases/Shop/docs?id=Raven/Hilo/orders', json({ Max: 1 }, 'PUT'))).status,
@@ -87,10 +87,10 @@ describe('who may ask', () => {
   const ACTIONS: [action: Action, path: string, init?: RequestInit, tag?: string][] = [
     ['claim', NEXT, {}, 'orders'],
     ['give-back', `${RETURN}&end=32&last=1`, { method: 'PUT' }, 'orders'],
-    ['check-in', CHECK_IN, json({ id: ID, leases: [] })],
+    ['check-in', CHECK_IN, json({ id: ID, grants: [] })],
     ['identity', '/databases/Shop/identity/next?name=bills', { method: 'POST' }, 'bills|'],
     ['series', '/databases/Shop/hilo/series', json({ claim: ID, collection: 'bills' }), 'bills'],
-    ['series', '/databases/Shop/hilo/series/checkin', json({ id: ID, lease: 'none', last: 1 })],
+    ['series', '/databases/Shop/hilo/series/checkin', json({ id: ID, token: 'none', last: 1 })],
     ['series-list', '/databases/Shop/hilo/series'],
     [
       'series-close',
@@ -189,15 +189,15 @@ describe('who may ask', () => {
     const authorize = vi.fn((request: Request) => request.headers.has('X-User'))
     const { ask } = await newHandler({ databases: ['Shop'], tokens: TOKENS, authorize })
     const headers = { ...bearer(TOKENS[0]!).headers, 'X-User': 'anna' }
-    const { Lease } = (await ask(`${NEXT}&claim=${ID}`, { headers })).body
-    const giveBack = (lease: string) =>
+    const { Token } = (await ask(`${NEXT}&claim=${ID}`, { headers })).body
+    const giveBack = (token: string) =>
       ask('/databases/Shop/hilo/return', {
         method: 'POST',
-        body: JSON.stringify({ tag: 'orders', end: 32, last: 10, lease }),
+        body: JSON.stringify({ tag: 'orders', end: 32, last: 10, token }),
       })
     expect((await giveBack('guessed')).status).toBe(204)
     expect((await ask(NEXT, { headers })).body.Low).toBe(33)
-    expect((await giveBack(Lease)).status).toBe(204)
+    expect((await giveBack(Token)).status).toBe(204)
     expect((await ask(`${NEXT}&claim=${ID.replace('6', '7')}`, { headers })).body.Low).toBe(11)
     expect(authorize).toHaveBeenCalledTimes(3)
     expect((await ask(`${RETURN}&end=64&last=40`, { method: 'POST' })).status).toBe(403)

@@ -63,7 +63,7 @@ export function startDevices(count: number, world: World, { givesBack = true } =
     if (text && again && again !== text) faults.push(`${path}: ${text}, then ${again}`)
     const body = text || again
     if (!body) return
-    const { Low, High, Lease } = JSON.parse(body) as NextAnswer
+    const { Low, High, Token } = JSON.parse(body) as NextAnswer
     const range = { low: Low, high: High }
     held.get(tag)!.push(range)
     if (givesBack && world.random() < 0.3) {
@@ -71,7 +71,7 @@ export function startDevices(count: number, world: World, { givesBack = true } =
       await ask(
         device,
         '/databases/Shop/hilo/return',
-        json({ tag, end: High, last: range.high, lease: Lease }),
+        json({ tag, end: High, last: range.high, token: Token }),
       )
     }
     for (const wait of waiting) if (--wait.left === 0) wait.resolve()

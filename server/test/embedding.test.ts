@@ -12,7 +12,7 @@ import { json, newHandler } from './handlers.js'
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const CHECK_IN = json({
   id: '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10',
-  leases: [{ lease: 'x', next: 1 }],
+  grants: [{ token: 'x', next: 1 }],
 })
 
 async function expectMounted(
@@ -20,7 +20,7 @@ async function expectMounted(
 ) {
   expect(await (await ask(`/ids${NEXT}`)).json()).toMatchObject({ Low: 1, High: 32 })
   expect(await (await ask('/ids/databases/Shop/hilo/checkin', CHECK_IN)).json()).toEqual({
-    leases: [{ unknown: true }],
+    grants: [{ unknown: true }],
   })
   expect(
     (await ask(`/ids/databases/Shop/hilo/return?tag=orders&end=32&last=1`, { method: 'PUT' }))

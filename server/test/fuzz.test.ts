@@ -67,7 +67,7 @@ const names = fc.constantFrom(
   'claim',
   'end',
   'last',
-  'lease',
+  'token',
   'id',
   'name',
   'raft-request-id',
@@ -107,7 +107,7 @@ const json = fc.oneof(
   fc
     .record({
       id: fc.oneof(fc.constant(ID), nasty),
-      leases: fc.array(fc.record({ lease: nasty, next: fc.nat() })),
+      grants: fc.array(fc.record({ token: nasty, next: fc.nat() })),
     })
     .map(toJson),
   fc
@@ -118,7 +118,7 @@ const json = fc.oneof(
     })
     .map(toJson),
   fc
-    .record({ id: fc.oneof(fc.constant(ID), nasty), lease: nasty, last: fc.maxSafeNat() })
+    .record({ id: fc.oneof(fc.constant(ID), nasty), token: nasty, last: fc.maxSafeNat() })
     .map(toJson),
   fc
     .record({

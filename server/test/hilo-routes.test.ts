@@ -31,7 +31,7 @@ describe('hilo/next', () => {
       LastSize: 32,
       ServerTag: 'A',
       LastRangeAt: '2026-11-21T07:09:21.4660000Z',
-      Lease: expect.any(String),
+      Token: expect.any(String),
     })
     expect((await ask(NEXT)).body).toMatchObject({ Low: 33, High: 64 })
   })
@@ -191,7 +191,7 @@ describe('POST hilo/next', () => {
     const first = await claim(collections)
     expect(first.status).toBe(201)
     expect(first.body.collections).toMatchObject([
-      { Prefix: 'orders/', Low: 1, High: 100, LastSize: 100, Lease: expect.any(String) },
+      { Prefix: 'orders/', Low: 1, High: 100, LastSize: 100, Token: expect.any(String) },
       { Prefix: 'Lines-', Low: 41, High: 72, LastSize: 32 },
     ])
     expect(await claim(collections)).toMatchObject({ status: 200, body: first.body })
@@ -200,14 +200,14 @@ describe('POST hilo/next', () => {
   })
 
   test('tokens shown with a claim are checked in, and never stand in an address', async () => {
-    const { Lease: lease } = (await ask(`${NEXT}&claim=${ID}`)).body
+    const { Token: token } = (await ask(`${NEXT}&claim=${ID}`)).body
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()]
-    const wanted = [{ tag: 'orders', count: 32, leases: [{ lease, next: 1 }] }]
+    const wanted = [{ tag: 'orders', count: 32, grants: [{ token, next: 1 }] }]
     expect((await claim(wanted, first)).body.collections).toMatchObject([
-      { Low: 33, leases: [{ lease: expect.any(String), high: 32 }] },
+      { Low: 33, grants: [{ token: expect.any(String), high: 32 }] },
     ])
     expect((await claim(wanted, second)).body.collections).toMatchObject([
-      { Low: 65, leases: [{ superseded: true }] },
+      { Low: 65, grants: [{ superseded: true }] },
     ])
   })
 
@@ -287,9 +287,9 @@ describe('hilo/return', () => {
       [1, 10, 'application/json'],
       [11, 20, 'text/plain;charset=UTF-8'],
     ] as const) {
-      const { Low, High, Lease } = (await ask(`${NEXT}&claim=${randomUUID()}`)).body
+      const { Low, High, Token } = (await ask(`${NEXT}&claim=${randomUUID()}`)).body
       expect(Low).toBe(low)
-      const body = JSON.stringify({ tag: 'orders', end: High, last, lease: Lease })
+      const body = JSON.stringify({ tag: 'orders', end: High, last, token: Token })
       const init = { method: 'POST', headers: { 'Content-Type': type }, body }
       expect((await ask('/databases/Shop/hilo/return', init)).status).toBe(204)
     }
@@ -300,7 +300,7 @@ describe('hilo/return', () => {
     '{',
     '[]',
     '{"tag":"orders","end":32,"last":10}',
-    '{"tag":"orders","end":"32","last":10,"lease":"x"}',
+    '{"tag":"orders","end":"32","last":10,"token":"x"}',
   ])('refuses the body %j', async (body) => {
     expect(await ask('/databases/Shop/hilo/return', { method: 'POST', body })).toMatchObject({
       status: 400,
@@ -320,29 +320,29 @@ describe('hilo/return', () => {
 
 describe('hilo/checkin', () => {
   test('a new token and what is still held; superseded after a copy; or unknown', async () => {
-    const { Lease } = (await ask(`${NEXT}&claim=${ID}`)).body
-    await ask(`${RETURN}&end=32&last=10&lease=${Lease}`, { method: 'PUT' })
-    const leases = [
-      { lease: Lease, next: 5 },
-      { lease: 'unknown', next: 1 },
+    const { Token } = (await ask(`${NEXT}&claim=${ID}`)).body
+    await ask(`${RETURN}&end=32&last=10&token=${Token}`, { method: 'PUT' })
+    const grants = [
+      { token: Token, next: 5 },
+      { token: 'unknown', next: 1 },
     ]
-    const first = await ask(CHECK_IN, json({ id: ID, leases }))
+    const first = await ask(CHECK_IN, json({ id: ID, grants }))
     expect(first.status).toBe(200)
     expect(first.body).toEqual({
-      leases: [{ lease: expect.any(String), high: 10 }, { unknown: true }],
+      grants: [{ token: expect.any(String), high: 10 }, { unknown: true }],
     })
-    expect(await ask(CHECK_IN, json({ id: ID, leases }))).toMatchObject({
+    expect(await ask(CHECK_IN, json({ id: ID, grants }))).toMatchObject({
       status: 200,
       body: first.body,
     })
-    expect((await ask(CHECK_IN, json({ id: OTHER_ID, leases }))).body).toEqual({
-      leases: [{ superseded: true }, { unknown: true }],
+    expect((await ask(CHECK_IN, json({ id: OTHER_ID, grants }))).body).toEqual({
+      grants: [{ superseded: true }, { unknown: true }],
     })
   })
 
   test('a claim repeated after a check-in is refused: its numbers are in use', async () => {
-    const { Lease } = (await ask(`${NEXT}&claim=${ID}`)).body
-    await ask(CHECK_IN, json({ id: ID, leases: [{ lease: Lease, next: 1 }] }))
+    const { Token } = (await ask(`${NEXT}&claim=${ID}`)).body
+    await ask(CHECK_IN, json({ id: ID, grants: [{ token: Token, next: 1 }] }))
     expect(await ask(`${NEXT}&claim=${ID}`)).toMatchObject({
       status: 410,
       body: { Message: expect.stringContaining('Claim anew') },
@@ -351,12 +351,12 @@ describe('hilo/checkin', () => {
 
   test.each([
     ['not JSON', 'x'],
-    ['no id', '{"leases":[]}'],
-    ['no UUID', '{"id":"1","leases":[]}'],
-    ['next is text', `{"id":"${ID}","leases":[{"lease":"x","next":"1"}]}`],
+    ['no id', '{"grants":[]}'],
+    ['no UUID', '{"id":"1","grants":[]}'],
+    ['next is text', `{"id":"${ID}","grants":[{"token":"x","next":"1"}]}`],
     [
-      'too many leases',
-      JSON.stringify({ id: ID, leases: Array(101).fill({ lease: 'x', next: 1 }) }),
+      'too many grants',
+      JSON.stringify({ id: ID, grants: Array(101).fill({ token: 'x', next: 1 }) }),
     ],
   ])('refuses: %s', async (_, body) => {
     expect((await ask(CHECK_IN, claimedJson(body))).status).toBe(400)

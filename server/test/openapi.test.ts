@@ -71,7 +71,7 @@ const STOLEN = { collection: 'receipts', series: 'A', by: 'anna', reason: 'the t
 const shop = (path: string) => `/databases/Shop${path}`
 
 /**
- * At least one of each operation, and of each status it describes. `LEASE` stands for the token of
+ * At least one of each operation, and of each status it describes. `TOKEN` stands for the token of
  * the first claim, `SERIES` for that of the first series.
  */
 const REQUESTS: [operationId: string, status: number, path: string, init?: RequestInit][] = [
@@ -98,13 +98,13 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
     json({ claim: CLAIM.replace('1', '2'), collections: [{ tag: 'a', count: 5 }] }),
   ],
   ['claimMany', 400, shop('/hilo/next'), json({})],
-  ['giveBack', 204, shop('/hilo/return?tag=orders&end=32&last=20&lease=LEASE'), { method: 'PUT' }],
-  ['giveBackLease', 204, shop('/hilo/return?tag=orders&end=20&last=19&lease=LEASE')],
+  ['giveBack', 204, shop('/hilo/return?tag=orders&end=32&last=20&token=TOKEN'), { method: 'PUT' }],
+  ['giveBackWithToken', 204, shop('/hilo/return?tag=orders&end=20&last=19&token=TOKEN')],
   [
-    'giveBackLease',
+    'giveBackWithToken',
     204,
     shop('/hilo/return'),
-    json({ tag: 'orders', end: 20, last: 18, lease: 'LEASE' }),
+    json({ tag: 'orders', end: 20, last: 18, token: 'TOKEN' }),
   ],
   [
     'checkIn',
@@ -112,9 +112,9 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
     shop('/hilo/checkin'),
     json({
       id: CLAIM,
-      leases: [
-        { lease: 'LEASE', next: 5 },
-        { lease: 'unheard-of', next: 1 },
+      grants: [
+        { token: 'TOKEN', next: 5 },
+        { token: 'unheard-of', next: 1 },
       ],
     }),
   ],
@@ -122,7 +122,7 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
     'checkIn',
     200,
     shop('/hilo/checkin'),
-    json({ id: CLAIM.replace('1', '3'), leases: [{ lease: 'LEASE', next: 5 }] }),
+    json({ id: CLAIM.replace('1', '3'), grants: [{ token: 'TOKEN', next: 5 }] }),
   ],
   ...[201, 200].map((status): [string, number, string, RequestInit] => [
     'claimMany',
@@ -136,7 +136,7 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
           count: 32,
           lastMax: 32,
           lastRangeAt: '2026-11-21T07:09:21.4660000Z',
-          leases: [{ lease: 'LEASE', next: 5 }],
+          grants: [{ token: 'TOKEN', next: 5 }],
         },
       ],
     }),
@@ -151,7 +151,7 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
       claim: CLAIM.replace('1', '2'),
       collection: 'receipts',
       device: 'Till 3',
-      ended: { series: 'A', lease: 'SERIES', from: 1, to: 2 },
+      ended: { series: 'A', token: 'SERIES', from: 1, to: 2 },
     }),
   ],
   [
@@ -165,13 +165,13 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
     'checkInSeries',
     200,
     shop('/hilo/series/checkin'),
-    json({ id: CLAIM.replace('1', String(n)), lease: 'SERIES', last: 3 }),
+    json({ id: CLAIM.replace('1', String(n)), token: 'SERIES', last: 3 }),
   ]),
   [
     'checkInSeries',
     200,
     shop('/hilo/series/checkin'),
-    json({ id: CLAIM, lease: 'unheard-of', last: 3 }),
+    json({ id: CLAIM, token: 'unheard-of', last: 3 }),
   ],
   ['listSeries', 200, shop('/hilo/series')],
   ['closeSeries', 200, shop('/hilo/series/close'), json(STOLEN)],
@@ -234,7 +234,7 @@ test('every body has the described shape; every parameter that is read is there'
   const { ask, handler } = await newHandler()
   const asked = vi.spyOn(Parameters.prototype, 'all')
   const read = new Map<string, Set<string>>()
-  let lease = ''
+  let token = ''
   let series = ''
   for (const [id, status, path, init] of REQUESTS) {
     const { method, path: described } = operations.find(
@@ -246,7 +246,7 @@ test('every body has the described shape; every parameter that is read is there'
       method,
       ...init,
       ...(typeof init?.body === 'string' && {
-        body: init.body.replace('LEASE', lease).replace('SERIES', series),
+        body: init.body.replace('TOKEN', token).replace('SERIES', series),
       }),
     }
     if (sent.body && status < 400)
@@ -254,7 +254,7 @@ test('every body has the described shape; every parameter that is read is there'
         wrongRequest(described, method, JSON.parse(String(sent.body))),
         `the body of ${id}`,
       ).toBeUndefined()
-    const address = path.replace('LEASE', lease)
+    const address = path.replace('TOKEN', token)
     const answer = isText
       ? await handler(new Request(`http://ids.test${address}`))
       : await ask(address, sent)
@@ -263,9 +263,9 @@ test('every body has the described shape; every parameter that is read is there'
       expect(complaints(described, method, status, answer.body), `${id} ${status}`).toBeUndefined()
     read.set(id, new Set([...(read.get(id) ?? []), ...asked.mock.calls.map(([name]) => name)]))
     if (id === 'claimSeries' && status === 201 && series === '')
-      series = (answer.body as unknown as { lease: string }).lease
+      series = (answer.body as unknown as { token: string }).token
     if (id === 'claim' && status === 201)
-      lease = (answer.body as unknown as { Lease: string }).Lease
+      token = (answer.body as unknown as { Token: string }).Token
   }
   asked.mockRestore()
   expect(new Set(REQUESTS.map(([id]) => id))).toEqual(

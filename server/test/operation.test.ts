@@ -24,10 +24,10 @@ describe('operation', () => {
     const headers = { Authorization: 'Bearer correct-horse-battery' }
     const get = (path: string, init: RequestInit = { headers }) =>
       handler(new Request(new URL(path, 'http://ids.test'), init))
-    const { Lease } = (await (await get(`${NEXT}&claim=${ID}`)).json()) as { Lease: string }
+    const { Token } = (await (await get(`${NEXT}&claim=${ID}`)).json()) as { Token: string }
     await get(`${NEXT}&claim=${ID}`)
     await get(NEXT)
-    await get(`${RETURN}&end=32&last=10&lease=${Lease}`, { method: 'PUT', headers })
+    await get(`${RETURN}&end=32&last=10&token=${Token}`, { method: 'PUT', headers })
     await get('/nothing')
     const text = await (await get('/metrics')).text()
     for (const line of [
@@ -65,8 +65,8 @@ describe('operation', () => {
 
   test('metrics tell why requests are refused, and of devices that were copied', async () => {
     const { ask, handler } = await newHandler({ databases: ['Shop'] })
-    const { Lease } = (await ask(`${NEXT}&claim=${ID}`)).body
-    const checkIn = (id: string) => ask(CHECK_IN, json({ id, leases: [{ lease: Lease, next: 1 }] }))
+    const { Token } = (await ask(`${NEXT}&claim=${ID}`)).body
+    const checkIn = (id: string) => ask(CHECK_IN, json({ id, grants: [{ token: Token, next: 1 }] }))
     await checkIn(ID)
     await checkIn(ID.replace('6', '7'))
     await ask(`${NEXT}&claim=${ID}`)
@@ -128,7 +128,7 @@ describe('operation', () => {
     const log = { info: vi.fn(), error: vi.fn() }
     await (await newHandler({ log })).ask(NEXT)
     expect(log.info).not.toHaveBeenCalled()
-    await (await newHandler({ log, logRequests: true })).ask(`${NEXT}&lease=secret`)
+    await (await newHandler({ log, logRequests: true })).ask(`${NEXT}&token=secret`)
     expect(log.info).toHaveBeenCalledExactlyOnceWith(
       { method: 'GET', path: '/databases/Shop/hilo/next', status: 201, ms: expect.any(Number) },
       'request',

@@ -119,7 +119,7 @@ describe('a body', () => {
   const id = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10'
   const requests: [path: string, init: RequestInit][] = [
     ['/databases/Shop/hilo/next', json({ claim: id, collections: [{ tag: 'orders', count: 1 }] })],
-    ['/databases/Shop/hilo/checkin', json({ id, leases: [] })],
+    ['/databases/Shop/hilo/checkin', json({ id, grants: [] })],
     [DOCUMENT, json({ Max: 1 }, 'PUT')],
     [
       '/databases/Shop/bulk_docs',

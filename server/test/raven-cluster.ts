@@ -1,5 +1,5 @@
 /**
- * A RavenDB to claim from: nodes that count each for itself, know no claim ids and no leases, and
+ * A RavenDB to claim from: nodes that count each for itself, know no claim ids and no tokens, and
  * honour a return as often as it comes.
  */
 import { createServer, type RequestListener } from 'node:http'

@@ -29,10 +29,10 @@ test('from the first proof on: 503 for now, not ready, a metric, one log line', 
   await ask(`${HILO}/next?tag=orders`)
   expect((await ask('/healthz')).status).toBe(200)
   expect(await metrics()).toContain('hilo_databases_restored 0')
-  const leases = [{ lease: lost, next: 1 }]
-  expect(await ask(`${HILO}/checkin`, json({ id: ID, leases }))).toMatchObject({
+  const grants = [{ token: lost, next: 1 }]
+  expect(await ask(`${HILO}/checkin`, json({ id: ID, grants }))).toMatchObject({
     status: 200,
-    body: { leases: [{ superseded: true }] },
+    body: { grants: [{ superseded: true }] },
   })
   const collections = ['orders', 'lines'].map((tag) => ({ tag, count: 32 }))
   for (const [path, init] of [
@@ -68,7 +68,7 @@ test('from the first proof on: 503 for now, not ready, a metric, one log line', 
 test('a claim that shows the token proves it, and its batch is refused as a whole', async () => {
   const { ask, lost } = await newServer()
   const collections = [
-    { tag: 'orders', count: 32, leases: [{ lease: lost, next: 1 }] },
+    { tag: 'orders', count: 32, grants: [{ token: lost, next: 1 }] },
     { tag: 'lines', count: 32 },
   ]
   expect((await ask(`${HILO}/next`, json({ claim: ID, collections }))).status).toBe(503)
@@ -78,11 +78,11 @@ test('a claim that shows the token proves it, and its batch is refused as a whol
 test('a token that another secret has signed proves nothing; it is counted', async () => {
   const { ask, ledger, log, metrics } = await newServer()
   const { lost: foreign } = await newServer()
-  const leases = [{ lease: foreign, next: 1 }]
+  const grants = [{ token: foreign, next: 1 }]
   for (let n = 1; n < 4; n++)
-    expect(await ask(`${HILO}/checkin`, json({ id: idOf(n), leases }))).toMatchObject({
+    expect(await ask(`${HILO}/checkin`, json({ id: idOf(n), grants }))).toMatchObject({
       status: 200,
-      body: { leases: [{ unknown: true }] },
+      body: { grants: [{ unknown: true }] },
     })
   expect(await ledger.restored()).toEqual([])
   expect(await metrics()).toContain('hilo_unknown_tokens_total 3')

@@ -16,7 +16,7 @@ test('a device gets a letter: 201 first, 200 again; 410 once it was checked in',
   expect(first).toMatchObject({ status: 201, body: { series: 'A', earlier: [] } })
   expect(await ask(SERIES, till(1))).toMatchObject({ status: 200, body: first.body })
   expect((await ask(SERIES, till(2))).body.series).toBe('B')
-  await ask(CHECK_IN, json({ id: id(3), lease: first.body.lease, last: 1 }))
+  await ask(CHECK_IN, json({ id: id(3), token: first.body.token, last: 1 }))
   expect(await ask(SERIES, till(1))).toMatchObject({
     status: 410,
     body: { Message: expect.stringContaining('a copy of the device') },
@@ -27,7 +27,7 @@ test('a device that lost its storage is told of the series under its name', asyn
   const { ask } = await newHandler()
   const { body } = await ask(SERIES, till(1, 'Till 3'))
   await ask(SERIES, till(2, 'Till 4'))
-  await ask(CHECK_IN, json({ id: id(3), lease: body.lease, last: 17 }))
+  await ask(CHECK_IN, json({ id: id(3), token: body.token, last: 17 }))
   const again = await ask(SERIES, till(4, 'Till 3'))
   expect(again.body).toMatchObject({
     series: 'C',
@@ -38,16 +38,16 @@ test('a device that lost its storage is told of the series under its name', asyn
 test('a check-in: the new token, who closed it, a copy, and what nobody knows', async () => {
   const { ask, ledger } = await newHandler()
   const { body } = await ask(SERIES, till(1))
-  const checkIn = (lease: string, n: number, last: number) =>
-    ask(CHECK_IN, json({ id: id(n), lease, last }))
-  const second = await checkIn(body.lease, 2, 4)
-  expect(second).toMatchObject({ status: 200, body: { lease: expect.any(String) } })
-  expect((await checkIn(body.lease, 3, 6)).body).toEqual({ superseded: true, last: 4 })
+  const checkIn = (token: string, n: number, last: number) =>
+    ask(CHECK_IN, json({ id: id(n), token, last }))
+  const second = await checkIn(body.token, 2, 4)
+  expect(second).toMatchObject({ status: 200, body: { token: expect.any(String) } })
+  expect((await checkIn(body.token, 3, 6)).body).toEqual({ superseded: true, last: 4 })
   expect((await checkIn('unheard-of', 4, 6)).body).toEqual({ unknown: true })
   const key = { database: 'Shop', collection: 'receipts', letter: 'A' }
   await ledger.closeSeries({ ...key, by: 'anna', reason: 'stolen', at: 0 })
   const closed = { at: '1970-01-01T00:00:00.000Z', by: 'anna', reason: 'stolen' }
-  expect((await checkIn(second.body.lease, 5, 6)).body).toMatchObject({ closed })
+  expect((await checkIn(second.body.token, 5, 6)).body).toMatchObject({ closed })
   expect((await ask(SERIES)).body.series).toMatchObject([{ series: 'A', last: 6, closed }])
 })
 
@@ -61,7 +61,7 @@ test('a series is closed by hand: the first closing counts, and its device hears
   expect(answer).toMatchObject({ status: 200, body: { series: 'A', last: 0, closed } })
   expect((await close('bob')).body).toEqual(answer.body)
   expect((await ask(SERIES)).body.series).toEqual([answer.body])
-  const checkIn = json({ id: id(2), lease: body.lease, last: 3 })
+  const checkIn = json({ id: id(2), token: body.token, last: 3 })
   expect((await ask(CHECK_IN, checkIn)).body).toMatchObject({ closed })
   for (const missing of [close('anna', 'B'), close('anna', 'A', 'bills')])
     expect(await missing).toMatchObject({
@@ -74,10 +74,10 @@ test('letters that raised floors have made long are taken as they were given', a
   const { ask, ledger } = await newHandler()
   await ask(SERIES, till(1))
   await ledger.raiseFloors({ database: 'Shop', by: 1e9 })
-  const { series, lease } = (await ask(SERIES, till(2))).body
+  const { series, token } = (await ask(SERIES, till(2))).body
   expect(series).toBe('CFDGSXN')
   expect((await ask(CLOSE, json({ ...STOLEN, series }))).status).toBe(200)
-  const ended = { series, lease, from: 1, to: 2 }
+  const ended = { series, token, from: 1, to: 2 }
   const next = await ask(SERIES, json({ claim: id(3), collection: 'receipts', ended }))
   expect(next).toMatchObject({ status: 201, body: { series: 'CFDGSXO' } })
 })
@@ -86,7 +86,7 @@ test('the metrics count series and copies', async () => {
   const { ask, handler } = await newHandler()
   const { body } = await ask(SERIES, till(1))
   await ask(SERIES, till(1))
-  for (const n of [2, 3]) await ask(CHECK_IN, json({ id: id(n), lease: body.lease, last: 1 }))
+  for (const n of [2, 3]) await ask(CHECK_IN, json({ id: id(n), token: body.token, last: 1 }))
   const text = await (await handler(new Request('http://ids.test/metrics'))).text()
   expect(text).toContain('hilo_series_total 1\n')
   expect(text).toContain('hilo_forks_total 1\n')
@@ -123,7 +123,7 @@ test.each([
     {
       claim: id(1),
       collection: 'receipts',
-      ended: { series: 'ZZZZZZ', lease: '', from: 1, to: 0 },
+      ended: { series: 'ZZZZZZ', token: '', from: 1, to: 0 },
     },
     422,
     "saw number 321272406 of 'receipts|', but this server has granted only up to 0: too far apart",

@@ -30,25 +30,25 @@ export function seriesServer(
   return {
     async begin(body) {
       const answer = readJson<SeriesAnswer>(await request('POST', address, body, NO_SERIES), url)
-      const { series, lease, earlier = [] } = answer
+      const { series, token, earlier = [] } = answer
       const isSound =
         typeof series === 'string' &&
         /^[A-Z]+$/.test(series) &&
-        typeof lease === 'string' &&
+        typeof token === 'string' &&
         Array.isArray(earlier) &&
         earlier.every((each) => typeof each?.series === 'string' && Number.isSafeInteger(each.last))
       if (!isSound) throw invalid(url, answer)
-      return { series, lease, earlier }
+      return { series, token, earlier }
     },
     async checkIn(body) {
       const answer = readJson<{
-        lease: unknown
+        token: unknown
         superseded: unknown
         unknown: unknown
         last: unknown
       }>(await request('POST', `${address}/checkin`, body), url)
       const isSound =
-        typeof answer.lease === 'string' ||
+        typeof answer.token === 'string' ||
         answer.unknown === true ||
         (answer.superseded === true && Number.isSafeInteger(answer.last))
       if (!isSound) throw invalid(url, answer)

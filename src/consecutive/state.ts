@@ -128,7 +128,7 @@ export function withClaim(
       ...(before && {
         ended: {
           series: before.letter,
-          lease: before.token,
+          token: before.token,
           ...(doubtful ?? { from: 1, to: 0 }),
         },
       }),
@@ -140,7 +140,7 @@ export function withClaim(
 export function withSeries(
   state: SeriesState,
   claim: string,
-  { series: letter, lease: token, earlier }: SeriesAnswer,
+  { series: letter, token, earlier }: SeriesAnswer,
 ): SeriesState {
   // guard: H28 a series is begun once
   if (state.claim !== claim) return state
@@ -167,11 +167,11 @@ export function withCheckIn(
 ): { state: SeriesState; result: SeriesCheckInRequest | undefined } {
   const { current } = state
   if (!current) return { state, result: undefined }
-  const { token: lease } = current
+  const { token } = current
   // guard: H28 a check-in is sent again under its id
-  if (current.checkIn) return { state, result: { ...current.checkIn, lease } }
+  if (current.checkIn) return { state, result: { ...current.checkIn, token } }
   const checkIn = { id, last }
-  return { state: { ...state, current: { ...current, checkIn } }, result: { ...checkIn, lease } }
+  return { state: { ...state, current: { ...current, checkIn } }, result: { ...checkIn, token } }
 }
 
 /**
@@ -196,7 +196,7 @@ export function withFate(
     })
   }
   if ('unknown' in answer) return withEnd(state, current, { kind: 'unknown' })
-  const { lease: token, closed } = answer
+  const { token, closed } = answer
   if (closed) return withEnd(state, { ...current, token }, { kind: 'closed', ...closed })
   return { ...state, current: { ...checkedIn, token, told: checkIn.last } }
 }

@@ -42,7 +42,7 @@ export function beginCheckIn(
   if (next.size + spent.length === 0) return { state }
   const request = {
     id,
-    leases: [...next].slice(0, MAX_LEASES).map(([lease, lowest]) => ({ lease, next: lowest })),
+    grants: [...next].slice(0, MAX_GRANTS).map(([token, lowest]) => ({ token, next: lowest })),
     spent,
   }
   return { state: { ...state, grants: [...next.keys()], checkIn: request }, request }
@@ -57,19 +57,19 @@ export function applyCheckIn(
 ): DeviceState {
   if (state.checkIn?.id !== id) return state
   const { checkIn, ...rest } = state
-  return applyFates({ ...rest, checkedIn: date }, checkIn.leases, answer.leases, dropForked)
+  return applyFates({ ...rest, checkedIn: date }, checkIn.grants, answer.grants, dropForked)
 }
 
 /**
  * The newest token, which a claim shows. One token is enough to tell two copies of a device apart.
  * Undefined while a check-in is under way.
  */
-export function tokenToShow(state: DeviceState): CheckInRequest['leases'] | undefined {
-  const lease = state.grants.at(-1)
-  if (lease === undefined || state.checkIn) return undefined
-  const held = everything(state).filter(({ token }) => token === lease)
+export function tokenToShow(state: DeviceState): CheckInRequest['grants'] | undefined {
+  const newest = state.grants.at(-1)
+  if (newest === undefined || state.checkIn) return undefined
+  const held = everything(state).filter(({ token }) => token === newest)
   const next = held.length > 0 ? Math.min(...held.map(({ from }) => from)) : state.issued + 1
-  return [{ lease, next }]
+  return [{ token: newest, next }]
 }
 
 /**
@@ -80,7 +80,7 @@ export function tokenToShow(state: DeviceState): CheckInRequest['leases'] | unde
 export function applyShown(
   state: DeviceState,
   claimId: string,
-  fates: CheckInAnswer['leases'] = [],
+  fates: CheckInAnswer['grants'] = [],
 ): DeviceState {
   if (state.claim?.id !== claimId || !state.claim.shown) return state
   const { shown, ...claim } = state.claim
@@ -91,22 +91,22 @@ export function applyShown(
 
 function applyFates(
   state: DeviceState,
-  shown: CheckInRequest['leases'],
-  fates: CheckInAnswer['leases'],
+  shown: CheckInRequest['grants'],
+  fates: CheckInAnswer['grants'],
   drop: (state: DeviceState, token: string) => DeviceState,
 ): DeviceState {
-  return shown.reduce((applied, { lease }, i) => {
+  return shown.reduce((applied, { token }, i) => {
     const fate = fates[i]
     if (!fate || 'unknown' in fate) return applied
     // guard: H13 a copy drops its ranges
     return 'superseded' in fate
-      ? drop(applied, lease)
-      : renew(applied, lease, fate.lease, fate.high)
+      ? drop(applied, token)
+      : renew(applied, token, fate.token, fate.high)
   }, state)
 }
 
-/** The server's limit of leases per check-in. The next check-in shows the others. */
-const MAX_LEASES = 100
+/** The server's limit of grants per check-in. The next check-in shows the others. */
+const MAX_GRANTS = 100
 
 const everything = ({ ranges, leases, offers }: DeviceState): Range[] => [
   ...ranges,

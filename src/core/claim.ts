@@ -106,7 +106,7 @@ export function dropClaim(state: DeviceState, claimId: string): DeviceState {
   if (claim?.id !== claimId) return state
   const { shown } = claim
   // guard: H13 what a forgotten claim has shown is shown again as it was
-  return shown ? { ...rest, checkIn: { id: claimId, leases: shown, spent: [] } } : rest
+  return shown ? { ...rest, checkIn: { id: claimId, grants: shown, spent: [] } } : rest
 }
 
 /**

@@ -25,14 +25,14 @@ export interface WantedRange {
 }
 
 function collectionOf({ target, claim }: WantedRange): NextManyRequest['collections'][number] {
-  const { lastBatchSize: count, lastRangeAt, lastMax, shown: leases } = claim
+  const { lastBatchSize: count, lastRangeAt, lastMax, shown: grants } = claim
   return {
     tag: target.collection,
     count,
     ...(lastRangeAt !== undefined && { lastRangeAt }),
     lastMax,
     identityPartsSeparator: target.separator,
-    ...(leases && { leases }),
+    ...(grants && { grants }),
   }
 }
 
@@ -64,7 +64,7 @@ export function returnRequest(url: string, target: Target, range: Range): Return
   return {
     method: 'POST',
     url: `${databaseUrl(url, database)}/hilo/return`,
-    body: { tag, end, last, lease: range.token },
+    body: { tag, end, last, token: range.token },
   }
 }
 

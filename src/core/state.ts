@@ -33,7 +33,7 @@ export interface DeviceClaim {
   lastRangeAt?: string
   lastMax: number
   /** The newest token: of two copies of this device, the second one to show it is found (H13). */
-  shown?: CheckInRequest['leases']
+  shown?: CheckInRequest['grants']
 }
 
 /**
@@ -131,7 +131,7 @@ export interface GrantedRange {
   range: Range
   last?: { size: number; at: string }
   /** What became of the tokens that the claim has shown. */
-  fates?: CheckInAnswer['leases']
+  fates?: CheckInAnswer['grants']
 }
 
 export const STATE_VERSION = 1

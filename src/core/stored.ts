@@ -49,7 +49,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     isObject(gaps) &&
     [gaps.crash, gaps.giveBack, gaps.fork].every(isCount) &&
     (checkIn === undefined ||
-      (isObject(checkIn) && isText(checkIn.id) && areShown(checkIn.leases))) &&
+      (isObject(checkIn) && isText(checkIn.id) && areShown(checkIn.grants))) &&
     Array.isArray(grants) &&
     grants.every(isText) &&
     (checkedIn === undefined || typeof checkedIn === 'number')
@@ -99,8 +99,8 @@ const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0
 const isListOf = (value: unknown, isItem: (item: Fields) => boolean): boolean =>
   Array.isArray(value) && value.every((item) => isObject(item) && isItem(item))
-const areShown = (leases: unknown): boolean =>
-  isListOf(leases, ({ lease, next }) => isText(lease) && isCount(next))
+const areShown = (grants: unknown): boolean =>
+  isListOf(grants, ({ token, next }) => isText(token) && isCount(next))
 const hasIdAndRange = (item: Fields): boolean =>
   isText(item.id) && isObject(item.range) && isRange(item.range)
 const isLast = (last: unknown): boolean =>

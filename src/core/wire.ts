@@ -17,11 +17,11 @@ export interface NextAnswer {
   /** The server's own time string, 7 fraction digits; the client echoes it, never interprets it. */
   LastRangeAt: string
   /** Extension: opaque, unguessable token of the grant. Absent from a real RavenDB. */
-  Lease?: string
+  Token?: string
   /** Extension: the id of the claim, if it had one. A cache may send another claim's answer. */
   Claim?: string
   /** Extension: what became of the tokens that the claim has shown, in their order. */
-  leases?: CheckInAnswer['leases']
+  grants?: CheckInAnswer['grants']
 }
 
 /**
@@ -42,7 +42,7 @@ export interface NextManyRequest {
     /** Default `/`. */
     identityPartsSeparator?: string
     /** Tokens that are checked in with the claim, under its id. A refused claim replaces none. */
-    leases?: CheckInRequest['leases']
+    grants?: CheckInRequest['grants']
   }[]
 }
 
@@ -56,7 +56,7 @@ export interface NextManyAnswer {
 }
 
 /**
- * Body of `POST /databases/{db}/hilo/return` (extension): `[last + 1, end]` of the lease comes
+ * Body of `POST /databases/{db}/hilo/return` (extension): `[last + 1, end]` of the grant comes
  * back. The token stands in the body, because proxies write addresses into their logs. A body of
  * plain text needs no preflight, so a page can send it while it closes.
  */
@@ -64,33 +64,31 @@ export interface ReturnRequest {
   tag: string
   end: number
   last: number
-  lease: string
+  token: string
 }
 
 /**
- * Body of `POST /databases/{db}/hilo/checkin` (extension): every lease this device holds numbers
+ * Body of `POST /databases/{db}/hilo/checkin` (extension): every grant this device holds numbers
  * of. The same `id` gets the same answer.
  */
 export interface CheckInRequest {
   /** A UUID. */
   id: string
-  leases: {
-    lease: string
-    /** The lowest number of the lease that is not known to be issued. */
+  grants: {
+    token: string
+    /** The lowest number of the grant that is not known to be issued. */
     next: number
   }[]
-  /**
-   * Leases whose numbers were all issued. The answer has no entry for them.
-   */
+  /** Tokens of grants whose numbers were all issued. The answer has no entry for them. */
   spent?: string[]
 }
 
-/** Its answer, 200: one entry per lease of the request, in its order. */
+/** Its answer, 200: one entry per grant of the request, in its order. */
 export interface CheckInAnswer {
-  leases: (
+  grants: (
     | {
         /** The new token. Returns under the old one are ignored from now on. */
-        lease: string
+        token: string
         /**
          * Highest number that is still the device's; below the request's `next` when everything was
          * given back.
@@ -121,14 +119,14 @@ export interface SeriesRequest {
    * The series that this device has ended, because it is a copy of the device that holds it. The
    * numbers from … to … may exist twice.
    */
-  ended?: { series: string; lease: string; from: number; to: number } | undefined
+  ended?: { series: string; token: string; from: number; to: number } | undefined
 }
 
 /** Its answer, 201 or 200. */
 export interface SeriesAnswer {
   /** `B` */
   series: string
-  lease: string
+  token: string
   /** Other series of this collection under the same device name. */
   earlier: ListedSeries[]
 }
@@ -137,7 +135,7 @@ export interface SeriesAnswer {
 export interface SeriesCheckInRequest {
   /** A UUID. */
   id: string
-  lease: string
+  token: string
   /** The highest number that this device has made. */
   last: number
 }
@@ -145,7 +143,7 @@ export interface SeriesCheckInRequest {
 /** Its answer, 200. */
 export type SeriesCheckInAnswer =
   /** `closed`: no number may be made in this series any more. */
-  | { lease: string; closed?: SeriesClosed }
+  | { token: string; closed?: SeriesClosed }
   /** Another copy of this device has checked in before. It said that it has made up to `last`. */
   | { superseded: true; last: number }
   /** Written by another server, or by this one before it was restored from a backup. */

@@ -71,7 +71,7 @@ function readGrants(body: string, url: string, wanted: readonly WantedRange[]) {
   return wanted.map((one, i) => (): GrantedRange => {
     const answer = Object(collections[i])
     const grant = readGrant(JSON.stringify(answer), url, one)
-    return one.claim.shown ? { ...grant, fates: readFates(answer.leases, url, body) } : grant
+    return one.claim.shown ? { ...grant, fates: readFates(answer.grants, url, body) } : grant
   })
 }
 
@@ -88,7 +88,7 @@ function readGrant(
     LastSize,
     ServerTag,
     LastRangeAt,
-    Lease,
+    Token,
     Claim = id,
   } = readJson<Record<keyof NextAnswer, unknown>>(body, url)
   if (typeof Prefix !== 'string' || typeof Low !== 'number' || typeof High !== 'number')
@@ -110,7 +110,7 @@ function readGrant(
     to: High,
     prefix: Prefix,
     serverTag: ServerTag ?? '',
-    ...(Lease ? { token: Lease } : {}),
+    ...(Token ? { token: Token } : {}),
   }
   if (!isRange(range)) throw invalid(url, 'it holds no range', body)
   return {
@@ -134,17 +134,17 @@ function readIdentity(body: string, url: string): number {
 
 /** @throws HiloError `invalid-response` */
 function readCheckIn(body: string, url: string): CheckInAnswer {
-  return { leases: readFates(readJson<CheckInAnswer>(body, url).leases, url, body) }
+  return { grants: readFates(readJson<CheckInAnswer>(body, url).grants, url, body) }
 }
 
-function readFates(leases: unknown, url: string, body: string): CheckInAnswer['leases'] {
-  const isSound = (each: CheckInAnswer['leases'][number]) =>
+function readFates(grants: unknown, url: string, body: string): CheckInAnswer['grants'] {
+  const isSound = (each: CheckInAnswer['grants'][number]) =>
     'superseded' in each ||
     'unknown' in each ||
-    (typeof each.lease === 'string' && Number.isSafeInteger(each.high))
-  if (!Array.isArray(leases) || !leases.every((each) => isSound(Object(each))))
-    throw invalid(url, 'it does not say what became of each lease', body)
-  return leases
+    (typeof each.token === 'string' && Number.isSafeInteger(each.high))
+  if (!Array.isArray(grants) || !grants.every((each) => isSound(Object(each))))
+    throw invalid(url, 'it does not say what became of each grant', body)
+  return grants
 }
 
 function readJson<T>(body: string, url: string): Partial<T> {

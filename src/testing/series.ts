@@ -73,11 +73,11 @@ export class TestSeries implements SeriesStore, SeriesServer {
   close(): void {}
 
   async begin(_: SeriesRequest) {
-    return { series: letterOf(this.#given++), lease: 'test', earlier: [] }
+    return { series: letterOf(this.#given++), token: 'test', earlier: [] }
   }
 
   async checkIn() {
-    return { lease: 'test' }
+    return { token: 'test' }
   }
 
   /** This device turns out to be a copy. @returns whether it had a series, which has ended */

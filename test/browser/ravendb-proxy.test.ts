@@ -59,7 +59,7 @@ async function listen(handle: Handler, database: string): Promise<Raven> {
   }
 }
 
-/** Our server without our extension: it reads no `claim` and no `lease`, and answers none. */
+/** Our server without our extension: it reads no `claim` and no `token`, and answers none. */
 async function openPlain(): Promise<Raven> {
   const ledger = await openLedger({ dataDir: newFolder() })
   onTestFinished(() => ledger.close())
@@ -68,10 +68,10 @@ async function openPlain(): Promise<Raven> {
     const url = new URL(request.url)
     if (request.method === 'POST' && url.pathname.includes('/hilo/'))
       return new Response('', { status: 400 })
-    for (const name of ['claim', 'lease']) url.searchParams.delete(name)
+    for (const name of ['claim', 'token']) url.searchParams.delete(name)
     const answer = await handle(new Request(url, request))
     if (!answer.ok || answer.status === 204) return answer
-    const { Lease: _, Claim: __, ...body } = await answer.json()
+    const { Token: _, Claim: __, ...body } = await answer.json()
     return Response.json(body, { status: answer.status })
   }, 'Shop')
 }
@@ -153,7 +153,7 @@ const PROXIES: [string, Program, (raven: Raven, root: string) => Promise<string>
   [`Caddy${unless(caddy)}`, caddy, openCaddy],
 ]
 const SERVERS: [string, boolean, () => Promise<Raven>][] = [
-  ['a server without leases', false, openPlain],
+  ['a server without grant tokens', false, openPlain],
   [`RavenDB${unlessRaven}`, ravenMissing !== undefined, openReal],
 ]
 

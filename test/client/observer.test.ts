@@ -53,7 +53,7 @@ describe('inspect', () => {
     const first = await hilo.inspect('orders')
     expect(await hilo.inspect('orders')).toEqual(first)
     expect(shop.requests).toHaveLength(requests)
-    expect(JSON.stringify(first)).not.toMatch(/token|lease"|s3cret|Bearer/)
+    expect(JSON.stringify(first)).not.toMatch(/token|s3cret|Bearer/i)
   })
 
   test('of an unused collection shows nothing; another database’s is its own', async () => {

@@ -240,7 +240,7 @@ describe('giving back', () => {
     vi.stubGlobal('location', new URL('https://api.example.com/app'))
     await pageExit.giveBack(target, [range(1, 5, { token: 't' })])
     const [elsewhere, atHome] = sent().map(([, init]) => init)
-    expect(elsewhere!.body).toBe('{"tag":"orders","end":5,"last":0,"lease":"t"}')
+    expect(elsewhere!.body).toBe('{"tag":"orders","end":5,"last":0,"token":"t"}')
     expect(new Request('https://x', elsewhere).headers.get('Content-Type')).toMatch(/^text\/plain/)
     expect(elsewhere).not.toHaveProperty('headers')
     expect(atHome).toMatchObject({ headers: { Authorization: 'Bearer 1' } })

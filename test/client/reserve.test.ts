@@ -43,7 +43,7 @@ describe('several collections', () => {
     const [claim, ...others] = claims().slice(before)
     expect(others).toEqual([])
     expect(claim!.body).toMatchObject({
-      collections: [{ leases: [{ lease: expect.any(String) }] }, { leases: [{}] }],
+      collections: [{ grants: [{ token: expect.any(String) }] }, { grants: [{}] }],
     })
     const { hilo: later } = shop.open()
     await later.nextId('orders')

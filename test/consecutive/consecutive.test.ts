@@ -282,13 +282,13 @@ describe('without a series', () => {
   test.each([
     ['no JSON'],
     ['{}'],
-    ['{"series":"b","lease":"x"}'],
+    ['{"series":"b","token":"x"}'],
     ['{"series":"B"}'],
-    ['{"series":["B"],"lease":"x"}'],
-    ['{"series":"B","lease":"x","earlier":null}'],
-    ['{"series":"B","lease":"x","earlier":{}}'],
-    ['{"series":"B","lease":"x","earlier":[null]}'],
-    ['{"series":"B","lease":"x","earlier":[{"series":"A"}]}'],
+    ['{"series":["B"],"token":"x"}'],
+    ['{"series":"B","token":"x","earlier":null}'],
+    ['{"series":"B","token":"x","earlier":{}}'],
+    ['{"series":"B","token":"x","earlier":[null]}'],
+    ['{"series":"B","token":"x","earlier":[{"series":"A"}]}'],
   ])('an answer that is none is refused: %s', async (body) => {
     const { receipts } = openTill(shop)
     shop.answer = () => new Response(body)
@@ -380,7 +380,7 @@ describe('a series ends', () => {
     await expect.poll(registry).toMatchObject([{ last: 1 }])
     const closed = { at: '2026-11-22T08:00:00.000Z', by: 'anna', reason: 'the till was stolen' }
     shop.answer = ({ url }) =>
-      /checkin$/.test(url) ? Response.json({ lease: 'newest', closed }) : undefined
+      /checkin$/.test(url) ? Response.json({ token: 'newest', closed }) : undefined
     const after = openTill(shop).receipts
     expect(await idsOf(after, 'b')).toEqual(['B-000001'])
     const [first] = await after.report()

@@ -15,12 +15,12 @@ import type { SeriesCheckInAnswer } from '../../src/core/wire.js'
 const NEW = readState(undefined)
 const begun = withSeries(withClaim(NEW, 'a').state, 'a', {
   series: 'B',
-  lease: 'first',
+  token: 'first',
   earlier: [],
 })
 
-const checkedIn = (state: SeriesState, last: number, id: string, lease: string): SeriesState =>
-  withFate(withCheckIn(state, last, id).state, last, id, { lease })
+const checkedIn = (state: SeriesState, last: number, id: string, token: string): SeriesState =>
+  withFate(withCheckIn(state, last, id).state, last, id, { token })
 
 describe('a series', () => {
   test('begins with the answer to its claim, once', () => {
@@ -31,7 +31,7 @@ describe('a series', () => {
       told: 0,
       earlier: [],
     })
-    const late = { series: 'B', lease: 'first', earlier: [] }
+    const late = { series: 'B', token: 'first', earlier: [] }
     const onward = checkedIn(begun, 3, 'x', 'second')
     expect(withSeries(onward, 'a', late)).toBe(onward)
     expect(withClaim(onward, 'b')).toEqual({ state: onward, result: undefined })
@@ -46,9 +46,9 @@ describe('a series', () => {
 
   test('goes on under the new token, and remembers what the server has heard', () => {
     const { state, result } = withCheckIn(begun, 2, 'x')
-    expect(result).toEqual({ id: 'x', lease: 'first', last: 2 })
+    expect(result).toEqual({ id: 'x', token: 'first', last: 2 })
     expect(withCheckIn(state, 3, 'y').result).toEqual(result)
-    expect(withFate(state, 3, 'x', { lease: 'second' }).current).toEqual({
+    expect(withFate(state, 3, 'x', { token: 'second' }).current).toEqual({
       letter: 'B',
       begun: 'a',
       token: 'second',
@@ -95,7 +95,7 @@ describe('a series that ends', () => {
     [
       'a closed one',
       2,
-      { lease: 'third', closed: { at: 'then', by: 'anna', reason: 'stolen' } },
+      { token: 'third', closed: { at: 'then', by: 'anna', reason: 'stolen' } },
       { kind: 'closed', at: 'then', by: 'anna', reason: 'stolen' },
       { from: 1, to: 0 },
     ],
@@ -117,7 +117,7 @@ describe('a series that ends', () => {
     const seen = { collection: 'receipts', device: 'Till 3', registered: '', seen: 'then' }
     const next = withSeries(state, 'z', {
       series: 'D',
-      lease: 'other',
+      token: 'other',
       earlier: [
         { ...seen, series: 'A', last: 3 },
         { ...seen, series: 'B', last: 5 },

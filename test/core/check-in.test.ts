@@ -27,9 +27,9 @@ const device: DeviceState = {
   offers: [sent],
 }
 
-const checkedIn = (state: DeviceState, ...fates: Parameters<typeof applyCheckIn>[2]['leases']) => {
+const checkedIn = (state: DeviceState, ...fates: Parameters<typeof applyCheckIn>[2]['grants']) => {
   const begun = beginCheckIn(state, 'k1')
-  return applyCheckIn(begun.state, 'k1', { leases: fates }, 5000)
+  return applyCheckIn(begun.state, 'k1', { grants: fates }, 5000)
 }
 
 describe('a check-in', () => {
@@ -40,9 +40,9 @@ describe('a check-in', () => {
     )
     expect(request).toEqual({
       id: 'k1',
-      leases: [
-        { lease: 't1', next: 1 },
-        { lease: 't2', next: 40 },
+      grants: [
+        { token: 't1', next: 1 },
+        { token: 't2', next: 40 },
       ],
       spent: [],
     })
@@ -61,7 +61,7 @@ describe('a check-in', () => {
     const ranges = Array.from({ length: 120 }, (_, i) =>
       range(10 * i, 10 * i + 4, { token: `t${i}` }),
     )
-    expect(beginCheckIn({ ...emptyState(), ranges }, 'k1').request!.leases).toHaveLength(100)
+    expect(beginCheckIn({ ...emptyState(), ranges }, 'k1').request!.grants).toHaveLength(100)
   })
 
   describe('tells which grants are spent', () => {
@@ -85,24 +85,24 @@ describe('a check-in', () => {
       const leased = exchange(both, used, 0).state
       expect(beginCheckIn(leased, 'k1').request).toMatchObject({ spent: [] })
       const { state, request } = beginCheckIn(settle(leased, [issuedWhole]), 'k1')
-      expect(request).toEqual({ id: 'k1', leases: [{ lease: 't2', next: 9 }], spent: ['t1'] })
-      const told = applyCheckIn(state, 'k1', { leases: [{ lease: 't3', high: 16 }] }, 5000)
+      expect(request).toEqual({ id: 'k1', grants: [{ token: 't2', next: 9 }], spent: ['t1'] })
+      const told = applyCheckIn(state, 'k1', { grants: [{ token: 't3', high: 16 }] }, 5000)
       expect(beginCheckIn(told, 'k2').request).toEqual({
         id: 'k2',
-        leases: [{ lease: 't3', next: 9 }],
+        grants: [{ token: 't3', next: 9 }],
         spent: [],
       })
       const end = beginCheckIn({ ...told, ranges: [] }, 'k3')
-      expect(end.request).toEqual({ id: 'k3', leases: [], spent: ['t3'] })
+      expect(end.request).toEqual({ id: 'k3', grants: [], spent: ['t3'] })
       expect(
-        beginCheckIn(applyCheckIn(end.state, 'k3', { leases: [] }, 6000), 'k4').request,
+        beginCheckIn(applyCheckIn(end.state, 'k3', { grants: [] }, 6000), 'k4').request,
       ).toBeUndefined()
     })
 
     test('is due when there is nothing else to tell', () => {
       const state = settle(exchange(grant(emptyState(), 't1', 1), used, 0).state, [issuedWhole])
       expect(isCheckInDue(state, 0)).toBe(true)
-      const told = applyCheckIn(beginCheckIn(state, 'k1').state, 'k1', { leases: [] }, 0)
+      const told = applyCheckIn(beginCheckIn(state, 'k1').state, 'k1', { grants: [] }, 0)
       expect(isCheckInDue(told, 100_000)).toBe(false)
     })
 
@@ -118,7 +118,7 @@ describe('a check-in', () => {
   })
 
   test('brings back a give-back that had not arrived; the new token keeps it away', () => {
-    const state = checkedIn(device, { lease: 'new', high: 32 })
+    const state = checkedIn(device, { token: 'new', high: 32 })
     expect(state).toMatchObject({
       ranges: [range(9, 32, { token: 'new' })],
       leases: [{ id: 'L', range: range(1, 8, { token: 'new' }) }],
@@ -128,20 +128,20 @@ describe('a check-in', () => {
   })
 
   test('lets go of a give-back that had arrived', () => {
-    expect(checkedIn(device, { lease: 'new', high: 16 })).toMatchObject({
+    expect(checkedIn(device, { token: 'new', high: 16 })).toMatchObject({
       ranges: [range(9, 16, { token: 'new' })],
       offers: [],
     })
   })
 
   test('frees nothing above what the server says is still ours, and keeps no empty lease', () => {
-    const state = checkedIn(device, { lease: 'new', high: 0 })
+    const state = checkedIn(device, { token: 'new', high: 0 })
     expect(state).toMatchObject({ ranges: [], leases: [], offers: [] })
   })
 
   test('is taken over once', () => {
-    const state = checkedIn(device, { lease: 'new', high: 32 })
-    expect(applyCheckIn(state, 'k1', { leases: [{ lease: 'newer', high: 0 }] }, 6000)).toBe(state)
+    const state = checkedIn(device, { token: 'new', high: 32 })
+    expect(applyCheckIn(state, 'k1', { grants: [{ token: 'newer', high: 0 }] }, 6000)).toBe(state)
   })
 
   test('leaves alone what another server granted', () => {
@@ -154,7 +154,7 @@ describe('a check-in', () => {
 
   test('takes no answer to another check-in for its own', () => {
     const begun = beginCheckIn(device, 'k2').state
-    expect(applyCheckIn(begun, 'k1', { leases: [{ superseded: true }] }, 6000)).toBe(begun)
+    expect(applyCheckIn(begun, 'k1', { grants: [{ superseded: true }] }, 6000)).toBe(begun)
   })
 
   test('of a copy drops all of the superseded token, counts it, and claims above it', () => {
@@ -162,7 +162,7 @@ describe('a check-in', () => {
     const state = checkedIn(
       { ...device, ranges: [...device.ranges, other] },
       { superseded: true },
-      { lease: 'new', high: 50 },
+      { token: 'new', high: 50 },
     )
     expect(state).toMatchObject({
       ranges: [{ ...other, token: 'new' }],
@@ -203,11 +203,11 @@ describe('a claim', () => {
   const claiming = () => beginClaim(holding, 'c1', 100, 32).state
 
   test('shows the newest token, with the lowest number held under it', () => {
-    expect(claiming().claim!.shown).toEqual([{ lease: 't2', next: 40 }])
+    expect(claiming().claim!.shown).toEqual([{ token: 't2', next: 40 }])
   })
 
   test('of a grant that is used up says that every number was issued', () => {
-    expect(tokenToShow({ ...holding, ranges: [], issued: 50 })).toEqual([{ lease: 't2', next: 51 }])
+    expect(tokenToShow({ ...holding, ranges: [], issued: 50 })).toEqual([{ token: 't2', next: 51 }])
   })
 
   test('shows nothing where no grant has a token, as a RavenDB’s', () => {
@@ -221,14 +221,14 @@ describe('a claim', () => {
 
   test('that is forgotten leaves what it showed to a check-in, under its id', () => {
     const { claim: _, ...before } = claiming()
-    const checkIn = { id: 'c1', leases: [{ lease: 't2', next: 40 }], spent: [] }
+    const checkIn = { id: 'c1', grants: [{ token: 't2', next: 40 }], spent: [] }
     expect(dropClaim(claiming(), 'c1')).toEqual({ ...before, checkIn })
-    const answered = applyShown(claiming(), 'c1', [{ lease: 't3', high: 50 }])
+    const answered = applyShown(claiming(), 'c1', [{ token: 't3', high: 50 }])
     expect(dropClaim(answered, 'c1')).not.toHaveProperty('checkIn')
   })
 
   test('takes the new token over, once', () => {
-    const fates = [{ lease: 't3', high: 50 }]
+    const fates = [{ token: 't3', high: 50 }]
     const state = applyShown(claiming(), 'c1', fates)
     expect(state).toMatchObject({ grants: ['t1', 't3'], ranges: [{ from: 40, token: 't3' }] })
     const granted = addGrant(state, 'c1', { range: range(51, 82, { token: 't4' }) })

@@ -41,11 +41,11 @@ test('a return names the end of the range and the number before its first', () =
   expect(Object.fromEntries(url.searchParams)).toEqual({ tag: 'orders', end: '32', last: '16' })
 })
 
-test('a return under a lease shows its token in the body, which no proxy logs', () => {
+test('a return of a grant shows its token in the body, which no proxy logs', () => {
   expect(returnRequest('https://x', target, range(17, 32, { token: 'a+/=' }))).toEqual({
     method: 'POST',
     url: 'https://x/databases/Shop/hilo/return',
-    body: { tag: 'orders', end: 32, last: 16, lease: 'a+/=' },
+    body: { tag: 'orders', end: 32, last: 16, token: 'a+/=' },
   })
 })
 

@@ -20,7 +20,7 @@ const sound: DeviceState = {
   nodes: ['orders/…-A'],
   issued: 16,
   grants: ['t', 's'],
-  checkIn: { id: 'k', leases: [{ lease: 't', next: 1 }], spent: ['s'] },
+  checkIn: { id: 'k', grants: [{ token: 't', next: 1 }], spent: ['s'] },
   checkedIn: 1_763_709_000_000,
 }
 
@@ -111,7 +111,7 @@ describe('a stored record', () => {
     ['issued', '16'],
     ['gaps', { crash: 0, giveBack: 0 }],
     ['gaps', { crash: 0, giveBack: 0, fork: -1 }],
-    ['checkIn', { id: 'k', leases: [{ lease: 't' }] }],
+    ['checkIn', { id: 'k', grants: [{ token: 't' }] }],
     ['checkIn', { id: 'k' }],
     ['grants', ['t', 1]],
     ['checkedIn', 'yesterday'],

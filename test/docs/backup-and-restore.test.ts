@@ -73,7 +73,7 @@ const newId = () => `00000000-0000-4000-8000-${String(++lastId).padStart(12, '0'
 const ids = new Set<string>()
 
 /** Every id of a range is a new one. */
-async function claim({ ask }: Server, tag: string): Promise<{ Low: number; Lease: string }> {
+async function claim({ ask }: Server, tag: string): Promise<{ Low: number; Token: string }> {
   const collections = [{ tag, count: 32 }]
   const answer = await ask('hilo/next', json({ claim: newId(), collections }))
   expect(answer.status).toBe(201)
@@ -98,15 +98,15 @@ test('backup, loss, restore, proof, raised floors: no id is granted twice', asyn
   await claim(lost, 'orders')
   await nextInvoice(lost)
   await run(BACKUP)
-  const { Lease } = await claim(lost, 'orders')
+  const { Token } = await claim(lost, 'orders')
   await claim(lost, 'lines')
   await nextInvoice(lost)
   await lost.kill()
   await run(PUT_BACK)
 
   const restored = await serve()
-  const leases = [{ lease: Lease, next: 1 }]
-  await restored.ask('hilo/checkin', json({ id: newId(), leases }))
+  const grants = [{ token: Token, next: 1 }]
+  await restored.ask('hilo/checkin', json({ id: newId(), grants }))
   expect((await restored.ask('hilo/next?tag=orders')).status).toBe(503)
   expect(await (await restored.ask('/healthz')).json()).toMatchObject({
     Message: expect.stringContaining("'shop' grants nothing"),
@@ -119,6 +119,6 @@ test('backup, loss, restore, proof, raised floors: no id is granted twice', asyn
   await restored.kill()
 
   const again = await serve()
-  await again.ask('hilo/checkin', json({ id: newId(), leases }))
+  await again.ask('hilo/checkin', json({ id: newId(), grants }))
   await claim(again, 'orders')
 })

@@ -88,8 +88,8 @@ describe('a bug report', () => {
   test.each([
     ['the page’s query and fragment', facts(), 's3cret'],
     [
-      'a lease that an answer quoted',
-      facts({ status: status('It began: {"Lease":"c2VjcmV0LXRva2VuLW9mLWEtZ3JhbnQ"') }),
+      'a token that an answer quoted',
+      facts({ status: status('It began: {"Token":"c2VjcmV0LXRva2VuLW9mLWEtZ3JhbnQ"') }),
       'c2VjcmV0LXRva2VuLW9mLWEtZ3JhbnQ',
     ],
     [

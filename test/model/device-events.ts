@@ -123,13 +123,13 @@ export function hearAnswer(system: System, message: Extract<Message, { to: 'devi
       ? stored(system, d, (state) => applyCheckIn(state, id, message.answer, 0))
       : stored(system, d, (state) => granted(state, message))
   const asked = message.kind === 'check-in' ? before.checkIn : before.claim
-  const fates = 'leases' in message.answer ? message.answer.leases : fatesOf(message.answer)
-  const told = asked?.id === id ? ('leases' in asked ? asked.leases : asked.shown) : undefined
+  const fates = 'grants' in message.answer ? message.answer.grants : fatesOf(message.answer)
+  const told = asked?.id === id ? ('grants' in asked ? asked.grants : asked.shown) : undefined
   const lost = told?.find((_, i) => fates[i] && 'superseded' in fates[i])
   const heard = before.gaps.fork === after.devices[d]!.stored.gaps.fork ? after : forked(after, d)
   const { ranges, leases } = heard.devices[d]!.stored
   const isHeld = [...ranges, ...leases.map(({ range }) => range)].some(
-    ({ token }) => lost !== undefined && token === lost.lease,
+    ({ token }) => lost !== undefined && token === lost.token,
   )
   if (isHeld) return { ...heard, problem: 'A copy goes on with what it was told to drop.' }
   if (lost) return withoutPair(heard, d)

@@ -54,23 +54,21 @@ export function reach(
 
 function checkIn(
   system: System,
-  { device, request: { id, leases, spent = [] } }: Extract<Request, { kind: 'check-in' }>,
+  { device, request: { id, grants, spent = [] } }: Extract<Request, { kind: 'check-in' }>,
 ): System {
-  const shown = leases.map(({ lease: token, next }) => ({ token, next }))
-  const { server, fates } = serverChecksIn(system.server, id, shown, spent)
-  const answer: CheckInAnswer = { leases: fates.map(fateOf) }
-  const after = withSpent(system, withShown(system, { ...system, server }, shown, fates), spent)
+  const { server, fates } = serverChecksIn(system.server, id, grants, spent)
+  const answer: CheckInAnswer = { grants: fates.map(fateOf) }
+  const after = withSpent(system, withShown(system, { ...system, server }, grants, fates), spent)
   return send(after, { to: 'device', kind: 'check-in', device, id, answer })
 }
 
 function claimAtLedger(
   system: System,
-  { device, request: { id, lastMax, shown: leases } }: Extract<Request, { kind: 'claim' }>,
+  { device, request: { id, lastMax, shown = [] } }: Extract<Request, { kind: 'claim' }>,
   { authority, range: count }: Asked,
   newId: () => string,
 ): System {
   const hasTokens = authority === 'own'
-  const shown = leases?.map(({ lease: token, next }) => ({ token, next })) ?? []
   const message = { id: hasTokens ? id : undefined, count, lastMax, shown }
   const { server, outcome } = serverClaims(system.server, message, newId)
   const fates = 'grant' in outcome ? outcome.fates : []
@@ -200,8 +198,8 @@ export function raiseFloors(system: System): System {
   return { ...system, server, truth: { ...system.truth, isRaised: true } }
 }
 
-function fateOf(fate: CheckInFate): CheckInAnswer['leases'][number] {
+function fateOf(fate: CheckInFate): CheckInAnswer['grants'][number] {
   if (fate === 'superseded') return { superseded: true }
   if (fate === 'unknown') return { unknown: true }
-  return { lease: fate.token, high: fate.high }
+  return { token: fate.token, high: fate.high }
 }

@@ -106,7 +106,7 @@ interface DocumentWrite {
 }
 
 export type Answered =
-  | { low: number; high: number; token?: string | undefined; fates: CheckInAnswer['leases'] }
+  | { low: number; high: number; token?: string | undefined; fates: CheckInAnswer['grants'] }
   | { refused: string }
 
 export type Left = Omit<Bounds, 'devices' | 'pages' | 'range' | 'lease' | 'authority'>

@@ -199,7 +199,7 @@ const describe = ({ method, url: { pathname, searchParams }, body }: Request): s
   const values = new Map<string, unknown>(
     isReturn ? Object.entries(JSON.parse(body!)) : searchParams,
   )
-  return ['tag', 'lastBatchSize', 'lastMax', 'end', 'last', 'claim', 'lease']
+  return ['tag', 'lastBatchSize', 'lastMax', 'end', 'last', 'claim', 'token']
     .flatMap((name) => (values.has(name) ? `${name}=${String(values.get(name)).slice(0, 24)}` : []))
     .join(' ')
 }

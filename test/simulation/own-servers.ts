@@ -192,9 +192,9 @@ export class OwnServer {
    * Was a number of this token's grant granted once more, after it came back?
    * @param to the device that it was granted to; without it, any device counts
    */
-  wasGrantedSince(lease: string, to?: string): (n: number) => boolean {
+  wasGrantedSince(token: string, to?: string): (n: number) => boolean {
     const all = [...this.#grants]
-    const at = all.findIndex(([id]) => id === grantId(lease))
+    const at = all.findIndex(([id]) => id === grantId(token))
     const since = all
       .slice(at + 1)
       .flatMap(([, grant]) =>
@@ -209,9 +209,9 @@ export class OwnServer {
    * Before a give-back under this token arrived: had the token been replaced, or the number been
    * granted once more?
    */
-  #isLate(lease: string): (n: number) => boolean {
-    const wasSwapped = rotationOf(lease) < (this.#rotations.get(grantId(lease)) ?? 0)
-    const wasGrantedSince = this.wasGrantedSince(lease)
+  #isLate(token: string): (n: number) => boolean {
+    const wasSwapped = rotationOf(token) < (this.#rotations.get(grantId(token)) ?? 0)
+    const wasGrantedSince = this.wasGrantedSince(token)
     return (n) => wasSwapped || wasGrantedSince(n)
   }
 
@@ -225,9 +225,9 @@ export class OwnServer {
           outcomes.forEach((outcome, i) => {
             if ('refused' in outcome) return
             const { id, collection: tag, lastMax } = claims[i]!
-            const { low, high, token: lease } = outcome.grant
-            const devices = [...(this.#grants.get(grantId(lease))?.devices ?? []), this.#sender]
-            this.#grants.set(grantId(lease), { devices, series: seriesOf(tag), low, high })
+            const { low, high, token } = outcome.grant
+            const devices = [...(this.#grants.get(grantId(token))?.devices ?? []), this.#sender]
+            this.#grants.set(grantId(token), { devices, series: seriesOf(tag), low, high })
             if (id !== undefined && !outcome.isRepeat) {
               const tokens = (claims[i]!.shown ?? []).map(({ token }) => token)
               const isFound = outcome.fates.includes('superseded')
@@ -241,14 +241,14 @@ export class OwnServer {
       giveBack: (request) =>
         this.#shaky(async () => {
           const count = await ledger.giveBack(request)
-          const { collection: tag, last, end, token: lease } = request
+          const { collection: tag, last, end, token } = request
           if (count > 0)
             this.#stage.witness.checker.returned(
               seriesOf(tag),
               this.#sender,
               last + 1,
               end,
-              this.#isLate(lease!),
+              this.#isLate(token!),
             )
           return count
         }),
@@ -261,10 +261,10 @@ export class OwnServer {
           fates.forEach((fate, i) => {
             if (typeof fate === 'object')
               this.#rotations.set(grantId(fate.token), rotationOf(fate.token))
-            const { token: lease } = request.grants[i]!
-            const grant = this.#grants.get(grantId(lease))
+            const { token } = request.grants[i]!
+            const grant = this.#grants.get(grantId(token))
             if (fate !== 'superseded' || !grant) return
-            const isNewer = this.wasGrantedSince(lease)
+            const isNewer = this.wasGrantedSince(token)
             const numbers = Array.from(
               { length: grant.high - grant.low + 1 },
               (_, n) => grant.low + n,
@@ -289,5 +289,5 @@ export class OwnServer {
 }
 
 /** A grant token begins with its grant's id. */
-const grantId = (lease: string): string => lease.split('.')[0]!
-const rotationOf = (lease: string): number => Number(lease.split('.')[1])
+const grantId = (token: string): string => token.split('.')[0]!
+const rotationOf = (token: string): number => Number(token.split('.')[1])

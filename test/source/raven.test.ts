@@ -18,7 +18,7 @@ const answer = {
   LastSize: 32,
   ServerTag: 'B',
   LastRangeAt: '2026-11-21T07:09:21.4660000Z',
-  Lease: 'token',
+  Token: 'token',
 }
 
 afterEach(() => {
@@ -64,7 +64,7 @@ describe('a claim', () => {
   test.each([null, undefined])(
     'has no token and no tag when the answer says %s',
     async (absent) => {
-      serve({ ...answer, Lease: absent, ServerTag: absent })
+      serve({ ...answer, Token: absent, ServerTag: absent })
       expect((await source().claim(target, claim)).range).toEqual({
         from: 33,
         to: 64,
@@ -184,7 +184,7 @@ describe('an answer that is no range', () => {
     ['has fractions', { ...answer, Low: 33.5 }],
     ['is below zero', { ...answer, Low: -5 }],
     ['has a tag that is no text', { ...answer, ServerTag: 7 }],
-    ['has a token that is no text', { ...answer, Lease: {} }],
+    ['has a token that is no text', { ...answer, Token: {} }],
   ])('because it %s is refused, and shown', async (_, body) => {
     serve(body)
     const error = await refusal(source().claim(target, claim))
@@ -277,7 +277,7 @@ describe('a refusal', () => {
 
   test.each([
     ['a give-back', () => source().giveBack(target, range(1, 5))],
-    ['a check-in', () => source().checkIn(target, { id: 'k', leases: [] })],
+    ['a check-in', () => source().checkIn(target, { id: 'k', grants: [] })],
   ])('of %s has the same error', async (_, ask) => {
     serve('', { status: 403 })
     expect(await refusal(ask())).toMatchObject({ code: 'server-refused', status: 403 })
@@ -352,7 +352,7 @@ test('a give-back is one PUT that names the range', async () => {
   ])
 })
 
-test('a give-back under a lease is one POST with the token in its body', async () => {
+test('a give-back of a grant is one POST with the token in its body', async () => {
   const fetch = serve('', { status: 200 })
   await source().giveBack(target, range(17, 32, { token: 't' }))
   expect(fetch.mock.calls).toMatchObject([
@@ -360,7 +360,7 @@ test('a give-back under a lease is one POST with the token in its body', async (
       `${URL_}/databases/Shop/hilo/return`,
       {
         method: 'POST',
-        body: '{"tag":"orders","end":32,"last":16,"lease":"t"}',
+        body: '{"tag":"orders","end":32,"last":16,"token":"t"}',
         headers: { 'Content-Type': 'application/json' },
       },
     ],
@@ -368,12 +368,12 @@ test('a give-back under a lease is one POST with the token in its body', async (
 })
 
 describe('a check-in', () => {
-  const request = { id: 'k', leases: [{ lease: 't', next: 5 }] }
+  const request = { id: 'k', grants: [{ token: 't', next: 5 }] }
 
   test('posts its tokens as JSON', async () => {
-    const fetch = serve({ leases: [{ lease: 'new', high: 32 }] }, { status: 200 })
+    const fetch = serve({ grants: [{ token: 'new', high: 32 }] }, { status: 200 })
     expect(await source().checkIn(target, request)).toEqual({
-      leases: [{ lease: 'new', high: 32 }],
+      grants: [{ token: 'new', high: 32 }],
     })
     expect(fetch.mock.calls).toMatchObject([
       [
@@ -390,11 +390,11 @@ describe('a check-in', () => {
   test.each<[unknown]>([
     ['no'],
     [{}],
-    [{ leases: {} }],
-    [{ leases: [null] }],
-    [{ leases: [{ lease: 't' }] }],
-    [{ leases: [{ high: 5 }] }],
-  ])('refuses an answer that does not say what became of each lease: %j', async (body) => {
+    [{ grants: {} }],
+    [{ grants: [null] }],
+    [{ grants: [{ token: 't' }] }],
+    [{ grants: [{ high: 5 }] }],
+  ])('refuses an answer that does not say what became of each grant: %j', async (body) => {
     serve(body, { status: 200 })
     expect((await refusal(source().checkIn(target, request))).code).toBe('invalid-response')
   })
@@ -450,7 +450,7 @@ describe('a server that cannot be reached', () => {
     await new Promise<void>((listening) => server!.listen(0, '127.0.0.1', listening))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const moved = ravenSource({ url: `${url}/old`, timeout: 5000 }, () => ({}))
-    const { message } = await refusal(moved.checkIn(target, { id: 'c', leases: [] }))
+    const { message } = await refusal(moved.checkIn(target, { id: 'c', grants: [] }))
     expect(message).toContain(
       `${url}/old, redirected to ${url}/new/POST, answered 500: GET has no tag.`,
     )

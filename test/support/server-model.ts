@@ -4,7 +4,7 @@ import { type Range, size } from '../../src/core/range.js'
 import type { DeviceClaim, GrantedRange } from '../../src/core/state.js'
 import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
 
-interface Lease {
+interface Grant {
   from: number
   to: number
   /** The lowest number that is not known to be issued. */
@@ -14,7 +14,7 @@ interface Lease {
 export class ServerModel {
   readonly hasTokens: boolean
   #max = 0
-  readonly #leases = new Map<string, Lease>()
+  readonly #grants = new Map<string, Grant>()
   readonly #claims = new Map<string, GrantedRange>()
   readonly #checkIns = new Map<string, CheckInAnswer>()
   readonly #free: { from: number; to: number }[] = []
@@ -42,39 +42,39 @@ export class ServerModel {
       if (this.#max === to) this.#max = from - 1
       return true
     }
-    const lease = this.#leases.get(token)
-    if (!lease || lease.to !== to || from < lease.next) return false
-    lease.to = from - 1
+    const grant = this.#grants.get(token)
+    if (!grant || grant.to !== to || from < grant.next) return false
+    grant.to = from - 1
     this.#free.push({ from, to })
     return true
   }
 
   /** What was told to be issued does not come back. */
-  checkIn({ id, leases, spent = [] }: CheckInRequest): CheckInAnswer {
+  checkIn({ id, grants, spent = [] }: CheckInRequest): CheckInAnswer {
     for (const token of spent) this.#tell(token, Number.POSITIVE_INFINITY)
-    for (const { lease, next } of leases) this.#tell(lease, next)
+    for (const { token, next } of grants) this.#tell(token, next)
     const answer = this.#checkIns.get(id) ?? {
-      leases: leases.map(({ lease }) => this.#rotate(lease)),
+      grants: grants.map(({ token }) => this.#rotate(token)),
     }
     this.#checkIns.set(id, answer)
     return answer
   }
 
   #tell(token: string, next: number): void {
-    const lease = this.#leases.get(token)
-    if (lease) lease.next = Math.max(lease.next, next)
+    const grant = this.#grants.get(token)
+    if (grant) grant.next = Math.max(grant.next, next)
   }
 
-  #rotate(token: string): CheckInAnswer['leases'][number] {
-    const lease = this.#leases.get(token)
-    if (!lease) return { superseded: true }
-    this.#leases.delete(token)
-    return { lease: this.#newToken(lease), high: lease.to }
+  #rotate(token: string): CheckInAnswer['grants'][number] {
+    const grant = this.#grants.get(token)
+    if (!grant) return { superseded: true }
+    this.#grants.delete(token)
+    return { token: this.#newToken(grant), high: grant.to }
   }
 
-  #newToken(lease: Lease): string {
+  #newToken(grant: Grant): string {
     const token = `token${this.#tokens++}`
-    this.#leases.set(token, lease)
+    this.#grants.set(token, grant)
     return token
   }
 

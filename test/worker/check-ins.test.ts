@@ -51,7 +51,7 @@ describe('a page that starts', () => {
     await lease(owner, 0)
     await lease(owner, 0)
     await flush()
-    expect(world.source.checkIns).toMatchObject([{ leases: [{ lease: 'token0', next: 1 }] }])
+    expect(world.source.checkIns).toMatchObject([{ grants: [{ token: 'token0', next: 1 }] }])
     expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32, token: 'token1' }])
   })
 
@@ -256,7 +256,7 @@ test('a claim whose answer was lost, and that a proxy then refuses, makes no cop
   await lease(owner, 0)
   await flush()
   world.source.onClaim = ({ id, shown }) => {
-    world.source.server.checkIn({ id, leases: shown!, spent: [] })
+    world.source.server.checkIn({ id, grants: shown!, spent: [] })
     throw unreachable()
   }
   await owner.claim(target, 100)

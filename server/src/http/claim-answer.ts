@@ -8,7 +8,7 @@ import { quotaReached, RETRY_SECONDS, Refusal, refused, restored, tryLater } fro
  * @param claim the claim's id
  */
 export const claimAnswer = (
-  { low, high, count, serverTag, at, token: lease }: Grant,
+  { low, high, count, serverTag, at, token }: Grant,
   prefix: string,
   claim: string | undefined,
 ): NextAnswer => ({
@@ -18,7 +18,7 @@ export const claimAnswer = (
   LastSize: count,
   ServerTag: serverTag,
   LastRangeAt: formatServerTime(at),
-  Lease: lease,
+  Token: token,
   // guard: H11 an answer names its claim
   ...(claim !== undefined && { Claim: claim }),
 })

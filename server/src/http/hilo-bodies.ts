@@ -34,13 +34,13 @@ interface WantedRange {
 interface BodyLimits {
   /** Numbers of one claim. */
   count: number
-  /** Collections of one claim, or leases of one check-in. */
+  /** Collections of one claim, or grants of one check-in. */
   batch: number
 }
 
 const tag = z.string().regex(/\S/)
 
-const leases = z.array(z.object({ lease: z.string(), next: z.int().min(0) }))
+const grants = z.array(z.object({ token: z.string(), next: z.int().min(0) }))
 
 const claimBody = z.object({
   claim: z.string(),
@@ -52,7 +52,7 @@ const claimBody = z.object({
         lastMax: z.int().min(0).default(0),
         lastRangeAt: z.string().optional(),
         identityPartsSeparator: z.string().default(DEFAULT_SEPARATOR),
-        leases: leases.default([]),
+        grants: grants.default([]),
       }),
     )
     .min(1),
@@ -62,12 +62,12 @@ const returnBody = z.object({
   tag,
   end: z.int(),
   last: z.int(),
-  lease: z.string(),
+  token: z.string(),
 }) satisfies z.ZodType<ReturnRequest>
 
 const checkInBody = z.object({
   id: z.string(),
-  leases,
+  grants,
   spent: z.array(z.string()).default([]),
 }) satisfies z.ZodType<CheckInRequest>
 
@@ -78,11 +78,11 @@ export function readClaimBody(
   limits: BodyLimits,
 ): { id: string; ranges: WantedRange[] } {
   const { data } = claimBody.safeParse(body)
-  const shown = data?.collections.reduce((sum, { leases }) => sum + leases.length, 0) ?? 0
+  const shown = data?.collections.reduce((sum, { grants }) => sum + grants.length, 0) ?? 0
   if (!data || data.collections.length > limits.batch || shown > limits.batch)
     throw badRequest(
       'A claim is JSON {"claim": "<uuid>", "collections": [{"tag": "orders", "count": 32}, ' +
-        `…]}, with 1 to ${limits.batch} collections, and at most ${limits.batch} leases.`,
+        `…]}, with 1 to ${limits.batch} collections, and at most ${limits.batch} grants.`,
     )
   const id = readId(data.claim, 'claim')
   const ranges = data.collections.map((wanted): WantedRange => {
@@ -98,7 +98,7 @@ export function readClaimBody(
         limits.count,
       ),
       lastMax,
-      shown: wanted.leases.map(({ lease: token, next }) => ({ token, next })),
+      shown: wanted.grants,
     }
   })
   refuseRepeated(ranges.map(({ collection }) => collection))
@@ -125,21 +125,21 @@ export function readReturnBody(body: unknown): ReturnedRange {
   const { data } = returnBody.safeParse(body)
   if (!data)
     throw badRequest(
-      'A give-back is JSON {"tag": "orders", "end": 32, "last": 16, "lease": "…"}. Nothing came ' +
+      'A give-back is JSON {"tag": "orders", "end": 32, "last": 16, "token": "…"}. Nothing came ' +
         'back.',
     )
-  const { tag, end, last, lease } = data
+  const { tag, end, last, token } = data
   checkTag(tag, DEFAULT_SEPARATOR)
-  return { collection: tag, end, last, token: lease }
+  return { collection: tag, end, last, token }
 }
 
 /** @throws Refusal */
 export function readCheckInBody(body: unknown, { batch }: BodyLimits): Required<CheckInRequest> {
   const { data } = checkInBody.safeParse(body)
-  if (!data || data.leases.length > batch || data.spent.length > batch)
+  if (!data || data.grants.length > batch || data.spent.length > batch)
     throw badRequest(
-      'A check-in is JSON {"id": "<uuid>", "leases": [{"lease": "…", "next": 1}, …]}, with ' +
-        `at most ${batch} leases.`,
+      'A check-in is JSON {"id": "<uuid>", "grants": [{"token": "…", "next": 1}, …]}, with ' +
+        `at most ${batch} grants.`,
     )
   return { ...data, id: readId(data.id, 'id') }
 }

@@ -92,7 +92,7 @@ export function hiloRoutes(
         const range = claimAnswer(outcome.grant, ranges[i]!.prefix, id)
         if (outcome.fates.length === 0) return range
         note(database, outcome.fates)
-        return { ...range, leases: outcome.fates.map(fateAnswer) }
+        return { ...range, grants: outcome.fates.map(fateAnswer) }
       }
       const refusal =
         'failure' in outcome
@@ -117,18 +117,17 @@ export function hiloRoutes(
   })
   routes.post('/hilo/checkin', async (c) => {
     const { database, allow } = access.callerOf(c)
-    const { id, leases, spent } = readCheckInBody(await readJson(c), limits)
+    const { id, grants, spent } = readCheckInBody(await readJson(c), limits)
     await allow({ action: 'check-in', count: 0 })
-    const grants = leases.map(({ lease, next }) => ({ token: lease, next }))
     const fates = await ledger.checkIn({ database, id, at: Date.now(), grants, spent })
     note(database, fates)
-    return answer({ leases: fates.map(fateAnswer) } satisfies CheckInAnswer)
+    return answer({ grants: fates.map(fateAnswer) } satisfies CheckInAnswer)
   })
   return routes
 }
 
-function fateAnswer(fate: CheckInFate): CheckInAnswer['leases'][number] {
+function fateAnswer(fate: CheckInFate): CheckInAnswer['grants'][number] {
   if (fate === 'superseded') return { superseded: true }
   if (fate === 'unknown') return { unknown: true }
-  return { lease: fate.token, high: fate.high }
+  return { token: fate.token, high: fate.high }
 }

@@ -78,7 +78,7 @@ export interface Wanted {
 export interface HandlerLimits {
   /** Numbers per claim. Default 1,048,576, where RavenDB's doubling stops. */
   count: number
-  /** Collections of one claim, or leases of one check-in. Default 100. */
+  /** Collections of one claim, or grants of one check-in. Default 100. */
   batch: number
   /** Claims that wait for a commit. More are answered 503. Default 2,000. */
   waiting: number

@@ -75,7 +75,7 @@ export function readReturnQuery(query: Parameters): ReturnedRange {
     collection,
     end: query.number('end'),
     last: query.number('last'),
-    token: query.all('lease')[0],
+    token: query.all('token')[0],
   }
 }
 

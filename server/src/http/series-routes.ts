@@ -44,7 +44,7 @@ const seriesBody = z.object({
   ended: z
     .object({
       series: letters,
-      lease: z.string(),
+      token: z.string(),
       from: number,
       to: number,
     })
@@ -53,7 +53,7 @@ const seriesBody = z.object({
 
 const checkInBody = z.object({
   id: z.string(),
-  lease: z.string(),
+  token: z.string(),
   last: number,
 }) satisfies z.ZodType<SeriesCheckInRequest>
 
@@ -81,7 +81,7 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
         collection,
         id: claim,
         device,
-        ended: ended && { ...ended, letter: ended.series, token: ended.lease },
+        ended: ended && { ...ended, letter: ended.series },
         at: Date.now(),
       }
       const outcome = await ledger.claimSeries(asked)
@@ -94,12 +94,12 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
         each.letter !== letter
       const earlier =
         device === '' ? [] : (await ledger.series(database)).filter(isEarlier).map(listed)
-      const granted: SeriesAnswer = { series: letter, lease: outcome.token, earlier }
+      const granted: SeriesAnswer = { series: letter, token: outcome.token, earlier }
       return answer(granted, outcome.isRepeat ? 200 : 201)
     })
     .post('/hilo/series/checkin', async (c) => {
       const { database, allow } = access.callerOf(c)
-      const { id, lease: token, last } = await readCheckInBody(c)
+      const { id, token, last } = await readCheckInBody(c)
       await allow({ action: 'series', count: 0 })
       const fate = await ledger.checkInSeries({ database, id, token, last, at: Date.now() })
       if (fate !== 'unknown' && 'superseded' in fate) metrics.checkedIn(['superseded'])
@@ -121,7 +121,7 @@ async function readSeriesBody(c: Context): Promise<SeriesRequest> {
   if (!data)
     throw badRequest(
       'A series is asked for by JSON {"claim": "<uuid>", "collection": "receipts", ' +
-        `"device"?: "Till 3", "ended"?: {"series": "B", "lease": "…", "from": 1, "to": 2}}. The ` +
+        `"device"?: "Till 3", "ended"?: {"series": "B", "token": "…", "from": 1, "to": 2}}. The ` +
         `device's name has up to ${MAX_NAME_BYTES} bytes of UTF-8 and no control characters.`,
     )
   checkTag(data.collection, DEFAULT_SEPARATOR)
@@ -131,7 +131,7 @@ async function readSeriesBody(c: Context): Promise<SeriesRequest> {
 async function readCheckInBody(c: Context): Promise<SeriesCheckInRequest> {
   const { data } = checkInBody.safeParse(await readJson(c))
   if (!data)
-    throw badRequest('A series checks in by JSON {"id": "<uuid>", "lease": "…", "last": 124}.')
+    throw badRequest('A series checks in by JSON {"id": "<uuid>", "token": "…", "last": 124}.')
   return { ...data, id: readId(data.id, 'id') }
 }
 
@@ -174,6 +174,6 @@ function listed({
 function fateAnswer(fate: SeriesFate): SeriesCheckInAnswer {
   if (fate === 'unknown') return { unknown: true }
   if ('superseded' in fate) return fate
-  const { token: lease, closed } = fate
-  return { lease, ...(closed && { closed: { ...closed, at: time(closed.at) } }) }
+  const { token, closed } = fate
+  return { token, ...(closed && { closed: { ...closed, at: time(closed.at) } }) }
 }

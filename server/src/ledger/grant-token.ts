@@ -1,7 +1,6 @@
 /**
- * Grant tokens: opaque texts that only the device with the grant can know. On the wire a token is
- * called a lease. Guarantees that one key is the only secret to keep, and that a forged token costs
- * no query.
+ * Grant tokens: opaque texts that only the device with the grant can know. Guarantees that one
+ * key is the only secret to keep, and that a forged token costs no query.
  */
 import {
   createHmac,

@@ -32,7 +32,7 @@ export function rootSource({ url, token }: Root, region: Region): Required<Sourc
   )
 
   /** Called before the fates are applied: after a crash in between, they come again. */
-  async function met(target: Target, fates: CheckInAnswer['leases'] = []): Promise<void> {
+  async function met(target: Target, fates: CheckInAnswer['grants'] = []): Promise<void> {
     // guard: H13 a copied region grants nothing of what came back to it
     if (fates.some((fate) => 'superseded' in fate)) await region.copied(target)
     if (fates.some((fate) => 'unknown' in fate))
@@ -85,7 +85,7 @@ export function rootSource({ url, token }: Root, region: Region): Required<Sourc
     },
     async checkIn(target, request) {
       const answer = await root.checkIn(target, request)
-      await met(target, answer.leases)
+      await met(target, answer.grants)
       return answer
     },
   }

@@ -163,7 +163,7 @@ export class Supply {
       isNew = !request || request.id === id
       // If the device holds no number, it shows nothing: a copy cannot be told from it.
       // guard: H13 a region that shows nothing grants nothing of what came back to it
-      if (isNew && !request?.leases.length) await this.#context.copied(this.#target)
+      if (isNew && !request?.grants.length) await this.#context.copied(this.#target)
     }
   }
 

@@ -469,12 +469,12 @@ describe('a region refuses', () => {
     LastSize: 32,
     ServerTag: 'A',
     LastRangeAt: '2026-11-21T07:09:21.4660000Z',
-    Lease: 'token-of-the-root',
+    Token: 'token-of-the-root',
     ...change,
   })
 
   test.each([
-    ['without a token', { Lease: undefined }, /without a token.*no offline-hilo-server/],
+    ['without a token', { Token: undefined }, /without a token.*no offline-hilo-server/],
     ['for another collection', { Prefix: 'users/' }, /answers another claim/],
     ['that is no answer', { Low: 'x' }, /no HiLo answer/],
   ])('a grant %s, and grants nothing', async (_, change, message) => {
@@ -485,7 +485,7 @@ describe('a region refuses', () => {
   })
 
   test('and a client reads that the log says why, not that a command knows it', async () => {
-    const url = await fakeRoot(() => grant({ Lease: undefined }))
+    const url = await fakeRoot(() => grant({ Token: undefined }))
     const { ledger } = await newRegion({ url, reserve: 0 })
     const handler = createHiloHandler({ ledger, log: silent })
     const request = new Request('http://ids.test/databases/shop/hilo/next?tag=orders')
@@ -499,8 +499,8 @@ describe('a region refuses', () => {
 
   test('numbers that its root granted before', async () => {
     const url = await fakeRoot((n) => {
-      const body = grant({ Lease: `token-${n}` })
-      return n === 0 ? body : { collections: [{ ...body, leases: [{ lease: 'x', high: 32 }] }] }
+      const body = grant({ Token: `token-${n}` })
+      return n === 0 ? body : { collections: [{ ...body, grants: [{ token: 'x', high: 32 }] }] }
     })
     const { take, claim } = await newRegion({ url, reserve: 0 })
     expect(span(await take())).toEqual([1, 32])
@@ -522,7 +522,7 @@ describe('a region refuses', () => {
   test('another tag than before', async () => {
     const url = await fakeRoot((n) => {
       const body = grant({ Low: 32 * n + 1, High: 32 * n + 32, ServerTag: n === 0 ? 'A' : 'B' })
-      return n === 0 ? body : { collections: [{ ...body, leases: [{ lease: 'x', high: 32 }] }] }
+      return n === 0 ? body : { collections: [{ ...body, grants: [{ token: 'x', high: 32 }] }] }
     })
     const { take, claim } = await newRegion({ url, reserve: 0 })
     await take()

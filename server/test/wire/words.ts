@@ -57,7 +57,7 @@ export class Words {
 
   /** `Url` and `Error` only repeat what is known; when they do not, they stay. */
   #plainBody(path: string, body: Record<string, unknown>): unknown {
-    const { Url, Error: error, Lease: _, ...rest } = body
+    const { Url, Error: error, Token: _, ...rest } = body
     const { pathname, search } = new URL(`http://x${path}`)
     const isEcho = Url === pathname + search
     // Behind the message stand the calls that led to it.
