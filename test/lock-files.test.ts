@@ -1,14 +1,17 @@
 /**
  * The lock files install the same on every machine: they agree with package.json, hold the native
- * parts of every tool for every platform, and name no registry.
+ * parts of every tool for every platform, run on the oldest Node, and name no registry.
  */
 import { readFileSync } from 'node:fs'
+import semver from 'semver'
 import { describe, expect, test } from 'vitest'
 
 interface Locked {
   version?: string
   link?: boolean
   inBundle?: boolean
+  optional?: boolean
+  engines?: { node?: string }
   resolved?: string
   integrity?: string
   os?: string[]
@@ -83,6 +86,16 @@ describe.each(LOCKS)('$folder/package-lock.json', ({ folder, packages }) => {
     )
     expect(strange).toEqual([])
   })
+})
+
+test('npm install warns of no package on the oldest Node', () => {
+  const oldest = semver.minVersion(read('package.json').engines.node)!
+  const locked: Record<string, Locked> = read('package-lock.json').packages
+  // npm leaves an optional package out without a word.
+  const tooNew = Object.entries(locked).filter(
+    ([, { optional, engines }]) => !optional && !semver.satisfies(oldest, engines?.node ?? '*'),
+  )
+  expect(tooNew.map(([path, { engines }]) => `${path} needs ${engines!.node}`)).toEqual([])
 })
 
 /** The package that `import name` finds from the folder `path`, as Node looks for it. */
