@@ -145,14 +145,17 @@ describe('watch', () => {
     })
     vi.resetModules()
     const warn = vi.spyOn(console, 'warn').mockReturnValue()
-    const { hilo } = shop.open()
-    hilo.watch(() => {})
-    await hilo.nextIds('orders', 3)
-    await quiet()
-    expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('could not be loaded'))
-    warn.mockRestore()
-    vi.doUnmock('../../src/client/observer.js')
-    vi.resetModules()
+    try {
+      const { hilo } = shop.open()
+      hilo.watch(() => {})
+      await hilo.nextIds('orders', 3)
+      await vi.waitFor(() => expect(warn).toHaveBeenCalled())
+      expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('could not be loaded'))
+    } finally {
+      warn.mockRestore()
+      vi.doUnmock('../../src/client/observer.js')
+      vi.resetModules()
+    }
   })
 
   test('ends when it is told to, for that listener only', async () => {
