@@ -2,7 +2,7 @@
  * Chromium, started as a program of its own and driven over its debugging protocol: the default
  * context is the profile on disk.
  */
-import { chromium } from 'playwright-core'
+import { type Browser, chromium } from 'playwright-core'
 import type { LaunchedBrowser } from './browser.js'
 import { enginePath } from './engines.js'
 import { orKill, start } from './process.js'
@@ -20,16 +20,33 @@ const FLAGS = [
   '--remote-debugging-port=0',
 ]
 
+const LIST_MS = 5_000
+
+/** @throws Error with the pages that the browser has, for whoever asks what it waits for */
+export async function connect(devTools: string): Promise<Browser> {
+  try {
+    return await chromium.connectOverCDP(devTools)
+  } catch (error) {
+    const { host } = new URL(devTools)
+    const pages = await fetch(`http://${host}/json/list`, { signal: AbortSignal.timeout(LIST_MS) })
+      .then((answer) => answer.text())
+      .catch((reason) => `unknown: ${reason}`)
+    throw new Error(`Chromium cannot be driven. Its pages: ${pages}\n${error}`, { cause: error })
+  }
+}
+
 export async function launchChromium(profile: string): Promise<LaunchedBrowser> {
   const program = await start(
     enginePath('chromium'),
-    [...FLAGS, `--user-data-dir=${profile}`],
+    // Without an address it opens its new tab page, which may be on the internet; connecting
+    // would wait for that page.
+    [...FLAGS, `--user-data-dir=${profile}`, 'about:blank'],
     /DevTools listening on (ws:\S+)/,
     {
       TMPDIR: profile,
     },
   )
-  const browser = await orKill(program.kill, chromium.connectOverCDP(program.ready![1]!))
+  const browser = await orKill(program.kill, connect(program.ready![1]!))
   const context = browser.contexts()[0]!
   // Without any page the browser would end.
   const [first] = context.pages()

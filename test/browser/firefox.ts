@@ -47,6 +47,7 @@ export async function launchFirefox(
   )
   writeFileSync(join(profile, 'user.js'), lines.join(''))
   const args = ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port=0']
+  args.push('about:blank')
   const program = await start(enginePath('firefox'), args, /WebDriver BiDi listening on (ws:\S+)/, {
     TMPDIR: profile,
   })
