@@ -1,6 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
+import { endAllWithThisProcess } from './test/support/run-end.js'
 import { isFull, leftOut } from './test/support/sizes.js'
+
+// Other programs read this file, too.
+if (process.env.VITEST) endAllWithThisProcess()
 
 /** `npm run test:interop`, and everything. */
 const hasInterop = isFull || process.argv.includes('interop')
@@ -21,6 +25,8 @@ const interop: TestProjectConfiguration = {
 
 export default defineConfig({
   test: {
+    // What a test prints is shown when it fails.
+    silent: 'passed-only',
     reporters: isFull
       ? ['default', ['json', { outputFile: 'test-results/tests.json' }]]
       : ['default'],

@@ -1,0 +1,68 @@
+/** What a run of the tests has started ends with it, however it ends. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { startCluster } from '../../server/test/postgres-cluster.js'
+import { enginePath } from './engines.js'
+import { start } from './process.js'
+
+const ROOT = join(import.meta.dirname, '../..')
+/** Set in the run that is killed: the file in which it tells what it has started. */
+const STARTED = process.env.HILO_STARTED
+
+interface Started {
+  folder: string
+  ports: number[]
+}
+
+test.runIf(STARTED)('starts Chromium and PostgreSQL, and does not end', async () => {
+  const args = ['--headless', '--no-sandbox', '--disable-gpu', '--remote-debugging-port=0']
+  const profile = mkdtempSync(join(tmpdir(), 'hilo-chromium-'))
+  args.push(`--user-data-dir=${profile}`, 'about:blank')
+  const { ready } = await start(enginePath('chromium'), args, /listening on (ws:\S+)/)
+  const { url } = await startCluster({ isSynced: false })
+  const ports = [ready![1]!, url].map((address) => Number(new URL(address).port))
+  writeFileSync(STARTED!, JSON.stringify({ folder: tmpdir(), ports } satisfies Started))
+  await new Promise(() => {})
+})
+
+test.skipIf(STARTED).for([
+  { what: 'Ctrl-C', signal: 'SIGINT', toAll: true },
+  { what: 'SIGTERM', signal: 'SIGTERM', toAll: false },
+  { what: 'SIGKILL', signal: 'SIGKILL', toAll: false },
+] as const)('$what leaves no process and no folder', async ({ signal, toAll }) => {
+  const own = mkdtempSync(join(tmpdir(), 'hilo-killed-'))
+  onTestFinished(() => rmSync(own, { recursive: true, force: true }))
+  const file = join(own, 'started.json')
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
+  const args = [vitest, 'run', '--project', 'browser', 'browser/run-end']
+  const run = spawn(process.execPath, args, {
+    cwd: ROOT,
+    env: { ...process.env, HILO_STARTED: file },
+    detached: true,
+    stdio: 'ignore',
+  })
+  const exited = once(run, 'exit')
+  await vi.waitFor(() => expect(existsSync(file)).toBe(true), { timeout: 60_000 })
+  const { folder, ports } = JSON.parse(readFileSync(file, 'utf8')) as Started
+  expect(await Promise.all(ports.map(answers))).toEqual([true, true])
+
+  process.kill(toAll ? -run.pid! : run.pid!, signal)
+  await exited
+  await vi.waitFor(() => expect(existsSync(folder)).toBe(false), { timeout: 30_000 })
+  expect(await Promise.all(ports.map(answers))).toEqual([false, false])
+})
+
+/** Does anybody listen there? */
+const answers = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })

@@ -1,0 +1,29 @@
+/**
+ * What a run of the tests has started ends with the run, however that ends: a process of its own
+ * waits for the end of the run, then kills what still runs and removes the run's folder.
+ */
+import { spawn } from 'node:child_process'
+import { chmodSync, mkdtempSync, realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const WATCHER = join(import.meta.dirname, 'run-watcher.js')
+
+/**
+ * From now on temporary folders are made in a folder of this run. Whatever the run starts has that
+ * folder in its environment or in its arguments: that is how the watcher knows it.
+ */
+export function endAllWithThisProcess(): void {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hilo-run-')))
+  // PostgreSQL runs as another user, in a folder in this one.
+  chmodSync(folder, 0o755)
+  // A session of its own: Ctrl-C does not reach it.
+  const watcher = spawn(process.execPath, [WATCHER, folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  watcher.unref()
+  // The pipe is never written to. It closes when this process is gone, by whatever cause.
+  ;(watcher.stdin as unknown as { unref(): void }).unref()
+  process.env.TMPDIR = folder
+}
