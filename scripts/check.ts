@@ -1,23 +1,30 @@
 /**
  * `npm run check`: types, lint, unused code, build, packages and sizes. Steps that do not need the
- * build run beside it. Prints the output of each step when it ends, and fails if a step fails.
+ * build run beside it. Ticks each step off in one line, prints the output of those that fail, and
+ * fails if one does.
  */
 import { spawn } from 'node:child_process'
 import { delimiter } from 'node:path'
 
 const PATH = ['node_modules/.bin', process.env.PATH].join(delimiter)
 
+/** Of the steps that failed, with what they printed. */
+const failures: string[] = []
+
 /** @returns whether the command succeeded */
 function run(command: string): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(command, { shell: true, env: { FORCE_COLOR: '1', ...process.env, PATH } })
+    const start = performance.now()
     let said = ''
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text) => {
         said += text
       })
     child.once('close', (code) => {
-      console.log(`${code === 0 ? '✓' : '✗'} ${command}\n${said.trimEnd()}\n`)
+      const seconds = Math.round((performance.now() - start) / 1_000)
+      process.stdout.write(`${code === 0 ? '✓' : '✗'} ${command} ${seconds} s  `)
+      if (code !== 0) failures.push(`✗ ${command}\n${said.trimEnd()}`)
       resolve(code === 0)
     })
   })
@@ -41,4 +48,5 @@ const isGood = await all(
   run('knip'),
   buildAndCheckPackages(),
 )
+console.log(failures.map((failure) => `\n\n${failure}`).join(''))
 if (!isGood) process.exitCode = 1

@@ -1,6 +1,6 @@
 /**
  * Gets the browsers that the tests need, and the servers and libraries that some tests use. Says
- * what it did. If there is no Chromium, it fails and says how to get one.
+ * what it did, and how to get a Chromium if there is none.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { PEERS } from '../server/test/interop/peers.js'
 import { ENGINES, testedEngines } from '../test/browser/engines.js'
 import { LIBRARY_PEERS } from '../test/browser/libraries.js'
 import { RUNTIME_PEERS } from '../test/processes/runtimes.js'
-import { install as installPeer, isInstalled } from '../test/support/peers.js'
+import { install as installPeer, isInstalled, type Peer } from '../test/support/peers.js'
 import { PROGRAMS } from '../test/support/programs.js'
 import { isFull, leftOut } from '../test/support/sizes.js'
 
@@ -33,50 +33,54 @@ const hasApt = existsSync('/usr/bin/apt-get')
 /** Debian's lists of packages are fetched once. */
 let areListsFresh = false
 
-const left = ENGINES.filter((engine) => !testedEngines().includes(engine) && !isFull)
-if (left.length > 0)
-  console.log(
-    `${left.map(({ title }) => title).join(', ')}: not used; CI=true runs the tests there.`,
-  )
-
-if (leftOut.length > 0) console.log(`Not run without CI=true:\n  ${leftOut.join('\n  ')}`)
-
-for (const tool of [...ENGINES, ...PROGRAMS] as Tool[]) {
-  if ((left as Tool[]).includes(tool) || report(tool)) continue
-  if (!tool.isRequired && !isFull)
-    console.log(
-      `${tool.title}: not found; the tests with it are left out. Debian has it: ` +
-        `${packages(tool)}`,
-    )
-  else if (!install(tool) && tool.isRequired) {
-    console.error(
-      `\n${tool.title} is missing, and the browser tests cannot run without it.\n` +
-        'Do one of these:\n' +
-        `  as root on Debian or Ubuntu: apt-get install ${packages(tool)}\n` +
-        '  if you can reach Playwright’s downloads: npx playwright-core install chromium\n' +
-        '  a Chromium or Chrome of your own: CHROME_PATH=/path/to/it npm test\n',
-    )
-    process.exitCode = 1
-  }
-}
-
 /** Registries that did not answer, or did not have what was asked for. */
 const silent = new Set<string>()
-for (const peer of [...PEERS, ...RUNTIME_PEERS, ...LIBRARY_PEERS]) {
+
+/**
+ * Says in two lines what there is and what is left out; more where it installs something.
+ * @returns what to do when there is no Chromium, undefined when there is one
+ */
+export function prepare(): string | undefined {
+  const left = ENGINES.filter((engine) => !testedEngines().includes(engine) && !isFull)
+  const tools = ([...ENGINES, ...PROGRAMS] as Tool[]).filter(
+    (tool) => !(left as Tool[]).includes(tool),
+  )
+  const absent = tools.filter((tool) => !report(tool) && !(wanted(tool) && install(tool)))
+  const peers = [...PEERS, ...RUNTIME_PEERS, ...LIBRARY_PEERS].filter((peer) => !fetched(peer))
+  const missing = absent.filter(({ isRequired }) => !isRequired).length + peers.length
+  const parts = [
+    ...(leftOut.length > 0 ? [`${leftOut.length} long files`] : []),
+    ...left.map(({ title }) => title),
+    ...(missing > 0 ? [`tests with ${missing} programs and libraries that are not here`] : []),
+  ]
+  if (parts.length > 0)
+    console.log(`Left out: ${parts.join(', ')}. CI=true npm test runs all of it.`)
+  const browser = absent.find(({ isRequired }) => isRequired)
+  return browser && howToGet(browser)
+}
+
+const wanted = (tool: Tool): boolean => Boolean(tool.isRequired) || isFull
+
+const howToGet = (tool: Tool): string =>
+  `\n${tool.title} is missing, and the browser tests cannot run without it.\n` +
+  'Do one of these:\n' +
+  `  as root on Debian or Ubuntu: apt-get install ${tool.debianPackages.join(' ')}\n` +
+  '  if you can reach Playwright’s downloads: npx playwright-core install chromium\n' +
+  '  a Chromium or Chrome of your own: CHROME_PATH=/path/to/it npm test\n'
+
+/** Fetches it with `CI=true`. @returns whether it is there */
+function fetched(peer: Peer): boolean {
   const { title, registry } = peer
-  if (isInstalled(peer)) console.log(`${title}: ${peer.folder}`)
-  else if (!isFull)
-    console.log(`${title}: not installed; the tests with it are left out. CI=true installs it.`)
-  else if (silent.has(registry))
-    console.log(`${title}: left out, because ${registry} did not give it.`)
-  else {
-    console.log(`${title}: not found; fetching it with ${registry}.`)
-    try {
-      installPeer(peer)
-    } catch (error) {
-      silent.add(registry)
-      console.error(`${title}: could not be fetched; the tests with it are left out. ${error}`)
-    }
+  if (isInstalled(peer)) return true
+  if (!isFull || silent.has(registry)) return false
+  console.log(`${title}: not found; fetching it with ${registry}.`)
+  try {
+    installPeer(peer)
+    return true
+  } catch (error) {
+    silent.add(registry)
+    console.error(`${title}: could not be fetched; the tests with it are left out. ${error}`)
+    return false
   }
 }
 
@@ -122,13 +126,14 @@ function ways({ name }: Tool): Way[] {
   return found
 }
 
-/** Says where the tool is, and its version. A tool that does not start counts as missing. */
+/** Says where a browser is, and its version. A tool that does not start counts as missing. */
 function report(tool: Tool): boolean {
   const path = tool.find()
   if (!path) return false
   const { status, stdout } = spawnSync(path, [tool.probe], { encoding: 'utf8' })
   const version = tool.probe.includes('version') ? ` (${stdout?.trim()})` : ''
-  console.log(`${tool.title}: ${path}${status === 0 ? version : ' does not start'}`)
+  if (status !== 0) console.log(`${tool.title}: ${path} does not start`)
+  else if (wanted(tool)) console.log(`${tool.title}: ${path}${version}`)
   return status === 0
 }
 
@@ -142,6 +147,10 @@ function run(command: string, args: string[]): boolean {
   return status === 0
 }
 
-function packages({ debianPackages }: Tool): string {
-  return debianPackages.join(' ')
+if (process.argv[1] === import.meta.filename) {
+  const missing = prepare()
+  if (missing) {
+    console.error(missing)
+    process.exitCode = 1
+  }
 }
