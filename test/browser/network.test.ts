@@ -1,4 +1,4 @@
-/** The tests need no internet: they pass where it swallows everything, and say what is waited for. */
+/** The tests need no internet: they pass where it swallows all, and tell what Chromium awaits. */
 import { execFile, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -42,7 +42,7 @@ test.skipIf(STARTED).for([
   const args = [vitest, 'run', '--project', 'browser', 'browser/run-end']
   const run = spawn(process.execPath, args, {
     cwd: ROOT,
-    env: { ...process.env, HILO_STARTED: file },
+    env: { ...process.env, HILO_STARTED: file, CI: '' },
     detached: true,
     stdio: 'ignore',
   })

@@ -15,8 +15,8 @@ const WATCHER = join(import.meta.dirname, 'run-watcher.js')
  */
 export function endAllWithThisProcess(): void {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hilo-run-')))
-  // PostgreSQL runs as another user, in a folder in this one.
-  chmodSync(folder, 0o755)
+  // As /tmp is: some programs run as another user.
+  chmodSync(folder, 0o1777)
   // A session of its own: Ctrl-C does not reach it.
   const watcher = spawn(process.execPath, [WATCHER, folder], {
     detached: true,

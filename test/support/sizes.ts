@@ -29,23 +29,26 @@ const FULL_ONLY = [
   'test/browser/examples.test.ts',
   'test/browser/inspector.test.ts',
   'test/browser/jsdom.test.ts',
+  'test/browser/network.test.ts',
   'test/browser/play.test.ts',
   'test/browser/processes.test.ts',
   'test/browser/ravendb-proxy.test.ts',
+  'test/browser/run-end.test.ts',
   'test/docs/counters.test.ts',
   'test/processes/power-cut.test.ts',
 ]
 
 /**
  * @param words of Vitest's command line; what stands behind a flag names no file
- * @returns the files that this run is to leave out
+ * @returns the files that a plain run with them leaves out
  */
 export function leftOutBy(words: readonly string[]): readonly string[] {
   const named = words.filter((word, i) => !word.startsWith('-') && !words[i - 1]?.startsWith('-'))
-  return isFull ? [] : FULL_ONLY.filter((file) => !named.some((word) => file.includes(word)))
+  return FULL_ONLY.filter((file) => !named.some((word) => file.includes(word)))
 }
 
-export const leftOut: readonly string[] = leftOutBy(process.argv.slice(2))
+/** Those that this run is to leave out. */
+export const leftOut: readonly string[] = isFull ? [] : leftOutBy(process.argv.slice(2))
 
 const SIZES = {
   /** Schedules of the simulation, seeds from 1 on. */
