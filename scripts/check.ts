@@ -12,7 +12,7 @@ const PATH = ['node_modules/.bin', process.env.PATH].join(delimiter)
 const failures: string[] = []
 
 /** @returns whether the command succeeded */
-function run(command: string): Promise<boolean> {
+function run(step: string, command: string): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(command, { shell: true, env: { FORCE_COLOR: '1', ...process.env, PATH } })
     const start = performance.now()
@@ -23,7 +23,7 @@ function run(command: string): Promise<boolean> {
       })
     child.once('close', (code) => {
       const seconds = Math.round((performance.now() - start) / 1_000)
-      process.stdout.write(`${code === 0 ? '✓' : '✗'} ${command} ${seconds} s  `)
+      process.stdout.write(`${code === 0 ? '✓' : '✗'} ${step} ${seconds} s  `)
       if (code !== 0) failures.push(`✗ ${command}\n${said.trimEnd()}`)
       resolve(code === 0)
     })
@@ -33,19 +33,19 @@ function run(command: string): Promise<boolean> {
 const all = async (...steps: Promise<boolean>[]) => (await Promise.all(steps)).every(Boolean)
 
 const buildAndCheckPackages = async () =>
-  (await run('tsx scripts/build.ts')) &&
+  (await run('build', 'tsx scripts/build.ts')) &&
   (await all(
-    run('publint --strict'),
-    run('publint --strict server'),
-    run('attw --pack . --profile esm-only'),
-    run('attw --pack server --profile esm-only'),
-    run('tsx scripts/size.ts'),
+    run('package', 'publint --strict'),
+    run('server package', 'publint --strict server'),
+    run('exports', 'attw --pack . --profile esm-only'),
+    run('server exports', 'attw --pack server --profile esm-only'),
+    run('sizes', 'tsx scripts/size.ts'),
   ))
 
 const isGood = await all(
-  run('tsc --noEmit'),
-  run('biome check .'),
-  run('knip'),
+  run('types', 'tsc --noEmit'),
+  run('lint', 'biome check .'),
+  run('unused code', 'knip'),
   buildAndCheckPackages(),
 )
 console.log(failures.map((failure) => `\n\n${failure}`).join(''))
