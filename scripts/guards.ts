@@ -81,7 +81,7 @@ export const GUARDS: Guard[] = [
 
   guard(
     'H6 a lease given up is void',
-    'client/lease-queue',
+    'core/page/lease-queue',
     change(/this\.#current = undefined.*held = 0/s, ''),
   ),
   guard(

@@ -5,9 +5,9 @@
  */
 import type { DeviceView, Target } from '../core/contract.js'
 import { type Failure, fromFailure, toFailure } from '../core/errors.js'
+import { type LeaseLeft, LeaseQueue } from '../core/page/lease-queue.js'
 import { insertAll, isReturnable, type Range, size } from '../core/range.js'
 import type { Offer } from '../core/state.js'
-import { type LeaseLeft, LeaseQueue } from './lease-queue.js'
 import { Outbox } from './outbox.js'
 import type { OwnerLink } from './owner-link.js'
 import type { PageExit } from './page-exit.js'

@@ -6,9 +6,9 @@
 import type { DeviceView, Target } from '../core/contract.js'
 import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
+import type { LeaseQueue } from '../core/page/lease-queue.js'
 import { hiddenLimit, hiddenTarget, PAGE_AT_REST, pageLimit, pageTarget } from '../core/sizes.js'
 import { Holdings, type HoldingsContext } from './holdings.js'
-import type { LeaseQueue } from './lease-queue.js'
 import { Pace } from './pace.js'
 import { Waiters, type WaitLimits } from './waiters.js'
 

@@ -2,10 +2,10 @@
 import { type Step, stepsBetween } from '../core/activity.js'
 import type { OwnerCallbacks, Target } from '../core/contract.js'
 import type { fromFailure } from '../core/errors.js'
+import type { LeaseQueue } from '../core/page/lease-queue.js'
 import { type Segment, segmentsOf } from '../core/segments.js'
 import type { DeviceState, Gaps } from '../core/state.js'
 import type { Holdings } from './holdings.js'
-import type { LeaseQueue } from './lease-queue.js'
 import type { OwnerLink } from './owner-link.js'
 
 /**

@@ -58,9 +58,7 @@ function settleLease(state: DeviceState, note: LeaseNote): DeviceState {
     issued: next > from ? Math.max(state.issued, next - 1) : state.issued,
   }
   if (!note.givenBack) return { ...settled, ranges: insert(state.ranges, rest) }
-  return next > to
-    ? settled
-    : { ...settled, offers: [...state.offers, { id: lease.id, page: '', range: rest }] }
+  return next > to ? settled : { ...settled, offers: [...state.offers, { ...lease, range: rest }] }
 }
 
 /**
@@ -93,7 +91,7 @@ export function exchange(
     state: next,
     leases: next.leases.filter(isOfRequest),
     offers: next.offers.filter(isOfRequest),
-    outstanding: next.leases.filter(({ id }) => id.startsWith(request.page)),
+    outstanding: next.leases.filter(({ page }) => page === request.page),
   })
   // guard: H16 an exchange that comes again is answered the same way
   if (state.leases.some(isOfRequest) || state.offers.some(isOfRequest)) return answer(state)
@@ -105,7 +103,7 @@ export function exchange(
   // guard: H3 looking ahead claims nothing
   const ahead = Math.min(request.ahead ?? 0, spare(total(next.ranges) - request.want, reserve))
   const { taken, rest } = takeLowest(next.ranges, request.want + ahead)
-  const leases = taken.map((range, i) => ({ id: `${request.id}.${i}`, range }))
+  const leases = taken.map((range, i) => ({ id: `${request.id}.${i}`, page: request.page, range }))
   if (leases.length > 0) next = { ...next, ranges: rest, leases: [...next.leases, ...leases] }
   next = writeOffOldest(next, request.page)
   return answer(request.offer ? setAside(next, request.page, request.id, keep).state : next)

@@ -3,7 +3,6 @@
  */
 import { overlaps, type Range } from './range.js'
 import type { DeviceState, LeaseNote } from './state.js'
-import { pageOf } from './write-off.js'
 
 /** Numbers `from`…`to`, both included, of one prefix and server tag. */
 export interface Numbers {
@@ -34,7 +33,7 @@ export type HeldSegment = Segment & Pick<Range, 'token'>
 export function heldSegments({ ranges, leases, offers }: DeviceState): HeldSegment[] {
   return [
     ...ranges.map((range): HeldSegment => ({ ...range, kind: 'granted' })),
-    ...leases.map(({ id, range }): HeldSegment => ({ ...range, kind: 'leased', page: pageOf(id) })),
+    ...leases.map(({ page, range }): HeldSegment => ({ ...range, kind: 'leased', page })),
     ...offers.map(
       ({ page, isSent, range }): HeldSegment =>
         isSent ? { ...range, kind: 'given-back' } : { ...range, kind: 'offered', page },

@@ -8,6 +8,7 @@ import type { CheckInAnswer, CheckInRequest } from './wire.js'
 /** Numbers that one page holds. Only that page issues them. */
 export interface Lease {
   id: string
+  page: string
   range: Range
 }
 
@@ -102,10 +103,7 @@ export interface ExchangeNote {
 /** What a page settles and what it wants, in a single transaction. */
 export interface Exchange {
   page: string
-  /**
-   * Unique among all exchanges, and begins with `page`; the new leases and offers are named after
-   * it.
-   */
+  /** Unique among all exchanges; the new leases and offers are named after it. */
   id: string
   /** Numbers that the page needs. */
   want: number

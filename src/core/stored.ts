@@ -33,8 +33,8 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
   } = stored
   const isSound =
     isListOf(ranges, isRange) &&
-    isListOf(leases, hasIdAndRange) &&
-    isListOf(offers, (offer) => hasIdAndRange(offer) && isText(offer.page)) &&
+    isListOf(leases, isHeldByPage) &&
+    isListOf(offers, isHeldByPage) &&
     (claim === undefined ||
       (isObject(claim) &&
         isText(claim.id) &&
@@ -101,8 +101,8 @@ const isListOf = (value: unknown, isItem: (item: Fields) => boolean): boolean =>
   Array.isArray(value) && value.every((item) => isObject(item) && isItem(item))
 const areShown = (grants: unknown): boolean =>
   isListOf(grants, ({ token, next }) => isText(token) && isCount(next))
-const hasIdAndRange = (item: Fields): boolean =>
-  isText(item.id) && isObject(item.range) && isRange(item.range)
+const isHeldByPage = (item: Fields): boolean =>
+  isText(item.id) && isText(item.page) && isObject(item.range) && isRange(item.range)
 const isLast = (last: unknown): boolean =>
   last === undefined || (isObject(last) && isCount(last.size) && isText(last.at))
 export const isRange = (range: Fields | Range): range is Range =>

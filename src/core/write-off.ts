@@ -28,7 +28,7 @@ export function writeOffOldest(state: DeviceState, page: string): DeviceState {
 /** The pages that hold leases of this device, or offers they may still send. */
 export function pagesOf({ leases, offers }: DeviceState): Set<string> {
   return new Set([
-    ...leases.map(({ id }) => pageOf(id)),
+    ...leases.map(({ page }) => page),
     ...offers.filter((offer) => !offer.isSent).map(({ page }) => page),
   ])
 }
@@ -60,7 +60,7 @@ export function writeOffPages(state: DeviceState, pages: ReadonlySet<string>): D
   }
   return writeOff(
     asked,
-    asked.leases.filter(({ id }) => pages.has(pageOf(id))),
+    asked.leases.filter(({ page }) => pages.has(page)),
     asked.offers.filter(isDead),
   )
 }
@@ -85,6 +85,3 @@ function writeOff(
     },
   }
 }
-
-/** A lease's id begins with its exchange's id, and that with its page's. */
-export const pageOf = (leaseId: string): string => leaseId.slice(0, leaseId.indexOf(':'))

@@ -3,7 +3,7 @@
  * changes the device's state by the same functions as the real owner, but at once, without a
  * worker, a storage, a network or a timer.
  */
-import { LeaseQueue } from '../client/lease-queue.js'
+
 import type { CollectionStatus } from '../client/status.js'
 import { Waiters, type WaitLimits } from '../client/waiters.js'
 import { addGrant, beginClaim } from '../core/claim.js'
@@ -11,6 +11,7 @@ import type { Target } from '../core/contract.js'
 import { exchange, settle } from '../core/device.js'
 import { HiloError } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
+import { LeaseQueue } from '../core/page/lease-queue.js'
 import { total } from '../core/range.js'
 import { isLow, PAGE_AT_REST } from '../core/sizes.js'
 import { type DeviceState, emptyState, type Note } from '../core/state.js'

@@ -18,7 +18,7 @@ const view: DeviceView = {
   storage: 'best-effort',
   serverTag: 'A',
 }
-const lease = { id: 'page:0.0', range: range(1, 16) }
+const lease = { id: 'page:0.0', page: 'page', range: range(1, 16) }
 const offer = { id: 'page:0.offer0', page: 'page', range: range(40, 50) }
 
 /** Requests that wait for their answers, and notes that were left. */
@@ -157,7 +157,7 @@ describe('without a token, what another node granted stays here when the page go
     holdings.exchange(16)
     await requests[0]!.answer({
       view: { ...view, reserve: 0 },
-      leases: [{ id: 'page:0.0', range: range(1, 16, elsewhere) }],
+      leases: [{ id: 'page:0.0', page: 'page', range: range(1, 16, elsewhere) }],
     })
     holdings.queue.take()
     holdings.exit()

@@ -72,7 +72,7 @@ test('a page asked to spare ids parks what was on its way to it, and then answer
 
   const spared = vi.fn()
   issuer.parkExcess().then(spared)
-  await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', range: range(1, 500) }] })
+  await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', page: 'page', range: range(1, 500) }] })
   await exchanges[1]!.answer()
   expect(exchanges[2]?.request.cuts).toEqual([{ lease: 'page:0.0', to: 16 }])
   expect(spared).not.toHaveBeenCalled()
@@ -87,7 +87,10 @@ test('a page that is short takes back its offers before it asks the server for m
   const { issuer, exchanges } = newIssuer()
   issuer.when(20, () => {}, { timeout: 10_000 }).catch(() => {})
   await flush()
-  await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', range: range(1, 16) }], offers: [offer] })
+  await exchanges[0]!.answer({
+    leases: [{ id: 'page:0.0', page: 'page', range: range(1, 16) }],
+    offers: [offer],
+  })
   expect(exchanges[1]?.request).toMatchObject({ want: 4, takeBack: ['page:0.offer0'] })
 })
 
@@ -122,7 +125,7 @@ test('callers that wait are not refused because the device was found to be a cop
   const notice = { code: 'forked', message: '' } as const
   issuer.onChange({ ...issuer.holdings.view!, failure: undefined, notice } as never)
   await flush()
-  await exchanges[2]!.answer({ leases: [{ id: 'page:2.0', range: range(1, 16) }] })
+  await exchanges[2]!.answer({ leases: [{ id: 'page:2.0', page: 'page', range: range(1, 16) }] })
   expect(await taken).toBe(1)
 })
 
@@ -130,7 +133,10 @@ test('a page that has just served a caller does not ask again for one missing id
   const { issuer, exchanges } = newIssuer()
   const taken = issuer.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
   await flush()
-  await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', range: range(1, 16) }], offers: [offer] })
+  await exchanges[0]!.answer({
+    leases: [{ id: 'page:0.0', page: 'page', range: range(1, 16) }],
+    offers: [offer],
+  })
   expect(await taken).toBe(1)
   await flush()
   expect(exchanges).toHaveLength(1)
@@ -153,7 +159,11 @@ test('one id after another: each lease is as large as all before, and looks ahea
     wants.push(request.want)
     ahead.push(request.ahead)
     await answer(
-      { leases: [{ id: `${request.id}.0`, range: range(from, from + request.want - 1) }] },
+      {
+        leases: [
+          { id: `${request.id}.0`, page: 'page', range: range(from, from + request.want - 1) },
+        ],
+      },
       1_000,
     )
     from += request.want
@@ -170,7 +180,7 @@ test('a hidden page gives surplus back at rest, not between two of its ids', asy
   for (let i = 0; i < 3; i++) {
     issuer.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
     await flush()
-    const lease = { id: `page:${i}.0`, range: range(i + 1, i + 1) }
+    const lease = { id: `page:${i}.0`, page: 'page', range: range(i + 1, i + 1) }
     await exchanges[i]!.answer({ leases: [lease] }, 100, 68)
   }
   await vi.advanceTimersByTimeAsync(1_000)
@@ -186,7 +196,7 @@ test('what callers that wait no more have left is parked, also during a claim', 
   const aborting = new AbortController()
   const ids = issuer.when(14, () => {}, { timeout: 10_000, signal: aborting.signal })
   await flush()
-  await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', range: range(29, 32) }] })
+  await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', page: 'page', range: range(29, 32) }] })
   aborting.abort()
   await expect(ids).rejects.toMatchObject({ code: 'aborted' })
   expect(exchanges).toHaveLength(2)

@@ -12,6 +12,7 @@ import { sizeOf } from '../support/sizes.js'
 const state = (more: Partial<DeviceState>): DeviceState => ({ ...emptyState(), ...more })
 const lease = (page: string, from: number, to: number): Lease => ({
   id: `${page}:0.0`,
+  page,
   range: range(from, to),
 })
 const offer = (from: number, to: number, more: Partial<Offer> = {}): Offer => ({

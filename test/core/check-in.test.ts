@@ -23,7 +23,7 @@ const sent = { id: 'O', page: 'page1', range: range(17, 32, t1), isSent: true as
 const device: DeviceState = {
   ...emptyState(),
   ranges: [range(9, 16, t1)],
-  leases: [{ id: 'L', range: range(1, 8, t1) }],
+  leases: [{ id: 'L', page: 'page', range: range(1, 8, t1) }],
   offers: [sent],
 }
 
@@ -121,7 +121,7 @@ describe('a check-in', () => {
     const state = checkedIn(device, { token: 'new', high: 32 })
     expect(state).toMatchObject({
       ranges: [range(9, 32, { token: 'new' })],
-      leases: [{ id: 'L', range: range(1, 8, { token: 'new' }) }],
+      leases: [{ id: 'L', page: 'page', range: range(1, 8, { token: 'new' }) }],
       offers: [],
     })
     expect(state).toMatchObject({ checkedIn: 5000 })

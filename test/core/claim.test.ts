@@ -24,7 +24,7 @@ describe('a claim', () => {
       beginClaim({ ...emptyState(), ...state }, 'c1', 1000, 32).claim!.lastMax
     expect(lastMax({ issued: 7 })).toBe(7)
     expect(lastMax({ ranges: [range(1, 9)], issued: 7 })).toBe(9)
-    expect(lastMax({ leases: [{ id: 'L', range: range(20, 30) }] })).toBe(30)
+    expect(lastMax({ leases: [{ id: 'L', page: 'page', range: range(20, 30) }] })).toBe(30)
     expect(lastMax({ offers: [{ id: 'O', page: 'p', range: range(20, 30) }] })).toBe(30)
   })
 
@@ -93,7 +93,7 @@ describe('a grant', () => {
 
   test.each<[string, Partial<DeviceState>]>([
     ['free', { ranges: [range(20, 40)] }],
-    ['leased', { leases: [{ id: 'L', range: range(32, 40) }] }],
+    ['leased', { leases: [{ id: 'L', page: 'page', range: range(32, 40) }] }],
     ['offered', { offers: [{ id: 'O', page: 'p', range: range(1, 1) }] }],
   ])('that overlaps a %s number is refused with what to do', (_, held) => {
     const state = { ...claimed, ...held }

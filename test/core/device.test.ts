@@ -16,7 +16,7 @@ const request = (more: Partial<Exchange> = {}): Exchange =>
 
 const leased = (from = 1, to = 16): DeviceState => ({
   ...holding(),
-  leases: [{ id: 'L', range: range(from, to) }],
+  leases: [{ id: 'L', page: 'page', range: range(from, to) }],
 })
 
 describe('settling a note', () => {
@@ -63,14 +63,14 @@ describe('settling a note', () => {
 
   test("of a lease whose rest was sent back under a token waits for the server's word", () => {
     const state = settle(
-      { ...holding(), leases: [{ id: 'L', range: range(1, 16, { token: 't' }) }] },
+      { ...holding(), leases: [{ id: 'L', page: 'page', range: range(1, 16, { token: 't' }) }] },
       [{ lease: 'L', next: 6, givenBack: true }],
     )
     expect(state).toMatchObject({
       ranges: [],
       leases: [],
       issued: 5,
-      offers: [{ id: 'L', range: range(6, 16, { token: 't' }), isSent: true }],
+      offers: [{ id: 'L', page: 'page', range: range(6, 16, { token: 't' }), isSent: true }],
     })
   })
 
@@ -139,7 +139,7 @@ describe('an exchange', () => {
 
   test('frees the tail of a lease that it cuts', () => {
     expect(exchange(leased(), request({ cuts: [{ lease: 'L', to: 9 }] }), 32).state).toMatchObject({
-      leases: [{ id: 'L', range: range(1, 9) }],
+      leases: [{ id: 'L', page: 'page', range: range(1, 9) }],
       ranges: [range(10, 16)],
     })
   })

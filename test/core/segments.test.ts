@@ -8,8 +8,8 @@ const state = {
   ...emptyState(),
   ranges: [range(33, 64, { token: 'secret' })],
   leases: [
-    { id: 'page2:1.0', range: range(17, 32, { token: 'secret' }) },
-    { id: 'page1:0.0', range: range(1, 16, { token: 'secret' }) },
+    { id: 'page2:1.0', page: 'page2', range: range(17, 32, { token: 'secret' }) },
+    { id: 'page1:0.0', page: 'page1', range: range(1, 16, { token: 'secret' }) },
   ],
   offers: [
     { id: 'page1:1.offer0', page: 'page1', range: range(65, 70) },

@@ -11,7 +11,7 @@ import { countedRanges, range } from '../support/ranges.js'
 const sound: DeviceState = {
   ...emptyState(),
   ranges: [range(33, 64, { token: 't' })],
-  leases: [{ id: 'L', range: range(1, 16, { token: 't' }) }],
+  leases: [{ id: 'L', page: 'page', range: range(1, 16, { token: 't' }) }],
   offers: [{ id: 'O', page: 'page1', range: range(65, 70, { token: 't' }), isSent: true }],
   claim: { id: 'c', lastBatchSize: 64, lastRangeAt: 'then', lastMax: 70 },
   reserve: 200,
@@ -39,7 +39,7 @@ describe('a stored record', () => {
     const readsOf = (count: number) => {
       const { ranges, reads } = countedRanges(count)
       const [free, leased] = [ranges.slice(0, count / 2), ranges.slice(count / 2)]
-      const leases = leased.map((range, i) => ({ id: `L${i}`, range }))
+      const leases = leased.map((range, i) => ({ id: `L${i}`, page: 'p', range }))
       expect(readState({ ...emptyState(), ranges: free, leases })).toHaveProperty('state')
       return reads()
     }
@@ -97,6 +97,7 @@ describe('a stored record', () => {
     ['ranges', [null]],
     ['leases', [range(1, 5)]],
     ['leases', [{ id: 7, range: range(1, 5) }]],
+    ['leases', [{ id: 'L', range: range(80, 90) }]],
     ['offers', [{ id: 'O', range: range(80, 90) }]],
     ['claim', { id: 'c' }],
     ['claim', { id: 'c', lastBatchSize: 32, lastMax: '70' }],
@@ -127,7 +128,11 @@ describe('a stored record', () => {
     [
       'two leases, far apart in the list',
       {
-        leases: [1, 20, 40, 60, 1].map((from, i) => ({ id: `${i}`, range: range(from, from) })),
+        leases: [1, 20, 40, 60, 1].map((from, i) => ({
+          id: `${i}`,
+          page: 'p',
+          range: range(from, from),
+        })),
         ranges: [],
       },
     ],

@@ -2,7 +2,7 @@
  * Pages that are dead: what they held is written off, and who is asked to spare something before.
  */
 import { describe, expect, test } from 'vitest'
-import { settle } from '../../src/core/device.js'
+import { exchange, settle } from '../../src/core/device.js'
 import { type DeviceState, emptyState } from '../../src/core/state.js'
 import {
   pagesOf,
@@ -16,8 +16,8 @@ const device: DeviceState = {
   ...emptyState(),
   ranges: [range(41, 50)],
   leases: [
-    { id: 'dead:0.0', range: range(1, 10) },
-    { id: 'alive:0.0', range: range(11, 20) },
+    { id: 'dead:0.0', page: 'dead', range: range(1, 10) },
+    { id: 'alive:0.0', page: 'alive', range: range(11, 20) },
   ],
   offers: [
     { id: 'dead:0.offer0', page: 'dead', range: range(21, 25) },
@@ -71,6 +71,7 @@ describe('when there are too many to remember', () => {
   const leases = (page: string, count: number) =>
     Array.from({ length: count }, (_, i) => ({
       id: `${page}:0.${i}`,
+      page,
       range: range(1 + 2 * i, 1 + 2 * i, { prefix: `${page}/` }),
     }))
 
@@ -87,4 +88,17 @@ describe('when there are too many to remember', () => {
     expect(left.leases).toHaveLength(64 * 3)
     expect(left.gaps.crash).toBe(6 * 3)
   })
+})
+
+test('a page that is leased a thousand ranges at once keeps all of them, however it names them', () => {
+  const ranges = Array.from({ length: 1_000 }, (_, i) => range(2 * i + 1, 2 * i + 1))
+  const request = { page: 'region', id: 'region.1', want: 1_000, notes: [], cuts: [], takeBack: [] }
+  const { leases, outstanding, state } = exchange(
+    { ...emptyState(), ranges },
+    { ...request, offer: false },
+    0,
+  )
+  expect(leases).toHaveLength(1_000)
+  expect(outstanding).toEqual(leases)
+  expect(state.gaps.crash).toBe(0)
 })

@@ -475,7 +475,10 @@ describe('an observer', () => {
     const { owner, changes } = ownerIn(world)
     await lease(owner, 0)
     await flush()
-    await world.put({ ...emptyState(), leases: [{ id: 'page9:0.0', range: range(1, 16) }] })
+    await world.put({
+      ...emptyState(),
+      leases: [{ id: 'page9:0.0', page: 'page9', range: range(1, 16) }],
+    })
     owner.watch(true)
     await flush()
     expect(changes.at(-1)![1]).toMatchObject({
@@ -498,7 +501,10 @@ describe('an observer', () => {
       }
     }
     const world = new FakeWorld({ store: new WithNote() })
-    const stored = { ...emptyState(), leases: [{ id: 'page1:0.0', range: range(1, 16) }] }
+    const stored = {
+      ...emptyState(),
+      leases: [{ id: 'page1:0.0', page: 'page1', range: range(1, 16) }],
+    }
     await world.put(stored)
     const { state } = must(await ownerIn(world).owner.inspect(target)) as unknown as {
       state: typeof stored

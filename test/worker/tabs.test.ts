@@ -131,8 +131,8 @@ describe('a page that starts', () => {
       ...emptyState(),
       ranges: [range(41, 99)],
       leases: [
-        { id: 'dead:0.0', range: range(1, 10) },
-        { id: 'alive:0.0', range: range(11, 20) },
+        { id: 'dead:0.0', page: 'dead', range: range(1, 10) },
+        { id: 'alive:0.0', page: 'alive', range: range(11, 20) },
       ],
     })
     return world

@@ -3,12 +3,13 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { LeaseQueue } from '../../src/client/lease-queue.js'
-import type { Lease } from '../../src/core/state.js'
-import { range } from '../support/ranges.js'
+import { LeaseQueue } from '../../../src/core/page/lease-queue.js'
+import type { Lease } from '../../../src/core/state.js'
+import { range } from '../../support/ranges.js'
 
 const leaseOf = (id: string, from: number, to: number, more = {}): Lease => ({
   id,
+  page: 'page',
   range: range(from, to, more),
 })
 

@@ -4,9 +4,9 @@
  * {@link LeaseQueue.revoke}.
  */
 
-import { idSuffix } from '../core/names.js'
-import { size } from '../core/range.js'
-import type { Lease, LeaseNote } from '../core/state.js'
+import { idSuffix } from '../names.js'
+import { size } from '../range.js'
+import type { Lease, LeaseNote } from '../state.js'
 
 /** A lease that is used up to below `next`. */
 export interface LeaseLeft {
