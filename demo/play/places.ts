@@ -1,5 +1,6 @@
 /** Where each number is in a state: what the page draws, and what becomes a gap. */
 import type { Range } from '../../src/core/range.js'
+import { leasesOf } from '../../test/model/page-events.js'
 import type { Message, System } from './run.js'
 
 /** Two copies of a device can both have a number: then it has two places. */
@@ -29,9 +30,9 @@ export function placesIn(system: System): Place[][] {
       put(from, to, { at: 'page', device, page, isOffer })
       for (const number of numbers({ from, to })) onPages.add(number)
     }
-    for (const { id: page, leases, offers } of pages) {
-      for (const { next, range } of leases) putOnPage(page, next, range.to, false)
-      for (const { range } of offers) putOnPage(page, range.from, range.to, true)
+    for (const { id: page, holds } of pages) {
+      for (const { next, lease } of leasesOf(holds)) putOnPage(page, next, lease.range.to, false)
+      for (const { range } of holds.offers) putOnPage(page, range.from, range.to, true)
     }
     const isHere = (number: number) => onPages.has(number) || known.get(number)?.includes(device)
     for (const { range } of [...stored.leases, ...stored.offers])

@@ -147,7 +147,7 @@ function pageBox(page: Page, device: string, names: Names, at: ChipsAt): HTMLEle
         place.page === id &&
         place.isOffer === isOffer,
     )
-  const state = isFrozen ? 'in the cache' : asked ? 'waits for its device' : ''
+  const state = isFrozen ? 'in the cache' : asked.length > 0 ? 'waits for its device' : ''
   return el(
     'div',
     { class: isFrozen ? 'page frozen' : 'page' },

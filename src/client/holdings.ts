@@ -1,14 +1,28 @@
 /**
- * What this page holds of one collection (leases to issue from, and offers to give back), and every
- * way to get them or give them up. Guarantees that the page issues nothing that it has parked, sent
- * or lost to a fork: it revokes the lease first, synchronously (H6).
+ * A page's shell: runs what `core/page` decides for one collection. It asks the owner, hears its
+ * answers, leaves notes and sends the surplus back. Each event reaches the page synchronously,
+ * before anybody is told of it.
  */
 import type { DeviceView, Target } from '../core/contract.js'
 import { type Failure, fromFailure, toFailure } from '../core/errors.js'
-import { type LeaseLeft, LeaseQueue } from '../core/page/lease-queue.js'
-import { insertAll, isReturnable, type Range, size } from '../core/range.js'
+import type { LeaseQueue } from '../core/page/lease-queue.js'
+import {
+  adopt,
+  answered,
+  ask,
+  cancel,
+  cutTo,
+  exit,
+  giveUp,
+  hearForks,
+  isAllLeft,
+  newPage,
+  notesToLeave,
+  type Page,
+  settledCopies,
+} from '../core/page/page.js'
+import type { Range } from '../core/range.js'
 import type { Offer } from '../core/state.js'
-import { Outbox } from './outbox.js'
 import type { OwnerLink } from './owner-link.js'
 import type { PageExit } from './page-exit.js'
 
@@ -38,30 +52,29 @@ const GIVE_BACK_PAUSE_MS = 60_000
 
 export class Holdings {
   readonly target: Target
-  readonly queue = new LeaseQueue()
+  readonly queue: LeaseQueue
   /** What the device last said of itself. */
   view: DeviceView | undefined
   /** As in the view. It stands here too, because it is read for every number. */
   mixedNodes: readonly string[] | undefined
   /** The storage did not do what it was asked; gone with the next success. */
   failure: Failure | undefined
-  /**
-   * Surplus that this page will send back when it goes. Durably set aside before it is here (H8).
-   */
-  offers: Offer[] = []
   readonly #context: HoldingsContext
-  readonly #outbox: Outbox
+  readonly #page: Page
   #isUsed = false
   #gaveBackAt = Number.NEGATIVE_INFINITY
   /** Calls of `release` that have not ended. */
   #releases = 0
-  /** How many numbers this device lost to forks. Unknown before the device's first answer. */
-  #forked: number | undefined
 
   constructor(target: Target, context: HoldingsContext) {
     this.target = target
     this.#context = context
-    this.#outbox = new Outbox(target, context.pageExit)
+    this.#page = newPage(context.page)
+    this.queue = this.#page.queue
+  }
+
+  get offers(): readonly Offer[] {
+    return this.#page.offers
   }
 
   /**
@@ -76,12 +89,10 @@ export class Holdings {
     ahead = 0,
     call: 'exchange' | 'claim' = 'exchange',
   ): Promise<Failure | undefined> {
-    const { page, link, pageExit, newExchange } = this.#context
-    const id = newExchange()
+    const { link, pageExit, newExchange } = this.#context
     this.#isUsed = true
-    this.#outbox.put(this.queue.takeSpent())
-    const brought = this.#outbox.begin(id, this.#cancelOffers())
-    const request = { page, id, want, ahead, offer, ...brought }
+    if (!this.#page.copies) adopt(this.#page, pageExit.readNotes(this.target))
+    const request = ask(this.#page, { id: newExchange(), want, ahead, offer })
     const asked =
       call === 'claim'
         ? link.call('claim', [this.target, want, request])
@@ -90,7 +101,7 @@ export class Holdings {
       failure: toFailure(error, 'storage-failed'),
     }))
     if ('failure' in answer) {
-      this.#outbox.cancel(id)
+      cancel(this.#page, request.id)
       // The view tells why a claim failed.
       if (call === 'claim' && 'view' in answer) this.observe(answer.view)
       else {
@@ -100,38 +111,24 @@ export class Holdings {
       return answer.failure
     }
     this.failure = undefined
-    const { view, leases, offers, outstanding } = answer
-    const isDurable = view.storage !== 'memory'
-    if (isDurable) pageExit.openStore()
-    // guard: H6 an answer that comes when the page has gone is not used
-    const isCancelled = !this.#outbox.confirm(id, brought, isDurable)
-    if (isCancelled) {
-      this.observe(view)
-      if (leases.length + offers.length === 0) return undefined
-      this.#outbox.put([{ exchange: id, takeBack: [] }])
-      return this.exchange(0)
+    const { view } = answer
+    const isNewsForDevice = answered(this.#page, request, answer)
+    const settled = settledCopies(this.#page, request)
+    if (view.storage !== 'memory') {
+      pageExit.openStore()
+      // The storage that knows them now is the one that earlier pages left them for.
+      if (settled.length > 0) pageExit.forgetNotes(this.target, settled)
     }
-    this.queue.add(leases)
-    this.queue.renew(outstanding)
-    this.offers.push(...offers)
     this.observe(view)
-    return undefined
+    return isNewsForDevice ? this.exchange(0) : undefined
   }
 
   observe(view: DeviceView): void {
     this.view = view
     this.mixedNodes = view.mixedNodes
-    const { fork } = view.gaps
-    const before = this.#forked ?? fork
-    this.#forked = fork
-    // Fewer than before: the answer was made before a fork of which the page has heard, or the
-    // storage was lost since.
-    // guard: H13 a page that hears of a fork voids what it holds
-    if (fork !== before) {
-      this.revokeLeases()
-      this.exchange(0)
-      if (fork > before) this.#context.forked()
-    }
+    const forks = hearForks(this.#page, view.gaps.fork)
+    if (forks !== 0) this.exchange(0)
+    if (forks > 0) this.#context.forked()
     this.#context.changed()
   }
 
@@ -140,17 +137,9 @@ export class Holdings {
     return this.#mayOffer() && (this.view?.surplus ?? 0) > 0
   }
 
-  /** Gives up every lease, also those in answers that have not come. The next exchange says so. */
-  revokeLeases(): void {
-    this.#outbox.put(this.queue.takeSpent())
-    this.#outbox.put(this.queue.revoke().map(({ lease, next }) => ({ lease: lease.id, next })))
-    this.#outbox.cancelAll()
-  }
-
   /** Parks the newest numbers until the page holds only `count`. */
   parkDownTo(count: number, offer?: boolean): Promise<Failure | undefined> {
-    const { notes, cuts } = this.queue.cutTo(count)
-    this.#outbox.put([...notes, ...cuts])
+    cutTo(this.#page, count)
     return this.exchange(0, offer)
   }
 
@@ -159,13 +148,14 @@ export class Holdings {
    * none (H4).
    */
   async park(): Promise<void> {
-    const { size: before } = this.#outbox
+    const { unconfirmed } = this.#page
+    const { size: before } = unconfirmed
     if ((this.offers.length > 0 || this.#keepsNothing()) && this.#mayGiveBack()) this.exit()
     else {
-      this.revokeLeases()
+      giveUp(this.#page)
       this.#leaveNotes()
     }
-    if (this.#outbox.size > before || this.offers.length > 0) await this.exchange(0)
+    if (unconfirmed.size > before || this.offers.length > 0) await this.exchange(0)
   }
 
   /**
@@ -180,25 +170,15 @@ export class Holdings {
 
   /** The page goes: leases become notes, and the surplus is sent back. All synchronous (H5). */
   exit(): void {
-    const mayGo = ({ range }: { range: Range }) =>
-      // guard: H9 a page sends without a token only to the node that granted
-      this.#context.isOnline() && isReturnable(range, this.view?.serverTag)
-    const kept = this.#cancelOffers((offer) => !mayGo(offer))
-    if (kept.length > 0)
-      this.#outbox.put([{ exchange: this.#context.newExchange(), takeBack: kept }])
-    const sent = this.offers.map((offer): LeaseLeft => ({ lease: offer, next: offer.range.from }))
-    // guard: H8 an offer is sent once
-    this.#cancelOffers()
-    for (const left of this.#keepsNothing() ? this.queue.revoke() : [])
-      if (mayGo(left.lease)) sent.push(left)
-      else this.#outbox.put([{ lease: left.lease.id, next: left.next }])
-    this.#outbox.put(sent.map(({ lease, next }) => ({ lease: lease.id, next, givenBack: true })))
-    this.revokeLeases()
+    const { isOnline, newExchange } = this.#context
+    const ranges = exit(this.#page, {
+      exchange: newExchange(),
+      isOnline: isOnline(),
+      serverTag: this.view?.serverTag,
+      keepsNothing: this.#keepsNothing(),
+    })
     this.#leaveNotes()
-    const rests = sent
-      .map(({ lease, next }) => ({ ...lease.range, from: next }))
-      .filter((range) => size(range) > 0)
-    if (rests.length > 0) this.#giveBack(insertAll([], rests))
+    if (ranges.length > 0) this.#giveBack(ranges)
   }
 
   /**
@@ -208,7 +188,7 @@ export class Holdings {
    */
   async release(ended?: AbortSignal): Promise<void> {
     const { page, link, newExchange } = this.#context
-    this.revokeLeases()
+    giveUp(this.#page)
     this.#releases++
     try {
       check(await this.exchange(0, false))
@@ -225,17 +205,9 @@ export class Holdings {
   async close(): Promise<void> {
     if (this.#isUsed && this.#keepsNothing() && this.#context.isOnline())
       await this.release().catch(() => {})
-    this.revokeLeases()
+    giveUp(this.#page)
     // If all of it is in notes, the next page settles them.
-    if (!this.#outbox.isLeft || this.offers.length > 0) await this.exchange(0)
-  }
-
-  /** From here on this page does not send these offers. */
-  #cancelOffers(isMeant: (offer: Offer) => boolean = () => true): string[] {
-    const meant = this.offers.filter(isMeant)
-    // guard: H8 a page does not send what it takes back
-    this.offers = this.offers.filter((offer) => !meant.includes(offer))
-    return meant.map(({ id }) => id)
+    if (!isAllLeft(this.#page) || this.offers.length > 0) await this.exchange(0)
   }
 
   /** What this page would set aside during a release, the release would not send. */
@@ -255,10 +227,11 @@ export class Holdings {
 
   /** Nobody would read the notes of a page whose storage is its memory. */
   #leaveNotes(): void {
-    if (this.view?.storage !== 'memory') this.#outbox.leave()
+    if (this.#page.unconfirmed.size === 0 || this.view?.storage === 'memory') return
+    this.#context.pageExit.leaveNotes(this.target, notesToLeave(this.#page))
   }
 
-  async #giveBack(ranges: Range[]): Promise<void> {
+  async #giveBack(ranges: readonly Range[]): Promise<void> {
     this.#gaveBackAt = performance.now()
     await this.#context.pageExit.giveBack(this.target, ranges)
     // The page still runs: a check-in finds out whether the give-back arrived.

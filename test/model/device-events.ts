@@ -8,13 +8,11 @@ import { settle } from '../../src/core/device.js'
 import { total } from '../../src/core/range.js'
 import type { DeviceState, Note } from '../../src/core/state.js'
 import { writeOffPages } from '../../src/core/write-off.js'
-import { RESERVE } from './page-events.js'
+import { hearOfFork, RESERVE } from './page-events.js'
 import {
-  cancelled,
   type Device,
   type Message,
   merged,
-  noteOf,
   numbersBetween,
   numbersOf,
   type System,
@@ -126,7 +124,8 @@ export function hearAnswer(system: System, message: Extract<Message, { to: 'devi
   const fates = 'grants' in message.answer ? message.answer.grants : fatesOf(message.answer)
   const told = asked?.id === id ? ('grants' in asked ? asked.grants : asked.shown) : undefined
   const lost = told?.find((_, i) => fates[i] && 'superseded' in fates[i])
-  const heard = before.gaps.fork === after.devices[d]!.stored.gaps.fork ? after : forked(after, d)
+  const heard =
+    before.gaps.fork === after.devices[d]!.stored.gaps.fork ? after : hearOfFork(after, d)
   const { ranges, leases } = heard.devices[d]!.stored
   const isHeld = [...ranges, ...leases.map(({ range }) => range)].some(
     ({ token }) => lost !== undefined && token === lost.token,
@@ -169,21 +168,6 @@ function granted(
   } catch {
     return dropClaim(state, id)
   }
-}
-
-/** Every page hears of a fork, and gives all up that it holds. */
-function forked(system: System, d: number): System {
-  return withDevice(system, d, (device) => ({
-    ...device,
-    pages: device.pages.map((page) => ({
-      ...page,
-      leases: [],
-      offers: [],
-      cuts: undefined,
-      asked: undefined,
-      outbox: [...page.outbox, ...page.leases.map(noteOf), ...cancelled(page)],
-    })),
-  }))
 }
 
 /** One transaction of the device: it settles the notes that pages left, too. */

@@ -2,8 +2,9 @@
  * Reduces a state to what makes it different from others: not names, and not the order of things.
  */
 import { compareParts, Fingerprint, inOrder, isSamePart, type Part, partOf } from './canonical.js'
+import { imageOf } from './page-events.js'
 import type { Server } from './server.js'
-import type { Device, Message, System } from './state.js'
+import type { Device, Message, OpenPage, System } from './state.js'
 
 export function fingerprint(system: System): { high: number; low: number } {
   const { server, backup, devices, messages, issued, excuses, truth, granted, left } = system
@@ -47,7 +48,7 @@ const partsOf = ({ stored, pages, notes, local, dead }: Device): readonly Part[]
   partOf(notes),
   partOf(local),
   partOf(dead),
-  ...inOrder(pages.map((page) => partOf(page))),
+  ...inOrder(pages.map(partOfPage)),
 ]
 
 function compare(a: readonly Part[], b: readonly Part[]): number {
@@ -66,6 +67,16 @@ function addServer(print: Fingerprint, server: Server): void {
   print.addParts(grants.map((grant) => partOf(grant)))
   print.addPart(partOf(returns))
   print.addPart(partOf(unheard))
+}
+
+const pages = new WeakMap<OpenPage, Part>()
+
+function partOfPage(page: OpenPage): Part {
+  const known = pages.get(page)
+  if (known) return known
+  const part = partOf(imageOf(page))
+  pages.set(page, part)
+  return part
 }
 
 const partOfMessage = (message: Message): Part => partOf(message, 'device')

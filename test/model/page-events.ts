@@ -1,14 +1,26 @@
 /**
- * What pages do: they ask their device for numbers, issue them, give them up and go. The device's
- * part of it is the production code; the page's part is what `src/client` does, in few lines.
+ * What pages do: they ask their device for numbers, issue them, give them up and go. Every step is
+ * the production code, the page's and the device's; what stands here is who calls it when.
  */
 import { exchange, settle } from '../../src/core/device.js'
-import type { Exchange, Note } from '../../src/core/state.js'
+import { type LeaseLeft, LeaseQueue } from '../../src/core/page/lease-queue.js'
 import {
-  cancelled,
-  type Message,
-  noteOf,
+  answered,
+  ask as askDevice,
+  cancel,
+  cutTo,
+  exit as exitPage,
+  giveUp,
+  hearForks,
+  newPage,
+  notesToLeave,
   type Page,
+  settledCopies,
+} from '../../src/core/page/page.js'
+import type { Exchange } from '../../src/core/state.js'
+import {
+  type Message,
+  type OpenPage,
   type System,
   spend,
   withDevice,
@@ -26,24 +38,44 @@ const LOST = 'lost'
 export const NOTES = [IN_BOTH, IN_INDEXED_DB, IN_LOCAL, LOST] as const
 
 export function openPage(system: System, d: number, newId: () => string): System {
-  const page: Page = { id: newId(), leases: [], offers: [], outbox: [] }
+  const id = newId()
+  // What it would adopt from `localStorage`, it brings to the device at once.
+  const holds: Page = { ...newPage(id), copies: new Set() }
   return withDevice(system, d, (device) => ({
     ...device,
-    pages: [...device.pages, page],
+    pages: [...device.pages, { id, holds, asked: [] }],
     notes: [...device.notes, ...device.local],
     local: [],
   }))
 }
 
+/** An event of the production page changes it in place: here, it changes a copy. */
+function changed<T>(system: System, d: number, p: number, event: (page: Page) => T): [System, T] {
+  const holds = copyOf(system.devices[d]!.pages[p]!.holds)
+  const result = event(holds)
+  return [withPage(system, d, p, (page) => ({ ...page, holds })), result]
+}
+
+const copyOf = (page: Page): Page => ({
+  ...page,
+  queue: copyOfQueue(page.queue),
+  unconfirmed: new Map(page.unconfirmed),
+  awaited: new Map(page.awaited),
+  offers: [...page.offers],
+  copies: new Set(page.copies),
+})
+
+export function copyOfQueue(queue: LeaseQueue): LeaseQueue {
+  const copy = Object.assign(new LeaseQueue(), queue)
+  for (const [name, value] of Object.entries(queue))
+    if (Array.isArray(value)) Object.assign(copy, { [name]: [...value] })
+  return copy
+}
+
 export function issue(system: System, d: number, p: number): System | undefined {
-  const { leases } = system.devices[d]!.pages[p]!
-  const at = leases.findIndex(hasMore)
-  if (at < 0 || system.left.issues === 0) return undefined
-  const number = leases[at]!.next
-  const used = withPage(spend(system, 'issues'), d, p, (page) => ({
-    ...page,
-    leases: page.leases.map((each, i) => (i === at ? { ...each, next: number + 1 } : each)),
-  }))
+  const { held } = system.devices[d]!.pages[p]!.holds.queue
+  if (held === 0 || system.left.issues === 0) return undefined
+  const [used, number] = changed(spend(system, 'issues'), d, p, ({ queue }) => queue.take())
   return withIssued(used, number, system.devices[d]!.name)
 }
 
@@ -56,43 +88,34 @@ export function ask(
   newId: () => string,
 ): System | undefined {
   if (system.left.exchanges === 0) return undefined
-  const device = system.devices[d]!
-  const page = device.pages[p]!
-  if (want > 0 && page.leases.some(hasMore)) return undefined
-  const spent = page.leases.filter((each) => !hasMore(each))
-  const request: Exchange = {
-    page: page.id,
-    id: `${page.id}:${newId()}`,
-    want,
-    notes: [...page.outbox, ...spent.map(noteOf)],
-    cuts: page.cuts ?? [],
-    takeBack: page.offers.map((offer) => offer.id),
-    offer: want === 0,
-  }
-  const asking = withPage(spend(system, 'exchanges'), d, p, (before) => ({
-    ...before,
-    outbox: [],
-    cuts: undefined,
-    offers: [],
-    leases: before.leases.filter((each) => !spent.includes(each)),
-  }))
+  const { pages, notes } = system.devices[d]!
+  const { id, holds } = pages[p]!
+  if (want > 0 && holds.queue.held > 0) return undefined
+  const wish = { id: `${id}:${newId()}`, want, offer: want === 0 }
+  const [asking, request] = changed(spend(system, 'exchanges'), d, p, (page) =>
+    askDevice(page, wish),
+  )
   const asked = exchanged(asking, d, p, request)
-  const { leases } = asked.devices[d]!.pages[p]!.asked!
-  const told = [...request.notes, ...request.cuts, ...device.notes]
+  const { leases } = asked.devices[d]!.pages[p]!.asked.at(-1)!.answer
+  const told = [...request.notes, ...request.cuts, ...notes]
   const isForNothing = want > 0 && leases.length + told.length === 0
   return isForNothing ? undefined : asked
 }
 
 /** The answer was lost with a worker: the page asks the next one the same. */
-export function askAgain(system: System, d: number, p: number): System | undefined {
+export function askAgain(system: System, d: number, p: number, a: number): System | undefined {
+  if (system.left.workerDeaths === 0) return undefined
   const { stored, pages } = system.devices[d]!
-  const { asked } = pages[p]!
-  if (!asked || system.left.workerDeaths === 0) return undefined
-  const after = exchanged(spend(system, 'workerDeaths'), d, p, asked.request)
-  const { leases } = after.devices[d]!.pages[p]!.asked!
+  const { request, answer } = pages[p]!.asked[a]!
+  const dead = withPage(spend(system, 'workerDeaths'), d, p, (page) => ({
+    ...page,
+    asked: page.asked.filter((_, i) => i !== a),
+  }))
+  const after = exchanged(dead, d, p, request)
+  const { leases } = after.devices[d]!.pages[p]!.asked.at(-1)!.answer
   // Leases that were written off since are gone: then the page is leased others.
-  const isLeased = stored.leases.some(({ id }) => asked.leases.some((each) => each.id === id))
-  return isLeased && leases.length > asked.leases.length
+  const isLeased = stored.leases.some(({ id }) => answer.leases.some((each) => each.id === id))
+  return isLeased && leases.length > answer.leases.length
     ? { ...after, problem: 'A page that asked the same again was leased more.' }
     : after
 }
@@ -100,43 +123,60 @@ export function askAgain(system: System, d: number, p: number): System | undefin
 function exchanged(system: System, d: number, p: number, request: Exchange): System {
   const { stored, notes } = system.devices[d]!
   const settled = settle(stored, notes)
-  const { state, leases, offers } = exchange(settled, request, settled.reserve ?? RESERVE)
-  const asked = { request, leases, offers }
-  const after = withPage(system, d, p, (page) => ({ ...page, asked }))
+  const { state, ...answer } = exchange(settled, request, settled.reserve ?? RESERVE)
+  const asked = { request, answer, forks: state.gaps.fork }
+  const after = withPage(system, d, p, (page) => ({ ...page, asked: [...page.asked, asked] }))
   return withDevice(after, d, (device) => ({ ...device, stored: state, notes: [] }))
 }
 
-export function hear(system: System, d: number, p: number): System {
-  return withPage(system, d, p, ({ asked, ...page }) => ({
+export function hear(system: System, d: number, p: number, a: number): System {
+  const { request, answer, forks } = system.devices[d]!.pages[p]!.asked[a]!
+  const [heard, settled] = changed(system, d, p, (page) => {
+    answered(page, request, answer)
+    const copies = settledCopies(page, request)
+    learn(page, forks)
+    return copies
+  })
+  const after = withPage(heard, d, p, (page) => ({
     ...page,
-    leases: [...page.leases, ...asked!.leases.map((each) => ({ ...each, next: each.range.from }))],
-    offers: [...page.offers, ...asked!.offers],
+    asked: page.asked.filter((_, i) => i !== a),
   }))
+  if (settled.length === 0) return after
+  return withDevice(after, d, (device) => ({
+    ...device,
+    local: device.local.filter(
+      (note) => !settled.includes('lease' in note ? note.lease : note.exchange),
+    ),
+  }))
+}
+
+/** Every page hears of a fork, and gives all up that it holds. */
+export function hearOfFork(system: System, d: number): System {
+  const { pages, stored } = system.devices[d]!
+  return pages.reduce(
+    (now, _, p) => changed(now, d, p, (page) => learn(page, stored.gaps.fork))[0],
+    system,
+  )
+}
+
+/** A page that hears of a fork tells its device so. Here this fails, so that it takes no event. */
+function learn(page: Page, forks: number): void {
+  if (hearForks(page, forks) === 0 || page.offers.length === 0) return
+  const { id } = askDevice(page, { id: `${page.id}:fork ${forks}`, want: 0, offer: true })
+  cancel(page, id)
 }
 
 export function park(system: System, d: number, p: number): System | undefined {
-  const page = system.devices[d]!.pages[p]!
-  if (page.leases.length === 0 && !page.asked) return undefined
-  return withPage(system, d, p, (before) => ({
-    ...before,
-    leases: [],
-    cuts: undefined,
-    asked: undefined,
-    outbox: [...before.outbox, ...before.leases.map(noteOf), ...cancelled(before)],
-  }))
+  const { holds } = system.devices[d]!.pages[p]!
+  if (leasesOf(holds).length === 0 && holds.awaited.size === 0) return undefined
+  return changed(system, d, p, giveUp)[0]
 }
 
-/** The page gives its last number up, and goes on with the others of that lease. */
+/** The page gives its last number up, and goes on with the others. */
 export function cut(system: System, d: number, p: number): System | undefined {
-  const lease = system.devices[d]!.pages[p]!.leases.at(-1)
-  if (!lease || system.left.cuts === 0) return undefined
-  const to = lease.range.to - 1
-  if (!hasMore(lease) || to < lease.range.from) return undefined
-  return withPage(spend(system, 'cuts'), d, p, (page) => ({
-    ...page,
-    leases: page.leases.with(-1, { ...lease, range: { ...lease.range, to } }),
-    cuts: [...(page.cuts ?? []), { lease: lease.id, to }],
-  }))
+  const { held } = system.devices[d]!.pages[p]!.holds.queue
+  if (held === 0 || system.left.cuts === 0) return undefined
+  return changed(spend(system, 'cuts'), d, p, (page) => cutTo(page, held - 1))[0]
 }
 
 /** The page gives its offers back, leaves a note of the rest, and is gone or in the cache. */
@@ -147,28 +187,28 @@ export function exit(
   kept: (typeof NOTES)[number],
   isCached: boolean,
 ): System | undefined {
-  if (system.left.exits === 0) return undefined
-  const page = system.devices[d]!.pages[p]!
+  const { left } = system
+  if (left.exits === 0) return undefined
   const isKept = kept !== LOST
-  if (!isKept && system.left.losses === 0) return undefined
-  const sends = page.offers.length > 0
-  if (sends && system.left.giveBacks === 0) return undefined
-  const notes: Note[] = [
-    ...page.outbox,
-    ...page.leases.map(noteOf),
-    ...cancelled(page),
-    ...page.offers.map(({ id, range: { from } }) => ({
-      lease: id,
-      next: from,
-      givenBack: true as const,
-    })),
-  ]
+  if (!isKept && left.losses === 0) return undefined
+  const { id, holds } = system.devices[d]!.pages[p]!
+  if (holds.offers.length > 0 && left.giveBacks === 0) return undefined
+  const leaving = {
+    exchange: `${id}:exit`,
+    isOnline: true,
+    serverTag: system.devices[d]!.stored.serverTag,
+    keepsNothing: false,
+  }
+  const [exited, { ranges, notes }] = changed(spend(system, 'exits'), d, p, (page) => ({
+    ranges: exitPage(page, leaving),
+    notes: notesToLeave(page),
+  }))
   if (kept !== IN_BOTH && notes.length === 0) return undefined
-  let after = spend(system, 'exits')
-  if (sends) after = spend(after, 'giveBacks')
+  let after = exited
+  if (ranges.length > 0) after = spend(after, 'giveBacks')
   if (!isKept) after = spend(after, 'losses')
-  const sent = page.offers.map(
-    ({ range: { from, to, token } }): Message => ({
+  const sent = ranges.map(
+    ({ from, to, token }): Message => ({
       to: 'server',
       kind: 'give-back',
       end: to,
@@ -184,13 +224,7 @@ export function exit(
   }))
   // What lies in `localStorage` alone nobody finds before a page opens: others may write it off.
   if (!isCached) return gone(after, d, p, isKept && kept !== IN_LOCAL)
-  return withPage(after, d, p, ({ id }) => ({
-    id,
-    leases: [],
-    offers: [],
-    outbox: notes,
-    isFrozen: true,
-  }))
+  return withPage(after, d, p, (page) => ({ ...page, isFrozen: true }))
 }
 
 export function thaw(system: System, d: number, p: number): System {
@@ -213,4 +247,24 @@ function gone(system: System, d: number, p: number, isSettled: boolean): System 
   }))
 }
 
-const hasMore = ({ next, range: { to } }: Page['leases'][number]): boolean => next <= to
+/** The leases of a page, each with the next number that it would issue. */
+export const leasesOf = ({ queue }: Page): LeaseLeft[] => copyOfQueue(queue).revoke()
+
+/** What makes a page different from others. */
+export function imageOf({ id, holds, asked, isFrozen }: OpenPage): object {
+  const queue = copyOfQueue(holds.queue)
+  const { offers, unconfirmed, awaited, copies, forks } = holds
+  const spent = queue.takeSpent()
+  return {
+    id,
+    leases: queue.revoke(),
+    spent,
+    offers,
+    unconfirmed: [...unconfirmed.values()],
+    awaited: [...awaited.values()],
+    copies: [...copies!],
+    forks,
+    asked,
+    isFrozen,
+  }
+}

@@ -3,7 +3,8 @@
  */
 import type { DeviceState } from '../../src/core/state.js'
 import { readState } from '../../src/core/stored.js'
-import { numbersBetween, type Page, type System } from './state.js'
+import { leasesOf } from './page-events.js'
+import { numbersBetween, type OpenPage, type System } from './state.js'
 import { isNewest } from './truth.js'
 
 /**
@@ -50,10 +51,12 @@ export function broken(system: System, giveBacks: number): string | undefined {
 }
 
 /** Numbers that this page may issue, now or when it hears its device's answer. */
-function leasedTo({ leases, asked }: Page): number {
+function leasedTo({ holds, asked }: OpenPage): number {
   let numbers = 0
-  for (const { next, range } of leases) numbers |= bitsOf(next, range.to)
-  for (const { range } of asked?.leases ?? []) numbers |= bitsOf(range.from, range.to)
+  for (const { lease, next } of leasesOf(holds)) numbers |= bitsOf(next, lease.range.to)
+  for (const { request, answer } of asked)
+    if (holds.awaited.has(request.id))
+      for (const { range } of answer.leases) numbers |= bitsOf(range.from, range.to)
   return numbers
 }
 

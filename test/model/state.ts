@@ -2,15 +2,14 @@
  * The whole system as one value: a server, its backup, devices with their pages, and the messages
  * under way. Nothing in it is ever changed: each event makes a new one, which shares most parts.
  */
+import type { Page } from '../../src/core/page/page.js'
 import {
   type DeviceClaim,
   type DeviceState,
   type Exchange,
-  type ExchangeNote,
+  type Exchanged,
   emptyState,
-  type Lease,
   type Note,
-  type Offer,
 } from '../../src/core/state.js'
 import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
 import { newServer, type Server } from './server.js'
@@ -59,30 +58,26 @@ export interface Bounds {
   writes: number
 }
 
-export interface Page {
+export interface OpenPage {
   id: string
-  leases: (Lease & { next: number })[]
-  offers: Offer[]
-  /** Given up, and not confirmed by the device yet. */
-  outbox: Note[]
-  /** Ends of leases that it parked, and that the device does not know of yet. */
-  cuts?: Exchange['cuts'] | undefined
-  /** An exchange that the device has done, and whose answer is not here yet. */
-  asked?: Asked | undefined
+  holds: Page
+  /** Exchanges that the device has done, and whose answers are not here yet. */
+  asked: readonly Asked[]
   /** In the back/forward cache. */
   isFrozen?: true | undefined
 }
 
 interface Asked {
   request: Exchange
-  leases: Lease[]
-  offers: Offer[]
+  answer: Exchanged
+  /** What the answer says of forks. */
+  forks: number
 }
 
 export interface Device {
   name: string
   stored: DeviceState
-  pages: Page[]
+  pages: OpenPage[]
   /** What pages left in IndexedDB. */
   notes: Note[]
   /** The same in `localStorage`: it is read when a page opens. */
@@ -178,12 +173,6 @@ const newDevice = (name: string): Device => ({
   dead: [],
 })
 
-export const noteOf = ({ id, next }: { id: string; next: number }): Note => ({ lease: id, next })
-
-/** A page that will not use the answer of its exchange says so. */
-export const cancelled = ({ asked }: Page): ExchangeNote[] =>
-  asked ? [{ exchange: asked.request.id, takeBack: asked.request.takeBack }] : []
-
 export function withDevice(system: System, d: number, change: (device: Device) => Device): System {
   return { ...system, devices: system.devices.map((each, i) => (i === d ? change(each) : each)) }
 }
@@ -192,7 +181,7 @@ export function withPage(
   system: System,
   d: number,
   p: number,
-  change: (page: Page) => Page,
+  change: (page: OpenPage) => OpenPage,
 ): System {
   return withDevice(system, d, (device) => ({
     ...device,

@@ -87,17 +87,19 @@ export function hiloModel(bounds: Bounds, before: readonly string[] = []): Model
       return
     }
     steps.add(`${who} issues a number.`, issue(system, d, p))
-    if (!page.asked)
-      steps.add(`${who} asks its device for numbers.`, ask(system, d, p, lease, newId))
-    if (!page.asked && (page.outbox.length > 0 || page.offers.length > 0 || page.cuts))
+    const waits = page.holds.awaited.size > 0
+    const { unconfirmed, offers } = page.holds
+    if (!waits) steps.add(`${who} asks its device for numbers.`, ask(system, d, p, lease, newId))
+    if (!waits && (unconfirmed.size > 0 || offers.length > 0))
       steps.add(
         `${who} tells its device what it gave up.`,
         ask(system, d, p, 0, newId),
         hasTokens ? undefined : 'offer',
       )
-    if (page.asked) {
-      steps.add(`${who} hears its device's answer.`, hear(system, d, p))
-      steps.add(`${who} asks a new worker the same again.`, askAgain(system, d, p))
+    for (const [a, { request }] of page.asked.entries()) {
+      const late = page.holds.awaited.has(request.id) ? '' : ', too late'
+      steps.add(`${who} hears its device's answer${late}.`, hear(system, d, p, a))
+      steps.add(`${who} asks a new worker the same again${late}.`, askAgain(system, d, p, a))
     }
     steps.add(`${who} parks: it is hidden.`, park(system, d, p))
     steps.add(`${who} parks the last number that it holds.`, cut(system, d, p))
@@ -218,11 +220,11 @@ export function hiloModel(bounds: Bounds, before: readonly string[] = []): Model
     if (now.devices[d]!.pages.every(({ isFrozen }) => isFrozen)) now = openPage(now, d, newId)
     const p = now.devices[d]!.pages.findIndex(({ isFrozen }) => !isFrozen)
     for (let round = 0; round < 12 && !now.problem; round++) {
-      if (now.devices[d]!.pages[p]!.asked) now = hear(now, d, p)
+      while (now.devices[d]!.pages[p]!.asked.length > 0) now = hear(now, d, p, 0)
       const issued = issue(now, d, p)
       if (issued) return issued
       const asked = ask(now, d, p, lease, newId)
-      const leases = asked?.devices[d]?.pages[p]?.asked?.leases ?? []
+      const leases = asked?.devices[d]?.pages[p]?.asked.at(-1)?.answer.leases ?? []
       if (asked && leases.length > 0) now = asked
       else {
         const sent = sendClaim(now, d, lease, newId) ?? sendCheckIn(now, d, newId) ?? asked

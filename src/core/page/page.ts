@@ -1,0 +1,192 @@
+/**
+ * A page of one collection: the leases that it issues from, the offers that it may give back, and
+ * what it has given up and its device has not confirmed yet. Each function is one event, synchronous
+ * and free of I/O. It changes the page in place: of two copies, each would issue the same numbers.
+ * Guarantees that a page issues nothing that it has parked, sent or lost to a fork (H6), that it
+ * sends an offer once (H8), and that a failed exchange forgets nothing: what was given up goes into
+ * every exchange until one is answered. To bring it twice is safe.
+ */
+import { idOf } from '../page-exit.js'
+import { insertAll, isReturnable, type Range, size } from '../range.js'
+import type { Exchange, Exchanged, ExchangeNote, Note, Offer } from '../state.js'
+import { type LeaseLeft, LeaseQueue } from './lease-queue.js'
+
+type Cut = Exchange['cuts'][number]
+
+export interface Page {
+  /** Of the page instance; no identity outlives it (H7). */
+  readonly id: string
+  readonly queue: LeaseQueue
+  /** Surplus that this page sends back when it goes. Durably set aside before it is here (H8). */
+  offers: Offer[]
+  /**
+   * Leases, the tails of leases, and whole exchanges that were given up and that no answer has
+   * confirmed, by lease or exchange. Later news of a lease replaces earlier.
+   */
+  readonly unconfirmed: Map<string, Note | Cut>
+  /** Exchanges under way. If one fails, its note cancels all that it did. */
+  readonly awaited: Map<string, ExchangeNote>
+  /** Ids of notes that have a copy in `localStorage`; undefined: nobody has looked yet. */
+  copies: Set<string> | undefined
+  /** How many numbers this device lost to forks. Unknown before its first answer. */
+  forks: number | undefined
+}
+
+/** How things stand around a page that goes. */
+export interface Leaving {
+  /** The id of an exchange that will never be made: its note takes offers back. */
+  exchange: string
+  isOnline: boolean
+  /** The node that answered last. */
+  serverTag: string | undefined
+  /** What is left of the leases is sent back, too: the device keeps no reserve. */
+  keepsNothing: boolean
+}
+
+export const newPage = (id: string): Page => ({
+  id,
+  queue: new LeaseQueue(),
+  offers: [],
+  unconfirmed: new Map(),
+  awaited: new Map(),
+  copies: undefined,
+  forks: undefined,
+})
+
+/** Notes that earlier pages left in `localStorage` go to the device with the next exchange. */
+export function adopt(page: Page, notes: readonly Note[]): void {
+  put(page, notes)
+  page.copies = new Set(notes.map(idOf))
+}
+
+/** The page asks its device. The request brings all that is unconfirmed, and takes offers back. */
+export function ask(page: Page, wish: Pick<Exchange, 'id' | 'want' | 'ahead' | 'offer'>): Exchange {
+  put(page, page.queue.takeSpent())
+  const takeBack = cancelOffers(page)
+  page.awaited.set(wish.id, { exchange: wish.id, takeBack })
+  const entries = [...page.unconfirmed.values()]
+  return {
+    page: page.id,
+    ...wish,
+    notes: entries.filter((entry) => !isCut(entry)) as Note[],
+    cuts: entries.filter(isCut),
+    takeBack,
+  }
+}
+
+/**
+ * The device has answered: it knows all that the request brought. What it leased and offered is the
+ * page's, unless the page has given the exchange up meanwhile.
+ * @returns whether the device has to hear that the page does not use what it got
+ */
+export function answered(page: Page, { id, notes, cuts }: Exchange, answer: Exchanged): boolean {
+  for (const entry of [...notes, ...cuts])
+    if (page.unconfirmed.get(idOf(entry)) === entry) page.unconfirmed.delete(idOf(entry))
+  // guard: H6 an answer that comes when the page has gone is not used
+  const isGivenUp = !page.awaited.delete(id)
+  if (isGivenUp) {
+    const isUnused = answer.leases.length + answer.offers.length > 0
+    if (isUnused) put(page, [{ exchange: id, takeBack: [] }])
+    return isUnused
+  }
+  page.queue.add(answer.leases)
+  page.queue.renew(answer.outstanding)
+  page.offers.push(...answer.offers)
+  return false
+}
+
+/** @returns ids of notes whose copies in `localStorage` the device has read with this request */
+export const settledCopies = (page: Page, { notes }: Exchange): string[] =>
+  notes.map(idOf).filter((id) => page.copies!.delete(id))
+
+/** An exchange has failed, or the page does not want its answer any more. */
+export function cancel(page: Page, exchange: string): void {
+  const note = page.awaited.get(exchange)
+  if (!note) return
+  page.awaited.delete(exchange)
+  put(page, [note])
+}
+
+/** Gives up every lease, also those in answers that have not come. The next exchange says so. */
+export function giveUp(page: Page): void {
+  put(page, page.queue.takeSpent())
+  put(page, page.queue.revoke().map(noteOf))
+  // guard: H6 a page that goes says which answers it will not use
+  for (const exchange of page.awaited.keys()) cancel(page, exchange)
+}
+
+/** Gives up the newest numbers until the page holds only `count`. The next exchange says so. */
+export function cutTo(page: Page, count: number): void {
+  const { notes, cuts } = page.queue.cutTo(count)
+  put(page, [...notes, ...cuts])
+}
+
+/**
+ * The device says how many numbers it lost to forks. Fewer than before: the answer was made before
+ * a fork of which the page has heard, or the storage was lost since.
+ * @returns how many more
+ */
+export function hearForks(page: Page, forks: number): number {
+  const before = page.forks ?? forks
+  page.forks = forks
+  // guard: H13 a page that hears of a fork voids what it holds
+  if (forks !== before) giveUp(page)
+  return forks - before
+}
+
+/**
+ * The page goes: it gives up every lease, and the surplus is sent back.
+ * @returns what to send
+ */
+export function exit(page: Page, leaving: Leaving): Range[] {
+  const mayGo = ({ range }: { range: Range }) =>
+    // guard: H9 a page sends without a token only to the node that granted
+    leaving.isOnline && isReturnable(range, leaving.serverTag)
+  const takeBack = cancelOffers(page, (offer) => !mayGo(offer))
+  if (takeBack.length > 0) put(page, [{ exchange: leaving.exchange, takeBack }])
+  const sent = page.offers.map((offer): LeaseLeft => ({ lease: offer, next: offer.range.from }))
+  // guard: H8 an offer is sent once
+  cancelOffers(page)
+  for (const left of leaving.keepsNothing ? page.queue.revoke() : [])
+    if (mayGo(left.lease)) sent.push(left)
+    else put(page, [noteOf(left)])
+  put(
+    page,
+    sent.map((left) => ({ ...noteOf(left), givenBack: true })),
+  )
+  giveUp(page)
+  const rests = sent
+    .map(({ lease, next }) => ({ ...lease.range, from: next }))
+    .filter((range) => size(range) > 0)
+  return insertAll([], rests)
+}
+
+/**
+ * The page may be gone before the next exchange. It holds no lease any more, so there is no tail of
+ * one in here.
+ * @returns everything as notes, to leave for the next page
+ */
+export function notesToLeave(page: Page): Note[] {
+  const notes = [...page.unconfirmed.values()].filter((entry) => !isCut(entry)) as Note[]
+  for (const note of notes) page.copies!.add(idOf(note))
+  return notes
+}
+
+/** Is there a note of everything, for the next page? */
+export const isAllLeft = ({ unconfirmed, copies }: Page): boolean =>
+  [...unconfirmed.keys()].every((id) => copies?.has(id))
+
+/** From here on this page does not send these offers. */
+function cancelOffers(page: Page, isMeant: (offer: Offer) => boolean = () => true): string[] {
+  const meant = page.offers.filter(isMeant)
+  // guard: H8 a page does not send what it takes back
+  page.offers = page.offers.filter((offer) => !meant.includes(offer))
+  return meant.map(({ id }) => id)
+}
+
+function put({ unconfirmed }: Page, entries: readonly (Note | Cut)[]): void {
+  for (const entry of entries) unconfirmed.set(idOf(entry), entry)
+}
+
+const noteOf = ({ lease, next }: LeaseLeft) => ({ lease: lease.id, next })
+const isCut = (entry: Note | Cut): entry is Cut => 'to' in entry
