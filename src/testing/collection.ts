@@ -8,13 +8,14 @@ import type { CollectionStatus } from '../client/status.js'
 import { Waiters, type WaitLimits } from '../client/waiters.js'
 import { addGrant, beginClaim } from '../core/claim.js'
 import type { Target } from '../core/contract.js'
-import { exchange, settle } from '../core/device.js'
+import { exchange } from '../core/device.js'
 import { HiloError } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
-import { LeaseQueue } from '../core/page/lease-queue.js'
+import type { LeaseQueue } from '../core/page/lease-queue.js'
+import { answered, ask, giveUp, newPage } from '../core/page/page.js'
 import { total } from '../core/range.js'
 import { isLow, PAGE_AT_REST } from '../core/sizes.js'
-import { type DeviceState, emptyState, type Note } from '../core/state.js'
+import { type DeviceState, emptyState } from '../core/state.js'
 import type { TestServer } from './server.js'
 
 /** The page of a test, which is always the same one. */
@@ -31,7 +32,7 @@ export interface TestContext {
 
 export class TestCollection {
   readonly target: Target
-  readonly queue = new LeaseQueue()
+  readonly #page = newPage(PAGE)
   state = emptyState()
   lastError: HiloError | undefined
   readonly #context: TestContext
@@ -44,6 +45,10 @@ export class TestCollection {
   constructor(target: Target, context: TestContext) {
     this.target = target
     this.#context = context
+  }
+
+  get queue(): LeaseQueue {
+    return this.#page.queue
   }
 
   get available(): number {
@@ -108,7 +113,7 @@ export class TestCollection {
   }
 
   giveBack(): void {
-    const { reserve: _, ...settled } = settle(this.state, this.#revoke())
+    const { reserve: _, ...settled } = this.#parked()
     for (const range of [...settled.ranges].reverse())
       this.#context.server.takeBack(this.target, range)
     this.#isUsed = false
@@ -135,9 +140,8 @@ export class TestCollection {
   drop(): void {
     const { gaps } = this.state
     const dropped = this.available
-    this.#revoke()
     this.#change({
-      ...this.state,
+      ...this.#parked(),
       ranges: [],
       leases: [],
       gaps: { ...gaps, fork: gaps.fork + dropped },
@@ -147,7 +151,7 @@ export class TestCollection {
 
   close(error: HiloError): void {
     this.#closed = error
-    this.#change(settle(this.state, this.#revoke()))
+    this.#change(this.#parked())
     this.#waiters.refuse(() => error, 'all')
   }
 
@@ -177,21 +181,16 @@ export class TestCollection {
   }
 
   #lease(want: number): void {
-    const { state, leases } = exchange(
-      this.state,
-      {
-        page: PAGE,
-        id: `${PAGE}:${this.#exchanges++}`,
-        want,
-        notes: this.queue.takeSpent(),
-        cuts: [],
-        takeBack: [],
-        offer: false,
-      },
-      Number.POSITIVE_INFINITY,
-    )
-    this.queue.add(leases)
-    this.#change(state)
+    this.#change(this.#exchange(want))
+  }
+
+  /** @returns the device's state after it */
+  #exchange(want: number): DeviceState {
+    const id = `${PAGE}:${this.#exchanges++}`
+    const request = ask(this.#page, { id, want, offer: false })
+    const { state, ...answer } = exchange(this.state, request, Number.POSITIVE_INFINITY)
+    answered(this.#page, request, answer)
+    return state
   }
 
   /** A real page fetches its next lease in the background, too. */
@@ -204,13 +203,10 @@ export class TestCollection {
     })
   }
 
-  /** Gives up all that the page has leased. */
-  #revoke(): Note[] {
-    const spent = this.queue.takeSpent()
-    return [
-      ...spent,
-      ...this.queue.revoke().map(({ lease: { id }, next }) => ({ lease: id, next })),
-    ]
+  /** Gives up all that the page has leased. @returns the device's state after it */
+  #parked(): DeviceState {
+    giveUp(this.#page)
+    return this.#exchange(0)
   }
 
   #change(state: DeviceState): void {
