@@ -116,6 +116,7 @@ async function emit(bundle: Bundle): Promise<void> {
     plugins: [
       ...(sharesErrors ? [errorsOfThePage()] : []),
       ...(loadsOnDemand ? [filesOnDemand()] : []),
+      withoutIdbExtras(),
     ],
     transform: { target: isForNode ? 'node20.19' : 'es2022' },
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
@@ -145,6 +146,22 @@ function filesOnDemand(): Plugin {
       const source = String(specifier).replace(/\.js$/, '.ts')
       const id = importer && files.get(resolve(dirname(importer), source))
       return id ? { id, external: true } : null
+    },
+  }
+}
+
+/**
+ * Leaves out what idb adds to databases and stores when it is loaded: methods without a transaction,
+ * and iterators. Nothing here uses them.
+ */
+function withoutIdbExtras(): Plugin {
+  const call = /^replaceTraps\(/gm
+  return {
+    name: 'without-idb-extras',
+    transform(code, id) {
+      if (!/\/idb\/build\/index\.js$/.test(id)) return null
+      if (code.match(call)?.length !== 2) throw new Error('idb calls replaceTraps otherwise now.')
+      return code.replace(call, '/* @__PURE__ */ replaceTraps(')
     },
   }
 }

@@ -82,7 +82,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H6 a lease given up is void',
     'core/page/lease-queue',
-    change(/this\.current = undefined.*held = 0/s, ''),
+    change(/this\.next = 0.*held = 0/s, ''),
   ),
   guard(
     'H6 an answer that comes when the page has gone is not used',
@@ -107,7 +107,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H9 a page sends without a token only to the node that granted',
     'client/holdings',
-    'leaving.isOnline',
+    'isOnline',
   ),
 
   guard('H10 numbers of different grants never merge', 'core/range', 'true'),

@@ -19,7 +19,6 @@ import {
   newPage,
   notesToLeave,
   type Page,
-  settledCopies,
 } from '../core/page/page.js'
 import type { Range } from '../core/range.js'
 import type { Offer } from '../core/state.js'
@@ -61,7 +60,6 @@ export class Holdings {
   failure: Failure | undefined
   readonly #context: HoldingsContext
   readonly #page: Page
-  #isUsed = false
   #gaveBackAt = Number.NEGATIVE_INFINITY
   /** Calls of `release` that have not ended. */
   #releases = 0
@@ -90,7 +88,6 @@ export class Holdings {
     call: 'exchange' | 'claim' = 'exchange',
   ): Promise<Failure | undefined> {
     const { link, pageExit, newExchange } = this.#context
-    this.#isUsed = true
     if (!this.#page.copies) adopt(this.#page, pageExit.readNotes(this.target))
     const request = ask(this.#page, { id: newExchange(), want, ahead, offer })
     const asked =
@@ -112,15 +109,14 @@ export class Holdings {
     }
     this.failure = undefined
     const { view } = answer
-    const isNewsForDevice = answered(this.#page, request, answer)
-    const settled = settledCopies(this.#page, request)
+    const [isUnused, settled] = answered(this.#page, request, answer)
     if (view.storage !== 'memory') {
       pageExit.openStore()
       // The storage that knows them now is the one that earlier pages left them for.
-      if (settled.length > 0) pageExit.forgetNotes(this.target, settled)
+      pageExit.forgetNotes(this.target, settled)
     }
     this.observe(view)
-    return isNewsForDevice ? this.exchange(0) : undefined
+    return isUnused ? this.exchange(0) : undefined
   }
 
   observe(view: DeviceView): void {
@@ -171,12 +167,8 @@ export class Holdings {
   /** The page goes: leases become notes, and the surplus is sent back. All synchronous (H5). */
   exit(): void {
     const { isOnline, newExchange } = this.#context
-    const ranges = exit(this.#page, {
-      exchange: newExchange(),
-      isOnline: isOnline(),
-      serverTag: this.view?.serverTag,
-      keepsNothing: this.#keepsNothing(),
-    })
+    const { serverTag } = this.view ?? {}
+    const ranges = exit(this.#page, newExchange(), isOnline(), serverTag, this.#keepsNothing())
     this.#leaveNotes()
     if (ranges.length > 0) this.#giveBack(ranges)
   }
@@ -191,7 +183,8 @@ export class Holdings {
     giveUp(this.#page)
     this.#releases++
     try {
-      check(await this.exchange(0, false))
+      const failure = await this.exchange(0, false)
+      if (failure) throw fromFailure(failure)
       const id = newExchange()
       const early = ended && { call: id, ended }
       const answer = await link.call('release', [this.target, { page, id }], early)
@@ -203,7 +196,7 @@ export class Holdings {
   }
 
   async close(): Promise<void> {
-    if (this.#isUsed && this.#keepsNothing() && this.#context.isOnline())
+    if (this.#page.copies && this.#keepsNothing() && this.#context.isOnline())
       await this.release().catch(() => {})
     giveUp(this.#page)
     // If all of it is in notes, the next page settles them.
@@ -237,8 +230,4 @@ export class Holdings {
     // The page still runs: a check-in finds out whether the give-back arrived.
     this.#context.link.retryNow()
   }
-}
-
-function check(failure: Failure | undefined): void {
-  if (failure) throw fromFailure(failure)
 }

@@ -15,7 +15,6 @@ import {
   newPage,
   notesToLeave,
   type Page,
-  settledCopies,
 } from '../../src/core/page/page.js'
 import type { Exchange } from '../../src/core/state.js'
 import {
@@ -132,8 +131,7 @@ function exchanged(system: System, d: number, p: number, request: Exchange): Sys
 export function hear(system: System, d: number, p: number, a: number): System {
   const { request, answer, forks } = system.devices[d]!.pages[p]!.asked[a]!
   const [heard, settled] = changed(system, d, p, (page) => {
-    answered(page, request, answer)
-    const copies = settledCopies(page, request)
+    const [, copies] = answered(page, request, answer)
     learn(page, forks)
     return copies
   })
@@ -193,14 +191,9 @@ export function exit(
   if (!isKept && left.losses === 0) return undefined
   const { id, holds } = system.devices[d]!.pages[p]!
   if (holds.offers.length > 0 && left.giveBacks === 0) return undefined
-  const leaving = {
-    exchange: `${id}:exit`,
-    isOnline: true,
-    serverTag: system.devices[d]!.stored.serverTag,
-    keepsNothing: false,
-  }
+  const { serverTag } = system.devices[d]!.stored
   const [exited, { ranges, notes }] = changed(spend(system, 'exits'), d, p, (page) => ({
-    ranges: exitPage(page, leaving),
+    ranges: exitPage(page, `${id}:exit`, true, serverTag, false),
     notes: notesToLeave(page),
   }))
   if (kept !== IN_BOTH && notes.length === 0) return undefined

@@ -24,34 +24,32 @@ export class LeaseQueue {
   suffix = ''
   serverTag = ''
   // Plain fields, so that the explorer can copy a queue.
+  /** Of the first lease; 0 until a number of it was taken. */
   private next = 0
   private to = -1
-  private current: Lease | undefined
-  private waiting: Lease[] = []
+  private leases: Lease[] = []
   private spent: LeaseNote[] = []
 
   /** The next number, or −1 when there is none. */
   take(): number {
-    if (this.next > this.to && !this.#advance()) return -1
+    if (this.next > this.to && !this.advance()) return -1
     this.held--
     this.issued++
     return this.next++
   }
 
   add(leases: readonly Lease[]): void {
-    this.waiting.push(...leases)
+    this.leases.push(...leases)
     for (const lease of leases) this.held += size(lease.range)
   }
 
   /** Takes over the tokens that the server has renewed. */
   renew(leases: readonly Lease[]): void {
     const tokens = new Map(leases.map(({ id, range }) => [id, range.token]))
-    const renewed = (lease: Lease): Lease => {
+    this.leases = this.leases.map((lease) => {
       const token = tokens.get(lease.id)
       return token === undefined ? lease : { ...lease, range: { ...lease.range, token } }
-    }
-    this.waiting = this.waiting.map(renewed)
-    if (this.current) this.current = renewed(this.current)
+    })
   }
 
   /** Notes on leases that were used up, handed out once. */
@@ -63,18 +61,20 @@ export class LeaseQueue {
 
   /** How far each lease is used. Changes nothing. */
   progress(): LeaseNote[] {
-    return this.current ? [...this.spent, { lease: this.current.id, next: this.next }] : this.spent
+    const [first] = this.leases
+    return this.next > 0 ? [...this.spent, { lease: first!.id, next: this.next }] : this.spent
   }
 
   /** Gives every lease up, at once and for good, and says how far each was used. */
   // guard: H6 a lease given up is void
   revoke(): LeaseLeft[] {
-    const left = this.current ? [{ lease: this.current, next: this.next }] : []
-    left.push(...this.waiting.map((lease) => ({ lease, next: lease.range.from })))
-    this.current = undefined
-    this.waiting = []
-    this.to = -1
+    const left = this.leases.map((lease, i) => ({
+      lease,
+      next: this.next > 0 && i === 0 ? this.next : lease.range.from,
+    }))
     this.next = 0
+    this.to = -1
+    this.leases = []
     this.held = 0
     return left
   }
@@ -85,39 +85,36 @@ export class LeaseQueue {
    */
   cutTo(count: number): { notes: LeaseNote[]; cuts: { lease: string; to: number }[] } {
     const notes: LeaseNote[] = []
-    while (this.waiting.length > 0 && this.held > count) {
-      const lease = this.waiting.at(-1)!
+    while (this.held > count) {
+      const lease = this.leases.pop()!
+      const isCurrent = this.next > 0 && this.leases.length === 0
       const excess = this.held - count
-      if (size(lease.range) > excess) return { notes, cuts: [this.#cutWaiting(lease, excess)] }
-      this.waiting.pop()
+      // At least one number of the current lease is issued, so a cut never leaves a lease empty.
+      if (isCurrent || size(lease.range) > excess) {
+        const to = lease.range.to - excess
+        this.leases.push({ ...lease, range: { ...lease.range, to } })
+        if (isCurrent) this.to = to
+        this.held = count
+        return { notes, cuts: [{ lease: lease.id, to }] }
+      }
       this.held -= size(lease.range)
       notes.push({ lease: lease.id, next: lease.range.from })
     }
-    if (!this.current || this.held <= count) return { notes, cuts: [] }
-    // At least one number of the current lease is issued, so a cut never leaves a lease empty.
-    this.to -= this.held - count
-    this.held = count
-    this.current = { ...this.current, range: { ...this.current.range, to: this.to } }
-    return { notes, cuts: [{ lease: this.current.id, to: this.to }] }
+    return { notes, cuts: [] }
   }
 
-  #cutWaiting(lease: Lease, excess: number): { lease: string; to: number } {
-    const to = lease.range.to - excess
-    this.waiting[this.waiting.length - 1] = { ...lease, range: { ...lease.range, to } }
-    this.held -= excess
-    return { lease: lease.id, to }
-  }
-
-  #advance(): boolean {
-    if (this.current) this.spent.push({ lease: this.current.id, next: this.to + 1 })
-    this.current = this.waiting.shift()
-    if (!this.current) return false
-    const { from, to, prefix, serverTag } = this.current.range
+  private advance(): boolean {
+    if (this.next > 0) this.spent.push({ lease: this.leases.shift()!.id, next: this.to + 1 })
+    const [first] = this.leases
+    this.next = 0
+    this.to = -1
+    if (!first) return false
+    const { from, to, prefix, serverTag } = first.range
     this.next = from
     this.to = to
     this.prefix = prefix
     this.serverTag = serverTag
-    this.suffix = idSuffix(this.current.range)
+    this.suffix = idSuffix(first.range)
     return true
   }
 }

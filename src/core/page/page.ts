@@ -7,7 +7,7 @@
  * every exchange until one is answered. To bring it twice is safe.
  */
 import { idOf } from '../page-exit.js'
-import { insertAll, isReturnable, type Range, size } from '../range.js'
+import { insertAll, isReturnable, type Range } from '../range.js'
 import type { Exchange, Exchanged, ExchangeNote, Note, Offer } from '../state.js'
 import { type LeaseLeft, LeaseQueue } from './lease-queue.js'
 
@@ -26,21 +26,10 @@ export interface Page {
   readonly unconfirmed: Map<string, Note | Cut>
   /** Exchanges under way. If one fails, its note cancels all that it did. */
   readonly awaited: Map<string, ExchangeNote>
-  /** Ids of notes that have a copy in `localStorage`; undefined: nobody has looked yet. */
-  copies: Set<string> | undefined
+  /** Ids of notes that have a copy in `localStorage`; undefined: the page has asked nothing yet. */
+  copies?: Set<string>
   /** How many numbers this device lost to forks. Unknown before its first answer. */
-  forks: number | undefined
-}
-
-/** How things stand around a page that goes. */
-export interface Leaving {
-  /** The id of an exchange that will never be made: its note takes offers back. */
-  exchange: string
-  isOnline: boolean
-  /** The node that answered last. */
-  serverTag: string | undefined
-  /** What is left of the leases is sent back, too: the device keeps no reserve. */
-  keepsNothing: boolean
+  forks?: number
 }
 
 export const newPage = (id: string): Page => ({
@@ -49,8 +38,6 @@ export const newPage = (id: string): Page => ({
   offers: [],
   unconfirmed: new Map(),
   awaited: new Map(),
-  copies: undefined,
-  forks: undefined,
 })
 
 /** Notes that earlier pages left in `localStorage` go to the device with the next exchange. */
@@ -62,7 +49,9 @@ export function adopt(page: Page, notes: readonly Note[]): void {
 /** The page asks its device. The request brings all that is unconfirmed, and takes offers back. */
 export function ask(page: Page, wish: Pick<Exchange, 'id' | 'want' | 'ahead' | 'offer'>): Exchange {
   put(page, page.queue.takeSpent())
-  const takeBack = cancelOffers(page)
+  const takeBack = page.offers.map(idOfOffer)
+  // guard: H8 a page does not send what it takes back
+  page.offers = []
   page.awaited.set(wish.id, { exchange: wish.id, takeBack })
   const entries = [...page.unconfirmed.values()]
   return {
@@ -77,34 +66,34 @@ export function ask(page: Page, wish: Pick<Exchange, 'id' | 'want' | 'ahead' | '
 /**
  * The device has answered: it knows all that the request brought. What it leased and offered is the
  * page's, unless the page has given the exchange up meanwhile.
- * @returns whether the device has to hear that the page does not use what it got
+ * @returns whether the device has to hear that the page does not use what it got, and the ids of
+ * notes whose copies in `localStorage` it has read with this request
  */
-export function answered(page: Page, { id, notes, cuts }: Exchange, answer: Exchanged): boolean {
+export function answered(
+  page: Page,
+  { id, notes, cuts }: Exchange,
+  { leases, offers, outstanding }: Exchanged,
+): [isUnused: boolean, settled: string[]] {
   for (const entry of [...notes, ...cuts])
     if (page.unconfirmed.get(idOf(entry)) === entry) page.unconfirmed.delete(idOf(entry))
+  let isUnused = false
   // guard: H6 an answer that comes when the page has gone is not used
   const isGivenUp = !page.awaited.delete(id)
   if (isGivenUp) {
-    const isUnused = answer.leases.length + answer.offers.length > 0
+    isUnused = leases.length + offers.length > 0
     if (isUnused) put(page, [{ exchange: id, takeBack: [] }])
-    return isUnused
+  } else {
+    page.queue.add(leases)
+    page.queue.renew(outstanding)
+    page.offers.push(...offers)
   }
-  page.queue.add(answer.leases)
-  page.queue.renew(answer.outstanding)
-  page.offers.push(...answer.offers)
-  return false
+  return [isUnused, notes.map(idOf).filter((note) => page.copies?.delete(note))]
 }
-
-/** @returns ids of notes whose copies in `localStorage` the device has read with this request */
-export const settledCopies = (page: Page, { notes }: Exchange): string[] =>
-  notes.map(idOf).filter((id) => page.copies!.delete(id))
 
 /** An exchange has failed, or the page does not want its answer any more. */
 export function cancel(page: Page, exchange: string): void {
   const note = page.awaited.get(exchange)
-  if (!note) return
-  page.awaited.delete(exchange)
-  put(page, [note])
+  if (note && page.awaited.delete(exchange)) put(page, [note])
 }
 
 /** Gives up every lease, also those in answers that have not come. The next exchange says so. */
@@ -136,18 +125,29 @@ export function hearForks(page: Page, forks: number): number {
 
 /**
  * The page goes: it gives up every lease, and the surplus is sent back.
+ * @param exchange the id of an exchange that will never be made: its note takes offers back
+ * @param serverTag the node that answered last
+ * @param keepsNothing what is left of the leases is sent back, too
  * @returns what to send
  */
-export function exit(page: Page, leaving: Leaving): Range[] {
+export function exit(
+  page: Page,
+  exchange: string,
+  isOnline: boolean,
+  serverTag: string | undefined,
+  keepsNothing: boolean,
+): Range[] {
   const mayGo = ({ range }: { range: Range }) =>
     // guard: H9 a page sends without a token only to the node that granted
-    leaving.isOnline && isReturnable(range, leaving.serverTag)
-  const takeBack = cancelOffers(page, (offer) => !mayGo(offer))
-  if (takeBack.length > 0) put(page, [{ exchange: leaving.exchange, takeBack }])
-  const sent = page.offers.map((offer): LeaseLeft => ({ lease: offer, next: offer.range.from }))
+    isOnline && isReturnable(range, serverTag)
+  const takeBack = page.offers.filter((offer) => !mayGo(offer)).map(idOfOffer)
+  if (takeBack.length > 0) put(page, [{ exchange, takeBack }])
+  const sent = page.offers
+    .filter(mayGo)
+    .map((offer): LeaseLeft => ({ lease: offer, next: offer.range.from }))
   // guard: H8 an offer is sent once
-  cancelOffers(page)
-  for (const left of leaving.keepsNothing ? page.queue.revoke() : [])
+  page.offers = []
+  for (const left of keepsNothing ? page.queue.revoke() : [])
     if (mayGo(left.lease)) sent.push(left)
     else put(page, [noteOf(left)])
   put(
@@ -155,10 +155,10 @@ export function exit(page: Page, leaving: Leaving): Range[] {
     sent.map((left) => ({ ...noteOf(left), givenBack: true })),
   )
   giveUp(page)
-  const rests = sent
-    .map(({ lease, next }) => ({ ...lease.range, from: next }))
-    .filter((range) => size(range) > 0)
-  return insertAll([], rests)
+  return insertAll(
+    [],
+    sent.map(({ lease, next }) => ({ ...lease.range, from: next })),
+  )
 }
 
 /**
@@ -168,7 +168,7 @@ export function exit(page: Page, leaving: Leaving): Range[] {
  */
 export function notesToLeave(page: Page): Note[] {
   const notes = [...page.unconfirmed.values()].filter((entry) => !isCut(entry)) as Note[]
-  for (const note of notes) page.copies!.add(idOf(note))
+  for (const note of notes) page.copies?.add(idOf(note))
   return notes
 }
 
@@ -176,17 +176,10 @@ export function notesToLeave(page: Page): Note[] {
 export const isAllLeft = ({ unconfirmed, copies }: Page): boolean =>
   [...unconfirmed.keys()].every((id) => copies?.has(id))
 
-/** From here on this page does not send these offers. */
-function cancelOffers(page: Page, isMeant: (offer: Offer) => boolean = () => true): string[] {
-  const meant = page.offers.filter(isMeant)
-  // guard: H8 a page does not send what it takes back
-  page.offers = page.offers.filter((offer) => !meant.includes(offer))
-  return meant.map(({ id }) => id)
-}
-
 function put({ unconfirmed }: Page, entries: readonly (Note | Cut)[]): void {
   for (const entry of entries) unconfirmed.set(idOf(entry), entry)
 }
 
 const noteOf = ({ lease, next }: LeaseLeft) => ({ lease: lease.id, next })
+const idOfOffer = ({ id }: Offer): string => id
 const isCut = (entry: Note | Cut): entry is Cut => 'to' in entry
