@@ -363,11 +363,6 @@ export const GUARDS: Guard[] = [
     'server/ledger/stock',
     'const part = takeFrom(fresh, count)',
   ),
-  guard(
-    'H20 an earlier version that raises the floor does not know of fresh numbers',
-    'server/orm/fresh-numbers',
-    'fresh: JSON.parse(fresh)',
-  ),
   guard('H22 only the tail of a grant comes back', 'server/sqlite-ledger', 'last < end'),
   guard(
     'H22 a grant token cannot be forged',

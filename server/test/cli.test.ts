@@ -13,11 +13,12 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openLedger, serve } from '../src/index.js'
 import { readConfig } from '../src/settings.js'
 import { newFolder } from './folders.js'
-import { WITHOUT_CLAIMED_AT } from './ledger-bench.js'
 import { createDatabase, newDatabase } from './postgres.js'
 import { runSql, startCluster } from './postgres-cluster.js'
 import { buildServer, cliFile, runCli, startProcess } from './processes.js'
 
+/** A version before the first: there was none. */
+const OLDER = "UPDATE hilo_meta SET value = '0' WHERE key = 'version'"
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const TIMEOUT = 120_000
 /** Runs a command as a user without a name. */
@@ -507,28 +508,28 @@ describe('status and raise-floor', { timeout: TIMEOUT }, () => {
       })
     expect(await tables()).toBe(0)
     await (await openLedger({ databaseUrl })).close()
-    await runSql(databaseUrl, WITHOUT_CLAIMED_AT)
+    await runSql(databaseUrl, OLDER)
     for (const command of commands)
       expect(await runCli([...command, '--database-url', databaseUrl])).toMatchObject({
         code: 1,
         stderr: expect.stringContaining('this command upgrades nothing'),
       })
     const { rows } = await runSql(databaseUrl, "SELECT value FROM hilo_meta WHERE key = 'version'")
-    expect(rows).toEqual([{ value: '2' }])
+    expect(rows).toEqual([{ value: '0' }])
   })
 
   test('an older file stays as it is', async () => {
     const data = newFolder()
     await (await openLedger({ dataDir: data })).close()
     const db = new Database(join(data, 'hilo.db'))
-    db.exec(WITHOUT_CLAIMED_AT)
+    db.exec(OLDER)
     for (const command of [['status'], ['drop', 'Shop']])
       expect(await runCli([...command, '--data', data])).toMatchObject({
         code: 1,
         stderr: expect.stringContaining('this command upgrades nothing'),
       })
     expect(db.prepare("SELECT value FROM hilo_meta WHERE key = 'version'").all()).toEqual([
-      { value: '2' },
+      { value: '0' },
     ])
     db.close()
   })

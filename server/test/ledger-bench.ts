@@ -55,28 +55,6 @@ export type Promises = (title: string, body: (bench: Bench) => Promise<void>) =>
 
 export const AT = Date.UTC(2026, 10, 21)
 export const DAY_MS = 86_400_000
-/** Takes a ledger's tables back to version 2. */
-export const WITHOUT_CLAIMED_AT = `
-  DROP TABLE hilo_series;
-  DROP TABLE hilo_devices;
-  DROP INDEX hilo_grants_done;
-  DROP INDEX hilo_grants_open;
-  CREATE INDEX hilo_grants_settled ON hilo_grants (granted_at) WHERE high < low;
-  ALTER TABLE hilo_grants DROP COLUMN heard_at;
-  DROP TABLE hilo_unheard;
-  ALTER TABLE hilo_counters DROP COLUMN fresh;
-  ALTER TABLE hilo_counters DROP COLUMN forgotten;
-  ALTER TABLE hilo_counters DROP COLUMN grants;
-  ALTER TABLE hilo_counters DROP COLUMN outstanding;
-  ALTER TABLE hilo_counters DROP COLUMN last_claim;
-  ALTER TABLE hilo_counters DROP COLUMN dropped_at;
-  ALTER TABLE hilo_identities DROP COLUMN dropped_at;
-  DROP INDEX hilo_grants_serial;
-  ALTER TABLE hilo_grants DROP COLUMN serial;
-  ALTER TABLE hilo_counters DROP COLUMN serial;
-  DROP INDEX hilo_identity_claims_claimed_at;
-  ALTER TABLE hilo_identity_claims DROP COLUMN claimed_at;
-  UPDATE hilo_meta SET value = '2' WHERE key = 'version'`
 export const LIMITS = { collections: 50, databases: 1_000, maxJump: 10_000 }
 let lastId = 0
 

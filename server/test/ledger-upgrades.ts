@@ -1,40 +1,59 @@
 /** What every database promises about ledgers of other versions. */
 import { expect, test } from 'vitest'
+import { createLedger } from '../src/ledger/create-ledger.js'
 import type { Ledger } from '../src/ledger/ledger.js'
-import { DAY_MS, newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
+import type { RowStore } from '../src/ledger/row-store.js'
+import { SCHEMA, type Schema } from '../src/ledger/schema.js'
+import { grantOf, LIMITS, newId } from './ledger-bench.js'
 
 /** A database that no ledger has used yet. */
 interface NewDatabase {
-  open(): Promise<Ledger>
-  /** Runs SQL in it, while no ledger is open. */
-  run(sql: string): Promise<void>
+  open(schema?: Schema): Promise<RowStore>
+  /** Runs SQL in it. */
+  run(sql: string): Promise<unknown>
 }
+
+/** A version that is yet to come: this one is the older. */
+export const NEWER: Schema = {
+  tables: [...SCHEMA.tables, 'ALTER TABLE hilo_grants ADD COLUMN note TEXT'],
+  upgrades: [
+    [
+      "ALTER TABLE hilo_grants ADD COLUMN note TEXT NOT NULL DEFAULT ''",
+      "UPDATE hilo_grants SET note = 'upgraded'",
+    ],
+  ],
+}
+
+export const ledgerOver = (store: RowStore): Ledger => createLedger(store, LIMITS, new Map())
 
 export function describeUpgrades(newDatabase: () => Promise<NewDatabase>): void {
   test('a database that a newer version has upgraded is left alone', async () => {
-    const { open, run } = await newDatabase()
-    await (await open()).close()
-    await run("UPDATE hilo_meta SET value = '99' WHERE key = 'version'")
-    await expect(open()).rejects.toThrow('A newer offline-hilo has upgraded it')
+    const { open } = await newDatabase()
+    await (await open(NEWER)).close()
+    await expect(open()).rejects.toThrow('schema version 2, this program knows up to 1. A newer')
   })
 
-  test('what a version that never pruned has kept is counted, as old as the upgrade', async () => {
+  test('a ledger is upgraded under an older server, which goes on with it', async () => {
     const { open, run } = await newDatabase()
-    const claim = { database: 'Shop', name: 'invoices|', id: newId(), at: 0 }
-    const first = await open()
-    expect(await first.nextIdentities([claim])).toEqual([{ value: 1 }])
-    const wish = { collection: 'orders', count: 32, lastMax: 0, serverTag: 'A', at: 0 }
-    for (let i = 0; i < 2; i++) await first.claim([{ ...wish, database: 'Shop' }])
-    const status = await first.status()
-    await first.close()
-    await run(WITHOUT_CLAIMED_AT)
-    const ledger = await open()
-    await ledger.prune({ settledBefore: Date.now() - DAY_MS, heardBefore: 0 })
-    expect(await ledger.nextIdentities([claim])).toEqual([{ value: 1 }])
-    expect(await ledger.status()).toEqual(status)
-    await ledger.prune({ settledBefore: Date.now() + DAY_MS, heardBefore: Date.now() - DAY_MS })
-    expect(await ledger.nextIdentities([claim])).toEqual([{ value: 2 }])
-    expect(await ledger.status()).toMatchObject([{ grants: 2, outstanding: 64 }])
-    await ledger.close()
+    const older = ledgerOver(await open())
+    const wish = { database: 'Shop', collection: 'orders', count: 1, lastMax: 0, serverTag: 'A' }
+    const first = { ...wish, id: newId(), at: 0 }
+    const granted = [grantOf((await older.claim([first]))[0]!).low]
+    const claim = async (ledger: Ledger) =>
+      granted.push(grantOf((await ledger.claim([{ ...wish, id: newId(), at: 0 }]))[0]!).low)
+    let isUpgraded = false
+    const running = (async () => {
+      while (!isUpgraded) await claim(older)
+    })()
+    const newer = ledgerOver(await open(NEWER))
+    await claim(newer)
+    await claim(older)
+    isUpgraded = true
+    await running
+    expect(granted.toSorted((a, b) => a - b)).toEqual(granted.map((_, i) => i + 1))
+    expect(grantOf((await newer.claim([first]))[0]!).low).toBe(1)
+    await run("UPDATE hilo_grants SET note = 'seen' WHERE note = 'upgraded'")
+    await older.close()
+    await newer.close()
   })
 }

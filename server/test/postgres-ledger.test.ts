@@ -1,13 +1,16 @@
 /**
  * What only the PostgreSQL ledger has to stand: its settings, locks, roles, upgrades and failures.
  */
+import { once } from 'node:events'
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { startBindings } from '../src/bound/orm/orm-counters.js'
 import { openLedger } from '../src/index.js'
+import type { Schema } from '../src/ledger/schema.js'
+import { openPostgresStore } from '../src/postgres/store.js'
 import { newHandler } from './handlers.js'
-import { newId, WITHOUT_CLAIMED_AT } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
-import { describeUpgrades } from './ledger-upgrades.js'
+import { describeUpgrades, ledgerOver, NEWER } from './ledger-upgrades.js'
 import { newDatabase, secretAt } from './postgres.js'
 import { runSql } from './postgres-cluster.js'
 
@@ -87,11 +90,14 @@ test('a role without the right to create tables runs on tables that are there', 
   await runSql(databaseUrl, 'DROP OWNED BY hilo_test_role; DROP ROLE hilo_test_role')
 })
 
+const openStore = (databaseUrl: string, schema?: Schema) =>
+  openPostgresStore(databaseUrl, (pool) => startBindings(pool, new Map(), false), schema)
+
 describeUpgrades(async () => {
   const databaseUrl = await newDatabase()
   return {
-    open: () => openLedger({ databaseUrl }),
-    run: async (sql) => void (await runSql(databaseUrl, sql)),
+    open: (schema) => openStore(databaseUrl, schema),
+    run: (sql) => runSql(databaseUrl, sql),
   }
 })
 
@@ -135,64 +141,46 @@ test('a database whose encoding cannot store every name is refused at the start'
   await runSql(databaseUrl, `DROP DATABASE ${name}_latin`)
 })
 
-test('an upgrade may take as long as it takes', async () => {
+test('an upgrade takes as long as it takes, and waits for no lock as long as claims do', async () => {
   const databaseUrl = await newDatabase()
-  await (await openLedger({ databaseUrl })).close()
+  await (await openStore(databaseUrl)).close()
   await runSql(
     databaseUrl,
-    `${WITHOUT_CLAIMED_AT};
-     CREATE TABLE seen (statement_timeout text, lock_timeout text);
+    `CREATE TABLE seen (statement_timeout text, lock_timeout text);
      CREATE FUNCTION note() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
        INSERT INTO seen
          VALUES (current_setting('statement_timeout'), current_setting('lock_timeout'));
      END $$;
      CREATE EVENT TRIGGER note ON ddl_command_start EXECUTE FUNCTION note()`,
   )
-  await (await openLedger({ databaseUrl })).close()
+  await (await openStore(databaseUrl, NEWER)).close()
   const { rows } = await runSql(databaseUrl, 'SELECT DISTINCT * FROM seen')
-  expect(rows).toEqual([{ statement_timeout: '0', lock_timeout: '0' }])
+  expect(rows).toEqual([{ statement_timeout: '0', lock_timeout: '250ms' }])
 })
 
-/** How a server of schema version 2 answers a claim of an identity. */
-const OLDER_CLAIM = `
-  WITH taken AS (
-    UPDATE hilo_identities SET value = value + 1, peak = value + 1
-    WHERE database = 'shop' AND name = 'invoices|' RETURNING value)
-  INSERT INTO hilo_identity_claims (database, name, claim, value)
-  SELECT 'shop', 'invoices|', gen_random_uuid()::text, value FROM taken RETURNING value::int`
-
-test('a large ledger is upgraded under an older server, which goes on with it', async () => {
-  const ROWS = 100_000
+test('an upgrade that waits behind a dump says so once, and claims go on meanwhile', async () => {
   const databaseUrl = await newDatabase()
-  const first = await openLedger({ databaseUrl })
-  const key = { database: 'Shop', name: 'invoices|' }
-  await first.seedIdentity({ ...key, value: ROWS, isForced: false })
-  await first.close()
-  await runSql(
-    databaseUrl,
-    `${WITHOUT_CLAIMED_AT};
-     INSERT INTO hilo_identity_claims (database, name, claim, value)
-     SELECT 'shop', 'invoices|', i::text, i FROM generate_series(1, ${ROWS}) i`,
-  )
-  const older = new pg.Client({ connectionString: databaseUrl })
-  await older.connect()
-  const values: number[] = []
-  const claimOlder = async () => values.push((await older.query(OLDER_CLAIM)).rows[0].value)
-  let isUpgraded = false
-  const running = (async () => {
-    while (!isUpgraded) await claimOlder()
-  })()
-  await claimOlder()
-  const ledger = await openLedger({ databaseUrl })
-  const [newer] = await ledger.nextIdentities([{ ...key, id: newId(), at: 0 }])
-  values.push(newer!.value)
-  await claimOlder()
-  isUpgraded = true
-  await running
-  expect(values.toSorted((a, b) => a - b)).toEqual(values.map((_, i) => ROWS + 1 + i))
-  expect(await ledger.nextIdentities([{ ...key, id: '5', at: 0 }])).toEqual([{ value: 5 }])
-  await older.end()
-  await ledger.close()
+  const older = ledgerOver(await openStore(databaseUrl))
+  await older.claim([wish])
+  const dump = new pg.Client({ connectionString: databaseUrl })
+  await dump.connect()
+  await dump.query('BEGIN; LOCK TABLE hilo_counters, hilo_grants IN ACCESS SHARE MODE')
+  const warnings: string[] = []
+  const listen = ({ message }: Error) => warnings.push(message)
+  process.on('warning', listen)
+  const warned = once(process, 'warning')
+  const upgraded = openStore(databaseUrl, NEWER)
+  await warned
+  for (let i = 2; i < 12; i++)
+    expect(await older.claim([wish])).toMatchObject([{ grant: { high: 32 * i } }])
+  await dump.query('COMMIT')
+  await dump.end()
+  await (await upgraded).close()
+  process.off('warning', listen)
+  expect(warnings).toEqual([
+    expect.stringContaining('made or upgraded once nobody else has locked'),
+  ])
+  await older.close()
 })
 
 test('a collection that cannot be granted from, or is locked, fails no other', async () => {

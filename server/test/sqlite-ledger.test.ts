@@ -16,6 +16,7 @@ import Database from 'libsql'
 import { expect, test } from 'vitest'
 import { LedgerUnavailable, openLedger } from '../src/index.js'
 import { openSqliteFile } from '../src/sqlite/file.js'
+import { openSqliteStore } from '../src/sqlite/store.js'
 import { newFolder, secretIn } from './folders.js'
 import { describeLedger } from './ledger-contract.js'
 import { describeUpgrades } from './ledger-upgrades.js'
@@ -132,7 +133,7 @@ test.each(['hilo.db', 'hilo.db-wal'])(
 describeUpgrades(async () => {
   const dataDir = newFolder()
   return {
-    open: () => openLedger({ dataDir }),
+    open: async (schema) => openSqliteStore(dataDir, new Map(), schema),
     async run(sql) {
       const db = new Database(join(dataDir, 'hilo.db'))
       db.exec(sql)

@@ -28,8 +28,8 @@ import type { Query } from '../ledger/counter-port.js'
 import { CounterUnusable } from '../ledger/errors.js'
 import { checked } from '../ledger/options.js'
 import { toSpans } from '../ledger/stock.js'
-import { refuseStandby } from '../postgres/migrations.js'
 import { openPool, type PostgresPool } from '../postgres/pool.js'
+import { refuseStandby } from '../postgres/upgrade.js'
 import type { ServeOptions } from '../serve.js'
 
 /**

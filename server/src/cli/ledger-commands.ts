@@ -61,7 +61,7 @@ async function requireLedgerIn(folder: string): Promise<void> {
 
 async function requireLedgerAt(databaseUrl: string): Promise<void> {
   const { openPool } = await import('../postgres/pool.js')
-  const { requireLedger } = await import('../postgres/migrations.js')
+  const { requireLedger } = await import('../postgres/upgrade.js')
   const pool = openPool(databaseUrl)
   try {
     await requireLedger(pool)

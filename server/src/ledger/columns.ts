@@ -1,10 +1,10 @@
 /**
  * The columns that rows are stored in, and what is read from them. Guarantees that a statement
  * names every column that it reads or writes: a version that adds a column leaves the statements of
- * older versions as they are.
+ * the one before as they are.
  */
 import type { CollectionCounts, CollectionKey } from './ledger.js'
-import { above, type NumberLine, type Span, sizeOf } from './number-line.js'
+import { type NumberLine, type Span, sizeOf } from './number-line.js'
 import type {
   CollectionRow,
   GrantRow,
@@ -20,7 +20,7 @@ export type StoredCollection = Omit<CollectionRow, List> & StoredLists
 
 type List = 'free' | 'fresh'
 
-export type StoredLists = Readonly<Record<List, string> & Pick<NumberLine, 'floor'>>
+export type StoredLists = Readonly<Record<List, string>>
 
 /** Of each field of a row: its column, and the column's type. */
 export type Columns<Row> = {
@@ -110,10 +110,9 @@ export const SERIES_COLUMNS: Columns<SeriesRow> = {
 export const readSpans = (spans: string): Span[] => (spans === '[]' ? [] : JSON.parse(spans))
 export const writeSpans = (spans: readonly Span[]): string => JSON.stringify(spans)
 
-export const readLists = ({ free, fresh, floor }: StoredLists): Pick<NumberLine, List> => ({
+export const readLists = ({ free, fresh }: StoredLists): Pick<NumberLine, List> => ({
   free: readSpans(free),
-  // guard: H20 an earlier version that raises the floor does not know of fresh numbers
-  fresh: above(floor, readSpans(fresh)),
+  fresh: readSpans(fresh),
 })
 
 /** Numbers that are not granted, whoever may get them. */
@@ -126,14 +125,8 @@ export interface StatusRow extends CollectionKey, StoredLists {
   lastClaim: number | null
 }
 
-export const toStatus = ({
-  free,
-  fresh,
-  floor,
-  lastClaim,
-  ...row
-}: StatusRow): CollectionCounts => ({
+export const toStatus = ({ free, fresh, lastClaim, ...row }: StatusRow): CollectionCounts => ({
   ...row,
-  free: sizeOf(spansOf({ free, fresh, floor })),
+  free: sizeOf(spansOf({ free, fresh })),
   lastClaim: lastClaim ?? undefined,
 })

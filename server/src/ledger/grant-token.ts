@@ -16,7 +16,7 @@ export interface TokenContent {
   id: string
   /** Each check-in raises it; an older token is void from then on (H12). */
   rotation: number
-  /** The place of the grant among those of its collection. 0: an earlier version granted it. */
+  /** The place of the grant among those of its collection: 1, 2, 3 … */
   serial: number
   collection: string
 }
@@ -33,11 +33,8 @@ const ID_BYTES = 12
 /** Random bytes are drawn for this many ids at once: the draw costs more than the bytes. */
 const POOLED_IDS = 256
 
-/**
- * Earlier versions wrote the grant's id and the rotation only. A name of 501 bytes can have 752 in
- * lower case, with a `|`: `İ` becomes two characters.
- */
-const TOKEN = /^(([\w-]{16})\.(\d{1,9})(\.(\d{1,16})\.([\w-]{1,1003}))?)\.([\w-]{22})$/
+/** A name of 501 bytes can have 752 in lower case, with a `|`: `İ` becomes two characters. */
+const TOKEN = /^(([\w-]{16})\.(\d{1,9})\.(\d{1,16})\.([\w-]{1,1003}))\.([\w-]{22})$/
 /** A name of a database has no line break. */
 const signed = (body: string, database: string): string => `${database}\n${body}`
 
@@ -73,16 +70,16 @@ export function grantTokens(secret: string): GrantTokens {
       return `${body}.${macOf(signed(body, database)).toString('base64url')}`
     },
     read(token, database) {
-      const [, body, id, rotation, ofGrant, serial = 0, name = '', mac] = TOKEN.exec(token) ?? []
+      const [, body, id, rotation, serial, name, mac] = TOKEN.exec(token) ?? []
       if (!body) return undefined
-      const text = ofGrant === undefined ? body : signed(body, database)
       // guard: H22 a grant token cannot be forged
-      if (!timingSafeEqual(macOf(text), Buffer.from(mac!, 'base64url'))) return undefined
+      if (!timingSafeEqual(macOf(signed(body, database)), Buffer.from(mac!, 'base64url')))
+        return undefined
       return {
         id: id!,
         rotation: Number(rotation),
         serial: Number(serial),
-        collection: Buffer.from(name, 'base64url').toString(),
+        collection: Buffer.from(name!, 'base64url').toString(),
       }
     },
   }

@@ -29,8 +29,7 @@ export interface NumberLine {
   free: readonly Span[]
   /**
    * Of a bound collection: what came from the other authority and was granted to nobody yet, as
-   * `free` is. It is a list of its own, so that a server of an earlier version, which does not know
-   * it, grants nothing of it.
+   * `free` is.
    */
   fresh: readonly Span[]
 }

@@ -40,9 +40,7 @@ export function selectionOfShown(
   return {
     grants: [...new Set(tokens.map(({ id }) => id))],
     serials: distinct(
-      tokens
-        .filter(({ serial }) => serial > 0)
-        .map(({ database, collection, serial }) => ({ database, collection, serial })),
+      tokens.map(({ database, collection, serial }) => ({ database, collection, serial })),
       serialText,
     ),
   }
@@ -61,11 +59,10 @@ const provesOlderCopy = (rows: Rows, { database, shown }: ShownTokens): boolean 
   shown.some(({ token }) => {
     const known = databaseIn(rows, database).serial
     // guard: H20 a token from before the floors were raised proves nothing any more
-    if (!token || (known > 0 && token.serial <= known)) return false
+    if (!token || token.serial <= known) return false
     const grant = rows.grants.get(token.id) ?? rows.unheard.get(token.id)
     // guard: H20 a token that is newer than its grant proves an older copy
     if (grant) return grant.database === database && grant.rotation < token.rotation
-    if (token.serial === 0) return false
     const place = rows.serials.get(serialText({ database, ...token }))
     // guard: H20 a token that is not known any more proves one, too
     return place === undefined || place.newest < token.serial || place.grant !== null

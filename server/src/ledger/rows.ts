@@ -37,7 +37,7 @@ export interface GrantRow extends CollectionKey {
   grantedAt: number
   /** Raised by each check-in. */
   rotation: number
-  /** 1, 2, 3 … in its collection. 0: a version that did not count grants has granted it. */
+  /** 1, 2, 3 … in its collection. */
   serial: number
   /** The id of the check-in that raised `rotation` last. */
   checkIn: string | null
@@ -164,7 +164,7 @@ export const withTotals = (
   { grants, numbers }: { grants: number; numbers: number },
 ): CollectionRow => ({
   ...row,
-  // A server of an earlier version did not count its grants.
+  // A grant from before a drop may still be there, which the collection counts no more.
   grants: Math.max(0, row.grants + grants),
   outstanding: Math.max(0, row.outstanding + numbers),
 })

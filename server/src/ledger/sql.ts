@@ -28,12 +28,12 @@ export const serialsOf = (asked: string): string => `
     c.serial AS "newest", g.id AS "grant"
   FROM ${asked} CROSS JOIN hilo_counters c
   LEFT JOIN hilo_grants g
-    ON g.database = c.database AND g.tag = c.tag AND g.serial = k.serial AND g.serial > 0
+    ON g.database = c.database AND g.tag = c.tag AND g.serial = k.serial
   WHERE c.database = k.database AND c.tag = k.tag`
 
 export const STATUS = `
   SELECT database AS "database", tag AS "collection", max AS "max", free AS "free",
-    fresh AS "fresh", floor AS "floor", outstanding AS "outstanding", grants AS "grants",
+    fresh AS "fresh", outstanding AS "outstanding", grants AS "grants",
     last_claim AS "lastClaim"
   FROM hilo_counters WHERE dropped_at IS NULL ORDER BY database, tag`
 
@@ -49,7 +49,7 @@ export const ON_SERIES_CONFLICT = `ON CONFLICT (grant_id) DO UPDATE SET
   doubtful_from = excluded.doubtful_from, doubtful_to = excluded.doubtful_to`
 
 export const FREE_LISTS = `
-  SELECT free AS "free", fresh AS "fresh", floor AS "floor" FROM hilo_counters
+  SELECT free AS "free", fresh AS "fresh" FROM hilo_counters
   WHERE free <> '[]' OR fresh <> '[]'`
 
 export const COLLECTION_NAMES = `

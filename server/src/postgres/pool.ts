@@ -46,8 +46,6 @@ export interface Waits {
 const USUAL: Waits = { lock: 5_000, statement: 5_000, answer: 10_000 }
 /** Short waits, because many claims wait for one commit. */
 export const HASTY: Waits = { ...USUAL, lock: 500 }
-/** An upgrade of a large ledger takes minutes. */
-export const PATIENT: Waits = { lock: 0, statement: 0, answer: 2 ** 31 - 1 }
 
 // guard: H27 a warning is heard, whatever the role asks for
 const HEAR_WARNINGS = 'SET LOCAL client_min_messages = warning'

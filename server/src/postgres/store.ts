@@ -11,7 +11,7 @@ import { keyText } from '../ledger/keys.js'
 import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import type { RowStore } from '../ledger/row-store.js'
 import type { GrantRow, SeriesRow } from '../ledger/rows.js'
-import { HEALTH_KEY } from '../ledger/schema.js'
+import { HEALTH_KEY, SCHEMA } from '../ledger/schema.js'
 import {
   COLLECTION_NAMES,
   DROPPINGS,
@@ -26,9 +26,9 @@ import {
 import { addMissing, missingFrom } from './add-missing.js'
 import { deviceStore } from './devices.js'
 import { load, readCollection } from './load.js'
-import { migratePostgres } from './migrations.js'
 import { HASTY, openPool, type PostgresPool } from './pool.js'
 import { save } from './save.js'
+import { upgradePostgres } from './upgrade.js'
 
 const ADD_HEALTH = `
   INSERT INTO hilo_meta (key, value) SELECT '${HEALTH_KEY}', ''
@@ -42,10 +42,11 @@ const WRITE_HEALTH = `
 export async function openPostgresStore(
   databaseUrl: string,
   startCounters: (pool: PostgresPool) => Promise<OrmCounters>,
+  schema = SCHEMA,
 ): Promise<RowStore> {
   const pool = openPool(databaseUrl)
   try {
-    const secret = await migratePostgres(pool)
+    const secret = await upgradePostgres(pool, schema)
     return storeOver(pool, secret, await startCounters(pool))
   } catch (error) {
     await pool.close()

@@ -9,10 +9,12 @@ import Database from 'libsql'
 import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
 import {
   META_TABLE,
-  MIGRATIONS,
-  migrationsFrom,
+  SCHEMA,
+  type Schema,
   SQLITE_FILE,
   secretFrom,
+  stepsFrom,
+  versionOf,
 } from '../ledger/schema.js'
 
 /** How long to wait while another process holds the write lock. A commit takes less. */
@@ -29,9 +31,9 @@ interface SqliteFile {
 }
 
 /** @throws Error that names the folder, or what is wrong with the file in it */
-export function openSqliteFile(dataDir: string): SqliteFile {
+export function openSqliteFile(dataDir: string, schema = SCHEMA): SqliteFile {
   const folder = resolve(dataDir)
-  return naming(folder, () => openIn(folder))
+  return naming(folder, () => openIn(folder, schema))
 }
 
 /** Errors of SQLite and the file system have a code, and do not say which folder they are about. */
@@ -95,7 +97,7 @@ function refuseLost(folder: string): void {
     )
 }
 
-function openIn(folder: string): SqliteFile {
+function openIn(folder: string, schema: Schema): SqliteFile {
   refuseLost(folder)
   // Only its owner may read it: the secret of the grant tokens is in the file.
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -111,7 +113,7 @@ function openIn(folder: string): SqliteFile {
         `SQLite cannot use its write-ahead log in ${folder}: put the data folder on a local ` +
           'disk, or use PostgreSQL.',
       )
-    const secret = migrate(db)
+    const secret = upgrade(db, schema)
     // A copy of the file alone, without its log, then knows the tokens that prove it a copy.
     // guard: H20 a copy of the file alone has the secret
     db.pragma('wal_checkpoint(PASSIVE)')
@@ -193,7 +195,7 @@ export function guard<T>(step: () => T): T {
   }
 }
 
-function migrate(db: Sqlite): string {
+function upgrade(db: Sqlite, schema: Schema): string {
   return write(db, () => {
     db.exec(META_TABLE)
     const read = db.prepare('SELECT value FROM hilo_meta WHERE key = ?')
@@ -204,8 +206,8 @@ function migrate(db: Sqlite): string {
     const meta = (key: string) =>
       (read.all([key] as never)[0] as { value: string } | undefined)?.value
     const version = Number(meta('version') ?? 0)
-    for (const statement of migrationsFrom(version)) db.exec(statement)
-    if (version < MIGRATIONS.length) put.run(['version', String(MIGRATIONS.length)] as never)
+    for (const statement of stepsFrom(version, schema)) db.exec(statement)
+    put.run(['version', String(versionOf(schema))] as never)
     const secret = secretFrom(version, meta('secret'))
     put.run(['secret', secret] as never)
     return secret

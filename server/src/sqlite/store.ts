@@ -8,7 +8,7 @@ import { SETTINGS_OF_DATABASES, type Setting, toDatabases } from '../ledger/data
 import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import type { RowStore } from '../ledger/row-store.js'
 import type { GrantRow, SeriesRow } from '../ledger/rows.js'
-import { HEALTH_KEY } from '../ledger/schema.js'
+import { HEALTH_KEY, SCHEMA } from '../ledger/schema.js'
 import {
   COLLECTION_NAMES,
   DROPPINGS,
@@ -28,8 +28,12 @@ import { rememberBindings } from './remember-bindings.js'
 import { saver } from './save.js'
 
 /** @param bound to upstreams only: the counters of ORMs are in PostgreSQL */
-export function openSqliteStore(dataDir: string, bound: BoundCollections): RowStore {
-  const { db, secret, requireInPlace } = openSqliteFile(dataDir)
+export function openSqliteStore(
+  dataDir: string,
+  bound: BoundCollections,
+  schema = SCHEMA,
+): RowStore {
+  const { db, secret, requireInPlace } = openSqliteFile(dataDir, schema)
   try {
     rememberBindings(db, bound)
   } catch (error) {

@@ -84,11 +84,10 @@ export class MemoryStore implements RowStore, MemoryRows {
   readonly readStatus: RowStore['readStatus'] = async () =>
     [...this.collections.values()]
       .filter(({ droppedAt }) => droppedAt === null)
-      .map(({ database, collection, max, floor, free, fresh, outstanding, grants, lastClaim }) => ({
+      .map(({ database, collection, max, free, fresh, outstanding, grants, lastClaim }) => ({
         database,
         collection,
         max,
-        floor,
         free: writeSpans(free),
         fresh: writeSpans(fresh),
         outstanding,

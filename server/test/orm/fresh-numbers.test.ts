@@ -1,6 +1,6 @@
 /**
  * What is left of an ORM's block waits for claims without an id. Here it is beside everything that
- * moves a floor or a counter, and beside a server of an earlier version.
+ * moves a floor or a counter.
  */
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -139,48 +139,16 @@ describe.each(SETTINGS)('%s', (_, settings, schema) => {
   })
 })
 
-describe('a server of an earlier version on the same ledger', () => {
-  /** What it reads of a collection. */
-  const AS_OLDER = 'SELECT free FROM hilo_counters'
-
-  test('sees none of it, so it takes a block of its own', async () => {
-    const { plain, withId, sql, ledger } = await open()
-    expect(await plain()).toEqual([1, 32])
-    expect(await sql(AS_OLDER)).toEqual([{ free: '[]' }])
-    expect((await ledger.status())[0]!.free).toBe(BLOCK - 32)
-    expect(await ledger.countFree()).toBe(BLOCK - 32)
-    // What it took and has left over waits for claims with an id.
-    await sql(
-      `UPDATE hilo_counters SET max = 2000, peak = 2000, free = '[[1901, 2000]]';
-       SELECT nextval('seq')`,
-    )
-    expect(await plain()).toEqual([33, 64])
-    expect(await withId()).toEqual([1_901, 1_932])
-    expect(await plain({ count: 936 })).toEqual([65, 1_000])
-    expect(await plain()).toEqual([2_001, 2_032])
-  })
-
-  test('raises the floor, and what is below it is granted to nobody', async () => {
-    const { plain, withId, sql, ledger } = await open()
-    await plain()
-    await sql(`UPDATE hilo_counters SET floor = 500, peak = 1000, free = '[]'`)
-    expect((await ledger.status())[0]!.free).toBe(500)
-    expect(await plain()).toEqual([501, 532])
-    expect(await withId()).toEqual([533, 564])
-  })
-
-  test('what came back is told apart from it, also by the next server', async () => {
-    const { plain, withId, take, ledger, sql } = await open()
-    const { low, high, token } = await take({ id: newId() })
-    await ledger.giveBack({ ...KEY, end: high, last: low - 1, token, at: 0 })
-    expect(await sql('SELECT free, fresh FROM hilo_counters')).toEqual([
-      { free: '[[1,32]]', fresh: '[[33,1000]]' },
-    ])
-    expect(await plain()).toEqual([33, 64])
-    expect(await withId()).toEqual([1, 32])
-  })
+test('what came back is told apart from it, also by the next server', async () => {
+  const { plain, withId, take, ledger, sql } = await open()
+  const { low, high, token } = await take({ id: newId() })
+  await ledger.giveBack({ ...KEY, end: high, last: low - 1, token, at: 0 })
+  expect(await sql('SELECT free, fresh FROM hilo_counters')).toEqual([
+    { free: '[[1,32]]', fresh: '[[33,1000]]' },
+  ])
+  expect(await plain()).toEqual([33, 64])
+  expect(await withId()).toEqual([1, 32])
 })
-
 test('after a restore nothing is granted below what the client saw', async () => {
   const { plain, sql } = await open()
   await plain()

@@ -18,8 +18,8 @@ import {
 } from '../../src/index.js'
 import { SQLITE_FILE } from '../../src/ledger/schema.js'
 import { deviceStore as postgresDevices } from '../../src/postgres/devices.js'
-import { migratePostgres } from '../../src/postgres/migrations.js'
 import { openPool } from '../../src/postgres/pool.js'
+import { upgradePostgres } from '../../src/postgres/upgrade.js'
 import { backUp } from '../../src/sqlite/backup.js'
 import { openSqliteStore } from '../../src/sqlite/store.js'
 import { newFolder } from '../folders.js'
@@ -583,7 +583,7 @@ describe('what a region holds is stored', () => {
       async open() {
         const pool = openPool(url)
         closes.push(() => pool.close())
-        await migratePostgres(pool)
+        await upgradePostgres(pool)
         return postgresDevices(pool)
       },
     }

@@ -1,0 +1,104 @@
+/**
+ * Makes a PostgreSQL database's ledger tables, or brings them up to date, also if several processes
+ * start at once. Refuses a standby, and a database that cannot store every name.
+ */
+import { isThere, type Query } from '../ledger/counter-port.js'
+import { LedgerUnavailable, RowLocked } from '../ledger/errors.js'
+import {
+  META_TABLE,
+  refuseOlder,
+  SCHEMA,
+  type Schema,
+  secretFrom,
+  stepsFrom,
+  versionOf,
+} from '../ledger/schema.js'
+import { createMissing } from './create-missing.js'
+import type { PostgresPool, Waits } from './pool.js'
+
+/**
+ * While an upgrade waits for a table, claims wait behind it: it gives up before they do. So it does
+ * not wait behind a dump, which keeps its locks for minutes.
+ */
+const UPGRADE: Waits = { lock: 250, statement: 0, answer: 2 ** 31 - 1 }
+const PAUSE_MS = 1_000
+
+/**
+ * Waits as long as others keep the tables locked, and says so once.
+ * @returns the secret of the grant tokens
+ */
+export async function upgradePostgres(pool: PostgresPool, schema = SCHEMA): Promise<string> {
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await pool.transaction((query) => upgrade(query, schema), UPGRADE)
+    } catch (error) {
+      if (!(error instanceof RowLocked)) throw error
+      if (!isTold) process.emitWarning(LOCKED)
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    }
+  }
+}
+
+const LOCKED =
+  "The ledger's tables are made or upgraded once nobody else has locked them, as a dump or another " +
+  "server's upgrade does. Claims go on meanwhile."
+
+async function upgrade(query: Query, schema: Schema): Promise<string> {
+  await refuseStandby(query)
+  const [server] = await query<{ encoding: string }>(
+    "SELECT current_setting('server_encoding') AS encoding",
+  )
+  if (server!.encoding !== 'UTF8')
+    throw new Error(
+      `The database has the encoding ${server!.encoding}, which cannot store every ` +
+        "collection's name. Create one for the ledger: " +
+        "CREATE DATABASE hilo ENCODING 'UTF8' TEMPLATE template0.",
+    )
+  await createMissing(query, 'hilo_meta', META_TABLE)
+  const rows = await query<{ key: string; value: string }>('SELECT key, value FROM hilo_meta')
+  const meta = new Map(rows.map(({ key, value }) => [key, value]))
+  const version = Number(meta.get('version') ?? 0)
+  const steps = stepsFrom(version, schema)
+  const secret = secretFrom(version, meta.get('secret'))
+  if (steps.length === 0) return secret
+  if (version > 0) await lockTables(query)
+  for (const statement of steps) await query(statement)
+  await query(
+    'INSERT INTO hilo_meta (key, value) VALUES ($1, $2), ($3, $4) ON CONFLICT (key) DO ' +
+      'UPDATE SET value = excluded.value',
+    ['version', String(versionOf(schema)), 'secret', secret],
+  )
+  return secret
+}
+
+/** @throws LedgerUnavailable when the database cannot be written to */
+export async function refuseStandby(query: Query): Promise<void> {
+  const [server] = await query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby')
+  if (server!.standby)
+    throw new LedgerUnavailable(
+      'The database is a standby, which cannot grant numbers or move a counter. Point ' +
+        '--database-url at the primary (or at an address that follows it).',
+    )
+}
+
+/** In the order in which running servers lock them, so that they and an upgrade do not deadlock. */
+async function lockTables(query: Query): Promise<void> {
+  for (const table of ['hilo_counters', 'hilo_identities', 'hilo_grants', 'hilo_identity_claims'])
+    await query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
+}
+
+/**
+ * Writes nothing.
+ * @throws Error when the database has no ledger, or one that the server has yet to upgrade
+ */
+export async function requireLedger(pool: PostgresPool): Promise<void> {
+  if (!(await isThere(pool.query, 'hilo_meta')))
+    throw new Error(
+      "There is no ledger in this database. Give the server's --database-url, or start it there " +
+        'once.',
+    )
+  const [row] = await pool.query<{ value: string }>(
+    "SELECT value FROM hilo_meta WHERE key = 'version'",
+  )
+  refuseOlder(Number(row?.value ?? 0))
+}
