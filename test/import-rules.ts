@@ -12,6 +12,7 @@ const LIBRARIES = ['node:', ...Object.keys(dependencies)]
 const ROOMS = [
   'server/ledger',
   'server/http',
+  'server/sql',
   'server/sqlite',
   'server/postgres',
   'server/bound',
@@ -48,8 +49,10 @@ const MAY_USE: Record<string, string[]> = {
     'rate-limiter-flexible',
     'zod',
   ],
-  'server/sqlite': ['server/ledger', 'core', 'node:', 'libsql'],
-  'server/postgres': ['server/ledger', 'core', 'pg'],
+  // The rows in any database that speaks SQL.
+  'server/sql': ['server/ledger', 'core', 'node:'],
+  'server/sqlite': ['server/ledger', 'server/sql', 'core', 'node:', 'libsql'],
+  'server/postgres': ['server/ledger', 'server/sql', 'core', 'pg'],
   // A region is a device: the owner and the source of the browser package run in it.
   'server/region': [
     'server/ledger',
@@ -61,7 +64,7 @@ const MAY_USE: Record<string, string[]> = {
     'node:',
     'zod',
   ],
-  'server/bound': ['server/ledger', 'core', 'node:', 'zod'],
+  'server/bound': ['server/ledger', 'server/sql', 'core', 'node:', 'zod'],
   'server/cli': [...ROOMS, 'server', ...LIBRARIES],
   server: [...ROOMS, ...LIBRARIES],
 }

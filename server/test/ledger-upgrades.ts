@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createLedger } from '../src/ledger/create-ledger.js'
 import type { Ledger } from '../src/ledger/ledger.js'
 import type { RowStore } from '../src/ledger/row-store.js'
-import { SCHEMA, type Schema } from '../src/ledger/schema.js'
+import { SCHEMA, type Schema } from '../src/sql/schema.js'
 import { grantOf, LIMITS, newId } from './ledger-bench.js'
 
 /** A database that no ledger has used yet. */

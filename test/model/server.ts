@@ -5,7 +5,6 @@
 import { checkIn, readCheckIn } from '../../server/src/ledger/check-in.js'
 import { grantClaims } from '../../server/src/ledger/claim.js'
 import type { LedgerContext } from '../../server/src/ledger/context.js'
-import { newDatabase } from '../../server/src/ledger/database-rows.js'
 import { giveBack } from '../../server/src/ledger/give-back.js'
 import type { GrantTokens } from '../../server/src/ledger/grant-token.js'
 import { keyText, serialText } from '../../server/src/ledger/keys.js'
@@ -24,6 +23,7 @@ import {
   type DatabaseRow,
   type GrantRow,
   newCollection,
+  newDatabase,
   type ReturnRow,
   type UnheardRow,
 } from '../../server/src/ledger/rows.js'

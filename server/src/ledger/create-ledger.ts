@@ -6,9 +6,7 @@ import { createAlarm } from './alarm.js'
 import { authorityOf, type BoundCollections } from './bound-collections.js'
 import { checkIn, readCheckIn, selectionOf } from './check-in.js'
 import { asksOfClaims, grantClaims, shownBy } from './claim.js'
-import { toStatus } from './columns.js'
 import type { LedgerContext } from './context.js'
-import { newDatabase } from './database-rows.js'
 import { drop, isOf } from './drop.js'
 import { giveBack } from './give-back.js'
 import { grantTokens, newGrantId } from './grant-token.js'
@@ -31,7 +29,15 @@ import {
   withFloors,
 } from './restored.js'
 import type { RowStore, Transaction } from './row-store.js'
-import { type DatabaseRow, newCollection, toMark, toSeries } from './rows.js'
+import {
+  type DatabaseRow,
+  freeOf,
+  newCollection,
+  newDatabase,
+  toMark,
+  toSeries,
+  toStatus,
+} from './rows.js'
 import { checkInSeries, claimSeries, closeSeries, letterClaim } from './series.js'
 
 export function createLedger(
@@ -99,7 +105,7 @@ export function createLedger(
         },
         step: ({ collections, returnedOf }) => {
           const row = collections.get(keyText({ database, collection }))
-          const left = row ? [...row.free, ...row.fresh] : []
+          const left = row ? freeOf(row) : []
           const isFree = left.some((span) => span[0] <= high && span[1] >= low)
           return { answer: isFree || (returnedOf?.high ?? 0) >= low, changes: {} }
         },

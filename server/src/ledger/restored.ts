@@ -5,14 +5,13 @@
  */
 import { authorityOf, type BoundCollections, refuseChanged } from './bound-collections.js'
 import type { CounterAnswers, CounterAsk } from './counter-port.js'
-import { newDatabase } from './database-rows.js'
 import { CounterUnusable } from './errors.js'
 import type { TokenContent } from './grant-token.js'
 import { distinct, keyText, serialText } from './keys.js'
 import type { Floors, RaisedFloors } from './ledger.js'
 import { MAX_NUMBER } from './number-line.js'
 import type { RowChanges, Rows, Selection, StepResult } from './row-store.js'
-import { type CollectionRow, type DatabaseRow, withFloor } from './rows.js'
+import { type CollectionRow, type DatabaseRow, newDatabase, withFloor } from './rows.js'
 
 /** Tokens that a device shows to one database. */
 export interface ShownTokens {

@@ -10,7 +10,6 @@
  * - A step may run more than once, and only what its last run changed is saved: it must be pure.
  */
 import type { DeviceStore } from '../../../src/core/device-store.js'
-import type { StatusRow } from './columns.js'
 import type { CounterAnswers, CounterAsk } from './counter-port.js'
 import type {
   ClaimRequest,
@@ -40,7 +39,8 @@ export interface RowStore {
   secret: string
   change<T>(transaction: Transaction<T>): Promise<T>
   readCollection(key: CollectionKey): Promise<CollectionRow | undefined>
-  readStatus(): Promise<StatusRow[]>
+  /** Collections that were not dropped, by database and name. */
+  readStatus(): Promise<CollectionRow[]>
   /** Of a database, by collection and letter. */
   readSeries(database: string): Promise<SeriesRow[]>
   /** Databases for which something holds, by name. */

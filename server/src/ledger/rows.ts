@@ -1,7 +1,7 @@
 /** The rows that the ledger keeps, and how a step makes and changes them. */
-import type { CollectionKey, IdentityKey, Mark, Series } from './ledger.js'
+import type { CollectionCounts, CollectionKey, IdentityKey, Mark, Series } from './ledger.js'
 import { toLetter } from './letters.js'
-import { EMPTY_LINE, type NumberLine, raise } from './number-line.js'
+import { EMPTY_LINE, type NumberLine, raise, type Span, sizeOf } from './number-line.js'
 
 export interface CollectionRow extends CollectionKey, NumberLine {
   /** Changes whenever `max` does. */
@@ -136,6 +136,13 @@ export const newIdentity = ({ database, name }: IdentityKey): IdentityRow => ({
   droppedAt: null,
 })
 
+export const newDatabase = (database: string): DatabaseRow => ({
+  database,
+  isRestored: false,
+  floor: 0,
+  serial: 0,
+})
+
 /** The row with its line after a step. */
 export const withLine = (row: CollectionRow, line: NumberLine): CollectionRow => ({
   ...row,
@@ -181,6 +188,15 @@ export const sizeOfGrant = ({ low, high }: GrantRow): number => high - low + 1
 
 /** Is it known that the device can issue no more number of this grant? */
 export const isSettled = ({ issued, high }: GrantRow): boolean => issued >= high
+
+/** Numbers that are not granted, whoever may get them. */
+export const freeOf = ({ free, fresh }: CollectionRow): readonly Span[] => [...free, ...fresh]
+
+export function toStatus(row: CollectionRow): CollectionCounts {
+  const { database, collection, max, outstanding, grants, lastClaim } = row
+  const free = sizeOf(freeOf(row))
+  return { database, collection, max, free, outstanding, grants, lastClaim: lastClaim ?? undefined }
+}
 
 export const toMark = (row: CollectionRow | undefined): Mark => ({
   max: row?.max ?? 0,

@@ -3,32 +3,26 @@
  * the collections it touches, always in the same order. So steps on one collection follow each
  * other, and each reads what the one before has committed.
  */
-
-import { type StatusRow, type StoredLists, spansOf } from '../ledger/columns.js'
 import type { CounterAnswer, CounterAsk, OrmCounters, Query } from '../ledger/counter-port.js'
-import { SETTINGS_OF_DATABASES, type Setting, toDatabases } from '../ledger/database-rows.js'
 import { keyText } from '../ledger/keys.js'
-import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import type { RowStore } from '../ledger/row-store.js'
-import type { GrantRow, SeriesRow } from '../ledger/rows.js'
-import { HEALTH_KEY, SCHEMA } from '../ledger/schema.js'
-import {
-  COLLECTION_NAMES,
-  DROPPINGS,
-  FREE_LISTS,
-  IDENTITY_NAMES,
-  identitiesOf,
-  oldGrants,
-  prunings,
-  STATUS,
-  seriesOf,
-} from '../ledger/sql.js'
-import { addMissing, missingFrom } from './add-missing.js'
-import { deviceStore } from './devices.js'
-import { load, readCollection } from './load.js'
+import type { SqlConnection } from '../sql/connection.js'
+import { HEALTH_KEY, SCHEMA } from '../sql/schema.js'
+import type { Dialect } from '../sql/statements.js'
+import { sqlStore } from '../sql/store.js'
 import { HASTY, openPool, type PostgresPool } from './pool.js'
-import { save } from './save.js'
 import { upgradePostgres } from './upgrade.js'
+
+const POSTGRES: Dialect = {
+  // The limit tells the planner how many rows there are. It would plan for a hundred, and scan
+  // whole tables for them.
+  rows: (name, columns) => {
+    const types = columns.map(([column, type]) => `"${column}" ${type}`)
+    return `(SELECT * FROM json_to_recordset($1) AS rows (${types}) LIMIT $2) ${name}`
+  },
+  given: (rows) => [JSON.stringify(rows), rows.length],
+  lock: (table) => `FOR UPDATE OF ${table}`,
+}
 
 const ADD_HEALTH = `
   INSERT INTO hilo_meta (key, value) SELECT '${HEALTH_KEY}', ''
@@ -47,70 +41,37 @@ export async function openPostgresStore(
   const pool = openPool(databaseUrl)
   try {
     const secret = await upgradePostgres(pool, schema)
-    return storeOver(pool, secret, await startCounters(pool))
+    return sqlStore(connectionTo(pool, await startCounters(pool)), secret)
   } catch (error) {
     await pool.close()
     throw error
   }
 }
 
-function storeOver(pool: PostgresPool, secret: string, counters: OrmCounters): RowStore {
+export function connectionTo(pool: PostgresPool, counters: OrmCounters): SqlConnection {
   async function answersTo(query: Query, asks: readonly CounterAsk[] = []) {
     const answers = new Map<string, CounterAnswer>()
     for (const ask of asks) answers.set(keyText(ask), await counters.answer(query, ask))
     return answers
   }
 
-  /** Until there is no row left. */
-  async function repeat(statement: string, parameters?: unknown[]): Promise<void> {
-    while ((await pool.query(statement, parameters)).length > 0);
-  }
-
   return {
-    secret,
-    devices: deviceStore(pool),
-
-    async change({ select, ask, step }) {
-      let wanted = select
-      for (let mayAdd = true; ; ) {
-        const result = await pool.transaction(
-          async (query, write) => {
-            const rows = await load(query, wanted)
-            const missing = mayAdd ? missingFrom(rows, wanted) : undefined
-            if (missing) return { missing }
-            const result = step(rows, await answersTo(query, ask?.(rows)))
-            if ('answer' in result) save(write, rows, result.changes)
-            return result
-          },
-          wanted.isHasty ? HASTY : undefined,
-        )
-        if ('answer' in result) return result.answer
-        if ('select' in result) wanted = { ...wanted, ...result.select }
-        else {
-          await pool.transaction((query) => addMissing(query, result.missing))
-          mayAdd = false
-        }
-      }
-    },
-
-    readCollection: (key) => readCollection(pool.query, key),
-    readStatus: () => pool.query<StatusRow>(STATUS),
-    readSeries: (database) => pool.query<SeriesRow>(seriesOf('$1'), [database]),
-    readDatabases: async () => toDatabases(await pool.query<Setting>(SETTINGS_OF_DATABASES)),
-    readNames: async () => ({
-      collections: await pool.query<CollectionKey>(COLLECTION_NAMES),
-      identities: await pool.query<IdentityKey>(IDENTITY_NAMES),
-    }),
-    readFree: async () => (await pool.query<StoredLists>(FREE_LISTS)).map(spansOf),
-    readOld: ({ settledBefore, heardBefore }) =>
-      pool.query<GrantRow>(oldGrants('$1', '$2'), [settledBefore, heardBefore]),
-    readIdentities: (database) => pool.query<IdentityKey>(identitiesOf('$1'), [database]),
-    pruneAnswers: async (before) => {
-      for (const statement of prunings('$1')) await repeat(statement, [before])
-    },
-    removeDropped: async () => {
-      for (const statement of DROPPINGS) await repeat(statement)
-    },
+    dialect: POSTGRES,
+    // The reads are sent at once, and the database runs them one after another. The writes travel
+    // with the commit.
+    transaction: ({ reads, ask, step, isHasty }) =>
+      pool.transaction(
+        async (query, write) => {
+          const found = await Promise.all(
+            reads.map(({ text, parameters }) => query<unknown>(text, [...parameters])),
+          )
+          const { answer, writes } = step(found, await answersTo(query, ask?.(found)))
+          for (const { text, parameters } of writes) write(text, [...parameters])
+          return answer
+        },
+        isHasty ? HASTY : undefined,
+      ),
+    read: ({ text, parameters }) => pool.query(text, [...parameters]),
     connections: () => pool.connections(),
     ping: () =>
       pool.transaction(async (_, write) => {

@@ -12,7 +12,7 @@ import {
   secretFrom,
   stepsFrom,
   versionOf,
-} from '../ledger/schema.js'
+} from '../sql/schema.js'
 import { createMissing } from './create-missing.js'
 import type { PostgresPool, Waits } from './pool.js'
 

@@ -7,7 +7,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from '
 import { dirname, join, resolve } from 'node:path'
 import Database from 'libsql'
 import { reasonOf } from '../ledger/errors.js'
-import { SQLITE_FILE } from '../ledger/schema.js'
+import { SQLITE_FILE } from '../sql/schema.js'
 import { BUSY_TIMEOUT_MS, readSqliteVersion, syncFolder } from './file.js'
 
 /** @throws Error when there is no ledger, or the file is there already, or cannot be written */

@@ -15,7 +15,7 @@ import {
   secretFrom,
   stepsFrom,
   versionOf,
-} from '../ledger/schema.js'
+} from '../sql/schema.js'
 
 /** How long to wait while another process holds the write lock. A commit takes less. */
 export const BUSY_TIMEOUT_MS = 5_000

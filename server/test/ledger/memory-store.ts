@@ -3,8 +3,6 @@
  * step which changes what it was given fails.
  */
 import { MemoryStore as DeviceMemory } from '../../../src/store/memory.js'
-import { writeSpans } from '../../src/ledger/columns.js'
-import { settingKeysOf, settingsFrom, toDatabases } from '../../src/ledger/database-rows.js'
 import { newSecret } from '../../src/ledger/grant-token.js'
 import { byClaim, identityText, isSame, keyOf, keyText, serialText } from '../../src/ledger/keys.js'
 import type { CollectionKey } from '../../src/ledger/ledger.js'
@@ -23,6 +21,7 @@ import {
   type SeriesRow,
   type UnheardRow,
 } from '../../src/ledger/rows.js'
+import { settingKeysOf, settingsFrom, toDatabases } from '../../src/sql/database-rows.js'
 
 export interface MemoryRows {
   collections: Map<string, CollectionRow>
@@ -84,16 +83,6 @@ export class MemoryStore implements RowStore, MemoryRows {
   readonly readStatus: RowStore['readStatus'] = async () =>
     [...this.collections.values()]
       .filter(({ droppedAt }) => droppedAt === null)
-      .map(({ database, collection, max, free, fresh, outstanding, grants, lastClaim }) => ({
-        database,
-        collection,
-        max,
-        free: writeSpans(free),
-        fresh: writeSpans(fresh),
-        outstanding,
-        grants,
-        lastClaim,
-      }))
       .sort((a, b) => (keyText(a) < keyText(b) ? -1 : 1))
 
   readonly readSeries: RowStore['readSeries'] = async (database) =>

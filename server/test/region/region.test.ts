@@ -16,16 +16,18 @@ import {
   openLedger,
   serve,
 } from '../../src/index.js'
-import { SQLITE_FILE } from '../../src/ledger/schema.js'
-import { deviceStore as postgresDevices } from '../../src/postgres/devices.js'
 import { openPool } from '../../src/postgres/pool.js'
+import { connectionTo } from '../../src/postgres/store.js'
 import { upgradePostgres } from '../../src/postgres/upgrade.js'
+import { deviceStore } from '../../src/sql/devices.js'
+import { SQLITE_FILE } from '../../src/sql/schema.js'
 import { backUp } from '../../src/sqlite/backup.js'
 import { openSqliteStore } from '../../src/sqlite/store.js'
 import { newFolder } from '../folders.js'
 import { AT, grantOf, newId, span } from '../ledger-bench.js'
 import { newDatabase } from '../postgres.js'
 
+const NO_COUNTERS = { answer: async () => ({ fresh: [], isAtEnd: false }) }
 const KEY = { database: 'shop', collection: 'orders' }
 const WISH = { ...KEY, count: 32, lastMax: 0, serverTag: 'Z', at: AT }
 
@@ -94,7 +96,7 @@ async function devicesIn({ dataDir, databaseUrl }: LedgerOptions): Promise<strin
     return keys.map(([, , prefix]) => prefix)
   }
   const pool = openPool(databaseUrl!)
-  const keys = await postgresDevices(pool).keys()
+  const keys = await deviceStore(connectionTo(pool, NO_COUNTERS)).keys()
   await pool.close()
   return keys.map(([, , prefix]) => prefix)
 }
@@ -584,7 +586,7 @@ describe('what a region holds is stored', () => {
         const pool = openPool(url)
         closes.push(() => pool.close())
         await upgradePostgres(pool)
-        return postgresDevices(pool)
+        return deviceStore(connectionTo(pool, NO_COUNTERS))
       },
     }
   }))

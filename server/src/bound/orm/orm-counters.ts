@@ -9,7 +9,6 @@ import {
   changedBindings,
   refuseBindings,
 } from '../../ledger/bound-collections.js'
-import { readSpans, writeSpans } from '../../ledger/columns.js'
 import {
   isThere,
   type OrmCounters,
@@ -19,6 +18,7 @@ import {
 import { CounterUnusable } from '../../ledger/errors.js'
 import type { CollectionKey } from '../../ledger/ledger.js'
 import { above } from '../../ledger/number-line.js'
+import { readSpans, writeSpans } from '../../sql/tables.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
 import { problemsOf } from './checks.js'

@@ -2,8 +2,8 @@
  * What holds for whole databases, kept among the ledger's settings under two keys for each. So a
  * write of one of them cannot undo the other.
  */
-import type { RowChanges } from './row-store.js'
-import type { DatabaseRow } from './rows.js'
+import type { RowChanges } from '../ledger/row-store.js'
+import { type DatabaseRow, newDatabase } from '../ledger/rows.js'
 
 /** A setting: a row of `hilo_meta`. */
 export interface Setting {
@@ -23,13 +23,6 @@ export const SETTINGS_OF_DATABASES = `
 
 export const settingKeysOf = (databases: readonly string[]): string[] =>
   databases.flatMap((name) => [RESTORED + name, FLOORS + name])
-
-export const newDatabase = (database: string): DatabaseRow => ({
-  database,
-  isRestored: false,
-  floor: 0,
-  serial: 0,
-})
 
 /** By name. */
 export function toDatabases(settings: readonly Setting[]): Map<string, DatabaseRow> {

@@ -1,0 +1,55 @@
+/**
+ * What a region holds of its root, in the ledger's database, for all of the region's servers. Each
+ * change is a transaction of its own, which keeps the row locked, and is on disk before its promise
+ * resolves.
+ */
+import type { DeviceStore } from '../../../src/core/device-store.js'
+import type { SqlConnection } from './connection.js'
+import { keyOfRecord, readRecord, recordKey, writeRecord } from './device-record.js'
+import { adding, finding, statement } from './statements.js'
+import { DEVICES, type DeviceRow } from './tables.js'
+
+const READ_KEYS = `SELECT key AS "key" FROM hilo_devices WHERE state <> ''`
+const SAVE = `UPDATE hilo_devices SET state = $1, set_aside = coalesce($2, set_aside)
+  WHERE key = $3`
+
+export function deviceStore({ dialect, transaction, read }: SqlConnection): DeviceStore {
+  const add = `${adding(dialect, DEVICES)} ON CONFLICT DO NOTHING`
+  const find = (key: string, isLocked: boolean) =>
+    statement(finding(dialect, DEVICES, ['key'], { isLocked }), ...dialect.given([{ key }]))
+  const stored = (row: DeviceRow | undefined) => readRecord(row?.state || undefined)
+
+  return {
+    isDurable: true,
+    async update(of, transition) {
+      const key = recordKey(of)
+      for (;;) {
+        const done = await transaction({
+          reads: [find(key, true)],
+          step([found]) {
+            const [row] = found as DeviceRow[]
+            // So that there is a row to lock, also the first time.
+            if (!row) {
+              const added = dialect.given([{ key, state: '', setAside: null }])
+              return { answer: undefined, writes: [statement(add, ...added)] }
+            }
+            const before = stored(row)
+            const { state, setAside, result } = transition(before, [])
+            const aside = setAside === undefined ? null : writeRecord(setAside)
+            const writes = state === before ? [] : [statement(SAVE, writeRecord(state), aside, key)]
+            return { answer: { result }, writes }
+          },
+        })
+        if (done) return done.result
+      }
+    },
+    async read(key) {
+      const [row] = (await read(find(recordKey(key), false))) as DeviceRow[]
+      return { stored: stored(row), notes: [] }
+    },
+    keys: async () =>
+      ((await read(statement(READ_KEYS))) as DeviceRow[]).map(({ key }) => keyOfRecord(key)),
+    // The database is closed with the ledger.
+    async close() {},
+  }
+}

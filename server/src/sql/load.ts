@@ -1,0 +1,161 @@
+/**
+ * Finds the rows that a step works on. Guarantees one order of locks, so that two transactions do
+ * not wait for each other; what is read after the locks is as it is once they are held.
+ */
+import { BINDING_PREFIX } from '../ledger/bound-collections.js'
+import { byClaim, identityText, keyText, serialText } from '../ledger/keys.js'
+import type { CollectionKey } from '../ledger/ledger.js'
+import type { LoadedCollection, Rows, Selection } from '../ledger/row-store.js'
+import type { CollectionRow, SerialRow } from '../ledger/rows.js'
+import { type Setting, settingKeysOf, toDatabases } from './database-rows.js'
+import {
+  type Dialect,
+  decoded,
+  finding,
+  keysIn,
+  type Statement,
+  selected,
+  statement,
+} from './statements.js'
+import {
+  COLLECTIONS,
+  GRANTS,
+  IDENTITIES,
+  IDENTITY_CLAIMS,
+  RETURNS,
+  SERIES,
+  UNHEARD,
+} from './tables.js'
+
+export interface Loader {
+  /** The statements that find the selected rows, to be run in this order. */
+  statements(select: Selection): Statement[]
+  /** @param found what each of these statements found */
+  rows(select: Selection, found: readonly unknown[][]): Rows
+  /** Also one that was dropped, and without a lock. */
+  collection(key: CollectionKey): Statement
+}
+
+export const toCollection = (row: unknown): LoadedCollection => {
+  const { binding } = row as { binding: string | null }
+  return { ...decoded<CollectionRow>(COLLECTIONS, [row])[0]!, binding: binding ?? undefined }
+}
+
+type Part = { text: string; rows: readonly object[] } | Statement | undefined
+
+export function loader(dialect: Dialect): Loader {
+  const texts = loadingTexts(dialect)
+
+  /** In the order of locks; undefined: nothing is to be found there. */
+  const parts = (select: Selection): Part[] => {
+    const { collections = [], identities = [], grants = [], returned, withHeld } = select
+    const { claims = [], identityClaims = [], serials = [], series = [], databases = [] } = select
+    const ids = grants.map((id) => ({ id }))
+    const end = returned && [returned.database, returned.collection, returned.end]
+    return [
+      { text: texts.collections, rows: collections.map(keyIn) },
+      {
+        text: texts.identities,
+        rows: identities.map(({ database, name }) => ({ database, name })),
+      },
+      { text: texts.grants, rows: ids },
+      end && statement(texts.returnedOf, ...end),
+      { text: texts.claimed, rows: claims.map((claim) => ({ ...keyIn(claim), claim: claim.id })) },
+      {
+        text: texts.answered,
+        rows: identityClaims.map(({ database, name, id: claim }) => ({ database, name, claim })),
+      },
+      returned && statement(texts.returns, ...end!, returned.last),
+      { text: texts.held, rows: withHeld ? collections.map(keyIn) : [] },
+      { text: texts.serials, rows: serials },
+      { text: texts.series, rows: series.map((grant) => ({ grant })) },
+      { text: texts.settings, rows: settingKeysOf(databases).map((key) => ({ key })) },
+      { text: texts.unheard, rows: ids },
+    ]
+  }
+
+  const asked = (part: Part): Statement[] => {
+    if (!part) return []
+    if ('parameters' in part) return [part]
+    return part.rows.length === 0 ? [] : [statement(part.text, ...dialect.given(part.rows))]
+  }
+
+  return {
+    statements: (select) => parts(select).flatMap(asked),
+    collection: (key) => statement(texts.collection, ...dialect.given([keyIn(key)])),
+    rows(select, found) {
+      const left = [...found]
+      const [collections, identities, grants, returnedOf, claimed, answered, ...others] = parts(
+        select,
+      ).map((part) => (asked(part).length > 0 ? left.shift()! : []))
+      const [returns, held, serials, series, settings, unheard] = others
+      return {
+        selected: select,
+        databases: toDatabases(settings as Setting[]),
+        collections: byText(collections!.map(toCollection), keyText),
+        identities: byText(decoded(IDENTITIES, identities!), identityText),
+        grants: byText(decoded(GRANTS, grants!), ({ id }) => id),
+        unheard: byText(decoded(UNHEARD, unheard!), ({ id }) => id),
+        serials: byText(serials as SerialRow[], serialText),
+        series: byText(decoded(SERIES, series!), ({ grant }) => grant),
+        returnedOf: decoded(GRANTS, returnedOf!)[0],
+        claimed: byClaim(decoded(GRANTS, claimed!), keyText),
+        answered: byClaim(decoded(IDENTITY_CLAIMS, answered!), identityText),
+        isReturned: returns!.length > 0,
+        held: new Map(
+          (held as (CollectionKey & { high: number | null })[]).flatMap(
+            (row): [string, number][] => (row.high === null ? [] : [[keyText(row), row.high]]),
+          ),
+        ),
+      }
+    },
+  }
+}
+
+function loadingTexts(dialect: Dialect) {
+  const collection = `SELECT ${selected(COLLECTIONS)}, m.value AS "binding"
+    FROM ${keysIn(dialect, COLLECTIONS, ['database', 'collection'])}
+    CROSS JOIN hilo_counters t LEFT JOIN hilo_meta m
+      ON m.key = '${BINDING_PREFIX}' || t.database || '/' || t.tag
+    WHERE t.database = k."database" AND t.tag = k."collection"`
+  const isLocked = true
+  const serial = keysIn(dialect, GRANTS, ['database', 'collection', 'serial'])
+  return {
+    collection,
+    collections: `${collection} AND t.dropped_at IS NULL
+      ORDER BY t.database, t.tag ${dialect.lock('t')}`,
+    identities: finding(dialect, IDENTITIES, ['database', 'name'], {
+      isLocked,
+      condition: 'AND t.dropped_at IS NULL',
+    }),
+    grants: finding(dialect, GRANTS, ['id'], { isLocked }),
+    returnedOf: `SELECT ${selected(GRANTS)} FROM hilo_grants t
+      WHERE t.database = $1 AND t.tag = $2 AND t.low <= $3 AND t.high >= t.low
+      ORDER BY t.low DESC LIMIT 1 ${dialect.lock('t')}`,
+    claimed: finding(dialect, GRANTS, ['database', 'collection', 'claim']),
+    answered: finding(dialect, IDENTITY_CLAIMS, ['database', 'name', 'claim']),
+    returns: `SELECT ${selected(RETURNS)} FROM hilo_returns t
+      WHERE t.database = $1 AND t.tag = $2 AND t.range_end = $3 AND t.range_last = $4`,
+    held: `SELECT k."database", k."collection",
+        (SELECT g.high FROM hilo_grants g
+         WHERE g.database = k."database" AND g.tag = k."collection" AND g.high >= g.low
+         ORDER BY g.low DESC LIMIT 1) AS "high"
+      FROM ${keysIn(dialect, GRANTS, ['database', 'collection'])}`,
+    // What is known of a place among a collection's grants.
+    serials: `SELECT c.database AS "database", c.tag AS "collection", k."serial" AS "serial",
+        c.serial AS "newest", g.id AS "grant"
+      FROM ${serial} CROSS JOIN hilo_counters c LEFT JOIN hilo_grants g
+        ON g.database = c.database AND g.tag = c.tag AND g.serial = k."serial"
+      WHERE c.database = k."database" AND c.tag = k."collection"`,
+    series: finding(dialect, SERIES, ['grant'], { isLocked }),
+    settings: `SELECT m.key AS "key", m.value AS "value"
+      FROM ${dialect.rows('k', [['key', 'TEXT']])} CROSS JOIN hilo_meta m WHERE m.key = k."key"`,
+    // After the grants: a grant that is pruned meanwhile is here.
+    unheard: finding(dialect, UNHEARD, ['id'], { isLocked }),
+  }
+}
+
+const keyIn = ({ database, collection }: CollectionKey): CollectionKey => ({ database, collection })
+
+const byText = <Row>(rows: readonly Row[], textOf: (row: Row) => string): Map<string, Row> =>
+  new Map(rows.map((row) => [textOf(row), row]))

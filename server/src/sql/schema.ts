@@ -1,0 +1,94 @@
+/**
+ * The versions of the ledger's tables. Their names begin with `hilo_`, so that they can live in an
+ * application's database. Guarantees that an older program does not touch a newer database. Once a
+ * version was released, its upgrade is never edited.
+ */
+import { newSecret } from '../ledger/grant-token.js'
+import {
+  COLLECTIONS,
+  creationOf,
+  DEVICES,
+  GRANTS,
+  IDENTITIES,
+  IDENTITY_CLAIMS,
+  RETURNS,
+  SERIES,
+  UNHEARD,
+} from './tables.js'
+
+/** What a ledger's database has. */
+export interface Schema {
+  /** Makes the tables of a new ledger, as the newest version has them. */
+  tables: readonly string[]
+  /**
+   * The first brings the tables from version 1 to 2, and so on. Servers of the version before go
+   * on meanwhile, and after it: a statement names every column that it reads or writes.
+   */
+  upgrades: readonly (readonly string[])[]
+}
+
+export const SCHEMA: Schema = {
+  tables: [
+    creationOf(COLLECTIONS),
+    creationOf(GRANTS),
+    creationOf(UNHEARD),
+    creationOf(RETURNS),
+    creationOf(IDENTITIES),
+    creationOf(IDENTITY_CLAIMS),
+    creationOf(SERIES),
+    creationOf(DEVICES),
+  ].flat(),
+  upgrades: [],
+}
+
+/** What a SQLite ledger's file is called in its data folder. */
+export const SQLITE_FILE = 'hilo.db'
+
+/** Created before any other. It holds the schema's `version` and the tokens' `secret`. */
+export const META_TABLE =
+  'CREATE TABLE IF NOT EXISTS hilo_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)'
+
+/** The row that `/healthz` writes, to find out whether the ledger can be written to. */
+export const HEALTH_KEY = 'health'
+
+/** @throws Error when the database has yet to be upgraded: only the server does that */
+export function refuseOlder(version: number): void {
+  if (stepsFrom(version).length > 0)
+    throw new Error(
+      'An older offline-hilo-server keeps this ledger, and this command upgrades nothing. Start ' +
+        'a server of this version, or use the command of the older one.',
+    )
+}
+
+/**
+ * The secret of the grant tokens; of a new ledger a new one.
+ * @throws Error when a ledger has lost its own: no token could prove that it is an older copy
+ */
+export function secretFrom(version: number, secret: string | undefined): string {
+  // guard: H20 a ledger without its secret does not start
+  if (version > 0 && secret === undefined)
+    throw new Error(
+      'The ledger has lost its secret, without which no device can show that the ledger was ' +
+        "restored from a backup. Put the row 'secret' of hilo_meta back from a backup that has " +
+        'it. If there is none: add the row with a random text, then raise all floors before the ' +
+        'server starts: offline-hilo-server raise-floor <database> --all --by <numbers>.',
+    )
+  return secret ?? newSecret()
+}
+
+export const versionOf = ({ upgrades }: Schema): number => 1 + upgrades.length
+
+/**
+ * Statements that bring a database to the newest version.
+ * @param version of the database; 0: it has no tables yet
+ * @throws Error when this program is older than the database
+ */
+export function stepsFrom(version: number, schema = SCHEMA): readonly string[] {
+  const newest = versionOf(schema)
+  if (version > newest)
+    throw new Error(
+      `The ledger has schema version ${version}, this program knows up to ${newest}. ` +
+        'A newer offline-hilo has upgraded it: start that version here too.',
+    )
+  return version === 0 ? schema.tables : schema.upgrades.slice(version - 1).flat()
+}

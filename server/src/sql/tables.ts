@@ -1,0 +1,201 @@
+/**
+ * The ledger's tables, each described once: which columns it has, of which type, and which of them
+ * change. All statements are made of these descriptions. Guarantees that no number of a `count`
+ * passes 2^53−1, whoever writes it.
+ */
+import { MAX_NUMBER, type Span } from '../ledger/number-line.js'
+import type {
+  CollectionRow,
+  GrantRow,
+  IdentityClaimRow,
+  IdentityRow,
+  ReturnRow,
+  SeriesRow,
+  UnheardRow,
+} from '../ledger/rows.js'
+
+/** `count` is 0 to 2^53−1, `spans` is JSON: `[[low, high], …]`. What ends in `?` may be null. */
+type Type = 'text' | 'text?' | 'count' | 'number' | 'number?' | 'spans'
+
+/** A row is found by its `key`. What is `fixed` is written once. */
+type Role = 'key' | 'fixed' | 'changes'
+
+export type Column = readonly [name: string, type: Type, role: Role]
+
+export interface Table<Row> {
+  name: string
+  /** By the field of the row. */
+  columns: { readonly [Field in keyof Row & string]-?: Column }
+  /** Fields that no two rows have alike, besides the key. */
+  unique?: readonly (keyof Row & string)[][]
+  /** `name`, columns and condition of each index. */
+  indexes?: Readonly<Record<string, string>>
+}
+
+export const COLLECTIONS: Table<CollectionRow> = {
+  name: 'hilo_counters',
+  columns: {
+    database: ['database', 'text', 'key'],
+    collection: ['tag', 'text', 'key'],
+    max: ['max', 'count', 'changes'],
+    peak: ['peak', 'count', 'changes'],
+    floor: ['floor', 'count', 'changes'],
+    free: ['free', 'spans', 'changes'],
+    fresh: ['fresh', 'spans', 'changes'],
+    version: ['version', 'number', 'changes'],
+    serial: ['serial', 'count', 'changes'],
+    forgotten: ['forgotten', 'count', 'changes'],
+    grants: ['grants', 'count', 'changes'],
+    outstanding: ['outstanding', 'count', 'changes'],
+    lastClaim: ['last_claim', 'number?', 'changes'],
+    droppedAt: ['dropped_at', 'number?', 'changes'],
+  },
+}
+
+export const GRANTS: Table<GrantRow> = {
+  name: 'hilo_grants',
+  columns: {
+    id: ['id', 'text', 'key'],
+    database: ['database', 'text', 'fixed'],
+    collection: ['tag', 'text', 'fixed'],
+    claim: ['claim', 'text?', 'fixed'],
+    low: ['low', 'count', 'fixed'],
+    high: ['high', 'count', 'changes'],
+    firstHigh: ['first_high', 'count', 'fixed'],
+    issued: ['issued', 'count', 'changes'],
+    count: ['count', 'count', 'fixed'],
+    serverTag: ['server_tag', 'text', 'fixed'],
+    grantedAt: ['granted_at', 'number', 'fixed'],
+    rotation: ['rotation', 'number', 'changes'],
+    serial: ['serial', 'count', 'fixed'],
+    checkIn: ['check_in', 'text?', 'changes'],
+    heardAt: ['heard_at', 'number', 'changes'],
+  },
+  unique: [
+    ['database', 'collection', 'claim'],
+    ['database', 'collection', 'serial'],
+  ],
+  indexes: {
+    hilo_grants_held: '(database, tag, low) WHERE high >= low',
+    hilo_grants_done: '(heard_at) WHERE issued >= high',
+    hilo_grants_open: '(heard_at) WHERE issued < high',
+  },
+}
+
+/** What is left of a grant of which nothing was heard for so long that it counts as issued. */
+export const UNHEARD: Table<UnheardRow> = {
+  name: 'hilo_unheard',
+  columns: {
+    id: ['id', 'text', 'key'],
+    database: ['database', 'text', 'fixed'],
+    collection: ['tag', 'text', 'fixed'],
+    high: ['high', 'count', 'fixed'],
+    serial: ['serial', 'count', 'fixed'],
+    rotation: ['rotation', 'number', 'changes'],
+    checkIn: ['check_in', 'text?', 'changes'],
+  },
+}
+
+/** Returns without a token, each honoured once. */
+export const RETURNS: Table<ReturnRow> = {
+  name: 'hilo_returns',
+  columns: {
+    database: ['database', 'text', 'key'],
+    collection: ['tag', 'text', 'key'],
+    end: ['range_end', 'count', 'key'],
+    last: ['range_last', 'count', 'key'],
+    returnedAt: ['returned_at', 'number', 'fixed'],
+  },
+  indexes: { hilo_returns_returned_at: '(returned_at)' },
+}
+
+export const IDENTITIES: Table<IdentityRow> = {
+  name: 'hilo_identities',
+  columns: {
+    database: ['database', 'text', 'key'],
+    name: ['name', 'text', 'key'],
+    value: ['value', 'count', 'changes'],
+    peak: ['peak', 'count', 'changes'],
+    droppedAt: ['dropped_at', 'number?', 'changes'],
+  },
+}
+
+export const IDENTITY_CLAIMS: Table<IdentityClaimRow> = {
+  name: 'hilo_identity_claims',
+  columns: {
+    database: ['database', 'text', 'key'],
+    name: ['name', 'text', 'key'],
+    claim: ['claim', 'text', 'key'],
+    value: ['value', 'count', 'fixed'],
+    claimedAt: ['claimed_at', 'number', 'fixed'],
+  },
+  indexes: { hilo_identity_claims_claimed_at: '(claimed_at)' },
+}
+
+export const SERIES: Table<SeriesRow> = {
+  name: 'hilo_series',
+  columns: {
+    grant: ['grant_id', 'text', 'key'],
+    database: ['database', 'text', 'fixed'],
+    collection: ['tag', 'text', 'fixed'],
+    letter: ['letter', 'count', 'fixed'],
+    device: ['device', 'text', 'fixed'],
+    last: ['last', 'count', 'changes'],
+    registeredAt: ['registered_at', 'number', 'fixed'],
+    seenAt: ['seen_at', 'number', 'changes'],
+    closedAt: ['closed_at', 'number?', 'changes'],
+    closedBy: ['closed_by', 'text?', 'changes'],
+    reason: ['reason', 'text?', 'changes'],
+    doubtfulFrom: ['doubtful_from', 'number?', 'changes'],
+    doubtfulTo: ['doubtful_to', 'number?', 'changes'],
+  },
+  unique: [['database', 'collection', 'letter']],
+}
+
+/** Of a region: what it holds of its root. `setAside` is a record that could not be read. */
+export interface DeviceRow {
+  key: string
+  state: string
+  setAside: string | null
+}
+
+export const DEVICES: Table<DeviceRow> = {
+  name: 'hilo_devices',
+  columns: {
+    key: ['key', 'text', 'key'],
+    state: ['state', 'text', 'changes'],
+    setAside: ['set_aside', 'text?', 'changes'],
+  },
+}
+
+const SQL_TYPE: Record<Type, (column: string) => string> = {
+  text: () => 'TEXT NOT NULL',
+  'text?': () => 'TEXT',
+  count: (column) => `BIGINT NOT NULL CHECK (${column} BETWEEN 0 AND ${MAX_NUMBER})`,
+  number: () => 'BIGINT NOT NULL',
+  'number?': () => 'BIGINT',
+  spans: () => 'TEXT NOT NULL',
+}
+
+/** The statements that make a table. */
+export function creationOf<Row>(table: Table<Row>): string[] {
+  const { name, unique = [], indexes = {} } = table
+  const lines = [
+    ...columnsOf(table).map(([, [column, type]]) => `${column} ${SQL_TYPE[type](column)}`),
+    `PRIMARY KEY (${fieldsOf(table, 'key').map((field) => table.columns[field][0])})`,
+    ...unique.map((fields) => `UNIQUE (${fields.map((field) => table.columns[field][0])})`),
+  ]
+  return [
+    `CREATE TABLE ${name} (${lines.join(', ')})`,
+    ...Object.entries(indexes).map(([index, what]) => `CREATE INDEX ${index} ON ${name} ${what}`),
+  ]
+}
+
+export const columnsOf = <Row>({ columns }: Table<Row>): [keyof Row & string, Column][] =>
+  Object.entries(columns) as [keyof Row & string, Column][]
+
+export const fieldsOf = <Row>(table: Table<Row>, role: Role): (keyof Row & string)[] =>
+  columnsOf(table).flatMap(([field, [, , its]]) => (its === role ? [field] : []))
+
+export const readSpans = (spans: string): Span[] => (spans === '[]' ? [] : JSON.parse(spans))
+export const writeSpans = (spans: readonly Span[]): string => JSON.stringify(spans)
