@@ -3,31 +3,19 @@
  * results are safe to count with, to store and to log.
  */
 import { z } from 'zod'
-import {
-  type CheckInRequest,
-  capacity,
-  type NextManyRequest,
-  type ReturnRequest,
-} from '../../../src/core/wire.js'
+import type { CheckInRequest, NextManyRequest, ReturnRequest } from '../../../src/core/wire.js'
 import type { ShownGrant } from '../ledger/ledger.js'
-import { readLastRangeAt } from './last-range-at.js'
 import {
-  checkCount,
   checkTag,
   DEFAULT_SEPARATOR,
   type ReturnedRange,
   readId,
-  readSeparator,
+  readWish,
+  type WantedRange,
 } from './query.js'
 import { badRequest } from './refusals.js'
 
-/** What a claim of one collection asks for. */
-interface WantedRange {
-  collection: string
-  /** What stands before the number. */
-  prefix: string
-  count: number
-  lastMax: number
+interface ShowingRange extends WantedRange {
   shown: readonly ShownGrant[]
 }
 
@@ -76,7 +64,7 @@ export function readClaimBody(
   body: unknown,
   now: number,
   limits: BodyLimits,
-): { id: string; ranges: WantedRange[] } {
+): { id: string; ranges: ShowingRange[] } {
   const { data } = claimBody.safeParse(body)
   const shown = data?.collections.reduce((sum, { grants }) => sum + grants.length, 0) ?? 0
   if (!data || data.collections.length > limits.batch || shown > limits.batch)
@@ -85,21 +73,10 @@ export function readClaimBody(
         `…]}, with 1 to ${limits.batch} collections, and at most ${limits.batch} grants.`,
     )
   const id = readId(data.claim, 'claim')
-  const ranges = data.collections.map((wanted): WantedRange => {
-    const { tag, count, lastMax, lastRangeAt = '', identityPartsSeparator: separator } = wanted
-    checkTag(tag, readSeparator(separator))
-    const lastRange = readLastRangeAt(lastRangeAt)
-    if (lastRange === undefined) checkCount(count, limits.count)
-    return {
-      collection: tag,
-      prefix: tag + separator,
-      count: Math.min(
-        capacity(count, lastRange === undefined ? undefined : now - lastRange),
-        limits.count,
-      ),
-      lastMax,
-      shown: wanted.grants,
-    }
+  const ranges = data.collections.map((wanted): ShowingRange => {
+    const { tag, count, lastMax, lastRangeAt, identityPartsSeparator: separator } = wanted
+    const wish = { tag, separator, lastRangeAt, count: () => count, lastMax: () => lastMax }
+    return { ...readWish(wish, now, limits.count), shown: wanted.grants }
   })
   refuseRepeated(ranges.map(({ collection }) => collection))
   return { id, ranges }

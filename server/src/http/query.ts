@@ -16,12 +16,26 @@ export const DEFAULT_SEPARATOR = '/'
 const MAX_REQUEST_ID_BYTES = 128
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
-export interface NextQuery {
+/** What a claim of one collection asks for. */
+export interface WantedRange {
   collection: string
   /** What stands before the number. */
   prefix: string
   count: number
   lastMax: number
+}
+
+/** As the query of `GET hilo/next` or the body of `POST hilo/next` says it. */
+interface Wish {
+  tag: string
+  separator: string | undefined
+  lastRangeAt: string | undefined
+  /** Read after the name, which RavenDB judges first. */
+  count(): number
+  lastMax(): number
+}
+
+export interface NextQuery extends WantedRange {
   /** The claim's id. */
   id: string | undefined
 }
@@ -39,26 +53,48 @@ export interface ReturnedRange {
  * @param maxCount a range that doubles by itself stops here; a larger request is refused
  */
 export function readNextQuery(query: Parameters, now: number, maxCount: number): NextQuery {
-  const tag = query.single('tag')
-  const separator = readSeparator(query.optional('identityPartsSeparator') ?? DEFAULT_SEPARATOR)
-  checkTag(tag, separator)
-  const lastRange = readLastRangeAt(query.optional('lastRangeAt') ?? '')
-  const lastBatchSize = query.number('lastBatchSize')
-  if (lastRange === undefined) checkCount(lastBatchSize, maxCount)
+  const { collection, prefix, count, lastMax } = readWish(
+    {
+      tag: query.single('tag'),
+      separator: query.optional('identityPartsSeparator'),
+      lastRangeAt: query.optional('lastRangeAt'),
+      count: () => query.number('lastBatchSize'),
+      lastMax: () => query.number('lastMax'),
+    },
+    now,
+    maxCount,
+  )
   const claim = query.all('claim')[0]
   return {
-    collection: tag,
-    prefix: tag + separator,
-    count: Math.min(
-      capacity(lastBatchSize, lastRange === undefined ? undefined : now - lastRange),
-      maxCount,
-    ),
-    lastMax: query.number('lastMax'),
+    collection,
+    prefix,
+    count,
+    lastMax,
     id: claim === undefined ? undefined : readId(claim, 'claim'),
   }
 }
 
-export function checkCount(count: number, maxCount: number): void {
+/**
+ * Reads what a claim asks of one collection, however the request says it.
+ * @throws Refusal
+ */
+export function readWish(wish: Wish, now: number, maxCount: number): WantedRange {
+  const { tag, lastRangeAt = '' } = wish
+  const separator = readSeparator(wish.separator ?? DEFAULT_SEPARATOR)
+  checkTag(tag, separator)
+  const lastRange = readLastRangeAt(lastRangeAt)
+  const asked = wish.count()
+  if (lastRange === undefined) checkCount(asked, maxCount)
+  const size = capacity(asked, lastRange === undefined ? undefined : now - lastRange)
+  return {
+    collection: tag,
+    prefix: tag + separator,
+    count: Math.min(size, maxCount),
+    lastMax: wish.lastMax(),
+  }
+}
+
+function checkCount(count: number, maxCount: number): void {
   if (count > maxCount)
     throw refused(
       'limit',
@@ -111,7 +147,7 @@ export function readSeedQuery(query: Parameters): {
 }
 
 /** @throws Refusal if ids with this separator could be read in two ways */
-export function readSeparator(separator: string): string {
+function readSeparator(separator: string): string {
   if (separator.length !== 1)
     throw new Refusal(
       'bad-request',
