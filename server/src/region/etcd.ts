@@ -43,6 +43,12 @@ interface EtcdClient {
   commit(conditions: Conditions, then: Operation[], otherwise: Operation[]): Promise<Committed>
 }
 
+/** A node, and until when it is waited for. */
+interface Asked {
+  node: string
+  signal: AbortSignal
+}
+
 /** etcd writes whole numbers as text, and leaves out what is zero, empty or false. */
 const whole = z.coerce.number().int().default(0)
 const entry = z.object({ key: z.string(), value: z.string().default(''), version: whole })
@@ -59,6 +65,12 @@ const answer = z.object({
     .default([]),
 })
 
+/**
+ * For all nodes together: whoever claims here waits no longer than that. A node that hangs takes its
+ * share, and leaves the others theirs.
+ */
+const DEADLINE_MS = 4_000
+
 const UNAUTHENTICATED = 401
 /** A user was changed since, and the session's token (a JWT) says so. Etcd answers 400. */
 const IS_SESSION_OLD = /revision of auth store is old/
@@ -70,9 +82,10 @@ export function openEtcd({ etcd, user, password, ca, certificate }: Etcd): EtcdC
   let nodes = [...etcd]
   let session: string | undefined
 
-  async function post(node: string, path: string, body: object) {
+  async function post({ node, signal }: Asked, path: string, body: object) {
     const { status, body: text } = await send('POST', `${node}/v3/${path}`, {
       ...tls,
+      signal,
       headers: {
         'Content-Type': 'application/json',
         ...(session !== undefined && { Authorization: session }),
@@ -82,22 +95,22 @@ export function openEtcd({ etcd, user, password, ca, certificate }: Etcd): EtcdC
     return { status, text }
   }
 
-  async function signIn(node: string): Promise<void> {
+  async function signIn(asked: Asked): Promise<void> {
     session = undefined
-    const { status, text } = await post(node, 'auth/authenticate', { name: user, password })
-    if (status !== 200) throw refused(node, status, text)
+    const { status, text } = await post(asked, 'auth/authenticate', { name: user, password })
+    if (status !== 200) throw refused(asked.node, status, text)
     session = z.object({ token: z.string() }).parse(JSON.parse(text)).token
   }
 
-  async function ask(node: string, body: object): Promise<Committed> {
-    if (user !== undefined && session === undefined) await signIn(node)
-    let { status, text } = await post(node, 'kv/txn', body)
+  async function ask(asked: Asked, body: object): Promise<Committed> {
+    if (user !== undefined && session === undefined) await signIn(asked)
+    let { status, text } = await post(asked, 'kv/txn', body)
     if (user !== undefined && (status === UNAUTHENTICATED || IS_SESSION_OLD.test(text))) {
-      await signIn(node)
-      ;({ status, text } = await post(node, 'kv/txn', body))
+      await signIn(asked)
+      ;({ status, text } = await post(asked, 'kv/txn', body))
     }
-    if (status !== 200) throw refused(node, status, text)
-    return readAnswer(node, text)
+    if (status !== 200) throw refused(asked.node, status, text)
+    return readAnswer(asked.node, text)
   }
 
   return {
@@ -107,10 +120,13 @@ export function openEtcd({ etcd, user, password, ca, certificate }: Etcd): EtcdC
         success: then.map(toRequest),
         failure: otherwise.map(toRequest),
       }
+      const deadline = performance.now() + DEADLINE_MS
       let failure: unknown
-      for (const node of [...nodes]) {
+      for (const [i, node] of [...nodes].entries()) {
+        const share = (deadline - performance.now()) / (etcd.length - i)
+        const signal = AbortSignal.timeout(Math.max(0, Math.floor(share)))
         try {
-          const committed = await ask(node, body)
+          const committed = await ask({ node, signal }, body)
           nodes = [node, ...nodes.filter((other) => other !== node)]
           return committed
         } catch (error) {

@@ -24,19 +24,20 @@ const MAX_ANSWER_BYTES = 1_048_576
 
 /**
  * Uses a connection of its own, because an agent that keeps connections may send a request again.
+ * @param options without a `signal`, it waits five seconds
  * @throws UpstreamUnavailable when no answer comes
  */
 export function send(
   method: string,
   url: string,
-  { body: sent, ...options }: RequestOptions & { body?: string },
+  { body: sent, signal, ...options }: RequestOptions & { body?: string },
 ): Promise<Answer> {
   const unavailable = (why: string) =>
     new UpstreamUnavailable(`The upstream ${new URL(url).origin} ${why}.`)
   return new Promise((resolve, reject) => {
     const request = (url.startsWith('https:') ? httpsRequest : httpRequest)(
       url,
-      { ...options, method, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) },
+      { ...options, method, agent: false, signal: signal ?? AbortSignal.timeout(TIMEOUT_MS) },
       (response) => {
         let body = ''
         response.setEncoding('utf8')
