@@ -10,19 +10,11 @@ import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
 import { type DeviceState, emptyState } from '../../../src/core/state.js'
 import type { Source } from '../../../src/source/source.js'
 import { createOwner } from '../../../src/worker/owner.js'
-import { answered } from '../bound/upstream/answered.js'
+import { refilled } from '../bound/refill.js'
 import { type BoundCollections, EVERY_COLLECTION } from '../ledger/bound-collections.js'
-import { isShort } from '../ledger/claim.js'
 import { CounterUnusable } from '../ledger/errors.js'
 import { distinct, keyText, normalized } from '../ledger/keys.js'
-import type {
-  ClaimOutcome,
-  ClaimRefusal,
-  ClaimRequest,
-  CollectionKey,
-  Ledger,
-  UpstreamRange,
-} from '../ledger/ledger.js'
+import type { ClaimOutcome, ClaimRequest, CollectionKey, Ledger } from '../ledger/ledger.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './options.js'
 import { rootFailure } from './root-failure.js'
@@ -121,58 +113,36 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
   }
 
   /** @throws CounterUnusable when a claim is the one that this region has sent to its root */
-  async function checkNotOwn(claims: readonly ClaimRequest[]): Promise<void> {
-    for (const key of distinct(claims, keyText)) {
-      const sent = (await devices.read(keyOf(key))).stored as DeviceState | undefined
-      const ownId = sent?.claim?.id
-      // Claims of RavenDB's clients have no id.
-      if (ownId !== undefined && claims.some(({ id }) => id === ownId))
-        throw new CounterUnusable(
-          'This server is its own root: `upstream` leads back to it, so no numbers can come from ' +
-            "there. Set `upstream` to the root's address, or remove it to count here.",
-        )
-    }
+  async function checkNotOwn(key: CollectionKey, claims: readonly ClaimRequest[]): Promise<void> {
+    const sent = (await devices.read(keyOf(key))).stored as DeviceState | undefined
+    const ownId = sent?.claim?.id
+    // Claims of RavenDB's clients have no id.
+    if (ownId !== undefined && claims.some(({ id }) => id === ownId))
+      throw new CounterUnusable(
+        'This server is its own root: `upstream` leads back to it, so no numbers can come from ' +
+          "there. Set `upstream` to the root's address, or remove it to count here.",
+      )
   }
 
   async function claim(requests: readonly ClaimRequest[]): Promise<ClaimOutcome[]> {
     // A device may have higher numbers of another region: that proves nothing here.
     const claims = requests.map((claim) => ({ ...normalized(claim), lastMax: 0 }))
-    const keys = distinct(claims, keyText)
-    await Promise.all(keys.map((key) => supplyOf(key).ready()))
-    const outcomes = await ledger.claim(claims)
-    for (const [i, outcome] of outcomes.entries()) if (isFull(outcome)) forget(claims[i]!)
-    const short = claims.filter((_, i) => isShort(outcomes[i]!))
-    if (short.length === 0) return outcomes
-    await checkNotOwn(short)
-    for (let refusals = outcomes.filter(isShort); ; ) {
-      const received = await takeFor(short, refusals).catch((error) => {
-        // Those that share the commit may have their numbers.
-        if (short.length === claims.length) throw error
-        return []
-      })
-      const filled = await ledger.claim(short, received)
-      // All that was taken may be below a floor that was raised meanwhile: such numbers are a gap.
-      if (received.length > 0 && filled.every(isShort)) refusals = filled
-      else return outcomes.map((outcome) => (isShort(outcome) ? filled.shift()! : outcome))
-    }
-  }
-
-  /**
-   * Numbers for all these claims, or fewer.
-   * @param refusals of these claims: how far the ledger has come with their collections
-   */
-  async function takeFor(
-    claims: readonly ClaimRequest[],
-    refusals: readonly ClaimRefusal[],
-  ): Promise<readonly UpstreamRange[]> {
-    const taken = distinct(claims, keyText).map((key) => {
-      const isOfKey = (_: unknown, i: number) => keyText(claims[i]!) === keyText(key)
-      return supplyOf(key).take(
-        claims.filter(isOfKey).reduce((sum, { count }) => sum + count, 0),
-        Math.max(...refusals.filter(isOfKey).map(({ max }) => max)),
-      )
-    })
-    return (await answered(taken)).flat()
+    await Promise.all(distinct(claims, keyText).map((key) => supplyOf(key).ready()))
+    return refilled(
+      async (claims, received) => {
+        const outcomes = await ledger.claim(claims, received)
+        for (const [i, outcome] of outcomes.entries()) if (isFull(outcome)) forget(claims[i]!)
+        return outcomes
+      },
+      claims,
+      async (key, short, max) => {
+        await checkNotOwn(key, short)
+        return supplyOf(key).take(
+          short.reduce((sum, { count }) => sum + count, 0),
+          max,
+        )
+      },
+    )
   }
 
   return {

@@ -1,5 +1,6 @@
 /** What it means for a region's clients that its root gave nothing. */
 import type { Failure } from '../../../src/core/errors.js'
+import { nextStep } from '../../../src/core/failures.js'
 import { CounterUnusable, UpstreamUnavailable } from '../ledger/errors.js'
 
 /**
@@ -7,7 +8,7 @@ import { CounterUnusable, UpstreamUnavailable } from '../ledger/errors.js'
  * do something.
  * @param what is missing here now
  */
-export function rootFailure(what: string, { code, status, message }: Failure): Error {
-  const isAway = code === 'server-unreachable' || (status ?? 0) >= 500
-  return new (isAway ? UpstreamUnavailable : CounterUnusable)(`${what} ${message}`)
+export function rootFailure(what: string, failure: Failure): Error {
+  const isAway = nextStep(failure) === 'same'
+  return new (isAway ? UpstreamUnavailable : CounterUnusable)(`${what} ${failure.message}`)
 }

@@ -4,17 +4,10 @@
  * leave the ledger for good (H8), and they go only to the node that granted them (H9).
  */
 import { bindingKey } from '../../ledger/bound-collections.js'
-import { isShort } from '../../ledger/claim.js'
 import { UpstreamUnavailable } from '../../ledger/errors.js'
-import type {
-  ClaimOutcome,
-  ClaimRequest,
-  CollectionKey,
-  Ledger,
-  UpstreamRange,
-} from '../../ledger/ledger.js'
+import type { CollectionKey, Ledger } from '../../ledger/ledger.js'
 import type { Bindings } from '../collections-setting.js'
-import { answered } from './answered.js'
+import { refilled, type Take } from '../refill.js'
 import { openUpstream, type UpstreamClient } from './client.js'
 
 interface Opened extends CollectionKey {
@@ -37,36 +30,15 @@ export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise
   }
   if (upstreams.size === 0) return ledger
 
-  async function refill(key: string, short: readonly ClaimRequest[]): Promise<UpstreamRange> {
-    const { database, collection, client, ends } = upstreams.get(key)!
-    const { max } = await ledger.read({ database, collection })
+  const take: Take = async (key, short) => {
+    const { database, collection, client, ends } = upstreams.get(bindingKey(key))!
+    const { max } = await ledger.read(key)
     const range = await client.claim(
       short.reduce((sum, { count }) => sum + count, 0),
       Math.max(max, ...short.map(({ lastMax }) => lastMax)),
     )
     ends.set(range.node, range.high)
-    return { database, collection, ...range }
-  }
-
-  async function claim(claims: readonly ClaimRequest[]): Promise<ClaimOutcome[]> {
-    const outcomes = await ledger.claim(claims)
-    const short = claims.filter((_, i) => isShort(outcomes[i]!))
-    if (short.length === 0) return outcomes
-    const keys = [...new Set(short.map(bindingKey))]
-    const ranges = await answered(
-      keys.map((key) =>
-        refill(
-          key,
-          short.filter((one) => bindingKey(one) === key),
-        ),
-      ),
-    ).catch((error) => {
-      // Those that share the commit may have their numbers.
-      if (short.length === claims.length) throw error
-      return []
-    })
-    const filled = await ledger.claim(short, ranges)
-    return outcomes.map((outcome) => (isShort(outcome) ? filled.shift()! : outcome))
+    return [{ database, collection, ...range }]
   }
 
   /** Gives back what is free at the end of the newest ranges. */
@@ -80,7 +52,7 @@ export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise
 
   return {
     ...ledger,
-    claim,
+    claim: (claims) => refilled(ledger.claim, claims, take),
     async close() {
       // If an upstream is gone, closing goes on: what is in the ledger is granted after the next
       // start.
