@@ -302,7 +302,8 @@ export interface Connections {
   waiting: number
 }
 
-export interface Ledger {
+/** Claims, what comes back of them, and how devices check in. */
+export interface Claims {
   /**
    * Grants claims, all of them in one commit. Resolves with an outcome per claim, in their order.
    *
@@ -347,7 +348,10 @@ export interface Ledger {
    * with a fate per grant, in their order.
    */
   checkIn(checkIn: CheckIn): Promise<CheckInFate[]>
+}
 
+/** How far collections have gone, and what is done after a restore. */
+export interface Marks {
   read(key: CollectionKey): Promise<Mark>
 
   /**
@@ -382,7 +386,10 @@ export interface Ledger {
 
   /** What there is, and what is bound to another counter. */
   names(): Promise<{ collections: CollectionKey[]; identities: IdentityKey[] }>
+}
 
+/** Counters of RavenDB's without ranges. */
+export interface Identities {
   /**
    * Takes the next number of an identity per claim, without gaps, all of them in one commit.
    * Resolves with an outcome per claim, in their order.
@@ -391,6 +398,12 @@ export interface Ledger {
 
   seedIdentity(seed: IdentitySeed): Promise<IdentityOutcome>
 
+  /** Names of a database's identities. */
+  identities(database: string): Promise<string[]>
+}
+
+/** Series of consecutive numbers, each of one device. */
+export interface SeriesRegister {
   /** Gives a series to a device: the next letter of the collection. */
   claimSeries(claim: SeriesClaim): Promise<SeriesOutcome>
 
@@ -402,7 +415,10 @@ export interface Ledger {
 
   /** The series of a database, in the order of their collections and letters. */
   series(database: string): Promise<Series[]>
+}
 
+/** What an operator sees of a ledger and does with it. */
+export interface Operation {
   status(): Promise<CollectionCounts[]>
 
   /** Numbers of all collections that came back, and will be granted again first. */
@@ -420,9 +436,6 @@ export interface Ledger {
    */
   drop(drop: Drop): Promise<void>
 
-  /** Names of a database's identities. */
-  identities(database: string): Promise<string[]>
-
   /** The connections to the database. Undefined where it has none: SQLite. */
   connections(): Connections | undefined
 
@@ -432,6 +445,8 @@ export interface Ledger {
   /** Waits for what is under way. */
   close(): Promise<void>
 }
+
+export interface Ledger extends Claims, Marks, Identities, SeriesRegister, Operation {}
 
 export interface LedgerLimits {
   /** A `lastMax` further above `max` is refused. */

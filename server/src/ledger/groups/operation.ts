@@ -1,0 +1,50 @@
+/** What an operator sees of a ledger and does with it. */
+
+import { drop, isOf } from '../drop.js'
+import { distinct, keyOf, keyText } from '../keys.js'
+import type { Operation } from '../ledger.js'
+import { sizeOf } from '../number-line.js'
+import { prune } from '../prune.js'
+import { toStatus } from '../rows.js'
+import type { LedgerCore } from './core.js'
+
+export function operation({ store }: LedgerCore): Operation {
+  return {
+    status: async () => (await store.readStatus()).map(toStatus),
+
+    countFree: async () => (await store.readFree()).reduce((sum, free) => sum + sizeOf(free), 0),
+
+    async prune(pruning) {
+      await store.removeDropped()
+      await store.pruneAnswers(pruning.settledBefore)
+      for (let pruned = 1; pruned > 0; ) {
+        const old = await store.readOld(pruning)
+        if (old.length === 0) return
+        pruned = await store.change({
+          select: {
+            collections: distinct(old.map(keyOf), keyText),
+            grants: old.map(({ id }) => id),
+          },
+          step: (rows) => prune(rows, pruning),
+        })
+        // Other requests that wait come first.
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    },
+
+    async drop({ database: name, collection, at }) {
+      const database = name.toLowerCase()
+      const isDropped = isOf(database, collection?.toLowerCase())
+      const collections = (await store.readStatus()).filter(isDropped).map(keyOf)
+      const identities = collection === undefined ? await store.readIdentities(database) : []
+      await store.change({ select: { collections, identities }, step: (rows) => drop(rows, at) })
+      await store.removeDropped()
+    },
+
+    connections: () => store.connections?.(),
+
+    ping: () => store.ping(),
+
+    close: () => store.close(),
+  }
+}

@@ -1,0 +1,59 @@
+/** Series of consecutive numbers, each of one device. */
+import { checkIn } from '../check-in.js'
+import { normalized } from '../keys.js'
+import type { SeriesRegister } from '../ledger.js'
+import { toPlace } from '../letters.js'
+import { selectionOfShown } from '../restored.js'
+import { toSeries } from '../rows.js'
+import { checkInSeries, claimSeries, closeSeries, letterClaim } from '../series.js'
+import type { LedgerCore } from './core.js'
+
+export function seriesRegister({ store, context, change }: LedgerCore): SeriesRegister {
+  const { limits, tokens } = context
+  return {
+    claimSeries(request) {
+      const claim = normalized(request)
+      const { database, ended } = claim
+      const token = ended && tokens.read(ended.token, database)
+      const letter = letterClaim(claim)
+      return change([database], {
+        select: {
+          collections: [{ database, collection: letter.collection }],
+          quota: limits,
+          claims: [letter],
+          series: token ? [token.id] : [],
+        },
+        step: (rows) => claimSeries(rows, claim, token, context),
+      })
+    },
+
+    checkInSeries(request) {
+      const checkIn = { ...request, database: request.database.toLowerCase() }
+      const { database } = checkIn
+      const token = tokens.read(request.token, database)
+      return change([database], {
+        select: {
+          ...selectionOfShown([{ database, shown: [{ token }] }]),
+          series: token ? [token.id] : [],
+        },
+        step: (rows) => checkInSeries(rows, checkIn, token, tokens),
+      })
+    },
+
+    async closeSeries(request) {
+      const closing = normalized(request)
+      const place = toPlace(closing.letter)
+      const found = (await store.readSeries(closing.database)).find(
+        ({ collection, letter }) => collection === closing.collection && letter === place,
+      )
+      if (!found) return undefined
+      const row = await store.change({
+        select: { series: [found.grant] },
+        step: (rows) => closeSeries(rows, closing),
+      })
+      return row && toSeries(row)
+    },
+
+    series: async (database) => (await store.readSeries(database.toLowerCase())).map(toSeries),
+  }
+}
