@@ -134,9 +134,7 @@ export function grantClaims(
       outcomes.set(claim, { grant: toGrant(grant, tokens), isRepeat: false, fates })
     }
     newGrants.push(...granted)
-    // A new name counts for the quota as soon as its authority is asked for numbers.
-    const isAsked = row.serial === 0 && group.some((claim) => isShort(outcomes.get(claim)!))
-    if (line !== row || isAsked)
+    if (line !== row)
       collections.push({ ...withGranted(withLine(row, line), granted), serial, forgotten })
   }
   return {

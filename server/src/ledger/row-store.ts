@@ -88,7 +88,10 @@ export interface Selection {
   identities?: readonly IdentityKey[]
   /** What holds for these databases. It is read when the rows above are locked. */
   databases?: readonly string[]
-  /** Missing collections and identities are added within it. Undefined: none is added. */
+  /**
+   * Missing collections and identities are added within it, whatever becomes of the step: who asks
+   * for a name takes room. Undefined: none is added.
+   */
   quota?: Quota
   /** Grants of these claims, where they were granted before. */
   claims?: readonly ClaimRequest[]

@@ -9,7 +9,7 @@ import type { Dialect, Statement } from './statements.js'
  * Reads, then a step on what they found, then writes: all in one transaction. A database whose
  * driver is synchronous awaits nothing in it.
  */
-export interface Work<T> {
+interface Work<T> {
   /** Run one after another. */
   reads: readonly Statement[]
   /** What the step needs from the ORMs' counters, which only PostgreSQL has. */
@@ -20,7 +20,7 @@ export interface Work<T> {
   isHasty?: boolean | undefined
 }
 
-export interface Outcome<T> {
+interface Outcome<T> {
   answer: T
   writes: readonly Statement[]
 }
