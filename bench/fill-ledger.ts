@@ -3,7 +3,7 @@
  * a claim and numbers of its own.
  */
 import { join } from 'node:path'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { runSql } from '../server/test/postgres-cluster.js'
 import type { Setup } from './server-process.js'
 
@@ -30,13 +30,13 @@ export async function fillLedger(
     await runSql(databaseUrl, raised)
     await runSql(databaseUrl, 'VACUUM ANALYZE')
   } else {
-    const db = new Database(join(dataDir!, 'hilo.db'))
+    const db = new DatabaseSync(join(dataDir!, 'hilo.db'))
     const numbers =
       'WITH RECURSIVE n(i) AS ' + `(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${size}) `
     db.exec(
       numbers +
         copies(
-          db.pragma('table_info(hilo_grants)') as { name: string }[],
+          db.prepare('PRAGMA table_info(hilo_grants)').all() as { name: string }[],
           'hex(randomblob(16))',
           'n',
         ),

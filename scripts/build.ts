@@ -151,8 +151,8 @@ function filesOnDemand(): Plugin {
 }
 
 /**
- * Leaves out what idb adds to databases and stores when it is loaded: methods without a transaction,
- * and iterators. Nothing here uses them.
+ * Leaves out what idb adds to databases and stores when it is loaded: methods without a
+ * transaction, and iterators. Nothing here uses them.
  */
 function withoutIdbExtras(): Plugin {
   const call = /^replaceTraps\(/gm

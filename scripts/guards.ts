@@ -327,6 +327,13 @@ export const GUARDS: Guard[] = [
   guard('H21 a claim repeated gets the same grant', 'server/sqlite-ledger'),
   guard('H21 a file that the next start will not find takes no commit', 'server/sqlite-ledger'),
   guard(
+    'H30 nobody opens the file but SQLite',
+    'server/sqlite-ledger',
+    "closeSync(openSync(file, 'a', 0o600))",
+  ),
+  guard('H30 a SQLite that loses commits has no ledger', 'server/sqlite-ledger'),
+  guard('H30 an app hears that its SQLite can lose commits', 'sqlite/store'),
+  guard(
     'H21 SQLite syncs each commit to the disk',
     'server/sqlite-ledger',
     change('FULL', 'NORMAL'),

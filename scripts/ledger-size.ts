@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { type ClaimRequest, type Ledger, openLedger } from '../server/src/index.js'
 import { createDatabase, runSql, startCluster } from '../server/test/postgres-cluster.js'
 
@@ -28,7 +28,7 @@ try {
   report('SQLite', (await sqliteBytes(BATCHES)) - empty)
   report('PostgreSQL', await postgresBytes())
   const dataDir = join(folder, 'years')
-  const db = () => new Database(join(dataDir, 'hilo.db'))
+  const db = () => new DatabaseSync(join(dataDir, 'hilo.db'))
   await live('SQLite', await openLedger({ dataDir }), async (table) => {
     const opened = db()
     const [row] = opened.prepare(`SELECT count(*) AS rows FROM ${table}`).all() as Counted[]
@@ -97,8 +97,8 @@ async function sqliteBytes(batches: number): Promise<number> {
   await fill(ledger, batches)
   await ledger.close()
   const file = join(dataDir, 'hilo.db')
-  const db = new Database(file)
-  db.pragma('wal_checkpoint(TRUNCATE)')
+  const db = new DatabaseSync(file)
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   db.close()
   return statSync(file).size
 }

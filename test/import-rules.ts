@@ -51,7 +51,7 @@ const MAY_USE: Record<string, string[]> = {
   ],
   // The rows in any database that speaks SQL.
   'server/sql': ['server/ledger', 'core', 'node:'],
-  'server/sqlite': ['server/ledger', 'server/sql', 'core', 'node:', 'libsql'],
+  'server/sqlite': ['server/ledger', 'server/sql', 'core', 'node:', '@photostructure/sqlite'],
   'server/postgres': ['server/ledger', 'server/sql', 'core', 'pg'],
   // A region is a device: the owner and the source of the browser package run in it.
   'server/region': [

@@ -199,7 +199,7 @@ test('allows what the parts are for', () => {
     'server/src/ledger/ledger.ts': "import 'node:crypto'",
     'server/src/http/handler.ts':
       "import 'hono'; import '../ledger/ledger.js'; import '../../../src/core/b.js'",
-    'server/src/sqlite/store.ts': "import 'libsql'; import '../ledger/ledger.js'",
+    'server/src/sqlite/store.ts': "import '@photostructure/sqlite'; import '../ledger/ledger.js'",
     'server/src/postgres/store.ts': "import 'pg'; import type { L } from '../ledger/ledger.js'",
     'server/src/bound/orm/blocks.ts': "import '../../ledger/ledger.js'",
     'server/src/serve.ts': "import './http/handler.js'; import('./sqlite/store.js')",

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import {
   type ClaimRequest,
   createHiloHandler,
@@ -104,7 +104,7 @@ async function foreignLock(ledger: Ledger, file: string): Promise<string[]> {
   }
   await health()
   const usual = await health()
-  const other = new Database(file)
+  const other = new DatabaseSync(file)
   other.exec('BEGIN IMMEDIATE')
   const waiting = ledger.claim([claimOf('orders', 1)])
   const hard = await health()

@@ -4,7 +4,7 @@
  * commit is on disk.
  */
 import { join } from 'node:path'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import pg from 'pg'
 
 export type Query = <Row>(text: string, ...parameters: (string | number | null)[]) => Promise<Row[]>
@@ -22,16 +22,14 @@ export const openSql = (where: { databaseUrl: string } | { data: string }): Sql 
   'databaseUrl' in where ? openPostgres(where.databaseUrl) : openSqlite(join(where.data, 'hilo.db'))
 
 function openSqlite(file: string): Sql {
-  const db = new Database(file)
+  const db = new DatabaseSync(file)
   db.exec(
     'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = ' +
       `${BUSY_TIMEOUT_MS}; PRAGMA foreign_keys = ON`,
   )
   const query: Query = async <Row>(text: string, ...parameters: unknown[]) => {
     const statement = db.prepare(text)
-    if (statement.reader) return statement.all(...parameters) as Row[]
-    statement.run(...parameters)
-    return []
+    return statement.all(...parameters) as Row[]
   }
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -49,13 +47,13 @@ function openSqlite(file: string): Sql {
           db.exec('COMMIT')
           return result
         } catch (error) {
-          if (db.inTransaction) db.exec('ROLLBACK')
+          if (db.isTransaction) db.exec('ROLLBACK')
           throw error
         }
       }),
     close: () =>
       inTurn(async () => {
-        db.close()
+        if (db.isOpen) db.close()
       }),
   }
 }

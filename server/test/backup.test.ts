@@ -1,7 +1,7 @@
 /** Backups of a SQLite ledger, what a bare copy of its file is good for, and `raise-floor`. */
 import { cpSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, test } from 'vitest'
 import { openLedger } from '../src/index.js'
 import { backUp } from '../src/sqlite/backup.js'
@@ -69,7 +69,7 @@ describe('a backup', () => {
   test('of a folder without a ledger is refused', () => {
     const [empty, other, text] = [newFolder(), newFolder(), newFolder()]
     writeFileSync(join(empty, 'hilo.db'), '')
-    const own = new Database(join(other, 'hilo.db'))
+    const own = new DatabaseSync(join(other, 'hilo.db'))
     own.exec('CREATE TABLE orders (id INTEGER)')
     own.close()
     writeFileSync(join(text, 'hilo.db'), 'not a database at all')
@@ -118,7 +118,7 @@ describe('a ledger that has lost its secret does not start', () => {
   test('in SQLite', async () => {
     const dataDir = newFolder()
     await (await openLedger({ dataDir })).close()
-    const db = new Database(join(dataDir, 'hilo.db'))
+    const db = new DatabaseSync(join(dataDir, 'hilo.db'))
     db.exec(LOSE)
     db.close()
     await expect(openLedger({ dataDir })).rejects.toThrow('The ledger has lost its secret')

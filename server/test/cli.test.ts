@@ -8,7 +8,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openLedger, serve } from '../src/index.js'
 import { readConfig } from '../src/settings.js'
@@ -521,7 +521,7 @@ describe('status and raise-floor', { timeout: TIMEOUT }, () => {
   test('an older file stays as it is', async () => {
     const data = newFolder()
     await (await openLedger({ dataDir: data })).close()
-    const db = new Database(join(data, 'hilo.db'))
+    const db = new DatabaseSync(join(data, 'hilo.db'))
     db.exec(OLDER)
     for (const command of [['status'], ['drop', 'Shop']])
       expect(await runCli([...command, '--data', data])).toMatchObject({

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll } from 'vitest'
 
 const made: string[] = []
@@ -15,7 +15,7 @@ export function newFolder(): string {
 
 /** Of the grant tokens of the ledger in a folder. */
 export function secretIn(dataDir: string): string {
-  const db = new Database(join(dataDir, 'hilo.db'))
+  const db = new DatabaseSync(join(dataDir, 'hilo.db'))
   const [row] = db.prepare("SELECT value FROM hilo_meta WHERE key = 'secret'").all()
   db.close()
   return (row as { value: string }).value

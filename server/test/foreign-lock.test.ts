@@ -1,6 +1,6 @@
 /** Another program holds the lock of the SQLite file, as a backup or a shell does. */
 import { join } from 'node:path'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, test, vi } from 'vitest'
 import { openLedger } from '../src/index.js'
 import { newFolder } from './folders.js'
@@ -12,7 +12,7 @@ async function lockedServer() {
   const dataDir = newFolder()
   const log = { info: vi.fn(), error: vi.fn() }
   const server = await newHandler({ log }, { dataDir })
-  const other = new Database(join(dataDir, 'hilo.db'))
+  const other = new DatabaseSync(join(dataDir, 'hilo.db'))
   other.exec('BEGIN IMMEDIATE')
   return { ...server, other }
 }
@@ -59,7 +59,7 @@ test('a lock that is not freed: 503 after a while, and the ledger goes on afterw
 test('a server that finds it locked at the start says so, and blames no folder', async () => {
   const dataDir = newFolder()
   await (await openLedger({ dataDir })).close()
-  const other = new Database(join(dataDir, 'hilo.db'))
+  const other = new DatabaseSync(join(dataDir, 'hilo.db'))
   other.exec('BEGIN IMMEDIATE')
   await expect(openLedger({ dataDir })).rejects.toThrow(
     /cannot be opened: database is locked\. Another program keeps it locked/,

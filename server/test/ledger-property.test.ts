@@ -3,8 +3,8 @@
  * two hold one number.
  */
 import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
 import fc from 'fast-check'
-import Database from 'libsql'
 import { afterAll, describe, expect, test } from 'vitest'
 import { sizeOf } from '../../test/support/sizes.js'
 import { type Grant, type Ledger, openLedger } from '../src/index.js'
@@ -191,9 +191,8 @@ const STORES: [string, number, () => Promise<Opened>][] = [
     async () => {
       const dataDir = newFolder()
       const ledger = await openLedger({ dataDir })
-      const db = new Database(join(dataDir, 'hilo.db'))
-      const sums = db.prepare(`${SUMS}?`)
-      return { ledger, sums: async (database) => sums.all([database] as never) as Sums[] }
+      const db = new DatabaseSync(join(dataDir, 'hilo.db'))
+      return { ledger, sums: async (database) => db.prepare(`${SUMS}?`).all(database) as Sums[] }
     },
   ],
   [

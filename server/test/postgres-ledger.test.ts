@@ -141,7 +141,7 @@ test('a database whose encoding cannot store every name is refused at the start'
   await runSql(databaseUrl, `DROP DATABASE ${name}_latin`)
 })
 
-test('an upgrade takes as long as it takes, and waits for no lock as long as claims do', async () => {
+test('an upgrade takes its time, and waits for no lock as long as claims do', async () => {
   const databaseUrl = await newDatabase()
   await (await openStore(databaseUrl)).close()
   await runSql(

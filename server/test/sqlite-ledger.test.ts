@@ -1,4 +1,5 @@
 /** What only the SQLite ledger has to stand: its folder, its syncs, its upgrades. */
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   copyFileSync,
@@ -12,10 +13,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, test } from 'vitest'
 import { LedgerUnavailable, openLedger } from '../src/index.js'
-import { openSqliteFile } from '../src/sqlite/file.js'
+import { openSqliteFile, reader, write } from '../src/sqlite/file.js'
 import { openSqliteStore } from '../src/sqlite/store.js'
 import { newFolder, secretIn } from './folders.js'
 import { describeLedger } from './ledger-contract.js'
@@ -42,9 +43,9 @@ test('a missing folder is made; an application may keep its own tables in the fi
   const dataDir = join(newFolder(), 'a', 'b')
   const ledger = await openLedger({ dataDir })
   expect(readdirSync(dataDir)).toContain('hilo.db')
-  const own = new Database(join(dataDir, 'hilo.db'))
+  const own = new DatabaseSync(join(dataDir, 'hilo.db'))
   own.exec('CREATE TABLE orders (id TEXT PRIMARY KEY)')
-  own.prepare('INSERT INTO orders VALUES (?)').run(['orders/1-A'] as never)
+  own.prepare('INSERT INTO orders VALUES (?)').run('orders/1-A')
   await ledger.claim([wish])
   expect(own.prepare('SELECT max FROM hilo_counters').all()).toEqual([{ max: 32 }])
   own.close()
@@ -86,11 +87,46 @@ test.each([
   )
 })
 
+test('a second handle in one process leaves the locks of the first', async () => {
+  const dataDir = newFolder()
+  const ledgers = [await openLedger({ dataDir }), await openLedger({ dataDir })]
+  await ledgers[0]!.claim([wish])
+  // It needs the lock of the whole file, as a process does that removes the log at its end.
+  const endTheLog = `const { DatabaseSync } = require('@photostructure/sqlite')
+    const db = new DatabaseSync(${JSON.stringify(join(dataDir, 'hilo.db'))})
+    db.exec('PRAGMA journal_mode = DELETE')`
+  const run = () => execFileSync(process.execPath, ['--eval', endTheLog], { stdio: 'pipe' })
+  expect(run).toThrow('database is locked')
+  for (const ledger of ledgers) await ledger.close()
+})
+
+test('a SQLite that loses commits is refused, and nothing is written', () => {
+  const dataDir = newFolder()
+  const connect = (file: string) => {
+    const db = new DatabaseSync(file)
+    db.function('sqlite_version', () => '3.45.1')
+    return db
+  }
+  const open = () => openSqliteFile(dataDir, undefined, connect)
+  expect(open).toThrow('SQLite 3.45.1 can lose commits')
+  const db = new DatabaseSync(join(dataDir, 'hilo.db'))
+  expect(db.prepare('SELECT name FROM sqlite_master').all()).toEqual([])
+  db.close()
+})
+
+test('a full disk is no fault of the request, also where a statement returns rows', () => {
+  const { db } = openSqliteFile(newFolder())
+  db.exec('CREATE TABLE own (text TEXT); PRAGMA max_page_count = 1')
+  const add = reader(db, 'INSERT INTO own VALUES (?) RETURNING text')
+  expect(() => write(db, () => add('x'.repeat(100_000)))).toThrow(LedgerUnavailable)
+  db.close()
+})
+
 test('every commit is synced to the disk: a power cut takes no grant back', () => {
   const { db } = openSqliteFile(newFolder())
   const FULL = 2
-  expect(db.pragma('synchronous')).toEqual([{ synchronous: FULL }])
-  expect(db.pragma('journal_mode')).toEqual([{ journal_mode: 'wal' }])
+  expect(db.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: FULL })
+  expect(db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
   db.close()
 })
 
@@ -135,7 +171,7 @@ describeUpgrades(async () => {
   return {
     open: async (schema) => openSqliteStore(dataDir, new Map(), schema),
     async run(sql) {
-      const db = new Database(join(dataDir, 'hilo.db'))
+      const db = new DatabaseSync(join(dataDir, 'hilo.db'))
       db.exec(sql)
       db.close()
     },

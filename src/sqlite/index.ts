@@ -6,6 +6,7 @@
  */
 import { HiloError } from '../core/errors.js'
 import { idOf, isNote } from '../core/page-exit.js'
+import { losesCommits } from '../core/sqlite-version.js'
 import type { Note } from '../core/state.js'
 import type { Change, DeviceStore, StoreKey } from '../store/store.js'
 import { type RunStatement, runStatementOf, type SqliteDatabase, type SqliteRow } from './driver.js'
@@ -127,6 +128,8 @@ class SqliteStore implements DeviceStore {
         'it cannot use its write-ahead log here, without which a power cut can undo a commit. ' +
           'Open a file (not :memory:), on a local disk',
       )
+    const [version] = yield this.#run('SELECT sqlite_version()')
+    warnOf(String(firstColumn(version)))
     yield this.#run('PRAGMA synchronous = FULL')
     // A Mac's disk needs to be told to empty its cache; elsewhere this changes nothing.
     yield this.#run('PRAGMA fullfsync = 1')
@@ -207,6 +210,16 @@ async function drive<T>(steps: Steps<T>): Promise<T> {
     step = 'rows' in outcome ? steps.next(outcome.rows) : steps.throw(outcome.error)
   }
   return step.value
+}
+
+function warnOf(version: string): void {
+  // guard: H30 an app hears that its SQLite can lose commits
+  if (losesCommits(version))
+    console.warn(
+      `offline-hilo: SQLite ${version} can lose commits when several processes use one file ` +
+        '(sqlite.org/wal.html, "the WAL-reset bug"), and then ids come twice. Use a driver with ' +
+        'SQLite 3.51.3 or newer, or let only one process use this file.',
+    )
 }
 
 const keyOf = (key: StoreKey): string => JSON.stringify(key)

@@ -90,7 +90,7 @@ describe('when there are too many to remember', () => {
   })
 })
 
-test('a page that is leased a thousand ranges at once keeps all of them, however it names them', () => {
+test('a page that is leased a thousand ranges at once keeps all, however it names them', () => {
   const ranges = Array.from({ length: 1_000 }, (_, i) => range(2 * i + 1, 2 * i + 1))
   const request = { page: 'region', id: 'region.1', want: 1_000, notes: [], cuts: [], takeBack: [] }
   const { leases, outstanding, state } = exchange(

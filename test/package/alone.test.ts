@@ -111,7 +111,7 @@ describe('offline-hilo-server', () => {
   })
 
   test('does without the browser package', () => {
-    expect(existsSync(join(folder, 'node_modules/libsql'))).toBe(true)
+    expect(existsSync(join(folder, 'node_modules/@photostructure/sqlite'))).toBe(true)
     expect(existsSync(join(folder, 'node_modules/offline-hilo'))).toBe(false)
   })
 })

@@ -1,6 +1,7 @@
 /**
  * The programs that run apps outside of a browser, each with a SQLite driver. Node itself is here
- * with libsql; the others are fetched by scripts/prepare-tests.ts, and left out where they are not.
+ * with @photostructure/sqlite; the others are fetched by scripts/prepare-tests.ts, and left out
+ * where they are not.
  */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -55,7 +56,12 @@ function fetched(peer: Peer, title: string, command: Runtime['command'], driver:
 }
 
 export const RUNTIMES: readonly Runtime[] = [
-  { title: 'Node with libsql', command: [process.execPath], driver: 'libsql', leftOut: '' },
+  {
+    title: 'Node with @photostructure/sqlite',
+    command: [process.execPath],
+    driver: '@photostructure/sqlite',
+    leftOut: '',
+  },
   fetched(node, 'Node with node:sqlite', [nodeProgram], 'node:sqlite'),
   fetched(
     node,

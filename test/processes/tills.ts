@@ -37,7 +37,7 @@ export async function bundle(name: string, text: string): Promise<string> {
     input: { [name]: source },
     platform: 'node',
     tsconfig: join(ROOT, 'tsconfig.json'),
-    external: /^(node:|bun:|libsql$)|better-sqlite3/,
+    external: /^(node:|bun:|@photostructure\/)|better-sqlite3/,
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
     output: { dir: built, entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
   })

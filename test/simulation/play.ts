@@ -29,7 +29,7 @@ const PLAYER = fileURLToPath(new URL('./player.ts', import.meta.url))
 /** Where Node finds the libraries that are left out of a bundle. */
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
 /** These load code or native parts by themselves. */
-const EXTERNAL = ['libsql', 'pg', 'pino', 'prom-client']
+const EXTERNAL = ['@photostructure/sqlite', 'pg', 'pino', 'prom-client']
 /**
  * Nearly everything that a schedule allocates is garbage soon. With more room the garbage collector
  * runs less often.

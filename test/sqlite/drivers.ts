@@ -1,7 +1,8 @@
 /**
  * SQLite drivers for tests: those that run here, and stand-ins with exactly the documented
- * interface of those that do not (they need a phone), each over libsql.
+ * interface of those that do not (they need a phone), each over @photostructure/sqlite.
  */
+import { DatabaseSync } from '@photostructure/sqlite'
 import libsql from 'libsql'
 import type {
   CapacitorDatabase,
@@ -13,15 +14,17 @@ import type {
 /** Opens one connection to a file. */
 export type OpenDatabase = (file: string) => SqliteDatabase
 
-const openLibsql = (file: string) =>
-  new libsql(file) as unknown as Extract<SqliteDatabase, { prepare: unknown }>
+type Opened = Extract<SqliteDatabase, { prepare: unknown }>
+
+const openPhotostructure = (file: string) => new DatabaseSync(file) as unknown as Opened
+const openLibsql = (file: string) => new libsql(file) as unknown as Opened
 
 /**
- * One statement over libsql, answered a turn of the event loop later, as a bridge to native code
- * does. Such a bridge waits for a lock on a thread of its own; here the statement is tried again.
+ * One statement, answered a turn of the event loop later, as a bridge to native code does. Such a
+ * bridge waits for a lock on a thread of its own; here the statement is tried again.
  */
 function later(file: string) {
-  const database = openLibsql(file)
+  const database = openPhotostructure(file)
   const turn = () => new Promise((resolve) => setImmediate(resolve))
   return async (sql: string, parameters: readonly string[]): Promise<Record<string, unknown>[]> => {
     if (sql.startsWith('PRAGMA busy_timeout')) return []
@@ -32,12 +35,9 @@ function later(file: string) {
       await turn()
       try {
         statement ??= database.prepare(sql)
-        if (statement.reader !== false)
-          return statement.all(...parameters) as Record<string, unknown>[]
-        statement.run(...parameters)
-        return []
+        return statement.all(...parameters) as Record<string, unknown>[]
       } catch (error) {
-        if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error
+        if ((error as Error).message !== 'database is locked') throw error
       }
     }
   }
@@ -78,6 +78,7 @@ const nodeSqlite = process.getBuiltinModule?.('node:sqlite' as never) as
   | undefined
 
 export const DRIVERS: [name: string, open: OpenDatabase][] = [
+  ['@photostructure/sqlite', openPhotostructure],
   ['libsql', openLibsql],
   ['a function', (file) => later(file)],
   ['expo-sqlite (a stand-in)', openExpo],

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { type SqliteDatabase, type SqliteRow, sqliteStore } from '../../src/sqlite/index.js'
 import { count, KEY, peek, runStoreContract } from '../store/contract.js'
 import { DRIVERS, type OpenDatabase } from './drivers.js'
@@ -12,11 +12,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 let files = 0
 const newFile = () => join(folder, `${files++}.db`)
-const libsql = DRIVERS[0]![1] as OpenDatabase
+const open = DRIVERS[0]![1] as OpenDatabase
 
 /** A connection, and all statements that it was asked to run. */
 function watched(file: string) {
-  const database = libsql(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+  const database = open(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
   const statements: string[] = []
   const prepare = (sql: string) => {
     statements.push(sql)
@@ -26,6 +26,10 @@ function watched(file: string) {
 }
 
 const storageFailed = expect.objectContaining({ name: 'HiloError', code: 'storage-failed' })
+
+// libsql has a SQLite of which the store warns.
+const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+afterAll(() => warn.mockRestore())
 
 describe.each(DRIVERS)('sqliteStore with %s', (_, open) => {
   runStoreContract(() => {
@@ -79,7 +83,7 @@ describe('sqliteStore', () => {
   })
 
   test('refuses a database in memory, which no power cut would leave anything of', async () => {
-    const store = sqliteStore({ database: libsql(':memory:') })
+    const store = sqliteStore({ database: open(':memory:') })
     await expect(store.update(KEY, count)).rejects.toThrow(/Open a file \(not :memory:\)/)
   })
 
@@ -94,9 +98,23 @@ describe('sqliteStore', () => {
     await expect(store.update(KEY, count)).rejects.toThrow(/does not wait for the disk/)
   })
 
+  test('warns of a SQLite that loses commits, and of no other', async () => {
+    const versions: Record<string, boolean> = { '3.45.1': true, '3.53.0': false }
+    for (const [version, isTold] of Object.entries(versions)) {
+      warn.mockClear()
+      const database = open(newFile()) as Extract<SqliteDatabase, { prepare: unknown }>
+      const prepare = (sql: string) =>
+        database.prepare(sql.replace('sqlite_version()', `'${version}'`))
+      await sqliteStore({ database: { prepare } }).update(KEY, count)
+      expect(warn.mock.calls.flat().join().includes(`SQLite ${version} can lose commits`)).toBe(
+        isTold,
+      )
+    }
+  })
+
   test('says that another program holds the file, and goes on when it lets go', async () => {
     const file = newFile()
-    await sqliteStore({ database: libsql(file) }).update(KEY, count)
+    await sqliteStore({ database: open(file) }).update(KEY, count)
     const busy = Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
     const { database } = watched(file)
     let isLocked = true
@@ -116,12 +134,15 @@ describe('sqliteStore', () => {
     expect(await store.update(KEY, count)).toBe(2)
   })
 
-  test.each(DRIVERS.filter(([name]) => ['libsql', 'node:sqlite'].includes(name)))(
+  test.each(
+    DRIVERS.filter(([name]) => ['@photostructure/sqlite', 'libsql', 'node:sqlite'].includes(name)),
+  )(
     'with %s goes on after another program had the file locked, at the start and later',
-    async (_, open) => {
+    async (_, openOwn) => {
       const file = newFile()
-      const other = libsql(file) as Extract<SqliteDatabase, { prepare: unknown }>
-      const database = open(file) as typeof other
+      // The same library: POSIX locks of one process do not keep another library of it out.
+      const other = openOwn(file) as Extract<SqliteDatabase, { prepare: unknown }>
+      const database = openOwn(file) as typeof other
       // SQLite gives up at once, and not after the seconds that the store sets.
       const atOnce = (sql: string) => sql.replace(/busy_timeout = \d+/, 'busy_timeout = 0')
       const store = sqliteStore({
@@ -142,9 +163,9 @@ describe('sqliteStore', () => {
 
   test('hands on a record that is no JSON, so that it is refused and set aside', async () => {
     const file = newFile()
-    const store = sqliteStore({ database: libsql(file) })
+    const store = sqliteStore({ database: open(file) })
     await store.update(KEY, count)
-    const raw = libsql(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+    const raw = open(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
     raw.prepare("UPDATE offline_hilo SET state = '{torn'").run()
     expect((await store.read(KEY)).stored).toBe('{torn')
     await store.update(KEY, (stored) => ({ ...count(undefined), setAside: stored }))
@@ -156,22 +177,20 @@ describe('sqliteStore', () => {
 
   test('with a synchronous driver a note is written before leaveNotes returns', async () => {
     const file = newFile()
-    const store = sqliteStore({ database: libsql(file) })
+    const store = sqliteStore({ database: open(file) })
     await store.update(KEY, count)
     store.leaveNotes!(KEY, [{ lease: 'page:0.0', next: 5 }])
-    const raw = libsql(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+    const raw = open(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
     expect(raw.prepare('SELECT id FROM offline_hilo_notes').all()).toEqual([{ id: 'page:0.0' }])
   })
 
   test('a note that is left while another one is settled stays for the next change', async () => {
-    const database = libsql(newFile()) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+    const database = open(newFile()) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
     const [first, second] = [1, 2].map((next) => ({ lease: `page:0.${next}`, next }))
     let isSecondDue = false
     const store = sqliteStore({
       database: async (sql, parameters) => {
-        const statement = database.prepare(sql)
-        const rows = statement.reader ? (statement.all(...parameters) as SqliteRow[]) : []
-        if (!statement.reader) statement.run(...parameters)
+        const rows = database.prepare(sql).all(...parameters) as SqliteRow[]
         if (isSecondDue && sql.includes('FROM offline_hilo_notes')) {
           isSecondDue = false
           store.leaveNotes!(KEY, [second!])

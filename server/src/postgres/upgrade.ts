@@ -40,8 +40,8 @@ export async function upgradePostgres(pool: PostgresPool, schema = SCHEMA): Prom
 }
 
 const LOCKED =
-  "The ledger's tables are made or upgraded once nobody else has locked them, as a dump or another " +
-  "server's upgrade does. Claims go on meanwhile."
+  "The ledger's tables are made or upgraded once nobody else has locked them, as a dump or " +
+  "another server's upgrade does. Claims go on meanwhile."
 
 async function upgrade(query: Query, schema: Schema): Promise<string> {
   await refuseStandby(query)

@@ -97,7 +97,8 @@ export function putting<Row>(dialect: Dialect, table: Table<Row>): string {
 export function changing<Row>(dialect: Dialect, table: Table<Row>): string {
   const sets = fieldsOf(table, 'changes').map((field) => {
     const [column, type] = table.columns[field]
-    return `${column} = ${type === 'spans' ? `coalesce(n."${field}", t.${column})` : `n."${field}"`}`
+    const given = `n."${field}"`
+    return `${column} = ${type === 'spans' ? `coalesce(${given}, t.${column})` : given}`
   })
   const keys = fieldsOf(table, 'key')
   const same = keys.map((field) => `t.${table.columns[field][0]} = n."${field}"`)

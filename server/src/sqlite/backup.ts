@@ -5,7 +5,7 @@
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { reasonOf } from '../ledger/errors.js'
 import { SQLITE_FILE } from '../sql/schema.js'
 import { BUSY_TIMEOUT_MS, readSqliteVersion, syncFolder } from './file.js'
@@ -44,7 +44,7 @@ const unwritten = (error: unknown, what: string): Error =>
   new Error(`The backup cannot be written: ${reasonOf(error)}. ${what}`, { cause: error })
 
 function copyInto(dataDir: string, file: string): void {
-  const db = new Database(join(dataDir, SQLITE_FILE))
+  const db = new DatabaseSync(join(dataDir, SQLITE_FILE))
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     // What is in the write-ahead log only is in the copy, too.

@@ -5,7 +5,8 @@
  */
 import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { losesCommits } from '../../../src/core/sqlite-version.js'
 import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
 import {
   META_TABLE,
@@ -20,7 +21,25 @@ import {
 /** How long to wait while another process holds the write lock. A commit takes less. */
 export const BUSY_TIMEOUT_MS = 5_000
 
-export type Sqlite = Database.Database
+export type Sqlite = InstanceType<typeof DatabaseSync>
+
+/** SQLite's result codes (sqlite.org/rescode.html); an extended code has more bits above these. */
+const BUSY = 5
+const IN_THE_WAY: Record<number, string> = {
+  [BUSY]: 'database is locked',
+  6: 'database table is locked',
+  8: 'attempt to write a readonly database',
+  10: 'disk I/O error',
+  13: 'database or disk is full',
+  14: 'unable to open database file',
+}
+
+/** @photostructure/sqlite 1.2.1 forgets the code where `all` fails; SQLite's text is as exact. */
+function resultCode(error: unknown): number {
+  const { errcode, message } = (error ?? {}) as { errcode?: number; message?: string }
+  if (errcode !== undefined) return errcode & 0xff
+  return Number(Object.keys(IN_THE_WAY).find((code) => IN_THE_WAY[Number(code)] === message))
+}
 
 interface SqliteFile {
   db: Sqlite
@@ -31,9 +50,13 @@ interface SqliteFile {
 }
 
 /** @throws Error that names the folder, or what is wrong with the file in it */
-export function openSqliteFile(dataDir: string, schema = SCHEMA): SqliteFile {
+export function openSqliteFile(
+  dataDir: string,
+  schema = SCHEMA,
+  connect = (file: string): Sqlite => new DatabaseSync(file),
+): SqliteFile {
   const folder = resolve(dataDir)
-  return naming(folder, () => openIn(folder, schema))
+  return naming(folder, () => openIn(folder, schema, connect))
 }
 
 /** Errors of SQLite and the file system have a code, and do not say which folder they are about. */
@@ -63,7 +86,7 @@ export function readSqliteVersion(dataDir: string): number {
   const folder = resolve(dataDir)
   return naming(folder, () => {
     refuseLost(folder)
-    const db = new Database(join(folder, SQLITE_FILE))
+    const db = new DatabaseSync(join(folder, SQLITE_FILE))
     try {
       const tables = reader(db, "SELECT 1 FROM sqlite_master WHERE name = 'hilo_meta'")()
       if (tables.length === 0)
@@ -80,8 +103,7 @@ export function readSqliteVersion(dataDir: string): number {
 }
 
 /** Has SQLite waited in vain for the lock of another program? */
-export const isLocked = (cause: unknown): boolean =>
-  /^SQLITE_BUSY/.test((cause as { code?: string } | undefined)?.code ?? '')
+export const isLocked = (cause: unknown): boolean => resultCode(cause) === BUSY
 
 /** @throws Error where SQLite would begin a new file, and remove the log of the lost one */
 function refuseLost(folder: string): void {
@@ -97,17 +119,18 @@ function refuseLost(folder: string): void {
     )
 }
 
-function openIn(folder: string, schema: Schema): SqliteFile {
+function openIn(folder: string, schema: Schema, connect: (file: string) => Sqlite): SqliteFile {
   refuseLost(folder)
   // Only its owner may read it: the secret of the grant tokens is in the file.
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  // Also in a folder that was there: SQLite makes files that everybody may read.
-  closeSync(openSync(join(folder, SQLITE_FILE), 'a', 0o600))
-  const db = new Database(join(folder, SQLITE_FILE))
+  const file = join(folder, SQLITE_FILE)
+  createMissing(file)
+  const db = connect(file)
   try {
+    requireMended(db)
     // guard: H21 SQLite syncs each commit to the disk
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA synchronous = FULL`)
-    const [mode] = db.pragma('journal_mode = WAL') as { journal_mode: string }[]
+    const [mode] = reader<{ journal_mode: string }>(db, 'PRAGMA journal_mode = WAL')()
     if (mode?.journal_mode !== 'wal')
       throw new Error(
         `SQLite cannot use its write-ahead log in ${folder}: put the data folder on a local ` +
@@ -116,15 +139,39 @@ function openIn(folder: string, schema: Schema): SqliteFile {
     const secret = upgrade(db, schema)
     // A copy of the file alone, without its log, then knows the tokens that prove it a copy.
     // guard: H20 a copy of the file alone has the secret
-    db.pragma('wal_checkpoint(PASSIVE)')
+    db.exec('PRAGMA wal_checkpoint(PASSIVE)')
     // SQLite syncs the file, not the entries that lead to it: a power cut could lose a new folder
     // with everything in it.
     for (const parent of [folder, dirname(folder)]) syncFolder(parent)
-    return { db, secret, requireInPlace: placeOf(join(folder, SQLITE_FILE)) }
+    return { db, secret, requireInPlace: placeOf(file) }
   } catch (error) {
     db.close()
     throw error
   }
+}
+
+/**
+ * SQLite itself would make a file that everybody may read. One that is there is not opened: where
+ * this process has it open in SQLite, too, a `close` would drop all locks that SQLite holds on it.
+ */
+function createMissing(file: string): void {
+  try {
+    // guard: H30 nobody opens the file but SQLite
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+function requireMended(db: Sqlite): void {
+  const [row] = reader<{ version: string }>(db, 'SELECT sqlite_version() AS version')()
+  // guard: H30 a SQLite that loses commits has no ledger
+  if (losesCommits(row!.version))
+    throw new Error(
+      `SQLite ${row!.version} can lose commits while another process checkpoints the file ` +
+        '(sqlite.org/wal.html, "the WAL-reset bug"). Nothing was changed. Install ' +
+        '@photostructure/sqlite 1.2.1 or newer, which brings SQLite 3.51.3 or newer.',
+    )
 }
 
 /** SQLite goes on writing to a file that was moved or deleted, and the next start reads another. */
@@ -148,16 +195,15 @@ function placeOf(file: string): () => void {
 /** A statement that is run with its parameters and returns its rows. */
 export function reader<Row>(db: Sqlite, sql: string): (...parameters: unknown[]) => Row[] {
   const statement = db.prepare(sql)
-  // `all` reads to the end, which resets the statement; parameters as one array, since libsql takes
-  // a lone null for options.
-  return (...parameters) => statement.all(parameters as never) as Row[]
+  // `all` reads to the end, which resets the statement.
+  return (...parameters) => statement.all(...parameters) as Row[]
 }
 
 /** A statement that is run with its parameters and has no rows. */
 export function runner(db: Sqlite, sql: string): (...parameters: unknown[]) => void {
   const statement = db.prepare(sql)
   return (...parameters) => {
-    statement.run(parameters as never)
+    statement.run(...parameters)
   }
 }
 
@@ -174,7 +220,7 @@ export function write<T>(db: Sqlite, step: () => T): T {
       return result
     } catch (error) {
       // SQLite has rolled back by itself after some errors of the disk.
-      if (db.inTransaction) db.exec('ROLLBACK')
+      if (db.isTransaction) db.exec('ROLLBACK')
       throw error
     }
   })
@@ -185,8 +231,7 @@ export function guard<T>(step: () => T): T {
   try {
     return step()
   } catch (error) {
-    const { code } = error as { code?: string }
-    if (/^SQLITE_(BUSY|LOCKED|IOERR|FULL|READONLY|CANTOPEN)/.test(code ?? ''))
+    if (resultCode(error) in IN_THE_WAY)
       throw new LedgerUnavailable(
         `The ledger's file cannot be used: ${(error as Error).message}.`,
         { cause: error },
@@ -203,13 +248,12 @@ function upgrade(db: Sqlite, schema: Schema): string {
       'INSERT INTO hilo_meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET ' +
         'value = excluded.value',
     )
-    const meta = (key: string) =>
-      (read.all([key] as never)[0] as { value: string } | undefined)?.value
+    const meta = (key: string) => (read.all(key)[0] as { value: string } | undefined)?.value
     const version = Number(meta('version') ?? 0)
     for (const statement of stepsFrom(version, schema)) db.exec(statement)
-    put.run(['version', String(versionOf(schema))] as never)
+    put.run('version', String(versionOf(schema)))
     const secret = secretFrom(version, meta('secret'))
-    put.run(['secret', secret] as never)
+    put.run('secret', secret)
     return secret
   })
 }

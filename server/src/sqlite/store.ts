@@ -53,10 +53,9 @@ function connectionTo(db: Sqlite, requireInPlace: () => void): SqlConnection {
     return known
   }
 
-  // `all` reads to the end, which resets the statement; parameters as one array, since libsql takes
-  // a lone null for options.
-  const find = ({ text, parameters }: Statement) => prepare(text).all(parameters as never)
-  const run = ({ text, parameters }: Statement) => void prepare(text).run(parameters as never)
+  // `all` reads to the end, which resets the statement.
+  const find = ({ text, parameters }: Statement) => prepare(text).all(named(parameters))
+  const run = ({ text, parameters }: Statement) => void prepare(text).run(named(parameters))
   const commit = <T>(step: () => T): T =>
     write(db, () => {
       const result = step()
@@ -85,7 +84,11 @@ function connectionTo(db: Sqlite, requireInPlace: () => void): SqlConnection {
     },
     close: async () => {
       await patience.end()
-      db.close()
+      if (db.isOpen) db.close()
     },
   }
 }
+
+/** To SQLite, `$1` is a name. */
+const named = (parameters: readonly unknown[]): Record<string, unknown> =>
+  Object.fromEntries(parameters.map((parameter, i) => [`$${i + 1}`, parameter]))

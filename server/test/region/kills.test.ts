@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, test } from 'vitest'
 import type { DeviceState } from '../../../src/core/state.js'
 import { seed, sizeOf } from '../../../test/support/sizes.js'
@@ -42,8 +42,8 @@ type Span = [low: number, high: number]
 
 /** Numbers that a ledger granted, or has at hand. */
 function accounted(data: string, tag: string): Span[] {
-  const db = new Database(join(data, 'hilo.db'))
-  const all = <Row>(sql: string) => db.prepare(sql).all([tag] as never) as Row[]
+  const db = new DatabaseSync(join(data, 'hilo.db'))
+  const all = <Row>(sql: string) => db.prepare(sql).all(tag) as Row[]
   const grants = all<{ low: number; high: number }>(
     'SELECT low, high FROM hilo_grants WHERE tag = ? AND high >= low',
   )
@@ -102,10 +102,11 @@ test('a killed root, and killed regions', { timeout: 60_000 + KILLS * 20_000 }, 
   for (const tag of TAGS) {
     const here = regions.flatMap(({ data }) => accounted(data, tag))
     expect(overlaps(here.map(([low, high]) => ({ low, high })))).toEqual([])
-    const db = new Database(join(root.data, 'hilo.db'))
-    const [row] = db
-      .prepare('SELECT max, free FROM hilo_counters WHERE tag = ?')
-      .all([tag] as never) as { max: number; free: string }[]
+    const db = new DatabaseSync(join(root.data, 'hilo.db'))
+    const [row] = db.prepare('SELECT max, free FROM hilo_counters WHERE tag = ?').all(tag) as {
+      max: number
+      free: string
+    }[]
     db.close()
     const gaps = holes([...here, ...(JSON.parse(row!.free) as Span[])], row!.max)
     expect(gaps.length, `HILO_SEED=${SEED}: ${JSON.stringify(gaps)}`).toBeLessThanOrEqual(KILLS)

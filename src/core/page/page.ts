@@ -1,10 +1,10 @@
 /**
  * A page of one collection: the leases that it issues from, the offers that it may give back, and
- * what it has given up and its device has not confirmed yet. Each function is one event, synchronous
- * and free of I/O. It changes the page in place: of two copies, each would issue the same numbers.
- * Guarantees that a page issues nothing that it has parked, sent or lost to a fork (H6), that it
- * sends an offer once (H8), and that a failed exchange forgets nothing: what was given up goes into
- * every exchange until one is answered. To bring it twice is safe.
+ * what it has given up and its device has not confirmed yet. Each function is one event,
+ * synchronous and free of I/O. It changes the page in place: of two copies, each would issue the
+ * same numbers. Guarantees that a page issues nothing that it has parked, sent or lost to a fork
+ * (H6), that it sends an offer once (H8), and that a failed exchange forgets nothing: what was
+ * given up goes into every exchange until one is answered. To bring it twice is safe.
  */
 import { idOf } from '../page-exit.js'
 import { insertAll, isReturnable, type Range } from '../range.js'

@@ -1,5 +1,4 @@
 /** Series of consecutive numbers, each of one device. */
-import { checkIn } from '../check-in.js'
 import { normalized } from '../keys.js'
 import type { SeriesRegister } from '../ledger.js'
 import { toPlace } from '../letters.js'

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
 export default {
-  serverExternalPackages: ['libsql'],
+  serverExternalPackages: ['@photostructure/sqlite'],
   turbopack: { root: fileURLToPath(new URL('..', import.meta.url)) },
 }
