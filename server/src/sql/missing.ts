@@ -49,9 +49,10 @@ function add<Row extends { database: string }>(
   return transaction({
     reads: [
       statement(
-        `SELECT t.database AS "database", count(*) AS "count"
-         FROM ${keysIn(dialect, table, ['database'])} CROSS JOIN ${table.name} t
-         WHERE t.database = k."database" AND t.dropped_at IS NULL GROUP BY t.database`,
+        // One search of the index for each: PostgreSQL would scan the table for a join.
+        `SELECT k."database", (SELECT count(*) FROM ${table.name} t
+           WHERE t.database = k."database" AND t.dropped_at IS NULL) AS "count"
+         FROM ${keysIn(dialect, table, ['database'])}`,
         ...dialect.given(databases.map((database) => ({ database }))),
       ),
       statement(
