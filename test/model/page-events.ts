@@ -64,7 +64,7 @@ const copyOf = (page: Page): Page => ({
   copies: new Set(page.copies),
 })
 
-export function copyOfQueue(queue: LeaseQueue): LeaseQueue {
+function copyOfQueue(queue: LeaseQueue): LeaseQueue {
   const copy = Object.assign(new LeaseQueue(), queue)
   for (const [name, value] of Object.entries(queue))
     if (Array.isArray(value)) Object.assign(copy, { [name]: [...value] })
