@@ -218,6 +218,7 @@ export const GUARDS: Guard[] = [
   guard('H17 storage of a newer version is not misread', 'core/stored'),
   guard('H17 a page of an older version stops when the storage is upgraded', 'store/indexeddb'),
   guard('H17 a record in which a number has two owners is refused', 'core/stored'),
+  guard('H17 a state in which a number has two owners is not stored', 'worker/two-owners'),
 
   guard(
     'H18 a lock is not waited for without a deadline',

@@ -56,11 +56,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
   if (!isSound) return { refused: 'fields are missing or have the wrong type' }
 
   const state = stored as unknown as DeviceState
-  const twice = heldTwice([
-    ...state.ranges,
-    ...state.leases.map((lease) => lease.range),
-    ...state.offers.map((offer) => offer.range),
-  ])
+  const twice = heldTwice(state)
   // guard: H17 a record in which a number has two owners is refused
   if (twice) return { refused: `${twice.from}–${twice.to} has two owners` }
   return { state }
@@ -78,10 +74,10 @@ export const isGrant = (grant: unknown, prefix: string): grant is GrantedRange =
   !grant.range.token &&
   isLast(grant.last)
 
-/** A range that overlaps another one of its prefix and server tag. */
-function heldTwice(held: Range[]): Range | undefined {
+/** A range that overlaps another one of its prefix and server tag: its numbers have two owners. */
+export function heldTwice({ ranges, leases, offers }: DeviceState): Range | undefined {
   const ends = new Map<string, number>()
-  return held
+  return [...ranges, ...[...leases, ...offers].map(({ range }) => range)]
     .sort((a, b) => a.from - b.from)
     .find(({ from, to, prefix, serverTag }) => {
       const series = JSON.stringify([prefix, serverTag])

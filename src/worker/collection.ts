@@ -5,12 +5,12 @@
 import { isCheckInDue } from '../core/check-in.js'
 import type { Answer, DeviceView, OwnerCallbacks, SharedView, Target } from '../core/contract.js'
 import { exchange, settle, surplus } from '../core/device.js'
-import { type Failure, toFailure } from '../core/errors.js'
+import { type Failure, HiloError, toFailure } from '../core/errors.js'
 import { isNoAnswer } from '../core/failures.js'
 import { total } from '../core/range.js'
 import { isLow } from '../core/sizes.js'
 import { type DeviceState, type Exchange, type Exchanged, emptyState } from '../core/state.js'
-import { readState } from '../core/stored.js'
+import { heldTwice, readState } from '../core/stored.js'
 import { pagesOf, writeOffPages } from '../core/write-off.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
 import type { Seat } from './batch.js'
@@ -331,6 +331,8 @@ export class OwnedCollection {
       this.#waiting.cancel(notes)
       const before = settle(usable(read), notes)
       const [state, result] = change(before, before.reserve ?? this.#target.reserve)
+      // guard: H17 a state in which a number has two owners is not stored
+      if (state !== stored && heldTwice(state)) throw new HiloError('storage-failed', TWO_OWNERS)
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
       const { ranges, reserve = this.#target.reserve, gaps, checkedIn, serverTag, nodes } = state
       const shared: SharedView = {
@@ -365,6 +367,10 @@ export class OwnedCollection {
 
 /** Names a collection in locks and in messages between tabs. */
 export const nameOf = (key: StoreKey): string => JSON.stringify(key)
+
+const TWO_OWNERS =
+  'No id was handed out, and nothing was stored: numbers would have two owners here. This is a ' +
+  'fault of offline-hilo. Report it.'
 
 const NOTHING: Exchanged = { leases: [], offers: [], outstanding: [] }
 
