@@ -54,9 +54,12 @@ export function broken(system: System, giveBacks: number): string | undefined {
 function leasedTo({ holds, asked }: OpenPage): number {
   let numbers = 0
   for (const { lease, next } of leasesOf(holds)) numbers |= bitsOf(next, lease.range.to)
-  for (const { request, answer } of asked)
-    if (holds.awaited.has(request.id))
+  for (const { request, answer, forks } of asked) {
+    // The page voids an answer that was made before a fork of which it has heard.
+    const isVoid = holds.forks !== undefined && holds.forks !== forks
+    if (holds.awaited.has(request.id) && !isVoid)
       for (const { range } of answer.leases) numbers |= bitsOf(range.from, range.to)
+  }
   return numbers
 }
 
