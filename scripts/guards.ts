@@ -65,6 +65,12 @@ export const GUARDS: Guard[] = [
     change(/while \(.*\)/, 'while (false)'),
   ),
   guard('H3 a call that fails leaves its numbers to others', 'client/callers'),
+  guard('H3 a page that starts looks again at those that answered', 'worker/tabs'),
+  guard(
+    'H3 a page that spoke before it was asked may be dead',
+    'worker/tabs',
+    change('(alive.get(other) ?? 0) >= question', 'alive.has(other)'),
+  ),
 
   guard('H4 a hidden page parks', 'client/pages', 'hidden: () => {}'),
   guard('H4 a page that has gone is leased nothing that a claim brings', 'worker/claims'),

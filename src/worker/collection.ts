@@ -75,9 +75,13 @@ export class OwnedCollection {
     })
     this.#checkIns = new CheckIns(this.#context)
     this.#deadPages = new DeadPages(owner, async (dead) => {
-      await this.#update((state) => [writeOffPages(state, dead), undefined])
+      const holders = await this.#update((before) => {
+        const state = writeOffPages(before, dead)
+        return [state, pagesOf(state)]
+      })
       this.#notify()
-      this.#checkIns.retryNow()
+      if (dead.size > 0) this.#checkIns.retryNow()
+      return holders
     })
   }
 

@@ -1,17 +1,30 @@
 /**
  * Finds pages that were killed: the storage says that they hold numbers, but they do not answer.
- * It searches once, when its page begins to use a collection.
+ * It searches when its page begins to use a collection, and looks once more at the pages that
+ * answered then. Guarantees that nothing runs after that.
  */
 import type { OwnerContext } from './context.js'
-import { PAGE_ANSWER_MS } from './tabs.js'
+import { PAGE_ANSWER_MS, type Tabs } from './tabs.js'
+
+/**
+ * A page that is being closed may answer: while its thread is busy its worker goes on, and its
+ * `pagehide` comes late or never. Chromium takes its tab away after half a second.
+ */
+const LOOK_AGAIN_MS = 8_000
 
 export class DeadPages {
   readonly #context: OwnerContext
-  readonly #writeOff: (dead: Set<string>) => Promise<void>
+  readonly #writeOff: (dead: ReadonlySet<string>) => Promise<Set<string>>
   #search: Promise<void> | undefined
 
-  /** @param writeOff gets the pages whose numbers are lost */
-  constructor(context: OwnerContext, writeOff: (dead: Set<string>) => Promise<void>) {
+  /**
+   * @param writeOff one transaction, which also settles the notes that pages have left. Gets the
+   * pages whose numbers are lost, and returns those that hold something after it
+   */
+  constructor(
+    context: OwnerContext,
+    writeOff: (dead: ReadonlySet<string>) => Promise<Set<string>>,
+  ) {
     this.#context = context
     this.#writeOff = writeOff
   }
@@ -19,19 +32,42 @@ export class DeadPages {
   /** @param pages that hold something, other than the one that asks */
   search(pages: ReadonlySet<string>): void {
     const { tabs } = this.#context
-    if (!tabs) return
-    this.#search ??= this.#find(pages, tabs.isAlive).catch(() => {})
+    if (!tabs || this.#search) return
+    const living = this.#look([...pages], tabs)
+    this.#search = living.then(ignore, ignore)
+    // guard: H3 a page that starts looks again at those that answered
+    living.then((pages) => this.#lookAgain(pages, tabs)).catch(ignore)
   }
 
-  /** Resolves when no search is under way. */
+  /** Resolves when the first look is over. */
   async idle(): Promise<void> {
     await this.#search
   }
 
-  async #find(pages: ReadonlySet<string>, isAlive: (page: string) => boolean): Promise<void> {
-    if (pages.size === 0) return
-    await new Promise<void>((resolve) => this.#context.after(PAGE_ANSWER_MS, resolve))
-    const dead = new Set([...pages].filter((page) => !isAlive(page)))
+  /** @returns those that answered */
+  async #look(pages: readonly string[], tabs: Tabs): Promise<string[]> {
+    if (pages.length === 0) return []
+    const lives = tabs.askWhoLives()
+    await this.#pass(PAGE_ANSWER_MS)
+    const dead = new Set(pages.filter((page) => !lives(page)))
     if (dead.size > 0) await this.#writeOff(dead)
+    return pages.filter(lives)
+  }
+
+  async #lookAgain(pages: readonly string[], tabs: Tabs): Promise<void> {
+    if (pages.length === 0) return
+    await this.#pass(LOOK_AGAIN_MS)
+    // Nobody is dead yet, but some may have left their notes since.
+    const holders = await this.#writeOff(new Set())
+    await this.#look(
+      pages.filter((page) => holders.has(page)),
+      tabs,
+    )
+  }
+
+  #pass(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#context.after(ms, resolve))
   }
 }
+
+const ignore = (): void => {}

@@ -8,7 +8,11 @@ import type { SharedView } from '../core/contract.js'
 export interface Tabs {
   /** Tells the other pages what this one knows of a collection. For display only. */
   notify(collection: string, view: SharedView): void
-  isAlive(page: string): boolean
+  /**
+   * Asks who lives.
+   * @returns has this page been heard since?
+   */
+  askWhoLives(): (page: string) => boolean
   /** True until a message of another page arrives. */
   isAlone(): boolean
   /**
@@ -55,7 +59,9 @@ export function openTabs(
 ): Tabs | undefined {
   const channel = openChannel(name)
   if (!channel) return undefined
-  const alive = new Set<string>()
+  let questions = 0
+  /** How many questions had been asked when a page was heard last. */
+  const alive = new Map<string, number>()
   /** Each is called when a page has parked. */
   const awaited = new Set<(collection: string, page: string) => void>()
   const send = (type: Message['type'], collection = '', view?: SharedView) =>
@@ -63,7 +69,7 @@ export function openTabs(
   channel.onmessage = ({
     data: { page: other, type, collection, view },
   }: MessageEvent<Message>) => {
-    alive.add(other)
+    alive.set(other, questions)
     if (type === 'hello') send('here')
     if (view) onChange(collection, view)
     if (type === 'parked') for (const each of awaited) each(collection, other)
@@ -76,7 +82,12 @@ export function openTabs(
   send('hello')
   return {
     notify: (collection, view) => send('changed', collection, view),
-    isAlive: (other) => other === page || alive.has(other),
+    askWhoLives() {
+      const question = ++questions
+      send('hello')
+      // guard: H3 a page that spoke before it was asked may be dead
+      return (other) => other === page || (alive.get(other) ?? 0) >= question
+    },
     isAlone: () => alive.size === 0,
     askToPark: (collection, pages) =>
       new Promise((resolve) => {

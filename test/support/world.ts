@@ -109,6 +109,8 @@ export class FakeWorld implements World {
   locks: string[] = []
   notified: unknown[] = []
   isAlone = true
+  /** Pages that do not answer any more. */
+  readonly dead = new Set(['dead'])
   changeElsewhere: (key: StoreKey, view: DeviceView) => void = () => {}
   readonly #name = `world${worlds++}`
   #ids = 0
@@ -143,7 +145,7 @@ export class FakeWorld implements World {
     this.changeElsewhere = (key, view) => onChange(JSON.stringify(key), view)
     return {
       notify: (...change) => void this.notified.push(change),
-      isAlive: (page) => page !== 'dead',
+      askWhoLives: () => (page) => !this.dead.has(page),
       isAlone: () => this.isAlone,
       askToPark: async () => false,
       close() {},

@@ -3,13 +3,26 @@
  * for.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { emptyState } from '../../src/core/state.js'
+import { emptyState, type Note } from '../../src/core/state.js'
+import type { Change, StoreKey } from '../../src/store/store.js'
 import { openTabs, type Tabs, type TabsCallbacks } from '../../src/worker/tabs.js'
 import { newName } from '../support/idb.js'
 import { range } from '../support/ranges.js'
-import { FakeWorld, flush, lease, ownerIn } from '../support/world.js'
+import { DiskStore, FakeWorld, flush, lease, ownerIn } from '../support/world.js'
 
 const all: Tabs[] = []
+
+/** A disk on which a page that closes leaves notes. They are there until they are settled. */
+class NotedStore extends DiskStore {
+  notes: Note[] = []
+
+  override update<T>(
+    key: StoreKey,
+    change: (stored: unknown, notes: never[]) => Change<T>,
+  ): Promise<T> {
+    return super.update(key, (stored) => change(stored, this.notes.splice(0) as never[]))
+  }
+}
 
 afterEach(() => {
   vi.useRealTimers()
@@ -44,21 +57,35 @@ describe('asking which pages live', () => {
   test('finds the pages that were there before, and those that come', async () => {
     const name = newName()
     const first = open(name, 'first')
+    const lives = first.askWhoLives()
     const second = open(name, 'second')
+    const livesToo = second.askWhoLives()
     for (let i = 0; i < 3; i++) await heard(name)
-    expect(second.isAlive('first')).toBe(true)
-    expect(first.isAlive('second')).toBe(true)
-    expect(first.isAlive('first')).toBe(true)
+    expect(['first', 'second'].map(lives)).toEqual([true, true])
+    expect(['first', 'second'].map(livesToo)).toEqual([true, true])
+  })
+
+  test('misses a page that has spoken, and died before it was asked', async () => {
+    const name = newName()
+    const me = open(name, 'me')
+    const dying = open(name, 'dying')
+    const lives = me.askWhoLives()
+    for (let i = 0; i < 3; i++) await heard(name)
+    dying.close()
+    const livesStill = me.askWhoLives()
+    for (let i = 0; i < 3; i++) await heard(name)
+    expect(lives('dying')).toBe(true)
+    expect(livesStill('dying')).toBe(false)
   })
 
   test('misses the dead, and the pages of another storage', async () => {
     const name = newName()
     open(name, 'dead').close()
     open(`${name}2`, 'stranger')
-    const me = open(name, 'me')
+    const lives = open(name, 'me').askWhoLives()
     for (let i = 0; i < 3; i++) await heard(name)
-    expect(me.isAlive('dead')).toBe(false)
-    expect(me.isAlive('stranger')).toBe(false)
+    expect(lives('dead')).toBe(false)
+    expect(lives('stranger')).toBe(false)
   })
 })
 
@@ -104,7 +131,7 @@ describe('a page that runs short', () => {
     for (let i = 0; i < 3; i++) await heard(name)
     vi.advanceTimersByTime(1_000)
     expect(await Promise.all(asked)).toEqual([true, true])
-    expect(me.isAlive('other')).toBe(true)
+    expect(await me.askToPark(orders, new Set(['other']))).toBe(true)
   })
 
   test('waits a second for a silent page, and not again before that page speaks', async () => {
@@ -125,8 +152,8 @@ describe('a page that runs short', () => {
 })
 
 describe('a page that starts', () => {
-  const withLeases = async () => {
-    const world = new FakeWorld()
+  const withLeases = async (store?: DiskStore) => {
+    const world = new FakeWorld({ ...(store && { store }) })
     await world.put({
       ...emptyState(),
       ranges: [range(41, 99)],
@@ -137,6 +164,9 @@ describe('a page that starts', () => {
     })
     return world
   }
+
+  /** A check-in follows after hours. */
+  const isSoon = (wait: number) => wait <= 60_000
 
   test('counts what killed pages held as gaps, after they had two seconds to answer', async () => {
     const world = await withLeases()
@@ -152,6 +182,48 @@ describe('a page that starts', () => {
       ranges: [{ from: 41 }],
     })
     expect(views.at(-1)?.gaps.crash).toBe(10)
+  })
+
+  test('looks again at a page that answered while it closed: it settles the note left since', async () => {
+    const store = new NotedStore()
+    const world = await withLeases(store)
+    const { owner, views } = ownerIn(world)
+    await lease(owner, 0)
+    await world.pass(2_000)
+    store.notes = [{ lease: 'alive:0.0', next: 14 }]
+    await world.pass(8_000)
+    expect(await world.stored()).toMatchObject({
+      leases: [],
+      gaps: { crash: 10 },
+      ranges: [
+        { from: 14, to: 20 },
+        { from: 41, to: 99 },
+      ],
+    })
+    expect(views.at(-1)?.free).toBe(66)
+    expect(world.waits.filter(isSoon)).toEqual([])
+  })
+
+  test('looks again at a page that answered before it was killed: its numbers are gaps', async () => {
+    const world = await withLeases()
+    const { owner, views } = ownerIn(world)
+    await lease(owner, 0)
+    await world.pass(2_000)
+    world.dead.add('alive')
+    await world.pass(10_000)
+    await flush()
+    expect(await world.stored()).toMatchObject({ leases: [], gaps: { crash: 20 } })
+    expect(views.at(-1)?.gaps.crash).toBe(20)
+  })
+
+  test('looks twice only, at pages that go on living', async () => {
+    const world = await withLeases()
+    const { owner } = ownerIn(world)
+    await lease(owner, 0)
+    await world.pass(12_000)
+    await flush()
+    expect(await world.stored()).toMatchObject({ leases: [{ id: 'alive:0.0' }] })
+    expect(world.waits.filter(isSoon)).toEqual([])
   })
 
   test('buries nobody where pages cannot hear each other', async () => {
