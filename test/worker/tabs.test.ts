@@ -184,7 +184,7 @@ describe('a page that starts', () => {
     expect(views.at(-1)?.gaps.crash).toBe(10)
   })
 
-  test('looks again at a page that answered while it closed: it settles the note left since', async () => {
+  test('looks again at a page that answered while it closed, and settles its note', async () => {
     const store = new NotedStore()
     const world = await withLeases(store)
     const { owner, views } = ownerIn(world)
@@ -204,7 +204,7 @@ describe('a page that starts', () => {
     expect(world.waits.filter(isSoon)).toEqual([])
   })
 
-  test('looks again at a page that answered before it was killed: its numbers are gaps', async () => {
+  test('looks again at a page that answered before it was killed', async () => {
     const world = await withLeases()
     const { owner, views } = ownerIn(world)
     await lease(owner, 0)

@@ -14,7 +14,7 @@ vi.mock('../../src/core/device.js', async (original) => ({
   }) satisfies typeof exchange,
 }))
 
-test('a state in which a number has two owners is not stored, and no id is handed out', async () => {
+test('a state in which a number has two owners is not stored; no id is handed out', async () => {
   const world = new FakeWorld({ source: new FakeSource() })
   const before = { ...emptyState(), ranges: [range(1, 100, { token: 't' })] }
   await world.put(before)
