@@ -104,14 +104,14 @@ export class Device {
    * them
    */
   killBrowser(): number {
-    for (const page of this.pages) page.die()
+    for (const page of this.allPages) page.die()
     this.databases.dropAll()
     return this.disk.killBrowser(this.scheduler.random)
   }
 
   /** @returns whether a committed write was lost */
   cutPower(): boolean {
-    for (const page of this.pages) page.die()
+    for (const page of this.allPages) page.die()
     this.databases.dropAll()
     return this.disk.cutPower(this.scheduler.random)
   }
@@ -127,7 +127,7 @@ export class Page {
   readonly actor: Actor
   readonly window = new PageWindow()
   readonly workers: SimulatedWorker[] = []
-  state: 'visible' | 'hidden' | 'cached' | 'gone' = 'visible'
+  state: 'visible' | 'hidden' | 'cached' | 'closing' | 'gone' = 'visible'
   hilo!: Hilo
   /** The ids of its instances, as they stand in the device's state. */
   readonly ids: string[] = []
@@ -237,6 +237,23 @@ export class Page {
         this.#scheduler.kill(actor),
       )
     }
+  }
+
+  /**
+   * Closed while its thread is busy for `ms`: the user sees it no more, and the page hears of it
+   * only then. Until then its worker goes on, and answers other pages.
+   * @param hears does the page hear of it at all?
+   */
+  closeBusy(ms: number, hears: boolean): void {
+    this.state = 'closing'
+    this.actor.state = 'frozen'
+    this.device.pages = this.device.pages.filter((page) => page !== this)
+    this.#scheduler.post(this.device.databases.actor, ms, 'a busy page is free', () => {
+      if (this.state !== 'closing') return
+      if (!hears) return this.die()
+      this.actor.state = 'alive'
+      this.run('closes late', () => this.leave())
+    })
   }
 
   /** Into the back/forward cache. */

@@ -19,6 +19,7 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
     if (random.chance(0.3)) return killBrowser(simulation, device)
     const page = device.pages.find(({ isAlive }) => isAlive)
     if (!page) return
+    if (page.kind === 'page' && random.chance(0.3)) return closeBusy(simulation, page)
     simulation.hit('page crashed')
     checkWaste(simulation, page)
     simulation.excusePage(page, 'page crashed')
@@ -201,6 +202,14 @@ export function stopServiceWorker(simulation: Simulation, page: Page): void {
   checkWaste(simulation, page)
   simulation.excusePage(page, 'service worker stopped')
   page.die()
+}
+
+/** Its thread is busy, and the browser may end it before it hears that it is closed. */
+function closeBusy(simulation: Simulation, page: Page): void {
+  const { random } = simulation
+  simulation.hit('page closed while busy')
+  simulation.excusePage(page, 'closed while busy')
+  page.closeBusy(random.between(0, 5_000), random.chance(0.7))
 }
 
 function killBrowser(simulation: Simulation, device: Device): void {

@@ -19,6 +19,7 @@ export interface Tally {
  * the simulation.
  */
 const EXPECTED_HITS = [
+  'page closed while busy',
   'page hidden',
   'page reload',
   'page close',

@@ -2,47 +2,14 @@
  * A page that does nothing costs nothing. On a virtual clock, everything that was begun has two
  * minutes to end. Then ten minutes are counted.
  */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Hilo } from '../../src/client/hilo.js'
+import { CALM_TRAITS, newCalmWorld } from './calm-world.js'
 import type { Page } from './device.js'
-import { MemoryStorage } from './ledger-storage.js'
-import { OwnServers } from './own-servers.js'
-import { installGlobals } from './realm.js'
 import { turn } from './scheduler.js'
-import { Simulation } from './simulation.js'
+import type { Simulation } from './simulation.js'
 
 const MINUTE_MS = 60_000
-const TRAITS = {
-  engine: 'chromium',
-  hasLocks: true,
-  hasBroadcasts: true,
-  hasIndexedDb: true,
-  workers: 'work',
-} as const
-
-let restoreGlobals = () => {}
-afterEach(() => restoreGlobals())
-
-/** Without faults, and with one server. */
-async function newSimulation(): Promise<Simulation> {
-  const simulation = new Simulation(1, 'rest', [])
-  Object.assign(simulation.profile, {
-    authority: 'own',
-    nodes: ['A'],
-    devices: 0,
-    collections: ['orders'],
-    reserve: 100,
-    moves: 0,
-    faults: new Set(),
-    hasClones: false,
-    hasRestore: false,
-    tenants: [''],
-  })
-  restoreGlobals = installGlobals(simulation.scheduler, 0)
-  await simulation.run(new OwnServers(() => new MemoryStorage()))
-  return simulation
-}
-
 /** What happens in ten minutes: each line of the trace, and how often it came. */
 async function tenMinutesOf({ scheduler }: Simulation): Promise<Record<string, number>> {
   await scheduler.runUntil(scheduler.now + 2 * MINUTE_MS)
@@ -78,9 +45,9 @@ test.each(before)('eight pages at rest that %s: no transaction, request or timer
 )
 
 async function expectRest(count: number, act: Act): Promise<void> {
-  const simulation = await newSimulation()
+  const simulation = await newCalmWorld()
   const { scheduler, checker } = simulation
-  const device = simulation.addDevice('d1', TRAITS)
+  const device = simulation.addDevice('d1', CALM_TRAITS)
   while (device.pages.length < count) simulation.openPage(device)
   let done = 0
   for (const page of device.pages)
