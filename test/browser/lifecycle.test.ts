@@ -5,7 +5,15 @@
 import { describe, expect, test } from 'vitest'
 import { leave, openBrowser } from './browser.js'
 import { testedEngines } from './engines.js'
-import { available, expectDistinct, isAllOffered, nextId, nextIds, numberOf, status } from './ids.js'
+import {
+  available,
+  expectDistinct,
+  isAllOffered,
+  nextId,
+  nextIds,
+  numberOf,
+  status,
+} from './ids.js'
 import { openSite, type Site } from './site.js'
 
 /** With `reserve: 0`, a page that closes gives back what it has not used. */

@@ -5,16 +5,17 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 const WATCHER = join(import.meta.dirname, 'run-watcher.js')
+const PREFIX = 'hilo-run-'
 
 /**
  * From now on temporary folders are made in a folder of this run. Whatever the run starts has that
  * folder in its environment or in its arguments: that is how the watcher knows it.
  */
 export function endAllWithThisProcess(): void {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hilo-run-')))
+  const folder = realpathSync(mkdtempSync(join(parentFolder(), PREFIX)))
   // As /tmp is: some programs run as another user.
   chmodSync(folder, 0o1777)
   // A session of its own: Ctrl-C does not reach it.
@@ -26,4 +27,13 @@ export function endAllWithThisProcess(): void {
   // The pipe is never written to. It closes when this process is gone, by whatever cause.
   ;(watcher.stdin as unknown as { unref(): void }).unref()
   process.env.TMPDIR = folder
+}
+
+/**
+ * A run that another run starts has its folder beside that one's, not in it: the path of a socket
+ * has 108 bytes at most, and Chromium makes one in its profile.
+ */
+function parentFolder(): string {
+  const folder = tmpdir()
+  return basename(folder).startsWith(PREFIX) ? dirname(folder) : folder
 }
