@@ -31,7 +31,8 @@ export async function fillLedger(
     await runSql(databaseUrl, 'VACUUM ANALYZE')
   } else {
     const db = new DatabaseSync(join(dataDir!, 'hilo.db'))
-    const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${size}) `
+    const rows = `SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${size}`
+    const numbers = `WITH RECURSIVE n(i) AS (${rows}) `
     db.exec(
       numbers +
         copies(

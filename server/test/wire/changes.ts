@@ -34,7 +34,8 @@ const READ = `GET docs?id=${ORDERS}`
 const BULK =
   'POST bulk_docs · {"Commands":[{"Id":"Raven/Hilo/orders","Document":{"Max":64},' +
   '"Type":"PUT"}]}'
-const PUT_NEW = `PUT docs?id=${ORDERS} · If-Match:  · {"Max":64,"@metadata":{"@collection":"@hilo"}}`
+const NEW = '{"Max":64,"@metadata":{"@collection":"@hilo"}}'
+const PUT_NEW = `PUT docs?id=${ORDERS} · If-Match:  · ${NEW}`
 const V1 = '{vector 1}'
 
 /** RavenDB's answer with other metadata of its documents. */
