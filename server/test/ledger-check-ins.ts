@@ -115,6 +115,50 @@ export function describeCheckIns(promise: Promises): void {
   )
 
   promise(
+    'a copy that claims for another collection is found as by a check-in: what it may have ' +
+      'issued goes to nobody',
+    async ({ ledger, claim, take, giveBack, checkIn, wish }) => {
+      const grant = await take()
+      const fate = held((await checkIn(newId(), grant.token))[0])
+      expect(await giveBack(fate, 32, 10)).toBe(22)
+      const shown = [{ token: grant.token, next: 21 }]
+      const lines = { collection: 'lines', id: newId(), shown }
+      expect(await claim(lines)).toMatchObject({ grant: { low: 1 }, fates: ['superseded'] })
+      expect(span(await take())).toEqual([33, 64])
+      expect(await giveBack(fate, 10, 5)).toBe(0)
+      // Also where one commit has a claim for both, in either order.
+      const other = await take({ collection: 'bills' })
+      const kept = held((await checkIn(newId(), other.token))[0])
+      expect(await giveBack(kept, 32, 10, 'bills')).toBe(22)
+      const copied = [{ token: other.token, next: 21 }]
+      const outcomes = await ledger.claim([
+        wish({ id: newId(), shown: copied }),
+        wish({ id: newId(), collection: 'bills' }),
+        wish({ id: newId(), collection: 'lines', shown: copied }),
+      ])
+      expect(outcomes.map((outcome) => span(grantOf(outcome)))).toEqual([
+        [65, 96],
+        [33, 64],
+        [33, 64],
+      ])
+    },
+  )
+
+  promise(
+    'a token is replaced by whichever claim shows it, and a dropped collection stays dropped',
+    async ({ ledger, database, claim, take, checkIn }) => {
+      const { token } = await take()
+      const lines = { collection: 'lines', id: newId(), shown: [{ token, next: 5 }] }
+      expect(await claim(lines)).toMatchObject({ fates: [{ high: 32 }] })
+      expect(await checkIn(newId(), token)).toEqual(['superseded'])
+      await ledger.drop({ database, collection: 'orders', at: AT })
+      await claim({ ...lines, id: newId() })
+      const names = (await ledger.status()).filter((status) => status.database === database)
+      expect(names.map(({ collection }) => collection)).toEqual(['lines'])
+    },
+  )
+
+  promise(
     'a copy makes a gap of what its grant held, and of no free number around it',
     async ({ take, giveBack, checkIn }) => {
       const [below, copied, above] = [await take(), await take(), await take()]

@@ -3,18 +3,10 @@
  * claim gets the same grant (H11), and that no number is granted twice.
  */
 import { authorityOf, refuseChanged } from './bound-collections.js'
-import {
-  changesOf,
-  copyOf,
-  forgottenWith,
-  replaceTokens,
-  type ShownRows,
-  withoutGrant,
-} from './check-in.js'
 import type { LedgerContext } from './context.js'
 import type { CounterAnswer, CounterAnswers, CounterAsk } from './counter-port.js'
 import type { GrantTokens } from './grant-token.js'
-import { grouped, isSame, keyText } from './keys.js'
+import { distinct, grouped, keyText } from './keys.js'
 import type {
   ClaimOutcome,
   ClaimRefusal,
@@ -25,8 +17,20 @@ import type {
 } from './ledger.js'
 import { type NumberLine, type Span, type Taken, take } from './number-line.js'
 import { isRestored, provenBy, selectionOfShown, withDatabases } from './restored.js'
-import type { LoadedCollection, Rows, StepResult } from './row-store.js'
-import { type CollectionRow, type GrantRow, sizeOfGrant, withLine, withTotals } from './rows.js'
+import type { LoadedCollection, Rows, Selection, StepResult } from './row-store.js'
+import { type CollectionRow, type GrantRow, sizeOfGrant, withTotals } from './rows.js'
+import {
+  changedCollections,
+  changedTokenRows,
+  keep,
+  lineOf,
+  newProgress,
+  type Progress,
+  readShown,
+  type Showing,
+  setLine,
+  showTokens,
+} from './shown-tokens.js'
 import { addFresh, shortfall, takeFromStock } from './stock.js'
 
 type GrantsByClaim = ReadonlyMap<string, GrantRow>
@@ -72,14 +76,12 @@ export function grantClaims(
   received: readonly UpstreamRange[] | undefined,
   context: LedgerContext,
 ): StepResult<ClaimOutcome[]> {
-  const { tokens } = context
-  const read = new Map(claims.map((claim) => [claim, readClaimTokens(claim, tokens)]))
+  const read = new Map(claims.map((claim) => [claim, readClaimTokens(claim, context.tokens)]))
   const restored = provenBy(rows, [...read.values()])
   const after = withDatabases(rows, { restored })
-  const outcomes = new Map<ClaimRequest, ClaimOutcome>()
-  const collections: CollectionRow[] = []
-  const newGrants: GrantRow[] = []
-  let shown: ShownRows = { grants: new Map(), unheard: new Map() }
+  const step: Step = { rows, context, read, progress: newProgress(), outcomes: new Map() }
+  const { progress, outcomes } = step
+  const granted = new Map<string, GrantRow[]>()
   for (const [key, group] of grouped(claims, keyText)) {
     const row = rows.collections.get(key)
     const refused = isRestored(after, group[0]!.database) ? 'restored' : 'full'
@@ -88,73 +90,93 @@ export function grantClaims(
       continue
     }
     refuseChanged(context.bound, row, row.binding)
-    const known = new Map(rows.claimed.get(key))
-    const open = withoutRepeats(group, known)
-    const source = sourceOf(row, open, answers.get(key), received, context)
-    let { line } = source
-    let { serial, forgotten } = row
-    const granted: GrantRow[] = []
-    const refusals = new Map<string, Extract<ReturnType<Take>, { refused: string }>>()
-    for (const claim of group) {
-      const before = claim.id === undefined ? undefined : known.get(claim.id)
-      // guard: H21 a claim repeated gets the same grant
-      if (before) {
-        // guard: H13 a claim is not answered again once its numbers are in use
-        if (isSpent(shown.grants.get(before.id) ?? before)) {
-          outcomes.set(claim, { refused: 'spent', max: line.max })
-          continue
-        }
-      }
-      const changed = copyOf(shown)
-      const { fates, copied } = replaceTokens(rows, changed, read.get(claim)!, tokens)
-      // Before anything is taken: this copy may have issued what the other copy gave back.
-      for (const each of copied) {
-        if (!isSame(each, row)) continue
-        line = withoutGrant(line, each, row.binding)
-        forgotten = forgottenWith(forgotten, each)
-      }
-      if (before) {
-        shown = changed
-        outcomes.set(claim, { grant: toGrant(before, tokens), isRepeat: true, fates })
-        continue
-      }
-      // The source knows only the first of several claims with one id.
-      const refusedBefore = claim.id === undefined ? undefined : refusals.get(claim.id)
-      const taken = refusedBefore ?? source.take(line, claim)
-      if ('refused' in taken) {
-        outcomes.set(claim, { refused: taken.refused, max: line.max })
-        if (claim.id !== undefined) refusals.set(claim.id, taken)
-        continue
-      }
-      line = taken.line
-      const grant = newGrant(claim, taken.span, context.newGrantId(), ++serial)
-      granted.push(grant)
-      if (claim.id !== undefined) known.set(claim.id, grant)
-      shown = changed
-      outcomes.set(claim, { grant: toGrant(grant, tokens), isRepeat: false, fates })
-    }
-    newGrants.push(...granted)
-    if (line !== row)
-      collections.push({ ...withGranted(withLine(row, line), granted), serial, forgotten })
+    const { line } = lineOf(progress, row)
+    const open = withoutRepeats(group, rows.claimed.get(key) ?? NONE)
+    const source = sourceOf(row, line, open, answers.get(key), received, context)
+    if (source.line !== line) setLine(progress, row, source.line)
+    granted.set(key, grantEach(step, row, group, source.take))
   }
   return {
     answer: claims.map((claim) => outcomes.get(claim)!),
-    changes: { collections, newGrants, ...changesOf(shown), restored },
+    changes: {
+      collections: changedCollections(rows, progress).map((row) =>
+        withGranted(row, granted.get(keyText(row)) ?? []),
+      ),
+      newGrants: [...granted.values()].flat(),
+      ...changedTokenRows(progress),
+      restored,
+    },
   }
+}
+
+/** What the claims of a step have in common. */
+interface Step {
+  rows: Rows
+  context: LedgerContext
+  /** What each claim shows. */
+  read: ReadonlyMap<ClaimRequest, Showing>
+  progress: Progress
+  outcomes: Map<ClaimRequest, ClaimOutcome>
+}
+
+/** Answers the claims for one collection, and returns the grants that are new. */
+function grantEach(
+  { rows, context, read, progress, outcomes }: Step,
+  row: LoadedCollection,
+  claims: readonly ClaimRequest[],
+  take: Take,
+): GrantRow[] {
+  const { tokens } = context
+  const known = new Map(rows.claimed.get(keyText(row)))
+  const refusals = new Map<string, Extract<ReturnType<Take>, { refused: string }>>()
+  const granted: GrantRow[] = []
+  for (const claim of claims) {
+    const before = claim.id === undefined ? undefined : known.get(claim.id)
+    // guard: H13 a claim is not answered again once its numbers are in use
+    if (before && isSpent(progress.grants.get(before.id) ?? before)) {
+      outcomes.set(claim, { refused: 'spent', max: lineOf(progress, row).line.max })
+      continue
+    }
+    // Before anything is taken: this copy may have issued what the other copy gave back.
+    const { fates, ...changed } = showTokens(rows, progress, read.get(claim)!, tokens)
+    // guard: H21 a claim repeated gets the same grant
+    if (before) {
+      keep(progress, changed)
+      outcomes.set(claim, { grant: toGrant(before, tokens), isRepeat: true, fates })
+      continue
+    }
+    const { line } = lineOf(progress, row)
+    // The source knows only the first of several claims with one id.
+    const refusedBefore = claim.id === undefined ? undefined : refusals.get(claim.id)
+    const taken = refusedBefore ?? take(line, claim)
+    if ('refused' in taken) {
+      outcomes.set(claim, { refused: taken.refused, max: line.max })
+      if (claim.id !== undefined) refusals.set(claim.id, taken)
+      continue
+    }
+    const serial = row.serial + granted.length + 1
+    const grant = newGrant(claim, taken.span, context.newGrantId(), serial)
+    granted.push(grant)
+    if (claim.id !== undefined) known.set(claim.id, grant)
+    setLine(progress, row, taken.line)
+    keep(progress, changed)
+    outcomes.set(claim, { grant: toGrant(grant, tokens), isRepeat: false, fates })
+  }
+  return granted
 }
 
 /** Where a collection's numbers come from: its line, or the stock of a bound one. */
 function sourceOf(
   row: LoadedCollection,
+  line: NumberLine,
   open: readonly ClaimRequest[],
   answer: CounterAnswer | undefined,
   received: readonly UpstreamRange[] | undefined,
   { bound, limits: { maxJump } }: LedgerContext,
 ): { line: NumberLine; take: Take } {
   const authority = authorityOf(bound, row)
-  if (authority === 'ledger')
-    return { line: row, take: (line, claim) => take(line, claim, maxJump) }
-  const short = shortfall(row, open, maxJump)
+  if (authority === 'ledger') return { line, take: (line, claim) => take(line, claim, maxJump) }
+  const short = shortfall(line, open, maxJump)
   const fresh =
     authority === 'counter' ? (answer?.fresh ?? []) : received && spansFor(row, received)
   if (!fresh && short.missing > 0)
@@ -219,23 +241,28 @@ function withGranted(row: CollectionRow, granted: readonly GrantRow[]): Collecti
   if (granted.length === 0) return row
   const numbers = granted.reduce((sum, grant) => sum + sizeOfGrant(grant), 0)
   const lastClaim = Math.max(row.lastClaim ?? 0, ...granted.map(({ grantedAt }) => grantedAt))
-  return { ...withTotals(row, { grants: granted.length, numbers }), lastClaim }
+  const serial = row.serial + granted.length
+  return { ...withTotals(row, { grants: granted.length, numbers }), serial, lastClaim }
 }
 
 /** The device has acted on the answer to this claim, so a repetition comes from a copy of it. */
 const isSpent = (grant: GrantRow): boolean => grant.rotation > 0 || grant.high !== grant.firstHigh
 
 /** What a claim shows, as a check-in under the id of the claim. */
-const readClaimTokens = ({ database, id, at, shown = [] }: ClaimRequest, tokens: GrantTokens) => ({
-  database,
-  id: id ?? '',
-  at,
-  shown: shown.map(({ token, next }) => ({ token: tokens.read(token, database), next })),
-})
+const readClaimTokens = (
+  { database, id, at, shown = [] }: ClaimRequest,
+  tokens: GrantTokens,
+): Showing => ({ database, id: id ?? '', at, shown: readShown(shown, database, tokens) })
 
 /** What has to be read because of the tokens that claims show. */
-export const shownBy = (claims: readonly ClaimRequest[], tokens: GrantTokens) =>
-  selectionOfShown(claims.map((claim) => readClaimTokens(claim, tokens)))
+export function shownBy(claims: readonly ClaimRequest[], tokens: GrantTokens): Selection {
+  const read = claims.map((claim) => readClaimTokens(claim, tokens))
+  // As a rule, these are the collections that are claimed from.
+  const known = read.flatMap(({ database, shown }) =>
+    shown.flatMap(({ token }) => (token ? { database, collection: token.collection } : [])),
+  )
+  return { ...selectionOfShown(read), known: distinct(known, keyText) }
+}
 
 /** Is it refused until numbers have come from elsewhere? */
 export const isShort = (outcome: ClaimOutcome): outcome is ClaimRefusal =>

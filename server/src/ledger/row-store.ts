@@ -85,6 +85,8 @@ export interface StepResult<T> {
 /** Which rows a step works on. Keys are lower-cased, and none is there twice. */
 export interface Selection {
   collections?: readonly CollectionKey[]
+  /** More collections, none of which is added where it is missing. They may be there twice. */
+  known?: readonly CollectionKey[]
   identities?: readonly IdentityKey[]
   /** What holds for these databases. It is read when the rows above are locked. */
   databases?: readonly string[]

@@ -3,7 +3,6 @@
  * that counts the letters, granted to one device: claims, grant tokens and forks are those of every
  * grant. Guarantees that no letter is given to two devices.
  */
-import { withRotation } from './check-in.js'
 import { grantClaims } from './claim.js'
 import type { LedgerContext } from './context.js'
 import type { GrantTokens, TokenContent } from './grant-token.js'
@@ -19,6 +18,7 @@ import { MAX_NUMBER } from './number-line.js'
 import { provenBy } from './restored.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { GrantRow, SeriesRow } from './rows.js'
+import { withRotation } from './shown-tokens.js'
 
 /** The claim of a series, as a claim to the collection that counts the letters. */
 export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({

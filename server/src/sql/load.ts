@@ -3,7 +3,7 @@
  * not wait for each other; what is read after the locks is as it is once they are held.
  */
 import { BINDING_PREFIX } from '../ledger/bound-collections.js'
-import { byClaim, identityText, keyText, serialText } from '../ledger/keys.js'
+import { byClaim, distinct, identityText, keyText, serialText } from '../ledger/keys.js'
 import type { CollectionKey } from '../ledger/ledger.js'
 import type { LoadedCollection, Rows, Selection } from '../ledger/row-store.js'
 import type { CollectionRow, SerialRow } from '../ledger/rows.js'
@@ -48,12 +48,16 @@ export function loader(dialect: Dialect): Loader {
 
   /** In the order of locks; undefined: nothing is to be found there. */
   const parts = (select: Selection): Part[] => {
-    const { collections = [], identities = [], grants = [], returned, withHeld } = select
+    const { collections = [], known = [], identities = [], grants = [], returned } = select
     const { claims = [], identityClaims = [], serials = [], series = [], databases = [] } = select
+    const { withHeld } = select
     const ids = grants.map((id) => ({ id }))
     const end = returned && [returned.database, returned.collection, returned.end]
     return [
-      { text: texts.collections, rows: collections.map(keyIn) },
+      {
+        text: texts.collections,
+        rows: distinct([...collections, ...known].map(keyIn), keyText),
+      },
       {
         text: texts.identities,
         rows: identities.map(({ database, name }) => ({ database, name })),

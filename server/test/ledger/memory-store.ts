@@ -127,7 +127,7 @@ export class MemoryStore implements RowStore, MemoryRows {
 
   #load(selected: Selection): Rows {
     const { collections = [], identities = [], quota, claims = [], identityClaims = [] } = selected
-    const { grants = [], serials = [], series = [], returned } = selected
+    const { known = [], grants = [], serials = [], series = [], returned } = selected
     const ofClaims = new Set(claims.map((claim) => `${keyText(claim)}\n${claim.id}`))
     const ofIdentities = new Set(
       identityClaims.map((claim) => `${identityText(claim)}\n${claim.id}`),
@@ -141,9 +141,10 @@ export class MemoryStore implements RowStore, MemoryRows {
         }),
       ),
       collections: new Map(
-        [...load(this.collections, collections, keyText, newCollection, quota)].map(
-          ([key, row]) => [key, { ...row, binding: undefined }],
-        ),
+        [
+          ...load(this.collections, known, keyText, newCollection, undefined),
+          ...load(this.collections, collections, keyText, newCollection, quota),
+        ].map(([key, row]) => [key, { ...row, binding: undefined }]),
       ),
       identities: load(this.identities, identities, identityText, newIdentity, quota),
       claimed: byClaim(

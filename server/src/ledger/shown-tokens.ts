@@ -1,0 +1,174 @@
+/**
+ * What becomes of the grant tokens that a request shows, whether it is a claim or a check-in. Pure.
+ * Guarantees that a token is replaced once and has no effect after that (H12), and that what a copy
+ * of a device may have issued is granted to nobody (H13).
+ */
+import type { GrantTokens, TokenContent } from './grant-token.js'
+import { keyText } from './keys.js'
+import type { CheckInFate, ShownGrant } from './ledger.js'
+import { cutOut, type NumberLine } from './number-line.js'
+import type { LoadedCollection, RowChanges, Rows } from './row-store.js'
+import { type CollectionRow, type GrantRow, type UnheardRow, withIssued, withLine } from './rows.js'
+
+/** A request whose tokens are read. Of two with one id, the second repeats the first. */
+export interface Showing {
+  database: string
+  id: string
+  at: number
+  /** Undefined: this ledger never wrote the token. */
+  shown: readonly { token: TokenContent | undefined; next: number }[]
+}
+
+export const readShown = (
+  shown: readonly ShownGrant[],
+  database: string,
+  tokens: GrantTokens,
+): Showing['shown'] =>
+  shown.map(({ token, next }) => ({ token: tokens.read(token, database), next }))
+
+/** The rows that tokens belong to, as a step has changed them, by id. */
+export interface TokenRows {
+  grants: Map<string, GrantRow>
+  unheard: Map<string, UnheardRow>
+}
+
+/** A collection's line as a step has changed it. */
+interface ChangedLine {
+  line: NumberLine
+  forgotten: number
+}
+
+/** What a step has changed so far. */
+export interface Progress extends TokenRows {
+  /** By `keyText`. */
+  lines: Map<string, ChangedLine>
+  /** Ids of copied grants whose numbers are out of their lines. */
+  cut: Set<string>
+}
+
+export interface ShownTokens extends TokenRows {
+  /** One per token that is shown, in their order. */
+  fates: CheckInFate[]
+  /** Grants that another copy of the device has shown before. */
+  copied: GrantRow[]
+}
+
+export const newProgress = (): Progress => ({
+  grants: new Map(),
+  unheard: new Map(),
+  lines: new Map(),
+  cut: new Set(),
+})
+
+/**
+ * Replaces the tokens that a device shows, each once. If another copy of the device has shown one
+ * of them, it goes on with them all, none is replaced, and their numbers leave the lines of their
+ * collections, where these are loaded.
+ * @returns the rows with their new tokens, which count once they are kept
+ */
+export function showTokens(
+  rows: Rows,
+  progress: Progress,
+  { database, id, at, shown }: Showing,
+  tokens: GrantTokens,
+): ShownTokens {
+  const changed: TokenRows = { grants: new Map(), unheard: new Map() }
+  const copied: GrantRow[] = []
+  const grantOf = ({ id }: TokenContent) =>
+    changed.grants.get(id) ?? progress.grants.get(id) ?? rows.grants.get(id)
+  const unheardOf = ({ id }: TokenContent) =>
+    changed.unheard.get(id) ?? progress.unheard.get(id) ?? rows.unheard.get(id)
+  // A token that is newer than its grant proves no copy: this ledger is an older one (H20).
+  // guard: H13 one token that is superseded proves a copy, which keeps nothing
+  const isCopy = shown.some(({ token }) => {
+    const row = token && (grantOf(token) ?? unheardOf(token))
+    if (row?.database !== database) return false
+    return row.rotation > token!.rotation && !withRotation(row, token!, id)
+  })
+  const fates = shown.map(({ token, next }): CheckInFate => {
+    if (!token) return 'unknown'
+    const [grant, unheard] = [grantOf(token), unheardOf(token)]
+    if (!grant) {
+      // The first device that shows the token of a grant that is not kept has its numbers.
+      const isOurs = !isCopy && unheard?.database === database
+      const rotated = isOurs ? withRotation(unheard, token, id) : undefined
+      if (!rotated) return 'superseded'
+      changed.unheard.set(rotated.id, rotated)
+      return { token: tokens.write(rotated), high: rotated.high }
+    }
+    if (grant.database !== database) return 'superseded'
+    const rotated = isCopy ? undefined : withRotation(grant, token, id)
+    if (!rotated) {
+      copied.push(grant)
+      // guard: H13 nothing of a copied grant comes back
+      changed.grants.set(grant.id, withIssued(grant, grant.high + 1, at))
+      return 'superseded'
+    }
+    const kept = rotated === grant ? grant : withIssued(rotated, next, at)
+    changed.grants.set(kept.id, kept)
+    return { token: tokens.write(kept), high: kept.high }
+  })
+  cutOutCopied(rows, progress, copied)
+  return { fates, copied, ...changed }
+}
+
+export function keep(progress: Progress, { grants, unheard }: TokenRows): void {
+  for (const [id, row] of grants) progress.grants.set(id, row)
+  for (const [id, row] of unheard) progress.unheard.set(id, row)
+}
+
+/**
+ * The row after request `id` showed its token: with the next rotation, or unchanged when the same
+ * request came before. Undefined: the token is superseded.
+ */
+export function withRotation<Row extends Pick<GrantRow, 'rotation' | 'checkIn'>>(
+  row: Row,
+  { rotation }: TokenContent,
+  id: string,
+): Row | undefined {
+  if (row.rotation === rotation)
+    // guard: H12 a check-in voids the old token
+    return { ...row, rotation: rotation + 1, checkIn: id }
+  return row.rotation === rotation + 1 && row.checkIn === id ? row : undefined
+}
+
+/** How the line of a collection stands now. */
+export const lineOf = ({ lines }: Progress, row: LoadedCollection): ChangedLine =>
+  lines.get(keyText(row)) ?? { line: row, forgotten: row.forgotten }
+
+export function setLine(progress: Progress, row: LoadedCollection, line: NumberLine): void {
+  progress.lines.set(keyText(row), { ...lineOf(progress, row), line })
+}
+
+/** The collections whose lines have changed. */
+export const changedCollections = (rows: Rows, { lines }: Progress): CollectionRow[] =>
+  [...lines].map(([key, { line, forgotten }]) => ({
+    ...withLine(rows.collections.get(key)!, line),
+    forgotten,
+  }))
+
+/** The rows of tokens that have changed. */
+export const changedTokenRows = ({ grants, unheard }: TokenRows): RowChanges => ({
+  grants: [...grants.values()],
+  unheard: [...unheard.values()],
+})
+
+/**
+ * One copy of a device may have issued what the other gave back, so no number that these grants
+ * ever held is granted again. It is enough to do so once in a step: nothing comes back in it.
+ */
+function cutOutCopied(rows: Rows, progress: Progress, copied: readonly GrantRow[]): void {
+  for (const grant of copied) {
+    const row = rows.collections.get(keyText(grant))
+    if (!row || progress.cut.has(grant.id)) continue
+    progress.cut.add(grant.id)
+    const { low, firstHigh } = grant
+    const { line, forgotten } = lineOf(progress, row)
+    // guard: H13 what a copied grant gives back is granted to nobody
+    progress.lines.set(keyText(row), {
+      line: cutOut(line, low, firstHigh, row.binding === undefined),
+      // guard: H13 max does not go below a number of a copied grant
+      forgotten: Math.max(forgotten, firstHigh),
+    })
+  }
+}
