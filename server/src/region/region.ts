@@ -72,18 +72,45 @@ export async function checkRole(
 
 /** @param ledger made with `ALL_FROM_ROOT` */
 export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Etcd): Ledger {
-  const copied = async (key: CollectionKey): Promise<void> => {
-    const { stored } = await devices.read(keyOf(key))
-    const { ranges, leases, offers, issued } = (stored ?? emptyState()) as DeviceState
-    const held = [...ranges, ...[...leases, ...offers].map(({ range }) => range)]
-    const { max } = await ledger.read(key)
-    // guard: H13 of what a copied region has just taken it grants nothing
-    const floor = Math.max(max, issued, ...held.map(({ to }) => to))
-    if (floor > 0) await ledger.raiseFloor({ ...key, floor })
-  }
+  const copied = (key: CollectionKey) => dropHeld(ledger, devices, key)
   const source: Source | EtcdSource =
     'etcd' in root ? etcdSource(root) : rootSource(root, { ledger, devices, keyOf, copied })
   const page = randomUUID()
+  const owner = openOwner(devices, source, page)
+  const context: SupplyContext = { owner, devices, source, copied, page, newId: randomUUID }
+  const supplies = suppliesOf(context, root.reserve)
+  return {
+    ...ledger,
+    ...identitiesOf(owner),
+    ...floorsOf(ledger, source),
+    claim: (requests) => claim(ledger, devices, supplies, requests),
+    async claimSeries({ collection }) {
+      throw new CounterUnusable(
+        `Only the root of this region gives series of '${collection}': here its letters would ` +
+          'be given twice. Let devices that need a series ask the root.',
+      )
+    },
+    async close() {
+      // If the root is away, closing goes on: the next start grants what is still here.
+      await supplies.close()
+      owner.close()
+      await ledger.close()
+    },
+  }
+}
+
+/** This region is a copy: the ledger goes on above all that the device holds. */
+async function dropHeld(ledger: Ledger, devices: DeviceStore, key: CollectionKey): Promise<void> {
+  const { stored } = await devices.read(keyOf(key))
+  const { ranges, leases, offers, issued } = (stored ?? emptyState()) as DeviceState
+  const held = [...ranges, ...[...leases, ...offers].map(({ range }) => range)]
+  const { max } = await ledger.read(key)
+  // guard: H13 of what a copied region has just taken it grants nothing
+  const floor = Math.max(max, issued, ...held.map(({ to }) => to))
+  if (floor > 0) await ledger.raiseFloor({ ...key, floor })
+}
+
+function openOwner(devices: DeviceStore, source: Source, page: string) {
   const owner = createOwner(regionWorld(devices, source))
   owner.open(
     { url: AUTHORITY, name: AUTHORITY, page, headers: {}, timeout: 0 },
@@ -94,104 +121,116 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
       async parkExcess() {},
     },
   )
-  const context: SupplyContext = { owner, devices, source, copied, page, newId: randomUUID }
+  return owner
+}
+
+type Supplies = ReturnType<typeof suppliesOf>
+
+function suppliesOf(context: SupplyContext, reserve: number) {
   const supplies = new Map<string, Supply>()
-
-  function supplyOf(key: CollectionKey): Supply {
-    const text = keyText(key)
-    const { database, collection } = key
-    const target: Target = { database, collection, separator: SEPARATOR, reserve: root.reserve }
-    const supply = supplies.get(text) ?? new Supply(context, target, keyOf(key))
-    supplies.set(text, supply)
-    return supply
-  }
-
-  /** Names come from requests: of those that there is no room for, nothing is kept. */
-  function forget(key: CollectionKey): void {
-    const text = keyText(key)
-    if (supplies.get(text)?.isUnused()) supplies.delete(text)
-  }
-
-  /** @throws CounterUnusable when a claim is the one that this region has sent to its root */
-  async function checkNotOwn(key: CollectionKey, claims: readonly ClaimRequest[]): Promise<void> {
-    const sent = (await devices.read(keyOf(key))).stored as DeviceState | undefined
-    const ownId = sent?.claim?.id
-    // Claims of RavenDB's clients have no id.
-    if (ownId !== undefined && claims.some(({ id }) => id === ownId))
-      throw new CounterUnusable(
-        'This server is its own root: `upstream` leads back to it, so no numbers can come from ' +
-          "there. Set `upstream` to the root's address, or remove it to count here.",
-      )
-  }
-
-  async function claim(requests: readonly ClaimRequest[]): Promise<ClaimOutcome[]> {
-    // A device may have higher numbers of another region: that proves nothing here.
-    const claims = requests.map((claim) => ({ ...normalized(claim), lastMax: 0 }))
-    await Promise.all(distinct(claims, keyText).map((key) => supplyOf(key).ready()))
-    return refilled(
-      async (claims, received) => {
-        const outcomes = await ledger.claim(claims, received)
-        for (const [i, outcome] of outcomes.entries()) if (isFull(outcome)) forget(claims[i]!)
-        return outcomes
-      },
-      claims,
-      async (key, short, max) => {
-        await checkNotOwn(key, short)
-        return supplyOf(key).take(
-          short.reduce((sum, { count }) => sum + count, 0),
-          max,
-        )
-      },
-    )
-  }
-
   return {
-    ...ledger,
-    claim,
-    async nextIdentities(claims) {
-      const answers = await Promise.all(
-        claims.map(({ database, name, id = randomUUID() }) =>
-          owner.nextIdentity(database, name.replace(/\|$/, ''), id),
-        ),
-      )
-      return answers.map((answer) => {
-        if ('failure' in answer) throw rootFailure('Identities come from the root.', answer.failure)
-        return { value: answer.number }
-      })
+    of(key: CollectionKey): Supply {
+      const text = keyText(key)
+      const { database, collection } = key
+      const target: Target = { database, collection, separator: SEPARATOR, reserve }
+      const supply = supplies.get(text) ?? new Supply(context, target, keyOf(key))
+      supplies.set(text, supply)
+      return supply
     },
-    async seedIdentity({ name }) {
-      throw new CounterUnusable(
-        `Identity '${name}' is counted by the root of this region: seed it there.`,
-      )
+    /** Names come from requests: of those that there is no room for, nothing is kept. */
+    forget(key: CollectionKey): void {
+      const text = keyText(key)
+      if (supplies.get(text)?.isUnused()) supplies.delete(text)
     },
-    async raiseFloor(floor) {
-      // The root's floor comes first: all that it grants from then on is above.
-      if ('raiseFloor' in source) await source.raiseFloor(normalized(floor), floor.floor, 0)
-      return ledger.raiseFloor(floor)
-    },
-    async raiseFloors(floors) {
-      const raised = await ledger.raiseFloors(floors)
-      const database = floors.database.toLowerCase()
-      if ('raiseFloor' in source) {
-        const own = (await ledger.status()).filter((key) => key.database === database)
-        const others = await source.beginAbove(database, floors.by)
-        for (const key of distinct([...others, ...own], keyText))
-          await source.raiseFloor(key, (await ledger.read(key)).max, floors.by)
-        return raised
-      }
-      return { ...raised, floor: 0 }
-    },
-    async claimSeries({ collection }) {
-      throw new CounterUnusable(
-        `Only the root of this region gives series of '${collection}': here its letters would ` +
-          'be given twice. Let devices that need a series ask the root.',
-      )
-    },
-    async close() {
-      // If the root is away, closing goes on: the next start grants what is still here.
+    async close(): Promise<void> {
       await Promise.allSettled([...supplies.values()].map((supply) => supply.close()))
-      owner.close()
-      await ledger.close()
     },
   }
 }
+
+async function claim(
+  ledger: Ledger,
+  devices: DeviceStore,
+  supplies: Supplies,
+  requests: readonly ClaimRequest[],
+): Promise<ClaimOutcome[]> {
+  // A device may have higher numbers of another region: that proves nothing here.
+  const claims = requests.map((claim) => ({ ...normalized(claim), lastMax: 0 }))
+  await Promise.all(distinct(claims, keyText).map((key) => supplies.of(key).ready()))
+  return refilled(
+    async (claims, received) => {
+      const outcomes = await ledger.claim(claims, received)
+      for (const [i, outcome] of outcomes.entries())
+        if (isFull(outcome)) supplies.forget(claims[i]!)
+      return outcomes
+    },
+    claims,
+    async (key, short, max) => {
+      await checkNotOwn(devices, key, short)
+      return supplies.of(key).take(
+        short.reduce((sum, { count }) => sum + count, 0),
+        max,
+      )
+    },
+  )
+}
+
+/** @throws CounterUnusable when a claim is the one that this region has sent to its root */
+async function checkNotOwn(
+  devices: DeviceStore,
+  key: CollectionKey,
+  claims: readonly ClaimRequest[],
+): Promise<void> {
+  const sent = (await devices.read(keyOf(key))).stored as DeviceState | undefined
+  const ownId = sent?.claim?.id
+  // Claims of RavenDB's clients have no id.
+  if (ownId !== undefined && claims.some(({ id }) => id === ownId))
+    throw new CounterUnusable(
+      'This server is its own root: `upstream` leads back to it, so no numbers can come from ' +
+        "there. Set `upstream` to the root's address, or remove it to count here.",
+    )
+}
+
+const identitiesOf = (
+  owner: ReturnType<typeof openOwner>,
+): Pick<Ledger, 'nextIdentities' | 'seedIdentity'> => ({
+  async nextIdentities(claims) {
+    const answers = await Promise.all(
+      claims.map(({ database, name, id = randomUUID() }) =>
+        owner.nextIdentity(database, name.replace(/\|$/, ''), id),
+      ),
+    )
+    return answers.map((answer) => {
+      if ('failure' in answer) throw rootFailure('Identities come from the root.', answer.failure)
+      return { value: answer.number }
+    })
+  },
+  async seedIdentity({ name }) {
+    throw new CounterUnusable(
+      `Identity '${name}' is counted by the root of this region: seed it there.`,
+    )
+  },
+})
+
+const floorsOf = (
+  ledger: Ledger,
+  source: Source | EtcdSource,
+): Pick<Ledger, 'raiseFloor' | 'raiseFloors'> => ({
+  async raiseFloor(floor) {
+    // The root's floor comes first: all that it grants from then on is above.
+    if ('raiseFloor' in source) await source.raiseFloor(normalized(floor), floor.floor, 0)
+    return ledger.raiseFloor(floor)
+  },
+  async raiseFloors(floors) {
+    const raised = await ledger.raiseFloors(floors)
+    const database = floors.database.toLowerCase()
+    if ('raiseFloor' in source) {
+      const own = (await ledger.status()).filter((key) => key.database === database)
+      const others = await source.beginAbove(database, floors.by)
+      for (const key of distinct([...others, ...own], keyText))
+        await source.raiseFloor(key, (await ledger.read(key)).max, floors.by)
+      return raised
+    }
+    return { ...raised, floor: 0 }
+  },
+})
