@@ -39,16 +39,7 @@ const MAY_USE: Record<string, string[]> = {
   'format.ts': ['core', 'cdigit', '@noble/ciphers'],
   'textbook.ts': [],
   'server/ledger': ['core', 'node:', 'zod'],
-  'server/http': [
-    'server/ledger',
-    'core',
-    'node:',
-    'hono',
-    'pino',
-    'prom-client',
-    'rate-limiter-flexible',
-    'zod',
-  ],
+  'server/http': ['server/ledger', 'core', 'node:', 'hono', 'pino', 'prom-client', 'zod'],
   // The rows in any database that speaks SQL.
   'server/sql': ['server/ledger', 'core', 'node:'],
   'server/sqlite': ['server/ledger', 'server/sql', 'core', 'node:', '@photostructure/sqlite'],

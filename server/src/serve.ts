@@ -11,7 +11,6 @@ import { drainOf } from './drain.js'
 import { createHiloHandler } from './http/handler.js'
 import { createLog } from './http/log.js'
 import type { HandlerLimits, HandlerOptions } from './http/options.js'
-import { networkOf } from './http/rate-limit.js'
 import type { LedgerLimits } from './ledger/ledger.js'
 import { checked, type Given } from './ledger/options.js'
 import { openLedger } from './open-ledger.js'
@@ -109,23 +108,14 @@ export async function serve({
     limits: ledgerLimits,
   })
   try {
-    const addresses = new WeakMap<Request, string>()
-    const clientOf = (request: Request) => networkOf(addresses.get(request) ?? '')
     const handler = createHiloHandler({
-      clientOf,
       ...rest,
       log,
       limits: handlerLimits,
       ledger,
       isReady: () => !drain.hasBegun && (rest.isReady?.() ?? true),
     })
-    const listener = getRequestListener(
-      (request, { incoming }) => {
-        addresses.set(request, incoming.socket.remoteAddress ?? '')
-        return handler(request)
-      },
-      { hostname: NO_HOST },
-    )
+    const listener = getRequestListener(handler, { hostname: NO_HOST })
     const http = createServer(
       {
         requestTimeout: REQUEST_TIMEOUT_MS,

@@ -19,7 +19,6 @@ import { createMetrics } from './metrics.js'
 import { metricsRoutes, openRoutes } from './operation-routes.js'
 import { checkHandlerOptions, type HandlerOptions } from './options.js'
 import { refuseOtherSites } from './origin.js'
-import { rateLimit } from './rate-limit.js'
 import { noRoute, pathOf, Refusal, refusalBody, tooLarge, toRefusal } from './refusals.js'
 import { seriesRoutes } from './series-routes.js'
 import { topologyRoutes } from './topology-routes.js'
@@ -78,8 +77,6 @@ export function createHiloHandler(
     // A GET has no body. To look for one costs as much as all else before the ledger.
     return method === 'GET' ? next() : withLimit(c, next).catch(refuseCutOff)
   })
-  if (limits.requestsPerSecond !== undefined)
-    app.use(rateLimit(limits.requestsPerSecond, checked.clientOf!))
   app.route('/', metricsRoutes(metrics, access))
   app.route('/', topologyRoutes(checked, access))
   app.route('/databases/:database', hiloRoutes(checked, access, metrics, logFailure))

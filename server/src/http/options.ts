@@ -48,11 +48,6 @@ export interface HandlerOptions {
    */
   authorize?: ((request: Request, wanted: Wanted) => boolean | Promise<boolean>) | undefined
   /**
-   * Returns the name under which a request is counted for `limits.requestsPerSecond`: an address or
-   * a user. `serve` takes the address of the connection.
-   */
-  clientOf?: ((request: Request) => string) | undefined
-  /**
    * Called for each `/healthz`, which answers 503 where it returns false: a server that is about to
    * stop says so to load balancers. Default: always ready.
    */
@@ -82,8 +77,6 @@ export interface HandlerLimits {
   batch: number
   /** Claims that wait for a commit. More are answered 503. Default 2,000. */
   waiting: number
-  /** Requests of one client, on average over ten seconds. Default: no limit. */
-  requestsPerSecond: number | undefined
   /** Bytes of a request's body. Default 65,536. */
   body: number
   /** Characters of a request's URL. Default 8,192. */
@@ -130,7 +123,6 @@ export const limits = z.strictObject({
   count: positive(2 ** 40).default(1_048_576),
   batch: positive(10_000).default(100),
   waiting: positive(1_000_000).default(2_000),
-  requestsPerSecond: positive(1_000_000).optional(),
   body: positive(2 ** 24).default(65_536),
   url: positive(65_536).default(8_192),
 })
@@ -168,7 +160,6 @@ const handlerOptions = z
     hosts: z.array(host).min(1, 'is empty: nobody could ask; leave it out to allow any').optional(),
     tokens: z.union([tokens, callback<Extract<Tokens, () => unknown>>()], TOKEN_FORM).optional(),
     authorize: callback<NonNullable<HandlerOptions['authorize']>>().optional(),
-    clientOf: callback<NonNullable<HandlerOptions['clientOf']>>().optional(),
     isReady: callback<NonNullable<HandlerOptions['isReady']>>().default(() => () => true),
     log: z
       .custom<Log>(
@@ -178,10 +169,6 @@ const handlerOptions = z
       .default(createLog),
     logRequests: z.boolean().default(false),
     limits: limits.prefault({}),
-  })
-  .refine(({ limits, clientOf }) => limits.requestsPerSecond === undefined || clientOf, {
-    path: ['clientOf'],
-    error: 'is missing: limits.requestsPerSecond has to know who asks',
   })
   .refine(...DATABASES_LISTED)
 

@@ -135,16 +135,6 @@ export const databaseMissing = (database: string, status: 500 | 503, reason: str
         `Database '${database}' does not exist. ${reason}`,
       )
 
-export const tooMany = (requestsPerSecond: number, seconds: number) =>
-  new Refusal(
-    'rate',
-    429,
-    'System.InvalidOperationException',
-    `More than ${requestsPerSecond} requests per second came from here. Nothing was granted; ` +
-      'send the same request again later.',
-    { 'Retry-After': String(seconds) },
-  )
-
 /** Turns any error into an answer. Failures of the server go into the log. */
 export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
   if (error instanceof Refusal) return error
