@@ -299,7 +299,12 @@ export const GUARDS: Guard[] = [
   guard(
     'H20 a token from before the floors were raised proves nothing any more',
     'server/ledger/rules',
-    'if (!token) return false',
+    'return true',
+  ),
+  guard(
+    'H20 floors that were raised too little are raised again',
+    'server/ledger/rules',
+    'return false',
   ),
   guard(
     'H20 a collection that a copy did not know begins above the floor',

@@ -103,6 +103,7 @@ function newBench({ open, secret, ledger }: Opened): Bench {
         id: newGrantId(),
         rotation: 0,
         serial: 1_000,
+        high: 64,
         ...change,
       }),
   }

@@ -1,6 +1,6 @@
 /** What a ledger promises that is an older copy of itself, restored from a backup. */
 import { expect } from 'vitest'
-import { grantOf, held, newId, type Promises, span } from './ledger-bench.js'
+import { AT, grantOf, held, newId, type Promises, span } from './ledger-bench.js'
 
 const BY = 1_000
 
@@ -122,6 +122,37 @@ export function describeRestores(promise: Promises): void {
       expect(await ledger.restored()).toContain(database)
       await ledger.raiseFloors({ database, by: BY })
       expect(span(await take({ collection: 'newest' }))).toEqual([2 * BY + 1, 2 * BY + 32])
+    },
+  )
+
+  promise(
+    'floors that were raised by less than was lost: a token of what was granted above them stops ' +
+      'the database again, also in a collection that is not there; what is known proves nothing',
+    async ({ ledger, database, claim, take, giveBack, checkIn, lost }) => {
+      const [gone, kept] = [await take(), await take()]
+      await giveBack(gone, 32, 0)
+      await checkIn(newId(), await lost())
+      await ledger.raiseFloors({ database, by: BY })
+      await ledger.prune({ settledBefore: AT + 1, heardBefore: 0 })
+      const other = { database, collection: 'new', serial: 1 }
+      for (const known of [
+        gone.token,
+        kept.token,
+        await lost({ high: 64 + BY }),
+        await lost({ ...other, high: BY }),
+      ])
+        await checkIn(newId(), known)
+      expect(span(await take())).toEqual([65 + BY, 96 + BY])
+      for (const [high, unknown] of [
+        [65 + BY, {}],
+        [50 * BY, { serial: 1 }],
+        [900 * BY, other],
+      ] as const) {
+        const shown = [{ token: await lost({ ...unknown, high }), next: 1 }]
+        expect(await claim({ id: newId(), shown })).toMatchObject({ refused: 'restored' })
+        await ledger.raiseFloors({ database, by: high })
+        expect(await claim({ id: newId(), shown })).toMatchObject({ fates: ['superseded'] })
+      }
     },
   )
 

@@ -18,6 +18,7 @@ async function newServer() {
     id: newGrantId(),
     rotation: 0,
     serial: 7,
+    high: 224,
   })
   const metrics = async () =>
     (await (await server.handler(new Request('http://ids.test/metrics'))).text()).split('\n')

@@ -49,11 +49,12 @@ export const newServer = (): Server => ({
 
 export const TOKENS: GrantTokens = {
   // One collection, whose name needs not be in a token.
-  write: ({ id, rotation, serial }) => `${id}.${rotation}.${serial}`,
+  write: ({ id, rotation, serial, high }) => `${id}.${rotation}.${serial}.${high}`,
   read(token) {
-    const [id, rotation, serial] = token.split('.')
+    const [id, ...numbers] = token.split('.')
+    const [rotation, serial, high] = numbers.map(Number) as [number, number, number]
     const { collection } = KEY
-    return { id: id!, rotation: Number(rotation), serial: Number(serial), collection }
+    return { id: id!, rotation, serial, high, collection }
   },
 }
 
@@ -118,7 +119,10 @@ export function serverChecksIn(
   spent: readonly string[],
 ): { server: Server; fates: CheckInFate[] } {
   const request = readCheckIn({ database: KEY.database, id, at: 0, grants, spent }, TOKENS)
-  const step = checkIn(rowsOf(server, placesOf(server, grants)), request, TOKENS)
+  const step = checkIn(rowsOf(server, placesOf(server, grants)), request, {
+    tokens: TOKENS,
+    bound: BOUND,
+  })
   if ('select' in step) throw new Error('The step wants rows that it has.')
   return { server: saved(server, step.changes), fates: step.answer }
 }
@@ -180,7 +184,7 @@ function placesOf(
   const places = shown.map(({ token }) => {
     const { serial } = TOKENS.read(token, KEY.database)!
     const grant = grants.find((each) => each.serial === serial)?.id ?? null
-    return { ...KEY, serial, newest: collection.serial, grant }
+    return { ...KEY, serial, newest: collection.serial, grant, floor: collection.floor }
   })
   return { serials: new Map(places.map((place) => [serialText(place), place])) }
 }

@@ -2,6 +2,7 @@
  * How a device checks in. Pure. Guarantees that the token of a spent grant is void, and that the
  * tokens that are shown have the effect that they have in a claim.
  */
+import type { LedgerContext } from './context.js'
 import type { GrantTokens, TokenContent } from './grant-token.js'
 import { distinct, keyOf, keyText } from './keys.js'
 import type { CheckIn, CheckInFate } from './ledger.js'
@@ -47,7 +48,7 @@ export function selectionOf({ spent, ...request }: ReadCheckIn): Selection {
 export function checkIn(
   rows: Rows,
   request: ReadCheckIn,
-  tokens: GrantTokens,
+  { tokens, bound }: Pick<LedgerContext, 'tokens' | 'bound'>,
 ): StepResult<CheckInFate[]> | { select: Selection } {
   const { database, spent, at } = request
   const progress = newProgress()
@@ -69,7 +70,7 @@ export function checkIn(
     answer: fates,
     changes: {
       ...changedTokenRows(progress),
-      restored: provenBy(rows, [request]),
+      restored: provenBy(rows, [request], bound),
       collections: changedCollections(rows, progress),
     },
   }

@@ -50,7 +50,7 @@ export function asksOfClaims(
   const ofCounters = claims.filter((claim) => authorityOf(bound, claim) === 'counter')
   if (ofCounters.length === 0) return []
   const read = claims.map((claim) => readClaimTokens(claim, tokens))
-  const after = withDatabases(rows, { restored: provenBy(rows, read) })
+  const after = withDatabases(rows, { restored: provenBy(rows, read, bound) })
   return [...grouped(ofCounters, keyText)].flatMap(([key, group]): CounterAsk[] => {
     const row = rows.collections.get(key)
     if (!row || isRestored(after, row.database)) return []
@@ -77,7 +77,7 @@ export function grantClaims(
   context: LedgerContext,
 ): StepResult<ClaimOutcome[]> {
   const read = new Map(claims.map((claim) => [claim, readClaimTokens(claim, context.tokens)]))
-  const restored = provenBy(rows, [...read.values()])
+  const restored = provenBy(rows, [...read.values()], context.bound)
   const after = withDatabases(rows, { restored })
   const step: Step = { rows, context, read, progress: newProgress(), outcomes: new Map() }
   const { progress, outcomes } = step

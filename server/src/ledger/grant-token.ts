@@ -18,6 +18,8 @@ export interface TokenContent {
   rotation: number
   /** The place of the grant among those of its collection: 1, 2, 3 … */
   serial: number
+  /** The highest number that the grant held when the token was written. */
+  high: number
   collection: string
 }
 
@@ -34,7 +36,7 @@ const ID_BYTES = 12
 const POOLED_IDS = 256
 
 /** A name of 501 bytes can have 752 in lower case, with a `|`: `İ` becomes two characters. */
-const TOKEN = /^(([\w-]{16})\.(\d{1,9})\.(\d{1,16})\.([\w-]{1,1003}))\.([\w-]{22})$/
+const TOKEN = /^(([\w-]{16})\.(\d{1,9})\.(\d{1,16})\.(\d{1,16})\.([\w-]{1,1003}))\.([\w-]{22})$/
 /** A name of a database has no line break. */
 const signed = (body: string, database: string): string => `${database}\n${body}`
 
@@ -64,13 +66,13 @@ export function grantTokens(secret: string): GrantTokens {
   const digestOf = (body: string) => createHmac('sha256', key).update(body).digest('base64url')
   const macOf = (body: string) => Buffer.from(digestOf(body), 'base64url').subarray(0, MAC_BYTES)
   return {
-    write({ id, rotation, serial, database, collection }) {
+    write({ id, rotation, serial, high, database, collection }) {
       const name = Buffer.from(collection).toString('base64url')
-      const body = `${id}.${rotation}.${serial}.${name}`
+      const body = `${id}.${rotation}.${serial}.${high}.${name}`
       return `${body}.${macOf(signed(body, database)).toString('base64url')}`
     },
     read(token, database) {
-      const [, body, id, rotation, serial, name, mac] = TOKEN.exec(token) ?? []
+      const [, body, id, rotation, serial, high, name, mac] = TOKEN.exec(token) ?? []
       if (!body) return undefined
       // guard: H22 a grant token cannot be forged
       if (!timingSafeEqual(macOf(signed(body, database)), Buffer.from(mac!, 'base64url')))
@@ -79,6 +81,7 @@ export function grantTokens(secret: string): GrantTokens {
         id: id!,
         rotation: Number(rotation),
         serial: Number(serial),
+        high: Number(high),
         collection: Buffer.from(name!, 'base64url').toString(),
       }
     },

@@ -52,25 +52,41 @@ export function selectionOfShown(
  *
  * Three other tokens prove nothing: one of a grant that was pruned, which is known by its place;
  * one that is older than its grant's, which a copy of the device shows; and one from before the
- * floors were raised, which proves only what the operator knows.
+ * floors were raised, which proves only what the operator knows. But if that grant is not known and
+ * went above the floor, the operator did not know how much was lost.
  */
-const provesOlderCopy = (rows: Rows, { database, shown }: ShownTokens): boolean =>
+const provesOlderCopy = (
+  rows: Rows,
+  { database, shown }: ShownTokens,
+  bound: BoundCollections,
+): boolean =>
   shown.some(({ token }) => {
-    const known = databaseIn(rows, database).serial
-    // guard: H20 a token from before the floors were raised proves nothing any more
-    if (!token || token.serial <= known) return false
+    if (!token) return false
+    const raised = databaseIn(rows, database)
     const grant = rows.grants.get(token.id) ?? rows.unheard.get(token.id)
+    const place = rows.serials.get(serialText({ database, ...token }))
+    if (token.serial <= raised.serial) {
+      // Where another authority counts, its numbers go above the floor for other reasons, too.
+      const isCounted = authorityOf(bound, { database, ...token }) === 'ledger'
+      const floor = Math.max(raised.floor, place?.floor ?? 0)
+      // guard: H20 a token from before the floors were raised proves nothing any more
+      // guard: H20 floors that were raised too little are raised again
+      return !grant && isCounted && token.high > floor
+    }
     // guard: H20 a token that is newer than its grant proves an older copy
     if (grant) return grant.database === database && grant.rotation < token.rotation
-    const place = rows.serials.get(serialText({ database, ...token }))
     // guard: H20 a token that is not known any more proves one, too
     return place === undefined || place.newest < token.serial || place.grant !== null
   })
 
 /** Databases that these requests prove to be older copies, and that nobody proved before. */
-export const provenBy = (rows: Rows, requests: readonly ShownTokens[]): string[] =>
+export const provenBy = (
+  rows: Rows,
+  requests: readonly ShownTokens[],
+  bound: BoundCollections,
+): string[] =>
   distinct(
-    requests.filter((request) => provesOlderCopy(rows, request)),
+    requests.filter((request) => provesOlderCopy(rows, request, bound)),
     ({ database }) => database,
   )
     .map(({ database }) => database)

@@ -65,6 +65,8 @@ export interface SerialRow extends SerialKey {
   newest: number
   /** The grant in this place. Null: none, or it was pruned. */
   grant: string | null
+  /** Of the collection. */
+  floor: number
 }
 
 /** A return without a token, which is honoured once. */

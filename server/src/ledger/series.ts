@@ -5,7 +5,7 @@
  */
 import { grantClaims } from './claim.js'
 import type { LedgerContext } from './context.js'
-import type { GrantTokens, TokenContent } from './grant-token.js'
+import type { TokenContent } from './grant-token.js'
 import type {
   ClaimRequest,
   SeriesClaim,
@@ -72,13 +72,13 @@ export function checkInSeries(
   rows: Rows,
   request: { database: string; id: string; last: number; at: number },
   token: TokenContent | undefined,
-  tokens: GrantTokens,
+  { tokens, bound }: Pick<LedgerContext, 'tokens' | 'bound'>,
 ): StepResult<SeriesFate> {
   if (!token) return { answer: 'unknown', changes: {} }
   const { database, id, last, at } = request
   const grant = rows.grants.get(token.id)
   const row = rows.series.get(token.id)
-  const restored = provenBy(rows, [{ database, shown: [{ token }] }])
+  const restored = provenBy(rows, [{ database, shown: [{ token }] }], bound)
   if (!grant || row?.database !== database) return { answer: 'unknown', changes: { restored } }
   // A ledger that was restored knows an older token of the same grant, and the device goes on.
   const known = { ...grant, rotation: Math.max(grant.rotation, token.rotation) }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { checkIn, readCheckIn, selectionOf } from '../../src/ledger/check-in.js'
 import type { Rows } from '../../src/ledger/row-store.js'
 import type { SerialRow } from '../../src/ledger/rows.js'
-import { collectionOf, grantId, grantOf, ORDERS, rowsOf, TOKENS } from './steps.js'
+import { collectionOf, contextOf, grantId, grantOf, ORDERS, rowsOf, TOKENS } from './steps.js'
 
 const tokenOf = (n: number, rotation = 0) => TOKENS.write(grantOf({ id: grantId(n), rotation }))
 const request = (tokens: string[], { spent = [] as string[], next = 0, id = 'check-1' } = {}) =>
@@ -13,7 +13,7 @@ const request = (tokens: string[], { spent = [] as string[], next = 0, id = 'che
   )
 
 function done(rows: Rows, tokens: string[], options = {}) {
-  const step = checkIn(rows, request(tokens, options), TOKENS)
+  const step = checkIn(rows, request(tokens, options), contextOf())
   if ('select' in step) throw new Error('It asks for more rows.')
   return step
 }
@@ -49,7 +49,9 @@ test('the same check-in is answered the same way, once more in one request, too'
 test('a copy is found out: its collection is asked for, and what the grant held is cut out', () => {
   const grants = [grantOf({ low: 5, high: 24, rotation: 1, checkIn: 'check-of-another-copy' })]
   const wanted = request([tokenOf(0)])
-  expect(checkIn(rowsOf({ grants }), wanted, TOKENS)).toEqual({ select: { collections: [ORDERS] } })
+  expect(checkIn(rowsOf({ grants }), wanted, contextOf())).toEqual({
+    select: { collections: [ORDERS] },
+  })
   const collections = [
     collectionOf({
       max: 64,
@@ -61,7 +63,7 @@ test('a copy is found out: its collection is asked for, and what the grant held 
       ],
     }),
   ]
-  expect(checkIn(rowsOf({ grants, collections }), wanted, TOKENS)).toMatchObject({
+  expect(checkIn(rowsOf({ grants, collections }), wanted, contextOf())).toMatchObject({
     answer: ['superseded'],
     changes: {
       grants: [{ issued: 24, rotation: 1 }],
@@ -82,7 +84,7 @@ test('a copy is found out: its collection is asked for, and what the grant held 
 test('a copy is found also where its collection is missing, without a second look', () => {
   const grants = [grantOf({ low: 5, high: 24, rotation: 1, checkIn: 'check-of-another-copy' })]
   const rows = { ...rowsOf({ grants }), selected: { collections: [ORDERS] } }
-  expect(checkIn(rows, request([tokenOf(0)]), TOKENS)).toMatchObject({
+  expect(checkIn(rows, request([tokenOf(0)]), contextOf())).toMatchObject({
     answer: ['superseded'],
     changes: { collections: [] },
   })
@@ -93,6 +95,7 @@ const place = (newest: number, grant: string | null = null): SerialRow => ({
   serial: 1,
   newest,
   grant,
+  floor: 0,
 })
 
 test.each<[string, Parameters<typeof rowsOf>[0]]>([

@@ -34,7 +34,7 @@ describe('of a collection that the ledger counts', () => {
   test('a claim gets what follows, and the grant and the collection are saved', () => {
     const rows = rowsOf({ collections: [collectionOf({ max: 10, peak: 10, version: 3 })] })
     const { answer, changes } = grant(rows, [claimOf({ id: 'a' })])
-    const token = TOKENS.write(grantOf({ id: grantId(1) }))
+    const token = TOKENS.write(grantOf({ id: grantId(1), high: 42 }))
     expect(answer).toEqual([
       {
         grant: { low: 11, high: 42, count: 32, serverTag: 'A', at: 5, token },

@@ -5,13 +5,14 @@ import { grantTokens, newGrantId, newSecret } from '../../src/ledger/grant-token
 
 test('a token says what was written, to who has the secret', () => {
   const [ours, others] = [grantTokens(newSecret()), grantTokens(newSecret())]
-  const content = { id: newGrantId(), rotation: 3, serial: 7, collection: 'größe' }
+  const content = { id: newGrantId(), rotation: 3, serial: 7, high: 90, collection: 'größe' }
   const token = ours.write({ ...content, database: 'shop' })
   expect(ours.read(token, 'shop')).toEqual(content)
   expect(ours.read(token, 'evil')).toBeUndefined()
   expect(others.read(token, 'shop')).toBeUndefined()
   expect(ours.read(token.replace('.3.', '.4.'), 'shop')).toBeUndefined()
   expect(ours.read(token.replace('.7.', '.8.'), 'shop')).toBeUndefined()
+  expect(ours.read(token.replace('.90.', '.91.'), 'shop')).toBeUndefined()
   expect(ours.read('', 'shop')).toBeUndefined()
 })
 
@@ -19,7 +20,13 @@ test('a token is read of the longest name that there is, also where lower case i
   const tokens = grantTokens(newSecret())
   const longest = 'İ'.repeat(250)
   expect(() => checkTag(longest, '/')).not.toThrow()
-  const content = { id: newGrantId(), rotation: 0, serial: 1, collection: longest.toLowerCase() }
+  const content = {
+    id: newGrantId(),
+    rotation: 0,
+    serial: 1,
+    high: 9,
+    collection: longest.toLowerCase(),
+  }
   expect(tokens.read(tokens.write({ ...content, database: 'shop' }), 'shop')).toEqual(content)
 })
 

@@ -176,7 +176,12 @@ export class MemoryStore implements RowStore, MemoryRows {
           const row = this.collections.get(keyText(key))
           const grant = this.#grantsOf(key).find(({ serial }) => serial === key.serial)
           return row
-            ? [[serialText(key), { ...key, newest: row.serial, grant: grant?.id ?? null }]]
+            ? [
+                [
+                  serialText(key),
+                  { ...key, newest: row.serial, grant: grant?.id ?? null, floor: row.floor },
+                ],
+              ]
             : []
         }),
       ),

@@ -22,7 +22,7 @@ const row: SeriesRow = {
   doubtfulTo: null,
 }
 const letter = { ...LETTERS, low: 2, high: 2, firstHigh: 2, count: 1, serverTag: '' }
-const content = (rotation: number) => ({ id: grantId(0), rotation, serial: 1, ...LETTERS })
+const content = (rotation: number) => ({ id: grantId(0), rotation, serial: 1, high: 2, ...LETTERS })
 const checkIn = { database: 'shop', id: 'now', last: 6, at: 9 }
 
 test.each([
@@ -52,13 +52,13 @@ test('a claim is granted one number of the collection that counts the letters', 
 
 test('a check-in of the newest token replaces it; of an older one, it changes nothing', () => {
   const rows = rowsOf({ grants: [grantOf({ ...letter, rotation: 3 })], series: [row] })
-  const { answer, changes } = checkInSeries(rows, checkIn, content(3), TOKENS)
+  const { answer, changes } = checkInSeries(rows, checkIn, content(3), contextOf())
   expect(answer).toEqual({ token: TOKENS.write({ ...content(4), database: 'shop' }) })
   expect(changes).toMatchObject({
     grants: [{ rotation: 4, checkIn: 'now' }],
     series: [{ ...row, last: 6, seenAt: 9 }],
   })
-  expect(checkInSeries(rows, checkIn, content(2), TOKENS)).toEqual({
+  expect(checkInSeries(rows, checkIn, content(2), contextOf())).toEqual({
     answer: { superseded: true, last: 5 },
     changes: {},
   })
@@ -66,13 +66,13 @@ test('a check-in of the newest token replaces it; of an older one, it changes no
 
 test('a ledger that was restored lets the device go on, and distrusts what it knows', () => {
   const rows = rowsOf({ grants: [grantOf({ ...letter, rotation: 3 })], series: [row] })
-  const { answer, changes } = checkInSeries(rows, checkIn, content(7), TOKENS)
+  const { answer, changes } = checkInSeries(rows, checkIn, content(7), contextOf())
   expect(answer).toEqual({ token: TOKENS.write({ ...content(8), database: 'shop' }) })
   expect(changes).toMatchObject({ restored: ['shop'], grants: [{ rotation: 8 }] })
 })
 
 test('a ledger restored from before the series ends it, and distrusts what it knows', () => {
-  const { answer, changes } = checkInSeries(rowsOf({}), checkIn, content(0), TOKENS)
+  const { answer, changes } = checkInSeries(rowsOf({}), checkIn, content(0), contextOf())
   expect(answer).toBe('unknown')
   expect(changes).toEqual({ restored: ['shop'] })
 })

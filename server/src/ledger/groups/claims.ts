@@ -72,7 +72,7 @@ export function claims({ store, context, change }: LedgerCore): Claims {
       const request = readCheckIn(unread, tokens)
       return change([request.database], {
         select: selectionOf(request),
-        step: (rows) => checkIn(rows, request, tokens),
+        step: (rows) => checkIn(rows, request, context),
       })
     },
   }

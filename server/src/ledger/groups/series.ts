@@ -35,7 +35,7 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
           ...selectionOfShown([{ database, shown: [{ token }] }]),
           series: token ? [token.id] : [],
         },
-        step: (rows) => checkInSeries(rows, checkIn, token, tokens),
+        step: (rows) => checkInSeries(rows, checkIn, token, context),
       })
     },
 
