@@ -10,11 +10,16 @@ import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
 import { type Failure, toFailure } from '../../../src/core/errors.js'
 import { isNoAnswer, nextStep } from '../../../src/core/failures.js'
 import {
-  type DeviceState,
-  emptyState,
-  type Lease,
-  type LeaseNote,
-} from '../../../src/core/state.js'
+  answered,
+  ask,
+  cancel,
+  exit,
+  newPage,
+  type Page,
+  takeAll,
+  usedUp,
+} from '../../../src/core/page/page.js'
+import { type DeviceState, emptyState } from '../../../src/core/state.js'
 import { readState } from '../../../src/core/stored.js'
 import type { CheckInAnswer, CheckInRequest } from '../../../src/core/wire.js'
 import type { Source } from '../../../src/source/source.js'
@@ -51,8 +56,8 @@ export class Supply {
   #exchanges = 0
   /** One after the other, so that no call takes what another one has just claimed. */
   #turn: Promise<unknown> = Promise.resolve()
-  /** The numbers that were taken last. By now they are in the ledger, or a gap. */
-  #taken: LeaseNote[] = []
+  /** Holds nothing between two calls: what it is leased goes to the ledger at once. */
+  readonly #page: Page
   #last = { at: Number.NEGATIVE_INFINITY, count: 0 }
   /** What the device keeps. */
   #reserve: number
@@ -62,6 +67,7 @@ export class Supply {
     this.#target = target
     this.#key = key
     this.#reserve = target.reserve
+    this.#page = newPage(context.page)
   }
 
   /** Has it taken nothing from the device yet? */
@@ -120,13 +126,12 @@ export class Supply {
     const { source } = this.#context
     if (!source.giveBack) return
     if (this.#reserve !== this.#target.reserve) await this.#fillUp(this.#target.reserve)
-    const offered = await this.#exchange({ want: 0, notes: this.#taken, offer: true })
-    if ('failure' in offered || offered.offers.length === 0) return
-    const notes = offered.offers.map(
-      ({ id, range }): LeaseNote => ({ lease: id, next: range.from, givenBack: true }),
-    )
-    await this.#exchange({ want: 0, notes, offer: false })
-    for (const { range } of offered.offers.toReversed()) await source.giveBack(this.#target, range)
+    const failure = await this.#exchange(0, true)
+    if (failure) return
+    const offered = exit(this.#page, this.#newExchange(), true, undefined, false)
+    if (offered.length === 0) return
+    await this.#exchange(0)
+    for (const range of offered.toReversed()) await source.giveBack(this.#target, range)
   }
 
   async #start(): Promise<void> {
@@ -135,7 +140,7 @@ export class Supply {
     // The device sets a record that cannot be read aside.
     if (stored === undefined || 'refused' in readState(stored)) return
     // Nobody can tell which of a killed process's numbers reached the ledger.
-    await this.#update((state) => [settle(state, state.leases.map(asTaken)), undefined])
+    await this.#update((state) => [settle(state, state.leases.map(usedUp)), undefined])
     let isClaimSent = false
     for (let isNew = source.checkIn === undefined; !isNew; ) {
       const id = newId()
@@ -214,21 +219,28 @@ export class Supply {
   }
 
   async #lease(want: number): Promise<UpstreamRange[]> {
-    const answer = await this.#exchange({ want, notes: this.#taken, offer: false })
-    if ('failure' in answer) throw this.#unusable(answer.failure)
-    this.#taken = answer.leases.map(asTaken)
-    this.#highest = Math.max(this.#highest, ...answer.leases.map(({ range }) => range.to))
+    const failure = await this.#exchange(want)
+    if (failure) throw this.#unusable(failure)
+    const taken = takeAll(this.#page)
+    this.#highest = Math.max(this.#highest, ...taken.map(({ to }) => to))
     const { database, collection } = this.#target
-    return answer.leases.map(({ range: { from: low, to: high, serverTag: node } }) => {
+    return taken.map(({ from: low, to: high, serverTag: node }) => {
       return { database, collection, low, high, node }
     })
   }
 
-  #exchange(request: { want: number; notes: LeaseNote[]; offer: boolean }) {
-    const { owner, page } = this.#context
-    const id = `${page}.${++this.#exchanges}`
-    return owner.exchange(this.#target, { page, id, cuts: [], takeBack: [], ...request })
+  async #exchange(want: number, offer = false): Promise<Failure | undefined> {
+    const request = ask(this.#page, { id: this.#newExchange(), want, offer })
+    const answer = await this.#context.owner.exchange(this.#target, request)
+    if ('failure' in answer) {
+      cancel(this.#page, request.id)
+      return answer.failure
+    }
+    const [isUnused] = answered(this.#page, request, answer)
+    return isUnused ? this.#exchange(0) : undefined
   }
+
+  #newExchange = (): string => `${this.#context.page}.${++this.#exchanges}`
 
   #update<T>(change: (state: DeviceState) => [DeviceState, T]): Promise<T> {
     return this.#context.devices.update(this.#key, (stored) => {
@@ -243,8 +255,6 @@ export class Supply {
     return rootFailure(`No numbers of '${this.#target.collection}' are left here.`, failure)
   }
 }
-
-const asTaken = ({ id, range }: Lease): LeaseNote => ({ lease: id, next: range.to + 1 })
 
 const sizeOf = (ranges: readonly UpstreamRange[]): number =>
   ranges.reduce((sum, { low, high }) => sum + high - low + 1, 0)

@@ -8,7 +8,7 @@
  */
 import { idOf } from '../page-exit.js'
 import { insertAll, isReturnable, type Range } from '../range.js'
-import type { Exchange, Exchanged, ExchangeNote, Note, Offer } from '../state.js'
+import type { Exchange, Exchanged, ExchangeNote, Lease, LeaseNote, Note, Offer } from '../state.js'
 import { type LeaseLeft, LeaseQueue } from './lease-queue.js'
 
 type Cut = Exchange['cuts'][number]
@@ -104,6 +104,20 @@ export function giveUp(page: Page): void {
   for (const exchange of page.awaited.keys()) cancel(page, exchange)
 }
 
+/**
+ * Takes every number that the page holds, at once. From now on they count as issued, and the next
+ * exchange says so.
+ */
+export function takeAll(page: Page): Range[] {
+  put(page, page.queue.takeSpent())
+  const left = page.queue.revoke()
+  put(
+    page,
+    left.map(({ lease }) => usedUp(lease)),
+  )
+  return left.map(({ lease, next }) => ({ ...lease.range, from: next }))
+}
+
 /** Gives up the newest numbers until the page holds only `count`. The next exchange says so. */
 export function cutTo(page: Page, count: number): void {
   const { notes, cuts } = page.queue.cutTo(count)
@@ -175,6 +189,8 @@ export function notesToLeave(page: Page): Note[] {
 /** Is there a note of everything, for the next page? */
 export const isAllLeft = ({ unconfirmed, copies }: Page): boolean =>
   [...unconfirmed.keys()].every((id) => copies?.has(id))
+
+export const usedUp = ({ id, range }: Lease): LeaseNote => ({ lease: id, next: range.to + 1 })
 
 function put({ unconfirmed }: Page, entries: readonly (Note | Cut)[]): void {
   for (const entry of entries) unconfirmed.set(idOf(entry), entry)
