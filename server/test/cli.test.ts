@@ -285,7 +285,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
       "error: unknown command 'stauts'. There are: serve, status, series, backup, raise-floor, " +
-        'check, adopt, drop. See --help.\n',
+        'check, adopt, drop, renew-secret. See --help.\n',
     )
     expect(existsSync(data)).toBe(false)
   })

@@ -1,7 +1,7 @@
 /** What every ledger promises, run against each store. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Ledger } from '../src/ledger/ledger.js'
-import { grantOf, LIMITS, promisesOf, type Storage } from './ledger-bench.js'
+import { grantOf, LIMITS, newId, promisesOf, type Storage } from './ledger-bench.js'
 import { describeCheckIns } from './ledger-check-ins.js'
 import { describeClaims } from './ledger-claims.js'
 import { describeDrops } from './ledger-drops.js'
@@ -37,6 +37,24 @@ export function describeLedger(name: string, newStorage: () => Promise<Storage>)
     describeGrowth(promise)
     describeRestores(promise)
     describeDrops(promise)
+
+    test('with a new secret, once it is opened again, no token of before is known', async () => {
+      const { open } = await newStorage()
+      const wish = { database: 'Shop', collection: 'orders', count: 32, lastMax: 0, serverTag: 'A' }
+      const take = async (from: Ledger) =>
+        grantOf((await from.claim([{ ...wish, id: newId(), at: 0 }]))[0]!)
+      const before = await open()
+      const { token } = await take(before)
+      await before.renewSecret()
+      await before.close()
+      const after = await open()
+      const grants = [token, (await take(after)).token].map((token) => ({ token, next: 1 }))
+      expect(await after.checkIn({ database: 'Shop', id: newId(), at: 0, grants })).toEqual([
+        'unknown',
+        { token: expect.any(String), high: 64 },
+      ])
+      await after.close()
+    })
 
     test('an empty storage may be opened by several servers at once', async () => {
       const { open: openNew } = await newStorage()

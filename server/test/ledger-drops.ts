@@ -43,6 +43,24 @@ export function describeDrops(promise: Promises): void {
     },
   )
 
+  promise(
+    'a stopped database that is dropped is told no more; under its name nothing is granted until ' +
+      'its floors are raised',
+    async ({ ledger, database, claim, take, checkIn, lost }) => {
+      await take()
+      await checkIn(newId(), await lost())
+      await ledger.drop({ database, collection: 'orders', at: AT })
+      expect(await ledger.restored()).toContain(database)
+      await ledger.drop({ database, at: AT })
+      expect(await ledger.restored()).not.toContain(database)
+      await checkIn(newId(), await lost())
+      expect(await ledger.restored()).not.toContain(database)
+      expect(await claim({ id: newId() })).toMatchObject({ refused: 'restored' })
+      await ledger.raiseFloors({ database, by: 1_000 })
+      expect(span(await take())).toEqual([1_033, 1_064])
+    },
+  )
+
   promise('a dropped database makes room for another', async ({ open, ledger, database, wish }) => {
     const databases = new Set((await ledger.status()).map((status) => status.database)).size
     const full = await open({ databases: databases + 1 })

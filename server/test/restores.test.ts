@@ -44,7 +44,8 @@ test('from the first proof on: 503 for now, not ready, a metric, one log line', 
     ['/databases/Shop/identity/seed?name=invoices|&value=7', { method: 'POST' }],
     ['/databases/Shop/docs?id=Raven/Hilo/orders', json({ Max: 100 }, 'PUT')],
     ['/databases/Shop/docs?id=Raven/Hilo/orders', { method: 'DELETE' }],
-    ['/healthz'],
+    ['/healthz?database=*'],
+    ['/healthz?database=SHOP'],
   ] as [string, RequestInit?][]) {
     const { status, headers, body } = await ask(path, init)
     expect([path, status, headers.get('Retry-After')]).toEqual([path, 503, '30'])
@@ -53,16 +54,21 @@ test('from the first proof on: 503 for now, not ready, a metric, one log line', 
       Message: expect.stringMatching(/'shop' grants nothing: .* raise-floor/i),
     })
   }
+  for (const path of ['/healthz', '/healthz?database=Store'])
+    expect(await ask(path)).toMatchObject({
+      status: 200,
+      body: { status: 'ok', stopped: ['shop'] },
+    })
   expect((await ask('/databases/Store/hilo/next?tag=orders')).status).toBe(201)
   expect((await ask('/databases/Shop/docs?id=Raven/Hilo/orders')).status).toBe(200)
   expect(await metrics()).toContain('hilo_databases_restored 1')
-  expect(await metrics()).toContain('hilo_refusal_reasons_total{reason="restored"} 8')
+  expect(await metrics()).toContain('hilo_refusal_reasons_total{reason="restored"} 9')
   expect(log.error).toHaveBeenCalledExactlyOnceWith(
     { database: 'shop' },
     expect.stringContaining('RESTORED FROM A BACKUP'),
   )
   await ledger.raiseFloors({ database: 'Shop', by: 1_000 })
-  expect((await ask('/healthz')).status).toBe(200)
+  expect((await ask('/healthz?database=Shop')).status).toBe(200)
   expect((await ask(`${HILO}/next?tag=orders`)).body).toMatchObject({ Low: 1_033 })
 })
 
@@ -73,7 +79,7 @@ test('a claim that shows the token proves it, and its batch is refused as a whol
     { tag: 'lines', count: 32 },
   ]
   expect((await ask(`${HILO}/next`, json({ claim: ID, collections }))).status).toBe(503)
-  expect((await ask('/healthz')).status).toBe(503)
+  expect((await ask('/healthz?database=Shop')).status).toBe(503)
 })
 
 test('a token that another secret has signed proves nothing; it is counted', async () => {

@@ -41,7 +41,9 @@ async function drop(ledger: Ledger, named: Named, isConfirmed: boolean): Promise
   const statuses = await ledger.status()
   const found = statuses.filter(isDropped)
   const identities = collection === undefined ? await ledger.identities(database) : []
-  if (found.length + identities.length === 0) {
+  const isStopped =
+    collection === undefined && (await ledger.restored()).includes(database.toLowerCase())
+  if (found.length + identities.length === 0 && !isStopped) {
     const names = [...new Set(statuses.map((status) => status.database))].join(', ')
     throw new Error(`There is no ${what}. Databases with collections: ${names || 'none'}.`)
   }
@@ -65,6 +67,7 @@ async function drop(ledger: Ledger, named: Named, isConfirmed: boolean): Promise
   await ledger.drop({ database, collection, at: Date.now() })
   return (
     `Dropped ${what}: ${size}. If somebody claims under the name again, numbers go on above ` +
-    'all that were ever granted.\n'
+    'all that were ever granted.' +
+    (isStopped ? ' It was restored from a backup: before that, raise its floors.\n' : '\n')
   )
 }

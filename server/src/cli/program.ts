@@ -8,6 +8,7 @@ import { dropCommand } from './drop-command.js'
 import { fail } from './fail.js'
 import { statusCommand } from './ledger-commands.js'
 import { raiseFloorCommand } from './raise-floor-command.js'
+import { renewSecretCommand } from './renew-secret-command.js'
 import { seriesCommand } from './series-command.js'
 import { serveCommand } from './serve-command.js'
 import { VERSION } from './version.js'
@@ -49,6 +50,7 @@ export async function run(): Promise<void> {
     checkCommand(),
     adoptCommand(),
     dropCommand(),
+    renewSecretCommand(),
   ]
   for (const command of commands) program.addCommand(command)
   await program.parseAsync().catch(fail)

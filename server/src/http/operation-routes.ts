@@ -10,6 +10,9 @@ const ABOUT =
   'This is offline-hilo-server. It grants ranges of ids to apps, over the HiLo protocol. Its ' +
   'documentation: https://www.npmjs.com/package/offline-hilo-server\n'
 
+/** `/healthz?database=*` asks about all databases. */
+const EVERY = '*'
+
 /**
  * Open to everybody, under any name, since a load balancer has no token and asks by address.
  * Requests that come at the same time share what they ask of the database, so that nobody can keep
@@ -23,14 +26,16 @@ export function openRoutes({ ledger, isReady }: CheckedOptions): Hono {
   }
   return new Hono()
     .get('/', () => answerText(ABOUT, 'text/plain; charset=UTF-8'))
-    .get('/healthz', async () => {
+    .get('/healthz', async (c) => {
       if (!isReady()) throw tryLater('stopping', 'This server is about to stop.', RETRY_SECONDS)
       asked ??= ask().finally(() => {
         asked = undefined
       })
-      const databases = await asked
-      if (databases.length > 0) throw restored(databases)
-      return answer({ status: 'ok' })
+      const stopped = await asked
+      const name = c.req.query('database')?.toLowerCase()
+      const wanted = name === EVERY ? stopped : stopped.filter((database) => database === name)
+      if (wanted.length > 0) throw restored(wanted)
+      return answer({ status: 'ok', stopped })
     })
 }
 

@@ -5,6 +5,7 @@
 import type { CollectionKey } from './ledger.js'
 import { lettersOf } from './letters.js'
 import { raise } from './number-line.js'
+import { isRestored } from './restored.js'
 import type { Rows, StepResult } from './row-store.js'
 import { withLine } from './rows.js'
 
@@ -17,7 +18,8 @@ export const isOf =
       key.collection === collection ||
       key.collection === lettersOf({ database, collection }).collection)
 
-export function drop(rows: Rows, at: number): StepResult<void> {
+/** @param databases that are dropped as a whole */
+export function drop(rows: Rows, databases: readonly string[], at: number): StepResult<void> {
   return {
     answer: undefined,
     changes: {
@@ -33,6 +35,7 @@ export function drop(rows: Rows, at: number): StepResult<void> {
         value: row.peak,
         droppedAt: at,
       })),
+      dropped: databases.filter((name) => isRestored(rows, name)),
     },
   }
 }

@@ -432,9 +432,18 @@ export interface Operation {
 
   /**
    * Forgets a database, or a collection of it, and what devices hold of it: their tokens are void.
-   * If somebody claims under the name again, numbers go on above all that were ever granted.
+   * If somebody claims under the name again, numbers go on above all that were ever granted. A
+   * database that granted nothing, because it is an older copy of itself, still grants nothing, but
+   * is in `restored` no more.
    */
   drop(drop: Drop): Promise<void>
+
+  /**
+   * For a copy of a ledger that serves other devices than the original, like a test copy. From its
+   * next start on it signs grant tokens with a new secret, and knows none of before: they prove
+   * nothing there, and its own tokens prove nothing to the original.
+   */
+  renewSecret(): Promise<void>
 
   /** The connections to the database. Undefined where it has none: SQLite. */
   connections(): Connections | undefined

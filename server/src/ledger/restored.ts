@@ -105,7 +105,7 @@ export function withDatabases(
   if (restored.length + floors.length === 0) return rows
   const changed = [
     ...restored.map((name) => ({ ...databaseIn(rows, name), isRestored: true })),
-    ...floors.map((row) => ({ ...row, isRestored: false })),
+    ...floors.map((row) => ({ ...row, isRestored: false, isDropped: false })),
   ]
   const databases = new Map(rows.databases)
   for (const row of changed) databases.set(row.database, row)

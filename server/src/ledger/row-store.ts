@@ -161,6 +161,10 @@ export interface RowChanges {
   series?: readonly SeriesRow[]
   /** Databases that are older copies of themselves: from now on they grant nothing. */
   restored?: readonly string[]
+  /** Of those, databases that are dropped. */
+  dropped?: readonly string[]
   /** Floors that were raised: their databases grant again. */
-  floors?: readonly Omit<DatabaseRow, 'isRestored'>[]
+  floors?: readonly Pick<DatabaseRow, 'database' | 'floor' | 'serial'>[]
+  /** A new secret of the grant tokens. */
+  secret?: string
 }

@@ -111,6 +111,8 @@ export interface DatabaseRow {
   database: string
   /** It is an older copy of itself, and grants nothing (H20). */
   isRestored: boolean
+  /** It was dropped while it granted nothing. It still does, but nobody has to be told. */
+  isDropped: boolean
   /** Where collections and identities begin that are not there yet. */
   floor: number
   /** The floors were raised after the grants up to here: their tokens prove nothing any more. */
@@ -141,6 +143,7 @@ export const newIdentity = ({ database, name }: IdentityKey): IdentityRow => ({
 export const newDatabase = (database: string): DatabaseRow => ({
   database,
   isRestored: false,
+  isDropped: false,
   floor: 0,
   serial: 0,
 })

@@ -11,10 +11,13 @@ export interface Setting {
   value: string
 }
 
-/** The value is `yes`, or empty. */
+/** The value is `yes`, `dropped`, or empty. */
 const RESTORED = 'restored:'
 /** The value is JSON, `{"floor": 0, "serial": 0}`. */
 const FLOORS = 'floors:'
+
+/** The secret of the grant tokens, in the same table. */
+export const SECRET = 'secret'
 
 /** Settings of every database. */
 export const SETTINGS_OF_DATABASES = `
@@ -30,17 +33,26 @@ export function toDatabases(settings: readonly Setting[]): Map<string, DatabaseR
   for (const { key, value } of settings) {
     const name = key.slice(key.indexOf(':') + 1)
     const row = found.get(name) ?? newDatabase(name)
-    const read = key.startsWith(FLOORS) ? JSON.parse(value) : { isRestored: value !== '' }
+    const read = key.startsWith(FLOORS)
+      ? JSON.parse(value)
+      : { isRestored: value !== '', isDropped: value === 'dropped' }
     found.set(name, { ...row, ...read })
   }
   return found
 }
 
 /** What a step changed, as settings. */
-export const settingsFrom = ({ restored = [], floors = [] }: RowChanges): Setting[] => [
+export const settingsFrom = ({
+  restored = [],
+  dropped = [],
+  floors = [],
+  secret,
+}: RowChanges): Setting[] => [
   ...restored.map((name) => ({ key: RESTORED + name, value: 'yes' })),
+  ...dropped.map((name) => ({ key: RESTORED + name, value: 'dropped' })),
   ...floors.flatMap(({ database, floor, serial }) => [
     { key: RESTORED + database, value: '' },
     { key: FLOORS + database, value: JSON.stringify({ floor, serial }) },
   ]),
+  ...(secret === undefined ? [] : [{ key: SECRET, value: secret }]),
 ]

@@ -21,7 +21,7 @@ import {
   type SeriesRow,
   type UnheardRow,
 } from '../../src/ledger/rows.js'
-import { settingKeysOf, settingsFrom, toDatabases } from '../../src/sql/database-rows.js'
+import { SECRET, settingKeysOf, settingsFrom, toDatabases } from '../../src/sql/database-rows.js'
 
 export interface MemoryRows {
   collections: Map<string, CollectionRow>
@@ -35,7 +35,7 @@ export interface MemoryRows {
 }
 
 export class MemoryStore implements RowStore, MemoryRows {
-  readonly secret = newSecret()
+  readonly #secret = newSecret()
   readonly devices = new DeviceMemory()
   collections = new Map<string, CollectionRow>()
   grants = new Map<string, GrantRow>()
@@ -45,6 +45,10 @@ export class MemoryStore implements RowStore, MemoryRows {
   settings = new Map<string, string>()
   identityClaims: IdentityClaimRow[] = []
   returns: ReturnRow[] = []
+
+  get secret(): string {
+    return this.settings.get(SECRET) ?? this.#secret
+  }
 
   /** All rows as they are now; rows are never changed in place. */
   copy(): MemoryRows {

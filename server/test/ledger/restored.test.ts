@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { keyText } from '../../src/ledger/keys.js'
 import { asksOfFloors, raiseFloors } from '../../src/ledger/restored.js'
+import { newDatabase } from '../../src/ledger/rows.js'
 import { collectionOf, contextOf, ORDERS, rowsOf } from './steps.js'
 
 const MAX = Number.MAX_SAFE_INTEGER
@@ -42,7 +43,7 @@ describe('raised floors', () => {
   })
 
   test('new names do not begin above 2^53−1', () => {
-    const databases = [{ database: 'shop', isRestored: true, floor: MAX - 999, serial: 0 }]
+    const databases = [{ ...newDatabase('shop'), isRestored: true, floor: MAX - 999 }]
     expect(() => raiseFloors(rowsOf({ databases }), FLOORS, new Map())).toThrow('passes 2^53-1')
   })
 

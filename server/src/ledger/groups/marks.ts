@@ -56,7 +56,9 @@ export function marks({ store, context, change, alarm, names }: LedgerCore): Mar
     async restored() {
       const databases = [...(await store.readDatabases()).values()]
       alarm.look(databases)
-      return databases.filter(({ isRestored }) => isRestored).map(({ database }) => database)
+      return databases
+        .filter(({ isRestored, isDropped }) => isRestored && !isDropped)
+        .map(({ database }) => database)
     },
 
     onRestored: alarm.listen,

@@ -1,6 +1,7 @@
 /** What an operator sees of a ledger and does with it. */
 
 import { drop, isOf } from '../drop.js'
+import { newSecret } from '../grant-token.js'
 import { distinct, keyOf, keyText } from '../keys.js'
 import type { Operation } from '../ledger.js'
 import { sizeOf } from '../number-line.js'
@@ -8,7 +9,7 @@ import { prune } from '../prune.js'
 import { toStatus } from '../rows.js'
 import type { LedgerCore } from './core.js'
 
-export function operation({ store }: LedgerCore): Operation {
+export function operation({ store, change }: LedgerCore): Operation {
   return {
     status: async () => (await store.readStatus()).map(toStatus),
 
@@ -37,9 +38,19 @@ export function operation({ store }: LedgerCore): Operation {
       const isDropped = isOf(database, collection?.toLowerCase())
       const collections = (await store.readStatus()).filter(isDropped).map(keyOf)
       const identities = collection === undefined ? await store.readIdentities(database) : []
-      await store.change({ select: { collections, identities }, step: (rows) => drop(rows, at) })
+      const databases = collection === undefined ? [database] : []
+      await change([database], {
+        select: { collections, identities },
+        step: (rows) => drop(rows, databases, at),
+      })
       await store.removeDropped()
     },
+
+    renewSecret: () =>
+      store.change({
+        select: {},
+        step: () => ({ answer: undefined, changes: { secret: newSecret() } }),
+      }),
 
     connections: () => store.connections?.(),
 
