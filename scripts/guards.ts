@@ -343,6 +343,15 @@ export const GUARDS: Guard[] = [
     'server/sqlite-ledger',
     "closeSync(openSync(file, 'a', 0o600))",
   ),
+  guard(
+    'H30 a process has one connection to a file',
+    'server/sqlite-ledger',
+    change('shared.get(identity)', 'undefined as Shared | undefined'),
+  ),
+  guard(
+    'H30 a commit to a file that was moved meanwhile has an unknown outcome',
+    'server/sqlite-ledger',
+  ),
   guard('H30 a SQLite that loses commits has no ledger', 'server/sqlite-ledger'),
   guard('H30 an app hears that its SQLite can lose commits', 'sqlite/store'),
   guard(

@@ -2,9 +2,11 @@
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
+  closeSync,
   copyFileSync,
   cpSync,
   mkdirSync,
+  openSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -16,11 +18,14 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, test } from 'vitest'
 import { LedgerUnavailable, openLedger } from '../src/index.js'
-import { openSqliteFile, reader, write } from '../src/sqlite/file.js'
+import { connectTo } from '../src/sqlite/connection.js'
+import { openSqliteFile } from '../src/sqlite/file.js'
 import { openSqliteStore } from '../src/sqlite/store.js'
+import { reader, write } from '../src/sqlite/transaction.js'
 import { newFolder, secretIn } from './folders.js'
 import { describeLedger } from './ledger-contract.js'
 import { describeUpgrades } from './ledger-upgrades.js'
+import { runCli } from './processes.js'
 
 describeLedger('SQLite ledger', async () => {
   const dataDir = newFolder()
@@ -39,7 +44,7 @@ const wish = {
   at: 0,
 }
 
-test('a missing folder is made; an application may keep its own tables in the file', async () => {
+test('a missing folder is made; tables of others in the file are left alone', async () => {
   const dataDir = join(newFolder(), 'a', 'b')
   const ledger = await openLedger({ dataDir })
   expect(readdirSync(dataDir)).toContain('hilo.db')
@@ -101,6 +106,59 @@ test('a second handle in one process leaves the locks of the first', async () =>
   for (const ledger of ledgers) await ledger.close()
 })
 
+test('no command removes the log of a server whose locks somebody dropped', {
+  timeout: 60_000,
+}, async () => {
+  const dataDir = newFolder()
+  const ledger = await openLedger({ dataDir })
+  await ledger.claim([wish])
+  // What an app does that reads the file, or looks at it through another SQLite library.
+  closeSync(openSync(join(dataDir, 'hilo.db'), 'r'))
+  const log = statSync(join(dataDir, 'hilo.db-wal')).ino
+  const copy = join(newFolder(), 'copy.db')
+  for (const args of [['status'], ['backup', copy], ['raise-floor', 'Shop', 'lines', '7', '--yes']])
+    expect(await runCli([...args, '--data', dataDir])).toMatchObject({ code: 0, stderr: '' })
+  expect(statSync(join(dataDir, 'hilo.db-wal')).ino).toBe(log)
+  expect(await ledger.claim([wish])).toMatchObject([{ grant: { low: 33, high: 64 } }])
+  await ledger.close()
+})
+
+test('a process has one connection to a file, also after a hot reload', async () => {
+  const dataDir = newFolder()
+  const first = openSqliteFile(dataDir)
+  const again = '../src/sqlite/connection.js?reloaded'
+  const reloaded: typeof import('../src/sqlite/connection.js') = await import(again)
+  expect(reloaded.connectTo).not.toBe(connectTo)
+  const second = reloaded.connectTo(join(dataDir, 'hilo.db'), () => {
+    throw new Error('There is a connection already.')
+  })
+  expect(second.db).toBe(first.db)
+  first.close()
+  first.close()
+  expect(write(second.db, reader(second.db, 'SELECT 1 AS one'))).toEqual([{ one: 1 }])
+  second.close()
+  expect(first.db.isOpen).toBe(false)
+  // What is stopped leaves nothing in the log that a restored file would take for its own.
+  expect(statSync(join(dataDir, 'hilo.db-wal')).size).toBe(0)
+})
+
+test('a commit during which the file is moved has an unknown outcome', () => {
+  const dataDir = newFolder()
+  const file = join(dataDir, 'hilo.db')
+  let isMoving = false
+  class Moved extends DatabaseSync {
+    override exec(sql: string): void {
+      if (sql === 'COMMIT' && isMoving) renameSync(file, `${file}.aside`)
+      super.exec(sql)
+    }
+  }
+  const opened = openSqliteFile(dataDir, undefined, (path) => new Moved(path))
+  opened.commit(() => {})
+  isMoving = true
+  expect(() => opened.commit(() => {})).toThrow(LedgerUnavailable)
+  opened.close()
+})
+
 test('a SQLite that loses commits is refused, and nothing is written', () => {
   const dataDir = newFolder()
   const connect = (file: string) => {
@@ -116,19 +174,19 @@ test('a SQLite that loses commits is refused, and nothing is written', () => {
 })
 
 test('a full disk is no fault of the request, also where a statement returns rows', () => {
-  const { db } = openSqliteFile(newFolder())
+  const { db, close } = openSqliteFile(newFolder())
   db.exec('CREATE TABLE own (text TEXT); PRAGMA max_page_count = 1')
   const add = reader(db, 'INSERT INTO own VALUES (?) RETURNING text')
   expect(() => write(db, () => add('x'.repeat(100_000)))).toThrow(LedgerUnavailable)
-  db.close()
+  close()
 })
 
 test('every commit is synced to the disk: a power cut takes no grant back', () => {
-  const { db } = openSqliteFile(newFolder())
+  const { db, close } = openSqliteFile(newFolder())
   const FULL = 2
   expect(db.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: FULL })
   expect(db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
-  db.close()
+  close()
 })
 
 test.each([

@@ -5,10 +5,11 @@
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { DatabaseSync } from '@photostructure/sqlite'
 import { reasonOf } from '../ledger/errors.js'
 import { SQLITE_FILE } from '../sql/schema.js'
-import { BUSY_TIMEOUT_MS, readSqliteVersion, syncFolder } from './file.js'
+import { connectToRead } from './connection.js'
+import { BUSY_TIMEOUT_MS, readSqliteVersion } from './file.js'
+import { syncFolder } from './place.js'
 
 /** @throws Error when there is no ledger, or the file is there already, or cannot be written */
 export function backUp(dataDir: string, file: string): void {
@@ -44,7 +45,7 @@ const unwritten = (error: unknown, what: string): Error =>
   new Error(`The backup cannot be written: ${reasonOf(error)}. ${what}`, { cause: error })
 
 function copyInto(dataDir: string, file: string): void {
-  const db = new DatabaseSync(join(dataDir, SQLITE_FILE))
+  const db = connectToRead(join(dataDir, SQLITE_FILE))
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     // What is in the write-ahead log only is in the copy, too.

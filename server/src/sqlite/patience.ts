@@ -4,7 +4,7 @@
  * tried again only if it did nothing.
  */
 import { LedgerUnavailable } from '../ledger/errors.js'
-import { isLocked } from './file.js'
+import { isLocked } from './transaction.js'
 
 export interface Patience {
   /** Resolves with what the step returns. It rejects like the step when the lock stays away. */

@@ -5,7 +5,7 @@ import {
   changedBindings,
   refuseBindings,
 } from '../ledger/bound-collections.js'
-import { reader, runner, type Sqlite, write } from './file.js'
+import { reader, runner, type Sqlite, write } from './transaction.js'
 
 /** @throws CounterUnusable when the ledger remembers another binding */
 export function rememberBindings(db: Sqlite, bound: BoundCollections): void {

@@ -8,9 +8,10 @@ import type { SqlConnection } from '../sql/connection.js'
 import { HEALTH_KEY, SCHEMA } from '../sql/schema.js'
 import type { Dialect, Statement } from '../sql/statements.js'
 import { sqlStore } from '../sql/store.js'
-import { BUSY_TIMEOUT_MS, guard, openSqliteFile, type Sqlite, write } from './file.js'
+import { BUSY_TIMEOUT_MS, openSqliteFile, type SqliteFile } from './file.js'
 import { createPatience, isBusy } from './patience.js'
 import { rememberBindings } from './remember-bindings.js'
+import { guard, type Sqlite } from './transaction.js'
 
 const SQLITE: Dialect = {
   rows: (name, columns) => {
@@ -31,19 +32,19 @@ export function openSqliteStore(
   bound: BoundCollections,
   schema = SCHEMA,
 ): RowStore {
-  const { db, secret, requireInPlace } = openSqliteFile(dataDir, schema)
+  const file = openSqliteFile(dataDir, schema)
   try {
-    rememberBindings(db, bound)
+    rememberBindings(file.db, bound)
   } catch (error) {
-    db.close()
+    file.close()
     throw error
   }
   // From here on, waiting for another program's lock does not stop the process.
-  db.exec('PRAGMA busy_timeout = 0')
-  return sqlStore(connectionTo(db, requireInPlace), secret)
+  file.db.exec('PRAGMA busy_timeout = 0')
+  return sqlStore(connectionTo(file), file.secret)
 }
 
-function connectionTo(db: Sqlite, requireInPlace: () => void): SqlConnection {
+function connectionTo({ db, commit, close }: SqliteFile): SqlConnection {
   const patience = createPatience(BUSY_TIMEOUT_MS)
   const prepared = new Map<string, ReturnType<Sqlite['prepare']>>()
 
@@ -56,12 +57,6 @@ function connectionTo(db: Sqlite, requireInPlace: () => void): SqlConnection {
   // `all` reads to the end, which resets the statement.
   const find = ({ text, parameters }: Statement) => prepare(text).all(named(parameters))
   const run = ({ text, parameters }: Statement) => void prepare(text).run(named(parameters))
-  const commit = <T>(step: () => T): T =>
-    write(db, () => {
-      const result = step()
-      requireInPlace()
-      return result
-    })
 
   return {
     dialect: SQLITE,
@@ -84,7 +79,7 @@ function connectionTo(db: Sqlite, requireInPlace: () => void): SqlConnection {
     },
     close: async () => {
       await patience.end()
-      if (db.isOpen) db.close()
+      close()
     },
   }
 }

@@ -1,0 +1,77 @@
+/**
+ * Where the file of a SQLite ledger is, on the disk. Guarantees that nobody opens it here but
+ * SQLite, and tells when what SQLite has open is not what the next start will find.
+ */
+import { closeSync, fsyncSync, openSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { LedgerUnavailable } from '../ledger/errors.js'
+import { SQLITE_FILE } from '../sql/schema.js'
+
+/** @throws Error where SQLite would begin a new file, and remove the log of the lost one */
+export function refuseLost(folder: string): void {
+  const sizeOf = (name: string) => statSync(join(folder, name), { throwIfNoEntry: false })?.size
+  // The log first: another process may be making both, the file before its log.
+  const hasLog = Boolean(sizeOf(`${SQLITE_FILE}-wal`))
+  // guard: H20 a log without its file is not begun anew
+  if (hasLog && !sizeOf(SQLITE_FILE))
+    throw new Error(
+      `${join(folder, SQLITE_FILE)} is empty or missing, but ${SQLITE_FILE}-wal has commits of ` +
+        'it. Nothing was changed. Put the file back, or restore a backup and raise its floors. ' +
+        'For a new ledger, name another folder.',
+    )
+}
+
+/**
+ * SQLite itself would make a file that everybody may read. One that is there is not opened: where
+ * this process has it open in SQLite, too, a `close` would drop all locks that SQLite holds on it.
+ */
+export function createMissing(file: string): void {
+  try {
+    // guard: H30 nobody opens the file but SQLite
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+/** Which file that is, whatever it is called. */
+export function identityOf(file: string): string {
+  const { dev, ino } = statSync(file, { bigint: true })
+  return `${dev}/${ino}`
+}
+
+/**
+ * SQLite goes on writing to a file that was moved or deleted, and the next start reads another.
+ * @returns throws LedgerUnavailable when another file stands in its place, or none
+ */
+export function placeOf(file: string): () => void {
+  const look = () =>
+    [file, `${file}-wal`]
+      .map((name) => statSync(name, { bigint: true, throwIfNoEntry: false }))
+      .map((found) => found && `${found.dev}/${found.ino}`)
+      .join()
+  const opened = look()
+  return () => {
+    if (look() !== opened)
+      throw new LedgerUnavailable(
+        `${file}, or its -wal, was moved, replaced or deleted while the server runs. Put it ` +
+          'back, or start the server again. Until then nothing is granted.',
+      )
+  }
+}
+
+/**
+ * SQLite syncs the file, not the entries that lead to it: a power cut could lose a new folder with
+ * everything in it.
+ */
+export function syncEntries(folder: string): void {
+  for (const parent of [folder, dirname(folder)]) syncFolder(parent)
+}
+
+export function syncFolder(folder: string): void {
+  // Windows cannot open a folder; NTFS journals its entries.
+  if (process.platform === 'win32') return
+  const handle = openSync(folder, 'r')
+  fsyncSync(handle)
+  closeSync(handle)
+}
