@@ -11,8 +11,15 @@ const hasInterop = isFull || process.argv.includes('interop')
 
 const SHARED_POSTGRES = './server/test/shared-postgres.ts'
 
+/**
+ * Files share a process and the modules that they import, because loading them anew took half of
+ * the time. The setup file undoes what a file has replaced.
+ */
+const SHARED_PROCESS = { isolate: false, setupFiles: './test/support/each-file.ts' }
+
 const interop: TestProjectConfiguration = {
   test: {
+    ...SHARED_PROCESS,
     name: 'interop',
     include: ['server/test/interop/*.test.ts'],
     globalSetup: SHARED_POSTGRES,
@@ -35,6 +42,7 @@ export default defineConfig({
         // Examples import the package by its name.
         resolve: { tsconfigPaths: true },
         test: {
+          ...SHARED_PROCESS,
           name: 'unit',
           include: ['{test,server/test,examples}/**/*.test.ts'],
           exclude: ['test/browser/**', 'test/package/**', 'server/test/interop/**', ...leftOut],
@@ -49,6 +57,7 @@ export default defineConfig({
       },
       {
         test: {
+          ...SHARED_PROCESS,
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
           exclude: [...leftOut],
@@ -64,6 +73,7 @@ export default defineConfig({
       },
       {
         test: {
+          ...SHARED_PROCESS,
           name: 'package',
           include: ['test/package/*.test.ts'],
           globalSetup: './test/package/pack-once.ts',

@@ -3,13 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { afterAll } from 'vitest'
-
-const made: string[] = []
+import { atFileEnd } from '../../test/support/file-end.js'
 
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'offline-hilo-'))
-  made.push(folder)
+  atFileEnd(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
@@ -20,7 +18,3 @@ export function secretIn(dataDir: string): string {
   db.close()
   return (row as { value: string }).value
 }
-
-afterAll(() => {
-  for (const folder of made) rmSync(folder, { recursive: true, force: true })
-})

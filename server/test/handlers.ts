@@ -1,5 +1,5 @@
 /** A handler on a new ledger, asked without a socket. */
-import { afterAll } from 'vitest'
+import { atFileEnd } from '../../test/support/file-end.js'
 import {
   createHiloHandler,
   type HandlerOptions,
@@ -18,18 +18,12 @@ interface Answer {
 
 export type Ask = (path: string, init?: RequestInit) => Promise<Answer>
 
-const opened: Ledger[] = []
-
-afterAll(async () => {
-  for (const ledger of opened) await ledger.close()
-})
-
 export async function newHandler(
   options: Omit<HandlerOptions, 'ledger'> = {},
   ledgerOptions: LedgerOptions = { dataDir: newFolder() },
 ): Promise<{ ask: Ask; handler: (request: Request) => Promise<Response>; ledger: Ledger }> {
   const ledger = await openLedger(ledgerOptions)
-  opened.push(ledger)
+  atFileEnd(() => ledger.close())
   const handler = createHiloHandler({ ledger, ...options })
   return {
     ledger,

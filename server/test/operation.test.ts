@@ -2,7 +2,7 @@
  * A server in production: metrics, logs, limits, hostile requests, and a database that is in
  * trouble.
  */
-import { connect } from 'node:net'
+import { connect, Server as NetServer } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type HandlerOptions, LedgerUnavailable, serve } from '../src/index.js'
 import { newFolder } from './folders.js'
@@ -228,8 +228,14 @@ describe('limits', () => {
 test('a request that trickles in, or promises a body that is too large, is answered and cut off', {
   timeout: 60_000,
 }, async () => {
+  const listen = vi.spyOn(NetServer.prototype, 'listen')
   const server = await serve({ port: 0, dataDir: newFolder() })
   onTestFinished(() => server.close())
+  const http = listen.mock.contexts[0]
+  listen.mockRestore()
+  expect(http).toMatchObject({ headersTimeout: 10_000, requestTimeout: 15_000 })
+  // Node reads them at each look at its connections.
+  Object.assign(http!, { headersTimeout: 500, requestTimeout: 1_000 })
   /**
    * Resolves with what came when the server has closed the connection, to which a byte is added now
    * and then.

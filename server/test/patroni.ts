@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { freePort } from '../../test/support/free-port.js'
 import { patroni, postgresFolder } from '../../test/support/programs.js'
 import { newFolder } from './folders.js'
@@ -33,11 +33,6 @@ const NODES = 3
 /** Patroni's smallest: so many seconds after its primary is gone another one takes over. */
 const TTL_SECONDS = 20
 const PAUSE_MS = 250
-
-const cleanups: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 export async function startPatroni(etcdUrl: string): Promise<PatroniCluster> {
   const folder = newFolder()
@@ -152,7 +147,7 @@ export async function startPatroni(etcdUrl: string): Promise<PatroniCluster> {
       )
     },
   }
-  cleanups.push(() => Promise.all(nodes.map((_, i) => kill(i))))
+  onTestFinished(async () => void (await Promise.all(nodes.map((_, i) => kill(i)))))
   run(0)
   await until((all) => all.some(isLeader))
   run(1)

@@ -3,11 +3,11 @@
  * file's databases are gone at its end.
  */
 import { randomUUID } from 'node:crypto'
-import { afterAll, inject } from 'vitest'
+import { inject } from 'vitest'
+import { atFileEnd } from '../../test/support/file-end.js'
 import { createDatabase as createNamed, runSql } from './postgres-cluster.js'
 
 let shared: Promise<string> | undefined
-const cleanups: (() => Promise<unknown>)[] = []
 
 /** The URL of a new, empty database. A test that stops its server starts a cluster instead. */
 export async function newDatabase(): Promise<string> {
@@ -15,7 +15,7 @@ export async function newDatabase(): Promise<string> {
   const server = await shared
   const url = await createDatabase(server)
   const name = new URL(url).pathname.slice(1)
-  cleanups.push(() => runSql(server, `DROP DATABASE ${name} WITH (FORCE)`))
+  atFileEnd(() => runSql(server, `DROP DATABASE ${name} WITH (FORCE)`))
   return url
 }
 
@@ -34,7 +34,3 @@ export async function secretAt(databaseUrl: string): Promise<string> {
   const { rows } = await runSql(databaseUrl, "SELECT value FROM hilo_meta WHERE key = 'secret'")
   return rows[0].value
 }
-
-afterAll(async () => {
-  for (const cleanup of cleanups) await cleanup()
-})

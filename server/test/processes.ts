@@ -2,12 +2,12 @@
  * The server as a process of its own, as people run it. Processes that a test leaves are killed at
  * the end of the file.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { build, type RolldownOutput } from 'rolldown'
-import { afterAll } from 'vitest'
+import { atFileEnd } from '../../test/support/file-end.js'
 
 export interface ServerProcess {
   url: string
@@ -23,18 +23,17 @@ const ROOT = join(import.meta.dirname, '../..')
 /** Among the packages, so that it finds them. */
 const built = join(ROOT, 'node_modules/.offline-hilo-tests', String(process.pid))
 let building: Promise<RolldownOutput> | undefined
-const running = new Set<ChildProcess>()
-
-afterAll(() => {
-  for (const child of running) child.kill('SIGKILL')
-  rmSync(built, { recursive: true, force: true })
-})
 
 /**
  * Bundled once, as the package is: translating TypeScript at each start takes longer than most
  * tests.
  */
 export function buildServer(): Promise<RolldownOutput> {
+  if (!building)
+    atFileEnd(() => {
+      building = undefined
+      rmSync(built, { recursive: true, force: true })
+    })
   building ??= build({
     input: { cli: join(ROOT, 'server/src/cli/main.ts'), index: join(ROOT, 'server/src/index.ts') },
     platform: 'node',
@@ -61,8 +60,7 @@ async function start(
   const child = spawn(command!, rest, {
     env: { HILO_DRAIN: '0', ...inherited, ...environment },
   })
-  running.add(child)
-  child.once('exit', () => running.delete(child))
+  atFileEnd(() => child.kill('SIGKILL'))
   return child
 }
 

@@ -5,7 +5,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { Checker } from '../../test/simulation/checker.js'
 import { RavenModel } from '../../test/simulation/raven-model.js'
 
@@ -24,11 +24,6 @@ export interface RavenCluster {
   /** Complains of a number that is granted while somebody holds it. */
   checker: Checker
 }
-
-const stops: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const stop of stops.splice(0)) await stop()
-})
 
 /** @param tls of every node: with client certificates, as RavenDB has it */
 export async function startRaven(
@@ -82,6 +77,6 @@ async function startNode(
         server.closeAllConnections()
       }),
   }
-  stops.push(node.stop)
+  onTestFinished(node.stop)
   return node
 }

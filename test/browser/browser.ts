@@ -5,7 +5,8 @@
 import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
+import { atFileEnd } from '../support/file-end.js'
 import { launchChromium } from './chromium.js'
 import type { EngineName } from './engines.js'
 import { launchFirefox } from './firefox.js'
@@ -66,7 +67,6 @@ const LAUNCH: Record<EngineName, Launch> = {
 
 /** Browsers that no test uses right now. */
 const idle: { name: EngineName; browser: LaunchedBrowser; remove(): Promise<void> }[] = []
-afterAll(() => Promise.all(idle.splice(0).map(({ remove }) => remove())))
 
 /**
  * To be called inside a test. No other test has this browser at the same time. The next test may
@@ -75,6 +75,7 @@ afterAll(() => Promise.all(idle.splice(0).map(({ remove }) => remove())))
 export async function openBrowser(name: EngineName): Promise<Pick<LaunchedBrowser, 'newPage'>> {
   const at = idle.findIndex((each) => each.name === name)
   const [used = await launch(name)] = at < 0 ? [] : idle.splice(at, 1)
+  atFileEnd(() => Promise.all(idle.splice(0).map(({ remove }) => remove())))
   onTestFinished(async () => {
     await orKill(used.remove, used.browser.closePages()).then(
       () => idle.push(used),

@@ -3,14 +3,15 @@
  * it, and what a user does and sees there.
  */
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
+import { atFileEnd } from '../support/file-end.js'
 import { openDeskServer } from './desk.js'
 import { enginePath } from './engines.js'
 
-let browser: Browser
+let browser: Promise<Browser> | undefined
 
-beforeAll(async () => {
-  browser = await chromium.launch({
+function launch(): Promise<Browser> {
+  const launched = chromium.launch({
     executablePath: enginePath('chromium'),
     args: [
       '--no-sandbox',
@@ -20,12 +21,17 @@ beforeAll(async () => {
       '--disable-component-update',
     ],
   })
-})
-afterAll(() => browser?.close())
+  atFileEnd(async () => {
+    browser = undefined
+    await (await launched).close()
+  })
+  return launched
+}
 
 /** A browser that has never seen a desk. */
 export async function openContext(): Promise<BrowserContext> {
-  const context = await browser.newContext()
+  browser ??= launch()
+  const context = await (await browser).newContext()
   onTestFinished(() => context.close())
   return context
 }

@@ -5,10 +5,11 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 import type { Changes, Counts, Order } from '../../demo/records.js'
 import { buildDesk } from '../../demo/server/build.js'
 import { startDesk } from '../../demo/server/desk-server.js'
+import { atFileEnd } from '../support/file-end.js'
 
 export interface DeskServer {
   url: string
@@ -22,10 +23,6 @@ export interface DeskServer {
 }
 
 let built: Promise<string> | undefined
-
-afterAll(async () => {
-  if (built) rmSync(await built, { recursive: true, force: true })
-})
 
 /** To be called inside a test; gone when the test ends. */
 export async function openDeskServer(): Promise<DeskServer> {
@@ -69,6 +66,10 @@ export async function openDeskServer(): Promise<DeskServer> {
 
 async function build(): Promise<string> {
   const pages = mkdtempSync(join(tmpdir(), 'order-desk-pages-'))
+  atFileEnd(() => {
+    built = undefined
+    rmSync(pages, { recursive: true, force: true })
+  })
   await buildDesk(pages)
   return pages
 }

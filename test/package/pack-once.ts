@@ -1,4 +1,4 @@
-/** Builds and packs both packages once, for all files of package tests. */
+/** Packs both packages once, for all files of package tests. */
 import { rmSync } from 'node:fs'
 import type { TestProject } from 'vitest/node'
 import { emptyFolder, type Packed, packBoth } from './packed.js'

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isFull } from '../support/sizes.js'
+import { isBuilt } from './built.js'
 
 export interface Packed {
   /** Path of the tarball. */
@@ -16,9 +17,10 @@ export interface Packed {
 
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Builds both packages, and packs them into a folder. */
+/** Packs both packages into a folder; builds them first, unless the build that is there is new. */
 export async function packBoth(into: string): Promise<{ browser: Packed; server: Packed }> {
-  await execute(process.execPath, ['--import', 'tsx', 'scripts/build.ts'], REPOSITORY)
+  if (!isBuilt(REPOSITORY))
+    await execute(process.execPath, ['--import', 'tsx', 'scripts/build.ts'], REPOSITORY)
   return { browser: await pack('.', into), server: await pack('server', into) }
 }
 

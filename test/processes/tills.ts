@@ -9,7 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { build } from 'rolldown'
-import { afterAll, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
+import { atFileEnd } from '../support/file-end.js'
 import type { Runtime } from './runtimes.js'
 
 export interface Till {
@@ -26,11 +27,11 @@ const ROOT = join(import.meta.dirname, '../..')
 
 /** In the repository, so that programs find its packages; outside of them, so that paths hold. */
 const built = join(ROOT, 'test-results', `tills-${process.pid}`)
-afterAll(() => rmSync(built, { recursive: true, force: true }))
 
 /** Bundles a program, as an app is. @returns the path of the bundle */
 export async function bundle(name: string, text: string): Promise<string> {
   mkdirSync(built, { recursive: true })
+  atFileEnd(() => rmSync(built, { recursive: true, force: true }))
   const source = join(built, `${name}.ts`)
   writeFileSync(source, text)
   await build({

@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { freePort } from '../../../test/support/free-port.js'
 import { etcd } from '../../../test/support/programs.js'
 import { newFolder } from '../folders.js'
@@ -27,11 +27,6 @@ export interface EtcdCluster {
   /** Kills all nodes, and starts them from that copy. */
   restore(): Promise<void>
 }
-
-const cleanups: (() => Promise<unknown> | void)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 /** @param args of a single node on loopback, such as its certificates */
 export async function startEtcd(nodes = 3, args: readonly string[] = []): Promise<EtcdCluster> {
@@ -98,7 +93,7 @@ export async function startEtcd(nodes = 3, args: readonly string[] = []): Promis
   const everyNode = Array.from({ length: nodes }, (_, i) => i)
   const killAll = () => Promise.all(everyNode.map(kill))
   const startAll = () => Promise.all(everyNode.map(start))
-  cleanups.push(killAll)
+  onTestFinished(async () => void (await killAll()))
   await startAll()
   return {
     urls,
@@ -110,7 +105,7 @@ export async function startEtcd(nodes = 3, args: readonly string[] = []): Promis
     async backUp() {
       await killAll()
       cpSync(folder, `${folder}-copy`, { recursive: true })
-      cleanups.push(() => rmSync(`${folder}-copy`, { recursive: true, force: true }))
+      onTestFinished(() => rmSync(`${folder}-copy`, { recursive: true, force: true }))
       await startAll()
     },
     async restore() {
@@ -139,7 +134,7 @@ function newNetworks(nodes: number): Networks | undefined {
   const subnet = `10.${80 + (process.pid % 100)}.${lastNetwork}`
   const ip = (...args: string[]) => execFileSync('ip', args, { stdio: 'pipe' })
   if (spawnSync('ip', ['link', 'add', name, 'type', 'bridge']).status !== 0) return undefined
-  cleanups.push(() => {
+  onTestFinished(() => {
     for (let i = 0; i < nodes; i++) spawnSync('ip', ['netns', 'del', `${name}n${i}`])
     spawnSync('ip', ['link', 'del', name])
   })
