@@ -30,6 +30,27 @@ const interop: TestProjectConfiguration = {
   },
 }
 
+/**
+ * Files that replace modules for all that is loaded after them, or what modules take from the realm
+ * when they are loaded: each runs in a process of its own.
+ */
+const ISOLATED = [
+  'examples/**/*.test.ts',
+  'test/client/{observer,page-exit}.test.ts',
+  'test/react.test.ts',
+  'test/simulation/*.test.ts',
+]
+
+const unit = {
+  globalSetup: SHARED_POSTGRES,
+  // Property tests and real databases, on two busy cores.
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  expect: { poll: { timeout: 30_000 } },
+  // One more than cores: many tests wait for a database or a process.
+  maxWorkers: availableParallelism() + 1,
+}
+
 export default defineConfig({
   test: {
     // What a test prints is shown when it fails.
@@ -42,18 +63,22 @@ export default defineConfig({
         // Examples import the package by its name.
         resolve: { tsconfigPaths: true },
         test: {
+          ...unit,
           ...SHARED_PROCESS,
           name: 'unit',
-          include: ['{test,server/test,examples}/**/*.test.ts'],
-          exclude: ['test/browser/**', 'test/package/**', 'server/test/interop/**', ...leftOut],
-          globalSetup: SHARED_POSTGRES,
-          // Property tests and real databases, on two busy cores.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          expect: { poll: { timeout: 30_000 } },
-          // One more than cores: many tests wait for a database or a process.
-          maxWorkers: availableParallelism() + 1,
+          include: ['{test,server/test}/**/*.test.ts'],
+          exclude: [
+            'test/browser/**',
+            'test/package/**',
+            'server/test/interop/**',
+            ...ISOLATED,
+            ...leftOut,
+          ],
         },
+      },
+      {
+        resolve: { tsconfigPaths: true },
+        test: { ...unit, name: 'unit-isolated', include: ISOLATED, exclude: [...leftOut] },
       },
       {
         test: {

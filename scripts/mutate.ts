@@ -154,7 +154,7 @@ function isSource(path: string): boolean {
 }
 
 function test(folder: string, files: readonly string[]): Promise<Run> {
-  return run(folder, 'vitest', ['run', '--project', 'unit', '--bail', '1', ...files])
+  return run(folder, 'vitest', ['run', '--project', 'unit*', '--bail', '1', ...files])
 }
 
 /** Explores the small bounds until it finds a violation. */
