@@ -310,8 +310,9 @@ describe('serve', { timeout: TIMEOUT }, () => {
       [serving, { HILO_DATA: file }, 'cannot be opened', 'The folder comes from HILO_DATA.'],
       [[...serving, '--config', inFile], {}, `The folder comes from data in ${inFile}.`],
     ]
-    for (const [args, environment, ...texts] of runs) {
-      const { code, stderr } = await runCli(args, environment)
+    const ended = runs.map(([args, environment]) => runCli(args, environment))
+    for (const [i, [, , ...texts]] of runs.entries()) {
+      const { code, stderr } = await ended[i]!
       expect(code).toBe(1)
       for (const text of texts) expect(stderr).toContain(text)
       expect(stderr).not.toMatch(/wrong|right/)

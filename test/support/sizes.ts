@@ -52,7 +52,7 @@ export const leftOut: readonly string[] = isFull ? [] : leftOutBy(process.argv.s
 
 const SIZES = {
   /** Schedules of the simulation, seeds from 1 on. */
-  SCHEDULES: { small: 60, full: 10_000 },
+  SCHEDULES: { small: 30, full: 10_000 },
   /** States of one corner of the model, beyond the small bounds that are explored to the end. */
   STATES: { small: 0, full: 60_000 },
   /** Random sequences that a property is tried with, where one of them takes milliseconds. */
