@@ -11,15 +11,15 @@ const hasInterop = isFull || process.argv.includes('interop')
 
 const SHARED_POSTGRES = './server/test/shared-postgres.ts'
 
-/**
- * Files share a process and the modules that they import, because loading them anew took half of
- * the time. The setup file undoes what a file has replaced.
- */
-const SHARED_PROCESS = { isolate: false, setupFiles: './test/support/each-file.ts' }
+/** At the end of each file, undoes what it has replaced or opened. */
+const EACH_FILE = { setupFiles: './test/support/each-file.ts' }
+
+/** Files share a process and its modules, because loading them anew took half of the time. */
+const SHARED_PROCESS = { ...EACH_FILE, isolate: false }
 
 const interop: TestProjectConfiguration = {
   test: {
-    ...SHARED_PROCESS,
+    ...EACH_FILE,
     name: 'interop',
     include: ['server/test/interop/*.test.ts'],
     globalSetup: SHARED_POSTGRES,
@@ -42,6 +42,7 @@ const ISOLATED = [
 ]
 
 const unit = {
+  ...EACH_FILE,
   globalSetup: SHARED_POSTGRES,
   // Property tests and real databases, on two busy cores.
   testTimeout: 60_000,
@@ -98,7 +99,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...SHARED_PROCESS,
+          ...EACH_FILE,
           name: 'package',
           include: ['test/package/*.test.ts'],
           globalSetup: './test/package/pack-once.ts',
