@@ -31,8 +31,9 @@ const interop: TestProjectConfiguration = {
 }
 
 /**
- * Files that replace modules for all that is loaded after them, or what modules take from the realm
- * when they are loaded: each runs in a process of its own.
+ * Files that replace or reset modules, or what modules take from the realm when they are loaded.
+ * What is loaded after them would be a second copy, with a HiloError of its own: each runs in a
+ * process of its own.
  */
 const ISOLATED = [
   'examples/**/*.test.ts',

@@ -236,6 +236,8 @@ describe('without the network, a page that has no id left', () => {
     for (;;) {
       const id = await idOrCode(short)
       if (id === 'exhausted') break
+      // Any other code would come for ever.
+      expect(id).toMatch(/^orders/)
       made.push(id)
     }
     expect(warm.hilo.status('orders').leased).toBe(100)
