@@ -40,8 +40,9 @@ beforeEach(() => {
   vi.spyOn(Math, 'random').mockReturnValue(0)
 })
 afterEach(() => {
-  vi.useRealTimers()
+  // One of them stands before the fake clock, and would bring it back.
   vi.restoreAllMocks()
+  vi.useRealTimers()
   vi.unstubAllGlobals()
 })
 

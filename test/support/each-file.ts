@@ -1,14 +1,39 @@
 /**
  * Runs with each file of tests: at its end nothing is left of what it replaced or opened, because
- * the next file runs in the same process.
+ * the next file runs in the same process. A file that leaves a global replaced fails.
  */
 import { afterAll, vi } from 'vitest'
 import { endFile } from './file-end.js'
 
+const GLOBALS = [
+  'Date',
+  'FinalizationRegistry',
+  'clearInterval',
+  'clearTimeout',
+  'document',
+  'fetch',
+  'localStorage',
+  'location',
+  'navigator',
+  'performance',
+  'queueMicrotask',
+  'setImmediate',
+  'setInterval',
+  'setTimeout',
+  'window',
+] as const
+
+const snapshot = () => GLOBALS.map((name) => (globalThis as Record<string, unknown>)[name])
+const before = snapshot()
+
 afterAll(async () => {
-  vi.useRealTimers()
+  // A mock may stand before a fake clock, and would bring it back if it were restored later.
   vi.restoreAllMocks()
+  vi.useRealTimers()
   vi.unstubAllGlobals()
   vi.unstubAllEnvs()
   await endFile()
+  const left = GLOBALS.filter((_, i) => snapshot()[i] !== before[i])
+  if (left.length > 0)
+    throw new Error(`This file leaves ${left.join(', ')} replaced, also for the next file.`)
 })
