@@ -33,7 +33,15 @@ afterAll(async () => {
   vi.unstubAllGlobals()
   vi.unstubAllEnvs()
   await endFile()
+  emptyIndexedDb()
   const left = GLOBALS.filter((_, i) => snapshot()[i] !== before[i])
   if (left.length > 0)
     throw new Error(`This file leaves ${left.join(', ')} replaced, also for the next file.`)
 })
+
+/** A device of the next file must not find ranges that a server of this one has granted. */
+function emptyIndexedDb(): void {
+  if (!('indexedDB' in globalThis)) return
+  const FakeFactory = indexedDB.constructor as new () => IDBFactory
+  globalThis.indexedDB = new FakeFactory()
+}
