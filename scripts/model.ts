@@ -3,7 +3,7 @@
  * shortest way to it, and stops.
  *
  *     npm run model                                       the corners of the tests, at full size
- *     npm run model -- --small                            as `npm test` explores them
+ *     npm run model -- --small                            to the end, as `CI=true npm test` does
  *     npm run model -- --corner copied                    corners whose name contains this
  *     npm run model -- --devices 2 --pages 2 --claims 2   your own bounds; what is not given is 0
  *     npm run model -- --states 50000000                  stops after so many states of a corner

@@ -1,0 +1,13 @@
+/**
+ * Files of tests that replace or reset modules, or what modules take from the realm when they are
+ * loaded. What is loaded after them would be a second copy, with a HiloError of its own: each runs
+ * in a process of its own. All others share processes.
+ */
+export const ISOLATED = [
+  'examples/testing/*.test.ts',
+  'test/client/observer.test.ts',
+  'test/client/page-exit.test.ts',
+  'test/react.test.ts',
+  'test/simulation/*.test.ts',
+  'test/worker/two-owners.test.ts',
+]
