@@ -15,10 +15,12 @@ import { type BoundCollections, EVERY_COLLECTION } from '../ledger/bound-collect
 import { CounterUnusable } from '../ledger/errors.js'
 import { distinct, keyText, normalized } from '../ledger/keys.js'
 import type { ClaimOutcome, ClaimRequest, CollectionKey, Ledger } from '../ledger/ledger.js'
+import { MAX_NUMBER } from '../ledger/number-line.js'
+import { checkFloors } from '../ledger/restored.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './options.js'
 import { rootFailure } from './root-failure.js'
-import { rootSource } from './root-source.js'
+import { type RootSource, rootSource } from './root-source.js'
 import { Supply, type SupplyContext } from './supply.js'
 import { regionWorld } from './world.js'
 
@@ -39,6 +41,13 @@ const keyOf = ({ database, collection }: CollectionKey): StoreKey => [
   database,
   collection + SEPARATOR,
 ]
+
+const targetOf = ({ database, collection }: CollectionKey, reserve: number): Target => ({
+  database,
+  collection,
+  separator: SEPARATOR,
+  reserve,
+})
 
 const isFull = (outcome: ClaimOutcome): boolean =>
   'refused' in outcome && outcome.refused === 'full'
@@ -73,7 +82,7 @@ export async function checkRole(
 /** @param ledger made with `ALL_FROM_ROOT` */
 export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Etcd): Ledger {
   const copied = (key: CollectionKey) => dropHeld(ledger, devices, key)
-  const source: Source | EtcdSource =
+  const source: RootSource | EtcdSource =
     'etcd' in root ? etcdSource(root) : rootSource(root, { ledger, devices, keyOf, copied })
   const page = randomUUID()
   const owner = openOwner(devices, source, page)
@@ -82,7 +91,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
   return {
     ...ledger,
     ...identitiesOf(owner),
-    ...floorsOf(ledger, source),
+    ...floorsOf(ledger, source, root.reserve),
     claim: (requests) => claim(ledger, devices, supplies, requests),
     async claimSeries({ collection }) {
       throw new CounterUnusable(
@@ -131,8 +140,7 @@ function suppliesOf(context: SupplyContext, reserve: number) {
   return {
     of(key: CollectionKey): Supply {
       const text = keyText(key)
-      const { database, collection } = key
-      const target: Target = { database, collection, separator: SEPARATOR, reserve }
+      const target = targetOf(key, reserve)
       const supply = supplies.get(text) ?? new Supply(context, target, keyOf(key))
       supplies.set(text, supply)
       return supply
@@ -214,18 +222,26 @@ const identitiesOf = (
 
 const floorsOf = (
   ledger: Ledger,
-  source: Source | EtcdSource,
+  source: RootSource | EtcdSource,
+  reserve: number,
 ): Pick<Ledger, 'raiseFloor' | 'raiseFloors'> => ({
   async raiseFloor(floor) {
     // The root's floor comes first: all that it grants from then on is above.
     if ('raiseFloor' in source) await source.raiseFloor(normalized(floor), floor.floor, 0)
+    else await source.goOnAbove(targetOf(normalized(floor), reserve), floor.floor)
     return ledger.raiseFloor(floor)
   },
   async raiseFloors(floors) {
-    const raised = await ledger.raiseFloors(floors)
+    checkFloors(floors)
     const database = floors.database.toLowerCase()
+    const own = (await ledger.status()).filter((key) => key.database === database)
+    if ('goOnAbove' in source)
+      // Otherwise it is used up.
+      for (const { max, ...key } of own)
+        if (floors.by < MAX_NUMBER - max)
+          await source.goOnAbove(targetOf(key, reserve), max + floors.by)
+    const raised = await ledger.raiseFloors(floors)
     if ('raiseFloor' in source) {
-      const own = (await ledger.status()).filter((key) => key.database === database)
       const others = await source.beginAbove(database, floors.by)
       for (const key of distinct([...others, ...own], keyText))
         await source.raiseFloor(key, (await ledger.read(key)).max, floors.by)

@@ -3,15 +3,17 @@
  * grant without a token, for another collection, under another tag, or of numbers that were granted
  * here before.
  */
+import { randomUUID } from 'node:crypto'
 import type { Target } from '../../../src/core/contract.js'
 import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
-import { HiloError } from '../../../src/core/errors.js'
+import { HiloError, toFailure } from '../../../src/core/errors.js'
 import type { DeviceClaim, DeviceState, GrantedRange } from '../../../src/core/state.js'
 import type { CheckInAnswer } from '../../../src/core/wire.js'
 import { ravenSource } from '../../../src/source/raven.js'
 import type { Source } from '../../../src/source/source.js'
 import type { CollectionKey, Ledger } from '../ledger/ledger.js'
 import type { Root } from './options.js'
+import { rootFailure } from './root-failure.js'
 
 /** The limit of one request to the root. Claims of devices wait as long. */
 const TIMEOUT_MS = 5_000
@@ -26,7 +28,15 @@ interface Region {
   copied(key: CollectionKey): Promise<void>
 }
 
-export function rootSource({ url, token }: Root, region: Region): Required<Source> {
+export interface RootSource extends Required<Source> {
+  /**
+   * From now on, all that the root grants is above `floor`.
+   * @throws UpstreamUnavailable, CounterUnusable when the root does not say so
+   */
+  goOnAbove(target: Target, floor: number): Promise<void>
+}
+
+export function rootSource({ url, token }: Root, region: Region): RootSource {
   const root = ravenSource({ url, timeout: TIMEOUT_MS }, () =>
     token === undefined ? {} : { Authorization: `Bearer ${token}` },
   )
@@ -82,6 +92,18 @@ export function rootSource({ url, token }: Root, region: Region): Required<Sourc
       await met(target, grant.fates)
       await check(target, claim, grant)
       return grant
+    },
+    async goOnAbove(target, floor) {
+      const claim = { id: randomUUID(), lastBatchSize: 1, lastMax: floor }
+      const { range } = await root.claim(target, claim).catch((error) => {
+        throw rootFailure(
+          `Nothing was raised: the root ${url} has to go on above ${floor} with ` +
+            `'${target.collection}' first. If that number is right, raise the floor there first.`,
+          toFailure(error, 'server-unreachable'),
+        )
+      })
+      // If it does not come back, one number is a gap.
+      await root.giveBack!(target, range).catch(() => {})
     },
     async checkIn(target, request) {
       const answer = await root.checkIn(target, request)

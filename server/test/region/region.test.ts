@@ -393,13 +393,37 @@ test('after its floors were raised, a region goes on above them', async () => {
   expect((await take()).low).toBeGreaterThan(100_000)
 })
 
+test('a floor that the root does not believe is not raised: claims go on as before', async () => {
+  const FLOOR = 20_000_000
+  const root = await newRoot()
+  const { ledger, take } = await newRegion({ url: root.url })
+  expect(span(await take())).toEqual([1, 32])
+  const refused = /Nothing was raised: the root .* with 'orders' first/
+  await expect(ledger.raiseFloor({ ...KEY, floor: FLOOR })).rejects.toThrow(refused)
+  await expect(ledger.raiseFloors({ database: 'Shop', by: FLOOR })).rejects.toThrow(refused)
+  expect(span(await take())).toEqual([33, 64])
+  await root.stop()
+  await expect(ledger.raiseFloor({ ...KEY, floor: 100 })).rejects.toThrow('Nothing was raised')
+  await root.start()
+  await root.ledger.raiseFloor({ ...KEY, floor: FLOOR })
+  await ledger.raiseFloor({ ...KEY, floor: FLOOR })
+  expect(span(await take())).toEqual([FLOOR + 1, FLOOR + 32])
+  await root.ledger.raiseFloor({ ...KEY, floor: 2 * FLOOR })
+  await ledger.raiseFloors({ database: 'Shop', by: FLOOR })
+  expect((await take()).low).toBeGreaterThan(2 * FLOOR)
+})
+
 test('a floor that is raised while a claim waits for the root is told to the root', async () => {
   const root = await newRoot()
   const FLOOR = 1_000_000
+  let isRaised = false
   const relay = createServer(async (request, response) => {
     const chunks = await request.toArray()
-    if ((await region.ledger.read(KEY)).max < FLOOR)
+    // The root is asked first, so this request brings another one.
+    if (!isRaised) {
+      isRaised = true
       await region.ledger.raiseFloor({ ...KEY, floor: FLOOR })
+    }
     const answer = await fetch(root.url + request.url, {
       method: request.method!,
       headers: { 'Content-Type': 'application/json' },
