@@ -39,6 +39,8 @@ function slowLedger() {
   return { commits, claim }
 }
 
+const sizeOf = ({ shown = [] }: ClaimRequest) => 1 + shown.length
+
 /** A queue in front of such a ledger. */
 function newQueue({ maxWaiting = 10_000, queueOf = (_: ClaimRequest): string => '' } = {}) {
   const { commits, claim } = slowLedger()
@@ -47,7 +49,7 @@ function newQueue({ maxWaiting = 10_000, queueOf = (_: ClaimRequest): string => 
   return {
     commits,
     sizes,
-    queue: claimQueue({ commit: claim, queueOf, rowOf: keyText, maxWaiting, onCommit }),
+    queue: claimQueue({ commit: claim, queueOf, rowOf: keyText, sizeOf, maxWaiting, onCommit }),
   }
 }
 
@@ -131,6 +133,18 @@ test('a commit holds at most 500 claims, and at least one request', async () => 
   await Promise.all(all)
 })
 
+test('tokens that claims show count for the size of a commit', async () => {
+  const { commits, queue } = newQueue()
+  const shown = Array(100).fill({ token: 't', next: 1 })
+  const all = Array.from({ length: 10 }, () => queue.add([{ ...claimOf('a'), shown }]))
+  for (const size of [4, 4, 2]) {
+    await turn()
+    expect(commits.at(-1)!.collections).toHaveLength(size)
+    commits.at(-1)!.end()
+  }
+  await Promise.all(all)
+})
+
 test('claims of another queue do not wait for a commit, nor fail with it', async () => {
   const { commits, queue } = newQueue({
     queueOf: ({ collection }) => (collection === 'bound' ? collection : ''),
@@ -154,6 +168,7 @@ test('of a name that nobody waits for, nothing is kept: names come from requests
     commit: async (claims: readonly ClaimRequest[]) => [...claims],
     queueOf: ({ collection }) => collection,
     rowOf: keyText,
+    sizeOf,
     maxWaiting: 1,
     onCommit() {},
   })

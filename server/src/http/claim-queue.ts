@@ -14,6 +14,8 @@ export interface QueueOptions<Claim, Outcome> {
   queueOf: (claim: Claim) => string
   /** Names the row that a claim changes. */
   rowOf: (claim: Claim) => string
+  /** How much of a commit a claim takes: 1, and more where it shows tokens. */
+  sizeOf: (claim: Claim) => number
   /** Claims that may wait in one queue. */
   maxWaiting: number
   /** Called after each commit with the number of its claims. */
@@ -37,7 +39,7 @@ export class QueueFull extends Error {
   override name = 'QueueFull'
 }
 
-/** More claims in one commit gain nothing, and the first of them would wait longer. */
+/** The size of a commit. More gains nothing, and the first of its claims would wait longer. */
 const MAX_BATCH = 500
 
 export function claimQueue<Claim, Outcome>(
@@ -123,9 +125,11 @@ class Queue<Claim, Outcome> {
 
   #nextBatch(): Waiting<Claim, Outcome>[] {
     let count = 0
+    let size = 0
     let requests = 0
     for (const { claims } of this.#requests) {
-      if (requests > 0 && count + claims.length > MAX_BATCH) break
+      size += claims.reduce((sum, claim) => sum + this.#options.sizeOf(claim), 0)
+      if (requests > 0 && size > MAX_BATCH) break
       count += claims.length
       requests++
     }

@@ -31,6 +31,7 @@ export function hiloRoutes(
     commit: (claims: readonly ClaimRequest[]) => ledger.claim(claims),
     queueOf: (claim) => (ledger.isBound(claim) ? bindingKey(claim) : ''),
     rowOf: bindingKey,
+    sizeOf: ({ shown = [] }) => 1 + shown.length,
     maxWaiting: limits.waiting,
     onCommit: metrics.committed,
   })

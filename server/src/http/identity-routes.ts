@@ -24,6 +24,7 @@ export function identityRoutes(
     commit: (claims: readonly IdentityClaim[]) => ledger.nextIdentities(claims),
     queueOf: () => '',
     rowOf: (claim) => identityText(normalizedIdentity(claim)),
+    sizeOf: () => 1,
     maxWaiting: limits.waiting,
     onCommit: metrics.committed,
   })

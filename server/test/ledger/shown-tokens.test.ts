@@ -1,0 +1,23 @@
+/** What becomes of tokens in one step, however many requests show them. */
+import { expect, test } from 'vitest'
+import { newProgress, readShown, showTokens } from '../../src/ledger/shown-tokens.js'
+import { collectionOf, grantOf, rowsOf, TOKENS } from './steps.js'
+
+test('the numbers of a copied grant leave their line once, whoever shows its token again', () => {
+  const copied = grantOf({ low: 5, high: 24, firstHigh: 24, rotation: 1 })
+  const rows = rowsOf({
+    grants: [copied],
+    collections: [collectionOf({ max: 64, peak: 64, free: [[20, 40]] })],
+  })
+  const old = { token: TOKENS.write({ ...copied, rotation: 0 }), next: 1 }
+  const progress = newProgress()
+  const show = (id: string) => {
+    const shown = readShown([old, old], 'shop', TOKENS)
+    return showTokens(rows, progress, { database: 'shop', id, at: 7, shown }, TOKENS).fates
+  }
+  expect(show('a')).toEqual(['superseded', 'superseded'])
+  const [after] = progress.lines.values()
+  expect(after).toMatchObject({ line: { free: [[25, 40]], max: 64 }, forgotten: 24 })
+  expect(show('b')).toEqual(['superseded', 'superseded'])
+  expect([...progress.lines.values()][0]).toBe(after)
+})
