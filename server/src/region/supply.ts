@@ -23,12 +23,11 @@ import { type DeviceState, emptyState } from '../../../src/core/state.js'
 import { readState } from '../../../src/core/stored.js'
 import type { CheckInAnswer, CheckInRequest } from '../../../src/core/wire.js'
 import type { Source } from '../../../src/source/source.js'
+import { Pacer } from '../bound/pacer.js'
 import { CounterUnusable } from '../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../ledger/ledger.js'
 import { rootFailure } from './root-failure.js'
 
-/** Numbers go fast when the last ones were used up in less time than this. */
-const FAST_MS = 1_000
 /** The pause after an answer that cannot be used. */
 const PAUSE_MS = 10_000
 /** While numbers go fast, the device keeps this many times what was taken last. */
@@ -58,7 +57,7 @@ export class Supply {
   #turn: Promise<unknown> = Promise.resolve()
   /** Holds nothing between two calls: what it is leased goes to the ledger at once. */
   readonly #page: Page
-  #last = { at: Number.NEGATIVE_INFINITY, count: 0 }
+  readonly #pacer = new Pacer()
   /** What the device keeps. */
   #reserve: number
 
@@ -194,13 +193,10 @@ export class Supply {
     this.#highest = max
   }
 
-  /** How many numbers to take at once, and what to keep at hand: more while numbers go fast. */
+  /** How many numbers to take at once. While they go fast, the device keeps more at hand. */
   #pace(count: number): number {
-    const now = performance.now()
-    const isFast = now - this.#last.at < FAST_MS
-    const wanted = isFast ? Math.max(count, 2 * this.#last.count) : count
-    this.#last = { at: now, count: wanted }
-    const keep = isFast ? SECONDS_AHEAD * wanted : 0
+    const wanted = this.#pacer.take(count, performance.now())
+    const keep = this.#pacer.isFast ? SECONDS_AHEAD * wanted : 0
     if (keep > this.#reserve || keep < this.#reserve / 4) this.#keep(keep)
     return wanted
   }

@@ -20,6 +20,7 @@ import type { CollectionKey } from '../../ledger/ledger.js'
 import { above } from '../../ledger/number-line.js'
 import { readSpans, writeSpans } from '../../sql/tables.js'
 import type { Bindings, Bound } from '../collections-setting.js'
+import { Pacer } from '../pacer.js'
 import { lastValue, valueAbove } from './blocks.js'
 import { problemsOf } from './checks.js'
 import { type Binding, isSequence } from './counter-options.js'
@@ -35,10 +36,9 @@ import { STRATEGIES } from './strategies.js'
 
 /**
  * Other takers of some counters give up when they lose too many races. There, takes that follow
- * each other within this time double, up to so many blocks: takes are few, and races rare.
+ * each other closely double, up to so many blocks: takes are few, and races rare.
  */
-const CLOSE_MS = 1_000
-const MAX_AHEAD = 64
+const MOST_AT_ONCE = 64
 
 /** SQLSTATE classes whose cause is the counter: data, constraints, names and rights. */
 const OF_THE_COUNTER = /^(22|23|42)/
@@ -48,7 +48,7 @@ const OTHER_TYPE = '22P02'
 
 function ormCounters(bindings: Bindings): OrmCounters {
   const checked = new WeakMap<Query, Set<Binding>>()
-  const paces = new Map<Binding, { at: number; blocks: number }>()
+  const pacers = new Map<Binding, Pacer>()
 
   async function usable(query: Query, key: CollectionKey): Promise<Binding> {
     const bound = bindings.get(bindingKey(key)) as Bound & { authority: 'counter' }
@@ -65,10 +65,9 @@ function ormCounters(bindings: Bindings): OrmCounters {
   /** How many blocks to take when `blocks` are needed. */
   function paced(binding: Binding, blocks: number): number {
     if (!binding.yields) return blocks
-    const [last, now] = [paces.get(binding), performance.now()]
-    const ahead = last && now - last.at < CLOSE_MS ? Math.min(last.blocks * 2, MAX_AHEAD) : 1
-    paces.set(binding, { at: now, blocks: ahead })
-    return Math.max(blocks, ahead)
+    const pacer = pacers.get(binding) ?? new Pacer(MOST_AT_ONCE)
+    pacers.set(binding, pacer)
+    return pacer.take(blocks, performance.now())
   }
 
   return {
