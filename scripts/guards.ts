@@ -482,7 +482,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H25 what is no HiLo answer is as good as none',
     'core/failures',
-    "return code === 'server-unreachable'",
+    "code === 'server-unreachable'",
   ),
   guard('H25 a page that answers a write has written nothing', 'source/document'),
   guard('H25 a claim that is refused for good is forgotten', 'worker/claims'),

@@ -43,6 +43,8 @@ export interface Failure {
   status?: number
   /** Milliseconds the server asked to wait (`Retry-After`). */
   retryAfter?: number
+  /** What answered was no HiLo server, but a sign-in page, a proxy or a cache. */
+  noAnswer?: true
   /** The owner sends the request again by itself. */
   isRepeated?: true
   cause?: Failure | string
@@ -56,16 +58,19 @@ export class HiloError extends Error {
   readonly status: number | undefined
   /** Milliseconds the server asked to wait (`Retry-After`). */
   readonly retryAfter: number | undefined
+  /** What answered was no HiLo server, but a sign-in page, a proxy or a cache. */
+  readonly noAnswer: true | undefined
 
   constructor(
     code: HiloErrorCode,
     message: string,
-    details: { cause?: unknown; status?: number; retryAfter?: number } = {},
+    details: { cause?: unknown; status?: number; retryAfter?: number; noAnswer?: true } = {},
   ) {
     super(message, details)
     this.code = code
     this.status = details.status
     this.retryAfter = details.retryAfter
+    this.noAnswer = details.noAnswer
   }
 }
 
@@ -77,12 +82,13 @@ export function toFailure(error: unknown, fallback: HiloErrorCode): Failure {
   if (!(error instanceof HiloError))
     return { code: fallback, message: String((error as Error)?.message ?? error) }
   // guard: H23 an error keeps its code
-  const { code, message, status, retryAfter, cause } = error
+  const { code, message, status, retryAfter, noAnswer, cause } = error
   return {
     code,
     message,
     ...(status !== undefined && { status }),
     ...(retryAfter !== undefined && { retryAfter }),
+    ...(noAnswer && { noAnswer }),
     ...(cause !== undefined && {
       cause: cause instanceof HiloError ? toFailure(cause, code) : String(cause),
     }),

@@ -45,7 +45,6 @@ export function isRepeated(failure: Failure): boolean {
  * Did no HiLo server answer? The sign-in page of a hotel's network, and the offline page of a
  * service worker, come with status 200. Then the device counts as offline.
  */
-export function isNoAnswer({ code, status }: Failure): boolean {
+export const isNoAnswer = ({ code, noAnswer }: Failure): boolean =>
   // guard: H25 what is no HiLo answer is as good as none
-  return code === 'server-unreachable' || (code === 'invalid-response' && status !== undefined)
-}
+  noAnswer === true || code === 'server-unreachable'

@@ -247,11 +247,11 @@ function parse(body: string, address: string): Record<string, unknown> {
 
 /** It comes from somebody else, such as the sign-in page of a hotel's network. */
 const noJson = (address: string, body: string): HiloError =>
-  unusable(address, `it is not JSON: ${body.slice(0, 120)}`, 200)
+  unusable(address, `it is not JSON: ${body.slice(0, 120)}`, { noAnswer: true })
 
-const unusable = (address: string, why: string, status?: number): HiloError =>
+const unusable = (address: string, why: string, kind: { noAnswer?: true } = {}): HiloError =>
   new HiloError(
     'invalid-response',
     `The document ${address} cannot be used: ${why}. Nothing was taken.`,
-    status === undefined ? {} : { status },
+    kind,
   )

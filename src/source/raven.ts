@@ -160,15 +160,20 @@ function checkReturned(body: string, url: string): void {
   if (body !== '') readJson(body, url)
 }
 
-function invalid(url: string, why: string, body: string, status?: number): HiloError {
+function invalid(
+  url: string,
+  why: string,
+  body: string,
+  kind: { noAnswer?: true } = {},
+): HiloError {
   return new HiloError(
     'invalid-response',
     `${url} gave no HiLo answer: ${why}. It began: ` +
       `${JSON.stringify(body.slice(0, 120))}. Nothing was taken; check that the URL is right.`,
-    status === undefined ? {} : { status },
+    kind,
   )
 }
 
 /** It comes from somebody else, such as the sign-in page of a hotel's network. */
 const noHiloAnswer = (url: string, why: string, body: string): HiloError =>
-  invalid(url, why, body, 200)
+  invalid(url, why, body, { noAnswer: true })

@@ -9,6 +9,11 @@ const cross = (error: HiloError): HiloError =>
   fromFailure(structuredClone(toFailure(error, 'storage-failed')))
 
 describe('an error that crosses from the worker to the page', () => {
+  test('keeps that what answered was no HiLo server', () => {
+    const error = new HiloError('invalid-response', 'A sign-in page.', { noAnswer: true })
+    expect(cross(error).noAnswer).toBe(true)
+  })
+
   test('keeps code, message, status and retryAfter', () => {
     const error = cross(
       new HiloError('server-refused', 'It said no.', { status: 429, retryAfter: 3000 }),

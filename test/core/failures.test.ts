@@ -35,7 +35,7 @@ describe('after a refusal', () => {
 describe('without a HiLo answer', () => {
   test.each([
     ['no answer at all', failure('server-unreachable')],
-    ['a page of HTML', { ...failure('invalid-response'), status: 200 }],
+    ['a page of HTML', { ...failure('invalid-response'), noAnswer: true as const }],
   ])('(%s) the same is asked later, and the device counts as offline', (_, nothing) => {
     expect(nextStep(nothing)).toBe('same')
     expect(isRepeated(nothing)).toBe(true)
@@ -44,6 +44,7 @@ describe('without a HiLo answer', () => {
 
   test('a refusal is an answer', () => {
     expect(isNoAnswer(refused(500))).toBe(false)
+    expect(isNoAnswer({ ...failure('invalid-response'), status: 200 })).toBe(false)
   })
 })
 

@@ -306,7 +306,7 @@ describe('the sign-in page of a network, which answers everything with 200', () 
     await source.claim(target, claimOf(), LONG)
     store.before = (asked) => (asked === method ? page() : undefined)
     const answer = await source.claim(target, claimOf(), LONG)
-    expect(answer).toMatchObject({ failure: { code: 'invalid-response', status: 200 } })
+    expect(answer).toMatchObject({ failure: { code: 'invalid-response', noAnswer: true } })
     expect(store.max()).toBe(64)
     store.before = () => undefined
     expect(await source.claim(target, claimOf(), LONG)).toMatchObject({

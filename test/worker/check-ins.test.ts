@@ -361,7 +361,7 @@ describe('a check-in that fails', () => {
 
   test('without having been answered by a HiLo server is sent again as it was', async () => {
     const { world } = await failing(
-      new HiloError('invalid-response', 'A sign-in page.', { status: 200 }),
+      new HiloError('invalid-response', 'A sign-in page.', { noAnswer: true }),
     )
     world.source.onCheckIn = () => {}
     await world.pass(60_000)

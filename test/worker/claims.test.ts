@@ -161,7 +161,7 @@ describe('a claim', () => {
   test('answered by something that is no HiLo server is repeated as it was', async () => {
     const world = new FakeWorld()
     world.source.onClaim = fail(
-      new HiloError('invalid-response', 'A sign-in page.', { status: 200 }),
+      new HiloError('invalid-response', 'A sign-in page.', { noAnswer: true }),
     )
     const { owner } = ownerIn(world)
     expect(failureOf(await owner.claim(target, 1)).code).toBe('invalid-response')
