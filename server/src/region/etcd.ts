@@ -3,8 +3,9 @@
  * went through a majority of the nodes: every request is a transaction, and none is serializable.
  */
 import { z } from 'zod'
+import { upstreamFailure } from '../bound/upstream/failure.js'
 import { readTls, send } from '../bound/upstream/request.js'
-import { CounterUnusable, UpstreamUnavailable } from '../ledger/errors.js'
+import { UpstreamUnavailable } from '../ledger/errors.js'
 import type { Etcd } from './options.js'
 
 /** Only if these values stand under these keys. Undefined: nothing does. */
@@ -159,12 +160,16 @@ function toRequest(operation: Operation) {
 }
 
 function readAnswer(node: string, text: string): Committed {
-  const { data } = answer.safeParse(parse(text))
+  const json = parse(text)
+  const { data } = answer.safeParse(json)
   if (!data)
-    throw new CounterUnusable(
-      `${node} is no etcd: its answer cannot be read. It began: ` +
+    throw upstreamFailure({
+      code: 'invalid-response',
+      message:
+        `${node} is no etcd: its answer cannot be read. It began: ` +
         `${JSON.stringify(text.slice(0, 100))}.`,
-    )
+      ...(json === undefined && { noAnswer: true }),
+    })
   return {
     isDone: data.succeeded,
     entries: data.responses.flatMap(({ response_put, response_range }) => {
@@ -179,15 +184,15 @@ function readAnswer(node: string, text: string): Committed {
   }
 }
 
-/** A cluster without a majority, or that elects a leader, may answer the next time. */
-const IS_BUSY = /no leader|leader changed|timed out|too many requests|unhealthy|not available/i
-
 function refused(node: string, status: number, text: string): Error {
   const { message = text } = Object(parse(text)) as { message?: string }
-  const what = `etcd at ${node} answered ${status}: ${String(message).slice(0, 300)}.`
-  return IS_BUSY.test(String(message)) || (status >= 500 && status !== 501)
-    ? new UpstreamUnavailable(what)
-    : new CounterUnusable(`${what} Check the addresses, user, password and certificate.`)
+  return upstreamFailure({
+    code: 'server-refused',
+    status,
+    message:
+      `etcd at ${node} answered ${status}: ${String(message).slice(0, 300)}. If that goes on, ` +
+      'check the addresses, user, password and certificate.',
+  })
 }
 
 function parse(text: string): unknown {

@@ -11,6 +11,7 @@ import { type DeviceState, emptyState } from '../../../src/core/state.js'
 import type { Source } from '../../../src/source/source.js'
 import { createOwner } from '../../../src/worker/owner.js'
 import { refilled } from '../bound/refill.js'
+import { upstreamFailure } from '../bound/upstream/failure.js'
 import { type BoundCollections, EVERY_COLLECTION } from '../ledger/bound-collections.js'
 import { CounterUnusable } from '../ledger/errors.js'
 import { distinct, keyText, normalized } from '../ledger/keys.js'
@@ -19,7 +20,6 @@ import { MAX_NUMBER } from '../ledger/number-line.js'
 import { checkFloors } from '../ledger/restored.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './options.js'
-import { rootFailure } from './root-failure.js'
 import { type RootSource, rootSource } from './root-source.js'
 import { Supply, type SupplyContext } from './supply.js'
 import { regionWorld } from './world.js'
@@ -209,7 +209,10 @@ const identitiesOf = (
       ),
     )
     return answers.map((answer) => {
-      if ('failure' in answer) throw rootFailure('Identities come from the root.', answer.failure)
+      if ('failure' in answer) {
+        const message = `Identities come from the root. ${answer.failure.message}`
+        throw upstreamFailure({ ...answer.failure, message })
+      }
       return { value: answer.number }
     })
   },

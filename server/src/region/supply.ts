@@ -8,7 +8,6 @@ import type { Owner, Target } from '../../../src/core/contract.js'
 import { settle } from '../../../src/core/device.js'
 import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
 import { type Failure, toFailure } from '../../../src/core/errors.js'
-import { isNoAnswer, nextStep } from '../../../src/core/failures.js'
 import {
   answered,
   ask,
@@ -24,9 +23,9 @@ import { readState } from '../../../src/core/stored.js'
 import type { CheckInAnswer, CheckInRequest } from '../../../src/core/wire.js'
 import type { Source } from '../../../src/source/source.js'
 import { Pacer } from '../bound/pacer.js'
-import { CounterUnusable } from '../ledger/errors.js'
+import { upstreamFailure } from '../bound/upstream/failure.js'
+import { UpstreamUnavailable } from '../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../ledger/ledger.js'
-import { rootFailure } from './root-failure.js'
 
 /** The pause after an answer that cannot be used. */
 const PAUSE_MS = 10_000
@@ -176,9 +175,9 @@ export class Supply {
     try {
       return await this.#context.source.checkIn!(this.#target, request)
     } catch (error) {
-      const failure = toFailure(error, 'server-unreachable')
-      if (isNoAnswer(failure) || nextStep(failure) === 'same') return undefined
-      throw new CounterUnusable(failure.message)
+      const failure = upstreamFailure(toFailure(error, 'server-unreachable'))
+      if (failure instanceof UpstreamUnavailable) return undefined
+      throw failure
     }
   }
 
@@ -248,7 +247,8 @@ export class Supply {
   }
 
   #unusable(failure: Failure): Error {
-    return rootFailure(`No numbers of '${this.#target.collection}' are left here.`, failure)
+    const message = `No numbers of '${this.#target.collection}' are left here. ${failure.message}`
+    return upstreamFailure({ ...failure, message })
   }
 }
 
