@@ -197,8 +197,8 @@ export const MIN_CAPACITY = 32
 export const MAX_DOUBLED_CAPACITY = 1_048_576
 
 /**
- * How many numbers a claim is granted: RavenDB's rule. The server remembers nothing for it; size and
- * time are what the client echoes.
+ * How many numbers a claim is granted: RavenDB's rule. The server remembers nothing for it: size
+ * and time are what the client echoes.
  * @param lastBatchSize the `LastSize` of the client's previous range, 0 when it has none
  * @param age milliseconds since the client's previous range, `undefined` when it sent none or it
  * did not parse
