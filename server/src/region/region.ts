@@ -209,10 +209,8 @@ const identitiesOf = (
       ),
     )
     return answers.map((answer) => {
-      if ('failure' in answer) {
-        const message = `Identities come from the root. ${answer.failure.message}`
-        throw upstreamFailure({ ...answer.failure, message })
-      }
+      if ('failure' in answer)
+        throw upstreamFailure(answer.failure, 'Identities come from the root.')
       return { value: answer.number }
     })
   },

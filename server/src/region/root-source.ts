@@ -11,9 +11,9 @@ import type { DeviceClaim, DeviceState, GrantedRange } from '../../../src/core/s
 import type { CheckInAnswer } from '../../../src/core/wire.js'
 import { ravenSource } from '../../../src/source/raven.js'
 import type { Source } from '../../../src/source/source.js'
+import { upstreamFailure } from '../bound/upstream/failure.js'
 import type { CollectionKey, Ledger } from '../ledger/ledger.js'
 import type { Root } from './options.js'
-import { rootFailure } from './root-failure.js'
 
 /** The limit of one request to the root. Claims of devices wait as long. */
 const TIMEOUT_MS = 5_000
@@ -96,10 +96,10 @@ export function rootSource({ url, token }: Root, region: Region): RootSource {
     async goOnAbove(target, floor) {
       const claim = { id: randomUUID(), lastBatchSize: 1, lastMax: floor }
       const { range } = await root.claim(target, claim).catch((error) => {
-        throw rootFailure(
+        throw upstreamFailure(
+          toFailure(error, 'server-unreachable'),
           `Nothing was raised: the root ${url} has to go on above ${floor} with ` +
             `'${target.collection}' first. If that number is right, raise the floor there first.`,
-          toFailure(error, 'server-unreachable'),
         )
       })
       // If it does not come back, one number is a gap.

@@ -247,8 +247,8 @@ export class Supply {
   }
 
   #unusable(failure: Failure): Error {
-    const message = `No numbers of '${this.#target.collection}' are left here. ${failure.message}`
-    return upstreamFailure({ ...failure, message })
+    const { collection } = this.#target
+    return upstreamFailure(failure, `No numbers of '${collection}' are left here.`)
   }
 }
 

@@ -6,6 +6,10 @@ import { CounterUnusable, UpstreamUnavailable } from '../../ledger/errors.js'
 /**
  * An upstream that is away may be asked again soon. About an answer that cannot be used, somebody
  * has to do something.
+ * @param what cannot be done now
  */
-export const upstreamFailure = (failure: Failure): Error =>
-  new (nextStep(failure) === 'same' ? UpstreamUnavailable : CounterUnusable)(failure.message)
+export function upstreamFailure(failure: Failure, what?: string): Error {
+  const isAway = nextStep(failure) === 'same'
+  const message = what === undefined ? failure.message : `${what} ${failure.message}`
+  return new (isAway ? UpstreamUnavailable : CounterUnusable)(message)
+}
