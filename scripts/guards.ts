@@ -465,6 +465,10 @@ export const GUARDS: Guard[] = [
       throw new HiloError('server-unreachable', 'A claim is under way.')
     }`,
   ),
+  guard('H31 another ledger grants nothing', 'server/same-ledger'),
+  guard('H31 an older state of the ledger grants nothing', 'server/same-ledger'),
+  guard('H31 an old primary that comes back grants nothing', 'server/standby'),
+
   guard('H27 a commit with a warning has an unknown outcome', 'server/postgres-pool'),
   guard(
     'H27 a warning is heard, whatever the role asks for',

@@ -42,7 +42,7 @@ test.each<[string, (options: LedgerOptions) => Promise<unknown>]>([
   )
 })
 
-test('a server that comes to face a standby grants nothing until that is the primary', {
+test('after a switch the standby grants on, and the old primary that comes back nothing', {
   timeout: TIMEOUT,
 }, async () => {
   await runSql(primary.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
@@ -75,6 +75,21 @@ test('a server that comes to face a standby grants nothing until that is the pri
   await expect.poll(() => refusal('orders'), { timeout: TIMEOUT }).toBeUndefined()
   for (let i = 0; i < 20; i++) await claim('orders')
   expect(granted.length).toBeGreaterThan(before + 20)
+
+  // It boots again, and knows nothing of the other.
+  await primary.start()
+  await runSql(primary.url, 'ALTER SYSTEM RESET synchronous_standby_names')
+  await runSql(primary.url, 'SELECT pg_reload_conf()')
+  // It runs ahead of the other in what it counts, too.
+  await runSql(primary.url, "UPDATE hilo_meta SET value = '1000' WHERE key = 'mark'")
+  address.leadTo(primary)
+  for (const tag of ['orders', 'lines'])
+    await expect
+      .poll(() => refusal(tag), { timeout: TIMEOUT })
+      .toMatch(/^LedgerUnavailable: .*is on an older timeline/)
+  expect(await refusal('orders')).toMatch('is on an older timeline')
+  address.leadTo(standby)
+  await expect.poll(() => refusal('orders'), { timeout: TIMEOUT }).toBeUndefined()
   const sorted = granted.toSorted(([a], [b]) => a - b)
   expect(sorted.filter(([low], i) => i > 0 && low <= sorted[i - 1]![1])).toEqual([])
 })
@@ -136,8 +151,10 @@ async function newAddress(first: Cluster) {
   url.port = String((relay.address() as AddressInfo).port)
   return {
     url: url.href,
+    /** Connections to the server before are cut. */
     leadTo: (other: Cluster) => {
       current = other
+      for (const socket of sockets) socket.destroy()
     },
   }
 }

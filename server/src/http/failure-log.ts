@@ -2,7 +2,12 @@
  * Logs failures inside the server. Guarantees that an outage is a short line now and then, however
  * many requests it fails.
  */
-import { CounterUnusable, LedgerUnavailable, UpstreamUnavailable } from '../ledger/errors.js'
+import {
+  CounterUnusable,
+  LedgerReplaced,
+  LedgerUnavailable,
+  UpstreamUnavailable,
+} from '../ledger/errors.js'
 import type { Log } from './log.js'
 
 export type FailureLog = (error: unknown) => void
@@ -46,6 +51,8 @@ export function failureLog(log: Log): FailureLog {
         { reason: error.message, ...more },
         'The server that numbers come from gives none now.',
       )
+    else if (error instanceof LedgerReplaced)
+      log.error({ reason: error.message, ...more }, 'ANOTHER LEDGER: NOTHING IS GRANTED.')
     else if (error instanceof LedgerUnavailable)
       log.error({ reason: error.message, ...more }, 'The database does not answer.')
     else if (error instanceof CounterUnusable)

@@ -3,7 +3,7 @@
  * Guarantees that it says what happened and what to do, and shows no SQL, stack trace or secret.
  */
 import type { ErrorAnswer } from '../../../src/core/wire.js'
-import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
+import { CounterUnusable, LedgerReplaced, LedgerUnavailable } from '../ledger/errors.js'
 import { QueueFull } from './claim-queue.js'
 import type { FailureLog } from './failure-log.js'
 
@@ -146,6 +146,14 @@ export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
       RETRY_SECONDS,
     )
   logFailure(error)
+  if (error instanceof LedgerReplaced)
+    return tryLater(
+      'database',
+      'The database of this server holds another ledger than before, or an older state of it. ' +
+        'Nothing was granted. The log of this server says what to do. Send the same request ' +
+        'again later.',
+      PERSON_RETRY_SECONDS,
+    )
   if (error instanceof LedgerUnavailable)
     return tryLater(
       'database',

@@ -5,6 +5,20 @@ export class LedgerUnavailable extends Error {
   override name = 'LedgerUnavailable'
 }
 
+/**
+ * The database holds another ledger than this process has used, or an older state of it. Nothing
+ * happened.
+ */
+export class LedgerReplaced extends LedgerUnavailable {
+  constructor(why: string) {
+    super(
+      `The ledger is not the one that this server has used: ${why}. Nothing is granted. Lead the ` +
+        'address of the database back to where it led. If the ledger was restored from a backup, ' +
+        'raise its floors, and start the server again.',
+    )
+  }
+}
+
 /** Another server, from which the numbers come, did not answer. */
 export class UpstreamUnavailable extends LedgerUnavailable {}
 

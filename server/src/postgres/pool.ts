@@ -61,7 +61,7 @@ const begin = ({ lock, statement, answer }: Waits): string =>
   SET LOCAL idle_in_transaction_session_timeout = ${answer}`
 
 /** Sends a statement and ignores its rows. If it fails, its transaction fails. */
-type Write = (text: string, parameters?: unknown[]) => void
+export type Write = (text: string, parameters?: unknown[]) => void
 type Step<T> = (query: Query, write: Write) => Promise<T>
 
 export interface PostgresPool extends SqlDatabase {

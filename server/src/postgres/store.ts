@@ -4,16 +4,17 @@
  * other, and each reads what the one before has committed.
  */
 import type { CounterAnswer, CounterAsk, OrmCounters, Query } from '../ledger/counter-port.js'
+import { LedgerUnavailable } from '../ledger/errors.js'
 import { keyText } from '../ledger/keys.js'
 import type { RowStore } from '../ledger/row-store.js'
-import type { SqlConnection } from '../sql/connection.js'
+import type { SqlConnection, Work } from '../sql/connection.js'
 import { HEALTH_KEY, SCHEMA } from '../sql/schema.js'
 import type { Dialect } from '../sql/statements.js'
 import { sqlStore } from '../sql/store.js'
-import { HASTY, openPool, type PostgresPool } from './pool.js'
+import { HASTY, openPool, type PostgresPool, type Write } from './pool.js'
 import { upgradePostgres } from './upgrade.js'
 
-const POSTGRES: Dialect = {
+const POSTGRES: Omit<Dialect, 'timeline'> = {
   // The limit tells the planner how many rows there are. It would plan for a hundred, and scan
   // whole tables for them.
   rows: (name, columns) => {
@@ -41,40 +42,61 @@ export async function openPostgresStore(
   const pool = openPool(databaseUrl)
   try {
     const secret = await upgradePostgres(pool, schema)
-    return sqlStore(connectionTo(pool, await startCounters(pool)), secret)
+    const counters = await startCounters(pool)
+    return sqlStore(connectionTo(pool, counters, await timelineOf(pool)), secret)
   } catch (error) {
     await pool.close()
     throw error
   }
 }
 
-export function connectionTo(pool: PostgresPool, counters: OrmCounters): SqlConnection {
+/** A standby has none of its own. */
+const TIMELINE = `CASE WHEN pg_is_in_recovery() THEN NULL
+  ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END`
+
+/** Databases that only speak like PostgreSQL, as Aurora does, may have no timeline. */
+async function timelineOf(pool: PostgresPool): Promise<string> {
+  try {
+    await pool.query(`SELECT ${TIMELINE}`)
+    return TIMELINE
+  } catch (error) {
+    if (error instanceof LedgerUnavailable) throw error
+    return '0'
+  }
+}
+
+export function connectionTo(
+  pool: PostgresPool,
+  counters: OrmCounters,
+  timeline = '0',
+): SqlConnection {
   async function answersTo(query: Query, asks: readonly CounterAsk[] = []) {
     const answers = new Map<string, CounterAnswer>()
     for (const ask of asks) answers.set(keyText(ask), await counters.answer(query, ask))
     return answers
   }
 
+  // The reads are sent at once, and the database runs them one after another. The writes travel
+  // with the commit.
+  async function run<T>({ begins, reads, ask, step }: Work<T>, query: Query, write: Write) {
+    begins?.()
+    const found = await Promise.all(
+      reads.map(({ text, parameters }) => query<unknown>(text, [...parameters])),
+    )
+    const { answer, writes } = step(found, await answersTo(query, ask?.(found)))
+    for (const { text, parameters } of writes) write(text, [...parameters])
+    return answer
+  }
+
   return {
-    dialect: POSTGRES,
-    // The reads are sent at once, and the database runs them one after another. The writes travel
-    // with the commit.
-    transaction: ({ reads, ask, step, isHasty }) =>
-      pool.transaction(
-        async (query, write) => {
-          const found = await Promise.all(
-            reads.map(({ text, parameters }) => query<unknown>(text, [...parameters])),
-          )
-          const { answer, writes } = step(found, await answersTo(query, ask?.(found)))
-          for (const { text, parameters } of writes) write(text, [...parameters])
-          return answer
-        },
-        isHasty ? HASTY : undefined,
-      ),
+    dialect: { ...POSTGRES, timeline },
+    transaction: (work) =>
+      pool.transaction((query, write) => run(work, query, write), work.isHasty ? HASTY : undefined),
     read: ({ text, parameters }) => pool.query(text, [...parameters]),
     connections: () => pool.connections(),
-    ping: () =>
-      pool.transaction(async (_, write) => {
+    ping: (work) =>
+      pool.transaction(async (query, write) => {
+        await run(work, query, write)
         write(ADD_HEALTH)
         write(WRITE_HEALTH, [new Date().toISOString()])
       }),

@@ -9,7 +9,9 @@ import type { Dialect, Statement } from './statements.js'
  * Reads, then a step on what they found, then writes: all in one transaction. A database whose
  * driver is synchronous awaits nothing in it.
  */
-interface Work<T> {
+export interface Work<T> {
+  /** Called at each attempt, once it has its connection. */
+  begins?: (() => void) | undefined
   /** Run one after another. */
   reads: readonly Statement[]
   /** What the step needs from the ORMs' counters, which only PostgreSQL has. */
@@ -32,7 +34,7 @@ export interface SqlConnection {
   /** One statement that writes nothing. */
   read(statement: Statement): Promise<unknown[]>
   connections?(): Connections
-  /** Writes something. */
-  ping(): Promise<void>
+  /** Runs the work, writes something, and waits for nobody else who writes. */
+  ping(work: Work<void>): Promise<void>
   close(): Promise<void>
 }

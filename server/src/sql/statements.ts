@@ -19,6 +19,8 @@ export interface Dialect {
   rows(name: string, columns: readonly (readonly [name: string, type: string])[]): string
   /** The parameters that give rows. */
   given(rows: readonly object[]): unknown[]
+  /** The timeline of the database, as an expression. It rises at each fail-over; 0: it has none. */
+  timeline: string
   /** What ends a SELECT, so that the rows it finds in `table` are locked until the commit. */
   lock(table: string): string
 }

@@ -8,6 +8,7 @@ import { deviceStore } from './devices.js'
 import { type Loader, loader, toCollection } from './load.js'
 import { addMissing, type Missing, missingFrom } from './missing.js'
 import { DROPPINGS, OLD_GRANTS, PRUNINGS } from './old-rows.js'
+import { sameLedger } from './same-ledger.js'
 import { saver } from './save.js'
 import { decoded, type Statement, selected, statement } from './statements.js'
 import { COLLECTIONS, GRANTS, SERIES } from './tables.js'
@@ -26,7 +27,8 @@ const SERIES_OF = `SELECT ${selected(SERIES)} FROM hilo_series t
   WHERE t.database = $1 ORDER BY t.tag, t.letter`
 
 /** @param secret of the grant tokens */
-export function sqlStore(connection: SqlConnection, secret: string): RowStore {
+export function sqlStore(unwatched: SqlConnection, secret: string): RowStore {
+  const connection = sameLedger(unwatched, secret)
   const { transaction, read } = connection
   const load = loader(connection.dialect)
   const change = changer(connection, load)
@@ -70,7 +72,7 @@ export function sqlStore(connection: SqlConnection, secret: string): RowStore {
       for (const text of DROPPINGS) await repeat(statement(text))
     },
     ...(connection.connections && { connections: connection.connections }),
-    ping: connection.ping,
+    ping: () => connection.ping({ reads: [], step: () => ({ answer: undefined, writes: [] }) }),
     async close() {
       await Promise.allSettled(underWay)
       await connection.close()

@@ -4,7 +4,7 @@
  */
 import type { BoundCollections } from '../ledger/bound-collections.js'
 import type { RowStore } from '../ledger/row-store.js'
-import type { SqlConnection } from '../sql/connection.js'
+import type { SqlConnection, Work } from '../sql/connection.js'
 import { HEALTH_KEY, SCHEMA } from '../sql/schema.js'
 import type { Dialect, Statement } from '../sql/statements.js'
 import { sqlStore } from '../sql/store.js'
@@ -19,6 +19,7 @@ const SQLITE: Dialect = {
     return `(SELECT ${values} FROM json_each($1)) ${name}`
   },
   given: (rows) => [JSON.stringify(rows)],
+  timeline: '0',
   // A transaction has the lock of the whole file.
   lock: () => '',
 }
@@ -56,22 +57,25 @@ function connectionTo({ db, commit, close }: SqliteFile): SqlConnection {
 
   // `all` reads to the end, which resets the statement.
   const find = ({ text, parameters }: Statement) => prepare(text).all(named(parameters))
-  const run = ({ text, parameters }: Statement) => void prepare(text).run(named(parameters))
+  const write = ({ text, parameters }: Statement) => void prepare(text).run(named(parameters))
+
+  const run = <T>({ begins, reads, step }: Work<T>): T => {
+    begins?.()
+    const { answer, writes } = step(reads.map(find), new Map())
+    for (const each of writes) write(each)
+    return answer
+  }
 
   return {
     dialect: SQLITE,
-    transaction: ({ reads, step }) =>
-      patience.run(() =>
-        commit(() => {
-          const { answer, writes } = step(reads.map(find), new Map())
-          for (const each of writes) run(each)
-          return answer
-        }),
-      ),
+    transaction: (work) => patience.run(() => commit(() => run(work))),
     read: (statement) => patience.run(() => guard(() => find(statement))),
-    ping: async () => {
+    ping: async (work) => {
       try {
-        commit(() => run({ text: WRITE_HEALTH, parameters: [new Date().toISOString()] }))
+        commit(() => {
+          run(work)
+          write({ text: WRITE_HEALTH, parameters: [new Date().toISOString()] })
+        })
       } catch (error) {
         // Another program is writing just now, so the file can be written.
         if (!isBusy(error)) throw error

@@ -1,0 +1,92 @@
+/**
+ * Is this still the ledger that it was? A process remembers the highest state of its ledger that it
+ * has seen: a mark, which every commit raises, and the timeline of the database. Guarantees that no
+ * transaction commits on a ledger below that, or on one with another secret: not on an old primary
+ * that came back, nor on a copy that was put in the ledger's place.
+ */
+import { LedgerReplaced } from '../ledger/errors.js'
+import type { SqlConnection, Work } from './connection.js'
+import { statement } from './statements.js'
+
+/** The next state of the same ledger is at least as high in both. */
+interface State {
+  mark: number
+  timeline: number
+}
+
+interface StateRow {
+  secret: string | null
+  /** Null before the first commit. */
+  mark: string | null
+  /** Null on a standby, which takes no commit. */
+  timeline: number | null
+}
+
+const RAISE_MARK = statement(
+  `INSERT INTO hilo_meta (key, value) VALUES ('mark', '1') ON CONFLICT (key)
+    DO UPDATE SET value = CAST(CAST(hilo_meta.value AS BIGINT) + 1 AS TEXT)`,
+)
+
+/** @param secret of the ledger as it was opened */
+export function sameLedger(connection: SqlConnection, secret: string): SqlConnection {
+  const readState = statement(
+    `SELECT (SELECT value FROM hilo_meta WHERE key = 'secret') AS "secret",
+      (SELECT value FROM hilo_meta WHERE key = 'mark') AS "mark",
+      ${connection.dialect.timeline} AS "timeline"`,
+  )
+  let seen: State = { mark: 0, timeline: 0 }
+
+  /** Runs the work with a look at the ledger before it. */
+  async function watch<T>(work: Work<T>, run: (work: Work<T>) => Promise<T>): Promise<T> {
+    let least = seen
+    let reached = seen
+    const requireSame = ([states]: readonly unknown[][]) => {
+      reached = stateIn(states![0] as StateRow, secret, least)
+    }
+    const answer = await run({
+      isHasty: work.isHasty,
+      reads: [readState, ...work.reads],
+      begins() {
+        // What others commit from here on may be missing in what is read.
+        least = seen
+      },
+      ask(found) {
+        requireSame(found)
+        return work.ask?.(found.slice(1)) ?? []
+      },
+      step(found, answers) {
+        requireSame(found)
+        const outcome = work.step(found.slice(1), answers)
+        if (outcome.writes.length === 0) return outcome
+        reached = { ...reached, mark: reached.mark + 1 }
+        // Last, so that others wait for its row no longer than the commit takes.
+        return { ...outcome, writes: [...outcome.writes, RAISE_MARK] }
+      },
+    })
+    seen = {
+      mark: Math.max(seen.mark, reached.mark),
+      timeline: Math.max(seen.timeline, reached.timeline),
+    }
+    return answer
+  }
+
+  return {
+    ...connection,
+    transaction: (work) => watch(work, connection.transaction),
+    ping: (work) => watch(work, connection.ping),
+  }
+}
+
+/** @throws LedgerReplaced where the ledger was seen higher, or has another secret */
+function stateIn(row: StateRow, secret: string, least: State): State {
+  const found = { mark: Number(row.mark ?? 0), timeline: row.timeline ?? least.timeline }
+  // guard: H31 another ledger grants nothing
+  if (row.secret !== secret) throw new LedgerReplaced('it has another secret')
+  // guard: H31 an old primary that comes back grants nothing
+  if (found.timeline < least.timeline)
+    throw new LedgerReplaced('it is on an older timeline, as a primary that came back is')
+  // guard: H31 an older state of the ledger grants nothing
+  if (found.mark < least.mark)
+    throw new LedgerReplaced('it lacks commits that this server has seen, as a copy of it does')
+  return found
+}
