@@ -48,7 +48,7 @@ export const DEFAULT_DATA_DIR = './hilo-data'
 export const ledgerLimits = z.strictObject({
   /** A `lastMax` further above what was granted is refused. */
   maxJump: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(10_000_000),
-  /** Collections, and identities, per database. */
+  /** Collections, and as many identities and series, per database. */
   collections: z.int().min(1).default(10_000),
   /** Databases, which are made when they are first asked for. */
   databases: z.int().min(1).default(1_000),

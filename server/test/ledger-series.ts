@@ -55,6 +55,22 @@ export function describeSeries(promise: Promises): void {
   )
 
   promise(
+    'a database has as many series as collections are allowed; who has one still gets its answer',
+    async ({ open, database }) => {
+      const ledger = await open({ collections: 3 })
+      const { begin, list } = seriesOf(ledger, database)
+      const id = newId()
+      const first = await begin({ id })
+      await begin({ collection: 'bills' })
+      await begin()
+      await expect(begin()).rejects.toThrow('full')
+      expect(await begin({ id })).toEqual({ ...first, isRepeat: true })
+      expect(await list()).toHaveLength(3)
+      await ledger.close()
+    },
+  )
+
+  promise(
     'a check-in replaces the token and keeps the highest number; its repetition is answered alike',
     async ({ ledger, database }) => {
       const { begin, checkIn, list } = seriesOf(ledger, database)

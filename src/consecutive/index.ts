@@ -23,7 +23,7 @@ import { SeriesStorage } from './storage.js'
 export type { HeldSeries } from './numbers.js'
 export type { ConsecutiveOptions } from './options.js'
 export type { NumberState, ReportedNumber, SeriesReport } from './report.js'
-export type { EarlierSeries, SeriesEnd } from './state.js'
+export type { SeriesEnd } from './state.js'
 
 /** A number of this device's series. */
 export interface ConsecutiveNumber {

@@ -1,6 +1,6 @@
 /** The whole series of a device, number by number, for people who have to account for them. */
 import type { NumberRow } from './numbers.js'
-import type { EarlierSeries, SeriesEnd, SeriesState } from './state.js'
+import type { SeriesEnd, SeriesState } from './state.js'
 
 /**
  * - `open`: taken, and neither confirmed nor cancelled.
@@ -28,11 +28,6 @@ export interface SeriesReport {
   numbers: ReportedNumber[]
   /** The highest number that the server has heard of. Absent: the series has ended. */
   told?: number
-  /**
-   * Series that the server has under the name of this device, which are not stored here any more:
-   * the storage was lost.
-   */
-  earlier?: EarlierSeries[]
   /** Why no number is made in this series any more. */
   ended?: SeriesEnd
 }
@@ -59,7 +54,6 @@ export function reportOf(
     return { series: letter, numbers: numbersOf(letter, doubtful), ended: reason }
   })
   if (!current) return reports
-  const { letter, told, earlier } = current
-  const report = { series: letter, numbers: numbersOf(letter), told }
-  return [...reports, earlier.length > 0 ? { ...report, earlier } : report]
+  const { letter, told } = current
+  return [...reports, { series: letter, numbers: numbersOf(letter), told }]
 }

@@ -30,15 +30,11 @@ export function seriesServer(
   return {
     async begin(body) {
       const answer = readJson<SeriesAnswer>(await request('POST', address, body, NO_SERIES), url)
-      const { series, token, earlier = [] } = answer
+      const { series, token } = answer
       const isSound =
-        typeof series === 'string' &&
-        /^[A-Z]+$/.test(series) &&
-        typeof token === 'string' &&
-        Array.isArray(earlier) &&
-        earlier.every((each) => typeof each?.series === 'string' && Number.isSafeInteger(each.last))
+        typeof series === 'string' && /^[A-Z]+$/.test(series) && typeof token === 'string'
       if (!isSound) throw invalid(url, answer)
-      return { series, token, earlier }
+      return { series, token }
     },
     async checkIn(body) {
       const answer = readJson<{

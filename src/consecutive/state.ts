@@ -28,20 +28,8 @@ export interface CurrentSeries {
   token: string
   /** The highest number that the server has confirmed to have heard. */
   told: number
-  /** Series that the server has under this device's name, and that were lost with its storage. */
-  earlier: EarlierSeries[]
   /** The check-in that was or will be sent, kept until its answer is stored. */
   checkIn?: { id: string; last: number }
-}
-
-/** A series under this device's name that is not stored on this device any more. */
-export interface EarlierSeries {
-  /** `'A'` */
-  series: string
-  /** The highest number that the server has heard of. There may be higher ones. */
-  last: number
-  /** When the server heard of it last, as an ISO date. */
-  seen: string
 }
 
 interface EndedSeries {
@@ -103,10 +91,9 @@ function isSound({ version, ended, current, claim }: SeriesState): boolean {
   )
 }
 
-const isCurrent = ({ letter, begun, token, told, earlier, checkIn }: CurrentSeries): boolean =>
+const isCurrent = ({ letter, begun, token, told, checkIn }: CurrentSeries): boolean =>
   [letter, begun, token].every(isText) &&
   isCount(told) &&
-  Array.isArray(earlier) &&
   (checkIn === undefined || (isText(checkIn?.id) && isCount(checkIn.last)))
 
 const isText = (value: unknown): boolean => typeof value === 'string'
@@ -140,14 +127,12 @@ export function withClaim(
 export function withSeries(
   state: SeriesState,
   claim: string,
-  { series: letter, token, earlier }: SeriesAnswer,
+  { series: letter, token }: SeriesAnswer,
 ): SeriesState {
   // guard: H28 a series is begun once
   if (state.claim !== claim) return state
   const { version, ended } = state
-  const isLost = (each: { series: string }) => !ended.some((one) => one.letter === each.series)
-  const lost = earlier.filter(isLost).map(({ series, last, seen }) => ({ series, last, seen }))
-  return { version, ended, current: { letter, begun: claim, token, told: 0, earlier: lost } }
+  return { version, ended, current: { letter, begun: claim, token, told: 0 } }
 }
 
 /** The server refuses the claim for good: the next one has another id. */

@@ -127,8 +127,6 @@ export interface SeriesAnswer {
   /** `B` */
   series: string
   token: string
-  /** Other series of this collection under the same device name. */
-  earlier: ListedSeries[]
 }
 
 /** Body of `POST /databases/{db}/hilo/series/checkin`. */

@@ -73,7 +73,7 @@ export class TestSeries implements SeriesStore, SeriesServer {
   close(): void {}
 
   async begin(_: SeriesRequest) {
-    return { series: letterOf(this.#given++), token: 'test', earlier: [] }
+    return { series: letterOf(this.#given++), token: 'test' }
   }
 
   async checkIn() {

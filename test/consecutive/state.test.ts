@@ -16,7 +16,6 @@ const NEW = readState(undefined)
 const begun = withSeries(withClaim(NEW, 'a').state, 'a', {
   series: 'B',
   token: 'first',
-  earlier: [],
 })
 
 const checkedIn = (state: SeriesState, last: number, id: string, token: string): SeriesState =>
@@ -29,9 +28,8 @@ describe('a series', () => {
       begun: 'a',
       token: 'first',
       told: 0,
-      earlier: [],
     })
-    const late = { series: 'B', token: 'first', earlier: [] }
+    const late = { series: 'B', token: 'first' }
     const onward = checkedIn(begun, 3, 'x', 'second')
     expect(withSeries(onward, 'a', late)).toBe(onward)
     expect(withClaim(onward, 'b')).toEqual({ state: onward, result: undefined })
@@ -53,7 +51,6 @@ describe('a series', () => {
       begun: 'a',
       token: 'second',
       told: 2,
-      earlier: [],
     })
   })
 
@@ -112,21 +109,10 @@ describe('a series that ends', () => {
     },
   )
 
-  test('is followed by another one, which tells only of what is lost', () => {
+  test('is followed by another one', () => {
     const state = withClaim(end(2, { unknown: true }), 'z').state
-    const seen = { collection: 'receipts', device: 'Till 3', registered: '', seen: 'then' }
-    const next = withSeries(state, 'z', {
-      series: 'D',
-      token: 'other',
-      earlier: [
-        { ...seen, series: 'A', last: 3 },
-        { ...seen, series: 'B', last: 5 },
-      ],
-    })
-    expect(next.current).toMatchObject({
-      letter: 'D',
-      earlier: [{ series: 'A', last: 3, seen: 'then' }],
-    })
+    const next = withSeries(state, 'z', { series: 'D', token: 'other' })
+    expect(next.current).toMatchObject({ letter: 'D', told: 0 })
     expect(next.ended).toEqual(state.ended)
   })
 })
@@ -145,7 +131,7 @@ test.each<[string, unknown]>([
   ['with an end without a reason', { ...begun, ended: [{ letter: 'A', token: 'first' }] }],
   ['with a series that is text', { ...begun, current: 'B' }],
   ['with a series that is null', { ...begun, current: null }],
-  ...['letter', 'begun', 'token', 'told', 'earlier'].map((field): [string, unknown] => [
+  ...['letter', 'begun', 'token', 'told'].map((field): [string, unknown] => [
     `with a series without its ${field}`,
     { ...begun, current: { ...begun.current, [field]: undefined } },
   ]),

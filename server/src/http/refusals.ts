@@ -94,7 +94,7 @@ export const noSeries = (letter: string, collection: string) =>
 export const refused = (reason: Reason, message: string) =>
   new Refusal(reason, 422, 'System.InvalidOperationException', message)
 
-export const quotaReached = (what: 'collections' | 'identities') =>
+export const quotaReached = (what: 'collections' | 'identities' | 'series') =>
   refused(
     'limit',
     `This server allows no more databases, or no more ${what} in this one. Correct the ` +

@@ -24,7 +24,7 @@ import { claimRefused } from './claim-answer.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { checkTag, DEFAULT_SEPARATOR, isPlain, readId } from './query.js'
-import { badRequest, noSeries } from './refusals.js'
+import { badRequest, noSeries, quotaReached } from './refusals.js'
 
 /** Bytes of UTF-8. */
 export const MAX_NAME_BYTES = 128
@@ -85,16 +85,11 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
         at: Date.now(),
       }
       const outcome = await ledger.claimSeries(asked)
+      if ('refused' in outcome && outcome.refused === 'full') throw quotaReached('series')
       if ('refused' in outcome) throw claimRefused(outcome, letterClaim(asked))
       if (!outcome.isRepeat) metrics.seriesBegan()
       const letter = toLetter(outcome.letter)
-      const isEarlier = (each: Series) =>
-        each.collection === collection.toLowerCase() &&
-        each.device === device &&
-        each.letter !== letter
-      const earlier =
-        device === '' ? [] : (await ledger.series(database)).filter(isEarlier).map(listed)
-      const granted: SeriesAnswer = { series: letter, token: outcome.token, earlier }
+      const granted: SeriesAnswer = { series: letter, token: outcome.token }
       return answer(granted, outcome.isRepeat ? 200 : 201)
     })
     .post('/hilo/series/checkin', async (c) => {

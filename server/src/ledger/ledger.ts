@@ -460,7 +460,7 @@ export interface Ledger extends Claims, Marks, Identities, SeriesRegister, Opera
 export interface LedgerLimits {
   /** A `lastMax` further above `max` is refused. */
   maxJump: number
-  /** Collections, and identities, per database. */
+  /** Collections, and as many identities and series, per database. */
   collections: number
   /** Databases with collections, and databases with identities: their names come from requests. */
   databases: number

@@ -43,6 +43,9 @@ export interface RowStore {
   readStatus(): Promise<CollectionRow[]>
   /** Of a database, by collection and letter. */
   readSeries(database: string): Promise<SeriesRow[]>
+  findSeries(key: CollectionKey, letter: number): Promise<SeriesRow | undefined>
+  /** Of a database. */
+  countSeries(database: string): Promise<number>
   /** Databases for which something holds, by name. */
   readDatabases(): Promise<ReadonlyMap<string, DatabaseRow>>
   /** How many collections and identities each database has. */

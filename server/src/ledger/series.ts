@@ -6,6 +6,7 @@
 import { grantClaims } from './claim.js'
 import type { LedgerContext } from './context.js'
 import type { TokenContent } from './grant-token.js'
+import { keyText } from './keys.js'
 import type {
   ClaimRequest,
   SeriesClaim,
@@ -31,13 +32,23 @@ export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
   at: claim.at,
 })
 
-/** @param ended the token of the series that the device has ended, as it was read */
+/**
+ * @param ended the token of the series that the device has ended, as it was read
+ * @param isFull the database has as many series as are allowed
+ */
 export function claimSeries(
   rows: Rows,
   claim: SeriesClaim,
   ended: TokenContent | undefined,
+  isFull: boolean,
   context: LedgerContext,
 ): StepResult<SeriesOutcome> {
+  const letters = keyText(lettersOf(claim))
+  if (isFull && !rows.claimed.get(letters)?.has(claim.id))
+    return {
+      answer: { refused: 'full', max: rows.collections.get(letters)?.max ?? 0 },
+      changes: {},
+    }
   const granted = grantClaims(rows, [letterClaim(claim)], new Map(), undefined, context)
   const outcome = granted.answer[0]!
   if ('refused' in outcome) return { answer: outcome, changes: granted.changes }

@@ -1,7 +1,7 @@
 /** The ledger's rows in a database that speaks SQL: the store is written once for all of them. */
 import type { IdentityKey } from '../ledger/ledger.js'
 import type { RowStore, Rows, Selection, StepResult, Transaction } from '../ledger/row-store.js'
-import { freeOf } from '../ledger/rows.js'
+import { freeOf, type SeriesRow } from '../ledger/rows.js'
 import type { SqlConnection } from './connection.js'
 import { SETTINGS_OF_DATABASES, type Setting, toDatabases } from './database-rows.js'
 import { deviceStore } from './devices.js'
@@ -25,6 +25,9 @@ const IDENTITIES_OF = `SELECT database AS "database", name AS "name" FROM hilo_i
   WHERE database = $1 AND dropped_at IS NULL ORDER BY name`
 const SERIES_OF = `SELECT ${selected(SERIES)} FROM hilo_series t
   WHERE t.database = $1 ORDER BY t.tag, t.letter`
+const SERIES_AT = `SELECT ${selected(SERIES)} FROM hilo_series t
+  WHERE t.database = $1 AND t.tag = $2 AND t.letter = $3`
+const SERIES_COUNT = `SELECT count(*) AS "count" FROM hilo_series t WHERE t.database = $1`
 
 /** @param secret of the grant tokens */
 export function sqlStore(unwatched: SqlConnection, secret: string): RowStore {
@@ -56,6 +59,10 @@ export function sqlStore(unwatched: SqlConnection, secret: string): RowStore {
     readCollection: async (key) => (await read(load.collection(key))).map(toCollection)[0],
     readStatus: async () => decoded(COLLECTIONS, await readAll(STATUS)),
     readSeries: (database) => readAll(SERIES_OF, database),
+    findSeries: async ({ database, collection }, letter) =>
+      (await readAll<SeriesRow>(SERIES_AT, database, collection, letter))[0],
+    countSeries: async (database) =>
+      (await readAll<{ count: number }>(SERIES_COUNT, database))[0]!.count,
     readDatabases: async () => toDatabases(await readAll<Setting>(SETTINGS_OF_DATABASES)),
     readNames: async () => ({
       collections: await readAll(COLLECTION_NAMES),

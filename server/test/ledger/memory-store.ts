@@ -94,6 +94,12 @@ export class MemoryStore implements RowStore, MemoryRows {
       .filter((row) => row.database === database)
       .sort((a, b) => keyText(a).localeCompare(keyText(b)) || a.letter - b.letter)
 
+  readonly findSeries: RowStore['findSeries'] = async (key, letter) =>
+    [...this.series.values()].find((row) => isSame(row, key) && row.letter === letter)
+
+  readonly countSeries: RowStore['countSeries'] = async (database) =>
+    [...this.series.values()].filter((row) => row.database === database).length
+
   readonly readDatabases: RowStore['readDatabases'] = async () =>
     toDatabases([...this.settings].map(([key, value]) => ({ key, value })))
 

@@ -10,11 +10,13 @@ import type { LedgerCore } from './core.js'
 export function seriesRegister({ store, context, change }: LedgerCore): SeriesRegister {
   const { limits, tokens } = context
   return {
-    claimSeries(request) {
+    async claimSeries(request) {
       const claim = normalized(request)
       const { database, ended } = claim
       const token = ended && tokens.read(ended.token, database)
       const letter = letterClaim(claim)
+      // Two servers may go above the limit by what each of them gives at one moment.
+      const isFull = (await store.countSeries(database)) >= limits.collections
       return change([database], {
         select: {
           collections: [{ database, collection: letter.collection }],
@@ -22,7 +24,7 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
           claims: [letter],
           series: token ? [token.id] : [],
         },
-        step: (rows) => claimSeries(rows, claim, token, context),
+        step: (rows) => claimSeries(rows, claim, token, isFull, context),
       })
     },
 
@@ -42,9 +44,7 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
     async closeSeries(request) {
       const closing = normalized(request)
       const place = toPlace(closing.letter)
-      const found = (await store.readSeries(closing.database)).find(
-        ({ collection, letter }) => collection === closing.collection && letter === place,
-      )
+      const found = await store.findSeries(closing, place)
       if (!found) return undefined
       const row = await store.change({
         select: { series: [found.grant] },
