@@ -21,7 +21,7 @@ export interface Authority {
 
 export async function hiloServer(): Promise<Authority> {
   const dataDir = makeFolder()
-  const ledger = await openLedger({ dataDir })
+  const ledger = await openLedger({ create: true, dataDir })
   const handler = createHiloHandler({ ledger })
   return {
     options: { url: 'https://hilo.test', database: 'fleet', collections: { orders: {} } },

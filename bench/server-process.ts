@@ -25,7 +25,7 @@ process.on('message', async (message: Message) => {
     process.send!(
       message.serve === 'empty'
         ? await serveEmpty()
-        : (await serve({ ...message.serve, port: 0 })).url,
+        : (await serve({ create: true, ...message.serve, port: 0 })).url,
     )
 })
 

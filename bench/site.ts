@@ -35,7 +35,7 @@ export async function openSite(): Promise<Site> {
 /** @param files content by path */
 export async function serveSite(files: ReadonlyMap<string, string | Uint8Array>): Promise<Site> {
   const dataDir = mkdtempSync(join(tmpdir(), 'hilo-bench-data-'))
-  const ledger = await openLedger({ dataDir })
+  const ledger = await openLedger({ create: true, dataDir })
   const hilo = getRequestListener(createHiloHandler({ ledger }))
   const claims: (string | null)[] = []
   let requests: string[] = []

@@ -352,6 +352,7 @@ export const GUARDS: Guard[] = [
     'H30 a commit to a file that was moved meanwhile has an unknown outcome',
     'server/sqlite-ledger',
   ),
+  guard('H31 a ledger is made only when somebody says so', 'server/cli'),
   guard('H30 a SQLite that loses commits has no ledger', 'server/sqlite-ledger'),
   guard('H30 an app hears that its SQLite can lose commits', 'sqlite/store'),
   guard(

@@ -29,7 +29,7 @@ try {
   report('PostgreSQL', await postgresBytes())
   const dataDir = join(folder, 'years')
   const db = () => new DatabaseSync(join(dataDir, 'hilo.db'))
-  await live('SQLite', await openLedger({ dataDir }), async (table) => {
+  await live('SQLite', await openLedger({ create: true, dataDir }), async (table) => {
     const opened = db()
     const [row] = opened.prepare(`SELECT count(*) AS rows FROM ${table}`).all() as Counted[]
     opened.close()
@@ -40,7 +40,7 @@ try {
   compact.close()
   console.log(`SQLite      ${statSync(join(dataDir, 'hilo.db')).size} bytes after ten years`)
   const databaseUrl = await createDatabase(cluster.url, 'hilo_years')
-  await live('PostgreSQL', await openLedger({ databaseUrl }), async (table) => {
+  await live('PostgreSQL', await openLedger({ create: true, databaseUrl }), async (table) => {
     const { rows } = await runSql(databaseUrl, `SELECT count(*)::int AS rows FROM ${table}`)
     return rows[0].rows
   })
@@ -93,7 +93,7 @@ function report(store: string, bytes: number): void {
 
 async function sqliteBytes(batches: number): Promise<number> {
   const dataDir = join(folder, String(batches))
-  const ledger = await openLedger({ dataDir })
+  const ledger = await openLedger({ create: true, dataDir })
   await fill(ledger, batches)
   await ledger.close()
   const file = join(dataDir, 'hilo.db')
@@ -105,7 +105,7 @@ async function sqliteBytes(batches: number): Promise<number> {
 
 async function postgresBytes(): Promise<number> {
   const databaseUrl = await createDatabase(cluster.url, 'hilo_size')
-  const ledger = await openLedger({ databaseUrl })
+  const ledger = await openLedger({ create: true, databaseUrl })
   await fill(ledger, BATCHES)
   await ledger.close()
   await runSql(databaseUrl, 'VACUUM hilo_grants')

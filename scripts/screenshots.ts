@@ -138,7 +138,7 @@ async function play(page: Page, url: string): Promise<void> {
 /** Three tabs of one device; the inspector is in the first. */
 async function inspector(): Promise<void> {
   const files = await bundleSite()
-  const ledger = await openLedger({ dataDir: join(folder, 'inspector') })
+  const ledger = await openLedger({ create: true, dataDir: join(folder, 'inspector') })
   const handle = createHiloHandler({ ledger })
   const server = createAdaptorServer({
     fetch: (request: Request) => {

@@ -28,7 +28,7 @@ export const hostile: Part = {
   async run({ isQuick, print }: Context) {
     const runs = isQuick ? 20 : 1_000
     const dataDir = mkdtempSync(join(tmpdir(), 'hilo-bench-hostile-'))
-    const ledger = await openLedger({ dataDir })
+    const ledger = await openLedger({ create: true, dataDir })
     try {
       const rows = [
         await freeList(ledger, runs),

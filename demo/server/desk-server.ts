@@ -40,7 +40,10 @@ export async function startDesk({
   host = '127.0.0.1',
   port = 0,
 }: DeskOptions): Promise<Desk> {
-  const ledger = await openLedger('data' in database ? { dataDir: database.data } : database)
+  const ledger = await openLedger({
+    create: true,
+    ...('data' in database ? { dataDir: database.data } : database),
+  })
   const sql = openSql(database)
   const close = async () => {
     await sql.close()

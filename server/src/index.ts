@@ -7,7 +7,7 @@ export { createHiloHandler } from './http/handler.js'
 export type { Log } from './http/log.js'
 export type { HandlerLimits, HandlerOptions, Wanted } from './http/options.js'
 export type { Action, ScopedToken, Tokens } from './http/token-options.js'
-export { CounterUnusable, LedgerUnavailable } from './ledger/errors.js'
+export { CounterUnusable, LedgerMissing, LedgerUnavailable } from './ledger/errors.js'
 export type {
   CheckIn,
   CheckInFate,

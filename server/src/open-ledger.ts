@@ -15,17 +15,24 @@ import type { Ledger, LedgerLimits } from './ledger/ledger.js'
 import { checked, type Given } from './ledger/options.js'
 import type { RowStore } from './ledger/row-store.js'
 import { addressesIn } from './postgres/addresses.js'
+import type { PostgresPool } from './postgres/pool.js'
 import { type RootSetting, rootSettings } from './region/options.js'
 import { ALL_FROM_ROOT, checkRole, openRegion } from './region/region.js'
 
 export interface LedgerOptions {
-  /** Folder of the SQLite file `hilo.db`, made when it is missing. Default `./hilo-data`. */
+  /** Folder of the SQLite file `hilo.db`. Default `./hilo-data`. */
   dataDir?: string | undefined
   /**
    * `postgres://user:password@host/database`. It may name several servers, `a:5432,b:5432`, of
    * which one is the primary.
    */
   databaseUrl?: string | undefined
+  /**
+   * Makes the ledger where there is none: in production once, by hand. Default: only where neither
+   * `dataDir` nor `databaseUrl` is given. Elsewhere an empty place is refused, because a new ledger
+   * begins at 1.
+   */
+  create?: boolean | undefined
   limits?: Given<LedgerLimits> | undefined
   /**
    * Collections whose numbers come from another counter: an ORM's in the same PostgreSQL database,
@@ -65,6 +72,7 @@ export const databaseUrl = z.string().superRefine((url, context) => {
 const ledgerOptions = z.strictObject({
   dataDir: z.string().min(1, 'is empty: name a folder').optional(),
   databaseUrl: databaseUrl.optional(),
+  create: z.boolean().optional(),
   limits: ledgerLimits.prefault({}),
   collections: collectionsSetting.prefault({}),
   upstream: rootSettings.optional(),
@@ -76,11 +84,12 @@ const ledgerOptions = z.strictObject({
  * reached
  */
 export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
-  const { dataDir, databaseUrl, limits, collections, upstream, first } = checked(
+  const { dataDir, databaseUrl, limits, collections, upstream, first, ...given } = checked(
     ledgerOptions,
     options,
     'openLedger',
   )
+  const { create = dataDir === undefined && databaseUrl === undefined } = given
   if (databaseUrl !== undefined && dataDir !== undefined)
     throw new Error('openLedger: give databaseUrl or dataDir, not both: there is one ledger.')
   if (upstream && collections.size > 0)
@@ -90,8 +99,8 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
     )
   refuseWithoutPostgres(collections, databaseUrl)
   const store = await (databaseUrl === undefined
-    ? openFile(dataDir ?? DEFAULT_DATA_DIR, collections)
-    : openDatabase(databaseUrl, collections, first))
+    ? openFile(dataDir ?? DEFAULT_DATA_DIR, collections, create)
+    : openDatabase(databaseUrl, collections, create, first))
   const ledger = createLedger(store, limits, upstream ? ALL_FROM_ROOT : collections)
   try {
     await checkRole(ledger, store.devices, upstream !== undefined)
@@ -104,17 +113,19 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
 }
 
 // Loaded on demand: each has a driver that the other does not need.
-async function openFile(dataDir: string, bindings: Bindings): Promise<RowStore> {
+async function openFile(dataDir: string, bindings: Bindings, create: boolean): Promise<RowStore> {
   const { openSqliteStore } = await import('./sqlite/store.js')
-  return openSqliteStore(dataDir, bindings)
+  return openSqliteStore(dataDir, bindings, { create })
 }
 
 async function openDatabase(
   databaseUrl: string,
   bindings: Bindings,
+  create: boolean,
   isFirst: boolean,
 ): Promise<RowStore> {
   const { openPostgresStore } = await import('./postgres/store.js')
   const { startBindings } = await import('./bound/orm/orm-counters.js')
-  return openPostgresStore(databaseUrl, (pool) => startBindings(pool, bindings, isFirst))
+  const start = (pool: PostgresPool) => startBindings(pool, bindings, isFirst)
+  return openPostgresStore(databaseUrl, start, { create })
 }

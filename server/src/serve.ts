@@ -30,6 +30,8 @@ export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> 
   upstream?: RootSetting | undefined
   /** As for `openLedger`. */
   first?: boolean | undefined
+  /** As for `openLedger`. */
+  create?: boolean | undefined
   /**
    * Days: a grant of which nothing was heard for so long counts as issued, and its row goes. A
    * device that comes back later keeps its numbers. Default 400, at least 30.
@@ -91,6 +93,7 @@ export async function serve({
   collections,
   upstream,
   first,
+  create,
   horizon: horizonDays = DEFAULT_HORIZON_DAYS,
   limits = {},
   log = createLog(),
@@ -105,6 +108,7 @@ export async function serve({
     collections,
     upstream,
     first,
+    create,
     limits: ledgerLimits,
   })
   try {

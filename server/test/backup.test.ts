@@ -34,13 +34,13 @@ describe('a backup', () => {
     const folder = newFolder()
     const dataDir = join(folder, 'data')
     const file = join(folder, "what's left.db")
-    const ledger = await openLedger({ dataDir })
+    const ledger = await openLedger({ create: true, dataDir })
     await ledger.claim([wish()])
     backUp(dataDir, file)
     expect(statSync(file).mode & 0o777).toBe(0o600)
     expect(readdirSync(folder).sort()).toEqual(['data', "what's left.db"])
     await ledger.claim([wish()])
-    const copy = await openLedger({ dataDir: restored(file) })
+    const copy = await openLedger({ create: true, dataDir: restored(file) })
     expect(await copy.read(wish())).toMatchObject({ max: 32 })
     await copy.close()
     await ledger.close()
@@ -49,7 +49,7 @@ describe('a backup', () => {
   test('overwrites nothing, and leaves nothing half done', async () => {
     const dataDir = newFolder()
     const file = join(newFolder(), 'hilo.db')
-    await (await openLedger({ dataDir })).close()
+    await (await openLedger({ create: true, dataDir })).close()
     backUp(dataDir, file)
     const before = statSync(file)
     expect(() => backUp(dataDir, file)).toThrow('is there already, and is not overwritten')
@@ -100,11 +100,11 @@ describe('a backup', () => {
 describe('a copy of the file alone, without its log', () => {
   test('has the secret, so that a token proves what it is', async () => {
     const dataDir = newFolder()
-    const ledger = await openLedger({ dataDir })
+    const ledger = await openLedger({ create: true, dataDir })
     const [outcome] = await ledger.claim([wish()])
     const copied = restored(join(dataDir, 'hilo.db'))
     expect(secretIn(copied)).toBe(secretIn(dataDir))
-    const copy = await openLedger({ dataDir: copied })
+    const copy = await openLedger({ create: true, dataDir: copied })
     const shown = [{ token: grantOf(outcome!).token, next: 1 }]
     expect(await copy.claim([{ ...wish(), shown }])).toMatchObject([{ refused: 'restored' }])
     await copy.close()
@@ -117,18 +117,22 @@ describe('a ledger that has lost its secret does not start', () => {
 
   test('in SQLite', async () => {
     const dataDir = newFolder()
-    await (await openLedger({ dataDir })).close()
+    await (await openLedger({ create: true, dataDir })).close()
     const db = new DatabaseSync(join(dataDir, 'hilo.db'))
     db.exec(LOSE)
     db.close()
-    await expect(openLedger({ dataDir })).rejects.toThrow('The ledger has lost its secret')
+    await expect(openLedger({ create: true, dataDir })).rejects.toThrow(
+      'The ledger has lost its secret',
+    )
   })
 
   test('in PostgreSQL', async () => {
     const databaseUrl = await newDatabase()
-    await (await openLedger({ databaseUrl })).close()
+    await (await openLedger({ create: true, databaseUrl })).close()
     await runSql(databaseUrl, LOSE)
-    await expect(openLedger({ databaseUrl })).rejects.toThrow('The ledger has lost its secret')
+    await expect(openLedger({ create: true, databaseUrl })).rejects.toThrow(
+      'The ledger has lost its secret',
+    )
   })
 })
 
@@ -156,7 +160,7 @@ describe('raise-floor', { timeout: TIMEOUT }, () => {
 
   test('--all: a collection with too few numbers left is used up, and named', async () => {
     const data = newFolder()
-    const ledger = await openLedger({ dataDir: data })
+    const ledger = await openLedger({ create: true, dataDir: data })
     await ledger.claim([wish(), wish('Shop', 'lines')])
     const key = { database: 'Shop', collection: 'lines' }
     await ledger.raiseFloor({ ...key, floor: Number.MAX_SAFE_INTEGER - 10 })
@@ -179,7 +183,7 @@ describe('raise-floor', { timeout: TIMEOUT }, () => {
 
   test('a name that is not there is refused, and the others listed; --yes allows it', async () => {
     const data = newFolder()
-    const ledger = await openLedger({ dataDir: data })
+    const ledger = await openLedger({ create: true, dataDir: data })
     await ledger.claim([wish(), wish('Shop', 'lines'), wish('Store')])
     const raise = (...args: string[]) => runCli(['raise-floor', ...args, '--data', data])
     for (const [args, message] of [

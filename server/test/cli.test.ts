@@ -10,7 +10,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openLedger, serve } from '../src/index.js'
+import { LedgerMissing, openLedger, serve } from '../src/index.js'
+import { placeOf } from '../src/postgres/addresses.js'
 import { readConfig } from '../src/settings.js'
 import { newFolder } from './folders.js'
 import { createDatabase, newDatabase } from './postgres.js'
@@ -72,7 +73,8 @@ describe('serve', { timeout: TIMEOUT }, () => {
   })
 
   test('goes on where nobody reads its output', async () => {
-    const args = [await cliFile(), 'serve', '--port', '0', '--data', newFolder(), '--drain', '0']
+    const args = [await cliFile(), 'serve', '--first', '--port', '0']
+    args.push('--data', newFolder(), '--drain', '0')
     const child = spawn(process.execPath, args)
     onTestFinished(() => void child.kill('SIGKILL'))
     child.stdout.destroy()
@@ -284,8 +286,8 @@ describe('serve', { timeout: TIMEOUT }, () => {
     const { code, stdout, stderr } = await runCli(['stauts', '--data', data])
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
-      "error: unknown command 'stauts'. There are: serve, status, series, backup, raise-floor, " +
-        'check, adopt, drop, renew-secret. See --help.\n',
+      "error: unknown command 'stauts'. There are: serve, init, status, series, backup, " +
+        'raise-floor, check, adopt, drop, renew-secret. See --help.\n',
     )
     expect(existsSync(data)).toBe(false)
   })
@@ -325,7 +327,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
     await runSql(url.href, `CREATE ROLE ${user} LOGIN PASSWORD '${url.password}'`)
     const owner = url.href
     url.username = user
-    const { code, stderr } = await runCli(['serve', '--port', '0'], { DATABASE_URL: url.href })
+    const { code, stderr } = await runCli(['init'], { DATABASE_URL: url.href })
     await runSql(owner, `DROP ROLE ${user}`)
     expect(code).toBe(1)
     expect(stderr).toMatch(
@@ -371,13 +373,130 @@ describe('serve', { timeout: TIMEOUT }, () => {
   })
 
   test('a port that is taken', async () => {
-    const first = await serve({ port: 0, dataDir: newFolder() })
+    const first = await serve({ create: true, port: 0, dataDir: newFolder() })
     const port = Number(new URL(first.url).port)
-    await expect(serve({ port, dataDir: newFolder() })).rejects.toThrow(
+    await expect(serve({ create: true, port, dataDir: newFolder() })).rejects.toThrow(
       `Cannot listen on 127.0.0.1:${port}: another program uses that port`,
     )
     await first.close()
   })
+})
+
+describe('a new ledger', { timeout: TIMEOUT }, () => {
+  const serving = ['serve', '--port', '0']
+  const refusal = (place: string) =>
+    `There is no ledger in ${place}, and none was made: a new one begins at 1`
+  const tablesIn = async (databaseUrl: string) =>
+    (await runSql(databaseUrl, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).rowCount
+
+  test('is not made in a folder that was named, however it was named', async () => {
+    const folder = newFolder()
+    const data = join(folder, 'unmounted')
+    const config = join(folder, 'hilo.json')
+    writeFileSync(config, JSON.stringify({ data }))
+    const runs: [args: string[], environment: NodeJS.ProcessEnv, name: string][] = [
+      [['--data', data], {}, '--data'],
+      [[], { HILO_DATA: data }, 'HILO_DATA'],
+      [['--config', config], {}, `data in ${config}`],
+    ]
+    for (const [args, environment, name] of runs) {
+      const { code, stdout, stderr } = await runCli([...serving, ...args], environment)
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toContain(refusal(data))
+      expect(stderr).toContain('run offline-hilo-server init once, with the same settings')
+      expect(stderr).toContain(`The folder comes from ${name}.`)
+    }
+    expect(existsSync(data)).toBe(false)
+  })
+
+  test("is not made among an app's own tables", async () => {
+    const data = newFolder()
+    const db = new DatabaseSync(join(data, 'hilo.db'))
+    db.exec('CREATE TABLE orders (id TEXT)')
+    await expect(openLedger({ dataDir: data })).rejects.toThrow(refusal(data))
+    expect(db.prepare('SELECT name FROM sqlite_master').all()).toEqual([{ name: 'orders' }])
+    db.close()
+  })
+
+  test('is not made in a database that was named', async () => {
+    const databaseUrl = await newDatabase()
+    const { code, stderr } = await runCli(serving, { DATABASE_URL: databaseUrl })
+    expect(code).toBe(1)
+    expect(stderr).toContain(refusal(placeOf(databaseUrl)))
+    expect(stderr).toContain('come from DATABASE_URL.')
+    await expect(openLedger({ databaseUrl })).rejects.toThrow(LedgerMissing)
+    expect(await tablesIn(databaseUrl)).toBe(0)
+  })
+
+  test('is made by init, once; and serve goes on with it', async () => {
+    const data = join(newFolder(), 'data')
+    const databaseUrl = await newDatabase()
+    for (const [place, flags] of [
+      [data, ['--data', data]],
+      [placeOf(databaseUrl), ['--database-url', databaseUrl]],
+    ] as const) {
+      expect(await runCli(['init', ...flags])).toEqual({
+        code: 0,
+        stdout: `The ledger in ${place} is new: its numbers begin at 1.\n`,
+        stderr: '',
+      })
+      expect(await runCli(['init', ...flags])).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `There is a ledger in ${place} already. Nothing was changed.\n`,
+      })
+      const { url, ended } = await serveUntilReady(flags)
+      expect((await fetch(url + NEXT)).status).toBe(201)
+      expect(await ended()).not.toContain('is new')
+    }
+  })
+
+  test('is made by serve --first, and by a try-out without a place, which say so', async () => {
+    const data = join(newFolder(), 'data')
+    const line = (place: string) => `The ledger in ${place} is new: its numbers begin at 1.`
+    const { ended } = await serveUntilReady(['--first', '--data', data])
+    expect(await ended()).toContain(line(data))
+    const cwd = newFolder()
+    const tryOut = await serveUntilReady([], cwd)
+    expect(await tryOut.ended()).toContain(line(join(cwd, 'hilo-data')))
+    expect(await (await serveUntilReady([], cwd)).ended()).not.toContain('is new')
+  })
+
+  test('is not made for who names no place, but has other settings', async () => {
+    const cwd = newFolder()
+    writeFileSync(join(cwd, 'hilo.json'), '{}')
+    for (const flags of [
+      ['--config', 'hilo.json'],
+      ['--host', '127.0.0.1'],
+    ]) {
+      const args = [await cliFile(), ...serving, ...flags]
+      const run = promisify(execFile)(process.execPath, args, { cwd })
+      await expect(run).rejects.toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(refusal(join(cwd, 'hilo-data'))),
+      })
+    }
+    expect(existsSync(join(cwd, 'hilo-data'))).toBe(false)
+  })
+
+  /** As people run it: a server that is stopped, with all that it has printed. */
+  async function serveUntilReady(flags: readonly string[], cwd = newFolder()) {
+    const args = [await cliFile(), ...serving, ...flags]
+    const child = spawn(process.execPath, args, { cwd })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let said = ''
+    child.stdout.on('data', (text) => (said += text))
+    await once(child.stdout, 'data')
+    return {
+      url: /http:\S+/.exec(said)![0],
+      ended: async () => {
+        const closed = once(child, 'close')
+        child.kill('SIGINT')
+        await closed
+        return said
+      },
+    }
+  }
 })
 
 test('the library, bundled, never loads the command line, which would start a server', async () => {
@@ -462,7 +581,7 @@ test.skipIf(!mayMapUsers)(
   'closing a series as a user without a name: --by is asked for',
   async () => {
     const data = newFolder()
-    await (await openLedger({ dataDir: data })).close()
+    await (await openLedger({ create: true, dataDir: data })).close()
     const args = ['series', 'Shop', '--close', 'A', '--reason', 'lost', '--data', data]
     const run = promisify(execFile)(UNSHARE, [
       ...AS_NOBODY,
@@ -505,10 +624,10 @@ describe('status and raise-floor', { timeout: TIMEOUT }, () => {
     for (const command of commands)
       expect(await runCli([...command, '--database-url', databaseUrl])).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining('There is no ledger in this database'),
+        stderr: expect.stringContaining(`There is no ledger in ${placeOf(databaseUrl)}`),
       })
     expect(await tables()).toBe(0)
-    await (await openLedger({ databaseUrl })).close()
+    await (await openLedger({ create: true, databaseUrl })).close()
     await runSql(databaseUrl, OLDER)
     for (const command of commands)
       expect(await runCli([...command, '--database-url', databaseUrl])).toMatchObject({
@@ -521,7 +640,7 @@ describe('status and raise-floor', { timeout: TIMEOUT }, () => {
 
   test('an older file stays as it is', async () => {
     const data = newFolder()
-    await (await openLedger({ dataDir: data })).close()
+    await (await openLedger({ create: true, dataDir: data })).close()
     const db = new DatabaseSync(join(data, 'hilo.db'))
     db.exec(OLDER)
     for (const command of [['status'], ['drop', 'Shop']])

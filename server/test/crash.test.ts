@@ -70,6 +70,7 @@ test('a PostgreSQL that is stopped at once, under load', { timeout: TIMEOUT }, a
   const cluster = await startCluster()
   onTestFinished(() => cluster.remove())
   const server = await serve({
+    create: true,
     port: 0,
     databaseUrl: await createDatabase(cluster.url),
     log: { info() {}, error() {} },

@@ -215,19 +215,17 @@ describe('the Dockerfile', () => {
       const script = `
         mount --bind "$1" "$1" && mount --bind / / && mount -o remount,ro,bind / &&
         chown -R 65532:65532 "$1" && cd "$1" &&
-        exec setpriv --reuid=65532 --regid=65532 --clear-groups "$2" "$3" --port "$4"`
-      const args = [
-        '-m',
-        'sh',
-        '-c',
-        script,
-        'sh',
-        data,
-        process.execPath,
-        await cliFile(),
-        `${port}`,
-      ]
-      const child = spawn('unshare', args, { env: { [variable!]: host, PATH: process.env.PATH } })
+        shift && exec setpriv --reuid=65532 --regid=65532 --clear-groups "$@"`
+      const file = await cliFile()
+      const env = { [variable!]: host, PATH: process.env.PATH }
+      const start = (...flags: string[]) =>
+        spawn('unshare', ['-m', 'sh', '-c', script, 'sh', data, process.execPath, file, ...flags], {
+          env,
+        })
+      const unmounted = start('--port', `${port}`)
+      expect(await once(unmounted, 'close')).toEqual([1, null])
+      expect(await once(start('init'), 'close')).toEqual([0, null])
+      const child = start('--port', `${port}`)
       onTestFinished(() => void child.kill('SIGKILL'))
       let said = ''
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text))

@@ -24,6 +24,7 @@ test.skipIf(leftOut !== '')(
     const etcd = await startEtcd(1)
     const cluster = await startPatroni(etcd.urls[0]!)
     const server = await serve({
+      create: true,
       port: 0,
       databaseUrl: `${cluster.url}?target_session_attrs=read-write`,
       log: { info() {}, error() {} },

@@ -58,10 +58,10 @@ test('a lock that is not freed: 503 after a while, and the ledger goes on afterw
 
 test('a server that finds it locked at the start says so, and blames no folder', async () => {
   const dataDir = newFolder()
-  await (await openLedger({ dataDir })).close()
+  await (await openLedger({ create: true, dataDir })).close()
   const other = new DatabaseSync(join(dataDir, 'hilo.db'))
   other.exec('BEGIN IMMEDIATE')
-  await expect(openLedger({ dataDir })).rejects.toThrow(
+  await expect(openLedger({ create: true, dataDir })).rejects.toThrow(
     /cannot be opened: database is locked\. Another program keeps it locked/,
   )
   other.close()

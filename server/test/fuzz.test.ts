@@ -267,7 +267,12 @@ test('raw bytes on the socket: the server goes on, and nothing stays open', {
 }, async () => {
   const openFiles = () => (existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0)
   const before = openFiles()
-  const server = await serve({ port: 0, dataDir: newFolder(), log: { info() {}, error() {} } })
+  const server = await serve({
+    create: true,
+    port: 0,
+    dataDir: newFolder(),
+    log: { info() {}, error() {} },
+  })
   const { port } = new URL(server.url)
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 2_000 }),

@@ -22,7 +22,7 @@ export async function newHandler(
   options: Omit<HandlerOptions, 'ledger'> = {},
   ledgerOptions: LedgerOptions = { dataDir: newFolder() },
 ): Promise<{ ask: Ask; handler: (request: Request) => Promise<Response>; ledger: Ledger }> {
-  const ledger = await openLedger(ledgerOptions)
+  const ledger = await openLedger({ create: true, ...ledgerOptions })
   atFileEnd(() => ledger.close())
   const handler = createHiloHandler({ ledger, ...options })
   return {

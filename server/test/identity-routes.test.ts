@@ -97,7 +97,7 @@ test('GET takes no number', async () => {
 
 test('a server forgets at its start the requests of more than 30 days ago', async () => {
   const dataDir = newFolder()
-  const ledger = await openLedger({ dataDir })
+  const ledger = await openLedger({ create: true, dataDir })
   const ago = (days: number) => Date.now() - days * 86_400_000
   await ledger.nextIdentities(
     [31, 29].map((days) => ({
@@ -108,7 +108,7 @@ test('a server forgets at its start the requests of more than 30 days ago', asyn
     })),
   )
   await ledger.close()
-  const server = await serve({ port: 0, dataDir })
+  const server = await serve({ create: true, port: 0, dataDir })
   onTestFinished(() => server.close())
   const ask = async (id: string) =>
     (await (await fetch(`${server.url}${next}orders&raft-request-id=${id}`, post)).json()) as object

@@ -190,7 +190,7 @@ const STORES: [string, number, () => Promise<Opened>][] = [
     sizeOf('LEDGER_RUNS'),
     async () => {
       const dataDir = newFolder()
-      const ledger = await openLedger({ dataDir })
+      const ledger = await openLedger({ create: true, dataDir })
       const db = new DatabaseSync(join(dataDir, 'hilo.db'))
       return { ledger, sums: async (database) => db.prepare(`${SUMS}?`).all(database) as Sums[] }
     },
@@ -202,7 +202,7 @@ const STORES: [string, number, () => Promise<Opened>][] = [
       const databaseUrl = await newDatabase()
       const sums = async (database: string): Promise<Sums[]> =>
         (await runSql(databaseUrl, `${SUMS}'${database}'`)).rows
-      return { ledger: await openLedger({ databaseUrl }), sums }
+      return { ledger: await openLedger({ create: true, databaseUrl }), sums }
     },
   ],
 ]

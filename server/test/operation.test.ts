@@ -206,7 +206,12 @@ describe('limits', () => {
   })
 
   test('databases that come to be', async () => {
-    const server = await serve({ port: 0, dataDir: newFolder(), limits: { databases: 1 } })
+    const server = await serve({
+      create: true,
+      port: 0,
+      dataDir: newFolder(),
+      limits: { databases: 1 },
+    })
     onTestFinished(() => server.close())
     const statusOf = async (database: string) =>
       (await fetch(`${server.url}/databases/${database}/hilo/next?tag=orders`)).status
@@ -229,7 +234,7 @@ test('a request that trickles in, or promises a body that is too large, is answe
   timeout: 60_000,
 }, async () => {
   const listen = vi.spyOn(NetServer.prototype, 'listen')
-  const server = await serve({ port: 0, dataDir: newFolder() })
+  const server = await serve({ create: true, port: 0, dataDir: newFolder() })
   onTestFinished(() => server.close())
   const http = listen.mock.contexts[0]
   listen.mockRestore()
@@ -272,7 +277,7 @@ test('a request that trickles in, or promises a body that is too large, is answe
 
 test('a client that goes away in the middle of its body is not logged', async () => {
   const log = { info: vi.fn(), error: vi.fn() }
-  const server = await serve({ port: 0, dataDir: newFolder(), log })
+  const server = await serve({ create: true, port: 0, dataDir: newFolder(), log })
   onTestFinished(() => server.close())
   for (const body of [
     'Content-Length: 1000\r\n\r\n{',
@@ -313,7 +318,7 @@ test('while the database does not answer, metrics tell everything that is not in
 })
 
 test('a load balancer may ask for health by HTTP/1.0, which names no host', async () => {
-  const server = await serve({ port: 0, dataDir: newFolder() })
+  const server = await serve({ create: true, port: 0, dataDir: newFolder() })
   onTestFinished(() => server.close())
   const answer = await new Promise<string>((resolve, reject) => {
     let text = ''

@@ -70,14 +70,14 @@ describe.skipIf(!pgbouncer.find())(`PgBouncer${unless(pgbouncer)}`, () => {
   describeLedger('every promise of the ledger', async () => {
     const databaseUrl = await newPooledDatabase()
     return {
-      open: (limits) => openLedger({ databaseUrl, limits }),
+      open: (limits) => openLedger({ create: true, databaseUrl, limits }),
       secret: () => secretAt(databaseUrl),
     }
   })
 
   test('no setting of a transaction is left in a session that others get', async () => {
     const databaseUrl = await newPooledDatabase()
-    const ledger = await openLedger({ databaseUrl })
+    const ledger = await openLedger({ create: true, databaseUrl })
     await ledger.claim([
       { database: 'Shop', collection: 'orders', count: 32, lastMax: 0, serverTag: 'A', at: 0 },
     ])

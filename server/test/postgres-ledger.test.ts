@@ -17,7 +17,7 @@ import { runSql } from './postgres-cluster.js'
 describeLedger('PostgreSQL ledger', async () => {
   const databaseUrl = await newDatabase()
   return {
-    open: (limits) => openLedger({ databaseUrl, limits }),
+    open: (limits) => openLedger({ create: true, databaseUrl, limits }),
     secret: () => secretAt(databaseUrl),
   }
 })
@@ -35,7 +35,7 @@ test('commits are synchronous whatever the default of the database is', async ()
   const databaseUrl = await newDatabase()
   const name = new URL(databaseUrl).pathname.slice(1)
   await runSql(databaseUrl, `ALTER DATABASE ${name} SET synchronous_commit = off`)
-  const ledger = await openLedger({ databaseUrl })
+  const ledger = await openLedger({ create: true, databaseUrl })
   await runSql(
     databaseUrl,
     `CREATE TABLE seen (setting text);
@@ -55,7 +55,7 @@ test('commits are synchronous whatever the default of the database is', async ()
 
 test('a lock that is not released in time: unavailable, and nothing was granted', async () => {
   const databaseUrl = await newDatabase()
-  const ledger = await openLedger({ databaseUrl })
+  const ledger = await openLedger({ create: true, databaseUrl })
   await ledger.claim([wish])
   const other = new pg.Client({ connectionString: databaseUrl })
   await other.connect()
@@ -74,7 +74,7 @@ test('a lock that is not released in time: unavailable, and nothing was granted'
 
 test('a role without the right to create tables runs on tables that are there', async () => {
   const databaseUrl = await newDatabase()
-  await (await openLedger({ databaseUrl })).close()
+  await (await openLedger({ create: true, databaseUrl })).close()
   await runSql(
     databaseUrl,
     `REVOKE CREATE ON SCHEMA public FROM PUBLIC;
@@ -84,14 +84,17 @@ test('a role without the right to create tables runs on tables that are there', 
   )
   const url = new URL(databaseUrl)
   url.username = 'hilo_test_role'
-  const ledger = await openLedger({ databaseUrl: url.href })
+  const ledger = await openLedger({ create: true, databaseUrl: url.href })
   expect(await ledger.claim([wish])).toMatchObject([{ grant: { low: 1, high: 32 } }])
   await ledger.close()
   await runSql(databaseUrl, 'DROP OWNED BY hilo_test_role; DROP ROLE hilo_test_role')
 })
 
 const openStore = (databaseUrl: string, schema?: Schema) =>
-  openPostgresStore(databaseUrl, (pool) => startBindings(pool, new Map(), false), schema)
+  openPostgresStore(databaseUrl, (pool) => startBindings(pool, new Map(), false), {
+    create: true,
+    ...(schema && { schema }),
+  })
 
 describeUpgrades(async () => {
   const databaseUrl = await newDatabase()
@@ -102,9 +105,10 @@ describeUpgrades(async () => {
 })
 
 test('a database that cannot be reached is reported as unavailable', async () => {
-  const error = await openLedger({ databaseUrl: 'postgres://nobody@127.0.0.1:1/none' }).catch(
-    (error) => error,
-  )
+  const error = await openLedger({
+    create: true,
+    databaseUrl: 'postgres://nobody@127.0.0.1:1/none',
+  }).catch((error) => error)
   expect(error).toMatchObject({
     name: 'LedgerUnavailable',
     message: expect.stringContaining('ECONNREFUSED'),
@@ -114,7 +118,7 @@ test('a database that cannot be reached is reported as unavailable', async () =>
 test('a database that is only readable is not healthy; a hanging server does no harm', async () => {
   const databaseUrl = await newDatabase()
   const name = new URL(databaseUrl).pathname.slice(1)
-  const ledger = await openLedger({ databaseUrl })
+  const ledger = await openLedger({ create: true, databaseUrl })
   await ledger.ping()
   const hanging = new pg.Client({ connectionString: databaseUrl })
   await hanging.connect()
@@ -135,7 +139,7 @@ test('a database whose encoding cannot store every name is refused at the start'
     `CREATE DATABASE ${name}_latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'
      TEMPLATE template0`,
   )
-  await expect(openLedger({ databaseUrl: `${databaseUrl}_latin` })).rejects.toThrow(
+  await expect(openLedger({ create: true, databaseUrl: `${databaseUrl}_latin` })).rejects.toThrow(
     'The database has the encoding LATIN1, which cannot store every collection',
   )
   await runSql(databaseUrl, `DROP DATABASE ${name}_latin`)
@@ -202,7 +206,7 @@ test('a collection that cannot be granted from, or is locked, fails no other', a
 
 test('a claim that waits for its row sees what was proved meanwhile', async () => {
   const databaseUrl = await newDatabase()
-  const ledger = await openLedger({ databaseUrl })
+  const ledger = await openLedger({ create: true, databaseUrl })
   await ledger.claim([wish])
   const other = new pg.Client({ connectionString: databaseUrl })
   await other.connect()

@@ -74,13 +74,16 @@ export async function runCli(args: readonly string[], environment: NodeJS.Proces
   return { code: code as number | null, stdout, stderr }
 }
 
-/** @param before a command that runs the command behind it */
+/**
+ * Makes the ledger where there is none.
+ * @param before a command that runs the command behind it
+ */
 export async function startProcess(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
   before: readonly string[] = [],
 ): Promise<ServerProcess> {
-  const child = await start(['serve', ...args], environment, before)
+  const child = await start(['serve', '--first', ...args], environment, before)
   let stderr = ''
   child.stderr.on('data', (chunk) => (stderr += chunk))
   const url = await new Promise<string>((resolve, reject) => {

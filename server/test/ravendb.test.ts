@@ -15,7 +15,7 @@ afterEach(async () => {
 })
 
 async function startServer(options: ServeOptions = { dataDir: newFolder() }) {
-  const server = await serve({ port: 0, ...options })
+  const server = await serve({ create: true, port: 0, ...options })
   cleanups.push(() => server.close())
   return server
 }

@@ -20,7 +20,7 @@ const WISH = {
 test('a token of a test copy does not stop the original', { timeout: TIMEOUT }, async () => {
   const folder = newFolder()
   const [data, copy] = [join(folder, 'data'), join(folder, 'copy')]
-  const original = await openLedger({ dataDir: data })
+  const original = await openLedger({ create: true, dataDir: data })
   await original.claim([WISH])
   mkdirSync(copy)
   const backup = await runCli(['backup', join(folder, 'copied.db'), '--data', data])
@@ -29,7 +29,7 @@ test('a token of a test copy does not stop the original', { timeout: TIMEOUT }, 
 
   /** Of a grant that the copy makes, shown to the original. */
   const show = async () => {
-    const test = await openLedger({ dataDir: copy })
+    const test = await openLedger({ create: true, dataDir: copy })
     const [outcome] = await test.claim([{ ...WISH, id: newId() }])
     await test.close()
     const grants = [{ token: grantOf(outcome!).token, next: 1 }]

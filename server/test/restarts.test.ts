@@ -55,7 +55,7 @@ test('a rolling restart of two servers behind a load balancer loses no request',
 })
 
 test('connections live longer than the 60 seconds of load balancers', async () => {
-  const server = await serve({ port: 0, dataDir: newFolder() })
+  const server = await serve({ create: true, port: 0, dataDir: newFolder() })
   onTestFinished(() => server.close())
   const { headers } = await fetch(`${server.url}/healthz`)
   expect(headers.get('Keep-Alive')).toBe('timeout=75')

@@ -30,7 +30,7 @@ import { runCli } from './processes.js'
 describeLedger('SQLite ledger', async () => {
   const dataDir = newFolder()
   return {
-    open: (limits) => openLedger({ dataDir, limits }),
+    open: (limits) => openLedger({ create: true, dataDir, limits }),
     secret: async () => secretIn(dataDir),
   }
 })
@@ -46,7 +46,7 @@ const wish = {
 
 test('a missing folder is made; tables of others in the file are left alone', async () => {
   const dataDir = join(newFolder(), 'a', 'b')
-  const ledger = await openLedger({ dataDir })
+  const ledger = await openLedger({ create: true, dataDir })
   expect(readdirSync(dataDir)).toContain('hilo.db')
   const own = new DatabaseSync(join(dataDir, 'hilo.db'))
   own.exec('CREATE TABLE orders (id TEXT PRIMARY KEY)')
@@ -60,7 +60,7 @@ test('a missing folder is made; tables of others in the file are left alone', as
 test('only its owner may read a new file and its secret, in any folder', async () => {
   const dataDir = newFolder()
   chmodSync(dataDir, 0o755)
-  const ledger = await openLedger({ dataDir })
+  const ledger = await openLedger({ create: true, dataDir })
   await ledger.claim([wish])
   expect(readdirSync(dataDir).sort()).toEqual(['hilo.db', 'hilo.db-shm', 'hilo.db-wal'])
   for (const name of readdirSync(dataDir))
@@ -87,14 +87,17 @@ test.each([
 ])('what cannot be a ledger is named: %s', async (_, make) => {
   const dataDir = join(newFolder(), 'data')
   make(dataDir)
-  await expect(openLedger({ dataDir })).rejects.toThrow(
+  await expect(openLedger({ create: true, dataDir })).rejects.toThrow(
     `The ledger in ${dataDir} cannot be opened: `,
   )
 })
 
 test('a second handle in one process leaves the locks of the first', async () => {
   const dataDir = newFolder()
-  const ledgers = [await openLedger({ dataDir }), await openLedger({ dataDir })]
+  const ledgers = [
+    await openLedger({ create: true, dataDir }),
+    await openLedger({ create: true, dataDir }),
+  ]
   const log = () => statSync(join(dataDir, 'hilo.db-wal'), { throwIfNoEntry: false })?.ino
   const before = log()
   // A process that finds no lock takes itself for the last user, and removes the log at its end.
@@ -110,7 +113,7 @@ test('no command removes the log of a server whose locks somebody dropped', {
   timeout: 60_000,
 }, async () => {
   const dataDir = newFolder()
-  const ledger = await openLedger({ dataDir })
+  const ledger = await openLedger({ create: true, dataDir })
   await ledger.claim([wish])
   // What an app does that reads the file, or looks at it through another SQLite library.
   closeSync(openSync(join(dataDir, 'hilo.db'), 'r'))
@@ -125,7 +128,7 @@ test('no command removes the log of a server whose locks somebody dropped', {
 
 test('a process has one connection to a file, also after a hot reload', async () => {
   const dataDir = newFolder()
-  const first = openSqliteFile(dataDir)
+  const first = openSqliteFile(dataDir, { create: true })
   const again = '../src/sqlite/connection.js?reloaded'
   const reloaded: typeof import('../src/sqlite/connection.js') = await import(again)
   expect(reloaded.connectTo).not.toBe(connectTo)
@@ -152,7 +155,7 @@ test('a commit during which the file is moved has an unknown outcome', () => {
       super.exec(sql)
     }
   }
-  const opened = openSqliteFile(dataDir, undefined, (path) => new Moved(path))
+  const opened = openSqliteFile(dataDir, { create: true }, (path) => new Moved(path))
   opened.commit(() => {})
   isMoving = true
   expect(() => opened.commit(() => {})).toThrow(LedgerUnavailable)
@@ -166,7 +169,7 @@ test('a SQLite that loses commits is refused, and nothing is written', () => {
     db.function('sqlite_version', () => '3.45.1')
     return db
   }
-  const open = () => openSqliteFile(dataDir, undefined, connect)
+  const open = () => openSqliteFile(dataDir, { create: true }, connect)
   expect(open).toThrow('SQLite 3.45.1 can lose commits')
   const db = new DatabaseSync(join(dataDir, 'hilo.db'))
   expect(db.prepare('SELECT name FROM sqlite_master').all()).toEqual([])
@@ -174,7 +177,7 @@ test('a SQLite that loses commits is refused, and nothing is written', () => {
 })
 
 test('a full disk is no fault of the request, also where a statement returns rows', () => {
-  const { db, close } = openSqliteFile(newFolder())
+  const { db, close } = openSqliteFile(newFolder(), { create: true })
   db.exec('CREATE TABLE own (text TEXT); PRAGMA max_page_count = 1')
   const add = reader(db, 'INSERT INTO own VALUES (?) RETURNING text')
   expect(() => write(db, () => add('x'.repeat(100_000)))).toThrow(LedgerUnavailable)
@@ -182,7 +185,7 @@ test('a full disk is no fault of the request, also where a statement returns row
 })
 
 test('every commit is synced to the disk: a power cut takes no grant back', () => {
-  const { db, close } = openSqliteFile(newFolder())
+  const { db, close } = openSqliteFile(newFolder(), { create: true })
   const FULL = 2
   expect(db.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: FULL })
   expect(db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
@@ -194,13 +197,13 @@ test.each([
   ['is gone', (file: string) => rmSync(file)],
 ])('a file that %s while its log has commits is not begun anew', async (_, lose) => {
   const running = newFolder()
-  const ledger = await openLedger({ dataDir: running })
+  const ledger = await openLedger({ create: true, dataDir: running })
   await ledger.claim([wish])
   const dataDir = newFolder()
   cpSync(running, dataDir, { recursive: true })
   await ledger.close()
   lose(join(dataDir, 'hilo.db'))
-  await expect(openLedger({ dataDir })).rejects.toThrow(
+  await expect(openLedger({ create: true, dataDir })).rejects.toThrow(
     'hilo.db is empty or missing, but hilo.db-wal has commits of it. Nothing was changed.',
   )
   expect(statSync(join(dataDir, 'hilo.db-wal')).size).toBeGreaterThan(0)
@@ -210,7 +213,7 @@ test.each(['hilo.db', 'hilo.db-wal'])(
   'while %s is not in its place, nothing is granted: a restart would know nothing of it',
   async (name) => {
     const dataDir = newFolder()
-    const ledger = await openLedger({ dataDir })
+    const ledger = await openLedger({ create: true, dataDir })
     await ledger.claim([wish])
     const [file, aside] = [join(dataDir, name), join(newFolder(), name)]
     renameSync(file, aside)
@@ -228,7 +231,8 @@ test.each(['hilo.db', 'hilo.db-wal'])(
 describeUpgrades(async () => {
   const dataDir = newFolder()
   return {
-    open: async (schema) => openSqliteStore(dataDir, new Map(), schema),
+    open: async (schema) =>
+      openSqliteStore(dataDir, new Map(), { create: true, ...(schema && { schema }) }),
     async run(sql) {
       const db = new DatabaseSync(join(dataDir, 'hilo.db'))
       db.exec(sql)

@@ -24,7 +24,9 @@ beforeAll(async () => {
     primary.url,
     'CREATE SEQUENCE order_seq INCREMENT 10; CREATE TABLE orders (id bigint PRIMARY KEY)',
   )
-  await (await openLedger({ databaseUrl: primary.url, collections: COLLECTIONS })).close()
+  await (
+    await openLedger({ create: true, databaseUrl: primary.url, collections: COLLECTIONS })
+  ).close()
   standby = await startCluster({ primary })
   return async () => {
     await primary.remove()
@@ -51,7 +53,11 @@ test('after a switch the standby grants on, and the old primary that comes back 
     (await runSql(primary.url, 'SELECT sync_state FROM pg_stat_replication')).rows
   await expect.poll(states, { timeout: TIMEOUT }).toEqual([{ sync_state: 'sync' }])
   const address = await newAddress(primary)
-  const ledger = await openLedger({ databaseUrl: address.url, collections: COLLECTIONS })
+  const ledger = await openLedger({
+    create: true,
+    databaseUrl: address.url,
+    collections: COLLECTIONS,
+  })
   onTestFinished(() => ledger.close())
   const granted: [number, number][] = []
   const claim = async (tag: string) => {
@@ -100,7 +106,7 @@ test('a commit that gives up waiting for a lost standby is no grant yet, and no 
   const server = await startCluster()
   onTestFinished(() => server.remove())
   await runSql(server.url, 'ALTER ROLE postgres SET client_min_messages = error')
-  const ledger = await openLedger({ databaseUrl: server.url })
+  const ledger = await openLedger({ create: true, databaseUrl: server.url })
   onTestFinished(() => ledger.close())
   const wish = { ...KEY, count: 32, lastMax: 0, serverTag: 'A', at: 0 }
   await ledger.claim([{ ...wish, id: newId() }])

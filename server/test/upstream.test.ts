@@ -35,6 +35,7 @@ async function open(
   upstream = {},
 ) {
   const ledger = await openLedger({
+    create: true,
     ...storage,
     collections: {
       Shop: { orders: { upstream: { url: node.url, database: 'Shop', ...upstream } } },
@@ -280,7 +281,7 @@ describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
     const { take, close } = await open(nodes[0]!, storage)
     await take()
     await close()
-    const other = await openLedger(storage)
+    const other = await openLedger({ create: true, ...storage })
     ledgers.add(other)
     await expect(other.claim([WISH])).rejects.toThrow(
       'The ledger knows shop/orders as the ranges of orders in RavenDB database Shop',
@@ -364,6 +365,7 @@ test('an upstream that is away fails no claim to another one, and wastes no rang
   const [orders, parts] = [(await startRaven()).nodes[0]!, (await startRaven()).nodes[0]!]
   const of = ({ url }: RavenNode) => ({ upstream: { url, database: 'Shop' } })
   const ledger = await openLedger({
+    create: true,
     dataDir: newFolder(),
     collections: { Shop: { orders: of(orders), parts: of(parts) } },
   })
@@ -423,7 +425,7 @@ test('a slash at the end of the address is ignored', async () => {
 })
 
 test('our own server as upstream, asked as a RavenDB is', async () => {
-  const upstream = await serve({ port: 0, dataDir: newFolder(), nodeTag: 'B' })
+  const upstream = await serve({ create: true, port: 0, dataDir: newFolder(), nodeTag: 'B' })
   const { take, close } = await open(upstream)
   expect(await take({ count: 100 })).toMatchObject({ low: 1, high: 100, serverTag: 'B' })
   await take({ count: 10 })

@@ -26,11 +26,11 @@ export interface HiloServer {
 /** To be called inside a test; gone when the test ends. */
 export async function openHiloServer(): Promise<HiloServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'hilo-data-'))
-  let running = await serve({ port: 0, dataDir })
+  let running = await serve({ create: true, port: 0, dataDir })
   const { url } = running
   const stop = () => running.close()
   const onLedger = async <T>(ask: (ledger: Ledger) => Promise<T>): Promise<T> => {
-    const ledger = await openLedger({ dataDir })
+    const ledger = await openLedger({ create: true, dataDir })
     try {
       return await ask(ledger)
     } finally {
@@ -45,7 +45,7 @@ export async function openHiloServer(): Promise<HiloServer> {
     url,
     stop,
     async start() {
-      running = await serve({ port: Number(new URL(url).port), dataDir })
+      running = await serve({ create: true, port: Number(new URL(url).port), dataDir })
     },
     max: (tag) =>
       onLedger(

@@ -61,7 +61,7 @@ async function listen(handle: Handler, database: string): Promise<Raven> {
 
 /** Our server without our extension: it reads no `claim` and no `token`, and answers none. */
 async function openPlain(): Promise<Raven> {
-  const ledger = await openLedger({ dataDir: newFolder() })
+  const ledger = await openLedger({ create: true, dataDir: newFolder() })
   onTestFinished(() => ledger.close())
   const handle = createHiloHandler({ ledger })
   return listen(async (request) => {

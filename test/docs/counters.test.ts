@@ -89,7 +89,7 @@ function fileOf(configuration: object): string {
 }
 
 async function start(options: ServeOptions): Promise<HiloServer> {
-  const server = await serve({ ...options, port: 0 })
+  const server = await serve({ create: true, ...options, port: 0 })
   onTestFinished(() => server.close())
   return server
 }
@@ -141,7 +141,7 @@ describe.each(OF_ORMS)('%s: %j', (section, configuration) => {
 async function prepare(options: ServeOptions, section: string): Promise<void> {
   if (section === 'The textbook') {
     const { databaseUrl, collections } = options
-    await (await openLedger({ databaseUrl, collections, first: true })).close()
+    await (await openLedger({ create: true, databaseUrl, collections, first: true })).close()
   }
   const problems = await check(options).then(
     () => '',
@@ -200,6 +200,7 @@ test('the commands, as they are typed', { timeout: 60_000 }, async () => {
   }
   expect(said).toEqual([
     expect.stringContaining('the next ids are 1 to 10'),
+    expect.stringContaining('is new: its numbers begin at 1'),
     expect.stringContaining('Nothing was run'),
     expect.stringContaining('Done: the next ids are 1235 to 1244'),
     'served',

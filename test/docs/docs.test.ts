@@ -63,7 +63,7 @@ beforeAll(async () => {
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
     output: { dir: written, entryFileNames: '[name].mjs', chunkFileNames: '[name].mjs' },
   })
-  server = await serve({ port: 0, dataDir: join(cwd, 'server') })
+  server = await serve({ create: true, port: 0, dataDir: join(cwd, 'server') })
 })
 afterAll(async () => {
   await server.close()

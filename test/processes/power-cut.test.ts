@@ -41,7 +41,7 @@ async function cutPower(disk: string, tills: readonly Till[]): Promise<void> {
 /** A device whose power is cut again and again, and the server that it knows. */
 async function newDevice({ command, driver }: Runtime) {
   const disk = newFolder()
-  const server = await serve({ port: 0, dataDir: join(folder, crypto.randomUUID()) })
+  const server = await serve({ create: true, port: 0, dataDir: join(folder, crypto.randomUUID()) })
   onTestFinished(() => server.close())
   const start = (count = Number.POSITIVE_INFINITY, program = till) =>
     startTill({ command }, [program, driver, join(disk, 'ids.db'), server.url, String(count)], {

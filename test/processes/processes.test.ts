@@ -20,7 +20,7 @@ let till: string
 
 beforeAll(async () => {
   till = await bundle('till', read('test/processes/till.ts'))
-  server = await serve({ port: 0, dataDir: folder })
+  server = await serve({ create: true, port: 0, dataDir: folder })
 })
 afterAll(async () => {
   await server.close()

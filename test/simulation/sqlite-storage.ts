@@ -13,7 +13,7 @@ export class SqliteStorage implements LedgerStorage {
   #copies = 0
 
   open(): Promise<Ledger> {
-    return openLedger({ dataDir: this.#folder })
+    return openLedger({ create: true, dataDir: this.#folder })
   }
 
   backUp(): Copy {

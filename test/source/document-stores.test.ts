@@ -20,7 +20,7 @@ interface Store {
 async function openServer(
   options: Partial<ServeOptions> = {},
 ): Promise<Store & { origin: string }> {
-  const server = await serve({ port: 0, dataDir: newFolder(), ...options })
+  const server = await serve({ create: true, port: 0, dataDir: newFolder(), ...options })
   onTestFinished(() => server.close())
   return {
     origin: server.url,

@@ -13,7 +13,7 @@ const [, open] = DRIVERS[0]!
 let server: HiloServer
 
 beforeAll(async () => {
-  server = await serve({ port: 0, dataDir: join(folder, 'server') })
+  server = await serve({ create: true, port: 0, dataDir: join(folder, 'server') })
 })
 afterAll(async () => {
   await server.close()

@@ -43,7 +43,7 @@ export interface Shop {
 /** A device without anything on it, and a server that has granted nothing yet. */
 export async function newShop(): Promise<Shop> {
   const folder = mkdtempSync(join(tmpdir(), 'offline-hilo-'))
-  const ledger = await openLedger({ dataDir: folder })
+  const ledger = await openLedger({ create: true, dataDir: folder })
   const handle = createHiloHandler({ ledger })
   const name = newName()
   const opened: { hilo: Hilo; page: FakePage }[] = []

@@ -2,7 +2,6 @@
 import type { Command } from 'commander'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
 import { ledgerCommand, withSettings } from './flags.js'
-import { requireLedgerFile } from './ledger-commands.js'
 
 export const backupCommand = (): Command =>
   ledgerCommand('backup', 'Copy the ledger into a new file, also while a server runs.')
@@ -15,7 +14,6 @@ export const backupCommand = (): Command =>
               'point-in-time recovery. All tables hilo_… belong together, and so do the counters ' +
               'of bound collections: take them in one backup. hilo_meta holds the secret.',
           )
-        requireLedgerFile(dataDir)
         const { backUp } = await import('../sqlite/backup.js')
         backUp(dataDir, file)
         process.stdout.write(

@@ -3,7 +3,7 @@
  * that a message names the flag, the variable or the file that was wrong.
  */
 import { Command, Option } from 'commander'
-import { LedgerUnavailable, UpstreamUnavailable } from '../ledger/errors.js'
+import { LedgerMissing, LedgerUnavailable, UpstreamUnavailable } from '../ledger/errors.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
 import { type Flags, readConfig, type Settings } from '../settings.js'
 
@@ -46,8 +46,11 @@ export async function withSettings(
 ): Promise<void> {
   const { flags, names } = givenTo(command)
   const settings = readConfig(flags, names)
+  const first = command.getOptionValue('first') === true
+  // Who says more than a port has a ledger somewhere.
+  const isTryOut = Object.keys(flags).every((key) => key === 'port')
   try {
-    await run({ ...settings, first: command.getOptionValue('first') === true })
+    await run({ ...settings, first, create: first || isTryOut })
   } catch (error) {
     if (!isAboutDatabase(error)) throw error
     const { databaseUrl, dataDir } = settings
@@ -99,5 +102,6 @@ const OWN_TABLES =
   'CREATE ON SCHEMA public, or the schema that is used, to it.'
 
 const isAboutDatabase = (error: unknown): boolean =>
+  error instanceof LedgerMissing ||
   (error instanceof LedgerUnavailable && !(error instanceof UpstreamUnavailable)) ||
   REFUSED_BY_POSTGRES.test((error as { code?: string }).code ?? '')

@@ -1,13 +1,12 @@
 /** The commands that look at a ledger and change it beside a running server. */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { CollectionCounts, Ledger } from '../ledger/ledger.js'
-import { DEFAULT_DATA_DIR, openLedger } from '../open-ledger.js'
+import { openLedger } from '../open-ledger.js'
 import type { ServeOptions } from '../serve.js'
 import type { Settings } from '../settings.js'
-import { refuseOlder, SQLITE_FILE } from '../sql/schema.js'
+import { refuseMissing, refuseOlder } from '../sql/schema.js'
 import { ledgerCommand, withSettings } from './flags.js'
+import { placeIn, versionAt } from './place.js'
 import { type Column, table } from './table.js'
 
 export const statusCommand = (): Command =>
@@ -39,35 +38,10 @@ export const report = (
 /** Opens a ledger that exists. A mistyped folder or database does not become a new one. */
 async function openExisting(settings: ServeOptions): Promise<Ledger> {
   const { dataDir, databaseUrl, collections, upstream } = settings
-  const folder = dataDir ?? DEFAULT_DATA_DIR
-  if (databaseUrl === undefined) await requireLedgerIn(folder)
-  else await requireLedgerAt(databaseUrl)
+  const version = await versionAt(settings)
+  refuseMissing(version, placeIn(settings))
+  refuseOlder(version)
   return openLedger({ dataDir, databaseUrl, collections, upstream })
-}
-
-export function requireLedgerFile(folder: string): void {
-  if (existsSync(join(folder, SQLITE_FILE))) return
-  throw new Error(
-    `There is no ledger in ${folder}. Give the server's --data or --database-url, or start it ` +
-      'there once.',
-  )
-}
-
-async function requireLedgerIn(folder: string): Promise<void> {
-  requireLedgerFile(folder)
-  const { readSqliteVersion } = await import('../sqlite/file.js')
-  refuseOlder(readSqliteVersion(folder))
-}
-
-async function requireLedgerAt(databaseUrl: string): Promise<void> {
-  const { openPool } = await import('../postgres/pool.js')
-  const { requireLedger } = await import('../postgres/upgrade.js')
-  const pool = openPool(databaseUrl)
-  try {
-    await requireLedger(pool)
-  } finally {
-    await pool.close()
-  }
 }
 
 const COLUMNS: Column<CollectionCounts>[] = [

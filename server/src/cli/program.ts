@@ -6,6 +6,7 @@ import { backupCommand } from './backup-command.js'
 import { adoptCommand, checkCommand } from './counter-commands.js'
 import { dropCommand } from './drop-command.js'
 import { fail } from './fail.js'
+import { initCommand } from './init-command.js'
 import { statusCommand } from './ledger-commands.js'
 import { raiseFloorCommand } from './raise-floor-command.js'
 import { renewSecretCommand } from './renew-secret-command.js'
@@ -43,6 +44,7 @@ export async function run(): Promise<void> {
     .addHelpText('after', EXAMPLES)
     .addCommand(serveCommand(), { isDefault: true })
   const commands = [
+    initCommand(),
     statusCommand(),
     seriesCommand(),
     backupCommand(),

@@ -4,7 +4,9 @@ import { createLog } from '../http/log.js'
 import { DEFAULT_HORIZON_DAYS, DEFAULT_HOST, DEFAULT_PORT, serve } from '../serve.js'
 import type { Settings } from '../settings.js'
 import { fail } from './fail.js'
-import { firstOption, ledgerCommand, withSettings } from './flags.js'
+import { ledgerCommand, withSettings } from './flags.js'
+import { newLedgerLine } from './init-command.js'
+import { versionAt } from './place.js'
 import { startLine } from './start-line.js'
 
 /** Load balancers ask for health every few seconds. */
@@ -54,7 +56,13 @@ export const serveCommand = (): Command =>
           `(default ${DEFAULT_HORIZON_DAYS})`,
       ).env('HILO_HORIZON'),
     )
-    .addOption(firstOption())
+    .addOption(
+      new Option(
+        '--first',
+        "this is the first start: make the ledger, and the row of a bound counter in an ORM's " +
+          'table, where there is none',
+      ),
+    )
     .allowExcessArguments()
     .action(async (_, command: Command) => {
       const [unknown] = command.args
@@ -69,6 +77,7 @@ async function run(settings: Settings): Promise<void> {
   // off anywhere, like a crash.
   const cutOff = () => process.exit(0)
   process.on('SIGTERM', cutOff)
+  const isNew = options.create === true && (await versionAt(options)) === undefined
   const server = await serve({ ...options, log })
   process.off('SIGTERM', cutOff)
   process.on('SIGTERM', () => {
@@ -78,7 +87,9 @@ async function run(settings: Settings): Promise<void> {
   // Somebody waits at the terminal.
   process.on('SIGINT', () => server.close().catch(fail))
   log.info(startLine(settings, server.url), 'The server has started.')
-  process.stdout.write(`offline-hilo-server serves ${server.url}\n`)
+  process.stdout.write(
+    `offline-hilo-server serves ${server.url}\n${isNew ? newLedgerLine(options) : ''}`,
+  )
 }
 
 /** An unknown command ends up here, because this is the default command. */

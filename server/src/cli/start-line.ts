@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
-import { addressesIn } from '../postgres/addresses.js'
+import { placeOf } from '../postgres/addresses.js'
 import type { RootSetting } from '../region/options.js'
 import type { Settings } from '../settings.js'
 import { VERSION } from './version.js'
@@ -26,14 +26,6 @@ export function startLine(settings: Settings, url: string): object {
       ...(collections && { bound: namesOf(collections) }),
     },
   }
-}
-
-/** Host and database, without user and password. */
-function placeOf(databaseUrl: string): string {
-  return addressesIn(databaseUrl)
-    .map((address) => new URL(address))
-    .map(({ host, pathname }) => host + pathname)
-    .join()
 }
 
 const placeOfRoot = (upstream: RootSetting): string =>

@@ -27,7 +27,7 @@ const PREFLIGHT_SECONDS = 600
 
 /**
  * @example
- * const ledger = await openLedger({ dataDir: './hilo-data' })
+ * const ledger = await openLedger()
  * app.mount('/', createHiloHandler({ ledger }))
  */
 export function createHiloHandler(

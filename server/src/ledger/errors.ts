@@ -1,4 +1,4 @@
-/** The two ways in which a ledger fails: its own database, or the counter of another authority. */
+/** How a ledger fails: there is none, its database does, or the counter of another authority. */
 
 /** The database did not answer, or gave up. The same request may be sent again later. */
 export class LedgerUnavailable extends Error {
@@ -17,6 +17,11 @@ export class LedgerReplaced extends LedgerUnavailable {
         'raise its floors, and start the server again.',
     )
   }
+}
+
+/** No ledger was made yet in the place that was named. */
+export class LedgerMissing extends Error {
+  override name = 'LedgerMissing'
 }
 
 /** Another server, from which the numbers come, did not answer. */

@@ -32,6 +32,13 @@ export function addressesIn(databaseUrl: string): string[] {
   })
 }
 
+/** Hosts and database, without user and password. */
+export const placeOf = (databaseUrl: string): string =>
+  addressesIn(databaseUrl)
+    .map((address) => new URL(address))
+    .map(({ host, pathname }) => host + pathname)
+    .join()
+
 /** Which of the servers new connections lead to. */
 export class Addresses {
   readonly #all: readonly string[]

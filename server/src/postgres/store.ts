@@ -8,9 +8,10 @@ import { LedgerUnavailable } from '../ledger/errors.js'
 import { keyText } from '../ledger/keys.js'
 import type { RowStore } from '../ledger/row-store.js'
 import type { SqlConnection, Work } from '../sql/connection.js'
-import { HEALTH_KEY, SCHEMA } from '../sql/schema.js'
+import { HEALTH_KEY, type Opening } from '../sql/schema.js'
 import type { Dialect } from '../sql/statements.js'
 import { sqlStore } from '../sql/store.js'
+import { placeOf } from './addresses.js'
 import { HASTY, openPool, type PostgresPool, type Write } from './pool.js'
 import { upgradePostgres } from './upgrade.js'
 
@@ -37,11 +38,11 @@ const WRITE_HEALTH = `
 export async function openPostgresStore(
   databaseUrl: string,
   startCounters: (pool: PostgresPool) => Promise<OrmCounters>,
-  schema = SCHEMA,
+  opening: Opening = {},
 ): Promise<RowStore> {
   const pool = openPool(databaseUrl)
   try {
-    const secret = await upgradePostgres(pool, schema)
+    const secret = await upgradePostgres(pool, placeOf(databaseUrl), opening)
     const counters = await startCounters(pool)
     return sqlStore(connectionTo(pool, counters, await timelineOf(pool)), secret)
   } catch (error) {

@@ -6,9 +6,9 @@ import { isThere, type Query } from '../ledger/counter-port.js'
 import { LedgerUnavailable, RowLocked } from '../ledger/errors.js'
 import {
   META_TABLE,
-  refuseOlder,
+  type Opening,
+  refuseMissing,
   SCHEMA,
-  type Schema,
   secretFrom,
   stepsFrom,
   versionOf,
@@ -27,10 +27,14 @@ const PAUSE_MS = 1_000
  * Waits as long as others keep the tables locked, and says so once.
  * @returns the secret of the grant tokens
  */
-export async function upgradePostgres(pool: PostgresPool, schema = SCHEMA): Promise<string> {
+export async function upgradePostgres(
+  pool: PostgresPool,
+  place: string,
+  opening: Opening,
+): Promise<string> {
   for (let isTold = false; ; isTold = true) {
     try {
-      return await pool.transaction((query) => upgrade(query, schema), UPGRADE)
+      return await pool.transaction((query) => upgrade(query, place, opening), UPGRADE)
     } catch (error) {
       if (!(error instanceof RowLocked)) throw error
       if (!isTold) process.emitWarning(LOCKED)
@@ -43,7 +47,11 @@ const LOCKED =
   "The ledger's tables are made or upgraded once nobody else has locked them, as a dump or " +
   "another server's upgrade does. Claims go on meanwhile."
 
-async function upgrade(query: Query, schema: Schema): Promise<string> {
+async function upgrade(
+  query: Query,
+  place: string,
+  { create, schema = SCHEMA }: Opening,
+): Promise<string> {
   await refuseStandby(query)
   const [server] = await query<{ encoding: string }>(
     "SELECT current_setting('server_encoding') AS encoding",
@@ -54,10 +62,14 @@ async function upgrade(query: Query, schema: Schema): Promise<string> {
         "collection's name. Create one for the ledger: " +
         "CREATE DATABASE hilo ENCODING 'UTF8' TEMPLATE template0.",
     )
+  // A role that may not make tables hears the same.
+  if (!(await isThere(query, 'hilo_meta'))) refuseMissing(undefined, place, create)
   await createMissing(query, 'hilo_meta', META_TABLE)
   const rows = await query<{ key: string; value: string }>('SELECT key, value FROM hilo_meta')
   const meta = new Map(rows.map(({ key, value }) => [key, value]))
-  const version = Number(meta.get('version') ?? 0)
+  const found = meta.get('version')
+  refuseMissing(found, place, create)
+  const version = Number(found ?? 0)
   const steps = stepsFrom(version, schema)
   const secret = secretFrom(version, meta.get('secret'))
   if (steps.length === 0) return secret
@@ -89,16 +101,12 @@ async function lockTables(query: Query): Promise<void> {
 
 /**
  * Writes nothing.
- * @throws Error when the database has no ledger, or one that the server has yet to upgrade
+ * @returns the version of the ledger's tables; undefined where there is no ledger
  */
-export async function requireLedger(pool: PostgresPool): Promise<void> {
-  if (!(await isThere(pool.query, 'hilo_meta')))
-    throw new Error(
-      "There is no ledger in this database. Give the server's --database-url, or start it there " +
-        'once.',
-    )
+export async function readPostgresVersion(pool: PostgresPool): Promise<number | undefined> {
+  if (!(await isThere(pool.query, 'hilo_meta'))) return undefined
   const [row] = await pool.query<{ value: string }>(
     "SELECT value FROM hilo_meta WHERE key = 'version'",
   )
-  refuseOlder(Number(row?.value ?? 0))
+  return Number(row?.value ?? 0)
 }

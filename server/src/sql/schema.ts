@@ -3,6 +3,7 @@
  * application's database. Guarantees that an older program does not touch a newer database. Once a
  * version was released, its upgrade is never edited.
  */
+import { LedgerMissing } from '../ledger/errors.js'
 import { newSecret } from '../ledger/grant-token.js'
 import {
   COLLECTIONS,
@@ -51,8 +52,34 @@ export const META_TABLE =
 /** The row that `/healthz` writes, to find out whether the ledger can be written to. */
 export const HEALTH_KEY = 'health'
 
+/** How a ledger is opened. */
+export interface Opening {
+  /** Makes the ledger where there is none. Default false. */
+  create?: boolean
+  schema?: Schema
+}
+
+/**
+ * @param version of the ledger's tables; undefined: there is no ledger
+ * @throws LedgerMissing unless somebody says that one is to be made
+ */
+export function refuseMissing(
+  version: number | string | undefined,
+  place: string,
+  create = false,
+): void {
+  // guard: H31 a ledger is made only when somebody says so
+  if (version === undefined && !create)
+    throw new LedgerMissing(
+      `There is no ledger in ${place}, and none was made: a new one begins at 1, and would grant ` +
+        'what another one has granted. If a ledger should be there, correct the place, mount its ' +
+        'volume, or restore its backup. If a new one is to begin there, run offline-hilo-server ' +
+        'init once, with the same settings (in your own server: create: true).',
+    )
+}
+
 /** @throws Error when the database has yet to be upgraded: only the server does that */
-export function refuseOlder(version: number): void {
+export function refuseOlder(version = 0): void {
   if (stepsFrom(version).length > 0)
     throw new Error(
       'An older offline-hilo-server keeps this ledger, and this command upgrades nothing. Start ' +

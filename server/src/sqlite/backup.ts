@@ -6,14 +6,14 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { reasonOf } from '../ledger/errors.js'
-import { SQLITE_FILE } from '../sql/schema.js'
+import { refuseMissing, SQLITE_FILE } from '../sql/schema.js'
 import { connectToRead } from './connection.js'
 import { BUSY_TIMEOUT_MS, readSqliteVersion } from './file.js'
 import { syncFolder } from './place.js'
 
 /** @throws Error when there is no ledger, or the file is there already, or cannot be written */
 export function backUp(dataDir: string, file: string): void {
-  readSqliteVersion(dataDir)
+  refuseMissing(readSqliteVersion(dataDir), dataDir)
   const target = resolve(file)
   if (existsSync(target))
     throw new Error(`${file} is there already, and is not overwritten. Name a new file.`)

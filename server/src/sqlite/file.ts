@@ -3,14 +3,15 @@
  * answered: WAL with `synchronous = FULL` calls fsync once per commit. Processes on the same
  * machine may share the file.
  */
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { losesCommits } from '../../../src/core/sqlite-version.js'
 import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
 import {
   META_TABLE,
+  type Opening,
+  refuseMissing,
   SCHEMA,
-  type Schema,
   SQLITE_FILE,
   secretFrom,
   stepsFrom,
@@ -36,9 +37,13 @@ export interface SqliteFile {
 }
 
 /** @throws Error that names the folder, or what is wrong with the file in it */
-export function openSqliteFile(dataDir: string, schema = SCHEMA, connect?: Connect): SqliteFile {
+export function openSqliteFile(
+  dataDir: string,
+  opening: Opening = {},
+  connect?: Connect,
+): SqliteFile {
   const folder = resolve(dataDir)
-  return naming(folder, () => openIn(folder, schema, connect))
+  return naming(folder, () => openIn(folder, opening, connect))
 }
 
 /** Errors of SQLite and the file system have a code, and do not say which folder they are about. */
@@ -61,18 +66,18 @@ function naming<T>(folder: string, step: () => T): T {
 
 /**
  * Writes nothing.
- * @returns the version of its tables
- * @throws Error when the file has no ledger
+ * @returns the version of its tables; undefined where there is no ledger
  */
-export function readSqliteVersion(dataDir: string): number {
+export function readSqliteVersion(dataDir: string): number | undefined {
   const folder = resolve(dataDir)
   return naming(folder, () => {
     refuseLost(folder)
-    const db = connectToRead(join(folder, SQLITE_FILE))
+    const file = join(folder, SQLITE_FILE)
+    if (!existsSync(file)) return undefined
+    const db = connectToRead(file)
     try {
       const tables = reader(db, "SELECT 1 FROM sqlite_master WHERE name = 'hilo_meta'")()
-      if (tables.length === 0)
-        throw new Error(`There is no ledger in ${dataDir}: ${SQLITE_FILE} has no tables of one.`)
+      if (tables.length === 0) return undefined
       const version = reader<{ value: string }>(
         db,
         "SELECT value FROM hilo_meta WHERE key = 'version'",
@@ -84,8 +89,9 @@ export function readSqliteVersion(dataDir: string): number {
   })
 }
 
-function openIn(folder: string, schema: Schema, connect: Connect | undefined): SqliteFile {
+function openIn(folder: string, opening: Opening, connect: Connect | undefined): SqliteFile {
   refuseLost(folder)
+  if (!existsSync(join(folder, SQLITE_FILE))) refuseMissing(undefined, folder, opening.create)
   // Only its owner may read it: the secret of the grant tokens is in the file.
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = join(folder, SQLITE_FILE)
@@ -93,7 +99,7 @@ function openIn(folder: string, schema: Schema, connect: Connect | undefined): S
   const { db, close } = connectTo(file, (opened) => prepare(opened, folder), connect)
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    const secret = upgrade(db, schema)
+    const secret = upgrade(db, folder, opening)
     // A copy of the file alone, without its log, then knows the tokens that prove it a copy.
     // guard: H20 a copy of the file alone has the secret
     db.exec('PRAGMA wal_checkpoint(PASSIVE)')
@@ -142,7 +148,7 @@ function requireMended(db: Sqlite): void {
     )
 }
 
-function upgrade(db: Sqlite, schema: Schema): string {
+function upgrade(db: Sqlite, folder: string, { create, schema = SCHEMA }: Opening): string {
   return write(db, () => {
     db.exec(META_TABLE)
     const read = db.prepare('SELECT value FROM hilo_meta WHERE key = ?')
@@ -151,7 +157,9 @@ function upgrade(db: Sqlite, schema: Schema): string {
         'value = excluded.value',
     )
     const meta = (key: string) => (read.all(key)[0] as { value: string } | undefined)?.value
-    const version = Number(meta('version') ?? 0)
+    const found = meta('version')
+    refuseMissing(found, folder, create)
+    const version = Number(found ?? 0)
     for (const statement of stepsFrom(version, schema)) db.exec(statement)
     put.run('version', String(versionOf(schema)))
     const secret = secretFrom(version, meta('secret'))

@@ -5,7 +5,7 @@
 import type { BoundCollections } from '../ledger/bound-collections.js'
 import type { RowStore } from '../ledger/row-store.js'
 import type { SqlConnection, Work } from '../sql/connection.js'
-import { HEALTH_KEY, SCHEMA } from '../sql/schema.js'
+import { HEALTH_KEY, type Opening } from '../sql/schema.js'
 import type { Dialect, Statement } from '../sql/statements.js'
 import { sqlStore } from '../sql/store.js'
 import { BUSY_TIMEOUT_MS, openSqliteFile, type SqliteFile } from './file.js'
@@ -31,9 +31,9 @@ const WRITE_HEALTH = `INSERT INTO hilo_meta (key, value) VALUES ('${HEALTH_KEY}'
 export function openSqliteStore(
   dataDir: string,
   bound: BoundCollections,
-  schema = SCHEMA,
+  opening: Opening = {},
 ): RowStore {
-  const file = openSqliteFile(dataDir, schema)
+  const file = openSqliteFile(dataDir, opening)
   try {
     rememberBindings(file.db, bound)
   } catch (error) {

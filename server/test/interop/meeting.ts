@@ -151,7 +151,7 @@ function ignoreUnreachable(error: unknown): void {
 
 /** What the ledger still has to grant. */
 async function restOf(databaseUrl: string, collections: object): Promise<number[]> {
-  const ledger = await openLedger({ databaseUrl, collections: collections as never })
+  const ledger = await openLedger({ create: true, databaseUrl, collections: collections as never })
   try {
     const numbers: number[] = []
     const [status] = await ledger.status()

@@ -117,7 +117,7 @@ async function maxOf(url: string, database: string, tag = 'users'): Promise<numb
 }
 
 async function startOurs() {
-  const server = await serve({ port: 0, dataDir: newFolder() })
+  const server = await serve({ create: true, port: 0, dataDir: newFolder() })
   cleanups.push(() => server.close())
   return { url: server.url, newDatabase: async () => 'Shop' }
 }
@@ -172,7 +172,7 @@ describe.skipIf(ravenMissing)(`on one RavenDB${unlessRaven}`, () => {
       dataDir: newFolder(),
       collections: { Shop: { users: { upstream: { url: raven.url, database } } } },
     }
-    let ledger = await openLedger(settings)
+    let ledger = await openLedger({ create: true, ...settings })
     cleanups.push(() => ledger.close())
     const numbers: number[] = []
     let isOver = false
@@ -200,7 +200,7 @@ describe.skipIf(ravenMissing)(`on one RavenDB${unlessRaven}`, () => {
         // The rest of its ranges goes back to RavenDB, and it begins anew.
         if (i % 20 === 19) {
           await ledger.close()
-          ledger = await openLedger(settings)
+          ledger = await openLedger({ create: true, ...settings })
         }
       }
     }

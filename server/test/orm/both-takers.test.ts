@@ -51,7 +51,8 @@ test.each(ORMS)(
     // The back end makes its first id, and with it the row of its counter.
     byOrm.push(await takers[0]!())
 
-    const open = () => openLedger({ databaseUrl, collections: { Shop: { orders: settings } } })
+    const open = () =>
+      openLedger({ create: true, databaseUrl, collections: { Shop: { orders: settings } } })
     const ledgers = await Promise.all([open(), open()])
     cleanups.push(...ledgers.map((ledger) => () => ledger.close()))
     const byServer: Block[] = []

@@ -44,6 +44,7 @@ async function open(settings: CounterOptions = EFCORE, schema = SEQUENCE, limits
   await runSql(databaseUrl, schema)
   const reopen = async (collections: object = { Shop: { orders: settings } }): Promise<Ledger> => {
     const ledger = await openLedger({
+      create: true,
       databaseUrl,
       limits,
       collections: collections as never,
@@ -321,6 +322,7 @@ describe('numbers that must not be granted', () => {
     const url = new URL(databaseUrl)
     url.username = 'hilo_bound_role'
     const other = await openLedger({
+      create: true,
       databaseUrl: url.href,
       collections: { Shop: { orders: EFCORE } },
     })
@@ -346,6 +348,7 @@ describe('numbers that must not be granted', () => {
         maxId: 'int8',
       }
       const ledger = await openLedger({
+        create: true,
         databaseUrl,
         collections: { Shop: { orders: textbook } },
         first: true,
@@ -356,13 +359,13 @@ describe('numbers that must not be granted', () => {
 
     test('is made by one of the servers that start at once', async () => {
       const databaseUrl = await newDatabase()
-      await (await openLedger({ databaseUrl })).close()
+      await (await openLedger({ create: true, databaseUrl })).close()
       await Promise.all(Array.from({ length: 8 }, () => start(databaseUrl)))
     })
 
     test('serves a role that may not make it; where it is missing, that is said', async () => {
       const databaseUrl = await newDatabase()
-      await (await openLedger({ databaseUrl })).close()
+      await (await openLedger({ create: true, databaseUrl })).close()
       await runSql(
         databaseUrl,
         `REVOKE CREATE ON SCHEMA public FROM PUBLIC;

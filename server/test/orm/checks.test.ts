@@ -17,7 +17,7 @@ afterEach(async () => {
 
 async function open(databaseUrl: string, settings: CounterOptions, first = false): Promise<Ledger> {
   const collections = { Shop: { Orders: settings } }
-  const ledger = await openLedger({ databaseUrl, collections, first })
+  const ledger = await openLedger({ create: true, databaseUrl, collections, first })
   cleanups.push(() => ledger.close())
   return ledger
 }
@@ -275,7 +275,7 @@ describe('a first row', () => {
     await runSql(databaseUrl, SCHEMA)
     const options = { databaseUrl, collections: { Shop: { Orders: marten('Order') } } }
     const start = async (first: boolean) => {
-      const ledger = await openLedger({ ...options, first })
+      const ledger = await openLedger({ create: true, ...options, first })
       cleanups.push(() => ledger.close())
       return ledger
     }
@@ -345,7 +345,9 @@ describe('at the start', () => {
     const databaseUrl = await newDatabase()
     await runSql(databaseUrl, 'CREATE SEQUENCE order_seq CYCLE')
     const collections = { Shop: { orders: EFCORE, lines: HILO_TABLE } }
-    const error: Error = await openLedger({ databaseUrl, collections }).catch((error) => error)
+    const error: Error = await openLedger({ create: true, databaseUrl, collections }).catch(
+      (error) => error,
+    )
     expect(error.message.split('\n')).toEqual([
       'These collections cannot be bound:',
       expect.stringMatching(/^ {2}shop\/orders: .* moves by 1/),
@@ -397,7 +399,7 @@ describe('at the start', () => {
     ],
   ] as const)('for a role without the rights: %s', async (_, settings, schema, message) => {
     const databaseUrl = await newDatabase()
-    await (await openLedger({ databaseUrl })).close()
+    await (await openLedger({ create: true, databaseUrl })).close()
     await runSql(
       databaseUrl,
       `DROP ROLE IF EXISTS hilo_check_role; CREATE ROLE hilo_check_role LOGIN;
@@ -435,7 +437,7 @@ describe('at the start', () => {
 
   test('a counter below what was granted when the collection counted by itself', async () => {
     const databaseUrl = await newDatabase()
-    const own = await openLedger({ databaseUrl })
+    const own = await openLedger({ create: true, databaseUrl })
     await own.claim([
       { database: 'shop', collection: 'orders', count: 100, lastMax: 0, serverTag: 'A', at: 0 },
     ])

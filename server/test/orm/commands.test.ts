@@ -50,7 +50,7 @@ async function start(settings: CounterOptions, schema: string, rows = 95) {
     adopt: (isApplied: boolean, from = 'orders.id') =>
       adopt(options, { database: 'shop', collection: 'orders', from, isApplied }),
     take: async (count = 10) => {
-      const ledger = await openLedger(options)
+      const ledger = await openLedger({ create: true, ...options })
       cleanups.push(() => ledger.close())
       const [outcome] = await ledger.claim([
         {
@@ -205,7 +205,7 @@ describe('adopt', () => {
 
   test('is above what the collection was granted before it was bound', async () => {
     const { adopt, take, databaseUrl } = await start(EFCORE, SEQUENCE(10))
-    const own = await openLedger({ databaseUrl })
+    const own = await openLedger({ create: true, databaseUrl })
     await own.claim([
       { database: 'Shop', collection: 'orders', count: 500, lastMax: 0, serverTag: 'A', at: 0 },
     ])
@@ -219,7 +219,7 @@ describe('adopt', () => {
     const { adopt, options, sql } = await start(EFCORE, SEQUENCE(10))
     const key = { database: 'Shop', collection: 'orders' }
     const wish = { ...key, id: newId(), count: 10, lastMax: 0, serverTag: 'A', at: 0 }
-    const ledger = await openLedger(options)
+    const ledger = await openLedger({ create: true, ...options })
     const { token } = grantOf((await ledger.claim([wish]))[0]!)
     expect(await ledger.giveBack({ ...key, token, end: 10, last: 0, at: 0 })).toBe(10)
     await sql('INSERT INTO orders (id) SELECT generate_series(1, 50) ON CONFLICT DO NOTHING')
@@ -240,14 +240,16 @@ describe('adopt', () => {
       databaseUrl,
       collections: { Shop: { Orders: { ...options.collections.Shop.Orders, blockSize: 10 } } },
     }
-    await expect(openLedger(smaller)).rejects.toThrow('with blockSize 20, the configuration says')
+    await expect(openLedger({ create: true, ...smaller })).rejects.toThrow(
+      'with blockSize 20, the configuration says',
+    )
     await adopt(smaller, {
       database: 'Shop',
       collection: 'Orders',
       from: 'orders.id',
       isApplied: true,
     })
-    const ledger = await openLedger(smaller)
+    const ledger = await openLedger({ create: true, ...smaller })
     cleanups.push(() => ledger.close())
     const [outcome] = await ledger.claim([
       {
@@ -390,7 +392,7 @@ describe('check', () => {
       'the next ids are 96 to 105',
     )
     const { collections } = JSON.parse(readFileSync(config, 'utf8'))
-    await (await openLedger({ databaseUrl, collections })).close()
+    await (await openLedger({ create: true, databaseUrl, collections })).close()
     expect(await run('raise-floor', 'Shop', 'orders', '500')).toContain('goes on at 501')
     expect(await run('check')).toContain('the next ids are 506 to 515')
     expect(await run('status')).toContain('500')

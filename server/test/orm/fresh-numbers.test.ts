@@ -30,7 +30,7 @@ async function open(settings: CounterOptions = EFCORE, schema = SEQUENCE) {
   const databaseUrl = await newDatabase()
   await runSql(databaseUrl, schema)
   const options = { databaseUrl, collections: { Shop: { orders: settings } }, first: true }
-  const ledger = await openLedger(options)
+  const ledger = await openLedger({ create: true, ...options })
   cleanups.push(() => ledger.close())
   const take = async (change: object) => {
     const wish = { ...KEY, id: undefined, count: 32, lastMax: 0, serverTag: 'A', at: 0, ...change }

@@ -14,7 +14,7 @@ const HILO = {
 }
 
 const open = (orders: unknown) =>
-  openLedger({ databaseUrl, collections: { Shop: { orders } } as never })
+  openLedger({ create: true, databaseUrl, collections: { Shop: { orders } } as never })
 
 describe('a setting that cannot be meant is refused by its name', () => {
   test.each([
@@ -104,6 +104,7 @@ describe('a setting that cannot be meant is refused by its name', () => {
   test('the same collection twice', async () => {
     await expect(
       openLedger({
+        create: true,
         databaseUrl,
         collections: { Shop: { orders: EFCORE, Orders: EFCORE } } as never,
       }),
@@ -112,7 +113,11 @@ describe('a setting that cannot be meant is refused by its name', () => {
 
   test('an ORM and a ledger that is not in its database', async () => {
     await expect(
-      openLedger({ dataDir: newFolder(), collections: { Shop: { orders: EFCORE } } as never }),
+      openLedger({
+        create: true,
+        dataDir: newFolder(),
+        collections: { Shop: { orders: EFCORE } } as never,
+      }),
     ).rejects.toThrow(
       "Shop/orders is bound to an ORM's counter, so the ledger has to be in that PostgreSQL " +
         'database. Give --database-url (embedded: databaseUrl).',
@@ -126,7 +131,11 @@ describe('a setting that cannot be meant is refused by its name', () => {
       certificate: { cert: '/nowhere.crt', key: '/nowhere.key' },
     }
     await expect(
-      openLedger({ dataDir: newFolder(), collections: { Shop: { orders: { upstream } } } }),
+      openLedger({
+        create: true,
+        dataDir: newFolder(),
+        collections: { Shop: { orders: { upstream } } },
+      }),
     ).rejects.toThrow('/nowhere.crt cannot be read (ENOENT)')
   })
 })

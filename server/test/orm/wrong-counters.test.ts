@@ -155,6 +155,6 @@ test.each([
   const said: Error = await check(options).catch((error) => error)
   expect(said.message).toContain(message)
   expect(said.message.split('\n')).toHaveLength(1)
-  await expect(openLedger(options)).rejects.toThrow(said.message)
+  await expect(openLedger({ create: true, ...options })).rejects.toThrow(said.message)
   expect(await state()).toEqual(before)
 })

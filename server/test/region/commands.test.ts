@@ -14,7 +14,7 @@ const silent = { error() {}, warn() {}, info() {} }
 
 async function newServer(upstream?: { url: string } | { etcd: string[] }) {
   const data = newFolder()
-  const server = await serve({ port: 0, dataDir: data, upstream, log: silent })
+  const server = await serve({ create: true, port: 0, dataDir: data, upstream, log: silent })
   onTestFinished(() => server.close({ drain: 0 }))
   const config = join(newFolder(), 'region.json')
   writeFileSync(config, JSON.stringify({ data, upstream }))

@@ -27,6 +27,7 @@ afterEach(async () => {
 
 async function newRegion(urls: readonly string[], upstream: object = {}, dataDir = newFolder()) {
   const ledger = await openLedger({
+    create: true,
     dataDir,
     upstream: { etcd: urls, block: BLOCK, reserve: 0, ...upstream },
   })

@@ -51,11 +51,11 @@ async function newRoot(): Promise<Root> {
   let server: HiloServer
   let port = 0
   const start = async () => {
-    server = await serve({ port, dataDir, log: silent })
+    server = await serve({ create: true, port, dataDir, log: silent })
     port = Number(new URL(server.url).port)
   }
   await start()
-  const ledger = await openLedger({ dataDir })
+  const ledger = await openLedger({ create: true, dataDir })
   closes.push(
     () => server.close({ drain: 0 }),
     () => ledger.close(),
@@ -75,7 +75,7 @@ async function newRegion(
   upstream: LedgerOptions['upstream'],
   storage: LedgerOptions = { dataDir: newFolder() },
 ) {
-  const ledger = await openLedger({ ...storage, upstream })
+  const ledger = await openLedger({ create: true, ...storage, upstream })
   let isOpen = true
   const close = async () => {
     if (isOpen) await ledger.close()
@@ -90,7 +90,7 @@ async function newRegion(
 /** The names of which a region has stored anything. */
 async function devicesIn({ dataDir, databaseUrl }: LedgerOptions): Promise<string[]> {
   if (dataDir !== undefined) {
-    const store = openSqliteStore(dataDir, new Map())
+    const store = openSqliteStore(dataDir, new Map(), { create: true })
     const keys = await store.devices.keys()
     await store.close()
     return keys.map(([, , prefix]) => prefix)
@@ -458,6 +458,7 @@ test('identities are counted by the root', async () => {
 test('an identity that its root refuses is not asked for as if the root were away', async () => {
   const token = 'claims-only-0123456789'
   const root = await serve({
+    create: true,
     port: 0,
     dataDir: newFolder(),
     databases: ['shop'],
@@ -538,7 +539,7 @@ describe('a region refuses', () => {
     const said: string[] = []
     const log = { ...silent, error: (about: { reason?: string }) => said.push(`${about.reason}`) }
     const url = `http://127.0.0.1:${port}`
-    const server = await serve({ port, dataDir: newFolder(), upstream: { url }, log })
+    const server = await serve({ create: true, port, dataDir: newFolder(), upstream: { url }, log })
     closes.push(() => server.close({ drain: 0 }))
     const answer = await fetch(`${url}/databases/shop/hilo/next?tag=orders`)
     expect(answer.status).toBe(503)
@@ -568,17 +569,19 @@ describe('a region refuses', () => {
   test('a ledger that has counted by itself, and the reverse', async () => {
     const root = await newRoot()
     const own = newFolder()
-    const plain = await openLedger({ dataDir: own })
+    const plain = await openLedger({ create: true, dataDir: own })
     await plain.claim([{ ...WISH, id: newId() }])
     await plain.close()
-    await expect(openLedger({ dataDir: own, upstream: { url: root.url } })).rejects.toThrow(
-      /has counted shop\/orders by itself, up to 32/,
-    )
+    await expect(
+      openLedger({ create: true, dataDir: own, upstream: { url: root.url } }),
+    ).rejects.toThrow(/has counted shop\/orders by itself, up to 32/)
     const dataDir = newFolder()
     const region = await newRegion({ url: root.url }, { dataDir })
     await region.take()
     await region.close()
-    await expect(openLedger({ dataDir })).rejects.toThrow(/a region's.*Give `upstream`/)
+    await expect(openLedger({ create: true, dataDir })).rejects.toThrow(
+      /a region's.*Give `upstream`/,
+    )
   })
 
   test.each([
@@ -586,7 +589,9 @@ describe('a region refuses', () => {
     [{ url: 'http://x', reserve: 5 }, /upstream.reserve: has to be at least 32/],
     [{ url: 'http://x', surprise: 1 }, /surprise/],
   ])('the setting %j', async (upstream, message) => {
-    await expect(openLedger({ dataDir: newFolder(), upstream })).rejects.toThrow(message)
+    await expect(openLedger({ create: true, dataDir: newFolder(), upstream })).rejects.toThrow(
+      message,
+    )
   })
 })
 
@@ -595,7 +600,7 @@ describe('what a region holds is stored', () => {
     const folder = newFolder()
     return {
       open() {
-        const store = openSqliteStore(folder, new Map())
+        const store = openSqliteStore(folder, new Map(), { create: true })
         closes.push(() => store.close())
         return store.devices
       },
@@ -609,7 +614,7 @@ describe('what a region holds is stored', () => {
       async open() {
         const pool = openPool(url)
         closes.push(() => pool.close())
-        await upgradePostgres(pool)
+        await upgradePostgres(pool, 'the database', { create: true })
         return deviceStore(connectionTo(pool, NO_COUNTERS))
       },
     }
@@ -622,7 +627,7 @@ describe('what a region holds is stored', () => {
     const region = await newRegion({ url: root.url, reserve: 64 }, { dataDir })
     const taken = [span(await region.take())]
     await region.close()
-    const store = openSqliteStore(dataDir, new Map())
+    const store = openSqliteStore(dataDir, new Map(), { create: true })
     await store.devices.update(['root', 'shop', 'orders/'], () => ({
       state: { ...emptyState(), version: 99 as never },
       result: undefined,

@@ -34,6 +34,7 @@ async function answering(status: number, body: string): Promise<string> {
 
 test.each(ANSWERS)('%i to a claim or an identity: %s is %s', async (status, body, name) => {
   const ledger = await openLedger({
+    create: true,
     dataDir: newFolder(),
     upstream: { url: await answering(status, body), reserve: 0 },
   })
@@ -44,14 +45,18 @@ test.each(ANSWERS)('%i to a claim or an identity: %s is %s', async (status, body
 })
 
 test.each(ANSWERS)('%i to the check-in at the start: %s is %s', async (status, body, name) => {
-  const root = await serve({ port: 0, dataDir: newFolder(), log: silent })
+  const root = await serve({ create: true, port: 0, dataDir: newFolder(), log: silent })
   onTestFinished(() => root.close({ drain: 0 }))
   const dataDir = newFolder()
-  const before = await openLedger({ dataDir, upstream: { url: root.url, reserve: 500 } })
+  const before = await openLedger({
+    create: true,
+    dataDir,
+    upstream: { url: root.url, reserve: 500 },
+  })
   const [first] = await before.claim([{ ...WISH, id: newId() }])
   await before.close()
   const url = await answering(status, body)
-  const after = await openLedger({ dataDir, upstream: { url, reserve: 500 } })
+  const after = await openLedger({ create: true, dataDir, upstream: { url, reserve: 500 } })
   onTestFinished(() => after.close())
   const claimed = after.claim([{ ...WISH, id: newId() }])
   if (name === 'CounterUnusable') await expect(claimed).rejects.toMatchObject({ name })

@@ -7,7 +7,7 @@ let opening: Promise<Handler> | undefined
 
 /** Opens the ledger at the first request, because `next build` loads this file, too. */
 async function handle(request: Request): Promise<Response> {
-  opening ??= openLedger({ dataDir: './hilo-data' }).then((ledger) => createHiloHandler({ ledger }))
+  opening ??= openLedger().then((ledger) => createHiloHandler({ ledger }))
   const handler = await opening.catch((error: unknown) => {
     opening = undefined // The next request tries again.
     throw error
