@@ -329,7 +329,7 @@ test('a load balancer may ask for health by HTTP/1.0, which names no host', asyn
     socket.on('error', reject)
     socket.on('close', () => resolve(text))
   })
-  expect(answer).toMatch(/^HTTP\/1\.1 200 .*\{"status":"ok"\}$/s)
+  expect(answer).toMatch(/^HTTP\/1\.1 200 .*\{"status":"ok","stopped":\[\]\}$/s)
 })
 
 test('a load balancer may ask for health by HEAD', async () => {
