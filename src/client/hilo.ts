@@ -81,7 +81,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     )
     this.ready = Promise.all(leased).then(() => {})
     // Loaded while there is a network, and the files of this page's build are still deployed.
-    this.ready.then(() => this.#loadOnlineCalls()).catch(() => {})
+    const load = () => this.#loadOnlineCalls()
+    this.ready.then(load, load).catch(() => {})
   }
 
   /** @internal What `offline-hilo/consecutive` needs of this instance. */
@@ -336,10 +337,12 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /** @throws HiloError `closed`, `server-unreachable` */
   async #loadOnlineCalls(): Promise<typeof import('./online-calls.js')> {
-    const { signal } = this.#instance
+    const { signal, context } = this.#instance
     signal.throwIfAborted()
     try {
-      return await import('./online-calls.js')
+      const calls = import('./online-calls.js')
+      context.pageExit.sender = (await calls).giveBack
+      return await calls
     } catch (cause) {
       throw new HiloError('server-unreachable', NOT_LOADED, { cause })
     } finally {

@@ -159,16 +159,16 @@ export class Holdings {
    * without a later chance.
    */
   async returnSurplus(): Promise<void> {
-    if (!this.view?.surplus || !this.#mayGiveBack() || !this.#context.isOnline()) return
+    if (!this.view?.surplus || !this.#mayGiveBack() || !this.#canSend()) return
     await this.exchange(0, true)
     if (this.offers.length > 0) this.exit()
   }
 
   /** The page goes: leases become notes, and the surplus is sent back. All synchronous (H5). */
   exit(): void {
-    const { isOnline, newExchange } = this.#context
     const { serverTag } = this.view ?? {}
-    const ranges = exit(this.#page, newExchange(), isOnline(), serverTag, this.#keepsNothing())
+    const id = this.#context.newExchange()
+    const ranges = exit(this.#page, id, this.#canSend(), serverTag, this.#keepsNothing())
     this.#leaveNotes()
     if (ranges.length > 0) this.#giveBack(ranges)
   }
@@ -205,8 +205,12 @@ export class Holdings {
 
   /** What this page would set aside during a release, the release would not send. */
   #mayOffer(): boolean {
-    const { state, isOnline } = this.#context
-    return this.#releases === 0 && state() === 'visible' && isOnline()
+    return this.#releases === 0 && this.#context.state() === 'visible' && this.#canSend()
+  }
+
+  #canSend(): boolean {
+    const { isOnline, pageExit } = this.#context
+    return isOnline() && pageExit.sender !== undefined
   }
 
   #mayGiveBack(): boolean {

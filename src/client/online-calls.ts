@@ -20,6 +20,8 @@ import type { Instance } from './instance.js'
 import type { Issuer } from './issuer.js'
 import { limited } from './limited.js'
 
+export { giveBack } from './give-back.js'
+
 /**
  * The instance that is called. It brings what the page has already: this file imports none of it,
  * because bundlers would cut that out of the page's file.

@@ -1,14 +1,14 @@
 /**
  * What a page does when it closes and has no time: it writes notes of what is left to two places,
- * and sends a request that gives the surplus back. It starts all of this synchronously inside the
- * handler, and reads and awaits nothing first: nothing else works in every engine.
+ * and gives the surplus back. It starts all of this synchronously inside the handler, and reads and
+ * awaits nothing first: nothing else works in every engine.
  */
 import type { OwnerConfig, Target } from '../core/contract.js'
 import type { DeviceStore } from '../core/device-store.js'
 import { idOf, isNote, NOTES_STORE, notesKeyPrefix, type SeriesKey } from '../core/page-exit.js'
 import type { Range } from '../core/range.js'
-import { returnRequest } from '../core/requests.js'
 import type { Note } from '../core/state.js'
+import type { GiveBack } from './give-back.js'
 
 export class PageExit {
   readonly #config: OwnerConfig
@@ -18,6 +18,8 @@ export class PageExit {
   #isOpening = false
   /** Does anybody take ranges back? */
   readonly takesBack: boolean
+  /** Loaded once the page has its first ids. Before that nothing goes back. */
+  sender: GiveBack | undefined
   /** Headers of the last request: there is no time to ask for new ones. */
   headers: Record<string, string> = {}
 
@@ -103,27 +105,9 @@ export class PageExit {
     })
   }
 
-  /**
-   * Highest range first: the server's counter can only step back from its end. Each is sent once
-   * (H8), before this returns; its promise resolves when the answers are here, if the page still
-   * is.
-   */
-  async giveBack(target: Target, ranges: readonly Range[]): Promise<void> {
-    const sent = [...ranges]
-      .sort((a, b) => b.from - a.from)
-      .map((range) => {
-        const { method, url, body } = returnRequest(this.#config.url, target, range)
-        return fetch(url, {
-          method,
-          keepalive: true,
-          credentials: this.#config.credentials ?? 'same-origin',
-          // There is no time for a preflight, which plain text without headers does not need. The
-          // grant token in the body is enough for our server.
-          ...(body && { body: JSON.stringify(body) }),
-          ...((!body || isOwnOrigin(url)) && { headers: this.headers }),
-        })
-      })
-    await Promise.allSettled(sent)
+  /** As {@link GiveBack}. */
+  giveBack(target: Target, ranges: readonly Range[]): Promise<void> {
+    return this.sender!(this.#config, this.headers, target, ranges)
   }
 
   #key({ database, collection, separator }: Target): SeriesKey {
@@ -134,9 +118,6 @@ export class PageExit {
     return notesKeyPrefix(this.#config.name, this.#key(target))
   }
 }
-
-const isOwnOrigin = (url: string): boolean =>
-  typeof location !== 'undefined' && new URL(url, location.href).origin === location.origin
 
 /**
  * A page that closes can only try: storage may be full, closed or forbidden. A failure is a gap.

@@ -26,6 +26,7 @@ let requests: { request: Exchange; answer: (answer: object) => Promise<void> }[]
 let left: Note[]
 let isOnline: boolean
 let holdings: Holdings
+let pageExit: PageExit
 const giveBack = vi.fn(async () => {})
 
 beforeEach(() => {
@@ -44,17 +45,19 @@ beforeEach(() => {
       })
     })
   let exchanges = 0
+  pageExit = {
+    readNotes: () => [],
+    forgetNotes() {},
+    openStore() {},
+    leaveNotes: (_: Target, notes: Note[]) => left.push(...notes),
+    giveBack,
+    sender: giveBack,
+  } as unknown as PageExit
   holdings = new Holdings(target, {
     page: 'page',
     newExchange: () => `page:${exchanges++}`,
     link: { call, retryNow() {} } as unknown as OwnerLink,
-    pageExit: {
-      readNotes: () => [],
-      forgetNotes() {},
-      openStore() {},
-      leaveNotes: (_: Target, notes: Note[]) => left.push(...notes),
-      giveBack,
-    } as unknown as PageExit,
+    pageExit,
     state: () => 'visible',
     isOnline: () => isOnline,
     changed() {},
@@ -137,6 +140,29 @@ describe('offers', () => {
     expect(giveBack).toHaveBeenCalledOnce()
     expect(giveBack).toHaveBeenCalledWith(target, [range(40, 50)])
     expect(left).toContainEqual({ lease: 'page:0.offer0', next: 40, givenBack: true })
+  })
+})
+
+describe('before the code that gives back is loaded', () => {
+  beforeEach(() => {
+    pageExit.sender = undefined
+  })
+
+  test('nothing is offered', () => {
+    holdings.exchange(16)
+    expect(requests[0]!.request.offer).toBe(false)
+    pageExit.sender = async () => {}
+    holdings.exchange(0)
+    expect(requests[1]!.request.offer).toBe(true)
+  })
+
+  test('what would go back when the page closes stays on the device', async () => {
+    holdings.exchange(16)
+    await requests[0]!.answer({ view: { ...view, reserve: 0 }, leases: [lease] })
+    holdings.queue.take()
+    holdings.exit()
+    expect(giveBack).not.toHaveBeenCalled()
+    expect(left).toEqual([{ lease: 'page:0.0', next: 2 }])
   })
 })
 

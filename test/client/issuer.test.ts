@@ -49,6 +49,7 @@ function newIssuer(state: 'visible' | 'hidden' = 'visible') {
       forgetNotes() {},
       openStore() {},
       leaveNotes() {},
+      sender: async () => {},
     } as unknown as PageExit,
     signal: new AbortController().signal,
     formatId: undefined,

@@ -4,6 +4,7 @@
  */
 import { IDBDatabase, IDBFactory, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { giveBack } from '../../src/client/give-back.js'
 import { PageExit } from '../../src/client/page-exit.js'
 import type { OwnerConfig, Target } from '../../src/core/contract.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
@@ -206,6 +207,7 @@ describe('giving back', () => {
 
   test('sends each range once, highest first, inside the call: it outlives the page', async () => {
     const { pageExit } = await preparedPage()
+    pageExit.sender = giveBack
     const giving = pageExit.giveBack(target, [range(1, 5, { token: 't' }), range(9, 12)])
     expect(
       sent().map(([url, { method, keepalive }]) => [new URL(url).search, method, keepalive]),
@@ -223,6 +225,7 @@ describe('giving back', () => {
       { ...config, headers: { Authorization: 'Bearer 1' }, credentials: 'include' },
       open(),
     )
+    pageExit.sender = giveBack
     await pageExit.giveBack(target, [range(1, 5)])
     expect(sent()[0]![1]).toMatchObject({
       headers: { Authorization: 'Bearer 1' },
@@ -236,6 +239,7 @@ describe('giving back', () => {
   test('shows a token in plain text without headers: it needs no preflight', async () => {
     const { config } = await preparedPage()
     const pageExit = new PageExit({ ...config, headers: { Authorization: 'Bearer 1' } }, open())
+    pageExit.sender = giveBack
     await pageExit.giveBack(target, [range(1, 5, { token: 't' })])
     vi.stubGlobal('location', new URL('https://api.example.com/app'))
     await pageExit.giveBack(target, [range(1, 5, { token: 't' })])
@@ -248,6 +252,7 @@ describe('giving back', () => {
 
   test('resolves with the last answer, whatever it says: a check-in tells the rest', async () => {
     const { pageExit } = await preparedPage()
+    pageExit.sender = giveBack
     vi.mocked(fetch)
       .mockResolvedValueOnce(new Response('', { status: 403 }))
       .mockRejectedValueOnce(new TypeError('fetch failed'))
