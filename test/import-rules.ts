@@ -15,6 +15,7 @@ const ROOMS = [
   'server/sql',
   'server/sqlite',
   'server/postgres',
+  'server/upstream',
   'server/bound',
   'server/region',
 ]
@@ -47,7 +48,7 @@ const MAY_USE: Record<string, string[]> = {
   // A region is a device: the owner and the source of the browser package run in it.
   'server/region': [
     'server/ledger',
-    'server/bound',
+    'server/upstream',
     'core',
     'worker',
     'source',
@@ -55,7 +56,9 @@ const MAY_USE: Record<string, string[]> = {
     'node:',
     'zod',
   ],
-  'server/bound': ['server/ledger', 'server/sql', 'core', 'node:', 'zod'],
+  // What it means for a ledger that an authority elsewhere counts.
+  'server/upstream': ['server/ledger', 'core', 'node:', 'zod'],
+  'server/bound': ['server/ledger', 'server/upstream', 'server/sql', 'core', 'source', 'zod'],
   'server/cli': [...ROOMS, 'server', ...LIBRARIES],
   server: [...ROOMS, ...LIBRARIES],
 }

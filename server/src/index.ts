@@ -2,7 +2,7 @@
 
 export type { CounterOptions } from './bound/orm/counter-options.js'
 export type { StrategyName } from './bound/orm/strategies.js'
-export type { UpstreamOptions } from './bound/upstream/options.js'
+export type { RavenOptions } from './bound/raven/options.js'
 export { createHiloHandler } from './http/handler.js'
 export type { Log } from './http/log.js'
 export type { HandlerLimits, HandlerOptions, Wanted } from './http/options.js'

@@ -9,7 +9,7 @@ import {
   collectionsSetting,
   refuseWithoutPostgres,
 } from './bound/collections-setting.js'
-import { withUpstreams } from './bound/upstream/ledger.js'
+import { withRavens } from './bound/raven/ledger.js'
 import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
 import { checked, type Given } from './ledger/options.js'
@@ -105,7 +105,7 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
   try {
     await checkRole(ledger, store.devices, upstream !== undefined)
     if (upstream) return openRegion(ledger, store.devices, upstream)
-    return await withUpstreams(ledger, collections)
+    return await withRavens(ledger, collections)
   } catch (error) {
     await ledger.close()
     throw error

@@ -19,6 +19,8 @@ export function nextCall(url: string, wanted: readonly WantedRange[]): NextCall 
   }
 }
 
+export type MaybeNamed = Omit<DeviceClaim, 'id'> & Partial<Pick<DeviceClaim, 'id'>>
+
 export interface WantedRange {
   target: Target
   claim: DeviceClaim
@@ -41,7 +43,8 @@ interface NextCall {
   body: NextManyRequest
 }
 
-export function nextUrl(url: string, target: Target, claim: DeviceClaim): string {
+/** @param claim without an id, as RavenDB's own clients make it, or with one */
+export function nextUrl(url: string, target: Target, claim: MaybeNamed): string {
   return hiloUrl(url, target, 'next', {
     tag: target.collection,
     lastBatchSize: claim.lastBatchSize,

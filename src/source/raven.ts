@@ -3,11 +3,13 @@
  * on the grant tokens of offline-hilo-server; a RavenDB has none. Guarantees that only a sound
  * answer becomes a range; any other answer becomes a `HiloError` that says what to do.
  */
+import type { Target } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
 import {
   checkInUrl,
   emptyReturnUrl,
   identityUrl,
+  type MaybeNamed,
   nextCall,
   nextUrl,
   returnRequest,
@@ -75,11 +77,14 @@ function readGrants(body: string, url: string, wanted: readonly WantedRange[]) {
   })
 }
 
-/** @throws HiloError `invalid-response`, `unsafe-range` */
-function readGrant(
+/**
+ * Reads the answer to a claim.
+ * @throws HiloError `invalid-response`, `unsafe-range`
+ */
+export function readGrant(
   body: string,
   url: string,
-  { target, claim: { id } }: WantedRange,
+  { target, claim: { id } }: { target: Target; claim: MaybeNamed },
 ): GrantedRange {
   const {
     Prefix,

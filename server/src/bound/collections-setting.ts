@@ -13,23 +13,15 @@ import {
   toBinding,
 } from './orm/counter-options.js'
 import { nameOf } from './orm/counter-statements.js'
-import {
-  type Upstream,
-  type UpstreamAddress,
-  type UpstreamOptions,
-  upstreamSettings,
-} from './upstream/options.js'
+import { type Raven, type RavenAddress, type RavenOptions, ravenSettings } from './raven/options.js'
 
 /** By database, then by collection. */
 export type CollectionsOptions = Readonly<
-  Record<string, Readonly<Record<string, CounterOptions | UpstreamOptions>>>
+  Record<string, Readonly<Record<string, CounterOptions | RavenOptions>>>
 >
 
 export type Bound = BoundCollection &
-  (
-    | { authority: 'counter'; counter: Binding }
-    | { authority: 'upstream'; upstream: UpstreamAddress }
-  )
+  ({ authority: 'counter'; counter: Binding } | { authority: 'upstream'; upstream: RavenAddress })
 
 /** By `bindingKey`. */
 export type Bindings = ReadonlyMap<string, Bound>
@@ -65,13 +57,13 @@ export const collectionsSetting = z
             'is there twice: databases and collections are compared lower-cased',
           )
         const { data, error } = (
-          'upstream' in settings ? upstreamSettings : counterSettings
+          'upstream' in settings ? ravenSettings : counterSettings
         ).safeParse(settings, { error: inWords })
         for (const issue of error?.issues ?? [])
           fail([database, collection, ...issue.path], issue.message)
         if (!data) continue
         if ('upstream' in data) {
-          bindings.set(key, toUpstream({ database, collection }, data.upstream))
+          bindings.set(key, toRaven({ database, collection }, data.upstream))
           continue
         }
         const counter = toBinding(data)
@@ -82,7 +74,7 @@ export const collectionsSetting = z
     return bindings
   })
 
-function toUpstream(key: CollectionKey, { tag = key.collection, ...upstream }: Upstream): Bound {
+function toRaven(key: CollectionKey, { tag = key.collection, ...upstream }: Raven): Bound {
   return {
     ...key,
     authority: 'upstream',

@@ -22,7 +22,7 @@ import {
   peakOf,
   rememberBinding,
 } from '../bound/orm/orm-counters.js'
-import { openUpstream } from '../bound/upstream/client.js'
+import { openRaven } from '../bound/raven/cluster.js'
 import { bindingKey } from '../ledger/bound-collections.js'
 import type { Query } from '../ledger/counter-port.js'
 import { CounterUnusable } from '../ledger/errors.js'
@@ -51,7 +51,7 @@ export async function check(options: ServeOptions): Promise<string> {
   for (const [name, bound] of bindings) {
     if (!('upstream' in bound)) continue
     try {
-      await openUpstream(bound.upstream).check()
+      await openRaven(bound.upstream).check()
       lines.push(`${name}  ${bound.description}: it answers`)
     } catch (error) {
       problems.push(`${name}: ${(error as Error).message}`)

@@ -17,6 +17,7 @@ import type { Source } from '../../../src/source/source.js'
 import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
 import type { CollectionKey } from '../ledger/ledger.js'
 import { MAX_NUMBER } from '../ledger/number-line.js'
+import { parsed } from '../upstream/request.js'
 import { openEtcd } from './etcd.js'
 import type { Etcd } from './options.js'
 
@@ -69,7 +70,7 @@ export function etcdSource(options: Etcd): EtcdSource {
   const blocksKey = (key: CollectionKey, epoch: number) => `${folder(key)}/blocks/${epoch}`
 
   function remember(key: CollectionKey, text: string): Known {
-    const { data } = setup.safeParse(parse(text))
+    const { data } = setup.safeParse(parsed(text))
     if (!data)
       throw new CounterUnusable(
         `etcd holds something else under ${setupKey(key)}: ${text.slice(0, 100)}. Give this ` +
@@ -224,11 +225,3 @@ const backwards = ({ database, collection }: CollectionKey, why: string): Counte
       `'${collection}' is granted until its floor is above all that was granted: ` +
       `offline-hilo-server raise-floor ${database} ${collection} <number>.`,
   )
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

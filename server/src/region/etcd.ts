@@ -3,9 +3,9 @@
  * went through a majority of the nodes: every request is a transaction, and none is serializable.
  */
 import { z } from 'zod'
-import { upstreamFailure } from '../bound/upstream/failure.js'
-import { readTls, send } from '../bound/upstream/request.js'
 import { UpstreamUnavailable } from '../ledger/errors.js'
+import { upstreamFailure } from '../upstream/failure.js'
+import { parsed, readTls, send } from '../upstream/request.js'
 import type { Etcd } from './options.js'
 
 /** Only if these values stand under these keys. Undefined: nothing does. */
@@ -160,7 +160,7 @@ function toRequest(operation: Operation) {
 }
 
 function readAnswer(node: string, text: string): Committed {
-  const json = parse(text)
+  const json = parsed(text)
   const { data } = answer.safeParse(json)
   if (!data)
     throw upstreamFailure({
@@ -185,7 +185,7 @@ function readAnswer(node: string, text: string): Committed {
 }
 
 function refused(node: string, status: number, text: string): Error {
-  const { message = text } = Object(parse(text)) as { message?: string }
+  const { message = text } = Object(parsed(text)) as { message?: string }
   return upstreamFailure({
     code: 'server-refused',
     status,
@@ -193,12 +193,4 @@ function refused(node: string, status: number, text: string): Error {
       `etcd at ${node} answered ${status}: ${String(message).slice(0, 300)}. If that goes on, ` +
       'check the addresses, user, password and certificate.',
   })
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

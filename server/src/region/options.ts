@@ -1,7 +1,7 @@
 /** Where a region's numbers come from, checked: another server of ours, its root, or etcd. */
 import { z } from 'zod'
-import { tlsFiles } from '../bound/upstream/options.js'
 import { inWords, nodeTag, publicUrl } from '../ledger/options.js'
+import { tlsFiles } from '../upstream/request.js'
 
 interface RegionOptions {
   /**

@@ -11,8 +11,8 @@ import type { DeviceClaim, DeviceState, GrantedRange } from '../../../src/core/s
 import type { CheckInAnswer } from '../../../src/core/wire.js'
 import { ravenSource } from '../../../src/source/raven.js'
 import type { Source } from '../../../src/source/source.js'
-import { upstreamFailure } from '../bound/upstream/failure.js'
 import type { CollectionKey, Ledger } from '../ledger/ledger.js'
+import { upstreamFailure } from '../upstream/failure.js'
 import type { Root } from './options.js'
 
 /** The limit of one request to the root. Claims of devices wait as long. */

@@ -22,10 +22,10 @@ import { type DeviceState, emptyState } from '../../../src/core/state.js'
 import { readState } from '../../../src/core/stored.js'
 import type { CheckInAnswer, CheckInRequest } from '../../../src/core/wire.js'
 import type { Source } from '../../../src/source/source.js'
-import { Pacer } from '../bound/pacer.js'
-import { upstreamFailure } from '../bound/upstream/failure.js'
 import { UpstreamUnavailable } from '../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../ledger/ledger.js'
+import { upstreamFailure } from '../upstream/failure.js'
+import { Pacer } from '../upstream/pacer.js'
 
 /** The pause after an answer that cannot be used. */
 const PAUSE_MS = 10_000

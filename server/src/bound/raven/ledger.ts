@@ -6,34 +6,34 @@
 import { bindingKey } from '../../ledger/bound-collections.js'
 import { UpstreamUnavailable } from '../../ledger/errors.js'
 import type { CollectionKey, Ledger } from '../../ledger/ledger.js'
+import { refilled, type Take } from '../../upstream/refill.js'
 import type { Bindings } from '../collections-setting.js'
-import { refilled, type Take } from '../refill.js'
-import { openUpstream, type UpstreamClient } from './client.js'
+import { openRaven, type RavenCluster } from './cluster.js'
 
 interface Opened extends CollectionKey {
-  client: UpstreamClient
+  cluster: RavenCluster
   /** Where the newest range of each node ends. RavenDB takes back only the end of it. */
   ends: Map<string, number>
 }
 
 /** @throws Error when an upstream refuses this server. One that is down may come later */
-export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise<Ledger> {
-  const upstreams = new Map<string, Opened>()
+export async function withRavens(ledger: Ledger, bindings: Bindings): Promise<Ledger> {
+  const ravens = new Map<string, Opened>()
   for (const [key, bound] of bindings) {
     if (bound.authority !== 'upstream') continue
     const { database, collection, upstream } = bound
-    const client = openUpstream(upstream)
-    upstreams.set(key, { database, collection, client, ends: new Map() })
-    await client.check().catch((error) => {
+    const cluster = openRaven(upstream)
+    ravens.set(key, { database, collection, cluster, ends: new Map() })
+    await cluster.check().catch((error) => {
       if (!(error instanceof UpstreamUnavailable)) throw error
     })
   }
-  if (upstreams.size === 0) return ledger
+  if (ravens.size === 0) return ledger
 
   const take: Take = async (key, short) => {
-    const { database, collection, client, ends } = upstreams.get(bindingKey(key))!
+    const { database, collection, cluster, ends } = ravens.get(bindingKey(key))!
     const { max } = await ledger.read(key)
-    const range = await client.claim(
+    const range = await cluster.claim(
       short.reduce((sum, { count }) => sum + count, 0),
       Math.max(max, ...short.map(({ lastMax }) => lastMax)),
     )
@@ -42,11 +42,11 @@ export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise
   }
 
   /** Gives back what is free at the end of the newest ranges. */
-  async function giveBack({ database, collection, client, ends }: Opened): Promise<void> {
+  async function giveBack({ database, collection, cluster, ends }: Opened): Promise<void> {
     for (const [node, end] of ends) {
-      if (!(await client.knows(node))) continue
+      if (!(await cluster.knows(node))) continue
       const low = await ledger.withdraw({ database, collection, node, end })
-      if (low !== undefined) await client.giveBack(node, end, low - 1)
+      if (low !== undefined) await cluster.giveBack(node, end, low - 1)
     }
   }
 
@@ -56,7 +56,7 @@ export async function withUpstreams(ledger: Ledger, bindings: Bindings): Promise
     async close() {
       // If an upstream is gone, closing goes on: what is in the ledger is granted after the next
       // start.
-      await Promise.allSettled([...upstreams.values()].map(giveBack))
+      await Promise.allSettled([...ravens.values()].map(giveBack))
       await ledger.close()
     },
   }

@@ -1,9 +1,10 @@
 /** How to reach the RavenDB that a collection's ranges come from, checked. */
 import { z } from 'zod'
 import { databaseName, publicUrl } from '../../ledger/options.js'
+import { tlsFiles } from '../../upstream/request.js'
 
 /** The server claims the collection's ranges from a RavenDB, and grants parts of them. */
-export interface UpstreamOptions {
+export interface RavenOptions {
   upstream: {
     /**
      * Any node of the cluster: `https://a.shop.ravendb.example`. The others are found by its
@@ -20,20 +21,7 @@ export interface UpstreamOptions {
   }
 }
 
-const file = z.string().min(1, 'is empty: name a file in PEM')
-
-/** As an upstream's certificates are given. */
-export const tlsFiles = {
-  certificate: z
-    .strictObject(
-      { cert: file, key: file },
-      'needs two files: {"cert": "client.crt", "key": "client.key"}',
-    )
-    .optional(),
-  ca: file.optional(),
-}
-
-export const upstreamSettings = z.strictObject({
+export const ravenSettings = z.strictObject({
   upstream: z.strictObject({
     url: publicUrl,
     database: databaseName,
@@ -42,7 +30,7 @@ export const upstreamSettings = z.strictObject({
   }),
 })
 
-export type Upstream = z.output<typeof upstreamSettings>['upstream']
+export type Raven = z.output<typeof ravenSettings>['upstream']
 
-/** An upstream whose collection has its name. */
-export type UpstreamAddress = Upstream & { tag: string }
+/** A RavenDB, and the collection's name there. */
+export type RavenAddress = Raven & { tag: string }

@@ -5,14 +5,23 @@
 import { readFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
-import { reasonOf, UpstreamUnavailable } from '../../ledger/errors.js'
+import { z } from 'zod'
+import { reasonOf, UpstreamUnavailable } from '../ledger/errors.js'
 
-/** Files in PEM. */
-interface TlsFiles {
-  certificate?: { cert: string; key: string } | undefined
+const file = z.string().min(1, 'is empty: name a file in PEM')
+
+/** As an upstream's certificates are given: files in PEM. */
+export const tlsFiles = {
+  certificate: z
+    .strictObject(
+      { cert: file, key: file },
+      'needs two files: {"cert": "client.crt", "key": "client.key"}',
+    )
+    .optional(),
   /** Who signed the server's certificate. Default: whom Node trusts. */
-  ca?: string | undefined
+  ca: file.optional(),
 }
+const tls = z.object(tlsFiles)
 
 interface Answer {
   status: number
@@ -55,7 +64,7 @@ export function send(
 }
 
 /** @throws Error when a file cannot be read */
-export const readTls = ({ certificate, ca }: TlsFiles): RequestOptions => ({
+export const readTls = ({ certificate, ca }: z.output<typeof tls>): RequestOptions => ({
   ...(certificate && { cert: read(certificate.cert), key: read(certificate.key) }),
   ...(ca && { ca: read(ca) }),
 })
@@ -68,5 +77,14 @@ function read(file: string): Buffer {
       `upstream: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}). Correct ` +
         'the path of the certificate.',
     )
+  }
+}
+
+/** Undefined: it is not JSON. */
+export function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
   }
 }

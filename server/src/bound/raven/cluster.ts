@@ -1,20 +1,26 @@
 /**
- * A RavenDB that this server claims ranges from, by RavenDB's protocol. Any node may grant a range,
- * and only that node may get it back. Guarantees that an answer which makes no sense grants
- * nothing, and that a return is sent once: in RavenDB, a second one could free other numbers.
+ * The nodes of a RavenDB that this server claims ranges from. Any node may grant a range, and only
+ * that node may get it back. Requests and answers are those of the browser package. Guarantees that
+ * an answer which makes no sense grants nothing, and that a return is sent once: in RavenDB, a
+ * second one could free other numbers.
  */
 import { z } from 'zod'
+import type { Target } from '../../../../src/core/contract.js'
+import { HiloError, toFailure } from '../../../../src/core/errors.js'
+import { nextUrl, returnRequest } from '../../../../src/core/requests.js'
 import { claimSize } from '../../../../src/core/sizes.js'
+import { readGrant } from '../../../../src/source/raven.js'
 import { CounterUnusable, UpstreamUnavailable } from '../../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../../ledger/ledger.js'
 import { publicUrl } from '../../ledger/options.js'
-import type { UpstreamAddress } from './options.js'
-import { readTls, send } from './request.js'
+import { upstreamFailure } from '../../upstream/failure.js'
+import { parsed, readTls, send } from '../../upstream/request.js'
+import type { RavenAddress } from './options.js'
 
 /** `node` is the tag of the node that granted it. */
 type NewRange = Omit<UpstreamRange, keyof CollectionKey>
 
-export interface UpstreamClient {
+export interface RavenCluster {
   /**
    * Claims `count` numbers or more, all above `lastMax`. If the answer is lost, they are a gap.
    * @throws UpstreamUnavailable when no node answers; CounterUnusable when it answers something
@@ -37,45 +43,24 @@ interface Node {
 const topology = z.object({
   Nodes: z.array(z.object({ Url: publicUrl, ClusterTag: z.string() })).min(1),
 })
-/** Whole numbers up to 2^53−1: beyond, JavaScript cannot count. */
-const grant = z
-  .object({
-    Low: z.int().min(1),
-    High: z.int(),
-    ServerTag: z.string().nullish(),
-    LastSize: z.int().nullish(),
-    LastRangeAt: z.string().nullish(),
-  })
-  .refine(({ Low, High }) => Low <= High)
-
 /** @throws Error when a file of the certificate cannot be read */
-export function openUpstream({
-  url,
-  database,
-  tag,
-  certificate,
-  ca,
-}: UpstreamAddress): UpstreamClient {
-  const tls = readTls({ certificate, ca })
+export function openRaven({ url, database, tag, ...files }: RavenAddress): RavenCluster {
+  const tls = readTls(files)
+  const target: Target = { database, collection: tag, separator: '/', reserve: 0 }
   /** Addresses that may know the cluster's nodes. Any of them may be down. */
   let urls = [url]
   let nodes: Node[] | undefined
   let last: { size: number; at: string } | undefined
 
-  function hilo(node: string, action: string, query: Record<string, string | number>): string {
-    const parameters = new URLSearchParams()
-    for (const [name, value] of Object.entries(query)) parameters.set(name, String(value))
-    return `${node}/databases/${encodeURIComponent(database)}/hilo/${action}?${parameters}`
+  async function get(node: string, address: string): Promise<string> {
+    const { status, body } = await send('GET', address, tls)
+    if (status !== 201 && status !== 200) throw refused(node, status, body)
+    return body
   }
 
   async function askForNodes(url: string): Promise<Node[]> {
-    const { status, body } = await send(
-      'GET',
-      `${url}/topology?name=${encodeURIComponent(database)}`,
-      tls,
-    )
-    if (status !== 200) throw refused(url, status, body)
-    const { data } = topology.safeParse(parse(body))
+    const body = await get(url, `${url}/topology?name=${encodeURIComponent(database)}`)
+    const { data } = topology.safeParse(parsed(body))
     if (!data)
       throw new CounterUnusable(
         `${url} is no RavenDB: its topology cannot be read. It began: ` +
@@ -102,40 +87,37 @@ export function openUpstream({
     throw failure
   }
 
+  async function claimFrom(node: Node, count: number, lastMax: number): Promise<NewRange> {
+    // RavenDB knows no ids of claims. With one, another server of ours could grant numbers that
+    // came back to it, and this server gives ranges back without a token.
+    const claim = { ...claimSize(0, 0, count, last), lastMax }
+    const body = await get(node.url, nextUrl(node.url, target, claim))
+    const { range, last: newest } = readGrant(body, node.url, { target, claim })
+    const { from: low, to: high, serverTag } = range
+    if (low <= lastMax)
+      throw new CounterUnusable(
+        `${node.url} granted ${low} to ${high}, but up to ${lastMax} may be in use: it went ` +
+          'backwards, or does not know lastMax. Nothing was taken.',
+      )
+    last = newest
+    return { low, high, node: serverTag || node.tag }
+  }
+
   return {
     async claim(count, lastMax) {
-      const size = claimSize(0, 0, count, last)
       let failure: unknown
       for (const node of await findNodes()) {
         try {
-          const { status, body } = await send(
-            'GET',
-            hilo(node.url, 'next', { tag, ...size, identityPartsSeparator: '/', lastMax }),
-            tls,
-          )
-          if (status !== 201 && status !== 200) throw refused(node.url, status, body)
-          const { data } = grant.safeParse(parse(body))
-          if (!data)
-            throw new CounterUnusable(
-              `${node.url} granted no range that can be counted: ` +
-                `${JSON.stringify(body.slice(0, 200))}.`,
-            )
-          if (data.Low <= lastMax)
-            throw new CounterUnusable(
-              `${node.url} granted ${data.Low} to ${data.High}, but up to ${lastMax} may be ` +
-                'in use: it went backwards, or does not know lastMax. Nothing was taken.',
-            )
-          last =
-            data.LastSize && data.LastRangeAt
-              ? { size: data.LastSize, at: data.LastRangeAt }
-              : undefined
-          return { low: data.Low, high: data.High, node: data.ServerTag || node.tag }
+          return await claimFrom(node, count, lastMax)
         } catch (error) {
           // Each node counts for itself, so the next one may grant. The cluster may have changed:
           // it is asked for its nodes again.
           nodes = undefined
-          if (!(error instanceof UpstreamUnavailable)) throw error
-          failure = error
+          failure =
+            error instanceof HiloError
+              ? upstreamFailure(toFailure(error, 'invalid-response'))
+              : error
+          if (!(failure instanceof UpstreamUnavailable)) throw failure
         }
       }
       throw failure
@@ -145,7 +127,10 @@ export function openUpstream({
 
     async giveBack(node, end, last) {
       const found = (await findNodes()).find((other) => other.tag === node)
-      if (found) await send('PUT', hilo(found.url, 'return', { tag, end, last }), tls)
+      if (!found) return
+      const range = { from: last + 1, to: end, prefix: '', serverTag: node }
+      const { method, url } = returnRequest(found.url, target, range)
+      await send(method, url, tls)
     },
 
     async check() {
@@ -159,26 +144,20 @@ export function openUpstream({
 const MOVED = 410
 
 function refused(url: string, status: number, body: string): Error {
-  const { Message } = Object(parse(body)) as { Message?: unknown }
+  const { Message } = Object(parsed(body)) as { Message?: unknown }
   const said = typeof Message === 'string' ? `: ${Message.slice(0, 300)}` : ''
+  const message = `The upstream ${url} answered ${status}${said}.`
+  const code = 'server-refused'
   if (status === 403 || status === 401)
-    return new CounterUnusable(
-      `The upstream ${url} answered ${status}${said}. Give \`certificate\` a client certificate ` +
-        'that may use the database.',
-    )
+    return upstreamFailure({
+      code,
+      status,
+      message: `${message} Give \`certificate\` a client certificate that may use the database.`,
+    })
   if (/DatabaseDoesNotExist/.test(body))
     return new CounterUnusable(
       `The upstream ${url} has no such database${said}. Correct \`database\`.`,
     )
-  if (status >= 500 || status === MOVED)
-    return new UpstreamUnavailable(`The upstream ${url} answered ${status}${said}.`)
-  return new CounterUnusable(`The upstream ${url} answered ${status}${said}.`)
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
+  if (status === MOVED) return new UpstreamUnavailable(message)
+  return upstreamFailure({ code, status, message })
 }
