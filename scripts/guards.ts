@@ -466,6 +466,7 @@ export const GUARDS: Guard[] = [
       throw new HiloError('server-unreachable', 'A claim is under way.')
     }`,
   ),
+  guard('H31 a server does not choose among databases', 'server/postgres-pool'),
   guard('H31 another ledger grants nothing', 'server/same-ledger'),
   guard('H31 an older state of the ledger grants nothing', 'server/same-ledger'),
   guard('H31 an old primary that comes back grants nothing', 'server/standby'),

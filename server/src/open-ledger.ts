@@ -14,7 +14,7 @@ import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
 import { checked, type Given } from './ledger/options.js'
 import type { RowStore } from './ledger/row-store.js'
-import { addressesIn } from './postgres/addresses.js'
+import { addressIn } from './postgres/address.js'
 import type { PostgresPool } from './postgres/pool.js'
 import { type RootSetting, rootSettings } from './region/options.js'
 import { ALL_FROM_ROOT, checkRole, openRegion } from './region/region.js'
@@ -22,10 +22,7 @@ import { ALL_FROM_ROOT, checkRole, openRegion } from './region/region.js'
 export interface LedgerOptions {
   /** Folder of the SQLite file `hilo.db`. Default `./hilo-data`. */
   dataDir?: string | undefined
-  /**
-   * `postgres://user:password@host/database`. It may name several servers, `a:5432,b:5432`, of
-   * which one is the primary.
-   */
+  /** `postgres://user:password@host/database`. The host leads to the primary. */
   databaseUrl?: string | undefined
   /**
    * Makes the ledger where there is none: in production once, by hand. Default: only where neither
@@ -63,7 +60,7 @@ export const ledgerLimits = z.strictObject({
 
 export const databaseUrl = z.string().superRefine((url, context) => {
   try {
-    addressesIn(url)
+    addressIn(url)
   } catch (error) {
     context.addIssue({ code: 'custom', message: (error as Error).message })
   }

@@ -26,7 +26,7 @@ test.skipIf(leftOut !== '')(
     const server = await serve({
       create: true,
       port: 0,
-      databaseUrl: `${cluster.url}?target_session_attrs=read-write`,
+      databaseUrl: cluster.url,
       log: { info() {}, error() {} },
     })
     onTestFinished(() => server.close({ drain: 0 }))

@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { freePort } from '../../test/support/free-port.js'
@@ -13,7 +14,7 @@ import { newFolder } from './folders.js'
 import { ownerOf } from './postgres-cluster.js'
 
 export interface PatroniCluster {
-  /** Names all three servers. */
+  /** Leads to the primary, as HAProxy in front of Patroni does. */
   url: string
   /** SIGKILL to the primary and its Patroni. Resolves with which it was. */
   killPrimary(): Promise<number>
@@ -127,7 +128,7 @@ export async function startPatroni(etcdUrl: string): Promise<PatroniCluster> {
   const isFollowing = ({ role, state }: Member) =>
     role === 'sync_standby' && ['running', 'streaming'].includes(state)
   const cluster: PatroniCluster = {
-    url: `postgres://postgres@${nodes.map(({ port }) => `127.0.0.1:${port}`).join()}/postgres`,
+    url: `postgres://postgres@127.0.0.1:${await startRelay(nodes)}/postgres`,
     async killPrimary() {
       const { name } = (await members()).find(isLeader)!
       const node = nodes.findIndex((other) => other.name === name)
@@ -154,6 +155,37 @@ export async function startPatroni(etcdUrl: string): Promise<PatroniCluster> {
   run(2)
   await cluster.hasPrimary()
   return cluster
+}
+
+/**
+ * Leads each connection to the server whose Patroni says that it is the primary.
+ * @returns its port
+ */
+async function startRelay(nodes: readonly { port: number; rest: number }[]): Promise<number> {
+  const sockets = new Set<Socket>()
+  const track = (socket: Socket, other: Socket) => {
+    sockets.add(socket)
+    socket.on('error', () => other.destroy()).on('close', () => other.destroy())
+  }
+  const relay = createServer(async (socket) => {
+    socket.on('error', () => {})
+    const answers = nodes.map(async (node) => {
+      const { ok } = await fetch(`http://127.0.0.1:${node.rest}/primary`)
+      return ok ? node : Promise.reject(new Error('It is a standby.'))
+    })
+    const primary = await Promise.any(answers).catch(() => undefined)
+    if (!primary) return void socket.destroy()
+    const onward = connect(primary.port, '127.0.0.1')
+    track(socket, onward)
+    track(onward, socket)
+    socket.pipe(onward).pipe(socket)
+  })
+  await once(relay.listen(0, '127.0.0.1'), 'listening')
+  cleanups.push(async () => {
+    relay.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return (relay.address() as AddressInfo).port
 }
 
 /** PostgreSQL's processes are in a group of their own. */

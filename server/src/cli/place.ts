@@ -1,7 +1,7 @@
 /** Where the ledger is that the settings name, and which one is there. Writes nothing. */
 import { resolve } from 'node:path'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
-import { placeOf } from '../postgres/addresses.js'
+import { placeOf } from '../postgres/address.js'
 import type { ServeOptions } from '../serve.js'
 
 export type Place = Pick<ServeOptions, 'dataDir' | 'databaseUrl'>

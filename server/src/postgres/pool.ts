@@ -8,7 +8,6 @@ import pg from 'pg'
 import type { Query, SqlDatabase } from '../ledger/counter-port.js'
 import { LedgerUnavailable } from '../ledger/errors.js'
 import type { Connections } from '../ledger/ledger.js'
-import { Addresses } from './addresses.js'
 import { createMissing } from './create-missing.js'
 import {
   connectionFailure,
@@ -77,18 +76,8 @@ export interface PostgresPool extends SqlDatabase {
 }
 
 export function openPool(databaseUrl: string): PostgresPool {
-  const addresses = new Addresses(databaseUrl)
-  /** The address of each connection. */
-  const addressOf = new WeakMap<pg.ClientBase, string>()
-  class Client extends pg.Client {
-    constructor(config: pg.ClientConfig) {
-      const connectionString = addresses.current
-      super({ ...config, connectionString })
-      addressOf.set(this, connectionString)
-    }
-  }
   const pool = new pg.Pool({
-    Client: Client as never,
+    connectionString: databaseUrl,
     application_name: 'offline-hilo',
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -107,35 +96,10 @@ export function openPool(databaseUrl: string): PostgresPool {
 
   const sessions = new WeakMap<pg.PoolClient, Session>()
 
-  /** Connects to the current address. It tries each address once, and skips standbys. */
-  async function connect(): Promise<pg.PoolClient> {
-    for (let left = addresses.count; ; ) {
-      const address = addresses.current
-      let failure: unknown
-      try {
-        const client = await pool.connect()
-        const isCurrent = addressOf.get(client) === addresses.current
-        if (isCurrent && (addresses.count === 1 || (await isPrimary(client)))) return client
-        client.release(true)
-        if (!isCurrent) continue
-        failure = new LedgerUnavailable(`${new URL(address).host} is a standby.`)
-      } catch (error) {
-        failure = connectionFailure(error)
-      }
-      addresses.leave(address)
-      if (--left === 0) throw failure
-    }
-  }
-
-  /** Asked once of each connection. */
-  async function isPrimary(client: pg.PoolClient): Promise<boolean> {
-    if (sessions.has(client)) return true
-    const { rows } = await client.query('SELECT pg_is_in_recovery() AS "isStandby"')
-    return !rows[0].isStandby
-  }
-
   async function attempt<T>(step: Step<T>, waits: Waits): Promise<T> {
-    const client = await connect()
+    const client = await pool.connect().catch((error: unknown) => {
+      throw connectionFailure(error)
+    })
     // A failure between two queries is reported by the next one.
     const ignore = () => {}
     client.on('error', ignore)
@@ -148,7 +112,6 @@ export function openPool(databaseUrl: string): PostgresPool {
       return result
     } catch (error) {
       isSound = !isOfItsServer(error) && (await session.rollback())
-      if (!isSound) addresses.leave(addressOf.get(client)!)
       throw error
     } finally {
       client.off('error', ignore)

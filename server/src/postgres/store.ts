@@ -11,7 +11,7 @@ import type { SqlConnection, Work } from '../sql/connection.js'
 import { HEALTH_KEY, type Opening } from '../sql/schema.js'
 import type { Dialect } from '../sql/statements.js'
 import { sqlStore } from '../sql/store.js'
-import { placeOf } from './addresses.js'
+import { placeOf } from './address.js'
 import { HASTY, openPool, type PostgresPool, type Write } from './pool.js'
 import { upgradePostgres } from './upgrade.js'
 
