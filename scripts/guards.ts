@@ -343,6 +343,8 @@ export const GUARDS: Guard[] = [
     'server/sqlite-ledger',
     "closeSync(openSync(file, 'a', 0o600))",
   ),
+  guard('H30 a file with two names has no ledger', 'server/sqlite-ledger'),
+  guard('H30 a file that is mounted alone has no ledger', 'server/sqlite-ledger'),
   guard(
     'H30 a process has one connection to a file',
     'server/sqlite-ledger',

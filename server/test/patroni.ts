@@ -181,7 +181,7 @@ async function startRelay(nodes: readonly { port: number; rest: number }[]): Pro
     socket.pipe(onward).pipe(socket)
   })
   await once(relay.listen(0, '127.0.0.1'), 'listening')
-  cleanups.push(async () => {
+  onTestFinished(() => {
     relay.close()
     for (const socket of sockets) socket.destroy()
   })

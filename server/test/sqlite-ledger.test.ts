@@ -1,22 +1,24 @@
 /** What only the SQLite ledger has to stand: its folder, its syncs, its upgrades. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   closeSync,
   copyFileSync,
   cpSync,
+  linkSync,
   mkdirSync,
   openSync,
   readdirSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { LedgerUnavailable, openLedger } from '../src/index.js'
 import { connectTo } from '../src/sqlite/connection.js'
 import { openSqliteFile } from '../src/sqlite/file.js'
@@ -25,7 +27,7 @@ import { reader, write } from '../src/sqlite/transaction.js'
 import { newFolder, secretIn } from './folders.js'
 import { describeLedger } from './ledger-contract.js'
 import { describeUpgrades } from './ledger-upgrades.js'
-import { runCli } from './processes.js'
+import { cliFile, runCli } from './processes.js'
 
 describeLedger('SQLite ledger', async () => {
   const dataDir = newFolder()
@@ -125,6 +127,42 @@ test('no command removes the log of a server whose locks somebody dropped', {
   expect(await ledger.claim([wish])).toMatchObject([{ grant: { low: 33, high: 64 } }])
   await ledger.close()
 })
+
+test('a file under two names is refused: each name would have a log of its own', async () => {
+  const [dataDir, other] = [newFolder(), newFolder()]
+  const ledger = await openLedger({ create: true, dataDir })
+  await ledger.claim([wish])
+  linkSync(join(dataDir, 'hilo.db'), join(other, 'hilo.db'))
+  await expect(openLedger({ dataDir: other })).rejects.toThrow(/hilo\.db has 2 names on its disk/)
+  rmSync(join(other, 'hilo.db'))
+  symlinkSync(join(dataDir, 'hilo.db'), join(other, 'hilo.db'))
+  const same = await openLedger({ dataDir: other })
+  expect(await same.claim([wish])).toMatchObject([{ grant: { low: 33, high: 64 } }])
+  await same.close()
+  await ledger.close()
+})
+
+/** Runs a shell command in which `mount` changes nothing for others. */
+const MOUNTING = ['--mount', 'sh', '-c']
+const mayMount =
+  spawnSync('unshare', [...MOUNTING, 'mount --bind /dev/null /dev/null']).status === 0
+
+test.skipIf(!mayMount)(
+  `a file that is mounted without its folder is refused${mayMount ? '' : ' (left out: no mount)'}`,
+  { timeout: 60_000 },
+  async () => {
+    const dataDir = newFolder()
+    await (await openLedger({ create: true, dataDir })).close()
+    const file = join(dataDir, 'hilo.db')
+    const alone = join('/dev/shm', basename(dataDir))
+    copyFileSync(file, alone)
+    onTestFinished(() => rmSync(alone))
+    const look = [process.execPath, await cliFile(), 'status', '--data', dataDir].join(' ')
+    const run = `mount --bind ${alone} ${file} && ${look}`
+    const { status, stderr } = spawnSync('unshare', [...MOUNTING, run], { encoding: 'utf8' })
+    expect([status, stderr]).toEqual([1, expect.stringContaining('is mounted alone, without its')])
+  },
+)
 
 test('a process has one connection to a file, also after a hot reload', async () => {
   const dataDir = newFolder()

@@ -6,7 +6,6 @@
  */
 import pg from 'pg'
 import type { Query, SqlDatabase } from '../ledger/counter-port.js'
-import { LedgerUnavailable } from '../ledger/errors.js'
 import type { Connections } from '../ledger/ledger.js'
 import { createMissing } from './create-missing.js'
 import {

@@ -18,7 +18,7 @@ import {
   versionOf,
 } from '../sql/schema.js'
 import { type Connect, connectTo, connectToRead } from './connection.js'
-import { createMissing, placeOf, refuseLost, syncEntries } from './place.js'
+import { createMissing, placeOf, refuseLost, requireOneName, syncEntries } from './place.js'
 import { isLocked, reader, type Sqlite, write } from './transaction.js'
 
 /** How long to wait while another process holds the write lock. A commit takes less. */
@@ -96,6 +96,7 @@ function openIn(folder: string, opening: Opening, connect: Connect | undefined):
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = join(folder, SQLITE_FILE)
   createMissing(file)
+  requireOneName(file)
   const { db, close } = connectTo(file, (opened) => prepare(opened, folder), connect)
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)

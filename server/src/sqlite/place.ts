@@ -2,7 +2,7 @@
  * Where the file of a SQLite ledger is, on the disk. Guarantees that nobody opens it here but
  * SQLite, and tells when what SQLite has open is not what the next start will find.
  */
-import { closeSync, fsyncSync, openSync, statSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LedgerUnavailable } from '../ledger/errors.js'
 import { SQLITE_FILE } from '../sql/schema.js'
@@ -34,6 +34,29 @@ export function createMissing(file: string): void {
   }
 }
 
+/**
+ * SQLite names the log of a file after the file. So each name of a file would have a log of its
+ * own, and two servers would grant the same numbers.
+ */
+export function requireOneName(file: string): void {
+  const path = realpathSync(file)
+  const found = statSync(path)
+  // guard: H30 a file with two names has no ledger
+  if (found.isFile() && found.nlink > 1)
+    throw new Error(
+      `${path} has ${found.nlink} names on its disk, as hard links of cp --link or rsync ` +
+        '--link-dest. Under each name it would be another ledger, with the same numbers. ' +
+        'Nothing was changed. Keep one name: replace the others by copies that the command ' +
+        'backup makes.',
+    )
+  // guard: H30 a file that is mounted alone has no ledger
+  if (found.dev !== statSync(dirname(path)).dev)
+    throw new Error(
+      `${path} is mounted alone, without its folder. Its newest commits would be in a file ` +
+        'beside it that is not mounted. Nothing was changed. Mount the folder.',
+    )
+}
+
 /** Which file that is, whatever it is called. */
 export function identityOf(file: string): string {
   const { dev, ino } = statSync(file, { bigint: true })
@@ -45,8 +68,9 @@ export function identityOf(file: string): string {
  * @returns throws LedgerUnavailable when another file stands in its place, or none
  */
 export function placeOf(file: string): () => void {
+  const path = realpathSync(file)
   const look = () =>
-    [file, `${file}-wal`]
+    [file, `${path}-wal`]
       .map((name) => statSync(name, { bigint: true, throwIfNoEntry: false }))
       .map((found) => found && `${found.dev}/${found.ino}`)
       .join()
