@@ -78,20 +78,22 @@ export function loader(dialect: Dialect): Loader {
     ]
   }
 
-  const asked = (part: Part): Statement[] => {
-    if (!part) return []
-    if ('parameters' in part) return [part]
-    return part.rows.length === 0 ? [] : [statement(part.text, ...dialect.given(part.rows))]
-  }
+  const isAsked = (part: Part): part is Exclude<Part, undefined> =>
+    part !== undefined && ('parameters' in part || part.rows.length > 0)
 
   return {
-    statements: (select) => parts(select).flatMap(asked),
+    statements: (select) =>
+      parts(select)
+        .filter(isAsked)
+        .map((part) =>
+          'parameters' in part ? part : statement(part.text, ...dialect.given(part.rows)),
+        ),
     collection: (key) => statement(texts.collection, ...dialect.given([keyIn(key)])),
     rows(select, found) {
       const left = [...found]
       const [collections, identities, grants, returnedOf, claimed, answered, ...others] = parts(
         select,
-      ).map((part) => (asked(part).length > 0 ? left.shift()! : []))
+      ).map((part) => (isAsked(part) ? left.shift()! : []))
       const [returns, held, serials, series, settings, unheard] = others
       return {
         selected: select,
