@@ -30,111 +30,39 @@ export interface Metrics {
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
-export function createMetrics(
-  ledger: Pick<Ledger, 'countFree' | 'connections' | 'restored'>,
-): Metrics {
+type WatchedLedger = Pick<Ledger, 'countFree' | 'connections' | 'restored'>
+
+export function createMetrics(ledger: WatchedLedger): Metrics {
   const registers = [new Registry()]
   const queues: Pick<ClaimQueue<never, never>, 'waiting'>[] = []
-  const grants = new Counter({ name: 'hilo_grants_total', help: 'Ranges granted.', registers })
-  const repeats = new Counter({
-    name: 'hilo_repeated_claims_total',
-    help: 'Claims answered again with the same range.',
-    registers,
-  })
-  const granted = new Counter({
-    name: 'hilo_ids_granted_total',
-    help: 'Numbers granted.',
-    registers,
-  })
-  const returned = new Counter({
-    name: 'hilo_ids_returned_total',
-    help: 'Numbers given back.',
-    registers,
-  })
-  const refusals = new Counter({
-    name: 'hilo_refusals_total',
-    help: 'Requests answered with an error.',
-    labelNames: ['status'],
-    registers,
-  })
-  const reasons = new Counter({
-    name: 'hilo_refusal_reasons_total',
-    help: 'Refused requests, and refused claims of requests for several, by reason.',
-    labelNames: ['reason'],
-    registers,
-  })
-  const unknown = new Counter({
-    name: 'hilo_unknown_tokens_total',
-    help: 'Grant tokens shown that this ledger never wrote.',
-    registers,
-  })
-  const forks = new Counter({
-    name: 'hilo_forks_total',
-    help: 'Grants shown by a copy of the device that holds them.',
-    registers,
-  })
-  const series = new Counter({
-    name: 'hilo_series_total',
-    help: 'Series given to devices.',
-    registers,
-  })
-  const latency = new Histogram({
-    name: 'hilo_claim_seconds',
-    help: 'Time from a claim to its commit.',
-    buckets: SECONDS,
-    registers,
-  })
-  const batches = new Histogram({
-    name: 'hilo_claims_per_commit',
-    help: 'Claims that shared a commit.',
-    buckets: BATCH_SIZES,
-    registers,
-  })
-  new Gauge({
-    name: 'hilo_claims_waiting',
-    help: 'Claims that wait for their commit.',
-    registers,
-    collect() {
-      this.set(queues.reduce((sum, queue) => sum + queue.waiting(), 0))
-    },
-  })
-  new Gauge({
-    name: 'hilo_database_connections',
-    help: 'Connections to PostgreSQL, and steps that wait for one.',
-    labelNames: ['state'],
-    registers,
-    collect() {
-      const { open, idle, waiting } = ledger.connections() ?? {}
-      if (open === undefined) return
-      this.set({ state: 'busy' }, open - idle!)
-      this.set({ state: 'idle' }, idle!)
-      this.set({ state: 'waiting' }, waiting!)
-    },
-  })
+  const counter = (name: string, help: string, ...labelNames: string[]) =>
+    new Counter({ name, help, labelNames, registers })
+  const histogram = (name: string, help: string, buckets: number[]) =>
+    new Histogram({ name, help, buckets, registers })
+  const grants = counter('hilo_grants_total', 'Ranges granted.')
+  const repeats = counter(
+    'hilo_repeated_claims_total',
+    'Claims answered again with the same range.',
+  )
+  const granted = counter('hilo_ids_granted_total', 'Numbers granted.')
+  const returned = counter('hilo_ids_returned_total', 'Numbers given back.')
+  const refusals = counter('hilo_refusals_total', 'Requests answered with an error.', 'status')
+  const reasons = counter(
+    'hilo_refusal_reasons_total',
+    'Refused requests, and refused claims of requests for several, by reason.',
+    'reason',
+  )
+  const unknown = counter(
+    'hilo_unknown_tokens_total',
+    'Grant tokens shown that this ledger never wrote.',
+  )
+  const forks = counter('hilo_forks_total', 'Grants shown by a copy of the device that holds them.')
+  const series = counter('hilo_series_total', 'Series given to devices.')
+  const latency = histogram('hilo_claim_seconds', 'Time from a claim to its commit.', SECONDS)
+  const batches = histogram('hilo_claims_per_commit', 'Claims that shared a commit.', BATCH_SIZES)
+  watchWaiting(registers, queues)
   watchEventLoop(registers)
-  new Gauge({
-    name: 'hilo_databases_restored',
-    help: 'Databases that grant nothing, because they were restored from a backup.',
-    registers,
-    async collect() {
-      this.set(
-        await ledger.restored().then(
-          ({ length }) => length,
-          () => Number.NaN,
-        ),
-      )
-    },
-  })
-  // Last: its own query would count among the busy connections.
-  new Gauge({
-    name: 'hilo_ids_free',
-    help: 'Numbers given back that will be granted again first.',
-    registers,
-    async collect() {
-      // While the database does not answer, the other metrics are still there.
-      this.set(await ledger.countFree().catch(() => Number.NaN))
-    },
-  })
+  watchLedger(registers, ledger)
 
   function countReason({ reason }: Refusal): void {
     reasons.inc({ reason })
@@ -169,6 +97,55 @@ export function createMetrics(
     watchQueue: (queue) => void queues.push(queue),
     read: async () => ({ text: await registers[0]!.metrics(), type: registers[0]!.contentType }),
   }
+}
+
+function watchWaiting(
+  registers: Registry[],
+  queues: readonly Pick<ClaimQueue<never, never>, 'waiting'>[],
+): void {
+  new Gauge({
+    name: 'hilo_claims_waiting',
+    help: 'Claims that wait for their commit.',
+    registers,
+    collect() {
+      this.set(queues.reduce((sum, queue) => sum + queue.waiting(), 0))
+    },
+  })
+}
+
+function watchLedger(registers: Registry[], ledger: WatchedLedger): void {
+  new Gauge({
+    name: 'hilo_database_connections',
+    help: 'Connections to PostgreSQL, and steps that wait for one.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const { open, idle, waiting } = ledger.connections() ?? {}
+      if (open === undefined) return
+      this.set({ state: 'busy' }, open - idle!)
+      this.set({ state: 'idle' }, idle!)
+      this.set({ state: 'waiting' }, waiting!)
+    },
+  })
+  // While the database does not answer, the other metrics are still there.
+  const orUnknown = (read: Promise<number>) => read.catch(() => Number.NaN)
+  new Gauge({
+    name: 'hilo_databases_restored',
+    help: 'Databases that grant nothing, because they were restored from a backup.',
+    registers,
+    async collect() {
+      this.set(await orUnknown(ledger.restored().then(({ length }) => length)))
+    },
+  })
+  // Last: its own query would count among the busy connections.
+  new Gauge({
+    name: 'hilo_ids_free',
+    help: 'Numbers given back that will be granted again first.',
+    registers,
+    async collect() {
+      this.set(await orUnknown(ledger.countFree()))
+    },
+  })
 }
 
 const RESOLUTION_MS = 20
