@@ -52,11 +52,11 @@ export const GUARDS: Guard[] = [
   guard("H2 an app's own store commits before it resolves", 'sqlite/store'),
 
   guard('H3 a page at rest holds few', 'client/pages', change('16', '400')),
-  guard('H3 a busy page holds four times its pace at most', 'core/sizes', change('4', '40')),
+  guard('H3 a busy page holds four times its pace at most', 'core/page/stock', change('4', '40')),
   guard(
     'H3 what callers left that wait no more is parked, also during a claim',
     'client/issuer',
-    change('isUnasked &&', '!this.#fetching &&'),
+    change('isUnasked &&', "mode.is !== 'fetching' &&"),
   ),
   guard('H3 looking ahead claims nothing', 'core/device', 'const ahead = request.ahead ?? 0'),
   guard(
@@ -211,7 +211,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H16 a call during the refusal of another one is not forgotten',
     'client/callers',
-    "if (this.#fetching) return\n    this.#state = 'short'",
+    "if (is !== 'fetching') this.#mode = asked()",
   ),
   guard(
     'H16 a page does not write its own leases off',
@@ -458,7 +458,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H29 a page at rest sets no timer',
     'simulation/rest',
-    'if (this.#queue.held > 0) this.#watchRest()',
+    'export const looksAgain = ({ held }: Situation): boolean => held > 0',
   ),
   guard(
     'H29 a page looks less and less often after a claim that waits',

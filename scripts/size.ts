@@ -20,7 +20,7 @@ interface Limits {
  * A budget is raised only for a feature. docs/performance.md says why a goal is not reached.
  */
 const ENTRIES: (Limits & { name: string; file: string })[] = [
-  { name: 'page', file: 'client/index.js', budget: 12.65 * kB, goal: 11.9 * kB },
+  { name: 'page', file: 'client/index.js', budget: 12.98 * kB, goal: 11.9 * kB },
   { name: 'worker', file: 'worker/entry.js', budget: 15.4 * kB, goal: 14.8 * kB },
   { name: 'inspector', file: 'inspector/index.js', budget: 8.5 * kB },
   { name: 'raven (with its pluraliser)', file: 'raven.js' },

@@ -7,7 +7,26 @@ import type { DeviceView, Target } from '../core/contract.js'
 import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
 import type { LeaseQueue } from '../core/page/lease-queue.js'
-import { hiddenLimit, hiddenTarget, PAGE_AT_REST, pageLimit, pageTarget } from '../core/sizes.js'
+import {
+  asked,
+  begun,
+  ended,
+  failed,
+  heard,
+  hidden,
+  isDry,
+  isLow,
+  isUsed,
+  limit,
+  looksAgain,
+  type Mode,
+  nextCall,
+  parksAtRest,
+  released,
+  type Situation,
+  spared,
+  wish,
+} from '../core/page/stock.js'
 import { Holdings, type HoldingsContext } from './holdings.js'
 import { Pace } from './pace.js'
 import { Waiters, type WaitLimits } from './waiters.js'
@@ -22,8 +41,8 @@ export interface IssuerContext extends Omit<HoldingsContext, 'changed' | 'forked
 }
 
 /**
- * How long a page may hold more than {@link PAGE_AT_REST} ids before it parks them, or leave
- * surplus free before it asks for an offer.
+ * How long a page may hold more ids than it needs before it parks them, or leave surplus free
+ * before it asks for an offer.
  */
 const REST_MS = 1_000
 
@@ -41,16 +60,8 @@ export class Issuer {
   readonly #context: IssuerContext
   readonly #waiters = new Waiters()
   readonly #pace = new Pace()
-  /** With fewer held, the next lease is fetched. */
-  #low = 0
   #warmed = { count: 0, since: 0 }
-  /**
-   * `unused`: nobody has asked for ids here, or all were given back since. `short`: the page has to
-   * fetch leases. `dry`: the last fetch brought too few. `filled`: the page holds all that it
-   * wants.
-   */
-  #state: 'unused' | 'short' | 'dry' | 'filled' = 'unused'
-  #fetching: Promise<void> | undefined
+  #mode: Mode = { is: 'unused' }
   #restTimer: ReturnType<typeof setTimeout> | undefined
   #silenceTimer: ReturnType<typeof setTimeout> | undefined
   #isNotifying = false
@@ -78,7 +89,7 @@ export class Issuer {
   #take(): number {
     const number = this.#queue.take()
     if (number < 0) throw this.#notLeased()
-    if (this.#queue.held < this.#low) this.refill()
+    if (isLow(this.#mode, this.#queue.held)) this.refill()
     if (!this.#isNotifying) this.#notify()
     return number
   }
@@ -98,7 +109,7 @@ export class Issuer {
     const { held } = this.#queue
     // A closed page holds nothing; to ask its signal each time would slow every id down.
     if (held === 0 && this.#context.signal.aborted) return false
-    return held >= count && (!this.#waiters.hasTakers || this.#state === 'dry')
+    return held >= count && (!this.#waiters.hasTakers || isDry(this.#mode))
   }
 
   /**
@@ -134,11 +145,11 @@ export class Issuer {
    * be had. One at a time.
    */
   refill(): void {
+    const { is } = this.#mode
     if (this.#context.signal.aborted) return
     // guard: H16 a call during the refusal of another one is not forgotten
-    this.#state = 'short'
-    this.#low = -1
-    this.#fetching ??= this.#fetchWhileShort()
+    this.#mode = asked()
+    if (is !== 'fetching') this.#fetchWhileAsked()
     // A claim may take long, and its callers may leave meanwhile.
     this.#watchRest()
   }
@@ -147,7 +158,7 @@ export class Issuer {
    * The page is seen again, perhaps after a stay in the back/forward cache: it leases anew (H6).
    */
   wake(): void {
-    if (this.#state !== 'unused') this.refill()
+    if (isUsed(this.#mode)) this.refill()
   }
 
   /** The network may be back. */
@@ -161,18 +172,17 @@ export class Issuer {
     this.holdings.observe(view)
     this.#watchOwner()
     const { failure } = view
-    const isServerBack = before?.failure !== undefined && failure === undefined
     const canServe = this.#waiters.canServe(this.#queue.held + view.free)
-    if (canServe || (isServerBack && !this.#waiters.isEmpty)) this.refill()
-    else {
-      const isOver = failure && !failure.isRepeated && !this.#fetching
-      // guard: H25 callers that wait hear that a repetition was refused
-      if (isOver && !this.#waiters.isEmpty) this.#refuse(failure)
-      const hasNewTokens = view.checkedIn !== before?.checkedIn && this.#queue.held > 0
-      if (hasNewTokens && !this.#fetching) this.holdings.exchange(0, false)
-      // Surplus is not set aside at once: another page of this device may be about to lease it.
-      if (hasNewTokens || this.holdings.hasSurplus()) this.#watchRest()
+    const todo = !this.#waiters.isEmpty && heard(this.#mode, before?.failure, failure, canServe)
+    if (todo === 'fetch') {
+      this.refill()
+      return
     }
+    if (todo === 'refuse') this.#refuse(failure!)
+    const hasNewTokens = view.checkedIn !== before?.checkedIn && this.#queue.held > 0
+    if (hasNewTokens && this.#mode.is !== 'fetching') this.holdings.exchange(0, false)
+    // Surplus is not set aside at once: another page of this device may be about to lease it.
+    if (hasNewTokens || this.holdings.hasSurplus()) this.#watchRest()
   }
 
   /** Offline: what this page would have sent back goes to the device, for every tab to use. */
@@ -182,11 +192,11 @@ export class Issuer {
 
   /** Another page of this device has no id left: parks the ids that no caller here waits for. */
   async parkExcess(): Promise<void> {
-    const needed = () => (this.#state === 'dry' ? this.#needed(0) : this.#wanted(0))
+    const keeps = () => spared(this.#mode, this.#situation(0))
     // It repeats this if an answer that was under way brought more.
     // guard: H3 a page parks its excess again, when an answer brought more
-    do await this.holdings.parkDownTo(needed(), false)
-    while (this.#queue.held > needed())
+    do await this.holdings.parkDownTo(keeps(), false)
+    while (this.#queue.held > keeps())
   }
 
   park(): void {
@@ -202,57 +212,46 @@ export class Issuer {
   /** @throws HiloError */
   release(ended: AbortSignal): Promise<void> {
     this.#forgetPace()
-    this.#state = 'unused'
+    this.#mode = released(this.#mode)
     // It ended the repetitions of a claim that callers wait for.
     return this.holdings.release(ended).finally(() => this.retryNow())
   }
 
   /** The page is closed: its signal is aborted. */
   close(): Promise<void> {
+    this.#mode = released(this.#mode)
     clearTimeout(this.#restTimer)
     clearTimeout(this.#silenceTimer)
     this.#waiters.refuse(() => this.#context.signal.reason, 'all')
     return this.holdings.close()
   }
 
-  async #fetchWhileShort(): Promise<void> {
+  async #fetchWhileAsked(): Promise<void> {
     await this.#callersHadTheirTurn()
-    while (this.#isShort()) {
-      this.#state = 'filled'
+    // Checked after each wait: the page may have been closed or released.
+    for (let mode = begun(this.#mode); mode; mode = begun(this.#mode)) {
+      this.#mode = mode
       const failure = await this.#fetch().catch((error) => toFailure(error, 'storage-failed'))
       if (failure) await this.#refuse(failure)
     }
-    this.#fetching = undefined
-    this.#low = Math.min(this.#needed(), this.#queue.held) >> 1
+    this.#mode = ended(this.#mode, this.#situation())
     this.#watchRest()
     this.#notify()
   }
 
-  /**
-   * Checked after each wait: the page may have been closed or released, and a lease would be a gap.
-   */
-  #isShort(): boolean {
-    return this.#state === 'short' && !this.#context.signal.aborted
-  }
-
-  #isUsed(): boolean {
-    return this.#state !== 'unused' && !this.#context.signal.aborted
-  }
-
   /** @returns why no more can be had */
   async #fetch(): Promise<Failure | undefined> {
-    let call: 'exchange' | 'claim' = 'exchange'
-    while (this.#isUsed()) {
+    let call: 'exchange' | 'claim' | undefined = 'exchange'
+    while (call && isUsed(this.#mode)) {
       this.#waiters.serve(() => this.#queue.held)
-      if (!this.#lacksNumbers()) return undefined
-      const want = Math.max(0, this.#wanted() - this.#queue.held)
-      const ahead = Math.max(0, this.#limit() - this.#queue.held - want)
+      const lacking = wish(this.#situation())
+      if (!lacking) return undefined
+      const { want, ahead } = lacking
       const failure = await this.holdings.exchange(want, undefined, ahead, call)
       this.#waiters.serve(() => this.#queue.held)
-      if (failure || !this.#isUsed() || !this.#shouldClaim()) return failure
-      // The next exchange takes this page's offers back.
-      const hasMore = this.holdings.view!.free > 0 || this.holdings.offers.length > 0
-      call = hasMore ? 'exchange' : 'claim'
+      if (failure || !isUsed(this.#mode)) return failure
+      const { free, failure: lastFailure } = this.holdings.view!
+      call = nextCall(this.#situation(), free + this.holdings.offers.length, lastFailure)
     }
     return undefined
   }
@@ -266,34 +265,20 @@ export class Issuer {
       await new Promise((resolve) => setTimeout(resolve))
   }
 
-  /** Without waiting callers, the page fetches only when less than half of its ids is left. */
-  #lacksNumbers(): boolean {
-    return this.#queue.held < (this.#waiters.isEmpty ? this.#needed() >> 1 : this.#wanted())
-  }
-
-  /**
-   * The device had too few numbers: should this page claim? If no caller waits, it does not ask a
-   * server that has just failed.
-   */
-  #shouldClaim(): boolean {
-    const isWaitedFor = !this.#waiters.isEmpty || this.#queue.held === 0
-    return this.#lacksNumbers() && (isWaitedFor || !this.holdings.view?.failure)
-  }
-
   /**
    * No more numbers come now. Serves the callers for whom the page holds enough, and parks what was
    * leased for the others. Refuses the others, except callers without a timeout: if the request
    * will be repeated, these wait for it.
    */
   async #refuse(failure: Failure): Promise<void> {
-    if (!this.#isUsed()) return
-    if (this.#state === 'filled') this.#state = 'dry'
+    if (!isUsed(this.#mode)) return
+    this.#mode = failed(this.#mode)
     this.#waiters.serve(() => this.#queue.held, true)
     const left = this.#queue.held + (this.holdings.view?.free ?? 0)
-    const limit = this.#limit()
+    const most = limit(this.#situation())
     // guard: H3 a call that fails leaves its numbers to others
-    if (this.#queue.held > limit) {
-      await this.holdings.parkDownTo(limit)
+    if (this.#queue.held > most) {
+      await this.holdings.parkDownTo(most)
       // More callers may have come while the page parked.
       this.#waiters.serve(() => this.#queue.held, true)
     }
@@ -310,36 +295,20 @@ export class Issuer {
     if (left === 0) this.#context.exhausted(this, errorFor([...errors.keys()][0] ?? 1))
   }
 
-  /** How many numbers this page should hold now: for its callers, and to look ahead. */
-  #wanted(pace?: number): number {
-    return Math.max(this.#waiters.total, this.#needed(pace))
-  }
-
-  /** How many numbers this page should hold without any callers. */
-  #needed(pace = this.#perSecond()): number {
-    return this.#context.state() === 'visible'
-      ? pageTarget(pace, this.#stillWarm())
-      : hiddenTarget(pace)
-  }
-
-  /** How many it may hold, if the device can spare them. */
-  #limit(): number {
-    return this.#context.state() === 'visible'
-      ? pageLimit(this.#perSecond(), this.#stillWarm())
-      : hiddenLimit(this.#perSecond())
-  }
-
-  #perSecond(): number {
-    return this.#pace.perSecond(performance.now(), this.#queue.issued)
-  }
-
-  #stillWarm(): number {
-    return this.#warmed.count - (this.#queue.issued - this.#warmed.since)
+  #situation(perSecond = this.#pace.perSecond(performance.now(), this.#queue.issued)): Situation {
+    const { held, issued } = this.#queue
+    return {
+      held,
+      called: this.#waiters.total,
+      perSecond,
+      warmed: this.#warmed.count - (issued - this.#warmed.since),
+      isVisible: this.#context.state() === 'visible',
+    }
   }
 
   #forgetPace(): void {
     this.#warmed.count = 0
-    this.#low = 0
+    this.#mode = hidden(this.#mode)
   }
 
   /** Callers wait for a request that the owner repeats. If its worker dies, nobody repeats it. */
@@ -362,16 +331,12 @@ export class Issuer {
   }
 
   async #rest(): Promise<void> {
-    const limit = this.#limit()
-    const isUnasked = !this.#fetching || this.#waiters.isEmpty
-    // guard: H3 what callers left that wait no more is parked, also during a claim
-    if (isUnasked && (this.#queue.held > limit || this.holdings.hasSurplus()))
-      await this.holdings.parkDownTo(limit)
-    const isVisible = this.#context.state() === 'visible'
-    if (!isVisible && limit === 0) await this.holdings.returnSurplus()
-    const isBusyBehind = !isVisible && limit > 0
-    // guard: H29 a page at rest sets no timer
-    if (this.#queue.held > this.#needed(0) || isBusyBehind) this.#watchRest()
+    const situation = this.#situation()
+    const most = limit(situation)
+    if (parksAtRest(this.#mode, situation, this.holdings.hasSurplus()))
+      await this.holdings.parkDownTo(most)
+    if (this.#context.state() !== 'visible' && most === 0) await this.holdings.returnSurplus()
+    if (looksAgain(this.#situation(0), most)) this.#watchRest()
   }
 
   /** Tells the façade, once for all ids that are issued in the meantime. */

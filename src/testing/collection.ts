@@ -13,8 +13,9 @@ import { HiloError } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
 import type { LeaseQueue } from '../core/page/lease-queue.js'
 import { answered, ask, giveUp, newPage } from '../core/page/page.js'
+import { wish } from '../core/page/stock.js'
 import { total } from '../core/range.js'
-import { isLow, PAGE_AT_REST } from '../core/sizes.js'
+import { isLow } from '../core/sizes.js'
 import { type DeviceState, emptyState } from '../core/state.js'
 import type { TestServer } from './server.js'
 
@@ -77,7 +78,7 @@ export class TestCollection {
   /** @throws HiloError `not-leased`, `closed` */
   nextNumber(): number {
     const number = this.queue.take()
-    if (this.queue.held < PAGE_AT_REST / 2) this.#refillSoon()
+    if (this.#wish(0) > 0) this.#refillSoon()
     if (number < 0) throw this.#closed ?? this.#notLeased()
     this.#claim(this.reserve)
     this.#context.changed(this)
@@ -160,11 +161,17 @@ export class TestCollection {
     this.#isUsed = true
     this.#claim(count)
     if (this.available < count) return false
-    const held = Math.max(count, Math.min(PAGE_AT_REST, this.available))
-    if (this.queue.held < held) this.#lease(held - this.queue.held)
+    const want = this.#wish(count)
+    if (want > 0) this.#lease(want)
     this.#claim(this.reserve)
     this.#context.changed(this)
     return true
+  }
+
+  /** As of a page that can be seen, and that issued nothing in the last second. */
+  #wish(called: number): number {
+    const { held } = this.queue
+    return wish({ held, called, perSecond: 0, warmed: 0, isVisible: true })?.want ?? 0
   }
 
   /** Claims until the device holds `count` numbers, or what it keeps if that is more. */

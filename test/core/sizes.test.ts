@@ -1,32 +1,10 @@
-/** How much to hold, lease and claim. */
+/** How much a device keeps and claims. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  claimSize,
-  hiddenLimit,
-  hiddenTarget,
-  isLow,
-  PAGE_AT_REST,
-  pageLimit,
-  pageTarget,
-  spare,
-} from '../../src/core/sizes.js'
+import { claimSize, isLow, spare } from '../../src/core/sizes.js'
 import { capacity, MAX_DOUBLED_CAPACITY, MIN_CAPACITY } from '../../src/core/wire.js'
 
 const last = (size: number) => ({ size, at: '2026-11-21T07:09:21.4660000Z' })
-
-test('a page at rest holds at most 16 ids, a busy one as many as in the last second', () => {
-  expect(PAGE_AT_REST).toBe(16)
-  expect(pageTarget(0, 0)).toBe(16)
-  expect(pageTarget(900, 0)).toBe(900)
-})
-
-test('a busy page may hold four times as many as in the last second, a page at rest 16', () => {
-  expect(pageLimit(0, 0)).toBe(16)
-  expect(pageLimit(4, 0)).toBe(16)
-  expect(pageLimit(900, 0)).toBe(3_600)
-  expect(pageLimit(900, 5_000)).toBe(5_000)
-})
 
 test('a device spares for looking ahead what does not make it low', () => {
   expect(spare(100, 32)).toBe(84)
@@ -35,19 +13,6 @@ test('a device spares for looking ahead what does not make it low', () => {
   expect(isLow(100 - spare(100, 33), 33)).toBe(false)
   expect(spare(10, 32)).toBe(0)
   expect(spare(10, 0)).toBe(10)
-})
-
-test('a warmed page holds as many ids as `warm` asked for', () => {
-  expect(pageTarget(0, 1000)).toBe(1000)
-})
-
-test('a hidden page holds nothing, unless it makes one id after another', () => {
-  expect(hiddenTarget(0)).toBe(0)
-  expect(hiddenTarget(PAGE_AT_REST)).toBe(0)
-  expect(hiddenTarget(900)).toBe(900)
-  expect(hiddenLimit(1)).toBe(0)
-  expect(hiddenLimit(2)).toBe(8)
-  expect(hiddenLimit(900)).toBe(3_600)
 })
 
 test('low is less than half of the reserve', () => {
