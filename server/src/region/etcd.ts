@@ -190,7 +190,7 @@ function refused(node: string, status: number, text: string): Error {
     code: 'server-refused',
     status,
     message:
-      `etcd at ${node} answered ${status}: ${String(message).slice(0, 300)}. If that goes on, ` +
-      'check the addresses, user, password and certificate.',
+      `etcd at ${node} answered ${status}: ${String(message).slice(0, 300)}. ` +
+      'Check the addresses, user, password and certificate, if it goes on answering so.',
   })
 }
