@@ -469,6 +469,12 @@ export const GUARDS: Guard[] = [
     }`,
   ),
   guard('H31 a server does not choose among databases', 'server/postgres-pool'),
+  guard('H31 a database has one ledger', 'server/postgres-ledger'),
+  guard(
+    'H31 every transaction finds the same ledger',
+    'server/pgbouncer',
+    change('set_config(', "quote_literal('search_path' ||"),
+  ),
   guard('H31 another ledger grants nothing', 'server/same-ledger'),
   guard('H31 an older state of the ledger grants nothing', 'server/same-ledger'),
   guard('H31 an old primary that comes back grants nothing', 'server/standby'),

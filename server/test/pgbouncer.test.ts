@@ -75,6 +75,29 @@ describe.skipIf(!pgbouncer.find())(`PgBouncer${unless(pgbouncer)}`, () => {
     }
   })
 
+  test('a search_path that others leave in a session leads to no other ledger', async () => {
+    const databaseUrl = await newPooledDatabase()
+    const ledger = await openLedger({ create: true, databaseUrl })
+    const wish = { database: 'Shop', collection: 'orders', count: 32, lastMax: 0, serverTag: 'A' }
+    await ledger.claim([{ ...wish, at: 0 }])
+    const { rows } = await runSql(
+      databaseUrl,
+      "SELECT table_name AS name FROM information_schema.tables WHERE table_name LIKE 'hilo\\_%'",
+    )
+    const copies = rows.map(
+      ({ name }) => `CREATE TABLE app.${name} (LIKE ${name} INCLUDING ALL);
+      INSERT INTO app.${name} SELECT * FROM ${name};`,
+    )
+    await runSql(databaseUrl, `CREATE SCHEMA app; ${copies.join('')}`)
+    await ledger.claim([{ ...wish, at: 0 }])
+    // More clients at once than there are sessions.
+    const leave = () => runSql(databaseUrl, 'SET search_path = app; SELECT pg_sleep(0.1)')
+    await Promise.all(Array.from({ length: 6 }, leave))
+    expect((await runSql(databaseUrl, 'SHOW search_path')).rows).toEqual([{ search_path: 'app' }])
+    expect(await ledger.claim([{ ...wish, at: 0 }])).toMatchObject([{ grant: { low: 65 } }])
+    await ledger.close()
+  })
+
   test('no setting of a transaction is left in a session that others get', async () => {
     const databaseUrl = await newPooledDatabase()
     const ledger = await openLedger({ create: true, databaseUrl })

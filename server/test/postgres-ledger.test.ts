@@ -90,6 +90,40 @@ test('a role without the right to create tables runs on tables that are there', 
   await runSql(databaseUrl, 'DROP OWNED BY hilo_test_role; DROP ROLE hilo_test_role')
 })
 
+/** The database as a role with another `search_path` has it. */
+function withPath(databaseUrl: string, path: string): string {
+  const url = new URL(databaseUrl)
+  url.searchParams.set('options', `-c search_path=${path}`)
+  return url.href
+}
+
+test('a role with another search_path finds the same ledger', async () => {
+  const databaseUrl = await newDatabase()
+  await runSql(databaseUrl, `CREATE SCHEMA "It's"; CREATE SCHEMA app`)
+  const made = withPath(databaseUrl, `"It's"`)
+  for (const [at, low] of [
+    [made, 1],
+    [databaseUrl, 33],
+    [withPath(databaseUrl, 'app'), 65],
+    [withPath(databaseUrl, ''), 97],
+  ] as const) {
+    const ledger = await openLedger({ create: at === made, databaseUrl: at })
+    expect(await ledger.claim([wish])).toMatchObject([{ grant: { low } }])
+    await ledger.close()
+  }
+})
+
+test('two ledgers in one database are refused', async () => {
+  const databaseUrl = await newDatabase()
+  await (await openLedger({ create: true, databaseUrl })).close()
+  await runSql(databaseUrl, 'CREATE SCHEMA old; CREATE TABLE old.hilo_counters (tag text)')
+  await expect(openLedger({ databaseUrl })).rejects.toThrow(
+    'This database has tables of a ledger in several schemas: "old", "public".',
+  )
+  await runSql(databaseUrl, 'DROP TABLE old.hilo_counters')
+  await (await openLedger({ databaseUrl })).close()
+})
+
 const openStore = (databaseUrl: string, schema?: Schema) =>
   openPostgresStore(databaseUrl, (pool) => startBindings(pool, new Map(), false), {
     create: true,

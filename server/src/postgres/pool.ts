@@ -15,6 +15,7 @@ import {
   OutcomeUnknown,
   transactionFailure,
 } from './failures.js'
+import { findSearchPath, setSearchPath } from './search-path.js'
 
 /** The database is fastest with a few connections. Statements on more would wait inside it. */
 const MAX_CONNECTIONS = 10
@@ -52,11 +53,12 @@ const HEAR_WARNINGS = 'SET LOCAL client_min_messages = warning'
  * Every transaction sets this. So it also holds behind a pooler, which gives every transaction
  * another session, and whatever the defaults of role and database are.
  */
-const begin = ({ lock, statement, answer }: Waits): string =>
+const begin = ({ lock, statement, answer }: Waits, path: string | undefined): string =>
   // guard: H21 PostgreSQL syncs each commit to the disk
   `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on;
   ${HEAR_WARNINGS}; SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
-  SET LOCAL idle_in_transaction_session_timeout = ${answer}`
+  SET LOCAL idle_in_transaction_session_timeout = ${answer}
+  ${path === undefined ? '' : `; ${setSearchPath(path)}`}`
 
 /** Sends a statement and ignores its rows. If it fails, its transaction fails. */
 export type Write = (text: string, parameters?: unknown[]) => void
@@ -70,6 +72,8 @@ export interface PostgresPool extends SqlDatabase {
    * with its last writes.
    */
   transaction<T>(step: Step<T>, waits?: Waits): Promise<T>
+  /** For a ledger that was made just now: finds out once more in which schema it is. */
+  findLedger(): Promise<void>
   connections(): Connections
   close(): Promise<void>
 }
@@ -95,7 +99,18 @@ export function openPool(databaseUrl: string): PostgresPool {
 
   const sessions = new WeakMap<pg.PoolClient, Session>()
 
-  async function attempt<T>(step: Step<T>, waits: Waits): Promise<T> {
+  /** Found once, and the same from then on. */
+  let searchPath: Promise<string> | undefined
+
+  function pathOfLedger(): Promise<string> {
+    searchPath ??= attempt(findSearchPath, USUAL, undefined).catch((error) => {
+      searchPath = undefined
+      throw error
+    })
+    return searchPath
+  }
+
+  async function attempt<T>(step: Step<T>, waits: Waits, path: string | undefined): Promise<T> {
     const client = await pool.connect().catch((error: unknown) => {
       throw connectionFailure(error)
     })
@@ -106,7 +121,7 @@ export function openPool(databaseUrl: string): PostgresPool {
     sessions.set(client, session)
     let isSound = false
     try {
-      const result = await session.transaction(step, waits)
+      const result = await session.transaction(step, waits, path)
       isSound = true
       return result
     } catch (error) {
@@ -121,7 +136,7 @@ export function openPool(databaseUrl: string): PostgresPool {
   const transaction: PostgresPool['transaction'] = async (step, waits = USUAL) => {
     for (let attempts = 1; ; attempts++) {
       try {
-        return await attempt(step, waits)
+        return await attempt(step, waits, await pathOfLedger())
       } catch (error) {
         if (attempts === MAX_ATTEMPTS || !mayRetry(error)) throw transactionFailure(error)
       }
@@ -133,6 +148,10 @@ export function openPool(databaseUrl: string): PostgresPool {
     transaction,
     createMissing: (table, statement) =>
       transaction((query) => createMissing(query, table, statement)),
+    async findLedger() {
+      searchPath = undefined
+      await pathOfLedger()
+    },
     connections: () => ({
       open: pool.totalCount,
       idle: pool.idleCount,
@@ -163,12 +182,12 @@ class Session {
     })
   }
 
-  async transaction<T>(step: Step<T>, waits: Waits): Promise<T> {
+  async transaction<T>(step: Step<T>, waits: Waits, path: string | undefined): Promise<T> {
     this.#waits = waits
     this.#failure = undefined
     this.#isCommitSent = false
     this.#warning = undefined
-    this.#writes = [this.#send(begin(waits))]
+    this.#writes = [this.#send(begin(waits, path))]
     const result = await step(this.#query, this.#write)
     const committed = this.#send('COMMIT')
     this.#isCommitSent = true

@@ -43,6 +43,7 @@ export async function openPostgresStore(
   const pool = openPool(databaseUrl)
   try {
     const secret = await upgradePostgres(pool, placeOf(databaseUrl), opening)
+    await pool.findLedger()
     const counters = await startCounters(pool)
     return sqlStore(connectionTo(pool, counters, await timelineOf(pool)), secret)
   } catch (error) {

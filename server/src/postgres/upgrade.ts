@@ -13,8 +13,9 @@ import {
   stepsFrom,
   versionOf,
 } from '../sql/schema.js'
-import { createMissing } from './create-missing.js'
+import { createMissing, lockCreation } from './create-missing.js'
 import type { PostgresPool, Waits } from './pool.js'
+import { findSearchPath, setSearchPath } from './search-path.js'
 
 /**
  * While an upgrade waits for a table, claims wait behind it: it gives up before they do. So it does
@@ -62,6 +63,7 @@ async function upgrade(
         "collection's name. Create one for the ledger: " +
         "CREATE DATABASE hilo ENCODING 'UTF8' TEMPLATE template0.",
     )
+  await requireOneLedger(query)
   // A role that may not make tables hears the same.
   if (!(await isThere(query, 'hilo_meta'))) refuseMissing(undefined, place, create)
   await createMissing(query, 'hilo_meta', META_TABLE)
@@ -81,6 +83,12 @@ async function upgrade(
     ['version', String(versionOf(schema)), 'secret', secret],
   )
   return secret
+}
+
+/** Of two roles that start at once, the second finds what the first has made. */
+async function requireOneLedger(query: Query): Promise<void> {
+  await lockCreation(query)
+  await query(setSearchPath(await findSearchPath(query)))
 }
 
 /** @throws LedgerUnavailable when the database cannot be written to */

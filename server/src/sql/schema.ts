@@ -42,6 +42,14 @@ export const SCHEMA: Schema = {
   upgrades: [],
 }
 
+/** Wherever one of these is, there is a ledger. */
+export const LEDGER_TABLES: readonly string[] = [
+  'hilo_meta',
+  ...[COLLECTIONS, GRANTS, UNHEARD, RETURNS, IDENTITIES, IDENTITY_CLAIMS, SERIES, DEVICES].map(
+    ({ name }) => name,
+  ),
+]
+
 /** What a SQLite ledger's file is called in its data folder. */
 export const SQLITE_FILE = 'hilo.db'
 
