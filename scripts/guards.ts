@@ -473,7 +473,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H31 every transaction finds the same ledger',
     'server/pgbouncer',
-    change('set_config(', "quote_literal('search_path' ||"),
+    change("'search_path'", "'hilo.search_path'"),
   ),
   guard('H31 another ledger grants nothing', 'server/same-ledger'),
   guard('H31 an older state of the ledger grants nothing', 'server/same-ledger'),

@@ -193,7 +193,7 @@ test('an upgrade takes its time, and waits for no lock as long as claims do', as
   )
   await (await openStore(databaseUrl, NEWER)).close()
   const { rows } = await runSql(databaseUrl, 'SELECT DISTINCT * FROM seen')
-  expect(rows).toEqual([{ statement_timeout: '0', lock_timeout: '250ms' }])
+  expect(rows).toEqual([{ statement_timeout: '10min', lock_timeout: '250ms' }])
 })
 
 test('an upgrade that waits behind a dump says so once, and claims go on meanwhile', async () => {

@@ -3,11 +3,13 @@
  * for done that is not.
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openLedger } from '../src/index.js'
 import { LedgerUnavailable } from '../src/ledger/errors.js'
 import { addressIn } from '../src/postgres/address.js'
 import { connectionFailure } from '../src/postgres/failures.js'
 import { MAX_CONNECTION_AGE_S, openPool, type PostgresPool } from '../src/postgres/pool.js'
 import { newDatabase } from './postgres.js'
+import { startRelay } from './relay.js'
 
 let pool: PostgresPool
 
@@ -165,6 +167,25 @@ test('a connection in constant use is replaced when it is a minute old', async (
   }
   vi.advanceTimersByTime(STEP_S * 1000)
   expect(await pid(young)).not.toBe(first)
+})
+
+test('a database that answers nothing any more is given up on, also by a start', {
+  timeout: 60_000,
+}, async () => {
+  const relay = await startRelay(await newDatabase())
+  const ledger = await openLedger({ create: true, databaseUrl: relay.url })
+  relay.freeze()
+  const wish = { database: 'Shop', collection: 'orders', count: 1, lastMax: 0, serverTag: 'A' }
+  const failures = await Promise.all(
+    [
+      () => ledger.claim([{ ...wish, at: 0 }]),
+      () => ledger.ping(),
+      () => openLedger({ databaseUrl: relay.url }),
+    ].map((ask) => ask().catch((error: unknown) => error)),
+  )
+  const given = { name: 'LedgerUnavailable', message: expect.stringContaining('timeout') }
+  expect(failures).toMatchObject([given, given, given])
+  await ledger.close()
 })
 
 describe('what connecting failed with', () => {

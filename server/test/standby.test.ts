@@ -2,12 +2,12 @@
  * A real hot standby, which follows a primary: it is refused, and when it has become the primary it
  * goes on without a duplicate.
  */
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { adopt, check } from '../src/cli/counters.js'
 import { type LedgerOptions, openLedger } from '../src/index.js'
 import { grantOf, newId, span } from './ledger-bench.js'
 import { type Cluster, runSql, startCluster } from './postgres-cluster.js'
+import { startRelay } from './relay.js'
 
 const TIMEOUT = 120_000
 const KEY = { database: 'Shop', collection: 'orders' }
@@ -52,7 +52,7 @@ test('after a switch the standby grants on, and the old primary that comes back 
   const states = async () =>
     (await runSql(primary.url, 'SELECT sync_state FROM pg_stat_replication')).rows
   await expect.poll(states, { timeout: TIMEOUT }).toEqual([{ sync_state: 'sync' }])
-  const address = await newAddress(primary)
+  const address = await startRelay(primary.url)
   const ledger = await openLedger({
     create: true,
     databaseUrl: address.url,
@@ -69,7 +69,7 @@ test('after a switch the standby grants on, and the old primary that comes back 
   const refusal = (tag: string) => claim(tag).catch(({ name, message }) => `${name}: ${message}`)
   for (let i = 0; i < 20; i++) await claim('orders')
 
-  address.leadTo(standby)
+  address.leadTo(standby.url)
   await primary.stop('immediate')
   for (const tag of ['orders', 'lines'])
     await expect
@@ -88,13 +88,13 @@ test('after a switch the standby grants on, and the old primary that comes back 
   await runSql(primary.url, 'SELECT pg_reload_conf()')
   // It runs ahead of the other in what it counts, too.
   await runSql(primary.url, "UPDATE hilo_meta SET value = '1000' WHERE key = 'mark'")
-  address.leadTo(primary)
+  address.leadTo(primary.url)
   for (const tag of ['orders', 'lines'])
     await expect
       .poll(() => refusal(tag), { timeout: TIMEOUT })
       .toMatch(/^LedgerUnavailable: .*is on an older timeline/)
   expect(await refusal('orders')).toMatch('is on an older timeline')
-  address.leadTo(standby)
+  address.leadTo(standby.url)
   await expect.poll(() => refusal('orders'), { timeout: TIMEOUT }).toBeUndefined()
   const sorted = granted.toSorted(([a], [b]) => a - b)
   expect(sorted.filter(([low], i) => i > 0 && low <= sorted[i - 1]![1])).toEqual([])
@@ -131,36 +131,3 @@ test('a commit that gives up waiting for a lost standby is no grant yet, and no 
   const [again] = await ledger.claim([{ ...wish, id }])
   expect(again).toMatchObject({ isRepeat: true, grant: { low: 33, high: 64 } })
 })
-
-/** Like a service name or a proxy: leads to one server, later to the other. */
-async function newAddress(first: Cluster) {
-  let current = first
-  const sockets = new Set<Socket>()
-  const relay = createServer((socket) => {
-    const { hostname, port } = new URL(current.url)
-    const onward = connect(Number(port), hostname)
-    for (const [one, other] of [
-      [socket, onward],
-      [onward, socket],
-    ] as const) {
-      sockets.add(one)
-      one.pipe(other)
-      one.on('error', () => other.destroy()).on('close', () => other.destroy())
-    }
-  })
-  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    relay.close()
-    for (const socket of sockets) socket.destroy()
-  })
-  const url = new URL(first.url)
-  url.port = String((relay.address() as AddressInfo).port)
-  return {
-    url: url.href,
-    /** Connections to the server before are cut. */
-    leadTo: (other: Cluster) => {
-      current = other
-      for (const socket of sockets) socket.destroy()
-    },
-  }
-}

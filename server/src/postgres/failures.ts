@@ -3,7 +3,7 @@
  * the connection to it, count as unavailable. A mistake in this program does not.
  */
 import pg from 'pg'
-import { LedgerReplaced, LedgerUnavailable, RowLocked, reasonOf } from '../ledger/errors.js'
+import { LedgerUnavailable, RowLocked, reasonOf } from '../ledger/errors.js'
 
 /**
  * Classes of SQLSTATE that speak of the database's state, not of our statements: connection,
@@ -23,9 +23,9 @@ export class OutcomeUnknown extends LedgerUnavailable {}
 export const mayRetry = (error: unknown): boolean =>
   [SERIALIZATION_FAILURE, DEADLOCK_DETECTED, READ_ONLY].includes(codeOf(error) ?? '')
 
-/** The connection leads to a standby, a primary that lost its standbys, or another ledger. */
+/** The connection is broken or silent, or leads to a server that cannot grant. */
 export const isOfItsServer = (error: unknown): boolean =>
-  error instanceof OutcomeUnknown || error instanceof LedgerReplaced || codeOf(error) === READ_ONLY
+  error instanceof LedgerUnavailable || codeOf(error) === READ_ONLY
 
 /**
  * The error of a failed connect or send. An answer of PostgreSQL, and a mistake of ours such as a

@@ -21,7 +21,7 @@ import { findSearchPath, setSearchPath } from './search-path.js'
  * While an upgrade waits for a table, claims wait behind it: it gives up before they do. So it does
  * not wait behind a dump, which keeps its locks for minutes.
  */
-const UPGRADE: Waits = { lock: 250, statement: 0, answer: 2 ** 31 - 1 }
+const UPGRADE: Waits = { lock: 250, statement: 600_000, answer: 610_000 }
 const PAUSE_MS = 1_000
 
 /**
@@ -35,7 +35,8 @@ export async function upgradePostgres(
 ): Promise<string> {
   for (let isTold = false; ; isTold = true) {
     try {
-      return await pool.transaction((query) => upgrade(query, place, opening), UPGRADE)
+      const secret = await pool.transaction((query) => secretOfNewest(query, opening))
+      return secret ?? (await pool.transaction((query) => upgrade(query, place, opening), UPGRADE))
     } catch (error) {
       if (!(error instanceof RowLocked)) throw error
       if (!isTold) process.emitWarning(LOCKED)
@@ -47,6 +48,18 @@ export async function upgradePostgres(
 const LOCKED =
   "The ledger's tables are made or upgraded once nobody else has locked them, as a dump or " +
   "another server's upgrade does. Claims go on meanwhile."
+
+/** Undefined where there is something to do. A start waits for this no longer than a claim. */
+async function secretOfNewest(
+  query: Query,
+  { schema = SCHEMA }: Opening,
+): Promise<string | undefined> {
+  await refuseStandby(query)
+  if (!(await isThere(query, 'hilo_meta'))) return undefined
+  const meta = await readMeta(query)
+  const version = Number(meta.get('version') ?? 0)
+  return stepsFrom(version, schema).length > 0 ? undefined : secretFrom(version, meta.get('secret'))
+}
 
 async function upgrade(
   query: Query,
@@ -67,8 +80,7 @@ async function upgrade(
   // A role that may not make tables hears the same.
   if (!(await isThere(query, 'hilo_meta'))) refuseMissing(undefined, place, create)
   await createMissing(query, 'hilo_meta', META_TABLE)
-  const rows = await query<{ key: string; value: string }>('SELECT key, value FROM hilo_meta')
-  const meta = new Map(rows.map(({ key, value }) => [key, value]))
+  const meta = await readMeta(query)
   const found = meta.get('version')
   refuseMissing(found, place, create)
   const version = Number(found ?? 0)
@@ -83,6 +95,13 @@ async function upgrade(
     ['version', String(versionOf(schema)), 'secret', secret],
   )
   return secret
+}
+
+async function readMeta(query: Query): Promise<Map<string, string>> {
+  const rows = await query<{ key: string; value: string }>(
+    "SELECT key, value FROM hilo_meta WHERE key IN ('version', 'secret')",
+  )
+  return new Map(rows.map(({ key, value }) => [key, value]))
 }
 
 /** Of two roles that start at once, the second finds what the first has made. */
