@@ -66,8 +66,18 @@ export const databaseUrl = z.string().superRefine((url, context) => {
   }
 })
 
+/** The message does not say the value: a URL may hold a password. */
+export const dataDir = z
+  .string()
+  .min(1, 'is empty: name a folder')
+  .refine(
+    (text) => !/^[a-z][a-z\d+.-]+:\/\//i.test(text),
+    'has to be a folder, and is a URL. PostgreSQL is named by --database-url, ' +
+      'HILO_DATABASE_URL or DATABASE_URL (embedded: databaseUrl)',
+  )
+
 const ledgerOptions = z.strictObject({
-  dataDir: z.string().min(1, 'is empty: name a folder').optional(),
+  dataDir: dataDir.optional(),
   databaseUrl: databaseUrl.optional(),
   create: z.boolean().optional(),
   limits: ledgerLimits.prefault({}),

@@ -1,103 +1,197 @@
 /**
- * The settings of the commands: from flags, then the environment, then the configuration file, then
- * defaults. Guarantees that an unknown or wrong setting stops the start, and that the message names
- * it and the fix.
+ * The settings of the commands, each described once: its check, its flag, its variable, and what
+ * `--help` and docs/server.md say of it. To add one, add an entry. They come from flags, then the
+ * environment, then the configuration file. Guarantees that an unknown, empty or wrong setting
+ * stops the start, and that the message names it and the fix.
  */
 import { z } from 'zod'
 import { type CollectionsOptions, collectionsSetting } from './bound/collections-setting.js'
 import { readConfigFile } from './config-file.js'
 import { DATABASES_LISTED, databases, host, limits, origin, serverPrefix } from './http/options.js'
 import { tokens } from './http/token-options.js'
-import { checked, inWords, nodeTag, publicUrl } from './ledger/options.js'
-import { databaseUrl, ledgerLimits } from './open-ledger.js'
+import { checked, hint, inWords, nodeTag, publicUrl } from './ledger/options.js'
+import { DEFAULT_DATA_DIR, databaseUrl, dataDir, ledgerLimits } from './open-ledger.js'
 import { type RootSetting, rootSettings } from './region/options.js'
-import { horizon, type ServeOptions } from './serve.js'
+import {
+  DEFAULT_HORIZON_DAYS,
+  DEFAULT_HOST,
+  DEFAULT_PORT,
+  horizon,
+  type ServeOptions,
+} from './serve.js'
 
-const MAX_PORT = 65_535
-
-/** Flags and the environment give it as text. Empty text is not port 0. */
-const port = z.preprocess(
-  (value) => (typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value),
-  z.int({ error: notPort }).min(0).max(MAX_PORT, `has to be 0 to ${MAX_PORT}; 0 picks a free one`),
-)
-
-/** Kubernetes tells each pod of each service: of one named `hilo` by `HILO_PORT`. */
-function notPort({ input }: { input?: unknown }): string {
-  return /^tcp:/.test(String(input))
-    ? 'has to be a number. Kubernetes sets it so for a service that is named hilo: set ' +
-        'enableServiceLinks to false in the pod, or rename the service'
-    : 'has to be a number'
+export interface Setting {
+  /** What a value has to be. */
+  check: z.ZodType
+  /** Where nothing is said. */
+  default: string
+  /** For `--help` and docs/server.md. */
+  says: string
+  /** What the value is called in `--help`. Without it, only the configuration file has it. */
+  value?: string
+  /** Makes a value of the text that a flag or a variable gives. Default: the text. */
+  read?: (text: string) => unknown
 }
 
-/** Flags and environment variables give a list as text, with commas. */
-const hosts = z.preprocess(
-  (value) => (typeof value === 'string' ? value.split(',').map((each) => each.trim()) : value),
-  z.array(host).min(1),
-)
-
+const MAX_PORT = 65_535
+/** Load balancers ask for health every few seconds. */
+export const DEFAULT_DRAIN_SECONDS = 5
 const MAX_DRAIN_SECONDS = 600
-/** Seconds; a fraction is one, too. */
-const drain = z.preprocess(
-  (value) => (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value),
+
+/** Empty text is no number. */
+const number = (text: string): unknown => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text)
+
+/** A list as text, with commas. */
+const list = (text: string): string[] => text.split(',').map((each) => each.trim())
+
+/**
+ * Finds what is wrong, and leaves the setting as it is: it is read where the ledger is opened.
+ * @param what it has to be
+ */
+const asChecked = <T>(schema: z.ZodType, what: string) =>
   z
-    .number('has to be a number of seconds')
-    .min(0)
-    .max(MAX_DRAIN_SECONDS, `has to be 0 to ${MAX_DRAIN_SECONDS} seconds`),
-)
+    .custom<T>((value) => Object(value) === value, `has to be ${what}`)
+    .superRefine((value, context) => {
+      const { error } = schema.safeParse(value, { error: inWords })
+      for (const { path, message } of error?.issues ?? [])
+        context.addIssue({ code: 'custom', path, message })
+    })
 
-/** Days. */
-const horizonDays = z.preprocess(
-  (value) => (typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value),
-  horizon,
-)
+/** In the order of `--help` and of docs/server.md. */
+export const SETTINGS = {
+  port: {
+    value: 'number',
+    read: number,
+    check: z
+      .int('has to be a number')
+      .min(0)
+      .max(MAX_PORT, `has to be 0 to ${MAX_PORT}; 0 picks a free one`),
+    default: `${DEFAULT_PORT}`,
+    says: '0 picks a free one',
+  },
+  host: {
+    value: 'address',
+    check: z.string().min(1),
+    default: DEFAULT_HOST,
+    says: '0.0.0.0 for every network',
+  },
+  data: {
+    value: 'folder',
+    check: dataDir,
+    default: DEFAULT_DATA_DIR,
+    says: 'SQLite in this folder. The file in it is hilo.db',
+  },
+  databaseUrl: {
+    value: 'url',
+    check: databaseUrl,
+    default: 'none: SQLite',
+    says:
+      'PostgreSQL instead, as in postgres://user:password@host/database. Also DATABASE_URL: ' +
+      'everybody on the machine can read a password in a flag',
+  },
+  nodeTag: {
+    value: 'tag',
+    check: nodeTag,
+    default: 'A',
+    says: 'ends every id, as in orders/1-A; another one for every other ledger',
+  },
+  publicUrl: {
+    value: 'url',
+    check: publicUrl,
+    default: 'the host that was asked for',
+    says: 'what /topology tells clients',
+  },
+  hosts: {
+    value: 'names',
+    read: list,
+    check: z.array(host).min(1),
+    default: 'any',
+    says:
+      'the names under which the server may be asked, with commas between: ' +
+      'ids.example.com,localhost:8080. A name without a port stands for every port',
+  },
+  drain: {
+    value: 'seconds',
+    read: number,
+    check: z
+      .number('has to be a number of seconds')
+      .min(0)
+      .max(MAX_DRAIN_SECONDS, `has to be 0 to ${MAX_DRAIN_SECONDS} seconds`),
+    default: `${DEFAULT_DRAIN_SECONDS}`,
+    says: 'how long it goes on answering after SIGTERM, while /healthz says 503',
+  },
+  horizon: {
+    value: 'days',
+    read: number,
+    check: horizon,
+    default: `${DEFAULT_HORIZON_DAYS}`,
+    says:
+      'at least 30. A grant of which nothing was heard for so long counts as issued, and its ' +
+      'row goes',
+  },
+  databases: {
+    check: databases,
+    default: 'any name',
+    says:
+      'the databases that exist. Without a list, a database is created when it is first asked ' +
+      'for. With `tokens`, a list or `"any"` is required',
+  },
+  tokens: {
+    check: tokens,
+    default: 'none: everybody may ask',
+    says: 'a list of texts or of `{"token", "databases", "actions"}`: see [below](#who-may-ask)',
+  },
+  cors: {
+    check: z.strictObject({ origins: z.array(origin) }),
+    default: "none: only pages of the server's own origin",
+    says: '`{"origins": […]}`, also those of apps, as in `capacitor://localhost`',
+  },
+  serverPrefix: {
+    check: serverPrefix,
+    default: 'none',
+    says: 'what the document `Raven/ServerPrefixForHilo` says to clients of RavenDB 2 and 3',
+  },
+  logRequests: { check: z.boolean(), default: 'false', says: 'one line per request' },
+  collections: {
+    check: asChecked<CollectionsOptions>(collectionsSetting, 'an object of databases'),
+    default: 'none',
+    says:
+      'collections whose numbers come from the counter of an ORM, or from a RavenDB: ' +
+      '[Counters](counters.md)',
+  },
+  upstream: {
+    check: asChecked<RootSetting>(rootSettings, 'an object with url or etcd'),
+    default: 'none',
+    says:
+      'where all numbers of this server come from, if it is a region: ' +
+      '[Scaling](scaling.md#regions-over-a-root)',
+  },
+  limits: {
+    check: z.strictObject({ ...limits.shape, ...ledgerLimits.shape }).partial(),
+    default: 'see below',
+    says: 'what a request may ask for',
+  },
+} satisfies Record<string, Setting>
 
-/** Finds what is wrong, and leaves the setting as it is: it is read where the ledger is opened. */
-const asChecked =
-  (schema: z.ZodType) =>
-  (value: unknown, context: z.RefinementCtx): void => {
-    const { error } = schema.safeParse(value, { error: inWords })
-    for (const { path, message } of error?.issues ?? [])
-      context.addIssue({ code: 'custom', path, message })
-  }
+export type SettingName = keyof typeof SETTINGS
 
-/** Settings that only the file has. */
-const inFile = {
-  serverPrefix: serverPrefix.optional(),
-  databases: databases.optional(),
-  cors: z.strictObject({ origins: z.array(origin) }).optional(),
-  tokens: tokens.optional(),
-  logRequests: z.boolean().optional(),
-  collections: z
-    .custom<CollectionsOptions>(
-      (value) => Object(value) === value,
-      'has to be an object of databases',
-    )
-    .superRefine(asChecked(collectionsSetting))
-    .optional(),
-  upstream: z
-    .custom<RootSetting>((value) => Object(value) === value, 'has to be an object with url or etcd')
-    .transform(withSecrets)
-    .superRefine(asChecked(rootSettings))
-    .optional(),
-  limits: z
-    .strictObject({ ...limits.shape, ...ledgerLimits.shape })
-    .partial()
-    .optional(),
+/** As entries, of which some lack a field. */
+export const DESCRIBED = Object.entries(SETTINGS) as [SettingName, Setting][]
+
+/** What flags and environment variables say, and where the configuration file is. */
+export type Flags = { [K in SettingName | 'config']?: string }
+
+export interface Settings extends ServeOptions {
+  /** Seconds between SIGTERM and the end of listening. */
+  drain?: number | undefined
 }
 
 const config = z
-  .strictObject({
-    port: port.optional(),
-    host: z.string().min(1).optional(),
-    data: z.string().min(1).optional(),
-    databaseUrl: databaseUrl.optional(),
-    nodeTag: nodeTag.optional(),
-    publicUrl: publicUrl.optional(),
-    hosts: hosts.optional(),
-    drain: drain.optional(),
-    horizon: horizonDays.optional(),
-    ...inFile,
-  })
+  .strictObject(
+    Object.fromEntries(DESCRIBED.map(([name, { check }]) => [name, check.optional()])) as {
+      [K in SettingName]: z.ZodOptional<(typeof SETTINGS)[K]['check']>
+    },
+  )
   .refine(...DATABASES_LISTED)
   .superRefine(({ databases, collections = {} }, context) => {
     if (!Array.isArray(databases)) return
@@ -113,25 +207,6 @@ const config = z
         })
   })
 
-/** What flags and environment variables say. */
-export interface Flags {
-  port?: string
-  host?: string
-  data?: string
-  databaseUrl?: string
-  nodeTag?: string
-  publicUrl?: string
-  hosts?: string
-  drain?: string
-  horizon?: string
-  config?: string
-}
-
-export interface Settings extends ServeOptions {
-  /** Seconds between SIGTERM and the end of listening. */
-  drain?: number | undefined
-}
-
 /**
  * @param names of flags and variables that were given, as in `HILO_PORT`
  * @throws Error that names what was wrong, where it was given, and the fix
@@ -146,13 +221,13 @@ export function readConfig(
     if (flag !== undefined) return [flag, ...rest].join('.')
     return [path.join('.'), file].filter(Boolean).join(' in ') || 'options'
   }
-  refuseIgnored()
-  const { data, ...settings } = checked(
-    config,
-    { ...(file !== undefined && readConfigFile(file)), ...flags },
-    'offline-hilo-server',
-    nameOf,
-  )
+  refuseVariables(process.env)
+  const given: Record<string, unknown> = file === undefined ? {} : { ...readConfigFile(file) }
+  for (const [name, { read = (text: string) => text }] of DESCRIBED)
+    if (flags[name] !== undefined) given[name] = read(flags[name])
+  if (Object(given.upstream) === given.upstream)
+    given.upstream = withSecrets(given.upstream as RootSetting)
+  const { data, ...settings } = checked(config, given, 'offline-hilo-server', nameOf)
   if (data !== undefined && settings.databaseUrl !== undefined)
     throw new Error(
       `${nameOf(['data'])} and ${nameOf(['databaseUrl'])} name two ledgers: give one of them.`,
@@ -160,22 +235,64 @@ export function readConfig(
   return { ...settings, dataDir: data }
 }
 
-/** If `HILO_TOKENS` were ignored, the server would be open to everybody. */
-function refuseIgnored(): void {
-  for (const key of Object.keys(inFile)) {
-    const name = `HILO_${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
-    if (process.env[name] !== undefined)
+/** `nodeTag` is `HILO_NODE_TAG`. */
+export const variableOf = (name: string): string =>
+  `HILO_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+
+const SECRETS = ['HILO_UPSTREAM_TOKEN', 'HILO_UPSTREAM_USER', 'HILO_UPSTREAM_PASSWORD'] as const
+const VARIABLES = [
+  ...DESCRIBED.filter(([, { value }]) => value !== undefined).map(([name]) => variableOf(name)),
+  'HILO_CONFIG',
+  ...SECRETS,
+]
+
+/**
+ * A variable that is ignored would let the server go on without what somebody wanted: on another
+ * ledger, or open to everybody.
+ * @throws Error that names the variable and the fix
+ */
+function refuseVariables(environment: NodeJS.ProcessEnv): void {
+  for (const [name, value = ''] of Object.entries(environment)) {
+    const isOurs = name.startsWith('HILO_')
+    if ((!isOurs && name !== 'DATABASE_URL') || isServiceLink(name, value)) continue
+    const inFile = DESCRIBED.find(([key]) => variableOf(key) === name)?.[0]
+    if (isOurs && !VARIABLES.includes(name))
       throw new Error(
-        `${name}: there is no such variable. Give ${key} in the configuration file, which ` +
-          '--config or HILO_CONFIG names.',
+        `${name}: there is no such variable. ${
+          inFile
+            ? `Give ${inFile} in the configuration file, which --config or HILO_CONFIG names.`
+            : `${hint([name], VARIABLES)}There are: ${VARIABLES.join(', ')}.`
+        }`,
       )
+    if (value === '')
+      throw new Error(`${name}: is empty. Give it a value, or remove it from the environment.`)
   }
 }
 
+const ADDRESS = /^([\d.]+|[\da-f:]+)$/i
+const ENDPOINT = /^(tcp|udp|sctp):\/\//
+const PORT = /^\d+$/
+/** By how the name ends: what the value then looks like. */
+const SERVICE_LINKS: [name: RegExp, value: RegExp][] = [
+  [/_SERVICE_HOST$/, ADDRESS],
+  [/_SERVICE_PORT(_[A-Z\d_]+)?$/, PORT],
+  [/_PORT$/, ENDPOINT],
+  [/_PORT_\d+_(TCP|UDP|SCTP)$/, ENDPOINT],
+  [/_PORT_\d+_(TCP|UDP|SCTP)_PROTO$/, /^(tcp|udp|sctp)$/],
+  [/_PORT_\d+_(TCP|UDP|SCTP)_PORT$/, PORT],
+  [/_PORT_\d+_(TCP|UDP|SCTP)_ADDR$/, ADDRESS],
+]
+
+/**
+ * Kubernetes tells each pod of each service: of one named `hilo`, or `hilo-eu`, by variables such
+ * as `HILO_PORT=tcp://10.0.0.9:8080`. Nobody wrote them, so they say nothing.
+ */
+export const isServiceLink = (name: string, value: string): boolean =>
+  SERVICE_LINKS.some(([ofName, ofValue]) => ofName.test(name) && ofValue.test(value))
+
 /** Secrets have no place in a file that is checked in. */
 function withSecrets(upstream: RootSetting): RootSetting {
-  const { HILO_UPSTREAM_TOKEN: token, HILO_UPSTREAM_USER: user } = process.env
-  const { HILO_UPSTREAM_PASSWORD: password } = process.env
+  const [token, user, password] = SECRETS.map((name) => process.env[name])
   return 'etcd' in upstream
     ? { ...upstream, ...(user && { user }), ...(password && { password }) }
     : { ...upstream, ...(token && { token }) }

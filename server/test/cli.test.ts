@@ -7,12 +7,14 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { flagOf } from '../src/cli/flags.js'
 import { LedgerMissing, openLedger, serve } from '../src/index.js'
 import { placeOf } from '../src/postgres/address.js'
-import { readConfig } from '../src/settings.js'
+import { DESCRIBED, readConfig, variableOf } from '../src/settings.js'
 import { newFolder } from './folders.js'
 import { createDatabase, newDatabase } from './postgres.js'
 import { runSql, startCluster } from './postgres-cluster.js'
@@ -131,7 +133,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
     expect([code, stdout]).toEqual([1, ''])
     expect(
       stderr
-        .replace(/ There are: .*/, '')
+        .replace(/ (Did|There).*: .*/, '')
         .split('\n')
         .sort(),
     ).toEqual(
@@ -151,7 +153,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
   test.each([
     [{ port: 'x' }, 'port: has to be a number'],
     [{ port: '' }, 'port: has to be a number'],
-    [{ port: 'tcp://10.0.0.9:8080' }, 'has to be a number. Kubernetes sets it so for a service'],
+    [{ data: 'postgres://hilo:secret@db/hilo' }, /data: has to be a folder, and is a URL. [^@]*$/],
     [{ drain: '-1' }, 'drain: has to be a number of seconds'],
     [{ drain: '601' }, 'drain: has to be 0 to 600 seconds'],
     [{ horizon: 'a year' }, 'horizon: has to be a number of days'],
@@ -185,15 +187,15 @@ describe('serve', { timeout: TIMEOUT }, () => {
       problems = (error as Error).message
     }
     for (const problem of [
-      `${config}: Unrecognized key: "prot". There are: port, host, data, `,
+      `${config}: Unrecognized key: "prot". Did you mean port? There are: port, host, data, `,
       `host in ${config}: is empty: leave it out`,
       `logRequests in ${config}: has to be true or false`,
-      `limits in ${config}: Unrecognized key: "cuont". There are: count, batch, `,
+      `limits in ${config}: Unrecognized key: "cuont". Did you mean count? There are: count, `,
       `limits.databases in ${config}: has to be at least 1`,
       `limits.collections in ${config}: has to be a whole number`,
       `cors.origins in ${config}: has to be a list, as in ["…"]`,
       `upstream.token in ${config}: may have no spaces or line breaks`,
-      `upstream in ${config}: Unrecognized key: "resrve". There are: url, token, reserve.`,
+      `upstream in ${config}: Unrecognized key: "resrve". Did you mean reserve? There are: url, `,
       `collections.Shop.orders.upstream.database in ${config}: is missing; it has to be a text`,
     ])
       expect(problems).toContain(problem)
@@ -249,6 +251,65 @@ describe('serve', { timeout: TIMEOUT }, () => {
     expect((await runCli(['status', '--data', data], other)).stderr).toContain('Give logRequests')
   })
 
+  test.each([
+    [
+      { HILO_DB_URL: 'x' },
+      'HILO_DB_URL: there is no such variable. Did you mean HILO_DATABASE_URL?',
+    ],
+    [{ HILO_DATA_DIR: '/data' }, 'Did you mean HILO_DATA? There are: HILO_PORT, HILO_HOST, '],
+    [{ HILO_NODETAG: 'B' }, 'Did you mean HILO_NODE_TAG?'],
+    [{ HILO_FOO: 'x' }, 'HILO_FOO: there is no such variable. There are: '],
+    [{ HILO_UPSTREAM_TOKN: 'x' }, 'Did you mean HILO_UPSTREAM_TOKEN?'],
+    [{ DATABASE_URL: '' }, 'DATABASE_URL: is empty. Give it a value, or remove it'],
+    [{ HILO_DATA: '' }, 'HILO_DATA: is empty.'],
+    [{ HILO_DATA: 'postgres://hilo:never-to-be-seen@db/hilo' }, 'HILO_DATA: has to be a folder'],
+    [{ HILO_SERVICE_HOST: 'db.internal' }, 'HILO_SERVICE_HOST: there is no such variable'],
+  ])('variables %j are refused, and nothing is made', async (environment, message) => {
+    const cwd = newFolder()
+    const { code, stdout, stderr } = await runCli(['serve', '--port', '0'], environment, cwd)
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain(message)
+    expect(stderr).not.toContain('never-to-be-seen')
+    expect(existsSync(join(cwd, 'hilo-data'))).toBe(false)
+  })
+
+  test('what Kubernetes says of a service named hilo is no setting', async () => {
+    const links = (name: string) => ({
+      [`${name}_SERVICE_HOST`]: '10.0.0.9',
+      [`${name}_SERVICE_PORT`]: '8080',
+      [`${name}_SERVICE_PORT_HTTP`]: '8080',
+      [`${name}_PORT`]: 'tcp://10.0.0.9:8080',
+      [`${name}_PORT_8080_TCP`]: 'tcp://10.0.0.9:8080',
+      [`${name}_PORT_8080_TCP_PROTO`]: 'tcp',
+      [`${name}_PORT_8080_TCP_PORT`]: '8080',
+      [`${name}_PORT_8080_TCP_ADDR`]: 'fd00::9',
+    })
+    const environment = { ...links('HILO'), ...links('HILO_SERVER') }
+    const { code, stderr } = await runCli(['status', '--data', newFolder()], environment)
+    expect(code).toBe(1)
+    expect(stderr).toContain('There is no ledger in')
+    const server = await startProcess(['--port', '0', '--data', newFolder()], environment)
+    expect(await server.stop()).toBe(0)
+  })
+
+  test('a mistyped flag: the one that was meant', async () => {
+    expect((await runCli(['serve', '--prot', '0'])).stderr).toContain('Did you mean --port?')
+  })
+
+  test('docs/server.md has the table of the settings as they are described', async () => {
+    const file = new URL('../../docs/server.md', import.meta.url)
+    const cell = (text: string | undefined) => (text === undefined ? '' : `\`${text}\``)
+    const rows = DESCRIBED.map(([name, { value, says, default: otherwise }]) => {
+      const flag = value && flagOf(name).long!
+      const variable = value && variableOf(name)
+      return `| ${cell(flag)} | ${cell(variable)} | ${cell(name)} | ${otherwise} | ${says} |`
+    })
+    const page = readFileSync(file, 'utf8')
+    const table = /(\| flag \| environment .*\n.*\n)(?:\|.*\n)+/
+    const expected = page.replace(table, (_, head) => `${head}${rows.join('\n')}\n`)
+    await expect(expected).toMatchFileSnapshot(fileURLToPath(file))
+  })
+
   test('bindings of a database that is not listed are refused', () => {
     const config = join(newFolder(), 'hilo.json')
     const write = (databases: unknown) =>
@@ -286,8 +347,8 @@ describe('serve', { timeout: TIMEOUT }, () => {
     const { code, stdout, stderr } = await runCli(['stauts', '--data', data])
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
-      "error: unknown command 'stauts'. There are: serve, init, status, series, backup, " +
-        'raise-floor, check, adopt, drop, renew-secret. See --help.\n',
+      "error: unknown command 'stauts'. Did you mean status? There are: serve, init, status, " +
+        'series, backup, raise-floor, check, adopt, drop, renew-secret. See --help.\n',
     )
     expect(existsSync(data)).toBe(false)
   })

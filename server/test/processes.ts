@@ -54,19 +54,27 @@ async function start(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
   before: readonly string[] = [],
+  cwd?: string,
 ) {
-  const { DATABASE_URL: _, ...inherited } = process.env
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(HILO_|DATABASE_URL$)/.test(name)),
+  )
   const [command, ...rest] = [...before, process.execPath, await cliFile(), ...args]
   const child = spawn(command!, rest, {
     env: { HILO_DRAIN: '0', ...inherited, ...environment },
+    cwd,
   })
   atFileEnd(() => child.kill('SIGKILL'))
   return child
 }
 
 /** Runs a command to its end. */
-export async function runCli(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
-  const child = await start(args, environment)
+export async function runCli(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+  cwd?: string,
+) {
+  const child = await start(args, environment, [], cwd)
   let [stdout, stderr] = ['', '']
   child.stdout.on('data', (chunk) => (stdout += chunk))
   child.stderr.on('data', (chunk) => (stderr += chunk))

@@ -4,30 +4,36 @@
  */
 import { Command, Option } from 'commander'
 import { LedgerMissing, LedgerUnavailable, UpstreamUnavailable } from '../ledger/errors.js'
-import { DEFAULT_DATA_DIR } from '../open-ledger.js'
-import { type Flags, readConfig, type Settings } from '../settings.js'
+import {
+  type Flags,
+  isServiceLink,
+  readConfig,
+  SETTINGS,
+  type Setting,
+  type SettingName,
+  type Settings,
+  variableOf,
+} from '../settings.js'
 
 /** A command with the flags that name a ledger. */
 export const ledgerCommand = (name: string, description: string): Command =>
   new Command(name)
     .description(description)
-    .addOption(
-      new Option('--data <folder>', `SQLite in this folder (default ${DEFAULT_DATA_DIR})`).env(
-        'HILO_DATA',
-      ),
-    )
-    .addOption(
-      new Option(
-        '--database-url <url>',
-        'PostgreSQL instead, as in postgres://user:password@host/database; also DATABASE_URL',
-      ).env('HILO_DATABASE_URL'),
-    )
+    .addOption(flagOf('data'))
+    .addOption(flagOf('databaseUrl'))
     .addOption(
       new Option(
         '--config <file>',
         'JSON file with these settings and: databases, cors, tokens, limits, …',
       ).env('HILO_CONFIG'),
     )
+
+/** The flag of a setting, and its variable. */
+export function flagOf(name: SettingName): Option {
+  const { value, says, default: otherwise }: Setting = SETTINGS[name]
+  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  return new Option(`--${flag} <${value}>`, `${says} (default: ${otherwise})`).env(variableOf(name))
+}
 
 /** A flag that is given by hand, once: no setting of the file or the environment. */
 export const firstOption = (): Option =>
@@ -79,8 +85,9 @@ function givenTo(command: Command): Given {
     const key = option.attributeName()
     const source = command.getOptionValueSource(key)
     const isSetting = option.envVar !== undefined && (source === 'cli' || source === 'env')
-    if (!isSetting) continue
-    flags[key] = command.getOptionValue(key)
+    const value = command.getOptionValue(key)
+    if (!isSetting || (source === 'env' && isServiceLink(option.envVar!, value))) continue
+    flags[key] = value
     names[key] = source === 'cli' ? option.long! : option.envVar!
   }
   // The name that hosting platforms use.

@@ -58,7 +58,7 @@ export const inWords: z.core.$ZodErrorMap = (issue) => {
     case 'unrecognized_keys': {
       const keys = issue.keys.map((key) => `"${key}"`).join(', ')
       const known = Object.keys((issue.inst as z.ZodObject | undefined)?.shape ?? {})
-      return `Unrecognized key: ${keys}. There are: ${known.join(', ')}.`
+      return `Unrecognized key: ${keys}. ${hint(issue.keys, known)}There are: ${known.join(', ')}.`
     }
     case 'too_small':
       return issue.origin === 'number'
@@ -71,6 +71,35 @@ export const inWords: z.core.$ZodErrorMap = (issue) => {
     default:
       return undefined
   }
+}
+
+/** Below it, a name is probably another word. */
+const LEAST_LIKENESS = 0.6
+
+/** `Did you mean port? `, or nothing where no known name is like what was written. */
+export function hint(written: readonly string[], known: readonly string[]): string {
+  const meant = written.flatMap((name) => {
+    const ranked = known
+      .map((each) => ({ each, likeness: likeness(name, each) }))
+      .sort((a, b) => b.likeness - a.likeness)
+    return ranked[0] && ranked[0].likeness >= LEAST_LIKENESS ? ranked[0].each : []
+  })
+  return meant.length > 0 ? `Did you mean ${meant.join(', ')}? ` : ''
+}
+
+/** 0 to 1: how many letters two names share, in the same order, as DB_URL and DATABASE_URL. */
+function likeness(a: string, b: string): number {
+  const [first, second] = [a, b].map((name) => [
+    ...name.toLowerCase().replace(/^hilo_|[^a-z\d]/g, ''),
+  ])
+  let before = Array<number>(second!.length + 1).fill(0)
+  for (const letter of first!) {
+    const row = [0]
+    for (const [i, other] of second!.entries())
+      row.push(letter === other ? before[i]! + 1 : Math.max(row[i]!, before[i + 1]!))
+    before = row
+  }
+  return (2 * before.at(-1)!) / (first!.length + second!.length)
 }
 
 const FORMS: Readonly<Record<string, string>> = {
