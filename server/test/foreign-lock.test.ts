@@ -1,8 +1,11 @@
 /** Another program holds the lock of the SQLite file, as a backup or a shell does. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, test, vi } from 'vitest'
 import { openLedger } from '../src/index.js'
+import { readSqliteVersion } from '../src/sqlite/file.js'
 import { newFolder } from './folders.js'
 import { newHandler } from './handlers.js'
 
@@ -65,4 +68,23 @@ test('a server that finds it locked at the start says so, and blames no folder',
     /cannot be opened: database is locked\. Another program keeps it locked/,
   )
   other.close()
+})
+
+/** As the process of another server that makes the same ledger at this moment. */
+const LOCKING = `
+  import { DatabaseSync } from '@photostructure/sqlite'
+  const db = new DatabaseSync(process.argv[1])
+  db.exec('BEGIN EXCLUSIVE; CREATE TABLE hilo_meta (key TEXT, value TEXT)')
+  db.exec("INSERT INTO hilo_meta VALUES ('version', '1')")
+  process.stdout.write('locked')
+  setTimeout(() => db.exec('COMMIT'), 300)`
+
+test('a command waits for a server that makes the ledger at the same moment', async () => {
+  const dataDir = newFolder()
+  const args = ['--input-type=module', '--eval', LOCKING, join(dataDir, 'hilo.db')]
+  const other = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(other, 'close')
+  await once(other.stdout, 'data')
+  expect(readSqliteVersion(dataDir)).toBe(1)
+  await ended
 })

@@ -76,6 +76,7 @@ export function readSqliteVersion(dataDir: string): number | undefined {
     if (!existsSync(file)) return undefined
     const db = connectToRead(file)
     try {
+      db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
       const tables = reader(db, "SELECT 1 FROM sqlite_master WHERE name = 'hilo_meta'")()
       if (tables.length === 0) return undefined
       const version = reader<{ value: string }>(
