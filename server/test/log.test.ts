@@ -26,8 +26,14 @@ describe.skipIf(!existsSync(FULL))(
     test('the server goes on, and ends when it is told to', async () => {
       const config = join(newFolder(), 'hilo.json')
       writeFileSync(config, JSON.stringify({ logRequests: true }))
-      const flags = ['--port', '0', '--data', newFolder(), '--drain', '0', '--config', config]
-      const { child, ended } = startOnFullDisk(await cliFile(), 'serve', ...flags)
+      const flags = ['--port', '0', '--data', newFolder(), '--first', '--drain', '0']
+      const { child, ended } = startOnFullDisk(
+        await cliFile(),
+        'serve',
+        ...flags,
+        '--config',
+        config,
+      )
       const [line] = await once(child.stdout!, 'data')
       const url = /http:\S+/.exec(String(line))![0]
       for (let i = 0; i < 5; i++) {
