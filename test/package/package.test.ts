@@ -185,13 +185,14 @@ async function idsMadeAt(url: string): Promise<string[]> {
   return page.evaluate(() => (globalThis as unknown as { ids: Promise<string[]> }).ids)
 }
 
-/** The server beside the apps, as `npx offline-hilo-server` starts it. */
+/** The server beside the apps, with a ledger of its own. */
 const startServer = () =>
   startProgram('offline-hilo-server', [
     '--port',
     '0',
     '--data',
     join(apps.folder, `data-${crypto.randomUUID()}`),
+    '--first',
   ])
 
 /** Resolves with the address that it prints. */
