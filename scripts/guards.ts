@@ -55,13 +55,13 @@ export const GUARDS: Guard[] = [
   guard('H3 a busy page holds four times its pace at most', 'core/page/stock', change('4', '40')),
   guard(
     'H3 what callers left that wait no more is parked, also during a claim',
-    'client/issuer',
+    'client/allocator',
     change('isUnasked &&', "mode.is !== 'fetching' &&"),
   ),
   guard('H3 looking ahead claims nothing', 'core/device', 'const ahead = request.ahead ?? 0'),
   guard(
     'H3 a page parks its excess again, when an answer brought more',
-    'client/issuer',
+    'client/allocator',
     change(/while \(.*\)/, 'while (false)'),
   ),
   guard('H3 a call that fails leaves its numbers to others', 'client/callers'),
@@ -92,16 +92,16 @@ export const GUARDS: Guard[] = [
   ),
   guard(
     'H6 an answer that comes when the page has gone is not used',
-    'client/holdings',
+    'client/page-leases',
     (code) => `${code} && false`,
   ),
-  guard('H6 a page that goes says which answers it will not use', 'client/holdings'),
+  guard('H6 a page that goes says which answers it will not use', 'client/page-leases'),
 
   guard('H7 every page has a fresh id', 'client/pages', change('newId()', "'page'")),
 
   guard('H8 an offer leaves the ranges before it is sent', 'core/device', 'ranges: state.ranges'),
-  guard('H8 an offer is sent once', 'client/holdings'),
-  guard('H8 a page does not send what it takes back', 'client/holdings'),
+  guard('H8 an offer is sent once', 'client/page-leases'),
+  guard('H8 a page does not send what it takes back', 'client/page-leases'),
   guard('H8 a release sends what is still set aside', 'worker/owner', 'true,'),
   guard(
     'H8 each exchange has an id of its own',
@@ -112,7 +112,7 @@ export const GUARDS: Guard[] = [
   guard('H9 without a token only the node that granted gets it back', 'core/device', 'true'),
   guard(
     'H9 a page sends without a token only to the node that granted',
-    'client/holdings',
+    'client/page-leases',
     'isOnline',
   ),
 
@@ -165,7 +165,7 @@ export const GUARDS: Guard[] = [
     'H13 a check-in that an earlier session began is followed by a new one',
     'worker/check-ins',
   ),
-  guard('H13 a page that hears of a fork voids what it holds', 'client/holdings'),
+  guard('H13 a page that hears of a fork voids what it holds', 'client/page-leases'),
   guard('H13 what a copied grant gives back is granted to nobody', 'server/sqlite-ledger'),
   guard('H13 nothing of a copied grant comes back', 'server/sqlite-ledger'),
   guard(
@@ -207,7 +207,7 @@ export const GUARDS: Guard[] = [
   guard('H16 an exchange that comes again is answered the same way', 'core/device'),
   guard('H16 a release that comes again sends the rest', 'worker/owner', 'const before = state'),
   guard('H16 a closed page starts no owner', 'client/closing'),
-  guard('H16 a page whose callers wait asks an owner that is silent', 'client/issuer'),
+  guard('H16 a page whose callers wait asks an owner that is silent', 'client/allocator'),
   guard(
     'H16 a call during the refusal of another one is not forgotten',
     'client/callers',

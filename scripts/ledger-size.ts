@@ -76,10 +76,10 @@ async function live(
     }
     // A new device replaces each of them.
     tokens.fill(undefined, 0, DEVICES / 10)
-    const [grants, unheard] = [await count('hilo_grants'), await count('hilo_unheard')]
+    const [grants, tombstones] = [await count('hilo_grants'), await count('hilo_tombstones')]
     console.log(
       `${store.padEnd(10)} year ${String(year + 1).padStart(2)}: ${grants} grants, ` +
-        `${unheard} of lost devices`,
+        `${tombstones} of lost devices`,
     )
   }
   await ledger.close()

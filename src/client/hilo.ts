@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The façade: what an app calls. It checks the arguments, sends each call to its collection's
- * issuer, and loads the calls that are rare when they are made.
+ * allocator, and loads the calls that are rare when they are made.
  */
 import { baseUrl } from '../core/base-url.js'
 import type { OwnerCallbacks } from '../core/contract.js'
@@ -14,6 +14,7 @@ import {
   checkOptions,
   type HiloOptions,
 } from '../core/options.js'
+import type { Allocator } from './allocator.js'
 import type {
   Counts,
   IdentityOptions,
@@ -22,11 +23,10 @@ import type {
   ReserveOptions,
 } from './call-args.js'
 import { Events, type HiloEvents, type HiloListener } from './events.js'
-import { Holdings } from './holdings.js'
 import { Instance, newId, type Realm } from './instance.js'
-import type { Issuer } from './issuer.js'
 import type { Activity, Inspection, Observer } from './observer.js'
 import type { Caller } from './online-calls.js'
+import { PageLeases } from './page-leases.js'
 import { type CollectionStatus, type HiloStatus, statusOf, statusOfAll } from './status.js'
 import type { CallOptions, WaitLimits } from './waiters.js'
 
@@ -66,18 +66,18 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     const listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
     this.#events = new Events(this)
     this.#instance = new Instance(checked, realm, {
-      changed: (issuer) => {
-        this.#events.changed(issuer.holdings, statusOf(issuer, this.#instance.isOnline()))
+      changed: (allocator) => {
+        this.#events.changed(allocator.pageLeases, statusOf(allocator, this.#instance.isOnline()))
         this.#events.status()
       },
-      forked: ({ holdings: { target } }) =>
+      forked: ({ pageLeases: { target } }) =>
         this.#events.dispatch('fork', { collection: target.collection }),
-      exhausted: ({ holdings: { target } }, error) =>
+      exhausted: ({ pageLeases: { target } }, error) =>
         this.#events.dispatch('exhausted', { collection: target.collection, error }),
       stored: (...change) => this.#observed(...change),
     })
     const leased = listed.map((name) =>
-      this.#issuerOf(name).hold(1, { timeout: Number.POSITIVE_INFINITY }),
+      this.#allocatorOf(name).hold(1, { timeout: Number.POSITIVE_INFINITY }),
     )
     this.ready = Promise.all(leased).then(() => {})
     // Loaded while there is a network, and the files of this page's build are still deployed.
@@ -115,12 +115,12 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * `closed`, `invalid-collection`
    */
   nextIdSync(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): string {
-    return this.#issuerOf(collection, options).nextIdSync()
+    return this.#allocatorOf(collection, options).nextIdSync()
   }
 
   /** The bare number of {@link nextIdSync}. Errors as there, and as {@link nextNumber}. */
   nextNumberSync(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): number {
-    return this.#issuerOf(collection, options).nextNumberSync()
+    return this.#allocatorOf(collection, options).nextNumberSync()
   }
 
   /** `count` ids, at most ten million: all or none. Errors as {@link nextId}. */
@@ -133,7 +133,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     return this.#serve(
       collection,
       count,
-      (issuer) => Array.from({ length: count }, () => issuer.nextIdSync()),
+      (allocator) => Array.from({ length: count }, () => allocator.nextIdSync()),
       options,
     )
   }
@@ -144,7 +144,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    */
   async warm(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<void> {
     checkCount('count', count)
-    return this.#issuerOf(collection, options).warm(count, this.#limits(options))
+    return this.#allocatorOf(collection, options).warm(count, this.#limits(options))
   }
 
   /**
@@ -185,10 +185,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     collection?: CollectionRef<Name>,
     options?: Pick<IdOptions, 'database'>,
   ): HiloStatus | CollectionStatus {
-    const { issuers, options: of } = this.#instance
+    const { allocators, options: of } = this.#instance
     const isOnline = this.#instance.isOnline()
-    if (collection !== undefined) return statusOf(this.#issuerOf(collection, options), isOnline)
-    return statusOfAll(issuers, of.database, isOnline)
+    if (collection !== undefined) return statusOf(this.#allocatorOf(collection, options), isOnline)
+    return statusOfAll(allocators, of.database, isOnline)
   }
 
   /**
@@ -202,10 +202,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     options?: Pick<IdOptions, 'database'>,
   ): Promise<Inspection> {
     const { link, page, signal } = this.#instance
-    const { holdings } = this.#issuerOf(collection, options)
+    const { pageLeases } = this.#allocatorOf(collection, options)
     signal.throwIfAborted()
     const { inspect } = await import('./observer.js')
-    return inspect(link, page, holdings, fromFailure)
+    return inspect(link, page, pageLeases, fromFailure)
   }
 
   /**
@@ -302,21 +302,21 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   #serve<T>(
     collection: CollectionRef,
     count: number,
-    take: (issuer: Issuer) => T,
+    take: (allocator: Allocator) => T,
     options: IdOptions | undefined,
   ): Promise<T> {
     try {
-      const issuer = this.#issuerOf(collection, options)
+      const allocator = this.#allocatorOf(collection, options)
       // Nearly every call ends here: nothing is made but the promise.
-      if (!options && issuer.canServe(count)) return Promise.resolve(take(issuer))
-      return issuer.when(count, take, this.#limits(options))
+      if (!options && allocator.canServe(count)) return Promise.resolve(take(allocator))
+      return allocator.when(count, take, this.#limits(options))
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  #issuerOf(collection: CollectionRef, options?: Pick<IdOptions, 'database'>): Issuer {
-    return this.#instance.issuerOf(collection, options?.database)
+  #allocatorOf(collection: CollectionRef, options?: Pick<IdOptions, 'database'>): Allocator {
+    return this.#instance.allocatorOf(collection, options?.database)
   }
 
   #limits(options: CallOptions | undefined): WaitLimits {
@@ -353,7 +353,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   #caller(): Caller {
     return {
       instance: this.#instance,
-      Holdings,
+      PageLeases,
       HiloError,
       fromFailure,
       checkCount,
@@ -367,5 +367,5 @@ const NOT_LOADED =
   'A part of offline-hilo could not be loaded: there is no network, or a newer build of the app ' +
   'was deployed meanwhile. Reload the page when there is a network.'
 
-const takeId = (issuer: Issuer): string => issuer.nextIdSync()
-const takeNumber = (issuer: Issuer): number => issuer.nextNumberSync()
+const takeId = (allocator: Allocator): string => allocator.nextIdSync()
+const takeNumber = (allocator: Allocator): number => allocator.nextNumberSync()

@@ -1,7 +1,7 @@
 /**
  * What one Hilo consists of: the link to the owner, what the page does when it closes, and an
- * issuer for each collection that was used. Starts all of it, tells it how the page and the network
- * are, and ends it with `close()`.
+ * allocator for each collection that was used. Starts all of it, tells it how the page and the
+ * network are, and ends it with `close()`.
  */
 import type { Owner, OwnerCallbacks, OwnerConfig, Target } from '../core/contract.js'
 import type { DeviceStore } from '../core/device-store.js'
@@ -9,12 +9,12 @@ import { HiloError } from '../core/errors.js'
 import { plainHeaders } from '../core/headers.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { type CheckedOptions, checkDatabase } from '../core/options.js'
+import { Allocator, type AllocatorContext } from './allocator.js'
 import { countInstance } from './count-instances.js'
-import type { PageState } from './holdings.js'
-import { Issuer, type IssuerContext } from './issuer.js'
 import { watchLifecycle } from './lifecycle.js'
 import { type LinkOptions, OwnerLink } from './owner-link.js'
 import { PageExit } from './page-exit.js'
+import type { PageState } from './page-leases.js'
 
 /** How this page or worker reaches its owner. */
 export interface Realm extends Pick<LinkOptions, 'spawn'> {
@@ -23,9 +23,9 @@ export interface Realm extends Pick<LinkOptions, 'spawn'> {
 
 /** What an instance reports. */
 export interface InstanceListener extends Pick<OwnerCallbacks, 'stored'> {
-  changed(issuer: Issuer): void
-  exhausted(issuer: Issuer, error: HiloError): void
-  forked(issuer: Issuer): void
+  changed(allocator: Allocator): void
+  exhausted(allocator: Allocator, error: HiloError): void
+  forked(allocator: Allocator): void
 }
 
 export class Instance {
@@ -33,25 +33,25 @@ export class Instance {
   // guard: H7 every page has a fresh id
   readonly page = newId()
   readonly link: OwnerLink
-  /** For issuers, and for holdings without one. */
-  readonly context: IssuerContext
+  /** For allocators, and for leases of a page without one. */
+  readonly context: AllocatorContext
   /** By database, then by collection. */
-  readonly #issuers = new Map<string, Map<string, Issuer>>()
+  readonly #allocators = new Map<string, Map<string, Allocator>>()
   /** The `database` option's. */
-  readonly #home: Map<string, Issuer>
+  readonly #home: Map<string, Allocator>
   /** Aborted by `close()`: from then on nothing is issued. */
   readonly #closing = new AbortController()
   /** Aborted when all is parked: from then on nothing is stored or sent. */
   readonly #ended = new AbortController()
   /** The collection of the last call. A burst asks for it again, and a look-up doubles the cost. */
-  #recent: { name: string; issuer: Issuer } | undefined
+  #recent: { name: string; allocator: Allocator } | undefined
   #exchanges = 0
   #isSwitchedOn = true
   #closed: Promise<void> | undefined
 
   constructor(options: CheckedOptions, realm: Realm, listener: InstanceListener) {
     this.options = options
-    this.#home = this.#issuersOf(options.database)
+    this.#home = this.#allocatorsOf(options.database)
     const { url, name, timeout, credentials, headers, worker, source, store } = options
     const config: OwnerConfig = {
       url: source?.key ?? url,
@@ -95,17 +95,17 @@ export class Instance {
     }
     const lifecycle = {
       // guard: H4 a hidden page parks
-      hidden: () => this.#each((issuer) => issuer.park()),
-      exit: () => this.#each((issuer) => issuer.exit()),
+      hidden: () => this.#each((allocator) => allocator.park()),
+      exit: () => this.#each((allocator) => allocator.exit()),
       shown: () => {
-        this.#each((issuer) => issuer.wake())
+        this.#each((allocator) => allocator.wake())
         this.link.retryNow()
       },
       online: () => {
         this.link.retryNow()
-        this.#each((issuer) => issuer.retryNow())
+        this.#each((allocator) => allocator.retryNow())
       },
-      offline: () => this.#each((issuer) => issuer.keepSurplus()),
+      offline: () => this.#each((allocator) => allocator.keepSurplus()),
     }
     watchLifecycle(lifecycle, this.signal)
   }
@@ -116,8 +116,8 @@ export class Instance {
   }
 
   /** The collections that were used. */
-  get issuers(): Issuer[] {
-    return [...this.#issuers.values()].flatMap((issuers) => [...issuers.values()])
+  get allocators(): Allocator[] {
+    return [...this.#allocators.values()].flatMap((allocators) => [...allocators.values()])
   }
 
   isOnline(): boolean {
@@ -128,24 +128,25 @@ export class Instance {
   switchOnline(isOn: boolean): void {
     this.#isSwitchedOn = isOn
     this.link.setOnline(isOn)
-    this.#each((issuer) => (isOn ? issuer.retryNow() : issuer.keepSurplus()))
+    this.#each((allocator) => (isOn ? allocator.retryNow() : allocator.keepSurplus()))
   }
 
-  /** The issuer of a collection; for a string that was asked for just before, one comparison. */
-  issuerOf(collection: CollectionRef, database: string | undefined): Issuer {
+  /** The allocator of a collection; for a string that was asked for just before, one comparison. */
+  allocatorOf(collection: CollectionRef, database: string | undefined): Allocator {
     if (database === undefined && typeof collection === 'string') {
-      if (collection === this.#recent?.name) return this.#recent.issuer
-      const issuer = this.#home.get(collection)
-      if (issuer) {
-        this.#recent = { name: collection, issuer }
-        return issuer
+      if (collection === this.#recent?.name) return this.#recent.allocator
+      const allocator = this.#home.get(collection)
+      if (allocator) {
+        this.#recent = { name: collection, allocator }
+        return allocator
       }
     }
     const { name, database: checked } = this.find(collection, database)
-    const issuers = this.#issuersOf(checked)
-    const issuer = issuers.get(name) ?? new Issuer(this.targetOf(name, checked), this.context)
-    issuers.set(name, issuer)
-    return issuer
+    const allocators = this.#allocatorsOf(checked)
+    const allocator =
+      allocators.get(name) ?? new Allocator(this.targetOf(name, checked), this.context)
+    allocators.set(name, allocator)
+    return allocator
   }
 
   /** @throws HiloError `invalid-collection`, `invalid-argument` */
@@ -175,22 +176,22 @@ export class Instance {
   async #close(): Promise<void> {
     this.#closing.abort(closed())
     if (!this.link.wasOpened) this.#ended.abort(closed())
-    await Promise.all(this.issuers.map((issuer) => issuer.close()))
+    await Promise.all(this.allocators.map((allocator) => allocator.close()))
     this.#ended.abort(closed())
   }
 
-  #issuersOf(database: string): Map<string, Issuer> {
-    const issuers = this.#issuers.get(database) ?? new Map()
-    this.#issuers.set(database, issuers)
-    return issuers
+  #allocatorsOf(database: string): Map<string, Allocator> {
+    const allocators = this.#allocators.get(database) ?? new Map()
+    this.#allocators.set(database, allocators)
+    return allocators
   }
 
-  #known({ database, collection }: Target): Issuer | undefined {
-    return this.#issuers.get(database)?.get(collection)
+  #known({ database, collection }: Target): Allocator | undefined {
+    return this.#allocators.get(database)?.get(collection)
   }
 
-  #each(act: (issuer: Issuer) => void): void {
-    for (const issuer of this.issuers) act(issuer)
+  #each(act: (allocator: Allocator) => void): void {
+    for (const allocator of this.allocators) act(allocator)
   }
 
   #state(): PageState {

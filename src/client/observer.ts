@@ -5,8 +5,8 @@ import type { fromFailure } from '../core/errors.js'
 import type { LeaseQueue } from '../core/page/lease-queue.js'
 import { type Segment, segmentsOf } from '../core/segments.js'
 import type { DeviceState, Gaps } from '../core/state.js'
-import type { Holdings } from './holdings.js'
 import type { OwnerLink } from './owner-link.js'
+import type { PageLeases } from './page-leases.js'
 
 /**
  * One collection of this device, number by number: what {@link Hilo.inspect} returns. Without
@@ -56,7 +56,7 @@ export type Observer = OwnerCallbacks['stored']
 export async function inspect(
   link: OwnerLink,
   thisPage: string,
-  { target, queue }: Holdings,
+  { target, queue }: PageLeases,
   errorOf: typeof fromFailure,
 ): Promise<Inspection> {
   const answer = await link.call('inspect', [target])

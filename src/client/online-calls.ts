@@ -6,6 +6,7 @@ import type { DeviceView, HeldCollection, Target } from '../core/contract.js'
 import type { fromFailure } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
 import { notReserved } from '../core/reserved.js'
+import type { Allocator } from './allocator.js'
 import {
   type Checks,
   type IdentityOptions,
@@ -15,10 +16,9 @@ import {
   readRelease,
   readReserve,
 } from './call-args.js'
-import type { Holdings } from './holdings.js'
 import type { Instance } from './instance.js'
-import type { Issuer } from './issuer.js'
 import { limited } from './limited.js'
+import type { PageLeases } from './page-leases.js'
 
 export { giveBack } from './give-back.js'
 
@@ -28,28 +28,28 @@ export { giveBack } from './give-back.js'
  */
 export interface Caller extends Checks {
   instance: Instance
-  Holdings: typeof Holdings
+  PageLeases: typeof PageLeases
   fromFailure: typeof fromFailure
   newId(): string
 }
 
-type Releasable = Pick<Issuer, 'release'>
+type Releasable = Pick<Allocator, 'release'>
 
 /** @throws HiloError */
 export async function reserve(caller: Caller, args: ReserveArgs): Promise<void> {
   const { instance, fromFailure, HiloError } = caller
   const { counts, options } = readReserve(args, caller)
   const wanted = counts.map(({ ref, count }) => ({
-    holdings: instance.issuerOf(ref, options.database).holdings,
+    pageLeases: instance.allocatorOf(ref, options.database).pageLeases,
     count,
   }))
   const meaning = 'What was claimed stays on this device.'
   return limited(HiloError, options, meaning, async (ended) => {
-    await Promise.all(wanted.map(({ holdings }) => keepOffers(caller, holdings)))
+    await Promise.all(wanted.map(({ pageLeases }) => keepOffers(caller, pageLeases)))
     const call = caller.newId()
-    const targets = wanted.map(({ holdings: { target }, count }) => ({ target, count }))
+    const targets = wanted.map(({ pageLeases: { target }, count }) => ({ target, count }))
     const answers = await instance.link.call('reserve', [call, targets], { call, ended })
-    await Promise.all(wanted.map(({ holdings }, i) => filledUp(holdings, answers[i]!.view)))
+    await Promise.all(wanted.map(({ pageLeases }, i) => filledUp(pageLeases, answers[i]!.view)))
     const failure = notReserved(
       targets,
       answers.map(({ view, ...rest }) => ({ free: view.free, ...rest })),
@@ -59,21 +59,21 @@ export async function reserve(caller: Caller, args: ReserveArgs): Promise<void> 
 }
 
 /** Takes the page's offers back, so that they count as free numbers of the device. */
-async function keepOffers({ fromFailure }: Caller, holdings: Holdings): Promise<void> {
-  const failure = holdings.offers.length > 0 && (await holdings.exchange(0, false))
+async function keepOffers({ fromFailure }: Caller, pageLeases: PageLeases): Promise<void> {
+  const failure = pageLeases.offers.length > 0 && (await pageLeases.exchange(0, false))
   if (failure) throw fromFailure(failure)
 }
 
 /** Sets the new surplus aside. */
-async function filledUp(holdings: Holdings, view: DeviceView): Promise<void> {
-  holdings.observe(view)
-  if (holdings.hasSurplus()) await holdings.exchange(0)
+async function filledUp(pageLeases: PageLeases, view: DeviceView): Promise<void> {
+  pageLeases.observe(view)
+  if (pageLeases.hasSurplus()) await pageLeases.exchange(0)
 }
 
 /** @throws HiloError */
 export async function release(caller: Caller, args: ReleaseArgs): Promise<void> {
   const { ref, options } = readRelease(args, caller)
-  const one = ref === undefined ? undefined : caller.instance.issuerOf(ref, options.database)
+  const one = ref === undefined ? undefined : caller.instance.allocatorOf(ref, options.database)
   const meaning = 'What was not sent yet stays on this device.'
   return limited(caller.HiloError, options, meaning, async (ended) => {
     const released = one ? [one] : await everyCollection(caller)
@@ -89,16 +89,16 @@ export async function release(caller: Caller, args: ReleaseArgs): Promise<void> 
 
 /** Collections that the instance has used, and others of which the device holds numbers. */
 async function everyCollection(caller: Caller): Promise<Releasable[]> {
-  const { instance, Holdings, fromFailure } = caller
+  const { instance, PageLeases, fromFailure } = caller
   const answer = await instance.link.call('collections', [])
   if ('failure' in answer) throw fromFailure(answer.failure)
-  const used = instance.issuers
+  const used = instance.allocators
   const others = answer.collections.filter(
-    (held) => !used.some(({ holdings }) => isSame(held, holdings.target)),
+    (held) => !used.some(({ pageLeases }) => isSame(held, pageLeases.target)),
   )
   const unused = others.map(({ collection, database, separator }) => {
     const target = instance.targetOf(collection, database, separator)
-    return new Holdings(target, { ...instance.context, changed() {}, forked() {} })
+    return new PageLeases(target, { ...instance.context, changed() {}, forked() {} })
   })
   return [...used, ...unused]
 }

@@ -7,7 +7,7 @@ import { fromFailure, type HiloError } from '../core/errors.js'
 import { total } from '../core/range.js'
 import { isLow } from '../core/sizes.js'
 import type { Gaps } from '../core/state.js'
-import type { Issuer } from './issuer.js'
+import type { Allocator } from './allocator.js'
 
 export interface CollectionStatus {
   /**
@@ -44,24 +44,26 @@ export interface HiloStatus {
 }
 
 export function statusOfAll(
-  issuers: readonly Issuer[],
+  allocators: readonly Allocator[],
   home: string,
   isOnline: boolean,
 ): HiloStatus {
-  const views = issuers.flatMap(({ holdings }) => holdings.view ?? [])
+  const views = allocators.flatMap(({ pageLeases }) => pageLeases.view ?? [])
   const sum = (key: keyof Gaps) => views.reduce((all, view) => all + view.gaps[key], 0)
   return {
     online: isOnline && views.every(({ isReachable }) => isReachable),
     storage: views[0]?.storage ?? 'best-effort',
     collections: Object.fromEntries(
-      issuers.map((issuer) => [nameOf(issuer, home), statusOf(issuer, isOnline)]),
+      allocators.map((allocator) => [nameOf(allocator, home), statusOf(allocator, isOnline)]),
     ),
     gaps: { crash: sum('crash'), giveBack: sum('giveBack'), fork: sum('fork') },
   }
 }
 
 export function statusOf(
-  { holdings: { view, failure = view?.failure ?? view?.notice, queue, offers, target } }: Issuer,
+  {
+    pageLeases: { view, failure = view?.failure ?? view?.notice, queue, offers, target },
+  }: Allocator,
   isOnline: boolean,
 ): CollectionStatus {
   const offered = total(offers.map(({ range }) => range))
@@ -94,6 +96,6 @@ function stateOf(
   return hasFailed && !isClaiming ? 'exhausted' : 'claiming'
 }
 
-function nameOf({ holdings: { target } }: Issuer, home: string): string {
+function nameOf({ pageLeases: { target } }: Allocator, home: string): string {
   return target.database === home ? target.collection : `${target.collection}|${target.database}`
 }

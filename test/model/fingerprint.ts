@@ -61,12 +61,12 @@ function compare(a: readonly Part[], b: readonly Part[]): number {
 }
 
 function addServer(print: Fingerprint, server: Server): void {
-  const { database, collection, grants, returns, unheard } = server
+  const { database, collection, grants, returns, tombstones } = server
   print.addPart(partOf(database))
   print.addPart(partOf(collection))
   print.addParts(grants.map((grant) => partOf(grant)))
   print.addPart(partOf(returns))
-  print.addPart(partOf(unheard))
+  print.addPart(partOf(tombstones))
 }
 
 const pages = new WeakMap<OpenPage, Part>()

@@ -172,8 +172,8 @@ export function restore(system: System): System {
       .flatMap(({ low, firstHigh }) => numbersBetween(low, firstHigh)),
   ]
   const unknownToServer = [...new Set([...system.excuses.unknownToServer, ...lost])]
-  const isKnown = new Set([...backup!.grants, ...backup!.unheard].map(({ id }) => id))
-  const lostGrants = [...server.grants, ...server.unheard]
+  const isKnown = new Set([...backup!.grants, ...backup!.tombstones].map(({ id }) => id))
+  const lostGrants = [...server.grants, ...server.tombstones]
     .map(({ id }) => id)
     .filter((id) => !isKnown.has(id))
   return {

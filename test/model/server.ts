@@ -25,7 +25,7 @@ import {
   newCollection,
   newDatabase,
   type ReturnRow,
-  type UnheardRow,
+  type Tombstone,
 } from '../../server/src/ledger/rows.js'
 
 export interface Server {
@@ -34,7 +34,7 @@ export interface Server {
   grants: GrantRow[]
   returns: ReturnRow[]
   /** Grants that were forgotten because nothing was heard of them. */
-  unheard: UnheardRow[]
+  tombstones: Tombstone[]
 }
 
 const KEY = { database: 'shop', collection: 'orders' }
@@ -44,7 +44,7 @@ export const newServer = (): Server => ({
   collection: newCollection(KEY),
   grants: [],
   returns: [],
-  unheard: [],
+  tombstones: [],
 })
 
 export const TOKENS: GrantTokens = {
@@ -198,7 +198,7 @@ function allRowsOf(server: Server): Rows {
     grants: new Map(server.grants.map((grant) => [grant.id, grant])),
     serials: new Map(),
     series: new Map(),
-    unheard: new Map(server.unheard.map((row) => [row.id, row])),
+    tombstones: new Map(server.tombstones.map((row) => [row.id, row])),
     returnedOf: undefined,
     isReturned: false,
     held: new Map(),
@@ -209,8 +209,8 @@ function allRowsOf(server: Server): Rows {
 
 function saved(server: Server, changes: RowChanges): Server {
   const { collections = [], newGrants = [], grants = [], returns = [] } = changes
-  const { prunedGrants = [], newUnheard = [], unheard = [] } = changes
-  const rested = new Map(unheard.map((row) => [row.id, row]))
+  const { prunedGrants = [], newTombstones = [], tombstones = [] } = changes
+  const rested = new Map(tombstones.map((row) => [row.id, row]))
   const changed = new Map(grants.map((grant) => [grant.id, grant]))
   const { binding: _, ...collection } = {
     binding: undefined,
@@ -225,7 +225,7 @@ function saved(server: Server, changes: RowChanges): Server {
         .map((grant) => changed.get(grant.id) ?? grant),
       ...newGrants,
     ],
-    unheard: [...server.unheard.map((row) => rested.get(row.id) ?? row), ...newUnheard],
+    tombstones: [...server.tombstones.map((row) => rested.get(row.id) ?? row), ...newTombstones],
     returns: [...server.returns, ...returns],
   }
 }

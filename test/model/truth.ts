@@ -35,7 +35,7 @@ export function withShown(
 /** Has another check-in replaced this token before? */
 function isOld({ server }: System, token: string): boolean {
   const { id, rotation } = TOKENS.read(token, server.database.database)!
-  return [...server.grants, ...server.unheard].some(
+  return [...server.grants, ...server.tombstones].some(
     (each) => each.id === id && each.rotation > rotation,
   )
 }
@@ -51,7 +51,7 @@ export function withSpent(before: System, after: System, spent: readonly string[
 /** Does the server still accept give-backs under this token? */
 export function isNewest({ server }: Pick<System, 'server'>, token: string): boolean {
   const { id, rotation } = TOKENS.read(token, server.database.database)!
-  return [...server.grants, ...server.unheard].some(
+  return [...server.grants, ...server.tombstones].some(
     (each) => each.id === id && each.rotation === rotation,
   )
 }
@@ -75,7 +75,7 @@ function problemOfMark(
 /** Did the server make this token before it was restored, and not know it any more? */
 function isLost({ server, truth }: System, token: string): boolean {
   const { id, rotation, serial } = TOKENS.read(token, server.database.database)!
-  const grant = [...server.grants, ...server.unheard].find((each) => each.id === id)
+  const grant = [...server.grants, ...server.tombstones].find((each) => each.id === id)
   if (grant) return grant.rotation < rotation
   // A limit that is documented: the grant that took its place is forgotten, so nothing contradicts.
   const isInPlace = server.grants.some((each) => each.serial === serial)

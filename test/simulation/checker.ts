@@ -101,7 +101,7 @@ export class Checker {
     const numbers = this.#numbers(series)
     for (let n = low; n <= high; n++) {
       numbers.owners[n] = 0
-      if (!numbers.holders[n] && !numbers.issuers[n]) continue
+      if (!numbers.holders[n] && !numbers.allocators[n]) continue
       this.#tolerate('given back at another node, before its first answer')
       numbers.set(n, LIMITS.astray)
     }
@@ -116,7 +116,7 @@ export class Checker {
       this.#tolerate('issued by a copy before all of its pages had heard of it')
     else if (!isIn(numbers.holders[n]!, bit))
       this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
-    else if (numbers.issuers[n]) {
+    else if (numbers.allocators[n]) {
       if (numbers.has(n, LIMITS.copied)) this.#tolerate('issued twice after a profile was copied')
       else if (numbers.has(n, LIMITS.astray))
         this.#tolerate('issued twice after a give-back at another node')
@@ -257,7 +257,7 @@ export class Checker {
     let count = 0
     for (const [series, numbers] of this.#series) {
       for (let n = 1; n <= numbers.highest; n++) {
-        if (!numbers.owners[n] || numbers.issuers[n] || isStored(series, n)) continue
+        if (!numbers.owners[n] || numbers.allocators[n] || isStored(series, n)) continue
         count++
         if (numbers.excuses[n] === 0 && (numbers.owners[n]! & ~lossyBits) !== 0)
           unexplained.push(
@@ -274,7 +274,7 @@ export class Checker {
 
   #describe(numbers: Numbers, n: number): string {
     const names = (bits: number) => this.#names(bits).join(' and ')
-    if (numbers.issuers[n]) return `${names(numbers.issuers[n]!)} had issued it`
+    if (numbers.allocators[n]) return `${names(numbers.allocators[n]!)} had issued it`
     if (numbers.holders[n]) return `${names(numbers.holders[n]!)} holds it`
     return numbers.has(n, LIMITS.granted)
       ? `${names(numbers.owners[n]!)} had given it back`

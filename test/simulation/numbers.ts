@@ -52,12 +52,12 @@ export class Numbers {
   /** The devices that may issue it. */
   holders = new Uint16Array(64)
   /** The devices that have issued it. */
-  issuers = new Uint16Array(64)
+  allocators = new Uint16Array(64)
   /** The device that has its grant, as far as the server knows; 0 while the server has it. */
   owners = new Uint16Array(64)
   /** Copies that have dropped it, while some of their pages may not know yet. */
   hearing = new Uint16Array(64)
-  /** The holders and issuers that the server has forgotten by a restore. */
+  /** The holders and allocators that the server has forgotten by a restore. */
   strangers = new Uint16Array(64)
   /** Devices whose storage was evicted while a page held it: that page may still hold it. */
   outlived = new Uint16Array(64)
@@ -80,7 +80,7 @@ export class Numbers {
     if (n < this.holders.length) return
     const length = 2 ** Math.ceil(Math.log2(n + 1))
     this.holders = grown(this.holders, new Uint16Array(length))
-    this.issuers = grown(this.issuers, new Uint16Array(length))
+    this.allocators = grown(this.allocators, new Uint16Array(length))
     this.owners = grown(this.owners, new Uint16Array(length))
     this.hearing = grown(this.hearing, new Uint16Array(length))
     this.strangers = grown(this.strangers, new Uint16Array(length))
@@ -100,7 +100,7 @@ export class Numbers {
 
   /** The devices that have it or had it. */
   known(n: number): number {
-    return this.holders[n]! | this.issuers[n]!
+    return this.holders[n]! | this.allocators[n]!
   }
 
   /**
@@ -113,8 +113,8 @@ export class Numbers {
 
   /** Of all who have issued it and this one, is at most one known to the server? */
   isOneStranger(n: number, bit: number): boolean {
-    const known = (this.issuers[n]! | bit) & ~this.strangers[n]!
-    return (this.strangers[n]! & (this.issuers[n]! | bit)) !== 0 && (known & (known - 1)) === 0
+    const known = (this.allocators[n]! | bit) & ~this.strangers[n]!
+    return (this.strangers[n]! & (this.allocators[n]! | bit)) !== 0 && (known & (known - 1)) === 0
   }
 
   /** Was it shown to the server as one that it must not grant any more? */
@@ -154,7 +154,7 @@ export class Numbers {
 
   issue(n: number, bit: number): void {
     this.#letGo(n, bit)
-    this.issuers[n]! |= bit
+    this.allocators[n]! |= bit
   }
 
   #letGo(n: number, bit: number): void {
@@ -172,7 +172,7 @@ export class Numbers {
     for (let n = 1; n <= this.highest; n++) {
       if (!this.has(n, LIMITS.granted)) continue
       const heldThen = known?.held[n] ?? 0
-      this.strangers[n] = (this.strangers[n]! & this.issuers[n]!) | (this.known(n) & ~heldThen)
+      this.strangers[n] = (this.strangers[n]! & this.allocators[n]!) | (this.known(n) & ~heldThen)
       this.#marks[n]! &= ~LIMITS.forgotten
       if (heldThen === 0 && this.strangers[n] !== 0) this.set(n, LIMITS.forgotten)
       this.set(n, LIMITS.rolledBack)
@@ -185,7 +185,7 @@ export class Numbers {
 
   /** A restore undid its give-back. The device may get it again. */
   mayComeBack(n: number, bit: number): void {
-    if (isIn(this.owners[n]!, bit) && !isIn(this.issuers[n]!, bit)) this.holders[n]! |= bit
+    if (isIn(this.owners[n]!, bit) && !isIn(this.allocators[n]!, bit)) this.holders[n]! |= bit
   }
 
   /**

@@ -54,13 +54,13 @@ export function checkIn(
   const progress = newProgress()
   for (const token of spent) {
     const grant = rows.grants.get(token.id)
-    const unheard = rows.unheard.get(token.id)
-    if ((grant ?? unheard)?.database !== database) continue
+    const tombstone = rows.tombstones.get(token.id)
+    if ((grant ?? tombstone)?.database !== database) continue
     // guard: H13 the token of a spent grant is void
     const spentGrant = grant && withRotation(grant, token, request.id)
     if (spentGrant) progress.grants.set(token.id, withIssued(spentGrant, spentGrant.high + 1, at))
-    const spentRest = unheard && withRotation(unheard, token, request.id)
-    if (spentRest) progress.unheard.set(token.id, spentRest)
+    const spentRest = tombstone && withRotation(tombstone, token, request.id)
+    if (spentRest) progress.tombstones.set(token.id, spentRest)
   }
   const { fates, copied, ...changed } = showTokens(rows, progress, request, tokens)
   if (copied.length > 0 && !rows.selected.collections)

@@ -10,7 +10,7 @@ import {
   type GrantRow,
   isSettled,
   sizeOfGrant,
-  type UnheardRow,
+  type Tombstone,
   withTotals,
 } from './rows.js'
 
@@ -30,7 +30,7 @@ export function prune(rows: Rows, pruning: Pruning): StepResult<number> {
     changes: {
       collections: [...collections.values()],
       prunedGrants: pruned.map(({ id }) => id),
-      newUnheard: pruned.filter(mayComeBack).map(toUnheard),
+      newTombstones: pruned.filter(mayComeBack).map(toTombstone),
     },
   }
 }
@@ -50,7 +50,7 @@ function withoutGrant(row: CollectionRow, grant: GrantRow): CollectionRow {
 const mayComeBack = (grant: GrantRow): boolean =>
   !isSettled(grant) && (grant.claim !== null || grant.rotation > 0)
 
-const toUnheard = (grant: GrantRow): UnheardRow => {
+const toTombstone = (grant: GrantRow): Tombstone => {
   const { id, database, collection, high, serial, rotation, checkIn } = grant
   return { id, database, collection, high, serial, rotation, checkIn }
 }

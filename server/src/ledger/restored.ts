@@ -63,7 +63,7 @@ const provesOlderCopy = (
   shown.some(({ token }) => {
     if (!token) return false
     const raised = databaseIn(rows, database)
-    const grant = rows.grants.get(token.id) ?? rows.unheard.get(token.id)
+    const grant = rows.grants.get(token.id) ?? rows.tombstones.get(token.id)
     const place = rows.serials.get(serialText({ database, ...token }))
     if (token.serial <= raised.serial) {
       // Where another authority counts, its numbers go above the floor for other reasons, too.

@@ -31,7 +31,7 @@ import type {
   SerialKey,
   SerialRow,
   SeriesRow,
-  UnheardRow,
+  Tombstone,
 } from './rows.js'
 
 export interface RowStore {
@@ -130,7 +130,7 @@ export interface Rows {
   /** By id. */
   grants: ReadonlyMap<string, GrantRow>
   /** By id: what is left of grants that were asked for and are not there. */
-  unheard: ReadonlyMap<string, UnheardRow>
+  tombstones: ReadonlyMap<string, Tombstone>
   /** By `serialText`. Missing: the collection is not there. */
   serials: ReadonlyMap<string, SerialRow>
   /** By the id of their grant. */
@@ -155,8 +155,8 @@ export interface RowChanges {
   grants?: readonly GrantRow[]
   /** Ids of grants that go. */
   prunedGrants?: readonly string[]
-  newUnheard?: readonly UnheardRow[]
-  unheard?: readonly UnheardRow[]
+  newTombstones?: readonly Tombstone[]
+  tombstones?: readonly Tombstone[]
   returns?: readonly ReturnRow[]
   identities?: readonly IdentityRow[]
   identityClaims?: readonly IdentityClaimRow[]

@@ -49,7 +49,7 @@ export interface GrantRow extends CollectionKey {
  * A grant of which nothing was heard for so long that its numbers count as issued. Its device may
  * still come back with its token, and keeps them: nobody else can ever get them.
  */
-export type UnheardRow = Pick<
+export type Tombstone = Pick<
   GrantRow,
   'id' | 'database' | 'collection' | 'high' | 'serial' | 'rotation' | 'checkIn'
 >

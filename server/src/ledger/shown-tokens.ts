@@ -8,7 +8,7 @@ import { keyText } from './keys.js'
 import type { CheckInFate, ShownGrant } from './ledger.js'
 import { cutOut, type NumberLine } from './number-line.js'
 import type { LoadedCollection, RowChanges, Rows } from './row-store.js'
-import { type CollectionRow, type GrantRow, type UnheardRow, withIssued, withLine } from './rows.js'
+import { type CollectionRow, type GrantRow, type Tombstone, withIssued, withLine } from './rows.js'
 
 /** A request whose tokens are read. Of two with one id, the second repeats the first. */
 export interface Showing {
@@ -29,7 +29,7 @@ export const readShown = (
 /** The rows that tokens belong to, as a step has changed them, by id. */
 export interface TokenRows {
   grants: Map<string, GrantRow>
-  unheard: Map<string, UnheardRow>
+  tombstones: Map<string, Tombstone>
 }
 
 /** A collection's line as a step has changed it. */
@@ -55,7 +55,7 @@ export interface ShownTokens extends TokenRows {
 
 export const newProgress = (): Progress => ({
   grants: new Map(),
-  unheard: new Map(),
+  tombstones: new Map(),
   lines: new Map(),
   cut: new Set(),
 })
@@ -72,28 +72,28 @@ export function showTokens(
   { database, id, at, shown }: Showing,
   tokens: GrantTokens,
 ): ShownTokens {
-  const changed: TokenRows = { grants: new Map(), unheard: new Map() }
+  const changed: TokenRows = { grants: new Map(), tombstones: new Map() }
   const copied: GrantRow[] = []
   const grantOf = ({ id }: TokenContent) =>
     changed.grants.get(id) ?? progress.grants.get(id) ?? rows.grants.get(id)
-  const unheardOf = ({ id }: TokenContent) =>
-    changed.unheard.get(id) ?? progress.unheard.get(id) ?? rows.unheard.get(id)
+  const tombstoneOf = ({ id }: TokenContent) =>
+    changed.tombstones.get(id) ?? progress.tombstones.get(id) ?? rows.tombstones.get(id)
   // A token that is newer than its grant proves no copy: this ledger is an older one (H20).
   // guard: H13 one token that is superseded proves a copy, which keeps nothing
   const isCopy = shown.some(({ token }) => {
-    const row = token && (grantOf(token) ?? unheardOf(token))
+    const row = token && (grantOf(token) ?? tombstoneOf(token))
     if (row?.database !== database) return false
     return row.rotation > token!.rotation && !withRotation(row, token!, id)
   })
   const fates = shown.map(({ token, next }): CheckInFate => {
     if (!token) return 'unknown'
-    const [grant, unheard] = [grantOf(token), unheardOf(token)]
+    const [grant, tombstone] = [grantOf(token), tombstoneOf(token)]
     if (!grant) {
       // The first device that shows the token of a grant that is not kept has its numbers.
-      const isOurs = !isCopy && unheard?.database === database
-      const rotated = isOurs ? withRotation(unheard, token, id) : undefined
+      const isOurs = !isCopy && tombstone?.database === database
+      const rotated = isOurs ? withRotation(tombstone, token, id) : undefined
       if (!rotated) return 'superseded'
-      changed.unheard.set(rotated.id, rotated)
+      changed.tombstones.set(rotated.id, rotated)
       return { token: tokens.write(rotated), high: rotated.high }
     }
     if (grant.database !== database) return 'superseded'
@@ -112,9 +112,9 @@ export function showTokens(
   return { fates, copied, ...changed }
 }
 
-export function keep(progress: Progress, { grants, unheard }: TokenRows): void {
+export function keep(progress: Progress, { grants, tombstones }: TokenRows): void {
   for (const [id, row] of grants) progress.grants.set(id, row)
-  for (const [id, row] of unheard) progress.unheard.set(id, row)
+  for (const [id, row] of tombstones) progress.tombstones.set(id, row)
 }
 
 /**
@@ -148,9 +148,9 @@ export const changedCollections = (rows: Rows, { lines }: Progress): CollectionR
   }))
 
 /** The rows of tokens that have changed. */
-export const changedTokenRows = ({ grants, unheard }: TokenRows): RowChanges => ({
+export const changedTokenRows = ({ grants, tombstones }: TokenRows): RowChanges => ({
   grants: [...grants.values()],
-  unheard: [...unheard.values()],
+  tombstones: [...tombstones.values()],
 })
 
 /**

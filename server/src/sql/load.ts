@@ -24,7 +24,7 @@ import {
   IDENTITY_CLAIMS,
   RETURNS,
   SERIES,
-  UNHEARD,
+  TOMBSTONES,
 } from './tables.js'
 
 export interface Loader {
@@ -74,7 +74,7 @@ export function loader(dialect: Dialect): Loader {
       { text: texts.serials, rows: serials },
       { text: texts.series, rows: series.map((grant) => ({ grant })) },
       { text: texts.settings, rows: settingKeysOf(databases).map((key) => ({ key })) },
-      { text: texts.unheard, rows: ids },
+      { text: texts.tombstones, rows: ids },
     ]
   }
 
@@ -94,14 +94,14 @@ export function loader(dialect: Dialect): Loader {
       const [collections, identities, grants, returnedOf, claimed, answered, ...others] = parts(
         select,
       ).map((part) => (isAsked(part) ? left.shift()! : []))
-      const [returns, held, serials, series, settings, unheard] = others
+      const [returns, held, serials, series, settings, tombstones] = others
       return {
         selected: select,
         databases: toDatabases(settings as Setting[]),
         collections: byText(collections!.map(toCollection), keyText),
         identities: byText(decoded(IDENTITIES, identities!), identityText),
         grants: byText(decoded(GRANTS, grants!), ({ id }) => id),
-        unheard: byText(decoded(UNHEARD, unheard!), ({ id }) => id),
+        tombstones: byText(decoded(TOMBSTONES, tombstones!), ({ id }) => id),
         serials: byText(serials as SerialRow[], serialText),
         series: byText(decoded(SERIES, series!), ({ grant }) => grant),
         returnedOf: decoded(GRANTS, returnedOf!)[0],
@@ -157,7 +157,7 @@ function loadingTexts(dialect: Dialect) {
     settings: `SELECT m.key AS "key", m.value AS "value"
       FROM ${dialect.rows('k', [['key', 'TEXT']])} CROSS JOIN hilo_meta m WHERE m.key = k."key"`,
     // After the grants: a grant that is pruned meanwhile is here.
-    unheard: finding(dialect, UNHEARD, ['id'], { isLocked }),
+    tombstones: finding(dialect, TOMBSTONES, ['id'], { isLocked }),
   }
 }
 

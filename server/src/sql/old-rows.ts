@@ -7,7 +7,7 @@ const STEP = 1_000
 /** Grants that may be pruned: those that are settled since `$1`, those not heard of since `$2`. */
 export const OLD_GRANTS = `
   SELECT * FROM (${oldGrants('issued >= high', '$1')}) AS done
-  UNION ALL SELECT * FROM (${oldGrants('issued < high', '$2')}) AS unheard`
+  UNION ALL SELECT * FROM (${oldGrants('issued < high', '$2')}) AS tombstones`
 
 function oldGrants(condition: string, before: string): string {
   return `SELECT id AS "id", database AS "database", tag AS "collection" FROM hilo_grants
@@ -17,7 +17,7 @@ function oldGrants(condition: string, before: string): string {
 /** Rows that belong to dropped collections and identities. */
 export const DROPPINGS: readonly string[] = [
   dropping('hilo_grants', 'id', 'hilo_counters', 'tag'),
-  dropping('hilo_unheard', 'id', 'hilo_counters', 'tag'),
+  dropping('hilo_tombstones', 'id', 'hilo_counters', 'tag'),
   dropping('hilo_identity_claims', 'database, name, claim', 'hilo_identities', 'name'),
 ]
 

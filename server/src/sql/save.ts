@@ -19,7 +19,7 @@ import {
   IDENTITY_CLAIMS,
   RETURNS,
   SERIES,
-  UNHEARD,
+  TOMBSTONES,
 } from './tables.js'
 
 const SAVE_SETTING = `INSERT INTO hilo_meta (key, value) VALUES ($1, $2)
@@ -31,8 +31,8 @@ export function saver(dialect: Dialect): (rows: Rows, changes: RowChanges) => St
   const addGrants = adding(dialect, GRANTS)
   const saveGrants = changing(dialect, GRANTS)
   const deleteGrants = deleting(dialect, GRANTS)
-  const addUnheard = adding(dialect, UNHEARD)
-  const saveUnheard = changing(dialect, UNHEARD)
+  const addUnheard = adding(dialect, TOMBSTONES)
+  const saveTombstones = changing(dialect, TOMBSTONES)
   const addReturns = adding(dialect, RETURNS)
   const saveIdentities = changing(dialect, IDENTITIES)
   const addIdentityClaims = adding(dialect, IDENTITY_CLAIMS)
@@ -55,8 +55,8 @@ export function saver(dialect: Dialect): (rows: Rows, changes: RowChanges) => St
       deleteGrants,
       changes.prunedGrants?.map((id) => ({ id })),
     ),
-    ...all(addUnheard, changes.newUnheard),
-    ...all(saveUnheard, changes.unheard),
+    ...all(addUnheard, changes.newTombstones),
+    ...all(saveTombstones, changes.tombstones),
     ...all(addReturns, changes.returns),
     ...all(saveIdentities, changes.identities),
     ...all(addIdentityClaims, changes.identityClaims),

@@ -14,7 +14,7 @@ import {
   IDENTITY_CLAIMS,
   RETURNS,
   SERIES,
-  UNHEARD,
+  TOMBSTONES,
 } from './tables.js'
 
 /** What a ledger's database has. */
@@ -32,7 +32,7 @@ export const SCHEMA: Schema = {
   tables: [
     creationOf(COLLECTIONS),
     creationOf(GRANTS),
-    creationOf(UNHEARD),
+    creationOf(TOMBSTONES),
     creationOf(RETURNS),
     creationOf(IDENTITIES),
     creationOf(IDENTITY_CLAIMS),
@@ -45,7 +45,7 @@ export const SCHEMA: Schema = {
 /** Wherever one of these is, there is a ledger. */
 export const LEDGER_TABLES: readonly string[] = [
   'hilo_meta',
-  ...[COLLECTIONS, GRANTS, UNHEARD, RETURNS, IDENTITIES, IDENTITY_CLAIMS, SERIES, DEVICES].map(
+  ...[COLLECTIONS, GRANTS, TOMBSTONES, RETURNS, IDENTITIES, IDENTITY_CLAIMS, SERIES, DEVICES].map(
     ({ name }) => name,
   ),
 ]

@@ -11,7 +11,7 @@ import type {
   IdentityRow,
   ReturnRow,
   SeriesRow,
-  UnheardRow,
+  Tombstone,
 } from '../ledger/rows.js'
 
 /** `count` is 0 to 2^53−1, `spans` is JSON: `[[low, high], …]`. What ends in `?` may be null. */
@@ -83,8 +83,8 @@ export const GRANTS: Table<GrantRow> = {
 }
 
 /** What is left of a grant of which nothing was heard for so long that it counts as issued. */
-export const UNHEARD: Table<UnheardRow> = {
-  name: 'hilo_unheard',
+export const TOMBSTONES: Table<Tombstone> = {
+  name: 'hilo_tombstones',
   columns: {
     id: ['id', 'text', 'key'],
     database: ['database', 'text', 'fixed'],

@@ -31,7 +31,7 @@ test('a token is replaced, and what was issued is remembered', () => {
   expect(answer).toEqual([{ token: tokenOf(0, 1), high: 32 }])
   expect(changes).toEqual({
     grants: [grantOf({ issued: 20, rotation: 1, checkIn: 'check-1', heardAt: 7 })],
-    unheard: [],
+    tombstones: [],
     collections: [],
     restored: [],
   })
@@ -115,21 +115,21 @@ test.each<[string, Parameters<typeof rowsOf>[0]]>([
 test('a token whose grant was pruned proves nothing', () => {
   const { answer, changes } = done(rowsOf({ serials: [place(9)] }), [tokenOf(0, 1)])
   expect(answer).toEqual(['superseded'])
-  expect(changes).toEqual({ grants: [], unheard: [], collections: [], restored: [] })
+  expect(changes).toEqual({ grants: [], tombstones: [], collections: [], restored: [] })
 })
 
 test('a token of another database is unknown, and proves nothing', () => {
   const token = TOKENS.write(grantOf({ database: 'evil', serial: 1_000_000 }))
   expect(done(rowsOf({}), [token])).toEqual({
     answer: ['unknown'],
-    changes: { grants: [], unheard: [], collections: [], restored: [] },
+    changes: { grants: [], tombstones: [], collections: [], restored: [] },
   })
 })
 
 test('a forged token is unknown, and proves nothing', () => {
   expect(done(rowsOf({}), ['forged'])).toEqual({
     answer: ['unknown'],
-    changes: { grants: [], unheard: [], collections: [], restored: [] },
+    changes: { grants: [], tombstones: [], collections: [], restored: [] },
   })
 })
 

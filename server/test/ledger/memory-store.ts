@@ -19,14 +19,14 @@ import {
   type ReturnRow,
   type SerialRow,
   type SeriesRow,
-  type UnheardRow,
+  type Tombstone,
 } from '../../src/ledger/rows.js'
 import { SECRET, settingKeysOf, settingsFrom, toDatabases } from '../../src/sql/database-rows.js'
 
 export interface MemoryRows {
   collections: Map<string, CollectionRow>
   grants: Map<string, GrantRow>
-  unheard: Map<string, UnheardRow>
+  tombstones: Map<string, Tombstone>
   identities: Map<string, IdentityRow>
   series: Map<string, SeriesRow>
   settings: Map<string, string>
@@ -39,7 +39,7 @@ export class MemoryStore implements RowStore, MemoryRows {
   readonly devices = new DeviceMemory()
   collections = new Map<string, CollectionRow>()
   grants = new Map<string, GrantRow>()
-  unheard = new Map<string, UnheardRow>()
+  tombstones = new Map<string, Tombstone>()
   identities = new Map<string, IdentityRow>()
   series = new Map<string, SeriesRow>()
   settings = new Map<string, string>()
@@ -55,7 +55,7 @@ export class MemoryStore implements RowStore, MemoryRows {
     return {
       collections: new Map(this.collections),
       grants: new Map(this.grants),
-      unheard: new Map(this.unheard),
+      tombstones: new Map(this.tombstones),
       identities: new Map(this.identities),
       series: new Map(this.series),
       settings: new Map(this.settings),
@@ -123,7 +123,7 @@ export class MemoryStore implements RowStore, MemoryRows {
 
   readonly removeDropped: RowStore['removeDropped'] = async () => {
     const isDropped = (key: CollectionKey) => this.collections.get(keyText(key))?.droppedAt !== null
-    for (const rows of [this.grants, this.unheard])
+    for (const rows of [this.grants, this.tombstones])
       for (const row of rows.values()) if (isDropped(row)) rows.delete(row.id)
   }
 
@@ -175,9 +175,9 @@ export class MemoryStore implements RowStore, MemoryRows {
           return row ? [[id, row]] : []
         }),
       ),
-      unheard: new Map(
-        grants.flatMap((id): [string, UnheardRow][] => {
-          const row = this.unheard.get(id)
+      tombstones: new Map(
+        grants.flatMap((id): [string, Tombstone][] => {
+          const row = this.tombstones.get(id)
           return row ? [[id, row]] : []
         }),
       ),
@@ -229,8 +229,8 @@ export class MemoryStore implements RowStore, MemoryRows {
     for (const row of [...(changes.newGrants ?? []), ...(changes.grants ?? [])])
       this.grants.set(row.id, Object.freeze(row))
     for (const id of changes.prunedGrants ?? []) this.grants.delete(id)
-    for (const row of [...(changes.newUnheard ?? []), ...(changes.unheard ?? [])])
-      this.unheard.set(row.id, Object.freeze(row))
+    for (const row of [...(changes.newTombstones ?? []), ...(changes.tombstones ?? [])])
+      this.tombstones.set(row.id, Object.freeze(row))
     for (const row of changes.identities ?? [])
       this.identities.set(identityText(row), Object.freeze(row))
     for (const row of changes.series ?? []) this.series.set(row.grant, Object.freeze(row))

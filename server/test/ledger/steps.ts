@@ -14,7 +14,7 @@ import {
   newCollection,
   type SerialRow,
   type SeriesRow,
-  type UnheardRow,
+  type Tombstone,
 } from '../../src/ledger/rows.js'
 
 export const ORDERS = { database: 'shop', collection: 'orders' }
@@ -74,7 +74,7 @@ interface Given {
   returnedOf?: GrantRow
   isReturned?: boolean
   serials?: SerialRow[]
-  unheard?: UnheardRow[]
+  tombstones?: Tombstone[]
   held?: number
   identities?: IdentityRow[]
   answered?: IdentityClaimRow[]
@@ -97,7 +97,7 @@ export function rowsOf(given: Given): Rows {
     grants: new Map(grants.map((row) => [row.id, row])),
     serials: new Map((given.serials ?? []).map((row) => [serialText(row), row])),
     series: new Map((given.series ?? []).map((row) => [row.grant, Object.freeze(row)])),
-    unheard: new Map((given.unheard ?? []).map((row) => [row.id, row])),
+    tombstones: new Map((given.tombstones ?? []).map((row) => [row.id, row])),
     returnedOf: given.returnedOf,
     isReturned: given.isReturned ?? false,
     held: new Map(given.held === undefined ? [] : [[keyText(ORDERS), given.held]]),

@@ -27,17 +27,17 @@ import {
   spared,
   wish,
 } from '../core/page/stock.js'
-import { Holdings, type HoldingsContext } from './holdings.js'
 import { Pace } from './pace.js'
+import { PageLeases, type PageLeasesContext } from './page-leases.js'
 import { Waiters, type WaitLimits } from './waiters.js'
 
-export interface IssuerContext extends Omit<HoldingsContext, 'changed' | 'forked'> {
+export interface AllocatorContext extends Omit<PageLeasesContext, 'changed' | 'forked'> {
   /** Aborted when the page is closed, with the error for callers. */
   signal: AbortSignal
   formatId: ((number: number, parts: IdParts) => string) | undefined
-  changed(issuer: Issuer): void
-  exhausted(issuer: Issuer, error: HiloError): void
-  forked(issuer: Issuer): void
+  changed(allocator: Allocator): void
+  exhausted(allocator: Allocator, error: HiloError): void
+  forked(allocator: Allocator): void
 }
 
 /**
@@ -54,10 +54,10 @@ const SILENCE_MS = 90_000
 /** Listeners are told of a burst of issued ids at most this often. */
 const NOTIFY_MS = 50
 
-export class Issuer {
-  readonly holdings: Holdings
+export class Allocator {
+  readonly pageLeases: PageLeases
   readonly #queue: LeaseQueue
-  readonly #context: IssuerContext
+  readonly #context: AllocatorContext
   readonly #waiters = new Waiters()
   readonly #pace = new Pace()
   #warmed = { count: 0, since: 0 }
@@ -66,9 +66,9 @@ export class Issuer {
   #silenceTimer: ReturnType<typeof setTimeout> | undefined
   #isNotifying = false
 
-  constructor(target: Target, context: IssuerContext) {
+  constructor(target: Target, context: AllocatorContext) {
     this.#context = context
-    this.holdings = new Holdings(target, {
+    this.pageLeases = new PageLeases(target, {
       ...context,
       changed: () => context.changed(this),
       forked: () => {
@@ -76,13 +76,13 @@ export class Issuer {
         this.refill()
       },
     })
-    this.#queue = this.holdings.queue
+    this.#queue = this.pageLeases.queue
   }
 
   /** @throws HiloError `not-leased`, `closed`, or `invalid-argument` when numbers are ambiguous */
   nextNumberSync(): number {
     // guard: H10 a bare number is refused once two nodes have granted
-    if (this.holdings.mixedNodes) throw this.#ambiguous(this.holdings.mixedNodes)
+    if (this.pageLeases.mixedNodes) throw this.#ambiguous(this.pageLeases.mixedNodes)
     return this.#take()
   }
 
@@ -100,7 +100,7 @@ export class Issuer {
     const { formatId } = this.#context
     const { prefix, suffix, serverTag } = this.#queue
     return formatId
-      ? formatId(number, { collection: this.holdings.target.collection, prefix, serverTag })
+      ? formatId(number, { collection: this.pageLeases.target.collection, prefix, serverTag })
       : prefix + number + suffix
   }
 
@@ -116,7 +116,7 @@ export class Issuer {
    * Runs `take` at once when `count` numbers are held and it is this caller's turn; otherwise as
    * soon as it is.
    */
-  when<T>(count: number, take: (issuer: this) => T, limits: WaitLimits): Promise<T> {
+  when<T>(count: number, take: (allocator: this) => T, limits: WaitLimits): Promise<T> {
     if (this.canServe(count) && !limits.signal?.aborted) return Promise.resolve(take(this))
     const { signal } = this.#context
     if (signal.aborted) return Promise.reject(signal.reason)
@@ -168,8 +168,8 @@ export class Issuer {
 
   /** The device or another tab reported something. */
   onChange(view: DeviceView): void {
-    const before = this.holdings.view
-    this.holdings.observe(view)
+    const before = this.pageLeases.view
+    this.pageLeases.observe(view)
     this.#watchOwner()
     const { failure } = view
     const canServe = this.#waiters.canServe(this.#queue.held + view.free)
@@ -180,14 +180,14 @@ export class Issuer {
     }
     if (todo === 'refuse') this.#refuse(failure!)
     const hasNewTokens = view.checkedIn !== before?.checkedIn && this.#queue.held > 0
-    if (hasNewTokens && this.#mode.is !== 'fetching') this.holdings.exchange(0, false)
+    if (hasNewTokens && this.#mode.is !== 'fetching') this.pageLeases.exchange(0, false)
     // Surplus is not set aside at once: another page of this device may be about to lease it.
-    if (hasNewTokens || this.holdings.hasSurplus()) this.#watchRest()
+    if (hasNewTokens || this.pageLeases.hasSurplus()) this.#watchRest()
   }
 
   /** Offline: what this page would have sent back goes to the device, for every tab to use. */
   keepSurplus(): void {
-    if (this.holdings.offers.length > 0) this.holdings.exchange(0)
+    if (this.pageLeases.offers.length > 0) this.pageLeases.exchange(0)
   }
 
   /** Another page of this device has no id left: parks the ids that no caller here waits for. */
@@ -195,18 +195,18 @@ export class Issuer {
     const keeps = () => spared(this.#mode, this.#situation(0))
     // It repeats this if an answer that was under way brought more.
     // guard: H3 a page parks its excess again, when an answer brought more
-    do await this.holdings.parkDownTo(keeps(), false)
+    do await this.pageLeases.parkDownTo(keeps(), false)
     while (this.#queue.held > keeps())
   }
 
   park(): void {
     this.#forgetPace()
-    this.holdings.park()
+    this.pageLeases.park()
   }
 
   exit(): void {
     this.#forgetPace()
-    this.holdings.exit()
+    this.pageLeases.exit()
   }
 
   /** @throws HiloError */
@@ -214,7 +214,7 @@ export class Issuer {
     this.#forgetPace()
     this.#mode = released(this.#mode)
     // It ended the repetitions of a claim that callers wait for.
-    return this.holdings.release(ended).finally(() => this.retryNow())
+    return this.pageLeases.release(ended).finally(() => this.retryNow())
   }
 
   /** The page is closed: its signal is aborted. */
@@ -223,7 +223,7 @@ export class Issuer {
     clearTimeout(this.#restTimer)
     clearTimeout(this.#silenceTimer)
     this.#waiters.refuse(() => this.#context.signal.reason, 'all')
-    return this.holdings.close()
+    return this.pageLeases.close()
   }
 
   async #fetchWhileAsked(): Promise<void> {
@@ -247,11 +247,11 @@ export class Issuer {
       const lacking = wish(this.#situation())
       if (!lacking) return undefined
       const { want, ahead } = lacking
-      const failure = await this.holdings.exchange(want, undefined, ahead, call)
+      const failure = await this.pageLeases.exchange(want, undefined, ahead, call)
       this.#waiters.serve(() => this.#queue.held)
       if (failure || !isUsed(this.#mode)) return failure
-      const { free, failure: lastFailure } = this.holdings.view!
-      call = nextCall(this.#situation(), free + this.holdings.offers.length, lastFailure)
+      const { free, failure: lastFailure } = this.pageLeases.view!
+      call = nextCall(this.#situation(), free + this.pageLeases.offers.length, lastFailure)
     }
     return undefined
   }
@@ -274,11 +274,11 @@ export class Issuer {
     if (!isUsed(this.#mode)) return
     this.#mode = failed(this.#mode)
     this.#waiters.serve(() => this.#queue.held, true)
-    const left = this.#queue.held + (this.holdings.view?.free ?? 0)
+    const left = this.#queue.held + (this.pageLeases.view?.free ?? 0)
     const most = limit(this.#situation())
     // guard: H3 a call that fails leaves its numbers to others
     if (this.#queue.held > most) {
-      await this.holdings.parkDownTo(most)
+      await this.pageLeases.parkDownTo(most)
       // More callers may have come while the page parked.
       this.#waiters.serve(() => this.#queue.held, true)
     }
@@ -333,9 +333,9 @@ export class Issuer {
   async #rest(): Promise<void> {
     const situation = this.#situation()
     const most = limit(situation)
-    if (parksAtRest(this.#mode, situation, this.holdings.hasSurplus()))
-      await this.holdings.parkDownTo(most)
-    if (this.#context.state() !== 'visible' && most === 0) await this.holdings.returnSurplus()
+    if (parksAtRest(this.#mode, situation, this.pageLeases.hasSurplus()))
+      await this.pageLeases.parkDownTo(most)
+    if (this.#context.state() !== 'visible' && most === 0) await this.pageLeases.returnSurplus()
     if (looksAgain(this.#situation(0), most)) this.#watchRest()
   }
 
@@ -349,7 +349,7 @@ export class Issuer {
   }
 
   #ambiguous(nodes: readonly string[]): HiloError {
-    const { collection } = this.holdings.target
+    const { collection } = this.pageLeases.target
     return new HiloError(
       'invalid-argument',
       `${this.#name()}: no number was issued. This device has ids of ` +
@@ -370,7 +370,7 @@ export class Issuer {
     const { signal } = this.#context
     if (signal.aborted) return signal.reason
     this.refill()
-    const { collection } = this.holdings.target
+    const { collection } = this.pageLeases.target
     return new HiloError(
       'not-leased',
       `${this.#name()}: this page holds no id right now. Await \`hilo.warm('${collection}', n)\` ` +
@@ -379,6 +379,6 @@ export class Issuer {
   }
 
   #name(): string {
-    return `Collection '${this.holdings.target.collection}'`
+    return `Collection '${this.pageLeases.target.collection}'`
   }
 }

@@ -1,8 +1,8 @@
 /** What a page holds and gives up: what it parked, sent or cancelled is never used again. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { Holdings } from '../../src/client/holdings.js'
 import type { OwnerLink } from '../../src/client/owner-link.js'
 import type { PageExit } from '../../src/client/page-exit.js'
+import { PageLeases } from '../../src/client/page-leases.js'
 import type { DeviceView, Target } from '../../src/core/contract.js'
 import type { Exchange, Note } from '../../src/core/state.js'
 import { range } from '../support/ranges.js'
@@ -25,7 +25,7 @@ const offer = { id: 'page:0.offer0', page: 'page', range: range(40, 50) }
 let requests: { request: Exchange; answer: (answer: object) => Promise<void> }[]
 let left: Note[]
 let isOnline: boolean
-let holdings: Holdings
+let pageLeases: PageLeases
 let pageExit: PageExit
 const giveBack = vi.fn(async () => {})
 
@@ -53,7 +53,7 @@ beforeEach(() => {
     giveBack,
     sender: giveBack,
   } as unknown as PageExit
-  holdings = new Holdings(target, {
+  pageLeases = new PageLeases(target, {
     page: 'page',
     newExchange: () => `page:${exchanges++}`,
     link: { call, retryNow() {} } as unknown as OwnerLink,
@@ -67,12 +67,12 @@ beforeEach(() => {
 
 describe('a page that goes before it heard an answer', () => {
   test('cancels it in a note, and uses nothing of it when it comes after all', async () => {
-    holdings.exchange(16)
-    holdings.exit()
+    pageLeases.exchange(16)
+    pageLeases.exit()
     expect(left).toEqual([{ exchange: 'page:0', takeBack: [] }])
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
-    expect(holdings.queue.held).toBe(0)
-    expect(holdings.offers).toEqual([])
+    expect(pageLeases.queue.held).toBe(0)
+    expect(pageLeases.offers).toEqual([])
     expect(requests[1]!.request).toMatchObject({
       want: 0,
       notes: [{ exchange: 'page:0' }],
@@ -80,11 +80,11 @@ describe('a page that goes before it heard an answer', () => {
   })
 
   test('leaves what it had brought with a release, which may wait for a claim', async () => {
-    holdings.exchange(16)
+    pageLeases.exchange(16)
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
-    holdings.queue.take()
-    holdings.release()
-    holdings.exit()
+    pageLeases.queue.take()
+    pageLeases.release()
+    pageLeases.exit()
     expect(left).toEqual([
       { lease: 'page:0.0', next: 2 },
       { exchange: 'page:1', takeBack: ['page:0.offer0'] },
@@ -93,26 +93,26 @@ describe('a page that goes before it heard an answer', () => {
   })
 
   test('sets nothing aside while it releases: the release would not send it', async () => {
-    const releasing = holdings.release()
-    expect(holdings.hasSurplus()).toBe(false)
-    holdings.exchange(0)
+    const releasing = pageLeases.release()
+    expect(pageLeases.hasSurplus()).toBe(false)
+    pageLeases.exchange(0)
     expect(requests.map(({ request }) => request.offer)).toEqual([false, false])
     await requests[0]!.answer({})
     await requests[1]!.answer({})
     await requests[2]!.answer({ view: { ...view, surplus: 10 } })
     await releasing
-    expect(holdings.hasSurplus()).toBe(true)
-    holdings.exchange(0)
+    expect(pageLeases.hasSurplus()).toBe(true)
+    pageLeases.exchange(0)
     expect(requests.at(-1)!.request.offer).toBe(true)
   })
 
   test('leaves again what it had brought with that exchange: it may be lost', async () => {
-    holdings.exchange(16)
+    pageLeases.exchange(16)
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
-    for (let i = 0; i < 16; i++) holdings.queue.take()
-    holdings.queue.take()
-    holdings.exchange(16)
-    holdings.exit()
+    for (let i = 0; i < 16; i++) pageLeases.queue.take()
+    pageLeases.queue.take()
+    pageLeases.exchange(16)
+    pageLeases.exit()
     expect(left).toEqual([
       { lease: 'page:0.0', next: 17 },
       { exchange: 'page:1', takeBack: ['page:0.offer0'] },
@@ -123,20 +123,20 @@ describe('a page that goes before it heard an answer', () => {
 
 describe('offers', () => {
   test('are cancelled before an exchange that takes them back, and never sent later', async () => {
-    holdings.exchange(16)
+    pageLeases.exchange(16)
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
-    expect(holdings.offers).toEqual([offer])
-    holdings.exchange(0)
+    expect(pageLeases.offers).toEqual([offer])
+    pageLeases.exchange(0)
     expect(requests[1]!.request.takeBack).toEqual(['page:0.offer0'])
-    holdings.exit()
+    pageLeases.exit()
     expect(giveBack).not.toHaveBeenCalled()
   })
 
   test('are sent once, when the page goes', async () => {
-    holdings.exchange(16)
+    pageLeases.exchange(16)
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
-    holdings.exit()
-    holdings.exit()
+    pageLeases.exit()
+    pageLeases.exit()
     expect(giveBack).toHaveBeenCalledOnce()
     expect(giveBack).toHaveBeenCalledWith(target, [range(40, 50)])
     expect(left).toContainEqual({ lease: 'page:0.offer0', next: 40, givenBack: true })
@@ -149,18 +149,18 @@ describe('before the code that gives back is loaded', () => {
   })
 
   test('nothing is offered', () => {
-    holdings.exchange(16)
+    pageLeases.exchange(16)
     expect(requests[0]!.request.offer).toBe(false)
     pageExit.sender = async () => {}
-    holdings.exchange(0)
+    pageLeases.exchange(0)
     expect(requests[1]!.request.offer).toBe(true)
   })
 
   test('what would go back when the page closes stays on the device', async () => {
-    holdings.exchange(16)
+    pageLeases.exchange(16)
     await requests[0]!.answer({ view: { ...view, reserve: 0 }, leases: [lease] })
-    holdings.queue.take()
-    holdings.exit()
+    pageLeases.queue.take()
+    pageLeases.exit()
     expect(giveBack).not.toHaveBeenCalled()
     expect(left).toEqual([{ lease: 'page:0.0', next: 2 }])
   })
@@ -170,70 +170,70 @@ describe('without a token, what another node granted stays here when the page go
   const elsewhere = { serverTag: 'B' }
 
   test('offers are cancelled, and the device has them back', async () => {
-    holdings.exchange(16)
+    pageLeases.exchange(16)
     await requests[0]!.answer({
       offers: [offer, { ...offer, id: 'page:0.offer1', range: range(60, 70, elsewhere) }],
     })
-    holdings.exit()
+    pageLeases.exit()
     expect(giveBack).toHaveBeenCalledExactlyOnceWith(target, [range(40, 50)])
     expect(left).toContainEqual({ exchange: 'page:1', takeBack: ['page:0.offer1'] })
   })
 
   test('leases are parked, though nothing is kept', async () => {
-    holdings.exchange(16)
+    pageLeases.exchange(16)
     await requests[0]!.answer({
       view: { ...view, reserve: 0 },
       leases: [{ id: 'page:0.0', page: 'page', range: range(1, 16, elsewhere) }],
     })
-    holdings.queue.take()
-    holdings.exit()
+    pageLeases.queue.take()
+    pageLeases.exit()
     expect(giveBack).not.toHaveBeenCalled()
     expect(left).toEqual([{ lease: 'page:0.0', next: 2 }])
   })
 
   test('also when it does not know which node answers', async () => {
     const { serverTag: _, ...unknown } = view
-    holdings.exchange(16)
+    pageLeases.exchange(16)
     await requests[0]!.answer({ view: unknown, offers: [offer] })
-    holdings.exit()
+    pageLeases.exit()
     expect(giveBack).not.toHaveBeenCalled()
   })
 
   test('also when the other node answered after they were offered', async () => {
-    holdings.exchange(16)
+    pageLeases.exchange(16)
     await requests[0]!.answer({ offers: [offer] })
-    holdings.observe({ ...view, ...elsewhere })
-    holdings.exit()
+    pageLeases.observe({ ...view, ...elsewhere })
+    pageLeases.exit()
     expect(giveBack).not.toHaveBeenCalled()
   })
 })
 
 test('a fork voids everything this page holds, and what it held is not issued', async () => {
-  holdings.exchange(16)
+  pageLeases.exchange(16)
   await requests[0]!.answer({ leases: [lease], offers: [offer] })
-  holdings.observe({ ...view, gaps: { ...view.gaps, fork: 16 } })
-  expect(holdings.queue.take()).toBe(-1)
-  expect(holdings.offers).toEqual([])
+  pageLeases.observe({ ...view, gaps: { ...view.gaps, fork: 16 } })
+  expect(pageLeases.queue.take()).toBe(-1)
+  expect(pageLeases.offers).toEqual([])
 })
 
 test('a fork voids what this page holds, also after the storage was lost', async () => {
   const withForks = (fork: number) => ({ ...view, gaps: { ...view.gaps, fork } })
-  holdings.observe(withForks(0))
-  holdings.observe(withForks(64))
-  holdings.observe(withForks(0))
-  holdings.exchange(16)
+  pageLeases.observe(withForks(0))
+  pageLeases.observe(withForks(64))
+  pageLeases.observe(withForks(0))
+  pageLeases.exchange(16)
   await requests.at(-1)!.answer({ leases: [lease], view: withForks(0) })
-  expect(holdings.queue.held).toBe(16)
-  holdings.observe(withForks(32))
-  expect(holdings.queue.take()).toBe(-1)
+  expect(pageLeases.queue.held).toBe(16)
+  pageLeases.observe(withForks(32))
+  expect(pageLeases.queue.take()).toBe(-1)
 })
 
 test('an answer from before a fork is not used when the page knows of the fork', async () => {
-  holdings.exchange(16)
-  holdings.observe({ ...view, gaps: { ...view.gaps, fork: 16 } })
+  pageLeases.exchange(16)
+  pageLeases.observe({ ...view, gaps: { ...view.gaps, fork: 16 } })
   await requests[0]!.answer({ leases: [lease], offers: [offer] })
-  expect(holdings.queue.take()).toBe(-1)
-  expect(holdings.offers).toEqual([])
+  expect(pageLeases.queue.take()).toBe(-1)
+  expect(pageLeases.offers).toEqual([])
   expect(requests[1]!.request).toMatchObject({
     notes: [{ lease: lease.id, next: 1 }],
     takeBack: [offer.id],
@@ -242,8 +242,8 @@ test('an answer from before a fork is not used when the page knows of the fork',
 
 test('forks of long ago, before this page, void nothing', async () => {
   const old = { ...view, gaps: { ...view.gaps, fork: 16 } }
-  holdings.exchange(16)
+  pageLeases.exchange(16)
   await requests[0]!.answer({ view: old, leases: [lease] })
-  holdings.observe(old)
-  expect(holdings.queue.held).toBe(16)
+  pageLeases.observe(old)
+  expect(pageLeases.queue.held).toBe(16)
 })

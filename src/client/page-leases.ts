@@ -28,7 +28,7 @@ import type { PageExit } from './page-exit.js'
 /** `hidden` is also a page without a document: a service worker may be killed at any time. */
 export type PageState = 'visible' | 'hidden' | 'closed'
 
-export interface HoldingsContext {
+export interface PageLeasesContext {
   /** This page instance; no identity outlives it (H7). */
   page: string
   /** An id that no exchange of this page has had, whatever its collection. Begins with `page`. */
@@ -49,7 +49,7 @@ export interface HoldingsContext {
  */
 const GIVE_BACK_PAUSE_MS = 60_000
 
-export class Holdings {
+export class PageLeases {
   readonly target: Target
   readonly queue: LeaseQueue
   /** What the device last said of itself. */
@@ -58,13 +58,13 @@ export class Holdings {
   mixedNodes: readonly string[] | undefined
   /** The storage did not do what it was asked; gone with the next success. */
   failure: Failure | undefined
-  readonly #context: HoldingsContext
+  readonly #context: PageLeasesContext
   readonly #page: Page
   #gaveBackAt = Number.NEGATIVE_INFINITY
   /** Calls of `release` that have not ended. */
   #releases = 0
 
-  constructor(target: Target, context: HoldingsContext) {
+  constructor(target: Target, context: PageLeasesContext) {
     this.target = target
     this.#context = context
     this.#page = newPage(context.page)

@@ -2,7 +2,7 @@
  * What a page asks for when it is short, and what it gives up when it is asked to spare numbers.
  */
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { Issuer } from '../../src/client/issuer.js'
+import { Allocator } from '../../src/client/allocator.js'
 import type { OwnerLink } from '../../src/client/owner-link.js'
 import type { PageExit } from '../../src/client/page-exit.js'
 import type { Target } from '../../src/core/contract.js'
@@ -20,8 +20,8 @@ const view = {
   storage: 'best-effort',
 }
 
-/** An issuer whose exchanges wait for the test to answer them. */
-function newIssuer(state: 'visible' | 'hidden' = 'visible') {
+/** An allocator whose exchanges wait for the test to answer them. */
+function newAllocator(state: 'visible' | 'hidden' = 'visible') {
   const exchanges: {
     request: Exchange
     answer: (answer?: Partial<Exchanged>, free?: number, surplus?: number) => Promise<void>
@@ -40,7 +40,7 @@ function newIssuer(state: 'visible' | 'hidden' = 'visible') {
       }
       exchanges.push({ request, answer })
     })
-  const issuer = new Issuer(target, {
+  const allocator = new Allocator(target, {
     page: 'page',
     newExchange: () => `page:${exchanges.length}`,
     link: { call, retryNow() {} } as unknown as OwnerLink,
@@ -59,34 +59,34 @@ function newIssuer(state: 'visible' | 'hidden' = 'visible') {
     exhausted() {},
     forked() {},
   })
-  return { issuer, exchanges }
+  return { allocator, exchanges }
 }
 
 test('a page asked to spare ids parks what was on its way to it, and then answers', async () => {
-  const { issuer, exchanges } = newIssuer()
+  const { allocator, exchanges } = newAllocator()
   const caller = new AbortController()
-  const refused = issuer.when(500, () => {}, { timeout: 10_000, signal: caller.signal })
+  const refused = allocator.when(500, () => {}, { timeout: 10_000, signal: caller.signal })
   await flush()
   expect(exchanges[0]!.request.want).toBe(500)
   caller.abort()
   await expect(refused).rejects.toMatchObject({ code: 'aborted' })
 
   const spared = vi.fn()
-  issuer.parkExcess().then(spared)
+  allocator.parkExcess().then(spared)
   await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', page: 'page', range: range(1, 500) }] })
   await exchanges[1]!.answer()
   expect(exchanges[2]?.request.cuts).toEqual([{ lease: 'page:0.0', to: 16 }])
   expect(spared).not.toHaveBeenCalled()
   await exchanges[2]!.answer()
   expect(spared).toHaveBeenCalled()
-  expect(issuer.holdings.queue.held).toBe(16)
+  expect(allocator.pageLeases.queue.held).toBe(16)
 })
 
 const offer = { id: 'page:0.offer0', page: 'page', range: range(17, 32) }
 
 test('a page that is short takes back its offers before it asks the server for more', async () => {
-  const { issuer, exchanges } = newIssuer()
-  issuer.when(20, () => {}, { timeout: 10_000 }).catch(() => {})
+  const { allocator, exchanges } = newAllocator()
+  allocator.when(20, () => {}, { timeout: 10_000 }).catch(() => {})
   await flush()
   await exchanges[0]!.answer({
     leases: [{ id: 'page:0.0', page: 'page', range: range(1, 16) }],
@@ -98,10 +98,10 @@ test('a page that is short takes back its offers before it asks the server for m
 test('callers that wait: an owner that is silent for 90 seconds is asked', async () => {
   const timers = vi.spyOn(globalThis, 'setTimeout')
   onTestFinished(() => timers.mockRestore())
-  const { issuer, exchanges } = newIssuer()
+  const { allocator, exchanges } = newAllocator()
   const caller = new AbortController()
   const patient = { timeout: Number.POSITIVE_INFINITY, signal: caller.signal }
-  const refused = expect(issuer.when(1, () => {}, patient)).rejects.toThrow()
+  const refused = expect(allocator.when(1, () => {}, patient)).rejects.toThrow()
   await flush()
   await exchanges[0]!.answer()
   const failure = { code: 'server-unreachable', message: '', isRepeated: true } as const
@@ -116,23 +116,23 @@ test('callers that wait: an owner that is silent for 90 seconds is asked', async
 })
 
 test('callers that wait are not refused because the device was found to be a copy', async () => {
-  const { issuer, exchanges } = newIssuer()
+  const { allocator, exchanges } = newAllocator()
   const patient = { timeout: Number.POSITIVE_INFINITY }
-  const taken = issuer.when(1, (self) => self.nextNumberSync(), patient)
+  const taken = allocator.when(1, (self) => self.nextNumberSync(), patient)
   await flush()
   await exchanges[0]!.answer()
   const failure = { code: 'server-unreachable', message: '', isRepeated: true } as const
   await exchanges[1]!.answer({ failure, view: { ...view, failure } } as object)
   const notice = { code: 'forked', message: '' } as const
-  issuer.onChange({ ...issuer.holdings.view!, failure: undefined, notice } as never)
+  allocator.onChange({ ...allocator.pageLeases.view!, failure: undefined, notice } as never)
   await flush()
   await exchanges[2]!.answer({ leases: [{ id: 'page:2.0', page: 'page', range: range(1, 16) }] })
   expect(await taken).toBe(1)
 })
 
 test('a page that has just served a caller does not ask again for one missing id', async () => {
-  const { issuer, exchanges } = newIssuer()
-  const taken = issuer.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
+  const { allocator, exchanges } = newAllocator()
+  const taken = allocator.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
   await flush()
   await exchanges[0]!.answer({
     leases: [{ id: 'page:0.0', page: 'page', range: range(1, 16) }],
@@ -147,10 +147,10 @@ test('one id after another: each lease is as large as all before, and looks ahea
   // As if no time passed: all ids are of the last second, however slow the machine.
   const now = vi.spyOn(performance, 'now').mockReturnValue(0)
   onTestFinished(() => now.mockRestore())
-  const { issuer, exchanges } = newIssuer()
+  const { allocator, exchanges } = newAllocator()
   const issued = (async () => {
     for (let i = 0; i < 500; i++)
-      await issuer.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
+      await allocator.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
   })()
   const wants: number[] = []
   const ahead: (number | undefined)[] = []
@@ -177,9 +177,9 @@ test('one id after another: each lease is as large as all before, and looks ahea
 test('a hidden page gives surplus back at rest, not between two of its ids', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
-  const { issuer, exchanges } = newIssuer('hidden')
+  const { allocator, exchanges } = newAllocator('hidden')
   for (let i = 0; i < 3; i++) {
-    issuer.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
+    allocator.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
     await flush()
     const lease = { id: `page:${i}.0`, page: 'page', range: range(i + 1, i + 1) }
     await exchanges[i]!.answer({ leases: [lease] }, 100, 68)
@@ -193,9 +193,9 @@ test('a hidden page gives surplus back at rest, not between two of its ids', asy
 test('what callers that wait no more have left is parked, also during a claim', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
-  const { issuer, exchanges } = newIssuer('hidden')
+  const { allocator, exchanges } = newAllocator('hidden')
   const aborting = new AbortController()
-  const ids = issuer.when(14, () => {}, { timeout: 10_000, signal: aborting.signal })
+  const ids = allocator.when(14, () => {}, { timeout: 10_000, signal: aborting.signal })
   await flush()
   await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', page: 'page', range: range(29, 32) }] })
   aborting.abort()
@@ -203,5 +203,5 @@ test('what callers that wait no more have left is parked, also during a claim', 
   expect(exchanges).toHaveLength(2)
   await vi.advanceTimersByTimeAsync(1_000)
   expect(exchanges[2]!.request.notes).toEqual([{ lease: 'page:0.0', next: 29 }])
-  expect(issuer.holdings.queue.held).toBe(0)
+  expect(allocator.pageLeases.queue.held).toBe(0)
 })
