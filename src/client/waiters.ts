@@ -76,8 +76,8 @@ export class Waiters {
 
   /**
    * Serves the callers that want no more than the page holds.
-   * @param mayOvertake the server gives no more now: a caller that wants more than the page holds
-   * does not hold up the callers behind it
+   * @param mayOvertake the server gives no more now: where the first caller wants 10 and the page
+   * holds 3, the callers behind it that want 1 get theirs
    */
   serve(held: () => number, mayOvertake = false): void {
     for (const waiter of this.#takers) {

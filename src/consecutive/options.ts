@@ -47,8 +47,8 @@ export function checkSeriesOptions(options: ConsecutiveOptions = {}): Checked {
   } = options
   if (device !== undefined) checkDevice(device)
   if (typeof forgetKeysAfter !== 'number' || !(forgetKeysAfter >= 0))
-    throw refused('forgetKeysAfter is a number of milliseconds, 0 or more', forgetKeysAfter)
-  if (typeof formatId !== 'function') throw refused('formatId is a function', formatId)
+    throw badOption('forgetKeysAfter is a number of milliseconds, 0 or more', forgetKeysAfter)
+  if (typeof formatId !== 'function') throw badOption('formatId is a function', formatId)
   return { device, forgetKeysAfter, formatId: (...args) => checkId(formatId, ...args) }
 }
 
@@ -56,7 +56,7 @@ export function checkSeriesOptions(options: ConsecutiveOptions = {}): Checked {
 function checkDevice(device: string): void {
   checkText('device', device, MAX_DEVICE_BYTES)
   if (/[\p{Cc}\p{Cs}]/u.test(device))
-    throw refused('device is well-formed Unicode without control characters', device)
+    throw badOption('device is well-formed Unicode without control characters', device)
 }
 
 /** An id goes onto a receipt and into the storage, so it has to be a text. */
@@ -81,15 +81,15 @@ export const checkReason = (reason: unknown): string =>
 
 function checkText(what: string, text: unknown, maxBytes = Number.POSITIVE_INFINITY): string {
   if (typeof text !== 'string' || text === '')
-    throw refused(`${what} is a text that is not empty`, text)
+    throw badOption(`${what} is a text that is not empty`, text)
   // As an encoder does, which puts U+FFFD in the place of half a surrogate pair.
   const bytes = utf8Length(text.replace(/\p{Cs}/gu, '\ufffd'))
   if (bytes > maxBytes)
-    throw refused(`${what} has at most ${maxBytes} bytes of UTF-8`, `a text of ${bytes} bytes`)
+    throw badOption(`${what} has at most ${maxBytes} bytes of UTF-8`, `a text of ${bytes} bytes`)
   return text
 }
 
-const refused = (rule: string, value: unknown): HiloError =>
+const badOption = (rule: string, value: unknown): HiloError =>
   new HiloError(
     'invalid-argument',
     `No number was made or changed: ${rule}; this is ${

@@ -102,7 +102,7 @@ const isGlobal = (entityClass: { name: string }): boolean =>
   !Object.keys(globalThis).includes(entityClass.name)
 
 const notAClass = (shown: string): HiloError =>
-  refused('a collection is a non-empty string, a named class, or an entity of one', shown)
+  badName('a collection is a non-empty string, a named class, or an entity of one', shown)
 
 /** @throws HiloError `invalid-collection` */
 export function checkTag(tag: unknown, separator: string): string {
@@ -127,12 +127,12 @@ export function checkTag(tag: unknown, separator: string): string {
   return tag
 }
 
-const invalid = (rule: string, value: unknown): HiloError => refused(rule, describe(value))
+const invalid = (rule: string, value: unknown): HiloError => badName(rule, describe(value))
 
 function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   return typeof value === 'function' ? 'a function that is no named class' : typeof value
 }
 
-const refused = (rule: string, shown: string): HiloError =>
+const badName = (rule: string, shown: string): HiloError =>
   new HiloError('invalid-collection', `No id was made: ${rule}; this is ${shown}.`)

@@ -34,8 +34,8 @@ export function pagesOf({ leases, offers }: DeviceState): Set<string> {
 }
 
 /**
- * Pages whose unsent offers, with the free numbers, cover `want`. None when the offers of all pages
- * together do not.
+ * The pages to ask for what they offer and have not sent: all of them, when that and the free
+ * numbers cover `want`. None, when even all of it is not enough: then only a claim helps.
  */
 export function pagesWithOffers({ ranges, offers }: DeviceState, want: number): Set<string> {
   // guard: H12 what may have been sent is asked of nobody

@@ -84,8 +84,7 @@ export function nextHiSource(options: NextHiOptions): HiloSource {
     for (let last = -1; ; ) {
       const hi = await take(collection, database)
       signal.throwIfAborted()
-      if (!Number.isSafeInteger(hi) || hi < 0)
-        throw refused(collection, hi, 'is no whole number ≥ 0')
+      if (!Number.isSafeInteger(hi) || hi < 0) throw badHi(collection, hi, 'is no whole number ≥ 0')
       const from = hi * maxLo
       const to = from + maxLo - 1
       if (!Number.isSafeInteger(to))
@@ -96,7 +95,7 @@ export function nextHiSource(options: NextHiOptions): HiloSource {
         )
       // guard: H20 a hi that was seen before is refused
       if (hi <= last || (lastMax > 0 && from <= lastMax))
-        throw refused(collection, hi, 'went backwards: this device has seen a higher one')
+        throw badHi(collection, hi, 'went backwards: this device has seen a higher one')
       if (to >= firstId)
         return { from: Math.max(from, firstId), to, prefix: collection + separator, serverTag: '' }
       last = hi
@@ -118,7 +117,7 @@ export function nextHiSource(options: NextHiOptions): HiloSource {
 const invalid = (why: string): HiloError =>
   new HiloError('invalid-argument', `nextHiSource did nothing: ${why}.`)
 
-const refused = (collection: string, hi: unknown, why: string): HiloError =>
+const badHi = (collection: string, hi: unknown, why: string): HiloError =>
   new HiloError(
     'invalid-response',
     `nextHi('${collection}') gave ${shown(hi)}, which ${why}. No id was made of it. Check the ` +

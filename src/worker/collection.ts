@@ -41,8 +41,8 @@ export class OwnedCollection {
   /** What a status shows of the last state that was read. It never decides who owns a number. */
   #shared: SharedView
   /**
-   * Offered numbers of a storage in memory, which no other page sees. All its free numbers are
-   * offered, so offers count as free there.
+   * How many numbers a storage in memory offers. No other page sees that storage, so everything
+   * in it is offered, and counts as free: its 40 numbers are 40 offered and 40 free.
    */
   #inMemory = 0
   #refreshing: Promise<void> = Promise.resolve()
@@ -66,8 +66,9 @@ export class OwnedCollection {
     }
     this.#claims = new Claims(this.#context, (missing) => {
       const { free, reserve } = this.#shared
-      // After a `reserve(4_000)` that failed, 4,000 may be missing. A page at rest sets aside what
-      // exceeds the reserve, so claims for all of them would never end.
+      // A `reserve(4_000)` that failed leaves 4,000 missing. Were they all claimed here, a page at
+      // rest would give back what exceeds its reserve of 200, they would be missing again, and
+      // claims would never end.
       // guard: H25 claims in the background end at the reserve
       const want = Math.min(free + missing, Math.max(reserve, ...this.#filling))
       if (want > free && !this.#isReleased) this.#claims.askInBackground(want)

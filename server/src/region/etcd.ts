@@ -99,7 +99,7 @@ export function openEtcd({ etcd, user, password, ca, certificate }: Etcd): EtcdC
   async function signIn(asked: Asked): Promise<void> {
     session = undefined
     const { status, text } = await post(asked, 'auth/authenticate', { name: user, password })
-    if (status !== 200) throw refused(asked.node, status, text)
+    if (status !== 200) throw etcdRefusal(asked.node, status, text)
     session = z.object({ token: z.string() }).parse(JSON.parse(text)).token
   }
 
@@ -110,7 +110,7 @@ export function openEtcd({ etcd, user, password, ca, certificate }: Etcd): EtcdC
       await signIn(asked)
       ;({ status, text } = await post(asked, 'kv/txn', body))
     }
-    if (status !== 200) throw refused(asked.node, status, text)
+    if (status !== 200) throw etcdRefusal(asked.node, status, text)
     return readAnswer(asked.node, text)
   }
 
@@ -184,7 +184,7 @@ function readAnswer(node: string, text: string): Committed {
   }
 }
 
-function refused(node: string, status: number, text: string): Error {
+function etcdRefusal(node: string, status: number, text: string): Error {
   const { message = text } = Object(parsed(text)) as { message?: string }
   return upstreamFailure({
     code: 'server-refused',

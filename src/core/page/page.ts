@@ -125,8 +125,9 @@ export function cutTo(page: Page, count: number): void {
 }
 
 /**
- * The device says how many numbers it lost to forks. Fewer than before: the answer was made before
- * a fork of which the page has heard, or the storage was lost since.
+ * The device says how many numbers it lost to forks. Any other count than the last one means that
+ * what the page holds may be a copy's, too. It can fall, from 32 to 0: a late answer was made
+ * before the fork, or the storage was lost since.
  * @returns how many more
  */
 export function hearForks(page: Page, forks: number): number {

@@ -54,7 +54,7 @@ export function openRaven({ url, database, tag, ...files }: RavenAddress): Raven
 
   async function get(node: string, address: string): Promise<string> {
     const { status, body } = await send('GET', address, tls)
-    if (status !== 201 && status !== 200) throw refused(node, status, body)
+    if (status !== 201 && status !== 200) throw ravenRefusal(node, status, body)
     return body
   }
 
@@ -143,7 +143,7 @@ export function openRaven({ url, database, tag, ...files }: RavenAddress): Raven
 /** RavenDB answers so on a node that the database is not on any more. */
 const MOVED = 410
 
-function refused(url: string, status: number, body: string): Error {
+function ravenRefusal(url: string, status: number, body: string): Error {
   const { Message } = Object(parsed(body)) as { Message?: unknown }
   const said = typeof Message === 'string' ? `: ${Message.slice(0, 300)}` : ''
   const message = `The upstream ${url} answered ${status}${said}.`
