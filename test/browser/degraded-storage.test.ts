@@ -48,6 +48,8 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     const made = await page.evaluate(nextIds, 5)
     expectDistinct(made)
     expect((await page.evaluate(status)).storage).toBe('memory')
+    // A page has the file that gives ids back once this one is answered.
+    await page.evaluate(() => window.hilo.inspect('orders'))
     await leave(page, name, site.url({ name: 'elsewhere' }))
     await expect.poll(() => site.server.outstanding('orders'), { timeout: 20_000 }).toBe(5)
   })

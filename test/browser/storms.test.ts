@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { sizeOf } from '../support/sizes.js'
-import { leave, openBrowser, openLastingBrowser, type TestPage } from './browser.js'
+import { openBrowser, openLastingBrowser, type TestPage } from './browser.js'
 import { testedEngines } from './engines.js'
 import { askAgain, available, expectDistinct, nextId, numberOf } from './ids.js'
 import { openSite, type Site } from './site.js'
@@ -80,7 +80,8 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     expectDistinct(made)
 
     // With its first id, the next page takes over what the others left behind.
-    for (const page of pages.slice(1)) await leave(page, name, 'about:blank')
+    for (const page of pages.slice(1))
+      await (name === 'firefox' ? page.goto('about:blank') : page.close())
     await pages[0]!.reload()
     made.push(await pages[0]!.evaluate(nextId))
     await pages[0]!.evaluate(askAgain)
