@@ -1,5 +1,5 @@
 /** What `server/deploy` and the Dockerfile say, tried as far as that goes without Docker. */
-import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,6 +12,7 @@ import { runProgram } from '../../test/support/run-program.js'
 import { newFolder } from './folders.js'
 import { startLoad } from './load.js'
 import { cliFile, startProcess } from './processes.js'
+import { newCertificate, nginxWith } from './proxies.js'
 
 const SERVER = join(import.meta.dirname, '..')
 const TIMEOUT = 180_000
@@ -34,18 +35,9 @@ function adapted(path: string, replaced: Record<string, string>): string {
   return text
 }
 
-function newCertificate(): { cert: string; key: string } {
-  const folder = newFolder()
-  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
-  const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2']
-  const names = ['-subj', `/CN=${HOST}`, '-addext', `subjectAltName=DNS:${HOST}`]
-  execFileSync('openssl', [...args, ...names, '-keyout', key, '-out', cert], { stdio: 'ignore' })
-  return { cert, key }
-}
-
 /** Arguments of nginx, with the file of `server/deploy` at a port in front of two servers. */
 function nginxArguments(port: number, [first, second]: readonly number[]): string[] {
-  const { cert, key } = newCertificate()
+  const { cert, key } = newCertificate(HOST)
   return nginxWith(
     adapted('deploy/nginx.conf', {
       'listen 443 ssl': `listen 127.0.0.1:${port} ssl`,
@@ -57,26 +49,9 @@ function nginxArguments(port: number, [first, second]: readonly number[]): strin
   )
 }
 
-/** @param text of one site */
-function nginxWith(text: string): string[] {
-  const folder = newFolder()
-  const site = join(folder, 'site.conf')
-  writeFileSync(site, text)
-  const main = join(folder, 'nginx.conf')
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    .map((name) => `${name}_temp_path ${join(folder, name)};`)
-    .join(' ')
-  writeFileSync(
-    main,
-    `daemon off; master_process off; pid ${join(folder, 'pid')}; error_log stderr; events {}
-     http { access_log off; ${temporary} include ${site}; }`,
-  )
-  return ['-c', main, '-p', folder, '-e', 'stderr']
-}
-
 /** As `nginxArguments`. */
 function caddyArguments(port: number, [first, second]: readonly number[]): string[] {
-  const { cert, key } = newCertificate()
+  const { cert, key } = newCertificate(HOST)
   const file = join(newFolder(), 'Caddyfile')
   const site = adapted('deploy/Caddyfile', {
     [`${HOST} {`]: `${HOST}:${port} {\n\tbind 127.0.0.1\n\ttls ${cert} ${key}`,
@@ -103,7 +78,10 @@ test.skipIf(!nginx.find())(
       ),
     )
     const claim = async (database: string) => {
-      const answer = await fetch(`${url}/databases/${database}/hilo/next?tag=orders`)
+      // A page asks so that is on the origin of the proxy.
+      const answer = await fetch(`${url}/databases/${database}/hilo/next?tag=orders`, {
+        headers: { Origin: url },
+      })
       return ((await answer.json()) as { Low: number }).Low
     }
     const lows = []

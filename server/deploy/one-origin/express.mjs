@@ -1,0 +1,23 @@
+// The files of an app and its ids on one origin, in one process: npm install express
+// @hono/node-server offline-hilo-server; npx offline-hilo-server init; node express.mjs
+import { getRequestListener } from '@hono/node-server'
+import express from 'express'
+import { createHiloHandler, openLedger } from 'offline-hilo-server'
+
+const ledger = await openLedger({ dataDir: 'hilo-data' })
+const ids = getRequestListener(createHiloHandler({ ledger }))
+
+const app = express()
+// Before anything that reads bodies, and without a path of its own, which Express would cut off.
+app.use((request, response, next) =>
+  request.url.startsWith('/databases/') ? ids(request, response) : next(),
+)
+app.use(express.static('dist'))
+// A file of an older build is missing, and not the page: a browser would take it for a script.
+app.use('/assets', (_, response) => response.sendStatus(404))
+// Every address of the app is its page.
+app.use((_, response) => response.sendFile('index.html', { root: 'dist' }))
+
+const server = app.listen(Number(process.env.PORT ?? 3000), () =>
+  console.log(`http://localhost:${server.address().port}`),
+)

@@ -1,0 +1,146 @@
+/**
+ * The files of `server/deploy/one-origin`, as they stand there: an app's page on every address,
+ * and its ids beside it, with the origin of the page compared.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Agent, fetch as fetchBy } from 'undici'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { caddy, nginx, type Program, unless } from '../../test/support/programs.js'
+import { runProgram } from '../../test/support/run-program.js'
+import { newFolder } from './folders.js'
+import { cliFile, runCli, startProcess } from './processes.js'
+import { newCertificate, nginxWith } from './proxies.js'
+
+const SERVER = join(import.meta.dirname, '..')
+const HOST = 'app.example.com'
+const TIMEOUT = 60_000
+
+/** A file as it is, but for what another place has to be. Everything that is replaced is there. */
+function adapted(file: string, replaced: Record<string, string>): string {
+  let text = readFileSync(join(SERVER, 'deploy/one-origin', file), 'utf8')
+  for (const [from, to] of Object.entries(replaced)) {
+    expect(text, `${file} has ${from}`).toContain(from)
+    text = text.replaceAll(from, to)
+  }
+  return text
+}
+
+/** @returns the folder of an app's files */
+function newApp(): string {
+  const folder = newFolder()
+  mkdirSync(join(folder, 'assets'))
+  writeFileSync(join(folder, 'index.html'), '<title>The app</title>')
+  writeFileSync(join(folder, 'assets/app-1.js'), 'export {}')
+  return folder
+}
+
+const startServer = async () =>
+  new URL((await startProcess(['--port', '0', '--data', newFolder()])).url).host
+
+/** @returns asks a proxy that listens for HTTPS at that port */
+function httpsAt(port: string) {
+  const dispatcher = new Agent({
+    connect: {
+      rejectUnauthorized: false,
+      lookup: (_, __, found) => found(null, [{ address: '127.0.0.1', family: 4 }]),
+    },
+  })
+  onTestFinished(() => dispatcher.destroy())
+  const site = `https://${HOST}:${port}`
+  return {
+    site,
+    ask: ((path, init) => fetchBy(site + path, { dispatcher, ...init })) satisfies Ask,
+  }
+}
+
+const PROXIES: [Program, (port: number, server: string) => string[]][] = [
+  [
+    nginx,
+    (port, server) => {
+      const { cert, key } = newCertificate(HOST)
+      const app = newApp()
+      return nginxWith(
+        adapted('nginx.conf', {
+          'listen 443 ssl': `listen 127.0.0.1:${port} ssl`,
+          [`/etc/letsencrypt/live/${HOST}/fullchain.pem`]: cert,
+          [`/etc/letsencrypt/live/${HOST}/privkey.pem`]: key,
+          '/var/www/app': app,
+          '127.0.0.1:8080': server,
+        }),
+      )
+    },
+  ],
+  [
+    caddy,
+    (port, server) => {
+      const { cert, key } = newCertificate(HOST)
+      const file = join(newFolder(), 'Caddyfile')
+      const site = adapted('Caddyfile', {
+        [`${HOST} {`]: `${HOST}:${port} {\n\tbind 127.0.0.1\n\ttls ${cert} ${key}`,
+        '/var/www/app': newApp(),
+        '127.0.0.1:8080': server,
+      })
+      writeFileSync(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${site}`)
+      return ['run', '--adapter', 'caddyfile', '--config', file]
+    },
+  ],
+]
+
+type Ask = (
+  path: string,
+  init?: { method?: string; headers?: Record<string, string>; body?: string },
+) => Promise<{ status: number; text(): Promise<string> }>
+
+async function expectAppAndIds(site: string, ask: Ask): Promise<void> {
+  for (const path of ['/', '/orders/5'])
+    expect(await (await ask(path)).text()).toBe('<title>The app</title>')
+  expect(await (await ask('/assets/app-1.js')).text()).toBe('export {}')
+  expect((await ask('/assets/app-0.js')).status).toBe(404)
+
+  const next = '/databases/Shop/hilo/next?tag=orders'
+  const checkIn = (origin: string) =>
+    ask('/databases/Shop/hilo/checkin', {
+      method: 'POST',
+      headers: { Origin: origin, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ id: crypto.randomUUID(), grants: [] }),
+    })
+  expect((await ask(next, { headers: { Origin: site } })).status).toBe(201)
+  expect((await checkIn(site)).status).toBe(200)
+  expect((await ask(next, { headers: { Origin: 'https://evil.example' } })).status).toBe(403)
+  expect((await checkIn('https://evil.example')).status).toBe(403)
+}
+
+describe.each(PROXIES)('$title', (program, configure) => {
+  test.skipIf(!program.find())(
+    `an app and its ids on one origin${unless(program)}`,
+    { timeout: TIMEOUT },
+    async () => {
+      const server = await startServer()
+      const { port } = new URL(
+        await runProgram(program, (port) => configure(port, server), {
+          XDG_DATA_HOME: newFolder(),
+          XDG_CONFIG_HOME: newFolder(),
+        }),
+      )
+      const { site, ask } = httpsAt(port)
+      await expectAppAndIds(site, ask)
+    },
+  )
+})
+
+test('an app and its ids on one origin, by Express', { timeout: TIMEOUT }, async () => {
+  const cwd = newFolder()
+  renameSync(newApp(), join(cwd, 'dist'))
+  expect((await runCli(['init'], {}, cwd)).code).toBe(0)
+  const file = join(await cliFile(), '../express.mjs')
+  writeFileSync(file, adapted('express.mjs', { "'offline-hilo-server'": "'./index.mjs'" }))
+  const child = spawn(process.execPath, [file], { cwd, env: { ...process.env, PORT: '0' } })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  child.stderr.on('data', (text) => console.error(String(text)))
+  const [said] = await once(child.stdout, 'data')
+  const site = String(said).trim()
+  await expectAppAndIds(site, (path, init) => fetch(site + path, init))
+})
