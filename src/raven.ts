@@ -3,11 +3,14 @@
  * own, so that the main bundle carries no pluraliser.
  */
 import pluralize from 'pluralize'
-import type { EntityClass } from './core/names.js'
+import { type EntityClass, sourceNameOf } from './core/names.js'
 
-/** `Order` → `Orders`, as RavenDB's clients name collections. */
+/**
+ * `Order` → `Orders`, as RavenDB's clients name collections.
+ * @throws HiloError `invalid-collection` when a minifier seems to have made the class's name
+ */
 export const findCollectionName = (entityClass: EntityClass): string =>
-  pluralize.plural(entityClass.name)
+  pluralize.plural(sourceNameOf(entityClass))
 
 /**
  * `Orders` → `orders`, and `OrderLines` → `OrderLines`: lower case, unless the name has two

@@ -6,8 +6,8 @@ import { HiloError } from './errors.js'
 import type { Range } from './range.js'
 import { utf8Length } from './utf8.js'
 
-/** A class: `Order`. */
-export type EntityClass = abstract new (...args: never[]) => object
+/** A class: `Order`. Its collection is `static collection = 'orders'`, if it has that. */
+export type EntityClass = (abstract new (...args: never[]) => object) & { collection?: unknown }
 
 /** What ids are for: a collection's name, its class, or an entity of that class. */
 export type CollectionRef<Name extends string = string> = Name | EntityClass | object
@@ -51,16 +51,35 @@ export interface Conventions {
 }
 
 /**
- * The name of the collection that an app means.
+ * The name of the collection that an app means: the string, or the class's `static collection`, as
+ * they are. Without them, what the conventions make of the class.
  * @throws HiloError `invalid-collection`
  */
-export function collectionOf(
-  ref: CollectionRef,
-  { findCollectionName, transformCollectionName, identityPartsSeparator }: Conventions,
-): string {
-  return checkTag(
-    typeof ref === 'string' ? ref : transformCollectionName(findCollectionName(classOf(ref))),
-    identityPartsSeparator,
+export function collectionOf(ref: CollectionRef, conventions: Conventions): string {
+  const name = typeof ref === 'string' ? ref : nameByClass(classOf(ref), conventions)
+  return checkTag(name, conventions.identityPartsSeparator)
+}
+
+function nameByClass(entityClass: EntityClass, conventions: Conventions): string {
+  const { collection } = entityClass
+  if (typeof collection === 'string') return collection
+  return conventions.transformCollectionName(conventions.findCollectionName(entityClass))
+}
+
+/** A minifier names classes `t` or `Xe`, and in the next build another class has that name. */
+const LONGEST_MINIFIED = 2
+
+/**
+ * The name of a class, as its source has it.
+ * @throws HiloError `invalid-collection` when a minifier seems to have made it
+ */
+export function sourceNameOf({ name }: EntityClass): string {
+  if (name.length > LONGEST_MINIFIED) return name
+  throw badName(
+    'a class names its collection only by a name of three letters or more, because minifiers ' +
+      "make shorter ones. Give the class a `static collection = 'orders'`, or pass " +
+      '`findCollectionName`, or the name itself',
+    `the class ${name}`,
   )
 }
 

@@ -6,7 +6,13 @@ import type { HiloSource } from './contract.js'
 import type { DeviceStore } from './device-store.js'
 import { HiloError } from './errors.js'
 import { type GivenHeaders, plainHeaders } from './headers.js'
-import { DATABASE_NAME, type EntityClass, type IdParts, isSeparator } from './names.js'
+import {
+  DATABASE_NAME,
+  type EntityClass,
+  type IdParts,
+  isSeparator,
+  sourceNameOf,
+} from './names.js'
 import { DEFAULT_RESERVE } from './sizes.js'
 
 export interface CollectionOptions {
@@ -64,7 +70,10 @@ export interface HiloOptions<Name extends string = string> {
    * letter, a digit or an invisible character.
    */
   identityPartsSeparator?: string
-  /** The collection of a class. Default: the class's name. */
+  /**
+   * The collection of a class without a `static collection`. Default: the class's name, which a
+   * minifier may not have shortened to one or two letters.
+   */
   findCollectionName?: (entityClass: EntityClass) => string
   /** From a class's collection name to its tag. Default: as it is. */
   transformCollectionName?: (collectionName: string) => string
@@ -171,7 +180,7 @@ export function checkOptions(options: HiloOptions, base: string | undefined): Ch
     name: 'offline-hilo',
     timeout: DEFAULT_TIMEOUT_MS,
     identityPartsSeparator: '/',
-    findCollectionName: (entityClass) => entityClass.name,
+    findCollectionName: sourceNameOf,
     transformCollectionName: (collectionName) => collectionName,
     ...(Object.fromEntries(
       Object.entries(options).filter(([, value]) => value !== undefined),

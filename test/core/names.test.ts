@@ -3,7 +3,8 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
-import { checkTag, classOf, idSuffix } from '../../src/core/names.js'
+import { checkTag, classOf, collectionOf, idSuffix, sourceNameOf } from '../../src/core/names.js'
+import { findCollectionName } from '../../src/raven.js'
 
 class Order {}
 const orders = () => 'orders'
@@ -98,6 +99,41 @@ describe('checkTag', () => {
         }
       }),
     )
+  })
+})
+
+describe('the name of a class', () => {
+  const conventions = {
+    findCollectionName: sourceNameOf,
+    transformCollectionName: (name: string) => name.toLowerCase(),
+    identityPartsSeparator: '/',
+  }
+
+  test('is its static collection, as it stands there, also by a class derived from it', () => {
+    class t {
+      static collection = 'Orders'
+    }
+    class e extends t {}
+    expect(collectionOf(t, conventions)).toBe('Orders')
+    expect(collectionOf(new e(), conventions)).toBe('Orders')
+  })
+
+  test('is refused where a minifier seems to have made it', () => {
+    class ms {}
+    for (const ref of [ms, new ms()]) {
+      const error = refusal(() => collectionOf(ref, conventions))
+      expect(error.code).toBe('invalid-collection')
+      expect(error.message).toContain('the class ms')
+      expect(error.message).toContain("static collection = 'orders'")
+    }
+    expect(refusal(() => findCollectionName(ms)).code).toBe('invalid-collection')
+  })
+
+  test('may be anything where the app names collections itself', () => {
+    class t {}
+    const names = new Map<unknown, string>([[t, 'orders']])
+    const findCollectionName = (entityClass: unknown) => names.get(entityClass)!
+    expect(collectionOf(t, { ...conventions, findCollectionName })).toBe('orders')
   })
 })
 
