@@ -81,8 +81,8 @@ const REFUSED: [
     'CREATE SEQUENCE order_seq',
     'shop/orders: Sequence order_seq moves by 1, but efcore with blockSize 10 needs it to move ' +
       'by 10: blocks would overlap or leave gaps. ' +
-      'Find out what EF Core is configured with; then correct blockSize, or ALTER SEQUENCE ' +
-      '"order_seq" INCREMENT BY 10.',
+      'Find out what EF Core is configured with, and correct strategy or blockSize here. ' +
+      'Leave the sequence as it is: EF Core counts by it.',
   ],
   [
     'an increment where values count blocks',

@@ -47,8 +47,8 @@ export async function sequenceProblems(
     problems.push(
       `Sequence ${name} moves by ${found.increment}, but ${strategy} with ${size} needs it to ` +
         `move by ${blocks.step}: blocks would overlap or leave gaps. ` +
-        `Find out what ${system} is configured with; then correct ${size.split(' ')[0]}, or ` +
-        `ALTER SEQUENCE ${quoted(name)} INCREMENT BY ${blocks.step}.`,
+        `Find out what ${system} is configured with, and correct strategy or ` +
+        `${size.split(' ')[0]} here. Leave the sequence as it is: ${system} counts by it.`,
     )
   if (found.cycle)
     problems.push(
