@@ -52,7 +52,7 @@ type ReleaseOptions = Omit<ReserveOptions, 'timeout'>
 export function readRelease([first, second]: ReleaseArgs, { checkLimits }: Checks) {
   // Any other plain object is a mistake, and must not give everything back.
   const read =
-    isPlain(first) && Object.keys(first).every((key) => key === 'signal')
+    isPlain(first) && Object.keys(first).every((key) => key === 'signal' || key === 'database')
       ? { ref: undefined, options: first as ReleaseOptions }
       : { ref: first as CollectionRef | undefined, options: second ?? {} }
   checkLimits(Number.POSITIVE_INFINITY, read.options.signal)

@@ -257,11 +257,12 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /**
    * Gives back what this page and the device hold: of one collection that the app does not need any
-   * more, or of every collection, at sign-out. Other pages keep what they hold.
+   * more, or of every collection, at sign-out. Other pages keep what they hold. With `database` and
+   * no collection, every collection of that database.
    * @throws HiloError `server-unreachable`: the device keeps what it holds. `server-refused`,
    * `invalid-collection`, `aborted`: it keeps what was not sent yet
    */
-  release(options?: Pick<CallOptions, 'signal'>): Promise<void>
+  release(options?: Omit<IdOptions, 'timeout'>): Promise<void>
   release(
     collection: CollectionRef<Name> | undefined,
     options?: Omit<IdOptions, 'timeout'>,

@@ -76,7 +76,7 @@ export async function release(caller: Caller, args: ReleaseArgs): Promise<void> 
   const one = ref === undefined ? undefined : caller.instance.allocatorOf(ref, options.database)
   const meaning = 'What was not sent yet stays on this device.'
   return limited(caller.HiloError, options, meaning, async (ended) => {
-    const released = one ? [one] : await everyCollection(caller)
+    const released = one ? [one] : await everyCollection(caller, options.database)
     ended.throwIfAborted()
     // A signal for each: Node takes more than ten listeners of one signal for a leak, and warns.
     const endings = released.map(() => new AbortController())
@@ -87,14 +87,18 @@ export async function release(caller: Caller, args: ReleaseArgs): Promise<void> 
   })
 }
 
-/** Collections that the instance has used, and others of which the device holds numbers. */
-async function everyCollection(caller: Caller): Promise<Releasable[]> {
+/**
+ * Collections that the instance has used, and others of which the device holds numbers.
+ * @param database only those of this one
+ */
+async function everyCollection(caller: Caller, database?: string): Promise<Releasable[]> {
   const { instance, PageLeases, fromFailure } = caller
   const answer = await instance.link.call('collections', [])
   if ('failure' in answer) throw fromFailure(answer.failure)
-  const used = instance.allocators
+  const isMeant = (held: HeldCollection) => database === undefined || held.database === database
+  const used = instance.allocators.filter(({ pageLeases }) => isMeant(pageLeases.target))
   const others = answer.collections.filter(
-    (held) => !used.some(({ pageLeases }) => isSame(held, pageLeases.target)),
+    (held) => isMeant(held) && !used.some(({ pageLeases }) => isSame(held, pageLeases.target)),
   )
   const unused = others.map(({ collection, database, separator }) => {
     const target = instance.targetOf(collection, database, separator)

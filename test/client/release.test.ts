@@ -61,6 +61,20 @@ describe('release of everything', () => {
   })
 })
 
+test('release of a database leaves the others what they hold', async () => {
+  const device = shop.open().hilo
+  await device.reserve('orders', 32, { database: 'South' })
+  await device.close()
+  const { hilo } = shop.open()
+  await hilo.reserve('orders', 32, { database: 'North' })
+  await hilo.nextId('invoices', { database: 'South' })
+  await hilo.release(undefined, { database: 'North' })
+  await hilo.release({ database: 'West' })
+  hilo.goOffline()
+  expect(await hilo.nextIds('orders', 32, { database: 'South' })).toHaveLength(32)
+  expect(await codeOf(hilo.nextId('orders', { database: 'North' }))).toBe('exhausted')
+})
+
 test('release of one collection goes on when that of another one is aborted', async () => {
   const device = shop.open().hilo
   await device.reserve({ orders: 32, invoices: 32 })
