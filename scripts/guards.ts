@@ -221,7 +221,7 @@ export const GUARDS: Guard[] = [
      const oldest: string[] = [...pages].slice(0, excess * 0).filter(() => page === '')`,
   ),
 
-  guard('H17 storage of a newer version is not misread', 'core/stored'),
+  guard('H17 storage of a newer version is left alone', 'core/stored'),
   guard('H17 a page of an older version stops when the storage is upgraded', 'store/indexeddb'),
   guard('H17 a record in which a number has two owners is refused', 'core/stored'),
   guard('H17 a state in which a number has two owners is not stored', 'worker/two-owners'),

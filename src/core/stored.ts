@@ -1,17 +1,28 @@
 /**
- * Reading back what an earlier session stored. Storage is not trusted: a record that another
- * version wrote, that was cut short, or in which one number has two owners is refused whole, with
- * the reason, so that the caller can set it aside and claim anew.
+ * Reading back what an earlier session stored. Storage is not trusted: a record that was cut short,
+ * or in which one number has two owners, is refused whole, with the reason, so that the caller can
+ * set it aside and claim anew. The record of a newer version is left alone.
  */
 
+import { HiloError } from './errors.js'
 import type { Range } from './range.js'
 import { type DeviceState, emptyState, type GrantedRange, STATE_VERSION } from './state.js'
 
-/** The stored state (`undefined`: nothing stored yet), or why it cannot be used. */
+/**
+ * The stored state (`undefined`: nothing stored yet), or why it cannot be used.
+ * @throws HiloError `outdated` for the record of a newer version
+ */
 export function readState(stored: unknown): { state: DeviceState } | { refused: string } {
   if (stored === undefined) return { state: emptyState() }
   if (!isObject(stored)) return { refused: 'it is not an object' }
-  // guard: H17 storage of a newer version is not misread
+  // guard: H17 storage of a newer version is left alone
+  if (typeof stored.version === 'number' && stored.version > STATE_VERSION)
+    throw new HiloError(
+      'outdated',
+      `The stored ids of this device have version ${stored.version}, and this package ` +
+        `knows ${STATE_VERSION}: a newer offline-hilo was here. Load that version; no id was ` +
+        'made, and what is stored stays as it is.',
+    )
   if (stored.version !== STATE_VERSION)
     return {
       refused: `its version is ${String(stored.version)}, this package knows ${STATE_VERSION}`,

@@ -279,7 +279,7 @@ describe('release', () => {
 
 describe('the state it finds', () => {
   test.each<[string, object]>([
-    ['of a future version', { ...emptyState(), version: 2 }],
+    ['of no known version', { ...emptyState(), version: 0 }],
     ['with a number in two places', { ...emptyState(), ranges: [range(1, 10), range(5, 20)] }],
     ['that is damaged', { version: 1, ranges: 'gone' }],
   ])('%s is set aside, and new numbers are claimed', async (_, record) => {
@@ -308,6 +308,18 @@ describe('the state it finds', () => {
     await flush()
     expect((await lease(owner, 1)).leases).toHaveLength(1)
     expect(asides).toHaveLength(1)
+  })
+
+  test('of a newer version is left as it is, and nothing is claimed or made', async () => {
+    const world = new FakeWorld()
+    const newer = { ...emptyState(), version: 2, ranges: [range(1, 500)] }
+    await world.put(newer as never)
+    const { owner } = ownerIn(world)
+    expect(await owner.exchange(target, exchangeOf({ want: 16 }))).toMatchObject({
+      failure: { code: 'outdated', message: expect.stringContaining('Load that version') },
+    })
+    expect(await world.stored()).toEqual(newer)
+    expect(world.source.claims).toEqual([])
   })
 })
 
@@ -516,7 +528,7 @@ describe('an observer', () => {
 
   test.each([
     ['nothing', undefined],
-    ['a record that cannot be used', { version: 99 }],
+    ['a record that cannot be used', { version: 0 }],
   ])('sees an empty device where %s is stored', async (_, record) => {
     const world = new FakeWorld()
     if (record) await world.put(record as never)
