@@ -12,6 +12,7 @@ const LIBRARIES = ['node:', ...Object.keys(dependencies)]
 const ROOMS = [
   'server/ledger',
   'server/http',
+  'server/node',
   'server/sql',
   'server/sqlite',
   'server/postgres',
@@ -19,6 +20,9 @@ const ROOMS = [
   'server/bound',
   'server/region',
 ]
+
+/** Node's modules that every runtime with `fetch` has: workerd, Deno and Bun, too. */
+const EVERYWHERE = ['node:buffer', 'node:crypto', 'node:timers']
 
 /**
  * What a part may use besides itself, at run time. In the browser package, types may come from any
@@ -39,10 +43,12 @@ const MAY_USE: Record<string, string[]> = {
   'raven.ts': ['core', 'pluralize'],
   'format.ts': ['core', 'cdigit', '@noble/ciphers'],
   'textbook.ts': [],
-  'server/ledger': ['core', 'node:', 'zod'],
-  'server/http': ['server/ledger', 'core', 'node:', 'hono', 'pino', 'prom-client', 'zod'],
+  'server/ledger': ['core', ...EVERYWHERE, 'zod'],
+  'server/http': ['server/ledger', 'core', ...EVERYWHERE, 'hono', 'zod'],
+  // What the handler takes from Node.
+  'server/node': ['server/http', 'server/ledger', 'node:', 'pino', 'prom-client'],
   // The rows in any database that speaks SQL.
-  'server/sql': ['server/ledger', 'core', 'node:'],
+  'server/sql': ['server/ledger', 'core', ...EVERYWHERE],
   'server/sqlite': ['server/ledger', 'server/sql', 'core', 'node:', '@photostructure/sqlite'],
   'server/postgres': ['server/ledger', 'server/sql', 'core', 'pg'],
   // A region is a device: the owner and the source of the browser package run in it.

@@ -145,6 +145,14 @@ const BROKEN: Record<string, [files: Record<string, string>, complaint: string]>
     },
     'server/src/bound/orm/a.ts:1: server/bound may not use server/postgres',
   ],
+  'http using what only Node has': [
+    { 'server/src/http/a.ts': "import { monitorEventLoopDelay } from 'node:perf_hooks'" },
+    'server/src/http/a.ts:1: server/http may not use node:perf_hooks',
+  ],
+  "http using Node's log": [
+    { 'server/src/http/a.ts': "import { pino } from 'pino'" },
+    'server/src/http/a.ts:1: server/http may not use pino',
+  ],
   'http using bound collections': [
     { 'server/src/bound/b.ts': '', 'server/src/http/a.ts': "import '../bound/b.js'" },
     'server/src/http/a.ts:1: server/http may not use server/bound',

@@ -3,7 +3,6 @@
 export type { CounterOptions } from './bound/orm/counter-options.js'
 export type { StrategyName } from './bound/orm/strategies.js'
 export type { RavenOptions } from './bound/raven/options.js'
-export { createHiloHandler } from './http/handler.js'
 export type { Log } from './http/log.js'
 export type { HandlerLimits, HandlerOptions, Wanted } from './http/options.js'
 export type { Action, ScopedToken, Tokens } from './http/token-options.js'
@@ -43,6 +42,7 @@ export type {
   UpstreamPiece,
   UpstreamRange,
 } from './ledger/ledger.js'
+export { createHiloHandler } from './node/handler.js'
 export { type LedgerOptions, openLedger } from './open-ledger.js'
 export type { EtcdOptions, RootOptions, RootSetting } from './region/options.js'
 export { type CloseOptions, type HiloServer, type ServeOptions, serve } from './serve.js'

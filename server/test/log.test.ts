@@ -9,7 +9,7 @@ import { cliFile } from './processes.js'
 
 const TIMEOUT = 60_000
 const FULL = '/dev/full'
-const LOG = new URL('../src/http/log.ts', import.meta.url).href
+const LOG = new URL('../src/node/log.ts', import.meta.url).href
 
 function startOnFullDisk(...args: string[]) {
   const full = openSync(FULL, 'w')

@@ -1,7 +1,7 @@
 /** The command `serve`, which also runs when no command is named. */
 import { type Command, Option } from 'commander'
-import { createLog } from '../http/log.js'
 import { hint } from '../ledger/options.js'
+import { createLog } from '../node/log.js'
 import { serve } from '../serve.js'
 import { DEFAULT_DRAIN_SECONDS, DESCRIBED, type Settings } from '../settings.js'
 import { fail } from './fail.js'

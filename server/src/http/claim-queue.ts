@@ -4,6 +4,7 @@
  * that claims of one queue neither delay nor fail those of another, and that a claim fails alone
  * unless the database does.
  */
+import { setImmediate } from 'node:timers'
 import { LedgerUnavailable, RowLocked } from '../ledger/errors.js'
 import { grouped } from '../ledger/keys.js'
 

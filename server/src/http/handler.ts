@@ -14,8 +14,8 @@ import { documentRoutes } from './document-routes.js'
 import { failureLog } from './failure-log.js'
 import { hiloRoutes } from './hilo-routes.js'
 import { identityRoutes } from './identity-routes.js'
-import { requestLog } from './log.js'
-import { createMetrics } from './metrics.js'
+import { type Log, requestLog } from './log.js'
+import type { Metrics, WatchedLedger } from './metrics.js'
 import { metricsRoutes, openRoutes } from './operation-routes.js'
 import { checkHandlerOptions, type HandlerOptions } from './options.js'
 import { refuseOtherSites } from './origin.js'
@@ -25,19 +25,21 @@ import { topologyRoutes } from './topology-routes.js'
 
 const PREFLIGHT_SECONDS = 600
 
-/**
- * @example
- * const ledger = await openLedger()
- * app.mount('/', createHiloHandler({ ledger }))
- */
-export function createHiloHandler(
-  options: HandlerOptions,
-): (request: Request) => Promise<Response> {
-  const checked = checkHandlerOptions(options)
+/** What the handler takes from the place where it runs: Node, or a Durable Object. */
+export interface Ports {
+  /** Called where the options name no log. */
+  createLog(): Log
+  createMetrics(ledger: WatchedLedger): Metrics
+}
+
+export type Handler = (request: Request) => Promise<Response>
+
+export function createHandler(options: HandlerOptions, ports: Ports): Handler {
+  const checked = checkHandlerOptions({ ...options, log: options.log ?? ports.createLog() })
   const { limits } = checked
   const access = createAccess(checked)
   const logFailure = failureLog(checked.log)
-  const metrics = createMetrics(checked.ledger)
+  const metrics = ports.createMetrics(checked.ledger)
   checked.ledger.onRestored((database) =>
     checked.log.error(
       { database },

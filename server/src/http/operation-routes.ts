@@ -39,9 +39,11 @@ export function openRoutes({ ledger, isReady }: CheckedOptions): Hono {
     })
 }
 
-export const metricsRoutes = (metrics: Metrics, access: Access): Hono =>
-  new Hono().get('/metrics', async (c) => {
+export function metricsRoutes({ read }: Metrics, access: Access): Hono {
+  if (!read) return new Hono()
+  return new Hono().get('/metrics', async (c) => {
     await access.allowStatus(c)
-    const { text, type } = await metrics.read()
+    const { text, type } = await read()
     return answerText(text, type)
   })
+}

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import type { Ledger } from '../ledger/ledger.js'
 import { checked, databaseName, type Given, nodeTag, publicUrl } from '../ledger/options.js'
-import { createLog, type Log } from './log.js'
+import type { Log } from './log.js'
 import { type Action, TOKEN_FORM, type Tokens, tokens } from './token-options.js'
 
 export interface HandlerOptions {
@@ -161,12 +161,10 @@ const handlerOptions = z
     tokens: z.union([tokens, callback<Extract<Tokens, () => unknown>>()], TOKEN_FORM).optional(),
     authorize: callback<NonNullable<HandlerOptions['authorize']>>().optional(),
     isReady: callback<NonNullable<HandlerOptions['isReady']>>().default(() => () => true),
-    log: z
-      .custom<Log>(
-        (value) => typeof (value as Log | undefined)?.error === 'function',
-        'has no method error',
-      )
-      .default(createLog),
+    log: z.custom<Log>(
+      (value) => typeof (value as Log | undefined)?.error === 'function',
+      'has no method error',
+    ),
     logRequests: z.boolean().default(false),
     limits: limits.prefault({}),
   })

@@ -2,6 +2,7 @@
  * Reads the queries of `hilo/next`, `hilo/return` and `identity/…`. Guarantees that its results are
  * safe to count with, to store and to log.
  */
+import { Buffer } from 'node:buffer'
 import { isSeparator } from '../../../src/core/names.js'
 import { capacity } from '../../../src/core/wire.js'
 import { readLastRangeAt } from './last-range-at.js'

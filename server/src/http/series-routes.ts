@@ -3,6 +3,7 @@
  * how far it has come. A client with the right `series-list` sees all series, and one with
  * `series-close` closes a series by hand.
  */
+import { Buffer } from 'node:buffer'
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import type {

@@ -2,6 +2,7 @@
  * Grant tokens: opaque texts that only the device with the grant can know. Guarantees that one
  * key is the only secret to keep, and that a forged token costs no query.
  */
+import { Buffer } from 'node:buffer'
 import {
   createHmac,
   createSecretKey,

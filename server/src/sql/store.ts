@@ -1,4 +1,5 @@
 /** The ledger's rows in a database that speaks SQL: the store is written once for all of them. */
+import { setImmediate } from 'node:timers'
 import type { IdentityKey } from '../ledger/ledger.js'
 import type { RowStore, Rows, Selection, StepResult, Transaction } from '../ledger/row-store.js'
 import { freeOf, type SeriesRow } from '../ledger/rows.js'

@@ -1,5 +1,6 @@
 /** What an operator sees of a ledger and does with it. */
 
+import { setImmediate } from 'node:timers'
 import { drop, isOf } from '../drop.js'
 import { newSecret } from '../grant-token.js'
 import { distinct, keyOf, keyText } from '../keys.js'
