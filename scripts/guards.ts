@@ -432,7 +432,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H28 a number follows one of its own series',
     'consecutive/consecutive',
-    change('current?.begun !== seen.begun', '!current'),
+    change('current.begun !== seen.begun || ', ''),
   ),
   guard(
     "H28 nobody's number is written over",
@@ -448,11 +448,22 @@ export const GUARDS: Guard[] = [
     'consecutive/consecutive',
     "return { version, ended, current: { letter, begun: '', token, told: 0, earlier: [] } }",
   ),
-  guard('H28 a page that comes online checks in before its next number', 'consecutive/consecutive'),
   guard(
-    'H28 a series of an earlier claim is checked in before its first number',
+    'H28 an answer permits the numbers that its own check-in named',
     'consecutive/consecutive',
+    'return true',
   ),
+  guard(
+    'H28 a number and the check-in that names it are stored together',
+    'consecutive/consecutive',
+    'const named = state',
+  ),
+  guard(
+    'H28 a number of a series that has ended is not handed out',
+    'consecutive/state',
+    'const isHidden = (_: NumberRow) => false',
+  ),
+  guard('H28 a device that the server refuses makes no number', 'consecutive/consecutive'),
   guard('H28 a copy of a device does not go on with its series', 'server/ledger/series'),
 
   guard(

@@ -41,6 +41,8 @@ export interface IdOptions extends CallOptions {
 export interface HiloAccess {
   options: CheckedOptions
   signal: AbortSignal
+  /** False while the app's own offline switch is on. */
+  isSwitchedOn(): boolean
 }
 
 /**

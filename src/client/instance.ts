@@ -124,6 +124,11 @@ export class Instance {
     return this.#isSwitchedOn && globalThis.navigator?.onLine !== false
   }
 
+  /** False while the app's own offline switch is on. */
+  isSwitchedOn(): boolean {
+    return this.#isSwitchedOn
+  }
+
   /** The app's own offline switch. */
   switchOnline(isOn: boolean): void {
     this.#isSwitchedOn = isOn

@@ -7,16 +7,18 @@ import { HiloError } from '../core/errors.js'
 import { plainHeaders } from '../core/headers.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { checkDatabase } from '../core/options.js'
-import type { HeldSeries, NumberRow, SeriesStore } from './numbers.js'
+import type { HeldSeries, SeriesStore } from './numbers.js'
 import {
   type Checked,
   type ConsecutiveOptions,
   checkKey,
   checkReason,
   checkSeriesOptions,
+  checkSignal,
 } from './options.js'
 import { reportOf, type SeriesReport } from './report.js'
-import { Series } from './series.js'
+import type { NumberRow } from './rows.js'
+import { Series, untilAborted } from './series.js'
 import { type SeriesServer, seriesServer } from './server.js'
 import { SeriesStorage } from './storage.js'
 
@@ -31,10 +33,16 @@ export interface ConsecutiveNumber {
   id: string
   /** `124` */
   number: number
+  /**
+   * The server had heard of this number before it was handed out, so no copy of this device makes
+   * it. False: it was made offline, or the server was late. Two copies of this device that were
+   * both offline may have made it; then one of them says so in its report.
+   */
+  heard: boolean
 }
 
 /** A number that was taken, and neither confirmed nor cancelled. */
-export interface OpenNumber extends ConsecutiveNumber {
+export interface OpenNumber extends Omit<ConsecutiveNumber, 'heard'> {
   key: string
 }
 
@@ -42,13 +50,15 @@ export interface OpenNumber extends ConsecutiveNumber {
 export interface Consecutive {
   /**
    * The number of `key`: the same key gets the same number, in every tab, after every crash. It
-   * works offline once this device has its series; for that it needs the server once.
+   * works offline once this device has its series; for that it needs the server once. Online, the
+   * server hears of the number first.
    * @param options `key` names what the number is for, best the id of the sale. Up to 256 bytes of
-   * UTF-8
-   * @throws HiloError `server-unreachable` and `server-refused` without a series,
-   * `storage-failed`, `outdated`, `closed`; `invalid-argument` for a key that was cancelled
+   * UTF-8. `signal` ends the call; a number that was taken stays with its key
+   * @throws HiloError `server-unreachable` without a series; `server-refused` without a series, or
+   * while the server refuses this device; `storage-failed`, `outdated`, `closed`, `aborted`;
+   * `invalid-argument` for a key that was cancelled
    */
-  next(options: { key: string }): Promise<ConsecutiveNumber>
+  next(options: { key: string; signal?: AbortSignal }): Promise<ConsecutiveNumber>
   /**
    * The number of `key` is on a receipt that is stored. Repeating it changes nothing.
    * @throws HiloError `invalid-argument` when the key has no number, or a cancelled one
@@ -86,16 +96,38 @@ export function consecutive<Name extends string>(
   collection: CollectionRef<NoInfer<Name>>,
   options?: ConsecutiveOptions,
 ): Consecutive {
-  const { options: of, signal, series: inMemory } = accessOf(hilo)
+  const access = accessOf(hilo)
+  const { options: of } = access
   const checked = checkSeriesOptions(options)
   const name = collectionOf(collection, of)
   const database = checkDatabase(options?.database ?? of.database, of)
+  return methodsOf(openedOf(hilo, access, database, name), access.signal, checked)
+}
+
+interface Opened {
+  series: Series
+  storage: SeriesStore
+}
+
+/** One connection and one check-in for all that share a `Hilo`, a database and a collection. */
+const opened = new WeakMap<Hilo, Map<string, Opened>>()
+
+function openedOf(hilo: Hilo, access: SeriesAccess, database: string, collection: string): Opened {
+  const ofHilo = opened.get(hilo) ?? new Map<string, Opened>()
+  opened.set(hilo, ofHilo)
+  const name = JSON.stringify([database, collection])
+  const known = ofHilo.get(name) ?? open(hilo, access, database, collection)
+  ofHilo.set(name, known)
+  return known
+}
+
+function open(hilo: Hilo, access: SeriesAccess, database: string, collection: string): Opened {
+  const { options: of, signal, series: inMemory } = access
   const { headers = {} } = of
-  const ofTest = inMemory?.(database, name)
-  const storage = ofTest ?? new SeriesStorage(of.name, [of.url, database, name])
+  const ofTest = inMemory?.(database, collection)
+  const storage = ofTest ?? new SeriesStorage(of.name, [of.url, database, collection])
   const series = new Series({
-    collection: name,
-    device: checked.device,
+    collection,
     storage,
     server:
       ofTest ??
@@ -103,8 +135,8 @@ export function consecutive<Name extends string>(
         plainHeaders(typeof headers === 'function' ? await headers() : headers),
       ),
     signal,
-    isOnline: () => hilo.status().online,
-    copied: () => hilo.dispatchEvent(new CustomEvent('fork', { detail: { collection: name } })),
+    isSwitchedOn: () => access.isSwitchedOn(),
+    copied: () => hilo.dispatchEvent(new CustomEvent('fork', { detail: { collection } })),
   })
   // Node takes more than ten listeners of one signal for a leak, and warns.
   const ending = new AbortController()
@@ -114,26 +146,37 @@ export function consecutive<Name extends string>(
   }
   if (signal.aborted) end()
   signal.addEventListener('abort', end)
-  const look = () => void series.look()
   const until = { signal: ending.signal }
-  hilo.addEventListener('status', look, until)
-  for (const type of ['online', 'offline']) globalThis.addEventListener?.(type, look, until)
-  look()
-  return methodsOf(series, storage, signal, checked)
+  let wasOn = access.isSwitchedOn()
+  const switched = () => {
+    const isOn = access.isSwitchedOn()
+    if (isOn && !wasOn) series.look()
+    wasOn = isOn
+  }
+  hilo.addEventListener('status', switched, until)
+  globalThis.addEventListener?.('online', () => series.look(), until)
+  series.look()
+  return { series, storage }
 }
 
 function methodsOf(
-  series: Series,
-  storage: SeriesStore,
-  signal: AbortSignal,
-  { formatId, forgetKeysAfter }: Checked,
+  { series, storage }: Opened,
+  closing: AbortSignal,
+  { device, formatId, wait }: Checked,
 ): Consecutive {
   return {
     async next(options) {
-      signal.throwIfAborted()
+      closing.throwIfAborted()
       const key = checkKey(options?.key)
-      const { state, id, number, reason } = await series.take(key, formatId)
-      if (state !== 'cancelled') return { id, number }
+      const { signal } = options
+      if (signal !== undefined) checkSignal(signal)
+      if (signal?.aborted) throw aborted(signal)
+      const taking = series.take({ key, format: formatId, device, wait })
+      const { row, heard } = await (signal
+        ? untilAborted(signal, taking, () => aborted(signal))
+        : taking)
+      const { state, id, number, reason } = row
+      if (state !== 'cancelled') return { id, number, heard }
       throw new HiloError(
         'invalid-argument',
         `${id} was made for the key ${JSON.stringify(key)} and cancelled: ${reason}. It stays ` +
@@ -141,32 +184,39 @@ function methodsOf(
       )
     },
     async confirm(key) {
-      signal.throwIfAborted()
-      const now = Date.now()
-      await storage.settle(checkKey(key), (row) => confirmed(row, now), now - forgetKeysAfter)
+      closing.throwIfAborted()
+      await storage.settle(checkKey(key), confirmed)
     },
     async cancel(key, reason) {
-      signal.throwIfAborted()
+      closing.throwIfAborted()
       checkReason(reason)
       await storage.settle(checkKey(key), (row) => cancelled(row, reason))
     },
     async current() {
-      signal.throwIfAborted()
+      closing.throwIfAborted()
       return storage.current()
     },
     async open() {
-      signal.throwIfAborted()
+      closing.throwIfAborted()
       return (await storage.open()).map(({ id, number, key }) => ({ id, number, key: key! }))
     },
     async report() {
-      signal.throwIfAborted()
+      closing.throwIfAborted()
       const { state, numbers } = await storage.all()
       return reportOf(state, numbers)
     },
   }
 }
 
-function confirmed(row: NumberRow, now: number): NumberRow {
+const aborted = ({ reason }: AbortSignal): HiloError =>
+  new HiloError(
+    'aborted',
+    'The call was aborted by its signal. If a number was taken, the key has it: ask again with ' +
+      'the same key.',
+    { cause: reason },
+  )
+
+function confirmed(row: NumberRow): NumberRow {
   if (row.state === 'confirmed') return row
   if (row.state === 'cancelled')
     throw new HiloError(
@@ -174,7 +224,7 @@ function confirmed(row: NumberRow, now: number): NumberRow {
       `${row.id} was cancelled (${row.reason}), so it is on no receipt. Nothing was changed.`,
     )
   const { open, ...rest } = row
-  return { ...rest, state: 'confirmed', confirmedAt: now }
+  return { ...rest, state: 'confirmed' }
 }
 
 function cancelled(row: NumberRow, reason: string): NumberRow {

@@ -12,10 +12,12 @@ export interface ConsecutiveOptions {
    */
   device?: string
   /**
-   * Milliseconds after which the key of a confirmed number is forgotten; the number itself never
-   * is. A call with a forgotten key gets another number. Default: never.
+   * How many milliseconds the server has to hear of a number before it is handed out. If it does
+   * not answer in time, the number is handed out with `heard: false`, and so are the next ones
+   * until it answers. 0: at once, the server hears of it later; only for devices whose storage is
+   * never copied. Up to 60,000. Default: 1,000.
    */
-  forgetKeysAfter?: number
+  wait?: number
   /**
    * Makes the id of a number. Each number of each series must get its own text. It may be called
    * for a number that is then not made, and again for the same number: what it returned when the
@@ -26,8 +28,7 @@ export interface ConsecutiveOptions {
 
 export interface Checked {
   device: string | undefined
-  /** Milliseconds. */
-  forgetKeysAfter: number
+  wait: number
   formatId(number: number, series: string): string
 }
 
@@ -35,21 +36,23 @@ const MAX_KEY_BYTES = 256
 const MAX_REASON_BYTES = 1024
 const MAX_DEVICE_BYTES = 128
 const DIGITS = 6
+const WAIT_MS = 1_000
+const MAX_WAIT_MS = 60_000
 
 /** @throws HiloError `invalid-argument` */
 export function checkSeriesOptions(options: ConsecutiveOptions = {}): Checked {
-  checkKeys('options', options, ['database', 'device', 'forgetKeysAfter', 'formatId'])
+  checkKeys('options', options, ['database', 'device', 'formatId', 'wait'])
   const {
     device,
-    forgetKeysAfter = Number.POSITIVE_INFINITY,
+    wait = WAIT_MS,
     formatId = (number: number, series: string) =>
       `${series}-${String(number).padStart(DIGITS, '0')}`,
   } = options
   if (device !== undefined) checkDevice(device)
-  if (typeof forgetKeysAfter !== 'number' || !(forgetKeysAfter >= 0))
-    throw badOption('forgetKeysAfter is a number of milliseconds, 0 or more', forgetKeysAfter)
+  if (typeof wait !== 'number' || !(wait >= 0 && wait <= MAX_WAIT_MS))
+    throw badOption(`wait is a number of milliseconds from 0 to ${MAX_WAIT_MS}`, wait)
   if (typeof formatId !== 'function') throw badOption('formatId is a function', formatId)
-  return { device, forgetKeysAfter, formatId: (...args) => checkId(formatId, ...args) }
+  return { device, wait, formatId: (...args) => checkId(formatId, ...args) }
 }
 
 /** The server refuses a name of two lines for ever. */
@@ -78,6 +81,12 @@ export const checkKey = (key: unknown): string => checkText('a key', key, MAX_KE
 /** @throws HiloError `invalid-argument` */
 export const checkReason = (reason: unknown): string =>
   checkText('a reason', reason, MAX_REASON_BYTES)
+
+/** @throws HiloError `invalid-argument` */
+export function checkSignal(signal: unknown): void {
+  if (typeof (signal as AbortSignal)?.aborted !== 'boolean')
+    throw badOption('`signal` is an AbortSignal', signal)
+}
 
 function checkText(what: string, text: unknown, maxBytes = Number.POSITIVE_INFINITY): string {
   if (typeof text !== 'string' || text === '')

@@ -1,5 +1,5 @@
 /** The whole series of a device, number by number, for people who have to account for them. */
-import type { NumberRow } from './numbers.js'
+import type { NumberRow } from './rows.js'
 import type { SeriesEnd, SeriesState } from './state.js'
 
 /**
@@ -13,10 +13,12 @@ export interface ReportedNumber {
   id: string
   number: number
   state: NumberState
-  /** What the number is for. Absent: it was confirmed, and its key forgotten. */
+  /** What the number is for. Absent: it was never handed out, and its key got another number. */
   key?: string
   /** Why it was cancelled. */
   reason?: string
+  /** It was handed out before the server had heard of it: offline, or the answer was late. */
+  isUnheard?: true
   /** Another copy of this device may have made this number, too. */
   isDoubtful?: true
 }
@@ -40,13 +42,14 @@ export function reportOf(
     rows
       .filter((row) => row.letter === letter)
       .map(
-        ({ id, number, state, key, reason }): ReportedNumber => ({
+        ({ id, number, state, key, reason, unheard }): ReportedNumber => ({
           id,
           number,
           state,
           ...(key !== undefined && { key }),
           ...(reason !== undefined && { reason }),
-          ...(doubtful && number >= doubtful.from && number <= doubtful.to && { isDoubtful: true }),
+          ...(unheard && { isUnheard: true }),
+          ...(key !== undefined && isIn(number, doubtful) && { isDoubtful: true }),
         }),
       )
   const reports = ended.map(({ letter, reason }): SeriesReport => {
@@ -57,3 +60,6 @@ export function reportOf(
   const { letter, told } = current
   return [...reports, { series: letter, numbers: numbersOf(letter), told }]
 }
+
+const isIn = (number: number, range: { from: number; to: number } | undefined): boolean =>
+  range !== undefined && range.from <= number && number <= range.to

@@ -1,66 +1,136 @@
 /**
  * The series of one collection on this device. Guarantees that each key has one number for ever,
- * that the numbers of a series follow each other without a hole, and that a copy of this device is
- * found out as soon as it is online.
+ * that the numbers of a series follow each other without a hole, and that while the server answers
+ * a number is handed out only after the server has heard of it from this copy of the device.
  */
 import { HiloError } from '../core/errors.js'
 import { uuid } from '../core/uuid.js'
-import type { SeriesAnswer, SeriesRequest } from '../core/wire.js'
-import type { FormatNumber, NumberRow, SeriesStore } from './numbers.js'
+import { whenLate } from '../core/when-late.js'
+import type { SeriesAnswer, SeriesCheckInRequest, SeriesRequest } from '../core/wire.js'
+import type { SeriesStore } from './numbers.js'
+import type { FormatNumber } from './rows.js'
 import type { SeriesServer } from './server.js'
-import { withCheckIn, withClaim, withFate, withoutClaim, withSeries } from './state.js'
+import {
+  type Refusal,
+  withCheckIn,
+  withClaim,
+  withFate,
+  withoutClaim,
+  withRefusal,
+  withSeries,
+} from './state.js'
 
 export interface SeriesContext {
   collection: string
-  device: string | undefined
   storage: SeriesStore
   server: SeriesServer
   /** Aborted when the `Hilo` is closed. */
   signal: AbortSignal
-  isOnline(): boolean
+  /** False while the app's own offline switch is on. What the browser says may be wrong. */
+  isSwitchedOn(): boolean
   /** A series has ended because this device is a copy. */
   copied(): void
 }
 
+export interface TakeOptions {
+  key: string
+  format: FormatNumber
+  device: string | undefined
+  /** How many milliseconds the server has to hear of the number. */
+  wait: number
+}
+
+/** A number, and whether the server had heard of it before it was handed out. */
+export interface TakenNumber {
+  row: { id: string; number: number; state: string; reason?: string }
+  heard: boolean
+}
+
 /** The server's status when a claim was used before: this device is a copy. */
 const GONE = 410
+/** A token of access that is missing, was taken away, or does not allow this. */
+const REFUSALS = [401, 403]
+/** A server that ends each series at once is asked for no more than so many in one call. */
+const MOST_BEGUN = 3
 
 export class Series {
   readonly #context: SeriesContext
   #claim: Promise<void> | undefined
-  #checkIn: Promise<void> | undefined
-  /** Has this page asked the server whether this is a copy, since it started or came online? */
-  #hasAsked = false
+  #telling: Promise<void> | undefined
+  /** What the last answer said: how far the server has heard of which series. */
+  #heard: { begun: string | undefined; told: number } | undefined
+  /** The last request failed, or its answer is late: nobody waits until one comes. */
+  #isSilent = false
 
   constructor(context: SeriesContext) {
     this.#context = context
   }
 
   /** @throws HiloError */
-  async take(key: string, format: FormatNumber): Promise<NumberRow> {
-    const { storage, signal } = this.#context
-    for (;;) {
-      // A copy of this device that comes online makes no number in the other one's series.
-      // guard: H28 a page that comes online checks in before its next number
-      await this.look()
-      signal.throwIfAborted()
-      const row = await storage.take(key, format)
-      if (row) {
-        // In the background: how far the series has come.
-        void this.#tell()
-        return row
+  async take({ key, format, device, wait }: TakeOptions): Promise<TakenNumber> {
+    const { collection, storage, signal } = this.#context
+    const deadline = deadlineOf(wait, () => {
+      this.#isSilent = true
+    })
+    const { late } = deadline
+    try {
+      for (let asked = 0, begun = 0; ; ) {
+        // A copy that finds out what it is makes no number that it then cannot hand out.
+        if (this.#isHeardOut(wait) && this.#telling) await this.#wait(this.#telling, late)
+        signal.throwIfAborted()
+        const checkIn = this.#isHeardOut(wait) ? newId() : undefined
+        const taken = await storage.take(key, format, checkIn)
+        if (!taken) {
+          if (begun++ >= MOST_BEGUN) throw endless(collection)
+          await this.prepare(device)
+        } else if ('refused' in taken) {
+          if (asked++ > 0) throw refusedBy(taken.refused)
+          await this.#wait(this.#tell(), late)
+        } else if (taken.isOut || (await this.#isHeard(taken.begun, taken.row.number, late))) {
+          const heard = taken.heard || !taken.isOut
+          if (!heard) void this.#tell()
+          return { row: taken.row, heard }
+        }
       }
-      this.#claim ??= this.#begin().finally(() => {
-        this.#claim = undefined
-      })
-      await this.#claim
+    } finally {
+      deadline.cancel()
     }
   }
 
-  /** The network may have come or gone. A page that comes online asks whether this is a copy. */
-  async look(): Promise<void> {
-    if (!this.#context.isOnline()) this.#hasAsked = false
-    else if (!this.#hasAsked) await this.#tell()
+  /** The page has started, or the network may have come: asks whether this is a copy. */
+  look(): void {
+    this.#isSilent = false
+    void this.#tell()
+  }
+
+  /** This device has a series, or gets one. */
+  prepare(device: string | undefined): Promise<void> {
+    this.#claim ??= this.#begin(device).finally(() => {
+      this.#claim = undefined
+    })
+    return untilAborted(this.#context.signal, this.#claim)
+  }
+
+  #isHeardOut(wait: number): boolean {
+    return wait > 0 && !this.#isSilent && this.#context.isSwitchedOn()
+  }
+
+  /**
+   * Waits until the server has heard of a number, or its answer is late.
+   * @returns false: what is stored has to be looked at again
+   */
+  async #isHeard(begun: string | undefined, number: number, late: Promise<void>): Promise<boolean> {
+    while (!this.#isSilent && this.#context.isSwitchedOn()) {
+      await this.#wait(this.#tell(), late)
+      if (this.#heard?.begun !== begun) return false
+      // guard: H28 an answer permits the numbers that its own check-in named
+      if (this.#heard !== undefined && number <= this.#heard.told) return true
+    }
+    return false
+  }
+
+  #wait(work: Promise<void>, late: Promise<void>): Promise<void> {
+    return untilAborted(this.#context.signal, Promise.race([work, late]))
   }
 
   /**
@@ -68,45 +138,70 @@ export class Series {
    * comes, the device goes on, as it does offline. Calls at the same time share one request.
    */
   #tell(): Promise<void> {
-    if (!this.#context.isOnline()) return Promise.resolve()
-    this.#checkIn ??= this.#ask()
-      .catch(() => false)
-      .then((isBehind) => {
-        this.#hasAsked = true
-        this.#checkIn = undefined
+    if (!this.#context.isSwitchedOn()) return Promise.resolve()
+    this.#telling ??= this.#ask().then(
+      (isBehind) => {
+        this.#isSilent = false
+        this.#telling = undefined
         if (isBehind) void this.#tell()
-      })
-    return this.#checkIn
+      },
+      () => {
+        this.#isSilent = true
+        this.#telling = undefined
+      },
+    )
+    return this.#telling
   }
 
   /** @returns whether numbers were made since, of which the server has not heard yet */
   async #ask(): Promise<boolean> {
-    const { storage, server, signal, copied, isOnline } = this.#context
+    const { storage, signal, copied, isSwitchedOn } = this.#context
     signal.throwIfAborted()
-    const request = await storage.change((state, last) => withCheckIn(state, last, newId()))
-    signal.throwIfAborted()
-    if (!request || !isOnline()) return false
-    const answer = await server.checkIn(request)
-    signal.throwIfAborted()
-    const { ended, isBehind } = await storage.change((before, last) => {
-      const state = withFate(before, last, request.id, answer)
-      const { current } = state
-      const isBehind = current !== undefined && last > current.told
-      return { state, result: { ended: state.ended.at(before.ended.length), isBehind } }
+    const request = await storage.change((state, last) => {
+      const { begun, told = 0 } = state.current ?? {}
+      this.#heard = { begun, told }
+      return withCheckIn(state, last, newId())
     })
+    signal.throwIfAborted()
+    if (!request || !isSwitchedOn()) return false
+    const answer = await this.#answerTo(request)
+    signal.throwIfAborted()
+    const { ended, current, isBehind } = await storage.changeUntold((before, untold) => {
+      const { state, rows } = withFate(before, untold, request.id, answer)
+      const { current } = state
+      const isBehind = current !== undefined && (untold.at(-1)?.number ?? 0) > current.told
+      const ended = state.ended.at(before.ended.length)
+      return { state, rows, result: { ended, current, isBehind } }
+    })
+    this.#heard = { begun: current?.begun, told: current?.told ?? 0 }
     if (ended?.reason.kind === 'copied') copied()
     return isBehind
   }
 
+  async #answerTo(request: SeriesCheckInRequest) {
+    const { storage, server } = this.#context
+    try {
+      return await server.checkIn(request)
+    } catch (error) {
+      const { code, status = 0, message } = error as HiloError
+      // guard: H28 a device that the server refuses makes no number
+      if (code === 'server-refused' && REFUSALS.includes(status))
+        await storage.change((state) => ({
+          state: withRefusal(state, request.id, { status, message }),
+          result: undefined,
+        }))
+      throw error
+    }
+  }
+
   /** @throws HiloError when the server gives no series */
-  async #begin(): Promise<void> {
+  async #begin(device: string | undefined): Promise<void> {
     const { storage, signal } = this.#context
     for (let attempt = 1; ; attempt++) {
-      const id = newId()
-      const request = await storage.change((state) => withClaim(state, id))
+      const request = await storage.change((state) => withClaim(state, newId()))
       if (!request) return
       signal.throwIfAborted()
-      const answer = await this.#claimed(request, attempt)
+      const answer = await this.#claimed({ ...request, ...(device && { device }) }, attempt)
       signal.throwIfAborted()
       await storage.change((state) => ({
         state: answer
@@ -115,23 +210,20 @@ export class Series {
         result: undefined,
       }))
       if (!answer) continue
-      await this.#checkIn
-      // A copy of this device may have sent this claim, too, and got the same series.
-      // guard: H28 a series of an earlier claim is checked in before its first number
-      if (request.claim !== id) this.#hasAsked = false
+      this.#isSilent = false
       return
     }
   }
 
   /** Undefined: a copy of this device has used the claim, so another one is needed. */
   async #claimed(
-    request: Pick<SeriesRequest, 'claim' | 'ended'>,
+    request: Omit<SeriesRequest, 'collection'>,
     attempt: number,
   ): Promise<SeriesAnswer | undefined> {
-    const { server, collection, device, isOnline } = this.#context
+    const { server, collection, isSwitchedOn } = this.#context
     try {
-      if (!isOnline()) throw offline()
-      return await server.begin({ ...request, collection, ...(device && { device }) })
+      if (!isSwitchedOn()) throw offline()
+      return await server.begin({ ...request, collection })
     } catch (error) {
       if (!(error instanceof HiloError)) throw error
       if (error.status === GONE && attempt === 1) return undefined
@@ -140,10 +232,53 @@ export class Series {
   }
 }
 
+function deadlineOf(wait: number, onLate: () => void): { late: Promise<void>; cancel(): void } {
+  let cancel = () => {}
+  const late = new Promise<void>((resolve) => {
+    cancel = whenLate(wait, () => {
+      onLate()
+      resolve()
+    })
+  })
+  return { late, cancel }
+}
+
+/**
+ * The result of `work`, unless `signal` is aborted before. Nobody listens afterwards.
+ * @param why what it rejects with then
+ */
+export function untilAborted<T>(
+  signal: AbortSignal,
+  work: Promise<T>,
+  why: () => unknown = () => signal.reason,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(why())
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort)
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
 const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)), Date.now())
 
 const offline = (): HiloError =>
-  new HiloError('server-unreachable', 'The server was not asked: this device is offline.')
+  new HiloError('server-unreachable', 'The server was not asked: the app has switched it off.')
+
+const refusedBy = ({ status, message }: Refusal): HiloError =>
+  new HiloError(
+    'server-refused',
+    `No number was handed out: the server refuses this device. ${message} Numbers go on when the ` +
+      'server accepts it again; the key keeps the number that it has.',
+    { status },
+  )
+
+const endless = (collection: string): HiloError =>
+  new HiloError(
+    'invalid-response',
+    `No number was made: the server gave ${MOST_BEGUN} series of '${collection}' and ended each ` +
+      'before its first number. Two servers with different ledgers may answer at this address.',
+  )
 
 function noSeries(collection: string, cause: HiloError): HiloError {
   const { code, status, retryAfter, message } = cause

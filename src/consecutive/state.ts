@@ -9,6 +9,7 @@ import type {
   SeriesCheckInRequest,
   SeriesRequest,
 } from '../core/wire.js'
+import { type NumberRow, neverOut } from './rows.js'
 
 export interface SeriesState {
   version: typeof STATE_VERSION
@@ -30,6 +31,14 @@ export interface CurrentSeries {
   told: number
   /** The check-in that was or will be sent, kept until its answer is stored. */
   checkIn?: { id: string; last: number }
+  /** The server has refused this device: no number is made until it accepts a check-in. */
+  refused?: Refusal
+}
+
+/** What the server has said. */
+export interface Refusal {
+  status: number
+  message: string
 }
 
 interface EndedSeries {
@@ -41,9 +50,10 @@ interface EndedSeries {
 /**
  * Why a series has ended.
  *
- * - `copied`: another copy of this device goes on with it. What this one has made since the server
- *   heard of it last, from … to …, the other one may have made, too. `heard` is the highest number
- *   that the server had heard of from the other copy. There is no range where nothing was made.
+ * - `copied`: another copy of this device goes on with it. What this one has handed out before the
+ *   server heard of it, from … to …, the other one may have made, too. `heard` is the highest
+ *   number that the server had heard of from the other copy. There is no range where all was heard
+ *   of.
  * - `closed`: somebody has closed it at the server.
  * - `unknown`: the server does not know it any more: its ledger was restored, or is another one.
  */
@@ -91,9 +101,10 @@ function isSound({ version, ended, current, claim }: SeriesState): boolean {
   )
 }
 
-const isCurrent = ({ letter, begun, token, told, checkIn }: CurrentSeries): boolean =>
+const isCurrent = ({ letter, begun, token, told, checkIn, refused }: CurrentSeries): boolean =>
   [letter, begun, token].every(isText) &&
   isCount(told) &&
+  (refused === undefined || isText(refused?.message)) &&
   (checkIn === undefined || (isText(checkIn?.id) && isCount(checkIn.last)))
 
 const isText = (value: unknown): boolean => typeof value === 'string'
@@ -160,30 +171,64 @@ export function withCheckIn(
 }
 
 /**
+ * The series with the check-in that names a number which was just taken. It is made later where
+ * another one is under way, or the server has not heard of the numbers before.
+ */
+export function withNamed(state: SeriesState, number: number, id: string): SeriesState {
+  const { current } = state
+  if (!current || current.checkIn || current.told !== number - 1) return state
+  return { ...state, current: { ...current, checkIn: { id, last: number } } }
+}
+
+/** The server refuses this device. */
+export function withRefusal(state: SeriesState, id: string, refused: Refusal): SeriesState {
+  const { current } = state
+  if (current?.checkIn?.id !== id) return state
+  return { ...state, current: { ...current, refused } }
+}
+
+/**
  * Ignores the answer to a check-in that is not under way: it came twice, or too late.
- * @param last the highest number that was made
+ * @param untold the numbers of which the server had not heard
+ * @returns also those numbers that nobody will see, because the series has ended
  */
 export function withFate(
   state: SeriesState,
-  last: number,
+  untold: readonly NumberRow[],
   id: string,
   answer: SeriesCheckInAnswer,
-): SeriesState {
+): { state: SeriesState; rows: NumberRow[] } {
   const { current } = state
-  if (current?.checkIn?.id !== id) return state
-  const { checkIn, ...checkedIn } = current
-  if ('superseded' in answer) {
-    const { told } = current
-    return withEnd(state, current, {
-      kind: 'copied',
-      heard: answer.last,
-      ...(last > told && { doubtful: { from: told + 1, to: last } }),
-    })
+  if (current?.checkIn?.id !== id) return { state, rows: [] }
+  const { checkIn, refused, ...checkedIn } = current
+  if ('token' in answer && !answer.closed) {
+    const told = { ...checkedIn, token: answer.token, told: checkIn.last }
+    return { state: { ...state, current: told }, rows: [] }
   }
-  if ('unknown' in answer) return withEnd(state, current, { kind: 'unknown' })
-  const { token, closed } = answer
-  if (closed) return withEnd(state, { ...current, token }, { kind: 'closed', ...closed })
-  return { ...state, current: { ...checkedIn, token, told: checkIn.last } }
+  // guard: H28 a number of a series that has ended is not handed out
+  const isHidden = ({ state, unheard }: NumberRow) => state === 'open' && unheard !== 1
+  const seen = untold.filter((row) => !isHidden(row))
+  const [reason, why] = endOf(answer, seen)
+  const token = 'token' in answer ? answer.token : current.token
+  return {
+    state: withEnd(state, { ...current, token }, reason),
+    rows: untold.filter(isHidden).map((row) => neverOut(row, why)),
+  }
+}
+
+/** @param seen numbers that were handed out, and of which the server has not heard */
+function endOf(
+  answer: SeriesCheckInAnswer,
+  seen: readonly NumberRow[],
+): [reason: SeriesEnd, why: string] {
+  if ('unknown' in answer)
+    return [{ kind: 'unknown' }, 'the server does not know the series any more']
+  if ('token' in answer)
+    return [{ kind: 'closed', ...answer.closed! }, 'the series was closed at the server']
+  const [first, last] = [seen[0]?.number, seen.at(-1)?.number]
+  const doubtful = first === undefined ? {} : { doubtful: { from: first, to: last! } }
+  const why = 'another copy of this device goes on with the series'
+  return [{ kind: 'copied', heard: answer.last, ...doubtful }, why]
 }
 
 function withEnd(

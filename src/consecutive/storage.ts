@@ -3,25 +3,19 @@
  * key are stored in one strict transaction, one after another in all tabs: a crash at any moment
  * leaves the number bound to its key, or not taken.
  */
+
 import type { SeriesKey } from '../core/page-exit.js'
 import { Database, type DBSchema, type Transaction } from '../store/database.js'
-import {
-  type FormatNumber,
-  forgotten,
-  type HeldSeries,
-  type NumberRow,
-  newNumber,
-  noNumber,
-  type SeriesStore,
-} from './numbers.js'
-import { type CurrentSeries, readState, type SeriesState } from './state.js'
+import { type HeldSeries, type SeriesStore, type Step, type Taken, takenBefore } from './numbers.js'
+import { type FormatNumber, handedOut, type NumberRow, newNumber, noNumber } from './rows.js'
+import { type CurrentSeries, readState, type SeriesState, withNamed } from './state.js'
 
 interface Schema extends DBSchema {
   series: { key: typeof STATE; value: SeriesState }
   numbers: {
     key: [letter: string, number: number]
     value: NumberRow
-    indexes: { key: string; open: number; confirmed: number }
+    indexes: { key: string; open: number }
   }
 }
 
@@ -29,9 +23,6 @@ type WriteTransaction = Transaction<Schema, 'readwrite'>
 
 /** The only key of the store `series`. */
 const STATE = 'state'
-
-/** How many old keys are forgotten each time a number is confirmed. */
-const FORGET_AT_ONCE = 16
 
 export class SeriesStorage implements SeriesStore {
   readonly #db: Database<Schema>
@@ -49,7 +40,6 @@ export class SeriesStorage implements SeriesStore {
         const numbers = db.createObjectStore('numbers', { keyPath: ['letter', 'number'] })
         numbers.createIndex('key', 'key', { unique: true })
         numbers.createIndex('open', 'open')
-        numbers.createIndex('confirmed', 'confirmedAt')
       },
       meaning:
         'Consecutive numbers are stored in IndexedDB only. Ask again with the same key: it ' +
@@ -57,29 +47,36 @@ export class SeriesStorage implements SeriesStore {
     })
   }
 
-  async take(key: string, format: FormatNumber): Promise<NumberRow | undefined> {
-    const taken = (await this.#takeAtOnce(key, format)) ?? (await this.#takeAfterLook(key, format))
-    if (taken?.begun) this.#seen = { begun: taken.begun, number: taken.row.number }
-    return taken?.row
+  async take(
+    key: string,
+    format: FormatNumber,
+    checkIn: string | undefined,
+  ): Promise<Taken | undefined> {
+    const make = { key, format, checkIn }
+    const taken = (await this.#takeAtOnce(make)) ?? (await this.#takeAfterLook(make))
+    if (taken && 'row' in taken && taken.begun)
+      this.#seen = { begun: taken.begun, number: taken.row.number }
+    return taken
   }
 
   /**
    * One read and one write: the number after the one that this page has seen last. The storage
    * refuses it if another tab has made that number, or a number for this key.
    */
-  async #takeAtOnce(key: string, format: FormatNumber): Promise<Taken | undefined> {
+  async #takeAtOnce(make: Make): Promise<Taken | undefined> {
     const seen = this.#seen
     if (!seen) return undefined
     try {
       const tx = await this.#db.begin('readwrite')
       return await this.#db.finish(tx, async () => {
-        const { current } = await stateIn(tx)
+        const state = await stateIn(tx)
+        const { current } = state
         // guard: H28 a number follows one of its own series
-        if (current?.begun !== seen.begun) {
+        if (!current || current.begun !== seen.begun || current.refused) {
           tx.commit()
           return undefined
         }
-        return add(tx, current, seen.number + 1, key, format)
+        return add(tx, state, current, seen.number + 1, make)
       })
     } catch {
       // Another tab was faster, the key has its number, or the storage failed: a look tells which.
@@ -88,47 +85,46 @@ export class SeriesStorage implements SeriesStore {
   }
 
   /** Reads what it needs to know: the number of the key, or else the last number of the series. */
-  async #takeAfterLook(key: string, format: FormatNumber): Promise<Taken | undefined> {
+  async #takeAfterLook(make: Make): Promise<Taken | undefined> {
     // guard: H28 one transaction takes a number and binds it to its key
     const tx = await this.#db.begin('readwrite')
     return this.#db.finish(tx, async () => {
-      const { current, last, known } = await look(tx, key)
+      const { state, last, known } = await look(tx, make.key)
+      const { current } = state
+      const before = known && takenBefore(known, state)
       // guard: H28 a key has one number
-      if (known || !current) {
+      if (before?.isOut || !current || current.refused) {
         tx.commit()
-        return known && { row: known }
+        if (before?.isOut) return before
+        return current?.refused && { refused: current.refused }
       }
-      return add(tx, current, last + 1, key, format)
+      if (!before) return add(tx, state, current, last + 1, make)
+      if (make.checkIn !== undefined) {
+        tx.commit()
+        return before
+      }
+      const row = handedOut(before.row)
+      const write = tx.objectStore('numbers').put(row)
+      tx.commit()
+      await write
+      return { ...before, row, isOut: true }
     })
   }
 
-  async settle(
-    key: string,
-    change: (row: NumberRow) => NumberRow,
-    forgetBefore = Number.NEGATIVE_INFINITY,
-  ): Promise<void> {
+  async settle(key: string, change: (row: NumberRow) => NumberRow): Promise<void> {
     const tx = await this.#db.begin('readwrite')
     await this.#db.finish(tx, async () => {
       const numbers = tx.objectStore('numbers')
-      const before = IDBKeyRange.upperBound(forgetBefore)
-      const [known, old] = await Promise.all([
-        numbers.index('key').get(key),
-        numbers.index('confirmed').getAll(before, FORGET_AT_ONCE),
-      ])
+      const known = await numbers.index('key').get(key)
       if (!known) throw noNumber(key)
       const changed = change(known)
-      const writes = old
-        .filter(({ number, letter }) => number !== known.number || letter !== known.letter)
-        .map((row) => numbers.put(forgotten(row)))
-      if (changed !== known) writes.push(numbers.put(changed))
+      const write = changed === known ? undefined : numbers.put(changed)
       tx.commit()
-      await Promise.all(writes)
+      await write
     })
   }
 
-  async change<T>(
-    step: (state: SeriesState, last: number) => { state: SeriesState; result: T },
-  ): Promise<T> {
+  async change<T>(step: (state: SeriesState, last: number) => Step<T>): Promise<T> {
     const tx = await this.#db.begin('readwrite')
     return this.#db.finish(tx, async () => {
       const before = await stateIn(tx)
@@ -136,6 +132,24 @@ export class SeriesStorage implements SeriesStore {
       const write = state === before ? undefined : tx.objectStore('series').put(state, STATE)
       tx.commit()
       await write
+      return result
+    })
+  }
+
+  async changeUntold<T>(
+    step: (state: SeriesState, untold: readonly NumberRow[]) => Step<T> & { rows: NumberRow[] },
+  ): Promise<T> {
+    const tx = await this.#db.begin('readwrite')
+    return this.#db.finish(tx, async () => {
+      const before = await stateIn(tx)
+      const numbers = tx.objectStore('numbers')
+      const { letter, told } = before.current ?? { letter: '', told: 0 }
+      const untold = await numbers.getAll(IDBKeyRange.bound([letter, told + 1], [letter, []]))
+      const { state, rows, result } = step(before, untold)
+      const writes = rows.map((row) => numbers.put(row) as Promise<unknown>)
+      if (state !== before) writes.push(tx.objectStore('series').put(state, STATE))
+      tx.commit()
+      await Promise.all(writes)
       return result
     })
   }
@@ -151,10 +165,16 @@ export class SeriesStorage implements SeriesStore {
   }
 
   async open(): Promise<NumberRow[]> {
-    const tx = await this.#db.begin('readonly')
-    return this.#db.finish(tx, () => {
-      const rows = tx.objectStore('numbers').index('open').getAll()
+    const tx = await this.#db.begin('readwrite')
+    return this.#db.finish(tx, async () => {
+      const numbers = tx.objectStore('numbers')
+      const found = [stateIn(tx), numbers.index('open').getAll()] as const
+      const [state, open] = await Promise.all(found)
+      // Who is told of a number may write it onto a receipt.
+      const rows = open.map((row) => (takenBefore(row, state).isOut ? row : handedOut(row)))
+      const writes = rows.filter((row, i) => row !== open[i]).map((row) => numbers.put(row))
       tx.commit()
+      await Promise.all(writes)
       return rows
     })
   }
@@ -174,34 +194,36 @@ export class SeriesStorage implements SeriesStore {
   }
 }
 
-interface Taken {
-  row: NumberRow
-  /** Of the series that the number is the last of. Absent: the key had its number before. */
-  begun?: string
+interface Make {
+  key: string
+  format: FormatNumber
+  checkIn: string | undefined
 }
 
 async function look(tx: WriteTransaction, key: string) {
-  const [{ current }, known] = await Promise.all([
+  const [state, known] = await Promise.all([
     stateIn(tx),
     tx.objectStore('numbers').index('key').get(key),
   ])
-  return { current, known, last: await lastIn(tx, current) }
+  return { state, known, last: await lastIn(tx, state.current) }
 }
 
 async function add(
   tx: WriteTransaction,
+  state: SeriesState,
   current: CurrentSeries,
   number: number,
-  key: string,
-  format: FormatNumber,
+  { key, format, checkIn }: Make,
 ): Promise<Taken> {
-  const row = newNumber(current, number, key, format)
-  const numbers = tx.objectStore('numbers')
+  const row = newNumber(current.letter, number, key, format, checkIn)
   // guard: H28 nobody's number is written over
-  const write = numbers.add(row)
+  const writes: Promise<unknown>[] = [tx.objectStore('numbers').add(row)]
+  // guard: H28 a number and the check-in that names it are stored together
+  const named = checkIn === undefined ? state : withNamed(state, number, checkIn)
+  if (named !== state) writes.push(tx.objectStore('series').put(named, STATE))
   tx.commit()
-  await write
-  return { row, begun: current.begun }
+  await Promise.all(writes)
+  return { row, begun: current.begun, isOut: checkIn === undefined, heard: false }
 }
 
 const stateIn = async (tx: Transaction<Schema>): Promise<SeriesState> =>

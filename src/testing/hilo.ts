@@ -118,6 +118,7 @@ class Instance<Name extends string>
     return {
       options: this.#options,
       signal: this.#closing.signal,
+      isSwitchedOn: () => this.#isOnline(),
       series: (database, collection) => {
         const name = JSON.stringify([database, collection])
         const known = this.#series.get(name) ?? { collection, series: new TestSeries() }

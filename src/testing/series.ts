@@ -2,14 +2,14 @@
  * Series of consecutive numbers for the app's own tests, in memory: a device of its own with a
  * server of its own. Each step is done at once, by the functions that the real ones use.
  */
+import { type SeriesStore, type Step, type Taken, takenBefore } from '../consecutive/numbers.js'
 import {
   type FormatNumber,
-  forgotten,
+  handedOut,
   type NumberRow,
   newNumber,
   noNumber,
-  type SeriesStore,
-} from '../consecutive/numbers.js'
+} from '../consecutive/rows.js'
 import type { SeriesServer } from '../consecutive/server.js'
 import { readState, type SeriesState, withCheckIn, withFate } from '../consecutive/state.js'
 import type { SeriesRequest } from '../core/wire.js'
@@ -26,34 +26,44 @@ export class TestSeries implements SeriesStore, SeriesServer {
   #numbers: readonly NumberRow[] = []
   #given = 0
 
-  async take(key: string, format: FormatNumber): Promise<NumberRow | undefined> {
+  async take(
+    key: string,
+    format: FormatNumber,
+    checkIn: string | undefined,
+  ): Promise<Taken | undefined> {
     const known = this.#find(key)
     const { current } = this.#state
-    if (known || !current) return known
-    const row = newNumber(current, this.#last() + 1, key, format)
+    if (known) {
+      const before = takenBefore(known, this.#state)
+      if (before.isOut || checkIn !== undefined) return before
+      const row = handedOut(known)
+      this.#put([row])
+      return { ...before, row, isOut: true }
+    }
+    if (!current) return undefined
+    const row = newNumber(current.letter, this.#last() + 1, key, format, checkIn)
     this.#numbers = [...this.#numbers, row]
-    return row
+    return { row, begun: current.begun, isOut: checkIn === undefined, heard: false }
   }
 
-  async settle(
-    key: string,
-    change: (row: NumberRow) => NumberRow,
-    forgetBefore = Number.NEGATIVE_INFINITY,
-  ): Promise<void> {
+  async settle(key: string, change: (row: NumberRow) => NumberRow): Promise<void> {
     const known = this.#find(key)
     if (!known) throw noNumber(key)
-    const changed = change(known)
-    this.#numbers = this.#numbers.map((row) => {
-      if (row === known) return changed
-      return row.confirmedAt !== undefined && row.confirmedAt <= forgetBefore ? forgotten(row) : row
-    })
+    this.#put([change(known)])
   }
 
-  async change<T>(
-    step: (state: SeriesState, last: number) => { state: SeriesState; result: T },
-  ): Promise<T> {
+  async change<T>(step: (state: SeriesState, last: number) => Step<T>): Promise<T> {
     const { state, result } = step(this.#state, this.#last())
     this.#state = state
+    return result
+  }
+
+  async changeUntold<T>(
+    step: (state: SeriesState, untold: readonly NumberRow[]) => Step<T> & { rows: NumberRow[] },
+  ): Promise<T> {
+    const { state, rows, result } = step(this.#state, this.#untold())
+    this.#state = state
+    this.#put(rows)
     return result
   }
 
@@ -85,8 +95,22 @@ export class TestSeries implements SeriesStore, SeriesServer {
     const last = this.#last()
     const { state, result } = withCheckIn(this.#state, last, 'fork')
     if (!result) return false
-    this.#state = withFate(state, last, result.id, { superseded: true, last: result.last })
+    const answer = { superseded: true, last: result.last } as const
+    const fate = withFate(state, this.#untold(), result.id, answer)
+    this.#state = fate.state
+    this.#put(fate.rows)
     return true
+  }
+
+  #untold(): NumberRow[] {
+    const { letter, told } = this.#state.current ?? { letter: '', told: 0 }
+    return this.#numbers.filter((row) => row.letter === letter && row.number > told)
+  }
+
+  /** In the place of what was stored of these numbers. */
+  #put(rows: readonly NumberRow[]): void {
+    const isSame = (a: NumberRow, b: NumberRow) => a.letter === b.letter && a.number === b.number
+    this.#numbers = this.#numbers.map((old) => rows.find((row) => isSame(row, old)) ?? old)
   }
 
   #find(key: string): NumberRow | undefined {

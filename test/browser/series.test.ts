@@ -46,7 +46,7 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
       await browser.restart()
       const first = await browser.newPage()
       await first.goto(site.url())
-      expect(await first.evaluate(next)).toEqual({ id: 'A-000001', number: 1 })
+      expect(await first.evaluate(next)).toEqual({ id: 'A-000001', number: 1, heard: true })
       await browser.kill()
       for (let i = 0; i < CRASHES; i++) {
         if (i === 1) await site.server.stop()

@@ -16,6 +16,15 @@ afterEach(async () => {
   await shop.close()
 })
 
+/** The server's answer to the next check-in. */
+function answerOnce(body: object): void {
+  shop.answer = ({ url }) => {
+    if (!/checkin$/.test(url)) return undefined
+    shop.answer = undefined
+    return Response.json(body)
+  }
+}
+
 const refusal = (code: string, message: string) =>
   expect.objectContaining({ name: 'HiloError', code, message: expect.stringContaining(message) })
 
@@ -24,7 +33,7 @@ describe('a series', () => {
     const { hilo, receipts } = openTill(shop)
     expect(await idsOf(receipts, 'a', 'b')).toEqual(['A-000001', 'A-000002'])
     hilo.goOffline()
-    expect(await receipts.next({ key: 'c' })).toEqual({ id: 'A-000003', number: 3 })
+    expect(await receipts.next({ key: 'c' })).toEqual({ id: 'A-000003', number: 3, heard: false })
     const other = openTill(shop, { name: newName() })
     expect(await idsOf(other.receipts, 'a')).toEqual(['B-000001'])
   })
@@ -110,8 +119,8 @@ describe('a series', () => {
 })
 
 test('an option with a wrong name is refused, with the known ones', () => {
-  const series = { forgetKeysafter: 1 } as ConsecutiveOptions
-  expect(() => openTill(shop, { series })).toThrow(/`options\.forgetKeysafter`.*forgetKeysAfter/)
+  const series = { formatID: 1 } as ConsecutiveOptions
+  expect(() => openTill(shop, { series })).toThrow(/`options\.formatID`.*formatId/)
 })
 
 describe('a key', () => {
@@ -124,24 +133,6 @@ describe('a key', () => {
     await expect(receipts.next({ key: 'b' })).rejects.toEqual(
       refusal('invalid-argument', 'A-000002 was made for the key "b" and cancelled: card declined'),
     )
-  })
-
-  test('of a confirmed number is forgotten when the app says, the number never', async () => {
-    const { receipts } = openTill(shop, { series: { forgetKeysAfter: 60_000 } })
-    await idsOf(receipts, 'a', 'b', 'c')
-    const now = vi.spyOn(Date, 'now').mockReturnValue(1_000)
-    await receipts.confirm('a')
-    now.mockReturnValue(2_000)
-    await receipts.confirm('b')
-    now.mockReturnValue(61_500)
-    await receipts.confirm('c')
-    const [report] = await receipts.report()
-    expect(report!.numbers).toEqual([
-      { id: 'A-000001', number: 1, state: 'confirmed' },
-      { id: 'A-000002', number: 2, state: 'confirmed', key: 'b' },
-      { id: 'A-000003', number: 3, state: 'confirmed', key: 'c' },
-    ])
-    expect(await idsOf(receipts, 'a', 'b')).toEqual(['A-000004', 'A-000002'])
   })
 
   test.each([
@@ -363,8 +354,7 @@ describe('a series ends', () => {
     await idsOf(receipts, 'a')
     await expect.poll(registry).toMatchObject([{ last: 1 }])
     const closed = { at: '2026-11-22T08:00:00.000Z', by: 'anna', reason: 'the till was stolen' }
-    shop.answer = ({ url }) =>
-      /checkin$/.test(url) ? Response.json({ token: 'newest', closed }) : undefined
+    answerOnce({ token: 'newest', closed })
     const after = openTill(shop).receipts
     expect(await idsOf(after, 'b')).toEqual(['B-000001'])
     const [first] = await after.report()
@@ -375,10 +365,120 @@ describe('a series ends', () => {
     const { receipts } = openTill(shop)
     await idsOf(receipts, 'a')
     await expect.poll(registry).toMatchObject([{ last: 1 }])
-    shop.answer = ({ url }) => (/checkin$/.test(url) ? Response.json({ unknown: true }) : undefined)
+    answerOnce({ unknown: true })
     expect(await idsOf(openTill(shop).receipts, 'b')).toEqual(['B-000001'])
     const claims = shop.requests.filter(({ action }) => action === 'series')
     expect(claims.at(-1)!.body).toMatchObject({ ended: { series: 'A', from: 1, to: 0 } })
+  })
+})
+
+describe('a server', () => {
+  test('that ends each series is asked for three, not for ever', async () => {
+    const { receipts } = openTill(shop)
+    shop.answer = ({ url }) => (/checkin$/.test(url) ? Response.json({ unknown: true }) : undefined)
+    await expect(receipts.next({ key: 'a' })).rejects.toEqual(
+      refusal('invalid-response', "gave 3 series of 'receipts' and ended each"),
+    )
+    expect(await registry()).toHaveLength(3)
+  })
+
+  test('that refuses the device stops its numbers, until it accepts it again', async () => {
+    const { hilo, receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    const body = { Url: '/', Type: 'Unauthorized', Message: 'The token is gone.', Error: 'Gone.' }
+    shop.answer = () => Response.json(body, { status: 403 })
+    const refused = refusal('server-refused', 'the server refuses this device')
+    await expect(receipts.next({ key: 'b' })).rejects.toEqual(refused)
+    hilo.goOffline()
+    await expect(receipts.next({ key: 'b' })).rejects.toEqual(refused)
+    await expect(openTill(shop).receipts.next({ key: 'c' })).rejects.toEqual(refused)
+    expect(await idsOf(receipts, 'a')).toEqual(['A-000001'])
+    shop.answer = undefined
+    hilo.goOnline()
+    expect(await receipts.next({ key: 'b' })).toEqual({ id: 'A-000002', number: 2, heard: true })
+    expectWhole(await receipts.report())
+  })
+
+  test('that does not answer holds up one number, and no other until it answers', async () => {
+    const { receipts } = openTill(shop, { series: { wait: 20 } })
+    await idsOf(receipts, 'a')
+    const handle = globalThis.fetch
+    const answers: (() => void)[] = []
+    vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => {
+      await new Promise<void>((resolve) => answers.push(resolve))
+      return handle(...args)
+    })
+    expect(await receipts.next({ key: 'b' })).toMatchObject({ number: 2, heard: false })
+    const late = vi.spyOn(globalThis, 'setTimeout')
+    expect(await receipts.next({ key: 'c' })).toMatchObject({ number: 3, heard: false })
+    late.mockRestore()
+    vi.stubGlobal('fetch', handle)
+    for (const answer of answers) answer()
+    await expect.poll(() => receipts.current()).toMatchObject({ told: 3 })
+    expect(await receipts.next({ key: 'd' })).toMatchObject({ number: 4, heard: true })
+    const [report] = await receipts.report()
+    expect(report!.numbers.map(({ isUnheard }) => isUnheard ?? false)).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ])
+  })
+
+  test('permits with an answer the numbers that its question named, no later ones', async () => {
+    const { receipts } = openTill(shop, { series: { wait: 50 } })
+    await idsOf(receipts, 'a')
+    const handle = globalThis.fetch
+    const asked: unknown[] = []
+    vi.stubGlobal('fetch', (...args: Parameters<typeof fetch>) => {
+      asked.push(JSON.parse(String(args[1]?.body)))
+      return asked.length === 1 ? handle(...args) : new Promise(() => {})
+    })
+    const made = await Promise.all(['b', 'c'].map((key) => receipts.next({ key })))
+    expect(asked).toMatchObject([{ last: 2 }, { last: 3 }])
+    expect(made).toMatchObject([
+      { number: 2, heard: true },
+      { number: 3, heard: false },
+    ])
+  })
+
+  test('hears of a number later where the app wants that, and is not waited for', async () => {
+    const { receipts } = openTill(shop, { series: { wait: 0 } })
+    expect(await receipts.next({ key: 'a' })).toMatchObject({ number: 1, heard: false })
+    await expect.poll(registry).toMatchObject([{ last: 1 }])
+  })
+
+  test('is asked although the browser says that it is offline', async () => {
+    vi.stubGlobal('navigator', { onLine: false })
+    const { receipts } = openTill(shop)
+    expect(await receipts.next({ key: 'a' })).toMatchObject({ number: 1, heard: true })
+  })
+
+  test('hears of a number once: one request each, and one connection for all callers', async () => {
+    const { hilo, receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    const opened = vi.spyOn(IDBFactory.prototype, 'open')
+    const before = shop.requests.length
+    for (let i = 0; i < 100; i++) consecutive(hilo, 'receipts')
+    await idsOf(consecutive(hilo, 'receipts'), 'b')
+    expect(shop.requests.slice(before).map(({ action }) => action)).toEqual(['checkin'])
+    expect(opened).not.toHaveBeenCalled()
+  })
+
+  test('that is late does not hold up a call that its signal ends', async () => {
+    const { receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    const handle = globalThis.fetch
+    const ending = new AbortController()
+    vi.stubGlobal('fetch', (...args: Parameters<typeof fetch>) => {
+      ending.abort()
+      return new Promise(() => args)
+    })
+    await expect(receipts.next({ key: 'b', signal: ending.signal })).rejects.toEqual(
+      refusal('aborted', 'the key has it: ask again with the same key'),
+    )
+    vi.stubGlobal('fetch', handle)
+    expect(await idsOf(openTill(shop).receipts, 'b')).toEqual(['A-000002'])
   })
 })
 
@@ -401,6 +501,19 @@ describe('the storage', () => {
     expect(written).toHaveBeenCalledTimes(1)
     const ofSeries = begun.mock.calls.filter(([stores]) => [...stores].includes('numbers'))
     expect(ofSeries).toEqual([[['series', 'numbers'], 'readwrite', { durability: 'strict' }]])
+  })
+
+  test('takes a number and the check-in that names it in one transaction', async () => {
+    const { receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    const added = vi.spyOn(IDBObjectStore.prototype, 'add')
+    const put = vi.spyOn(IDBObjectStore.prototype, 'put')
+    await idsOf(receipts, 'b')
+    const { transaction } = added.mock.contexts[0] as IDBObjectStore
+    const together = put.mock.calls.filter(
+      (_, i) => (put.mock.contexts[i] as IDBObjectStore).transaction === transaction,
+    )
+    expect(together).toMatchObject([[{ current: { checkIn: { last: 2 } } }, 'state']])
   })
 
   test('that is full refuses the number, which is not taken', async () => {
@@ -445,7 +558,8 @@ test.each([
   ['a long name of a device', { device: 'a'.repeat(129) }, 'device has at most 128 bytes'],
   ['a name of two lines', { device: 'Till\n3' }, 'device is well-formed Unicode without control'],
   ['half of a surrogate pair', { device: '\ud800' }, 'device is well-formed Unicode without'],
-  ['a time below 0', { forgetKeysAfter: -1 }, 'forgetKeysAfter is a number of milliseconds'],
+  ['a time below 0', { wait: -1 }, 'wait is a number of milliseconds from 0 to 60000'],
+  ['no end', { wait: Number.POSITIVE_INFINITY }, 'wait is a number of milliseconds'],
   ['a form that is none', { formatId: 'B' as never }, 'formatId is a function'],
 ])('%s is refused at once', (_, series, message) => {
   expect(() => openTill(shop, { series })).toThrow(message)

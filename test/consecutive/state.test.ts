@@ -1,5 +1,6 @@
 /** What a device knows of its series, step by step. */
 import { describe, expect, test } from 'vitest'
+import type { NumberRow } from '../../src/consecutive/rows.js'
 import {
   readState,
   type SeriesState,
@@ -19,7 +20,17 @@ const begun = withSeries(withClaim(NEW, 'a').state, 'a', {
 })
 
 const checkedIn = (state: SeriesState, last: number, id: string, token: string): SeriesState =>
-  withFate(withCheckIn(state, last, id).state, last, id, { token })
+  withFate(withCheckIn(state, last, id).state, [], id, { token }).state
+
+const row = (number: number, more: Partial<NumberRow> = {}): NumberRow => ({
+  letter: 'B',
+  number,
+  id: `B-${number}`,
+  key: `sale ${number}`,
+  state: 'open',
+  open: 1,
+  ...more,
+})
 
 describe('a series', () => {
   test('begins with the answer to its claim, once', () => {
@@ -46,7 +57,7 @@ describe('a series', () => {
     const { state, result } = withCheckIn(begun, 2, 'x')
     expect(result).toEqual({ id: 'x', token: 'first', last: 2 })
     expect(withCheckIn(state, 3, 'y').result).toEqual(result)
-    expect(withFate(state, 3, 'x', { token: 'second' }).current).toEqual({
+    expect(withFate(state, [], 'x', { token: 'second' }).state.current).toEqual({
       letter: 'B',
       begun: 'a',
       token: 'second',
@@ -56,8 +67,8 @@ describe('a series', () => {
 
   test('does not hear an answer that comes too late, or is of no check-in', () => {
     const once = checkedIn(begun, 2, 'x', 'second')
-    expect(withFate(once, 2, 'x', { superseded: true, last: 9 })).toBe(once)
-    expect(withFate(NEW, 0, 'x', { unknown: true })).toBe(NEW)
+    expect(withFate(once, [], 'x', { superseded: true, last: 9 }).state).toBe(once)
+    expect(withFate(NEW, [], 'x', { unknown: true }).state).toBe(NEW)
     expect(withCheckIn(NEW, 0, 'x')).toEqual({ state: NEW, result: undefined })
   })
 })
@@ -65,7 +76,12 @@ describe('a series', () => {
 describe('a series that ends', () => {
   const told = checkedIn(begun, 5, 'x', 'second')
   const end = (numbers: number, answer: SeriesCheckInAnswer) =>
-    withFate(withCheckIn(told, 5 + numbers, 'y').state, 5 + numbers, 'y', answer)
+    withFate(
+      withCheckIn(told, 5 + numbers, 'y').state,
+      Array.from({ length: numbers }, (_, i) => row(6 + i, { unheard: 1 })),
+      'y',
+      answer,
+    ).state
 
   test.each([
     [
@@ -108,6 +124,19 @@ describe('a series that ends', () => {
       })
     },
   )
+
+  test('takes the numbers with it that were not handed out: their keys get others', () => {
+    const untold = [row(6, { unheard: 1 }), row(7), row(8, { state: 'confirmed' }), row(9)]
+    const { state } = withCheckIn(told, 9, 'y')
+    const { rows } = withFate(state, untold, 'y', { superseded: true, last: 8 })
+    const why = 'It was never handed out: another copy of this device goes on with the series.'
+    expect(rows).toEqual(
+      [7, 9].map((number) => {
+        const { key, open, ...rest } = row(number)
+        return { ...rest, state: 'cancelled', reason: why }
+      }),
+    )
+  })
 
   test('is followed by another one', () => {
     const state = withClaim(end(2, { unknown: true }), 'z').state

@@ -2,9 +2,20 @@
  * A device's series on its simulated disk. Each step is one strict transaction over one record, so
  * that kills, power cuts, copies and evictions do to it what they do to IndexedDB.
  */
-import type { FormatNumber, NumberRow, SeriesStore } from '../../src/consecutive/numbers.js'
-import { forgotten, newNumber, noNumber } from '../../src/consecutive/numbers.js'
-import { readState, type SeriesState } from '../../src/consecutive/state.js'
+import {
+  type SeriesStore,
+  type Step,
+  type Taken,
+  takenBefore,
+} from '../../src/consecutive/numbers.js'
+import {
+  type FormatNumber,
+  handedOut,
+  type NumberRow,
+  newNumber,
+  noNumber,
+} from '../../src/consecutive/rows.js'
+import { readState, type SeriesState, withNamed } from '../../src/consecutive/state.js'
 import { HiloError } from '../../src/core/errors.js'
 import type { Disk } from './disk.js'
 import type { DatabaseHost } from './idb-host.js'
@@ -35,41 +46,51 @@ export class DiskSeries implements SeriesStore {
     this.#actor = actor
   }
 
-  take(key: string, format: FormatNumber): Promise<NumberRow | undefined> {
-    return this.#step((stored) => {
-      const known = stored.numbers.find((row) => row.key === key)
-      const { current } = stored.state
-      if (known || !current) return { stored, result: known }
-      const row = newNumber(current, lastOf(stored) + 1, key, format)
-      return { stored: { ...stored, numbers: [...stored.numbers, row] }, result: row }
+  take(key: string, format: FormatNumber, checkIn: string | undefined): Promise<Taken | undefined> {
+    return this.#step((stored): { stored: StoredSeries; result: Taken | undefined } => {
+      const { state, numbers } = stored
+      const { current } = state
+      const known = numbers.find((row) => row.key === key)
+      const before = known && takenBefore(known, state)
+      if (before?.isOut || !current) return { stored, result: before?.isOut ? before : undefined }
+      if (current.refused) return { stored, result: { refused: current.refused } }
+      if (before) {
+        if (checkIn !== undefined) return { stored, result: before }
+        const row = handedOut(before.row)
+        return { stored: withRows(stored, [row]), result: { ...before, row, isOut: true } }
+      }
+      const row = newNumber(current.letter, lastOf(stored) + 1, key, format, checkIn)
+      const named = checkIn === undefined ? state : withNamed(state, row.number, checkIn)
+      return {
+        stored: { state: named, numbers: [...numbers, row] },
+        result: { row, begun: current.begun, isOut: checkIn === undefined, heard: false },
+      }
     })
   }
 
-  settle(
-    key: string,
-    change: (row: NumberRow) => NumberRow,
-    forgetBefore = Number.NEGATIVE_INFINITY,
-  ): Promise<void> {
+  settle(key: string, change: (row: NumberRow) => NumberRow): Promise<void> {
     return this.#step((stored) => {
       const known = stored.numbers.find((row) => row.key === key)
       if (!known) throw noNumber(key)
-      const changed = change(known)
-      const isOld = ({ confirmedAt }: NumberRow) =>
-        confirmedAt !== undefined && confirmedAt <= forgetBefore
-      const numbers = stored.numbers.map((row) => {
-        if (row === known) return changed
-        return isOld(row) ? forgotten(row) : row
-      })
-      return { stored: { ...stored, numbers }, result: undefined }
+      return { stored: withRows(stored, [change(known)]), result: undefined }
     })
   }
 
-  change<T>(
-    step: (state: SeriesState, last: number) => { state: SeriesState; result: T },
-  ): Promise<T> {
+  change<T>(step: (state: SeriesState, last: number) => Step<T>): Promise<T> {
     return this.#step((stored) => {
       const { state, result } = step(stored.state, lastOf(stored))
       return { stored: { ...stored, state }, result }
+    })
+  }
+
+  changeUntold<T>(
+    step: (state: SeriesState, untold: readonly NumberRow[]) => Step<T> & { rows: NumberRow[] },
+  ): Promise<T> {
+    return this.#step((stored) => {
+      const { letter, told } = stored.state.current ?? { letter: '', told: 0 }
+      const untold = stored.numbers.filter((row) => row.letter === letter && row.number > told)
+      const { state, rows, result } = step(stored.state, untold)
+      return { stored: withRows({ ...stored, state }, rows), result }
     })
   }
 
@@ -126,6 +147,13 @@ export class DiskSeries implements SeriesStore {
       })
     })
   }
+}
+
+/** In the place of what was stored of these numbers. */
+function withRows(stored: StoredSeries, rows: readonly NumberRow[]): StoredSeries {
+  const isSame = (a: NumberRow, b: NumberRow) => a.letter === b.letter && a.number === b.number
+  const numbers = stored.numbers.map((old) => rows.find((row) => isSame(row, old)) ?? old)
+  return { ...stored, numbers }
 }
 
 function lastOf({ state, numbers }: StoredSeries): number {

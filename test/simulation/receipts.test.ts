@@ -1,6 +1,6 @@
 /** The simulation's check of series notices each fault that must not happen. */
 import { expect, test } from 'vitest'
-import type { NumberRow } from '../../src/consecutive/numbers.js'
+import type { NumberRow } from '../../src/consecutive/rows.js'
 import type { SeriesState } from '../../src/consecutive/state.js'
 import { Receipts } from './receipts.js'
 
@@ -47,6 +47,16 @@ test('a receipt that was printed and is not stored is a complaint', () => {
   expect(complaints([device('d1', [row(1)])], [['A-2', 'd1', 'sale 2']])).toEqual([
     'd1 has lost A-2 of sale 2',
   ])
+})
+
+test('a number of which the server heard is made once, whatever a copy says', () => {
+  const said: string[] = []
+  const simulation = { checker: { complain: (what: string) => said.push(what) } }
+  const receipts = new Receipts(simulation as never, '')
+  receipts.printed('A-1', { device: 'd1', key: 'sale 1', heard: true })
+  receipts.printed('A-1', { device: 'd2', key: 'sale 2', heard: true })
+  receipts.account([device('d1', []), device('d2', [])] as never)
+  expect(said).toContain('A-1 was made twice although the server had heard of both')
 })
 
 test('one of two copies has to tell which numbers both may have made', () => {

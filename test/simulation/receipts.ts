@@ -19,6 +19,8 @@ const EXPECTED = new Set(['server-unreachable', 'server-refused', 'invalid-respo
 interface Made {
   device: string
   key: string
+  /** The server had heard of it before it was handed out. */
+  heard?: boolean
 }
 
 export class Receipts {
@@ -79,9 +81,11 @@ export class Receipts {
   async #take(page: Page, series: Series, key: string): Promise<void> {
     const { checker, scheduler } = this.#simulation
     try {
-      const { id } = await series.take(key, (number, letter) => `${letter}-${number}`)
+      const format = (number: number, letter: string) => `${letter}-${number}`
+      const { row, heard } = await series.take({ key, format, device: undefined, wait: 1_000 })
+      const { id } = row
       scheduler.note(page.actor, `prints ${id} for ${key}`)
-      this.printed(id, { device: page.device.name, key })
+      this.printed(id, { device: page.device.name, key, heard })
     } catch (error) {
       const { code, stack } = error as HiloError
       const isExpected =
@@ -101,11 +105,10 @@ export class Receipts {
     const { options, signal } = hilo.access
     const made = new Series({
       collection: 'receipts',
-      device: undefined,
       storage,
       server: seriesServer({ ...options, url: this.#url }, options.database, () => ({})),
       signal,
-      isOnline: () => hilo.status().online,
+      isSwitchedOn: () => hilo.access.isSwitchedOn(),
       copied: () => {
         this.#simulation.hit('series of a copy ended')
         if (!this.#simulation.profile.hasClones)
@@ -128,7 +131,10 @@ export class Receipts {
           checker.complain(`${name}: ${letter} has a hole: ${rows.map(({ id }) => id).join(' ')}`)
       }
       for (const { id, key, state: is, reason } of numbers)
-        if (key === undefined || (reason !== undefined) !== (is === 'cancelled'))
+        if (
+          (key === undefined && is !== 'cancelled') ||
+          (reason !== undefined) !== (is === 'cancelled')
+        )
           checker.complain(`${name}: ${id} is ${is}, of ${key}, because of ${reason}`)
       for (const [id, made] of this.#made)
         for (const { device, key } of made)
@@ -137,6 +143,8 @@ export class Receipts {
               checker.complain(`${name} has lost ${id} of ${key}`)
     }
     for (const [id, made] of this.#made) {
+      if (new Set(made.flatMap(({ heard, key }) => (heard ? key : []))).size > 1)
+        checker.complain(`${id} was made twice although the server had heard of both`)
       // A device cannot tell what it has lost with its storage.
       const remembered = made.filter(({ device }) => this.#hasSeries(id, device, devices))
       const keys = new Set(remembered.map(({ key }) => key))

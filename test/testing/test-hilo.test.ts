@@ -180,12 +180,12 @@ describe('consecutive numbers', () => {
     expect(told).toEqual([])
     await receipts.next({ key: 'a' })
     hilo.exhaust()
-    expect(await receipts.next({ key: 'b' })).toEqual({ id: 'A-000002', number: 2 })
+    expect(await receipts.next({ key: 'b' })).toEqual({ id: 'A-000002', number: 2, heard: false })
     hilo.fork()
     expect(told).toEqual(['receipts'])
     await expect(receipts.next({ key: 'c' })).rejects.toMatchObject({ code: 'server-unreachable' })
     hilo.connect()
-    expect(await receipts.next({ key: 'c' })).toEqual({ id: 'B-000001', number: 1 })
+    expect(await receipts.next({ key: 'c' })).toEqual({ id: 'B-000001', number: 1, heard: true })
     expect(await receipts.report()).toMatchObject([
       { series: 'A', ended: { kind: 'copied', doubtful: { from: 2, to: 2 } } },
       { series: 'B', numbers: [{ key: 'c' }] },
@@ -198,8 +198,8 @@ describe('consecutive numbers', () => {
       const next = (collection: string, database?: string) =>
         consecutive(hilo, collection, { ...(database && { database }) }).next({ key: 'a' })
       for (const made of [next('receipts'), next('bills'), next('receipts', 'Other')])
-        expect(await made).toEqual({ id: 'A-000001', number: 1 })
-      expect(await next('receipts')).toEqual({ id: 'A-000001', number: 1 })
+        expect(await made).toEqual({ id: 'A-000001', number: 1, heard: true })
+      expect(await next('receipts')).toEqual({ id: 'A-000001', number: 1, heard: true })
     }
   })
 })
