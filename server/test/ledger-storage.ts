@@ -36,6 +36,63 @@ export function describeStorage(promise: Promises): void {
   )
 
   promise(
+    'a claim that is refused leaves no name, and none that was dropped comes back by it',
+    async ({ ledger, database, wish, take, checkIn, lost }) => {
+      await take({ collection: 'gone' })
+      await ledger.drop({ database, collection: 'gone', at: AT })
+      await take()
+      const far = 1_000_000
+      expect(
+        await ledger.claim([
+          wish({ collection: 'new', lastMax: far }),
+          wish({ collection: 'gone', lastMax: far }),
+          wish({ collection: 'lines' }),
+        ]),
+      ).toMatchObject([{ refused: 'jump' }, { refused: 'jump' }, { grant: { low: 1 } }])
+      const invoices = { database, name: 'invoices|' }
+      const seed = { ...invoices, value: Number.MAX_SAFE_INTEGER, isForced: false }
+      expect(await ledger.seedIdentity(seed)).toMatchObject({ refused: 'jump' })
+      await checkIn(newId(), await lost())
+      expect(await ledger.claim([wish({ collection: 'new' })])).toMatchObject([
+        { refused: 'restored' },
+      ])
+      expect(await ledger.nextIdentities([{ ...invoices, at: 0 }])).toMatchObject([
+        { refused: 'restored' },
+      ])
+      const { collections } = await ledger.names()
+      expect(new Set(collections.filter((key) => key.database === database))).toEqual(
+        new Set(['gone', 'lines', 'orders'].map((collection) => ({ database, collection }))),
+      )
+      const statuses = (await ledger.status()).filter((status) => status.database === database)
+      expect(statuses.map(({ collection }) => collection)).toEqual(['lines', 'orders'])
+      expect(await ledger.identities(database)).toEqual([])
+    },
+  )
+
+  promise(
+    'names are counted as they come and go: what is dropped makes room, once',
+    async ({ open, database, wish, claim }) => {
+      const ledger = await open({ ...LIMITS, collections: 2 })
+      try {
+        const names = (...collections: string[]) =>
+          ledger.claim(collections.map((collection) => wish({ collection })))
+        const full = { refused: 'full' }
+        const granted = { isRepeat: false }
+        expect(await names('a', 'b', 'c')).toMatchObject([granted, granted, full])
+        const dropped = { database, collection: 'a', at: AT }
+        await Promise.all([ledger.drop(dropped), ledger.drop(dropped)])
+        expect(await names('c', 'd')).toMatchObject([granted, full])
+        await ledger.drop({ ...dropped, collection: 'b' })
+        expect(await names('a', 'b')).toMatchObject([granted, full])
+        expect(await claim({ collection: 'b' })).toMatchObject(granted)
+        expect(await names('d')).toMatchObject([full])
+      } finally {
+        await ledger.close()
+      }
+    },
+  )
+
+  promise(
     'pruning forgets grants that came back long ago, and none that is held',
     async ({ ledger, database, take, takePlain, giveBack, giveBackPlain }) => {
       const [whole, part] = [await take(), await take()]

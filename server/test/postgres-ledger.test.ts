@@ -79,8 +79,8 @@ test('a role without the right to create tables runs on tables that are there', 
     databaseUrl,
     `REVOKE CREATE ON SCHEMA public FROM PUBLIC;
      DROP ROLE IF EXISTS hilo_test_role; CREATE ROLE hilo_test_role LOGIN;
-     GRANT SELECT, INSERT, UPDATE
-       ON hilo_meta, hilo_counters, hilo_grants, hilo_returns, hilo_devices TO hilo_test_role`,
+     GRANT SELECT, INSERT, UPDATE ON hilo_meta, hilo_counters, hilo_names, hilo_grants,
+       hilo_returns, hilo_devices TO hilo_test_role`,
   )
   const url = new URL(databaseUrl)
   url.username = 'hilo_test_role'

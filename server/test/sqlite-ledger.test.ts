@@ -46,6 +46,22 @@ const wish = {
   at: 0,
 }
 
+test('names that are refused, and free numbers, are looked up and not counted', async () => {
+  const dataDir = newFolder()
+  const ledger = await openLedger({ create: true, dataDir, limits: { collections: 2 } })
+  onTestFinished(() => ledger.close())
+  await ledger.claim([wish])
+  const rows = new DatabaseSync(join(dataDir, 'hilo.db'))
+  onTestFinished(() => rows.close())
+  rows.exec(`UPDATE hilo_names SET collections = 2;
+    UPDATE hilo_counters SET free = 'not read', free_count = 7`)
+  expect(await ledger.claim([{ ...wish, collection: 'lines' }])).toMatchObject([
+    { refused: 'full' },
+  ])
+  expect(await ledger.countFree()).toBe(7)
+  expect(await ledger.status()).toMatchObject([{ collection: 'orders', free: 7 }])
+})
+
 test('a missing folder is made; tables of others in the file are left alone', async () => {
   const dataDir = join(newFolder(), 'a', 'b')
   const ledger = await openLedger({ create: true, dataDir })

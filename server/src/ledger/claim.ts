@@ -181,7 +181,8 @@ function sourceOf(
     authority === 'counter' ? (answer?.fresh ?? []) : received && spansFor(row, received)
   if (!fresh && short.missing > 0)
     return {
-      line: short.line,
+      // It counts as changed: a name takes room before its numbers are asked for elsewhere.
+      line: { ...short.line },
       take: (_, claim) => ({ refused: short.believed.has(claim) ? 'short' : 'jump' }),
     }
   const stock = addFresh(short, fresh ?? [])

@@ -20,9 +20,9 @@ import type {
   LedgerLimits,
   Pruning,
 } from './ledger.js'
-import type { Span } from './number-line.js'
 import type {
   CollectionRow,
+  CountsRow,
   DatabaseRow,
   GrantRow,
   IdentityClaimRow,
@@ -40,7 +40,7 @@ export interface RowStore {
   change<T>(transaction: Transaction<T>): Promise<T>
   readCollection(key: CollectionKey): Promise<CollectionRow | undefined>
   /** Collections that were not dropped, by database and name. */
-  readStatus(): Promise<CollectionRow[]>
+  readStatus(): Promise<CountsRow[]>
   /** Of a database, by collection and letter. */
   readSeries(database: string): Promise<SeriesRow[]>
   findSeries(key: CollectionKey, letter: number): Promise<SeriesRow | undefined>
@@ -50,8 +50,8 @@ export interface RowStore {
   readDatabases(): Promise<ReadonlyMap<string, DatabaseRow>>
   /** How many collections and identities each database has. */
   readNames(): Promise<Names>
-  /** Of every collection that has free numbers. */
-  readFree(): Promise<(readonly Span[])[]>
+  /** Numbers of all collections that are free. */
+  countFree(): Promise<number>
   /** Those that were not dropped. */
   readIdentities(database: string): Promise<IdentityKey[]>
   /** Deletes the rows of dropped collections and identities, in small transactions. */
@@ -94,8 +94,8 @@ export interface Selection {
   /** What holds for these databases. It is read when the rows above are locked. */
   databases?: readonly string[]
   /**
-   * Missing collections and identities are added within it, whatever becomes of the step: who asks
-   * for a name takes room. Undefined: none is added.
+   * Missing collections and identities are added within it, if the step changes them. Undefined:
+   * none is added.
    */
   quota?: Quota
   /** Grants of these claims, where they were granted before. */

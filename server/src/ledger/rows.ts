@@ -14,6 +14,8 @@ export interface CollectionRow extends CollectionKey, NumberLine {
   grants: number
   /** How many numbers these hold. */
   outstanding: number
+  /** How many numbers are not granted, whoever may get them: as many as `free` and `fresh` hold. */
+  freeCount: number
   /** Milliseconds since the epoch. Null: nothing was ever granted. */
   lastClaim: number | null
   /** Not null: the collection was dropped. The row only keeps what must never be granted again. */
@@ -128,6 +130,7 @@ export const newCollection = ({ database, collection }: CollectionKey): Collecti
   forgotten: 0,
   grants: 0,
   outstanding: 0,
+  freeCount: 0,
   lastClaim: null,
   droppedAt: null,
 })
@@ -153,6 +156,7 @@ export const withLine = (row: CollectionRow, line: NumberLine): CollectionRow =>
   ...row,
   ...line,
   version: row.version + (line.max === row.max ? 0 : 1),
+  freeCount: sizeOf(line.free) + sizeOf(line.fresh),
 })
 
 /** More than any restored ledger has lost of a collection. */
@@ -197,9 +201,11 @@ export const isSettled = ({ issued, high }: GrantRow): boolean => issued >= high
 /** Numbers that are not granted, whoever may get them. */
 export const freeOf = ({ free, fresh }: CollectionRow): readonly Span[] => [...free, ...fresh]
 
-export function toStatus(row: CollectionRow): CollectionCounts {
-  const { database, collection, max, outstanding, grants, lastClaim } = row
-  const free = sizeOf(freeOf(row))
+/** What is read of a collection to tell its status: its lists may be long. */
+export type CountsRow = Omit<CollectionRow, 'free' | 'fresh'>
+
+export function toStatus(row: CountsRow): CollectionCounts {
+  const { database, collection, max, freeCount: free, outstanding, grants, lastClaim } = row
   return { database, collection, max, free, outstanding, grants, lastClaim: lastClaim ?? undefined }
 }
 

@@ -27,11 +27,16 @@ import {
   TOMBSTONES,
 } from './tables.js'
 
+export interface LoadedRows extends Rows {
+  /** Collections and identities that were dropped: for a step they are not there. */
+  dropped: Pick<Rows, 'collections' | 'identities'>
+}
+
 export interface Loader {
   /** The statements that find the selected rows, to be run in this order. */
   statements(select: Selection): Statement[]
   /** @param found what each of these statements found */
-  rows(select: Selection, found: readonly unknown[][]): Rows
+  rows(select: Selection, found: readonly unknown[][]): LoadedRows
   /** Also one that was dropped, and without a lock. */
   collection(key: CollectionKey): Statement
 }
@@ -95,11 +100,19 @@ export function loader(dialect: Dialect): Loader {
         select,
       ).map((part) => (isAsked(part) ? left.shift()! : []))
       const [returns, held, serials, series, settings, tombstones] = others
+      const named = {
+        collections: collections!.map(toCollection),
+        identities: decoded(IDENTITIES, identities!),
+      }
+      const chosen = (isChosen: (row: { droppedAt: number | null }) => boolean) => ({
+        collections: byText(named.collections.filter(isChosen), keyText),
+        identities: byText(named.identities.filter(isChosen), identityText),
+      })
       return {
         selected: select,
         databases: toDatabases(settings as Setting[]),
-        collections: byText(collections!.map(toCollection), keyText),
-        identities: byText(decoded(IDENTITIES, identities!), identityText),
+        ...chosen(({ droppedAt }) => droppedAt === null),
+        dropped: chosen(({ droppedAt }) => droppedAt !== null),
         grants: byText(decoded(GRANTS, grants!), ({ id }) => id),
         tombstones: byText(decoded(TOMBSTONES, tombstones!), ({ id }) => id),
         serials: byText(serials as SerialRow[], serialText),
@@ -128,12 +141,8 @@ function loadingTexts(dialect: Dialect) {
   const serial = keysIn(dialect, GRANTS, ['database', 'collection', 'serial'])
   return {
     collection,
-    collections: `${collection} AND t.dropped_at IS NULL
-      ORDER BY t.database, t.tag ${dialect.lock('t')}`,
-    identities: finding(dialect, IDENTITIES, ['database', 'name'], {
-      isLocked,
-      condition: 'AND t.dropped_at IS NULL',
-    }),
+    collections: `${collection} ORDER BY t.database, t.tag ${dialect.lock('t')}`,
+    identities: finding(dialect, IDENTITIES, ['database', 'name'], { isLocked }),
     grants: finding(dialect, GRANTS, ['id'], { isLocked }),
     returnedOf: `SELECT ${selected(GRANTS)} FROM hilo_grants t
       WHERE t.database = $1 AND t.tag = $2 AND t.low <= $3 AND t.high >= t.low

@@ -1,77 +1,132 @@
 /**
- * Adds the rows of collections and identities that are asked for the first time, as far as the
- * quota allows. It does so in transactions of their own, so that nobody who waits for another's new
- * row holds a lock.
+ * Collections and identities that are asked for the first time. A step is tried as if they were
+ * there, and only those that it changes are added, as far as the quota allows: a claim that is
+ * refused leaves no name. They are added in transactions of their own, so that nobody who waits for
+ * another's new row holds a lock.
  */
 import { identityText, keyText } from '../ledger/keys.js'
 import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import { withinQuota } from '../ledger/quota.js'
-import type { Quota, Rows, Selection } from '../ledger/row-store.js'
+import type { Quota, RowChanges, Rows, Selection } from '../ledger/row-store.js'
 import { newCollection, newIdentity } from '../ledger/rows.js'
 import type { SqlConnection } from './connection.js'
-import { adding, type Dialect, encoded, keysIn, statement } from './statements.js'
+import type { LoadedRows } from './load.js'
+import { counting, type Names, namesIn } from './names.js'
+import { adding, type Dialect, encoded, statement } from './statements.js'
 import { COLLECTIONS, fieldsOf, IDENTITIES, type Table } from './tables.js'
 
 export interface Missing {
   collections: readonly CollectionKey[]
   identities: readonly IdentityKey[]
-  quota: Quota
 }
 
-/** Undefined: all that was selected is there, or nothing may be added. */
-export function missingFrom(rows: Rows, select: Selection): Missing | undefined {
+export const NONE_MISSING: Missing = { collections: [], identities: [] }
+
+export const isAny = ({ collections, identities }: Missing): boolean =>
+  collections.length + identities.length > 0
+
+/** Those that may be added, if there is room, and that nobody has tried to add before. */
+export function missingFrom(rows: Rows, select: Selection, before: Missing): Missing {
   const { collections = [], identities = [], quota } = select
-  if (!quota) return undefined
-  const missing = {
-    collections: collections.filter((key) => !rows.collections.has(keyText(key))),
-    identities: identities.filter((key) => !rows.identities.has(identityText(key))),
-    quota,
-  }
-  return missing.collections.length + missing.identities.length > 0 ? missing : undefined
+  if (!quota) return NONE_MISSING
+  return without(
+    {
+      collections: collections.filter((key) => !rows.collections.has(keyText(key))),
+      identities: identities.filter((key) => !rows.identities.has(identityText(key))),
+    },
+    before,
+  )
 }
+
+/** The rows as if the missing ones were there. What was dropped goes on from where it was. */
+export function withMissing(rows: LoadedRows, { collections, identities }: Missing): Rows {
+  const { dropped } = rows
+  const binding = undefined
+  return {
+    ...rows,
+    collections: new Map([
+      ...rows.collections,
+      ...collections.map((key) => {
+        const before = dropped.collections.get(keyText(key))
+        return [
+          keyText(key),
+          { ...newCollection(key), binding, ...before, droppedAt: null },
+        ] as const
+      }),
+    ]),
+    identities: new Map([
+      ...rows.identities,
+      ...identities.map((key) => {
+        const before = dropped.identities.get(identityText(key))
+        return [identityText(key), { ...newIdentity(key), ...before, droppedAt: null }] as const
+      }),
+    ]),
+  }
+}
+
+/** Those that a step has changed. */
+export function changedOf(missing: Missing, changes: RowChanges): Missing {
+  const collections = new Set(changes.collections?.map(keyText))
+  const identities = new Set(changes.identities?.map(identityText))
+  return {
+    collections: missing.collections.filter((key) => collections.has(keyText(key))),
+    identities: missing.identities.filter((key) => identities.has(identityText(key))),
+  }
+}
+
+const without = (missing: Missing, others: Missing): Missing => {
+  const collections = new Set(others.collections.map(keyText))
+  const identities = new Set(others.identities.map(identityText))
+  return {
+    collections: missing.collections.filter((key) => !collections.has(keyText(key))),
+    identities: missing.identities.filter((key) => !identities.has(identityText(key))),
+  }
+}
+
+export const both = (a: Missing, b: Missing): Missing => ({
+  collections: [...a.collections, ...b.collections],
+  identities: [...a.identities, ...b.identities],
+})
 
 export async function addMissing(
   connection: SqlConnection,
-  { collections, identities, quota }: Missing,
+  { collections, identities }: Missing,
+  quota: Quota,
 ): Promise<void> {
-  await add(connection, COLLECTIONS, collections.map(newCollection), quota)
-  await add(connection, IDENTITIES, identities.map(newIdentity), quota)
+  await add(connection, COLLECTIONS, 'collections', collections.map(newCollection), quota)
+  await add(connection, IDENTITIES, 'identities', identities.map(newIdentity), quota)
 }
 
-function add<Row extends { database: string }>(
+async function add<Row extends { database: string }>(
   { dialect, transaction }: SqlConnection,
   table: Table<Row>,
+  names: Names,
   rows: readonly Row[],
   quota: Quota,
 ): Promise<void> {
-  if (rows.length === 0) return Promise.resolve()
+  if (rows.length === 0) return
   const databases = [...new Set(rows.map(({ database }) => database))]
-  return transaction({
-    reads: [
-      statement(
-        // One search of the index for each: PostgreSQL would scan the table for a join.
-        `SELECT k."database", (SELECT count(*) FROM ${table.name} t
-           WHERE t.database = k."database" AND t.dropped_at IS NULL) AS "count"
-         FROM ${keysIn(dialect, table, ['database'])}`,
-        ...dialect.given(databases.map((database) => ({ database }))),
-      ),
-      statement(
-        `SELECT count(*) AS "count" FROM
-         (SELECT DISTINCT database FROM ${table.name} WHERE dropped_at IS NULL) AS databases`,
-      ),
-    ],
-    step([counts, all]) {
-      const found = counts as { database: string; count: number }[]
+  const allowed = await transaction({
+    reads: namesIn(dialect, names, databases),
+    step([perDatabase, all]) {
+      const found = perDatabase as { database: string; count: number }[]
       const [used] = all as { count: number }[]
       const usage = {
         perDatabase: new Map(found.map(({ database, count }) => [database, count])),
         databases: used!.count,
       }
-      const added = withinQuota(rows, usage, quota).map((row) => encoded(table, row))
-      const writes =
-        added.length > 0 ? [statement(reviving(dialect, table), ...dialect.given(added))] : []
-      return { answer: undefined, writes }
+      return { answer: withinQuota(rows, usage, quota), writes: [] }
     },
+  })
+  if (allowed.length === 0) return
+  const given = dialect.given(allowed.map((row) => encoded(table, row)))
+  await transaction({
+    reads: [statement(reviving(dialect, table), ...given)],
+    // Another server may have added some of them meanwhile.
+    step: ([added]) => ({
+      answer: undefined,
+      writes: counting(dialect, { [names]: added as { database: string }[] }, 1),
+    }),
   })
 }
 
@@ -83,5 +138,6 @@ function reviving<Row>(dialect: Dialect, table: Table<Row>): string {
   const keys = fieldsOf(table, 'key')
   return `${adding(dialect, table)} ORDER BY ${keys.map((field) => `n."${field}"`)}
     ON CONFLICT (${keys.map((field) => table.columns[field][0])})
-    DO UPDATE SET dropped_at = NULL WHERE ${table.name}.dropped_at IS NOT NULL`
+    DO UPDATE SET dropped_at = NULL WHERE ${table.name}.dropped_at IS NOT NULL
+    RETURNING database AS "database"`
 }

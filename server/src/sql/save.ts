@@ -2,6 +2,7 @@
 import { keyText } from '../ledger/keys.js'
 import type { RowChanges, Rows } from '../ledger/row-store.js'
 import { settingsFrom } from './database-rows.js'
+import { counting } from './names.js'
 import {
   adding,
   changing,
@@ -61,5 +62,16 @@ export function saver(dialect: Dialect): (rows: Rows, changes: RowChanges) => St
     ...all(saveIdentities, changes.identities),
     ...all(addIdentityClaims, changes.identityClaims),
     ...all(putSeries, changes.series),
+    // What was dropped before is not among the rows of a step.
+    ...counting(
+      dialect,
+      {
+        collections: changes.collections?.filter(isDropped),
+        identities: changes.identities?.filter(isDropped),
+      },
+      -1,
+    ),
   ]
 }
+
+const isDropped = ({ droppedAt }: { droppedAt: number | null }): boolean => droppedAt !== null

@@ -12,6 +12,7 @@ import {
   GRANTS,
   IDENTITIES,
   IDENTITY_CLAIMS,
+  NAMES,
   RETURNS,
   SERIES,
   TOMBSTONES,
@@ -31,6 +32,7 @@ export interface Schema {
 export const SCHEMA: Schema = {
   tables: [
     creationOf(COLLECTIONS),
+    creationOf(NAMES),
     creationOf(GRANTS),
     creationOf(TOMBSTONES),
     creationOf(RETURNS),
@@ -45,9 +47,17 @@ export const SCHEMA: Schema = {
 /** Wherever one of these is, there is a ledger. */
 export const LEDGER_TABLES: readonly string[] = [
   'hilo_meta',
-  ...[COLLECTIONS, GRANTS, TOMBSTONES, RETURNS, IDENTITIES, IDENTITY_CLAIMS, SERIES, DEVICES].map(
-    ({ name }) => name,
-  ),
+  ...[
+    COLLECTIONS,
+    NAMES,
+    GRANTS,
+    TOMBSTONES,
+    RETURNS,
+    IDENTITIES,
+    IDENTITY_CLAIMS,
+    SERIES,
+    DEVICES,
+  ].map(({ name }) => name),
 ]
 
 /** What a SQLite ledger's file is called in its data folder. */

@@ -33,10 +33,14 @@ export const statement = (text: string, ...parameters: readonly unknown[]): Stat
 type Field<Row> = keyof Row & string
 
 /** The columns as fields of a row: `t.tag AS "collection", …`. */
-export const selected = <Row>(table: Table<Row>, from = 't'): string =>
-  columnsOf(table)
-    .map(([field, [column]]) => `${from}.${column} AS "${field}"`)
-    .join(', ')
+export const selected = <Row>(table: Table<Row>): string => fieldsFrom(columnsOf(table))
+
+/** The same without the lists, which may be long. */
+export const selectedShort = <Row>(table: Table<Row>): string =>
+  fieldsFrom(columnsOf(table).filter(([, [, type]]) => type !== 'spans'))
+
+const fieldsFrom = (columns: readonly (readonly [field: string, column: Column])[]): string =>
+  columns.map(([field, [column]]) => `t.${column} AS "${field}"`).join(', ')
 
 /** Rows as the database gives them. */
 export function decoded<Row>(table: Table<Row>, rows: readonly unknown[]): Row[] {
@@ -70,12 +74,12 @@ export function finding<Row>(
   dialect: Dialect,
   table: Table<Row>,
   fields: readonly Field<Row>[],
-  { isLocked = false, condition = '' } = {},
+  { isLocked = false } = {},
 ): string {
   const columns = fields.map((field) => `t.${table.columns[field][0]}`)
   const same = fields.map((field, i) => `${columns[i]} = k."${field}"`).join(' AND ')
   return `SELECT ${selected(table)} FROM ${keysIn(dialect, table, fields)}
-    CROSS JOIN ${table.name} t WHERE ${same} ${condition}
+    CROSS JOIN ${table.name} t WHERE ${same}
     ${isLocked ? `ORDER BY ${columns} ${dialect.lock('t')}` : ''}`
 }
 
@@ -134,7 +138,8 @@ export function encoded<Row extends object>(
   return { ...row, ...Object.fromEntries(written) }
 }
 
-const rowsOf = <Row>({ rows }: Dialect, table: Table<Row>): string =>
+/** Rows `n` of a statement, with all columns of the table. */
+export const rowsOf = <Row>({ rows }: Dialect, table: Table<Row>): string =>
   rows(
     'n',
     columnsOf(table).map(([field, column]) => [field, sqlType(column)]),

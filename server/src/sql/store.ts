@@ -1,23 +1,33 @@
 /** The ledger's rows in a database that speaks SQL: the store is written once for all of them. */
 import { setImmediate } from 'node:timers'
 import type { IdentityKey } from '../ledger/ledger.js'
-import type { RowStore, Rows, Selection, StepResult, Transaction } from '../ledger/row-store.js'
-import { freeOf, type SeriesRow } from '../ledger/rows.js'
+import type { RowStore, Selection, StepResult, Transaction } from '../ledger/row-store.js'
+import type { CountsRow, SeriesRow } from '../ledger/rows.js'
 import type { SqlConnection } from './connection.js'
 import { SETTINGS_OF_DATABASES, type Setting, toDatabases } from './database-rows.js'
 import { deviceStore } from './devices.js'
-import { type Loader, loader, toCollection } from './load.js'
-import { addMissing, type Missing, missingFrom } from './missing.js'
+import { type LoadedRows, type Loader, loader, toCollection } from './load.js'
+import {
+  addMissing,
+  both,
+  changedOf,
+  isAny,
+  type Missing,
+  missingFrom,
+  NONE_MISSING,
+  withMissing,
+} from './missing.js'
 import { DROPPINGS, OLD_GRANTS, PRUNINGS } from './old-rows.js'
 import { sameLedger } from './same-ledger.js'
 import { saver } from './save.js'
-import { decoded, type Statement, selected, statement } from './statements.js'
+import { decoded, type Statement, selected, selectedShort, statement } from './statements.js'
 import { COLLECTIONS, GRANTS, SERIES } from './tables.js'
 
-const STATUS = `SELECT ${selected(COLLECTIONS)} FROM hilo_counters t
+const STATUS = `SELECT ${selectedShort(COLLECTIONS)} FROM hilo_counters t
   WHERE t.dropped_at IS NULL ORDER BY t.database, t.tag`
-const FREE = `SELECT ${selected(COLLECTIONS)} FROM hilo_counters t
-  WHERE t.free <> '[]' OR t.fresh <> '[]'`
+// Numbers above 2^53-1 are not exact: 1,000 collections may have as many free.
+const FREE = `SELECT coalesce(sum(CAST(free_count AS DOUBLE PRECISION)), 0) AS "count"
+  FROM hilo_counters WHERE free_count > 0`
 const COLLECTION_NAMES = `SELECT database AS "database", tag AS "collection" FROM hilo_counters
   ORDER BY database, tag`
 const IDENTITY_NAMES = `SELECT database AS "database", name AS "name" FROM hilo_identities
@@ -58,7 +68,7 @@ export function sqlStore(unwatched: SqlConnection, secret: string): RowStore {
     },
 
     readCollection: async (key) => (await read(load.collection(key))).map(toCollection)[0],
-    readStatus: async () => decoded(COLLECTIONS, await readAll(STATUS)),
+    readStatus: () => readAll<CountsRow>(STATUS),
     readSeries: (database) => readAll(SERIES_OF, database),
     findSeries: async ({ database, collection }, letter) =>
       (await readAll<SeriesRow>(SERIES_AT, database, collection, letter))[0],
@@ -69,7 +79,7 @@ export function sqlStore(unwatched: SqlConnection, secret: string): RowStore {
       collections: await readAll(COLLECTION_NAMES),
       identities: await readAll(IDENTITY_NAMES),
     }),
-    readFree: async () => decoded(COLLECTIONS, await readAll(FREE)).map(freeOf),
+    countFree: async () => (await readAll<{ count: number }>(FREE))[0]!.count,
     readOld: async ({ settledBefore, heardBefore }) =>
       decoded(GRANTS, await readAll(OLD_GRANTS, settledBefore, heardBefore)),
     readIdentities: (database) => readAll<IdentityKey>(IDENTITIES_OF, database),
@@ -90,35 +100,60 @@ export function sqlStore(unwatched: SqlConnection, secret: string): RowStore {
 
 type ChangeOutcome<T> = StepResult<T> | { select: Selection } | { missing: Missing }
 
-/** Loads rows, runs a step on them and saves what it changed, in one transaction. */
+/**
+ * Loads rows, runs a step on them and saves what it changed, in one transaction. A step that
+ * changes what is not there yet runs again once that was added.
+ */
 function changer(connection: SqlConnection, load: Loader): RowStore['change'] {
   const save = saver(connection.dialect)
-  return async <T>({ select, ask, step }: Transaction<T>): Promise<T> => {
+  return async <T>(transaction: Transaction<T>): Promise<T> => {
+    const { select, ask, step } = transaction
     let wanted: Selection = select
-    for (let mayAdd = true; ; ) {
-      const rowsIn = (found: readonly unknown[][]) => load.rows(wanted, found)
-      const missingIn = (rows: Rows) => (mayAdd ? missingFrom(rows, wanted) : undefined)
+    for (let added = NONE_MISSING; ; ) {
+      const loaded = (found: readonly unknown[][]) => {
+        const rows = load.rows(wanted, found)
+        return { rows, missing: missingFrom(rows, wanted, added) }
+      }
       const result = await connection.transaction<ChangeOutcome<T>>({
         reads: load.statements(wanted),
         isHasty: wanted.isHasty,
         ask(found) {
-          const rows = ask && rowsIn(found)
-          return rows && !missingIn(rows) ? ask(rows) : []
+          if (!ask) return []
+          const { rows, missing } = loaded(found)
+          return isAny(missing) ? [] : ask(rows)
         },
         step(found, answers) {
-          const rows = rowsIn(found)
-          const missing = missingIn(rows)
-          if (missing) return { answer: { missing }, writes: [] }
-          const answer = step(rows, answers)
+          const { rows, missing } = loaded(found)
+          const answer = isAny(missing) ? tried(transaction, rows, missing) : step(rows, answers)
           return { answer, writes: 'answer' in answer ? save(rows, answer.changes) : [] }
         },
       })
       if ('answer' in result) return result.answer
       if ('select' in result) wanted = { ...wanted, ...result.select }
       else {
-        await addMissing(connection, result.missing)
-        mayAdd = false
+        await addMissing(connection, result.missing, wanted.quota!)
+        added = both(added, result.missing)
       }
     }
+  }
+}
+
+/** Runs a step as if what is missing were there; or says what has to be added before it can run. */
+function tried<T>(
+  { ask, step }: Transaction<T>,
+  rows: LoadedRows,
+  missing: Missing,
+): ChangeOutcome<T> {
+  const whole = withMissing(rows, missing)
+  try {
+    // A counter gives no number for a name that may be refused.
+    if (ask && ask(whole).length > 0) return { missing }
+    const result = step(whole, new Map())
+    if ('select' in result) return result
+    const changed = changedOf(missing, result.changes)
+    return isAny(changed) ? { missing: changed } : result
+  } catch {
+    // How a new name is bound is known once it is there.
+    return { missing }
   }
 }

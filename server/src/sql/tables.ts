@@ -40,6 +40,8 @@ export const COLLECTIONS: Table<CollectionRow> = {
     max: ['max', 'count', 'changes'],
     peak: ['peak', 'count', 'changes'],
     floor: ['floor', 'count', 'changes'],
+    // Before the lists, which may be so long that SQLite keeps them, and what follows, elsewhere.
+    freeCount: ['free_count', 'count', 'changes'],
     free: ['free', 'spans', 'changes'],
     fresh: ['fresh', 'spans', 'changes'],
     version: ['version', 'number', 'changes'],
@@ -49,6 +51,23 @@ export const COLLECTIONS: Table<CollectionRow> = {
     outstanding: ['outstanding', 'count', 'changes'],
     lastClaim: ['last_claim', 'number?', 'changes'],
     droppedAt: ['dropped_at', 'number?', 'changes'],
+  },
+  indexes: { hilo_counters_free: '(free_count) WHERE free_count > 0' },
+}
+
+/** How many collections and identities a database has that were not dropped. */
+export interface NamesRow {
+  database: string
+  collections: number
+  identities: number
+}
+
+export const NAMES: Table<NamesRow> = {
+  name: 'hilo_names',
+  columns: {
+    database: ['database', 'text', 'key'],
+    collections: ['collections', 'number', 'changes'],
+    identities: ['identities', 'number', 'changes'],
   },
 }
 

@@ -18,7 +18,7 @@ describe('with a token', () => {
     expect(giveBack(rows(), request(32, 20), TOKEN, contextOf())).toEqual({
       answer: 12,
       changes: {
-        collections: [{ ...collection, free: [[21, 32]], outstanding: 52 }],
+        collections: [{ ...collection, free: [[21, 32]], freeCount: 12, outstanding: 52 }],
         grants: [grantOf({ high: 20, heardAt: 7 })],
       },
     })

@@ -108,8 +108,8 @@ export class MemoryStore implements RowStore, MemoryRows {
     identities: [...this.identities.values()].map(({ database, name }) => ({ database, name })),
   })
 
-  readonly readFree: RowStore['readFree'] = async () =>
-    [...this.collections.values()].map(({ free, fresh }) => [...free, ...fresh])
+  readonly countFree: RowStore['countFree'] = async () =>
+    [...this.collections.values()].reduce((sum, { freeCount }) => sum + freeCount, 0)
 
   readonly readOld: RowStore['readOld'] = async ({ settledBefore, heardBefore }) =>
     [...this.grants.values()].filter(

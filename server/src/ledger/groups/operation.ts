@@ -5,7 +5,6 @@ import { drop, isOf } from '../drop.js'
 import { newSecret } from '../grant-token.js'
 import { distinct, keyOf, keyText } from '../keys.js'
 import type { Operation } from '../ledger.js'
-import { sizeOf } from '../number-line.js'
 import { prune } from '../prune.js'
 import { toStatus } from '../rows.js'
 import type { LedgerCore } from './core.js'
@@ -14,7 +13,7 @@ export function operation({ store, change }: LedgerCore): Operation {
   return {
     status: async () => (await store.readStatus()).map(toStatus),
 
-    countFree: async () => (await store.readFree()).reduce((sum, free) => sum + sizeOf(free), 0),
+    countFree: () => store.countFree(),
 
     async prune(pruning) {
       await store.removeDropped()
