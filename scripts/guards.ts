@@ -542,4 +542,10 @@ export const GUARDS: Guard[] = [
   guard('H26 a body says that it is JSON', 'server/origin'),
   guard('H26 a token does what its actions say', 'server/access'),
   guard('H26 documents and seeds need a right of their own', 'server/access', 'return true'),
+  guard(
+    'H26 a claim is answered again only to whom it was answered',
+    'server/access',
+    'const isForeign = false',
+  ),
+  guard('H26 a give-back needs what a claim needs', 'server/access'),
 ]

@@ -127,8 +127,9 @@ describe('who may ask', () => {
     return [...new Set(ACTIONS.map(([action]) => action))].filter((each) => !refused.has(each))
   }
 
-  const EVERYDAY = ['claim', 'give-back', 'check-in', 'identity', 'series', 'status']
-  const BY_NAME = ['series-list', 'series-close', 'seed', 'document-read', 'document-write']
+  const EVERYDAY = ['claim', 'give-back', 'check-in', 'identity', 'series']
+  const DOCUMENTS = ['document-read', 'document-write']
+  const BY_NAME = ['series-list', 'series-close', 'seed', ...DOCUMENTS, 'status']
 
   test('a token may do all but what moves a counter to any number or shows it', async () => {
     const headers = bearer(TOKENS[0]!).headers
@@ -185,23 +186,56 @@ describe('who may ask', () => {
     expect(await allowedBy({ ...scoped, authorize: () => true }, headers)).toEqual(['seed'])
   })
 
-  test('a give-back that shows its grant token needs no other right; others do', async () => {
-    const authorize = vi.fn((request: Request) => request.headers.has('X-User'))
+  test('a give-back needs the right to claim, though it shows its grant token', async () => {
+    const authorize = vi.fn((_: Request, { action }: Wanted) => action === 'claim')
     const { ask } = await newHandler({ databases: ['Shop'], tokens: TOKENS, authorize })
-    const headers = { ...bearer(TOKENS[0]!).headers, 'X-User': 'anna' }
-    const { Token } = (await ask(`${NEXT}&claim=${ID}`, { headers })).body
-    const giveBack = (token: string) =>
+    const claim = async (id: string) => {
+      const body = { claim: id, collections: [{ tag: 'orders', count: 32 }] }
+      const { headers } = json(body, 'POST', bearer(TOKENS[0]!).headers)
+      const answer = await ask('/databases/Shop/hilo/next', { ...json(body), headers })
+      return answer.body.collections[0]
+    }
+    const { Token: token } = await claim(ID)
+    const giveBack = (change: object = {}, init: RequestInit = {}) =>
       ask('/databases/Shop/hilo/return', {
         method: 'POST',
-        body: JSON.stringify({ tag: 'orders', end: 32, last: 10, token }),
+        body: JSON.stringify({ tag: 'orders', end: 32, last: 10, token, ...change }),
+        ...init,
       })
-    expect((await giveBack('guessed')).status).toBe(204)
-    expect((await ask(NEXT, { headers })).body.Low).toBe(33)
-    expect((await giveBack(Token)).status).toBe(204)
-    expect((await ask(`${NEXT}&claim=${ID.replace('6', '7')}`, { headers })).body.Low).toBe(11)
-    expect(authorize).toHaveBeenCalledTimes(3)
+    expect((await giveBack()).status).toBe(403)
+    expect((await giveBack({ authorization: 'Bearer guessed' })).status).toBe(403)
+    expect((await claim(ID.replace('6', '7'))).Low).toBe(33)
+    const authorization = `Bearer ${TOKENS[1]}`
+    const inHeader = { headers: { Authorization: 'Bearer guessed' } }
+    expect((await giveBack({ authorization }, inHeader)).status).toBe(403)
+    expect((await giveBack({ authorization, token: 'guessed' })).status).toBe(204)
+    expect((await giveBack({ authorization })).status).toBe(204)
+    const [request, wanted] = authorize.mock.lastCall!
+    expect(request.headers.get('Authorization')).toBe(authorization)
+    expect(wanted).toEqual({ action: 'claim', database: 'Shop', tag: 'orders', count: 0 })
+    expect((await claim(ID.replace('6', '8'))).Low).toBe(11)
     expect((await ask(`${RETURN}&end=64&last=40`, { method: 'POST' })).status).toBe(403)
     expect((await ask(`${RETURN}&end=64&last=40`, { method: 'PUT' })).status).toBe(403)
+  })
+
+  test('a claim that is repeated under another token is answered with no grant', async () => {
+    const { ask, ledger } = await newHandler({ databases: ['Shop'], tokens: TOKENS })
+    const body = { claim: ID, collections: [{ tag: 'orders', count: 32 }] }
+    const claim = (token: string, path: string, change: object) =>
+      ask(path, json({ ...body, ...change }, 'POST', bearer(token).headers))
+    const [till, other] = TOKENS as [string, string]
+    for (const [path, change] of [
+      ['/databases/Shop/hilo/next', {}],
+      ['/databases/Shop/hilo/series', { collection: 'receipts' }],
+    ] as const) {
+      const first = await claim(till, path, change)
+      expect(first.status).toBe(201)
+      const foreign = await claim(other, path, change)
+      expect(foreign).toMatchObject({ status: 410 })
+      expect(JSON.stringify(foreign.body)).not.toMatch(/"Token"|"token"|"Low"/)
+      expect(await claim(till, path, change)).toMatchObject({ status: 200, body: first.body })
+    }
+    expect(await ledger.status()).toMatchObject([{ collection: 'orders', outstanding: 32 }, {}])
   })
 
   test.each([

@@ -15,10 +15,27 @@ const CHECK_IN = '/databases/Shop/hilo/checkin'
 const ID = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10'
 
 describe('operation', () => {
+  test('RavenDB’s routes are found in any case, ours as they are written', async () => {
+    const { handler } = await newHandler()
+    const isFound = async (path: string, method = 'GET') => {
+      const answer = await handler(new Request(new URL(path, 'http://ids.test'), { method }))
+      return !(await answer.text()).includes('There is no handler')
+    }
+    const shop = '/dATABASES/Shop'
+    for (const path of ['/tOPOLOGY?name=Shop', `${shop}/HILO/Next?tag=orders`, `${shop}/DOCS?id=a`])
+      expect(await isFound(path), path).toBe(true)
+    for (const path of ['/metrics', '/healthz', '/databases/Shop/hilo/series'])
+      expect(await isFound(path), path).toBe(true)
+    for (const path of ['/mETRICS', '/hEALTHZ', '/Metrics', `${shop}/hilo/series`])
+      expect(await isFound(path), path).toBe(false)
+    for (const path of ['hilo/CHECKIN', 'hilo/Series', 'hilo/series/CHECKIN', 'Hilo/checkin'])
+      expect(await isFound(`/databases/Shop/${path}`, 'POST'), path).toBe(false)
+  })
+
   test('metrics tell what was granted, returned, free and refused, behind the tokens', async () => {
     const { handler } = await newHandler({
       databases: ['Shop'],
-      tokens: ['correct-horse-battery'],
+      tokens: ['correct-horse-battery', { token: 'staple-staple-staple', actions: ['status'] }],
     })
     const headers = { Authorization: 'Bearer correct-horse-battery' }
     const get = (path: string, init: RequestInit = { headers }) =>
@@ -28,7 +45,8 @@ describe('operation', () => {
     await get(NEXT)
     await get(`${RETURN}&end=32&last=10&token=${Token}`, { method: 'PUT', headers })
     await get('/nothing')
-    const text = await (await get('/metrics')).text()
+    const prometheus = { headers: { Authorization: 'Bearer staple-staple-staple' } }
+    const text = await (await get('/metrics', prometheus)).text()
     for (const line of [
       'hilo_grants_total 2',
       'hilo_repeated_claims_total 1',
@@ -40,7 +58,7 @@ describe('operation', () => {
       'hilo_claims_per_commit_sum 3',
     ])
       expect(text.split('\n')).toContain(line)
-    expect((await get('/metrics', {})).status).toBe(403)
+    for (const init of [{}, { headers }]) expect((await get('/metrics', init)).status).toBe(403)
     expect((await get('/healthz', {})).status).toBe(200)
   })
 

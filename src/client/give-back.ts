@@ -18,6 +18,7 @@ export async function giveBack(
   target: Target,
   ranges: readonly Range[],
 ): Promise<void> {
+  const authorization = new Headers(headers).get('Authorization') ?? undefined
   const sent = [...ranges]
     .sort((a, b) => b.from - a.from)
     .map((range) => {
@@ -26,9 +27,9 @@ export async function giveBack(
         method,
         keepalive: true,
         credentials,
-        // There is no time for a preflight, which plain text without headers does not need. The
-        // grant token in the body is enough for our server.
-        ...(body && { body: JSON.stringify(body) }),
+        // There is no time for a preflight, which plain text without headers does not need. Our
+        // server reads in the body, too, who asks.
+        ...(body && { body: JSON.stringify({ ...body, authorization }) }),
         ...((!body || isOwnOrigin(url)) && { headers }),
       })
     })

@@ -65,6 +65,8 @@ export interface ReturnRequest {
   end: number
   last: number
   token: string
+  /** As the header says it, which a page that closes cannot send to another origin. */
+  authorization?: string | undefined
 }
 
 /**

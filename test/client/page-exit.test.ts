@@ -244,7 +244,9 @@ describe('giving back', () => {
     vi.stubGlobal('location', new URL('https://api.example.com/app'))
     await pageExit.giveBack(target, [range(1, 5, { token: 't' })])
     const [elsewhere, atHome] = sent().map(([, init]) => init)
-    expect(elsewhere!.body).toBe('{"tag":"orders","end":5,"last":0,"token":"t"}')
+    expect(elsewhere!.body).toBe(
+      '{"tag":"orders","end":5,"last":0,"token":"t","authorization":"Bearer 1"}',
+    )
     expect(new Request('https://x', elsewhere).headers.get('Content-Type')).toMatch(/^text\/plain/)
     expect(elsewhere).not.toHaveProperty('headers')
     expect(atHome).toMatchObject({ headers: { Authorization: 'Bearer 1' } })

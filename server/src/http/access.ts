@@ -9,16 +9,15 @@ import type { CheckedOptions, Wanted } from './options.js'
 import { Parameters } from './parameters.js'
 import { databaseMissing, forbidden } from './refusals.js'
 import type { Action, ScopedToken } from './token-options.js'
-import { tokenFinder } from './tokens.js'
+import { type FoundToken, tokenFinder } from './tokens.js'
 
 export interface Access {
   /**
    * The rights of a request, and the database that its path names.
+   * @param authorization what the request would say in its header, if it could have one
    * @throws Refusal without a valid token, where tokens are asked for
    */
-  callerOf(c: Context): Caller
-  /** The database that the path names, for requests that need no token. */
-  databaseOf(c: Context): string
+  callerOf(c: Context, authorization?: string): Caller
   /** The database of `GET /topology?name=`. */
   topologyOf(c: Context): string
   /** May the metrics be read? */
@@ -27,6 +26,8 @@ export interface Access {
 
 export interface Caller {
   database: string
+  /** Of the token that it showed: the same for each of its requests, and no secret. */
+  name: string | undefined
   /**
    * Resolves when the application has answered, where it is asked.
    * @throws Refusal
@@ -44,14 +45,15 @@ const ONLY_BY_NAME: readonly Action[] = [
   'seed',
   'series-list',
   'series-close',
+  'status',
 ]
 
 export function createAccess({ databases, tokens, authorize }: CheckedOptions): Access {
   const findToken = tokens && tokenFinder(tokens)
 
   /** Undefined where no tokens are asked for. */
-  function tokenOf(c: Context): ScopedToken | undefined {
-    const token = findToken?.(c.req.raw.headers)
+  function tokenOf(headers: Headers): FoundToken | undefined {
+    const token = findToken?.(headers)
     if (findToken && !token)
       throw forbidden(
         'no-token',
@@ -62,7 +64,7 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
   }
 
   function allow(
-    c: Context,
+    request: Request,
     token: ScopedToken | undefined,
     database: string | undefined,
     wanted: Omit<Wanted, 'database'>,
@@ -75,7 +77,7 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
         `Forbidden: this token may not do '${action}'. Name the action with the token in the ` +
           "server's configuration.",
       )
-    return authorize && askApplication(authorize, c.env.request, { ...wanted, database })
+    return authorize && askApplication(authorize, request, { ...wanted, database })
   }
 
   function tokenAllows(token: ScopedToken | undefined, action: Action): boolean {
@@ -100,23 +102,34 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
     return name
   }
 
-  const databaseOf = (c: Context) => checkDatabase(c.req.param('database')!, 500)
-
   return {
-    databaseOf,
-    callerOf(c) {
-      const token = tokenOf(c)
-      const database = databaseOf(c)
-      return { database, allow: (wanted) => allow(c, token, database, wanted) }
+    callerOf(c, authorization) {
+      const request = withAuthorization(c.env.request, authorization)
+      const token = tokenOf(request.headers)
+      const database = checkDatabase(c.req.param('database')!, 500)
+      return {
+        database,
+        name: token?.name,
+        allow: (wanted) => allow(request, token, database, wanted),
+      }
     },
     topologyOf(c) {
-      const token = tokenOf(c)
+      const token = tokenOf(c.req.raw.headers)
       const name = checkDatabase(new Parameters(c.req.url).single('name'), 503)
       if (token?.databases && !isListed(token.databases, name)) throw notFor(name)
       return name
     },
-    allowStatus: async (c) => allow(c, tokenOf(c), undefined, { action: 'status', count: 0 }),
+    allowStatus: async (c) =>
+      allow(c.env.request, tokenOf(c.req.raw.headers), undefined, { action: 'status', count: 0 }),
   }
+}
+
+/** The request as it would be with this header, which counts only where there is none. */
+function withAuthorization(request: Request, authorization: string | undefined): Request {
+  if (authorization === undefined || request.headers.has('Authorization')) return request
+  const headers = new Headers(request.headers)
+  headers.set('Authorization', authorization)
+  return new Request(request.url, { method: request.method, headers })
 }
 
 async function askApplication(

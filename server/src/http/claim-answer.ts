@@ -59,8 +59,8 @@ export function claimRefused(
         'copied-device',
         410,
         'System.InvalidOperationException',
-        'This claim was answered before, and its numbers have been in use since: a copy of ' +
-          'the device is asking. Claim anew, with a new id.',
+        'This claim was answered before: to another token of this server, or its numbers have ' +
+          'been in use since, so a copy of the device is asking. Claim anew, with a new id.',
       )
   }
 }

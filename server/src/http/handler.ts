@@ -99,17 +99,19 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   return async (request) => app.fetch(request, { request })
 }
 
+/** Of our extension: a proxy that guards one of them by its name guards it in every case. */
+const OWN_ROUTE = /^\/hilo\/(checkin|series)(\/|$)/
+
 /**
- * RavenDB finds routes in any case, but for the first letter. The database's name keeps its own.
+ * RavenDB finds its routes in any case, but for the first letter. The database's name keeps its own
+ * case, and routes that RavenDB has not are found as they are written.
  */
 function routeOf(path: string): string {
-  if (!/^\/[a-z]/.test(path)) return path
-  const database = path.indexOf('/', 1)
-  if (database < 0) return path.toLowerCase()
-  const rest = path.indexOf('/', database + 1)
-  if (rest < 0) return path.slice(0, database).toLowerCase() + path.slice(database)
-  const name = path.slice(database, rest)
-  return path.slice(0, database).toLowerCase() + name + path.slice(rest).toLowerCase()
+  const [, root, name, rest] = /^\/([a-z][^/]*)(?:\/([^/]*)(.*))?$/s.exec(path) ?? []
+  if (root === undefined) return path
+  if (name === undefined) return /^topology$/i.test(root) ? '/topology' : path
+  const lower = rest!.toLowerCase()
+  return OWN_ROUTE.test(lower) ? path : `/${root.toLowerCase()}/${name}${lower}`
 }
 
 /** A client that goes away in the middle of its body is no failure of the server: no log line. */

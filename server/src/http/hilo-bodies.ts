@@ -19,6 +19,11 @@ interface ShowingRange extends WantedRange {
   shown: readonly ShownGrant[]
 }
 
+export interface GivenRange extends ReturnedRange {
+  /** What stands for the header, which a page that closes cannot send to another origin. */
+  authorization?: string | undefined
+}
+
 interface BodyLimits {
   /** Numbers of one claim. */
   count: number
@@ -51,6 +56,7 @@ const returnBody = z.object({
   end: z.int(),
   last: z.int(),
   token: z.string(),
+  authorization: z.string().optional(),
 }) satisfies z.ZodType<ReturnRequest>
 
 const checkInBody = z.object({
@@ -98,16 +104,16 @@ function refuseRepeated(collections: readonly string[]): void {
 }
 
 /** @throws Refusal */
-export function readReturnBody(body: unknown): ReturnedRange {
+export function readReturnBody(body: unknown): GivenRange {
   const { data } = returnBody.safeParse(body)
   if (!data)
     throw badRequest(
       'A give-back is JSON {"tag": "orders", "end": 32, "last": 16, "token": "…"}. Nothing came ' +
         'back.',
     )
-  const { tag, end, last, token } = data
+  const { tag, end, last, token, authorization } = data
   checkTag(tag, DEFAULT_SEPARATOR)
-  return { collection: tag, end, last, token }
+  return { collection: tag, end, last, token, authorization }
 }
 
 /** @throws Refusal */

@@ -12,11 +12,11 @@ import { parseJson, readJson, readText } from './body.js'
 import { claimAnswer, claimRefused } from './claim-answer.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
 import { type FailureLog, UnknownToken } from './failure-log.js'
-import { readCheckInBody, readClaimBody, readReturnBody } from './hilo-bodies.js'
+import { type GivenRange, readCheckInBody, readClaimBody, readReturnBody } from './hilo-bodies.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { Parameters } from './parameters.js'
-import { type ReturnedRange, readNextQuery, readReturnQuery } from './query.js'
+import { readNextQuery, readReturnQuery } from './query.js'
 import { pathOf, refusalBody, toRefusal } from './refusals.js'
 
 export function hiloRoutes(
@@ -57,11 +57,13 @@ export function hiloRoutes(
     if (fates.includes('unknown')) logFailure(new UnknownToken(database))
   }
 
-  /** A give-back that shows its grant token needs no other right: nobody can guess the token. */
-  async function giveBack(c: Context, range: ReturnedRange): Promise<Response> {
-    if (range.token === undefined)
-      await access.callerOf(c).allow({ action: 'give-back', tag: range.collection, count: 0 })
-    const database = access.databaseOf(c)
+  /** A give-back that shows its grant token needs the right to claim, and no other. */
+  async function giveBack(c: Context, given: GivenRange): Promise<Response> {
+    const { authorization, ...range } = given
+    const { database, allow } = access.callerOf(c, authorization)
+    const action = range.token === undefined ? 'give-back' : 'claim'
+    // guard: H26 a give-back needs what a claim needs
+    await allow({ action, tag: range.collection, count: 0 })
     metrics.returned(await ledger.giveBack({ database, ...range, at: Date.now() }))
     return answerNothing(204)
   }
@@ -70,11 +72,12 @@ export function hiloRoutes(
   routes.get('/hilo/next', async (c) => {
     const at = Date.now()
     const caller = access.callerOf(c)
-    const { database } = caller
+    const { database, name: by } = caller
     const query = readNextQuery(new Parameters(c.req.url), at, limits.count)
     // Each field by its name: to copy objects field by field takes more than to read the query.
     const { collection, id, count, lastMax, prefix } = query
-    const asked: ClaimRequest = { database, collection, id, count, lastMax, serverTag: nodeTag, at }
+    const serverTag = nodeTag
+    const asked: ClaimRequest = { database, collection, id, by, count, lastMax, serverTag, at }
     const [outcome] = (await claim(caller, [asked])) as [ClaimOutcome]
     if ('refused' in outcome) throw claimRefused(outcome, asked)
     return answer(claimAnswer(outcome.grant, prefix, id), outcome.isRepeat ? 200 : 201)
@@ -82,10 +85,10 @@ export function hiloRoutes(
   routes.post('/hilo/next', async (c) => {
     const at = Date.now()
     const caller = access.callerOf(c)
-    const { database } = caller
+    const { database, name: by } = caller
     const { id, ranges } = readClaimBody(await readJson(c), at, limits)
     const claims = ranges.map(({ collection, count, lastMax, shown }): ClaimRequest => {
-      return { database, collection, id, count, lastMax, serverTag: nodeTag, at, shown }
+      return { database, collection, id, by, count, lastMax, serverTag: nodeTag, at, shown }
     })
     const outcomes = await claim(caller, claims)
     const collections = outcomes.map((outcome, i) => {

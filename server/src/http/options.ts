@@ -38,13 +38,13 @@ export interface HandlerOptions {
   hosts?: readonly string[] | undefined
   /**
    * Who may ask: anyone who sends one of these as `Authorization: Bearer …`. A text may do all but
-   * read and write documents, seed identities, and list and close series. A function is called for
-   * each request. Default: everybody may ask.
+   * read and write documents, seed identities, list and close series, and read the metrics. A
+   * function is called for each request. Default: everybody may ask.
    */
   tokens?: Tokens | undefined
   /**
    * Decides for the application; true allows what is wanted. It must not read the request's body.
-   * It is not asked about a give-back that shows its grant token. Default: everybody may ask.
+   * Default: everybody may ask.
    */
   authorize?: ((request: Request, wanted: Wanted) => boolean | Promise<boolean>) | undefined
   /**

@@ -74,13 +74,14 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       return answer({ series } satisfies SeriesList)
     })
     .post('/hilo/series', async (c) => {
-      const { database, allow } = access.callerOf(c)
+      const { database, name: by, allow } = access.callerOf(c)
       const { claim, collection, device = '', ended } = await readSeriesBody(c)
       await allow({ action: 'series', tag: collection, count: 0 })
       const asked = {
         database,
         collection,
         id: claim,
+        by,
         device,
         ended: ended && { ...ended, letter: ended.series },
         at: Date.now(),

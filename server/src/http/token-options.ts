@@ -13,14 +13,14 @@ export interface ScopedToken {
   /** Default: all. */
   databases?: readonly string[] | undefined
   /**
-   * Only these. Default: all but `document-read`, `document-write`, `seed`, `series-list` and
-   * `series-close`.
+   * Only these. Default: all but `document-read`, `document-write`, `seed`, `series-list`,
+   * `series-close` and `status`.
    */
   actions?: readonly Action[] | undefined
 }
 
 const ACTIONS = [
-  /** `hilo/next` */
+  /** `hilo/next`, and `hilo/return` with a grant token */
   'claim',
   /** `hilo/return` without a grant token */
   'give-back',

@@ -5,15 +5,20 @@
 import { createHash } from 'node:crypto'
 import type { ScopedToken, Tokens } from './token-options.js'
 
+export interface FoundToken extends ScopedToken {
+  /** The same for each request with the token. Nobody can tell the token by it. */
+  name: string
+}
+
 /**
  * The returned function finds the token of a request, undefined where it has no valid one.
  * @param tokens a function is called for each request. While it returns the same list, nothing is
  * hashed anew.
  */
-export function tokenFinder(tokens: Tokens): (headers: Headers) => ScopedToken | undefined {
-  let hashed: { list: readonly (string | ScopedToken)[]; byDigest: Map<string, ScopedToken> }
+export function tokenFinder(tokens: Tokens): (headers: Headers) => FoundToken | undefined {
+  let hashed: { list: readonly (string | ScopedToken)[]; byDigest: Map<string, FoundToken> }
 
-  function byDigest(): Map<string, ScopedToken> {
+  function byDigest(): Map<string, FoundToken> {
     const list = typeof tokens === 'function' ? tokens() : tokens
     if (list !== hashed?.list) hashed = { list, byDigest: hash(list) }
     return hashed.byDigest
@@ -25,12 +30,18 @@ export function tokenFinder(tokens: Tokens): (headers: Headers) => ScopedToken |
   }
 }
 
-const hash = (tokens: readonly (string | ScopedToken)[]): Map<string, ScopedToken> =>
+const hash = (tokens: readonly (string | ScopedToken)[]): Map<string, FoundToken> =>
   new Map(
     tokens
       .map((each) => (typeof each === 'string' ? { token: each } : each))
-      .map((each) => [digest(each.token), each]),
+      .map((each) => {
+        const found = digest(each.token)
+        return [found, { ...each, name: found.slice(0, NAME_LENGTH) }]
+      }),
   )
+
+/** Enough to tell the tokens of a server apart, and too few to try guesses of a token with. */
+const NAME_LENGTH = 8
 
 /** Nobody can choose a text by its digest, so the time of a look-up tells nothing. */
 const digest = (token: string): string => createHash('sha256').update(token).digest('base64')

@@ -132,8 +132,10 @@ function grantEach(
   const granted: GrantRow[] = []
   for (const claim of claims) {
     const before = claim.id === undefined ? undefined : known.get(claim.id)
+    // guard: H26 a claim is answered again only to whom it was answered
+    const isForeign = before !== undefined && before.claimedBy !== (claim.by ?? null)
     // guard: H13 a claim is not answered again once its numbers are in use
-    if (before && isSpent(progress.grants.get(before.id) ?? before)) {
+    if (isForeign || (before && isSpent(progress.grants.get(before.id) ?? before))) {
       outcomes.set(claim, { refused: 'spent', max: lineOf(progress, row).line.max })
       continue
     }
@@ -224,6 +226,7 @@ function newGrant(
     database: claim.database,
     collection: claim.collection,
     claim: claim.id ?? null,
+    claimedBy: claim.by ?? null,
     low,
     high,
     firstHigh: high,

@@ -22,6 +22,8 @@ export interface ClaimRequest extends CollectionKey {
    * repeated.
    */
   id?: string | undefined
+  /** Who claims. A repetition by somebody else is refused. Undefined: nobody knows. */
+  by?: string | undefined
   /** How many numbers it asks for. */
   count: number
   /** The highest number that the client has seen (H20). */
@@ -57,8 +59,8 @@ export interface Grant {
  *
  * - `jump`: `lastMax` is absurdly far above `max`.
  * - `overflow`: the numbers would pass 2^53−1, or what the id column holds.
- * - `spent`: somebody has given numbers of this claim's grant back, or has checked it in. So a
- *   repetition of the claim comes from a copy of that device.
+ * - `spent`: somebody has given numbers of this claim's grant back, or has checked it in, so a
+ *   repetition of the claim comes from a copy of that device. Or somebody else made the claim.
  * - `full`: the database has as many collections as are allowed.
  * - `short`: the ranges come from an upstream, which has to be asked for some first.
  * - `restored`: this database is an older copy of itself, and grants nothing before `raiseFloors`.
@@ -200,6 +202,8 @@ export type IdentityOutcome =
 export interface SeriesClaim extends CollectionKey {
   /** A claim that is repeated with the same id gets the same series. */
   id: string
+  /** As of a claim. */
+  by?: string | undefined
   /** The device's name, for people. Empty: it has none. */
   device: string
   /**

@@ -27,6 +27,8 @@ export interface GrantRow extends CollectionKey {
   id: string
   /** The id that it was claimed with. */
   claim: string | null
+  /** Who claimed it. Null: nobody knows. */
+  claimedBy: string | null
   low: number
   high: number
   /** Where it ended when it was granted. */

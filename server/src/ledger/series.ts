@@ -25,6 +25,7 @@ import { withRotation } from './shown-tokens.js'
 export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
   ...lettersOf(claim),
   id: claim.id,
+  by: claim.by,
   count: 1,
   // The device has had this letter: a restored ledger gives no lower one.
   lastMax: claim.ended === undefined ? 0 : toPlace(claim.ended.letter),

@@ -78,6 +78,7 @@ export const GRANTS: Table<GrantRow> = {
     database: ['database', 'text', 'fixed'],
     collection: ['tag', 'text', 'fixed'],
     claim: ['claim', 'text?', 'fixed'],
+    claimedBy: ['claimed_by', 'text?', 'fixed'],
     low: ['low', 'count', 'fixed'],
     high: ['high', 'count', 'changes'],
     firstHigh: ['first_high', 'count', 'fixed'],

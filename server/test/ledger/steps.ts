@@ -44,6 +44,7 @@ export const grantOf = (change: Partial<GrantRow> = {}): GrantRow => ({
   id: grantId(0),
   ...ORDERS,
   claim: 'a',
+  claimedBy: null,
   low: 1,
   high: 32,
   firstHigh: 32,
