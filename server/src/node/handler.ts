@@ -1,5 +1,5 @@
 /** The handler with Node's log and metrics. */
-import { createHandler, type Handler } from '../http/handler.js'
+import { createHandler } from '../http/handler.js'
 import type { HandlerOptions } from '../http/options.js'
 import { createLog } from './log.js'
 import { createMetrics } from './metrics.js'
@@ -9,5 +9,8 @@ import { createMetrics } from './metrics.js'
  * const ledger = await openLedger()
  * app.mount('/', createHiloHandler({ ledger }))
  */
-export const createHiloHandler = (options: HandlerOptions): Handler =>
-  createHandler(options, { createLog, createMetrics })
+export function createHiloHandler(
+  options: HandlerOptions,
+): (request: Request) => Promise<Response> {
+  return createHandler(options, { createLog, createMetrics })
+}
