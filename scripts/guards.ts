@@ -509,6 +509,7 @@ export const GUARDS: Guard[] = [
     'core/failures',
     "code === 'server-unreachable'",
   ),
+  guard('H25 only a HiLo server refuses', 'source/raven', change('isHiloRefusal(body)', 'true')),
   guard('H25 a page that answers a write has written nothing', 'source/document'),
   guard('H25 a claim that is refused for good is forgotten', 'worker/claims'),
   guard(

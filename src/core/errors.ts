@@ -45,6 +45,8 @@ export interface Failure {
   retryAfter?: number
   /** What answered was no HiLo server, but a sign-in page, a proxy or a cache. */
   noAnswer?: true
+  /** The server says that it would grant fewer numbers. */
+  isTooMany?: true
   /** The owner sends the request again by itself. */
   isRepeated?: true
   cause?: Failure | string
@@ -60,17 +62,22 @@ export class HiloError extends Error {
   readonly retryAfter: number | undefined
   /** What answered was no HiLo server, but a sign-in page, a proxy or a cache. */
   readonly noAnswer: true | undefined
+  /** The server says that it would grant fewer numbers. */
+  readonly isTooMany: true | undefined
 
   constructor(
     code: HiloErrorCode,
     message: string,
-    details: { cause?: unknown; status?: number; retryAfter?: number; noAnswer?: true } = {},
+    details: Pick<Failure, 'status' | 'retryAfter' | 'noAnswer' | 'isTooMany'> & {
+      cause?: unknown
+    } = {},
   ) {
     super(message, details)
     this.code = code
     this.status = details.status
     this.retryAfter = details.retryAfter
     this.noAnswer = details.noAnswer
+    this.isTooMany = details.isTooMany
   }
 }
 
@@ -82,13 +89,14 @@ export function toFailure(error: unknown, fallback: HiloErrorCode): Failure {
   if (!(error instanceof HiloError))
     return { code: fallback, message: String((error as Error)?.message ?? error) }
   // guard: H23 an error keeps its code
-  const { code, message, status, retryAfter, noAnswer, cause } = error
+  const { code, message, status, retryAfter, noAnswer, isTooMany, cause } = error
   return {
     code,
     message,
     ...(status !== undefined && { status }),
     ...(retryAfter !== undefined && { retryAfter }),
     ...(noAnswer && { noAnswer }),
+    ...(isTooMany && { isTooMany }),
     ...(cause !== undefined && {
       cause: cause instanceof HiloError ? toFailure(cause, code) : String(cause),
     }),

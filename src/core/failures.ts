@@ -7,7 +7,7 @@ import type { Failure } from './errors.js'
 /**
  * - `same`: the same request is sent again later. It was lost, or the server is busy.
  * - `fresh`: this claim will never be granted, but a new one is sent.
- * - `smaller`: as `fresh`, and for fewer numbers: a limit may have refused the many.
+ * - `smaller`: as `fresh`, and for fewer numbers: those may be granted.
  * - `forget`: this claim will never be granted. A new one is sent when the app asks again.
  * - `stop`: the same request is sent when the app asks again. Somebody has to correct something.
  */
@@ -28,12 +28,12 @@ export function nextStep(failure: Failure): NextStep {
   const { code, status = 0 } = failure
   if (isNoAnswer(failure)) return 'same'
   // The last numbers below 2^53 may still be enough for a smaller claim.
-  if (code === 'unsafe-range') return 'smaller'
+  if (code === 'unsafe-range' || failure.isTooMany) return 'smaller'
   // A counter that contradicts itself, or what this device holds.
   if (code === 'invalid-response') return 'forget'
   if (code !== 'server-refused') return 'stop'
   if (status >= 500) return 'same'
-  return BY_STATUS[status] ?? (status >= 400 ? 'smaller' : 'stop')
+  return BY_STATUS[status] ?? (status >= 400 ? 'forget' : 'stop')
 }
 
 /** Is the request repeated without anybody asking? Then a caller without a timeout waits on. */

@@ -191,6 +191,9 @@ export interface ErrorAnswer {
   Error: string
 }
 
+/** `Type` of a refusal that fewer numbers might not get. */
+export const TOO_MANY = 'System.ArgumentOutOfRangeException'
+
 /** Smallest capacity the protocol grants. */
 export const MIN_CAPACITY = 32
 /** The doubling of a capacity stops here (RavenDB). */

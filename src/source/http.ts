@@ -6,6 +6,7 @@ import type { OwnerConfig, SourceAnswer } from '../core/contract.js'
 import { HiloError, toFailure } from '../core/errors.js'
 import { isRepeated } from '../core/failures.js'
 import type { GrantedRange } from '../core/state.js'
+import { TOO_MANY } from '../core/wire.js'
 
 export interface ServerAddress extends Pick<OwnerConfig, 'url' | 'timeout'> {
   credentials?: RequestCredentials | undefined
@@ -16,7 +17,7 @@ export type GetHeaders = () => Promise<Record<string, string>> | Record<string, 
 /** A longer `Retry-After` is a mistake, or a date that this device's wrong clock is far from. */
 const LONGEST_WAIT_MS = 3_600_000
 
-const IDS_GO_ON = 'Ids go on while this device has some; it is asked again later.'
+const ASKED_AGAIN = 'It is asked again later.'
 
 /**
  * Requests to a server.
@@ -46,7 +47,10 @@ export function requester(
         if (response.ok) return body
         // A redirect may turn a POST into a GET, which the server then refuses.
         const asked = response.redirected ? `${url}, redirected to ${response.url},` : url
-        throw refusal(response, body, asked, meaning)
+        // guard: H25 only a HiLo server refuses
+        throw isHiloRefusal(body)
+          ? refusal(response, body, asked, meaning)
+          : noHiloServer(response, body, asked, meaning)
       },
       meaning,
     )
@@ -64,7 +68,7 @@ export async function within<T>(
   timeout: number,
   what: string,
   work: (signal: AbortSignal) => Promise<T>,
-  meaning = IDS_GO_ON,
+  meaning = ASKED_AGAIN,
 ): Promise<T> {
   const signal = AbortSignal.timeout(timeout)
   try {
@@ -126,20 +130,60 @@ export function refusal(
   response: Response,
   body: string,
   url: string,
-  meaning = IDS_GO_ON,
+  meaning = ASKED_AGAIN,
 ): HiloError {
   const { status } = response
+  const { Type } = said(body)
   // RavenDB answers 400 where nobody answers a path, and HTTP 404.
-  const known = status === 400 && body.includes('RouteNotFoundException') ? 404 : status
-  const after = String(response.headers.get('Retry-After'))
-  const wait = Math.min(1000 * Number(after) || Date.parse(after) - Date.now(), LONGEST_WAIT_MS)
-  const details = { status: known, ...(wait > 0 && { retryAfter: wait }) }
+  const known = status === 400 && String(Type).endsWith('RouteNotFoundException') ? 404 : status
+  const details = {
+    ...paused(response),
+    status: known,
+    ...(Type === TOO_MANY && { isTooMany: true as const }),
+  }
   const what = `${url} answered ${status}${reason(body)}.`
   // What a proxy answers when the server behind it is down: 502, 503, 504, and some of their own.
   // guard: H25 a server behind a proxy that is down is as good as none
   return status > 501
     ? new HiloError('server-unreachable', `${what} It cannot serve now. ${meaning}`, details)
     : new HiloError('server-refused', `${what} ${advice(known, meaning)}`, details)
+}
+
+/** The error page of a proxy or an ingress, say, or the sign-in page of a network. */
+function noHiloServer(
+  response: Response,
+  body: string,
+  url: string,
+  meaning = ASKED_AGAIN,
+): HiloError {
+  const { status } = response
+  return new HiloError(
+    status > 501 ? 'server-unreachable' : 'invalid-response',
+    `${url} answered ${status}${reason(body)}, and not as a HiLo server does. Check that the ` +
+      'server runs, that `url` is right, and that what is in front of the server (a dev server, ' +
+      `a proxy) passes \`/databases\` on. ${meaning}`,
+    { ...paused(response), status, noAnswer: true },
+  )
+}
+
+function paused({ headers }: Response): { retryAfter?: number } {
+  const after = String(headers.get('Retry-After'))
+  const wait = Math.min(1000 * Number(after) || Date.parse(after) - Date.now(), LONGEST_WAIT_MS)
+  return wait > 0 ? { retryAfter: wait } : {}
+}
+
+/** So do offline-hilo-server and RavenDB say what they refuse. */
+function isHiloRefusal(body: string): boolean {
+  const { Type, Message } = said(body)
+  return typeof Type === 'string' && typeof Message === 'string'
+}
+
+function said(body: string): { Type?: unknown; Message?: unknown } {
+  try {
+    return Object(JSON.parse(body))
+  } catch {
+    return {}
+  }
 }
 
 function advice(status: number, meaning: string): string {
@@ -153,10 +197,6 @@ function advice(status: number, meaning: string): string {
 
 /** What the server says was wrong: the `Message` of its JSON answer. */
 function reason(body: string): string {
-  try {
-    const { Message } = JSON.parse(body)
-    return typeof Message === 'string' ? `: ${Message.slice(0, 300).replace(/\.$/, '')}` : ''
-  } catch {
-    return ''
-  }
+  const { Message } = said(body)
+  return typeof Message === 'string' ? `: ${Message.slice(0, 300).replace(/\.$/, '')}` : ''
 }

@@ -68,8 +68,7 @@ export function nextHiSource(options: NextHiOptions): HiloSource {
       const why = (cause as Error)?.message ?? cause
       throw new HiloError(
         'server-unreachable',
-        `nextHi('${collection}') failed: ${why}. Ids go on while this device has some; it is ` +
-          'asked again.',
+        `nextHi('${collection}') failed: ${why}. It is asked again later.`,
         { cause },
       )
     }

@@ -10,7 +10,7 @@ import { ravenConventions } from '../../src/raven.js'
 import { nextHiSource } from '../../src/source/index.js'
 import { newName } from '../support/idb.js'
 import { FakePage } from '../support/page.js'
-import { codeOf, newShop, type Shop } from '../support/shop.js'
+import { codeOf, newShop, refusal, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -340,7 +340,7 @@ describe('ready', () => {
   })
 
   test('rejects when the server refuses for good', async () => {
-    shop.answer = () => new Response('', { status: 403 })
+    shop.answer = () => refusal(403)
     expect(await codeOf(shop.open({ collections: { orders: {} } }).hilo.ready)).toBe(
       'server-refused',
     )

@@ -1,6 +1,6 @@
 /** Numbers without gaps, from a page: one by one, and safe to ask for again by key. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { newShop, type Shop } from '../support/shop.js'
+import { newShop, refusal, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -87,7 +87,7 @@ test.each([[{ NewIdentityValue: '7' }], [{}], [{ NewIdentityValue: 2 ** 53 }], [
 
 test('what the server refuses is told with its status', async () => {
   const { hilo } = shop.open()
-  shop.answer = () => new Response('', { status: 403 })
+  shop.answer = () => refusal(403)
   await expect(hilo.nextIdentity('invoices')).rejects.toMatchObject({
     code: 'server-refused',
     status: 403,

@@ -4,7 +4,8 @@
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HiloError } from '../../src/core/errors.js'
-import { errorOf, newShop, type Shop } from '../support/shop.js'
+import { TOO_MANY } from '../../src/core/wire.js'
+import { errorOf, newShop, refusal, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -74,13 +75,13 @@ describe('without the network', () => {
       hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY }),
     ).rejects.toMatchObject({ code: 'server-refused', status: 401 })
     await vi.waitFor(() => expect(hilo.status('orders').lastError).toBeDefined())
-    shop.answer = () => new Response('', { status: 401 })
+    shop.answer = () => refusal(401)
     shop.isDown = false
     await refused
   })
 
   test('a caller without a timeout is refused too when the server refuses for good', async () => {
-    shop.answer = () => new Response('', { status: 403 })
+    shop.answer = () => refusal(403)
     const { hilo } = shop.open()
     expect(
       await errorOf(hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })),
@@ -202,13 +203,13 @@ describe('release, while a proxy says that the server is down', () => {
 
 describe('a server that is not well', () => {
   test.each<[string, string, () => Response]>([
-    ['401', 'server-refused', () => new Response('', { status: 401 })],
-    ['403', 'server-refused', () => new Response('', { status: 403 })],
-    ['404', 'server-refused', () => new Response('', { status: 404 })],
-    ['409', 'server-refused', () => new Response('', { status: 409 })],
-    ['429', 'exhausted', () => new Response('', { status: 429, headers: { 'Retry-After': '60' } })],
-    ['500', 'exhausted', () => new Response('', { status: 500 })],
-    ['503', 'exhausted', () => new Response('', { status: 503 })],
+    ['401', 'server-refused', () => refusal(401)],
+    ['403', 'server-refused', () => refusal(403)],
+    ['404', 'server-refused', () => refusal(404)],
+    ['409', 'server-refused', () => refusal(409)],
+    ['429', 'exhausted', () => refusal(429, { 'Retry-After': '60' })],
+    ['500', 'exhausted', () => refusal(500)],
+    ['503', 'exhausted', () => refusal(503)],
     ['a page of HTML', 'exhausted', () => new Response('<!doctype html>')],
     [
       'High below Low',
@@ -285,7 +286,7 @@ describe('a claim that is too large for the server', () => {
   beforeEach(() => {
     shop.answer = (request) =>
       Number(new URL(request.url).searchParams.get('lastBatchSize')) > 10_000
-        ? Response.json({ Message: 'At most 10,000.' }, { status: 422 })
+        ? Response.json({ Type: TOO_MANY, Message: 'At most 10,000.' }, { status: 422 })
         : undefined
   })
 
@@ -298,7 +299,7 @@ describe('a claim that is too large for the server', () => {
 
   test('leaves nothing behind when all are refused: the next page claims anew', async () => {
     const granted = shop.answer
-    shop.answer = () => Response.json({ Message: 'Not for you.' }, { status: 403 })
+    shop.answer = () => Response.json({ Type: 'Error', Message: 'Not for you.' }, { status: 403 })
     const { hilo } = shop.open()
     expect((await errorOf(hilo.reserve('orders', 20_000))).code).toBe('server-refused')
     shop.answer = granted

@@ -6,7 +6,7 @@ import { MemoryStore } from '../../src/store/memory.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { browserWorld } from '../../src/worker/world.js'
 import { newName } from '../support/idb.js'
-import { errorOf, newShop, numberOf, quiet, type Shop } from '../support/shop.js'
+import { errorOf, newShop, numberOf, quiet, refusal, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -92,8 +92,7 @@ describe('several collections', () => {
   })
 
   test('are asked for one by one where a server does not know such a request', async () => {
-    shop.answer = ({ method }) =>
-      method === 'POST' ? new Response('', { status: 404 }) : undefined
+    shop.answer = ({ method }) => (method === 'POST' ? refusal(404) : undefined)
     const { hilo } = shop.open()
     await hilo.reserve({ orders: 500, customers: 100 })
     expect(claims().map(({ method, query }) => [method, query.tag])).toEqual([
@@ -114,14 +113,12 @@ describe('several collections', () => {
 
   test('that are not all reached are one error, which says what is missing of which', async () => {
     shop.answer = ({ method, url }) =>
-      method === 'POST' || url.includes('tag=lines')
-        ? new Response('{"Message":"Not for you."}', { status: 403 })
-        : undefined
+      method === 'POST' || url.includes('tag=lines') ? refusal(403) : undefined
     const { hilo } = shop.open()
     const error = await errorOf(hilo.reserve({ orders: 500, lines: 100, customers: 50 }))
     expect(error).toMatchObject({ code: 'server-refused', status: 403 })
     expect(error.message).toMatch(
-      /^Not everything was reserved: 'lines' has 0 of 100 ids\. All others have theirs\. .*Not for/,
+      /^Not everything was reserved: 'lines' has 0 of 100 ids\. All others have theirs\. .*No\./,
     )
     expect(reserves(hilo)).toEqual({ orders: 500, lines: 32, customers: 50 })
   })

@@ -5,7 +5,7 @@ import type { DeviceState } from '../../src/core/state.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import type { StoreKey } from '../../src/store/store.js'
 import { newName } from '../support/idb.js'
-import { newShop, type Shop } from '../support/shop.js'
+import { newShop, refusal, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -127,7 +127,7 @@ describe('events', () => {
   test('tell of a claim that failed in the background, once for each reason', async () => {
     const { hilo } = shop.open()
     await hilo.reserve('orders', 40)
-    shop.answer = () => new Response('', { status: 403 })
+    shop.answer = () => refusal(403)
     const error = next(hilo, 'error')
     await hilo.nextIds('orders', 30)
     expect(await error).toMatchObject({

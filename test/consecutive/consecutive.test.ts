@@ -3,7 +3,7 @@ import { IDBDatabase, IDBFactory, IDBIndex, IDBObjectStore, IDBTransaction } fro
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type ConsecutiveOptions, consecutive } from '../../src/consecutive/index.js'
 import { newName } from '../support/idb.js'
-import { newShop, type Shop } from '../support/shop.js'
+import { newShop, refusal as refused, type Shop } from '../support/shop.js'
 import { copyProfile, expectWhole, idsOf, openTill, registry } from './devices.js'
 
 let shop: Shop
@@ -266,7 +266,7 @@ describe('without a series', () => {
     [503, 'server-unreachable', 'answered 503'],
   ])('a server that answers %i gives none', async (status, code, message) => {
     const { receipts } = openTill(shop)
-    shop.answer = () => new Response('{}', { status })
+    shop.answer = () => refused(status)
     await expect(receipts.next({ key: 'a' })).rejects.toEqual(refusal(code, message))
   })
 

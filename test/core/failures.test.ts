@@ -12,9 +12,14 @@ describe('after a refusal', () => {
     expect(isRepeated(refused(status))).toBe(true)
   })
 
-  test.each([400, 403, 409, 412, 413, 422])('with %i fewer may be granted', (status) => {
-    expect(nextStep(refused(status))).toBe('smaller')
+  test.each([400, 402, 403, 409, 413, 422, 451])('with %i the claim is forgotten', (status) => {
+    expect(nextStep(refused(status))).toBe('forget')
     expect(isRepeated(refused(status))).toBe(false)
+  })
+
+  test('that says so, a smaller claim is made', () => {
+    expect(nextStep({ ...refused(422), isTooMany: true })).toBe('smaller')
+    expect(isRepeated({ ...refused(422), isTooMany: true })).toBe(false)
   })
 
   test.each([401, 404, 405])('with %i nothing helps before somebody acts', (status) => {

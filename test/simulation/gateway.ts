@@ -2,6 +2,7 @@
  * What stands between a device and its server: the sign-in page of a hotel, a proxy whose server is
  * down, a cache that answers again what it answered before, a limit on the size of claims.
  */
+import { TOO_MANY } from '../../src/core/wire.js'
 import type { Reply, Request } from './network.js'
 import type { Random } from './random.js'
 
@@ -21,7 +22,8 @@ export interface GatewayFaults {
   cached: number
 }
 
-export const STATUSES = [401, 410, 502, 503, 504] as const
+/** A proxy, an ingress or a portal says these without a HiLo server: they refuse nothing. */
+export const STATUSES = [401, 403, 404, 407, 410, 502, 503, 504] as const
 
 export const NO_GATEWAY: GatewayFaults = {
   portal: 0,
@@ -31,6 +33,8 @@ export const NO_GATEWAY: GatewayFaults = {
   status: 502,
   cached: 0,
 }
+
+const TOO_MANY_BODY = JSON.stringify({ Type: TOO_MANY, Message: 'Nobody may claim so many.' })
 
 const SIGN_IN: Reply = {
   status: 200,
@@ -70,7 +74,6 @@ export class Gateway {
     }
     if (this.#random.chance(proxy)) {
       this.#hit(`answered ${status}`)
-      if (status === 410) this.#refused(claimOf(request))
       return { status, headers: { 'Content-Type': 'text/html' }, body: '<h1>Sorry</h1>' }
     }
     const before = isClaim(request) && this.#answers.get(request.url.href)
@@ -81,7 +84,7 @@ export class Gateway {
     if (this.#largest !== undefined && sizeOf(request) > this.#largest) {
       this.#hit('refused for its size')
       this.#refused(claimOf(request))
-      return { status: 403, body: '{"Message":"Nobody may claim so many."}' }
+      return { status: 422, body: TOO_MANY_BODY }
     }
     return undefined
   }

@@ -56,7 +56,7 @@ const EXPECTED_HITS = [
   'profile cloned',
   'clone found out',
   'answered with HTML',
-  'answered 410',
+  'answered 403',
   'answered 502',
   'answer came again',
   'refused for its size',

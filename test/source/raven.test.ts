@@ -4,7 +4,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Target } from '../../src/core/contract.js'
-import { HiloError } from '../../src/core/errors.js'
+import { HiloError, toFailure } from '../../src/core/errors.js'
+import { nextStep } from '../../src/core/failures.js'
 import { ravenSource } from '../../src/source/raven.js'
 import { range } from '../support/ranges.js'
 
@@ -27,6 +28,14 @@ afterEach(() => {
 })
 
 /** Answers every request with this, and remembers what was asked. */
+/** What a HiLo server says. */
+const REFUSAL = {
+  Url: '/',
+  Type: 'System.InvalidOperationException',
+  Message: 'No.',
+  Error: 'System.InvalidOperationException: No.',
+}
+
 function serve(body: unknown, init: ResponseInit = { status: 201 }) {
   const fetch = vi.fn(
     async (_url: string, _init: RequestInit) =>
@@ -223,7 +232,7 @@ describe('a refusal', () => {
     [429, 'later'],
     [500, 'later'],
   ])('with %i says what to look at', async (status, advice) => {
-    serve('', { status })
+    serve(REFUSAL, { status })
     const error = await refusal(source().claim(target, claim))
     expect(error).toMatchObject({ code: 'server-refused', status })
     expect(error.message).toContain(`answered ${status}`)
@@ -261,17 +270,17 @@ describe('a refusal', () => {
     ['Mon, 22 Nov 2027 12:00:00 GMT', 3_600_000],
   ])('with Retry-After: %s asks for a pause of %s ms', async (header, retryAfter) => {
     vi.spyOn(Date, 'now').mockReturnValue(Date.UTC(2026, 10, 22, 12))
-    serve('', { status: 429, headers: { 'Retry-After': header } })
+    serve(REFUSAL, { status: 429, headers: { 'Retry-After': header } })
     expect((await refusal(source().claim(target, claim))).retryAfter).toBe(retryAfter)
   })
 
   test.each([
-    [408, 'Ids go on while this device has some; it is asked again later.'],
-    [410, 'Ids go on while this device has some; it is asked again later.'],
-    [429, 'Ids go on while this device has some; it is asked again later.'],
+    [408, 'It is asked again later.'],
+    [410, 'It is asked again later.'],
+    [429, 'It is asked again later.'],
     [400, 'It is refused again until its cause is removed.'],
   ])('with %i says whether it is asked again', async (status, what) => {
-    serve('', { status })
+    serve(REFUSAL, { status })
     expect((await refusal(source().claim(target, claim))).message).toContain(what)
   })
 
@@ -279,9 +288,44 @@ describe('a refusal', () => {
     ['a give-back', () => source().giveBack(target, range(1, 5))],
     ['a check-in', () => source().checkIn(target, { id: 'k', grants: [] })],
   ])('of %s has the same error', async (_, ask) => {
-    serve('', { status: 403 })
+    serve(REFUSAL, { status: 403 })
     expect(await refusal(ask())).toMatchObject({ code: 'server-refused', status: 403 })
   })
+})
+
+describe('what is no refusal of a HiLo server', () => {
+  test.each([
+    [403, '<html>Forbidden</html>'],
+    [404, '<html>Not found</html>'],
+    [407, ''],
+    [401, { error: 'sign in' }],
+    [403, { Message: 'Forbidden' }],
+    [402, 'null'],
+    [500, 'oops'],
+  ])('%i with %j is no answer, and says what to check', async (status, body) => {
+    serve(body, { status, headers: { 'Retry-After': '7' } })
+    const error = await refusal(source().claim(target, claim))
+    expect(error).toMatchObject({
+      code: 'invalid-response',
+      status,
+      noAnswer: true,
+      retryAfter: 7000,
+    })
+    expect(error.message).toContain(`answered ${status}`)
+    expect(error.message).toContain('passes `/databases` on')
+    expect(nextStep(toFailure(error, 'storage-failed'))).toBe('same')
+  })
+})
+
+test('only a refusal that says so makes a claim smaller', async () => {
+  const stepAfter = async (status: number, Type: string) => {
+    serve({ ...REFUSAL, Type }, { status })
+    const error = await refusal(source().claim(target, claim))
+    return nextStep(toFailure(error, 'storage-failed'))
+  }
+  expect(await stepAfter(422, 'System.ArgumentOutOfRangeException')).toBe('smaller')
+  for (const status of [400, 402, 403, 409, 413, 422, 451])
+    expect(await stepAfter(status, 'System.InvalidOperationException')).toBe('forget')
 })
 
 describe('a server that is down behind its proxy', () => {
@@ -292,7 +336,7 @@ describe('a server that is down behind its proxy', () => {
       const error = await refusal(source().claim(target, claim))
       expect(error).toMatchObject({ code: 'server-unreachable', status, retryAfter: 7000 })
       expect(error.message).toContain(`answered ${status}`)
-      expect(error.message).toContain('Ids go on')
+      expect(error.message).toContain('asked again later')
     },
   )
 
@@ -306,7 +350,7 @@ describe('a server that is down behind its proxy', () => {
   test('passes on what it says itself', async () => {
     serve({ Message: 'More claims than it can grant.' }, { status: 503 })
     expect((await refusal(source().claim(target, claim))).message).toContain(
-      'answered 503: More claims than it can grant.',
+      'answered 503: More claims than it can grant,',
     )
   })
 })
@@ -330,7 +374,7 @@ describe('a server of another origin that cannot be reached', () => {
         Promise.reject(new Thrown('signed out')),
       )
       const { message } = await refusal(asking.claim(target, claim))
-      expect(message).toMatch(/^`headers` failed: signed out\. Ids go on/)
+      expect(message).toMatch(/^`headers` failed: signed out\. It is asked again/)
     },
   )
 
@@ -445,7 +489,8 @@ describe('a server that cannot be reached', () => {
   test('under this address redirects: a refusal names where to', async () => {
     server = createServer(({ url, method }, response) => {
       if (url!.startsWith('/old')) response.writeHead(301, { Location: `/new/${method}` }).end()
-      else response.writeHead(500).end(JSON.stringify({ Message: `${method} has no tag` }))
+      else
+        response.writeHead(500).end(JSON.stringify({ ...REFUSAL, Message: `${method} has no tag` }))
     })
     await new Promise<void>((listening) => server!.listen(0, '127.0.0.1', listening))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -18,6 +18,10 @@ import { newName } from './idb.js'
 import { FakePage, fakeLocalStorage } from './page.js'
 import { flush } from './world.js'
 
+/** As a HiLo server refuses: with a body that says so. */
+export const refusal = (status: number, headers: HeadersInit = {}): Response =>
+  Response.json({ Url: '/', Type: 'Error', Message: 'No.', Error: 'No.' }, { status, headers })
+
 export interface Shop {
   /** Every request that reached the server. */
   requests: {

@@ -175,7 +175,8 @@ describe('a claim', () => {
   test('that asks for too many is replaced by smaller ones until one is granted', async () => {
     const world = new FakeWorld()
     world.source.onClaim = ({ lastBatchSize }) => {
-      if (lastBatchSize > 100) throw refused(413)
+      if (lastBatchSize > 100)
+        throw new HiloError('server-refused', 'Too many.', { status: 422, isTooMany: true })
     }
     const { owner } = ownerIn(world)
     expect(must(await owner.claim(target, 350)).view.free).toBe(87)

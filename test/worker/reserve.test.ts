@@ -155,7 +155,10 @@ describe('reserve', () => {
     const world = new FakeWorld()
     world.source.onClaim = ({ lastBatchSize }) => {
       if (lastBatchSize > 10_000)
-        throw new HiloError('server-refused', 'At most 10,000.', { status: 422 })
+        throw new HiloError('server-refused', 'At most 10,000.', {
+          status: 422,
+          isTooMany: true,
+        })
     }
     const { owner } = ownerIn(world)
     expect(must(await reserve(owner, 20_000)).view).toMatchObject({

@@ -1,7 +1,15 @@
 /** A claim's outcome on the wire: RavenDB's answer with our grant token, or a refusal. */
 import { formatServerTime, type NextAnswer } from '../../../src/core/wire.js'
 import type { ClaimRefusal, ClaimRequest, Grant } from '../ledger/ledger.js'
-import { quotaReached, RETRY_SECONDS, Refusal, refused, restored, tryLater } from './refusals.js'
+import {
+  quotaReached,
+  RETRY_SECONDS,
+  Refusal,
+  refused,
+  restored,
+  tooMany,
+  tryLater,
+} from './refusals.js'
 
 /**
  * @param prefix what stands before the number
@@ -37,7 +45,7 @@ export function claimRefused(
           `(then nothing up to ${lastMax} is granted again).`,
       )
     case 'overflow':
-      return refused(
+      return tooMany(
         'no-numbers',
         `The numbers of '${tag}' are used up: the next would pass 2^53-1, which JavaScript ` +
           'cannot count, or what its id column can hold. ' +

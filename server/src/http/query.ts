@@ -7,7 +7,7 @@ import { isSeparator } from '../../../src/core/names.js'
 import { capacity } from '../../../src/core/wire.js'
 import { readLastRangeAt } from './last-range-at.js'
 import type { Parameters } from './parameters.js'
-import { badParameter, badRequest, Refusal, refused } from './refusals.js'
+import { badParameter, badRequest, Refusal, tooMany } from './refusals.js'
 
 /** RavenDB keeps a counter in a document of this name. */
 export const HILO_DOCUMENT = 'Raven/Hilo/'
@@ -97,7 +97,7 @@ export function readWish(wish: Wish, now: number, maxCount: number): WantedRange
 
 function checkCount(count: number, maxCount: number): void {
   if (count > maxCount)
-    throw refused(
+    throw tooMany(
       'limit',
       `This server grants at most ${maxCount} numbers at once, ${count} were asked for. Ask ` +
         'several times for fewer, or raise limits.count of the server.',

@@ -2,7 +2,7 @@
  * Every answer that refuses a request, with RavenDB's statuses and types where RavenDB has them.
  * Guarantees that it says what happened and what to do, and shows no SQL, stack trace or secret.
  */
-import type { ErrorAnswer } from '../../../src/core/wire.js'
+import { type ErrorAnswer, TOO_MANY } from '../../../src/core/wire.js'
 import { CounterUnusable, LedgerReplaced, LedgerUnavailable } from '../ledger/errors.js'
 import { QueueFull } from './claim-queue.js'
 import type { FailureLog } from './failure-log.js'
@@ -93,6 +93,10 @@ export const noSeries = (letter: string, collection: string) =>
 /** The request is understood, but a limit or the promise of unique numbers forbids it. */
 export const refused = (reason: Reason, message: string) =>
   new Refusal(reason, 422, 'System.InvalidOperationException', message)
+
+/** Fewer numbers may be granted: our client asks for half as many. */
+export const tooMany = (reason: Reason, message: string) =>
+  new Refusal(reason, 422, TOO_MANY, message)
 
 export const quotaReached = (what: 'collections' | 'identities' | 'series') =>
   refused(

@@ -185,10 +185,12 @@ function readAnswer(node: string, text: string): Committed {
 }
 
 function etcdRefusal(node: string, status: number, text: string): Error {
-  const { message = text } = Object(parsed(text)) as { message?: string }
+  const json = parsed(text)
+  const { message = text } = Object(json) as { message?: string }
   return upstreamFailure({
     code: 'server-refused',
     status,
+    ...(json === undefined && { noAnswer: true }),
     message:
       `etcd at ${node} answered ${status}: ${String(message).slice(0, 300)}. ` +
       'Check the addresses, user, password and certificate, if it goes on answering so.',

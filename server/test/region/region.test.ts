@@ -629,7 +629,7 @@ describe('what a region holds is stored', () => {
     await region.close()
     const store = openSqliteStore(dataDir, new Map(), { create: true })
     await store.devices.update(['root', 'shop', 'orders/'], () => ({
-      state: { ...emptyState(), version: 99 as never },
+      state: { ...emptyState(), version: 0 as never },
       result: undefined,
     }))
     await store.close()

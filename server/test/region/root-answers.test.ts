@@ -11,6 +11,7 @@ import { AT, grantOf, newId, span } from '../ledger-bench.js'
 const KEY = { database: 'shop', collection: 'orders' }
 const WISH = { ...KEY, count: 32, lastMax: 0, serverTag: 'Z', at: AT }
 const SIGN_IN = '<!doctype html><title>Sign in</title>'
+const REFUSAL = JSON.stringify({ Url: '/', Type: 'Error', Message: 'No.', Error: 'No.' })
 const silent = { error() {}, warn() {}, info() {} }
 
 const ANSWERS: [status: number, body: string, name: string][] = [
@@ -20,9 +21,11 @@ const ANSWERS: [status: number, body: string, name: string][] = [
   [429, '{}', 'LedgerUnavailable'],
   [500, '{}', 'LedgerUnavailable'],
   [503, SIGN_IN, 'LedgerUnavailable'],
-  [401, '{}', 'CounterUnusable'],
-  [403, SIGN_IN, 'CounterUnusable'],
-  [404, '{}', 'CounterUnusable'],
+  [403, SIGN_IN, 'LedgerUnavailable'],
+  [404, SIGN_IN, 'LedgerUnavailable'],
+  [401, REFUSAL, 'CounterUnusable'],
+  [403, REFUSAL, 'CounterUnusable'],
+  [404, REFUSAL, 'CounterUnusable'],
 ]
 
 async function answering(status: number, body: string): Promise<string> {

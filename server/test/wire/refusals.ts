@@ -13,6 +13,8 @@ const badParameter = (message: string) => refused(500, 'System.ArgumentException
 const badRequest = (message: string) => refused(400, 'System.ArgumentException', message)
 const limited = (message: string) => refused(422, 'System.InvalidOperationException', message)
 
+const tooMany = (message: string) => refused(422, 'System.ArgumentOutOfRangeException', message)
+
 const all = (requests: readonly string[], answer: Answered): Record<string, Answered> =>
   Object.fromEntries(requests.map((request) => [request, answer]))
 
@@ -76,7 +78,7 @@ export const refusals: readonly Difference[] = [
   {
     title: 'Limits',
     answers: {
-      'far numbers: GET hilo/next?tag=a&lastBatchSize=2000000': limited(
+      'far numbers: GET hilo/next?tag=a&lastBatchSize=2000000': tooMany(
         'This server grants at most 1048576 numbers at once, 2000000 were asked for. Ask several ' +
           'times for fewer, or raise limits.count of the server.',
       ),
