@@ -86,7 +86,11 @@ const BUNDLES: Bundle[] = [
   // What the server shares with the client, like the capacity table, becomes part of its files.
   {
     package: SERVER_PACKAGE,
-    entries: { index: 'server/src/index.ts', cli: 'server/src/cli/main.ts' },
+    entries: {
+      index: 'server/src/index.ts',
+      cli: 'server/src/cli/main.ts',
+      'durable-object/index': 'server/src/durable-object/index.ts',
+    },
     chunks: 'chunks',
   },
 ]
@@ -190,10 +194,14 @@ function checkNotices({ folder }: Package, modules: string[]): void {
   }
 }
 
-/** What our files may import where the package is installed: its libraries; on the server, Node. */
+/**
+ * What our files may import where the package is installed: its libraries; on the server, Node, and
+ * in a Durable Object what Cloudflare has built in.
+ */
 function isInstalled(of: Package, specifier: string): boolean {
   return (
-    isOneOf(of.libraries, specifier) || (of === SERVER_PACKAGE && specifier.startsWith('node:'))
+    isOneOf(of.libraries, specifier) ||
+    (of === SERVER_PACKAGE && /^(node|cloudflare):/.test(specifier))
   )
 }
 

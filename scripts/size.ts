@@ -34,7 +34,7 @@ const ENTRIES: (Limits & { name: string; file: string })[] = [
 /** Without the packages that each depends on. The browser package depends on none. */
 const INSTALLED = [
   { ...BROWSER_PACKAGE, budget: 1000 * kB },
-  { ...SERVER_PACKAGE, budget: 440 * kB },
+  { ...SERVER_PACKAGE, budget: 460 * kB },
 ]
 
 heading('minified, gzipped')

@@ -16,6 +16,7 @@ const ROOMS = [
   'server/sql',
   'server/sqlite',
   'server/postgres',
+  'server/durable-object',
   'server/upstream',
   'server/bound',
   'server/region',
@@ -51,6 +52,14 @@ const MAY_USE: Record<string, string[]> = {
   'server/sql': ['server/ledger', 'core', ...EVERYWHERE],
   'server/sqlite': ['server/ledger', 'server/sql', 'core', 'node:', '@photostructure/sqlite'],
   'server/postgres': ['server/ledger', 'server/sql', 'core', 'pg'],
+  'server/durable-object': [
+    'server/http',
+    'server/ledger',
+    'server/sql',
+    ...EVERYWHERE,
+    'zod',
+    'cloudflare:',
+  ],
   // A region is a device: the owner and the source of the browser package run in it.
   'server/region': [
     'server/ledger',

@@ -25,7 +25,7 @@ test('the sources keep the import rules', () => {
 /** Of the drawing in docs/architecture.md under the heading. */
 const drawnUnder = (heading: string): string[] => {
   const drawing = /```mermaid\n([^`]*)```/.exec(PAGE.slice(PAGE.indexOf(heading)))![1]!
-  return [...drawing.matchAll(/^ *([\w.]+) (-->|-\.->) ([\w.]+)$/gm)]
+  return [...drawing.matchAll(/^ *([\w.-]+) (-->|-\.->) ([\w.-]+)$/gm)]
     .map(([, from, arrow, to]) => `${from} ${arrow} ${to}`)
     .sort()
 }

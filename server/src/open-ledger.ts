@@ -12,7 +12,7 @@ import {
 import { withRavens } from './bound/raven/ledger.js'
 import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
-import { checked, type Given } from './ledger/options.js'
+import { checked, type Given, ledgerLimits } from './ledger/options.js'
 import type { RowStore } from './ledger/row-store.js'
 import { addressIn } from './postgres/address.js'
 import type { PostgresPool } from './postgres/pool.js'
@@ -48,15 +48,6 @@ export interface LedgerOptions {
 }
 
 export const DEFAULT_DATA_DIR = './hilo-data'
-
-export const ledgerLimits = z.strictObject({
-  /** A `lastMax` further above what was granted is refused. */
-  maxJump: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(10_000_000),
-  /** Collections, and as many identities and series, per database. */
-  collections: z.int().min(1).default(10_000),
-  /** Databases, which are made when they are first asked for. */
-  databases: z.int().min(1).default(1_000),
-})
 
 export const databaseUrl = z.string().superRefine((url, context) => {
   try {

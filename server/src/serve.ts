@@ -5,10 +5,10 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { z } from 'zod'
 import type { CollectionsOptions } from './bound/collections-setting.js'
 import { drainOf } from './drain.js'
 import type { HandlerLimits, HandlerOptions } from './http/options.js'
+import { DEFAULT_HORIZON_DAYS, horizon, PRUNE_INTERVAL_MS, pruningAt } from './ledger/horizon.js'
 import type { LedgerLimits } from './ledger/ledger.js'
 import { checked, type Given } from './ledger/options.js'
 import { createHiloHandler } from './node/handler.js'
@@ -73,17 +73,6 @@ const MAX_HEADER_BYTES = 16_384
 const KEEP_ALIVE_MS = 75_000
 /** A request may be on its way on a connection that seems idle. */
 const DEFAULT_DRAIN_SECONDS = 0.25
-const DAY_MS = 24 * 60 * 60 * 1000
-const PRUNE_INTERVAL_MS = DAY_MS
-/** No request is repeated after so many days. */
-const SETTLED_DAYS = 30
-export const DEFAULT_HORIZON_DAYS = 400
-const MAX_HORIZON_DAYS = 36_500
-
-export const horizon = z
-  .number('has to be a number of days')
-  .min(SETTLED_DAYS, `has to be at least ${SETTLED_DAYS} days`)
-  .max(MAX_HORIZON_DAYS, `has to be at most ${MAX_HORIZON_DAYS} days`)
 
 export async function serve({
   port = DEFAULT_PORT,
@@ -137,7 +126,7 @@ export async function serve({
     /** A failure is logged, and the next day's pruning makes up for it. */
     const prune = () =>
       ledger
-        .prune({ settledBefore: daysAgo(SETTLED_DAYS), heardBefore: daysAgo(horizonDays) })
+        .prune(pruningAt(Date.now(), horizonDays))
         .catch((error) => closed || log.error({ err: error }, 'Old rows were not removed.'))
     void prune()
     const pruning = setInterval(prune, PRUNE_INTERVAL_MS)
@@ -155,8 +144,6 @@ export async function serve({
     throw error
   }
 }
-
-const daysAgo = (days: number): number => Date.now() - days * DAY_MS
 
 function listen(http: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {

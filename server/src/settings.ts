@@ -9,16 +9,11 @@ import { type CollectionsOptions, collectionsSetting } from './bound/collections
 import { readConfigFile } from './config-file.js'
 import { DATABASES_LISTED, databases, host, limits, origin, serverPrefix } from './http/options.js'
 import { tokens } from './http/token-options.js'
-import { checked, hint, inWords, nodeTag, publicUrl } from './ledger/options.js'
-import { DEFAULT_DATA_DIR, databaseUrl, dataDir, ledgerLimits } from './open-ledger.js'
+import { DEFAULT_HORIZON_DAYS, horizon } from './ledger/horizon.js'
+import { checked, hint, inWords, ledgerLimits, nodeTag, publicUrl } from './ledger/options.js'
+import { DEFAULT_DATA_DIR, databaseUrl, dataDir } from './open-ledger.js'
 import { type RootSetting, rootSettings } from './region/options.js'
-import {
-  DEFAULT_HORIZON_DAYS,
-  DEFAULT_HOST,
-  DEFAULT_PORT,
-  horizon,
-  type ServeOptions,
-} from './serve.js'
+import { DEFAULT_HOST, DEFAULT_PORT, type ServeOptions } from './serve.js'
 
 export interface Setting {
   /** What a value has to be. */

@@ -4,7 +4,7 @@
  */
 import { createLedger } from '../../server/src/ledger/create-ledger.js'
 import type { Ledger } from '../../server/src/ledger/ledger.js'
-import { ledgerLimits } from '../../server/src/open-ledger.js'
+import { ledgerLimits } from '../../server/src/ledger/options.js'
 import { type MemoryRows, MemoryStore } from '../../server/test/ledger/memory-store.js'
 
 export interface LedgerStorage {

@@ -30,6 +30,15 @@ export const publicUrl = z
   )
   .transform((url) => url.replace(/\/$/, ''))
 
+export const ledgerLimits = z.strictObject({
+  /** A `lastMax` further above what was granted is refused. */
+  maxJump: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(10_000_000),
+  /** Collections, and as many identities and series, per database. */
+  collections: z.int().min(1).default(10_000),
+  /** Databases, which are made when they are first asked for. */
+  databases: z.int().min(1).default(1_000),
+})
+
 /**
  * @param nameOf the name of the option at a path, as the user wrote it
  * @throws Error that names every wrong option and the fix

@@ -7,19 +7,11 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { losesCommits } from '../../../src/core/sqlite-version.js'
 import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
-import {
-  META_TABLE,
-  type Opening,
-  refuseMissing,
-  SCHEMA,
-  SQLITE_FILE,
-  secretFrom,
-  stepsFrom,
-  versionOf,
-} from '../sql/schema.js'
+import { type Opening, refuseMissing, SQLITE_FILE } from '../sql/schema.js'
+import { upgradeSqlite } from '../sql/sqlite.js'
 import { type Connect, connectTo, connectToRead } from './connection.js'
 import { createMissing, placeOf, refuseLost, requireOneName, syncEntries } from './place.js'
-import { isLocked, reader, type Sqlite, write } from './transaction.js'
+import { isLocked, reader, runIn, type Sqlite, write } from './transaction.js'
 
 /** How long to wait while another process holds the write lock. A commit takes less. */
 export const BUSY_TIMEOUT_MS = 5_000
@@ -101,7 +93,7 @@ function openIn(folder: string, opening: Opening, connect: Connect | undefined):
   const { db, close } = connectTo(file, (opened) => prepare(opened, folder), connect)
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    const secret = upgrade(db, folder, opening)
+    const secret = write(db, () => upgradeSqlite(runIn(db), folder, opening))
     // A copy of the file alone, without its log, then knows the tokens that prove it a copy.
     // guard: H20 a copy of the file alone has the secret
     db.exec('PRAGMA wal_checkpoint(PASSIVE)')
@@ -148,24 +140,4 @@ function requireMended(db: Sqlite): void {
         '(sqlite.org/wal.html, "the WAL-reset bug"). Nothing was changed. Install ' +
         '@photostructure/sqlite 1.2.1 or newer, which brings SQLite 3.51.3 or newer.',
     )
-}
-
-function upgrade(db: Sqlite, folder: string, { create, schema = SCHEMA }: Opening): string {
-  return write(db, () => {
-    db.exec(META_TABLE)
-    const read = db.prepare('SELECT value FROM hilo_meta WHERE key = ?')
-    const put = db.prepare(
-      'INSERT INTO hilo_meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET ' +
-        'value = excluded.value',
-    )
-    const meta = (key: string) => (read.all(key)[0] as { value: string } | undefined)?.value
-    const found = meta('version')
-    refuseMissing(found, folder, create)
-    const version = Number(found ?? 0)
-    for (const statement of stepsFrom(version, schema)) db.exec(statement)
-    put.run('version', String(versionOf(schema)))
-    const secret = secretFrom(version, meta('secret'))
-    put.run('secret', secret)
-    return secret
-  })
 }

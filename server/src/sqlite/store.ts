@@ -4,28 +4,14 @@
  */
 import type { BoundCollections } from '../ledger/bound-collections.js'
 import type { RowStore } from '../ledger/row-store.js'
-import type { SqlConnection, Work } from '../sql/connection.js'
-import { HEALTH_KEY, type Opening } from '../sql/schema.js'
-import type { Dialect, Statement } from '../sql/statements.js'
+import type { SqlConnection } from '../sql/connection.js'
+import type { Opening } from '../sql/schema.js'
+import { runWork, SQLITE, writeHealth } from '../sql/sqlite.js'
 import { sqlStore } from '../sql/store.js'
 import { BUSY_TIMEOUT_MS, openSqliteFile, type SqliteFile } from './file.js'
 import { createPatience, isBusy } from './patience.js'
 import { rememberBindings } from './remember-bindings.js'
-import { guard, type Sqlite } from './transaction.js'
-
-const SQLITE: Dialect = {
-  rows: (name, columns) => {
-    const values = columns.map(([column]) => `value->>'${column}' AS "${column}"`)
-    return `(SELECT ${values} FROM json_each($1)) ${name}`
-  },
-  given: (rows) => [JSON.stringify(rows)],
-  timeline: '0',
-  // A transaction has the lock of the whole file.
-  lock: () => '',
-}
-
-const WRITE_HEALTH = `INSERT INTO hilo_meta (key, value) VALUES ('${HEALTH_KEY}', $1)
-  ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+import { guard, runIn, type Sqlite } from './transaction.js'
 
 /** @param bound to upstreams only: the counters of ORMs are in PostgreSQL */
 export function openSqliteStore(
@@ -55,26 +41,17 @@ function connectionTo({ db, commit, close }: SqliteFile): SqlConnection {
     return known
   }
 
-  // `all` reads to the end, which resets the statement.
-  const find = ({ text, parameters }: Statement) => prepare(text).all(named(parameters))
-  const write = ({ text, parameters }: Statement) => void prepare(text).run(named(parameters))
-
-  const run = <T>({ begins, reads, step }: Work<T>): T => {
-    begins?.()
-    const { answer, writes } = step(reads.map(find), new Map())
-    for (const each of writes) write(each)
-    return answer
-  }
+  const run = runIn(db, prepare)
 
   return {
     dialect: SQLITE,
-    transaction: (work) => patience.run(() => commit(() => run(work))),
-    read: (statement) => patience.run(() => guard(() => find(statement))),
+    transaction: (work) => patience.run(() => commit(() => runWork(run, work))),
+    read: (statement) => patience.run(() => guard(() => run(statement))),
     ping: async (work) => {
       try {
         commit(() => {
-          run(work)
-          write({ text: WRITE_HEALTH, parameters: [new Date().toISOString()] })
+          runWork(run, work)
+          writeHealth(run)
         })
       } catch (error) {
         // Another program is writing just now, so the file can be written.
@@ -87,7 +64,3 @@ function connectionTo({ db, commit, close }: SqliteFile): SqlConnection {
     },
   }
 }
-
-/** To SQLite, `$1` is a name. */
-const named = (parameters: readonly unknown[]): Record<string, unknown> =>
-  Object.fromEntries(parameters.map((parameter, i) => [`$${i + 1}`, parameter]))

@@ -4,6 +4,7 @@
  */
 import type { DatabaseSync } from '@photostructure/sqlite'
 import { LedgerUnavailable } from '../ledger/errors.js'
+import type { Run } from '../sql/sqlite.js'
 
 export type Sqlite = InstanceType<typeof DatabaseSync>
 
@@ -27,6 +28,20 @@ function resultCode(error: unknown): number {
 
 /** Has SQLite waited in vain for the lock of another program? */
 export const isLocked = (cause: unknown): boolean => resultCode(cause) === BUSY
+
+/**
+ * Runs statements.
+ * @param prepare may remember what it has prepared
+ */
+export const runIn =
+  (db: Sqlite, prepare = (text: string) => db.prepare(text)): Run =>
+  ({ text, parameters }) =>
+    // `all` reads to the end, which resets the statement.
+    prepare(text).all(named(parameters))
+
+/** To SQLite, `$1` is a name. */
+const named = (parameters: readonly unknown[]): Record<string, unknown> =>
+  Object.fromEntries(parameters.map((parameter, i) => [`$${i + 1}`, parameter]))
 
 /** A statement that is run with its parameters and returns its rows. */
 export function reader<Row>(db: Sqlite, sql: string): (...parameters: unknown[]) => Row[] {

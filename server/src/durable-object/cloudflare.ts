@@ -1,0 +1,26 @@
+/** What a Durable Object and its Worker have of Cloudflare, as far as it is used here. */
+
+interface SqlStorage {
+  /** Rows of a statement; it runs to its end when they are read. */
+  exec(text: string, ...parameters: unknown[]): Iterable<unknown>
+}
+
+export interface ObjectStorage {
+  sql: SqlStorage
+  /** What throws in it is undone. */
+  transactionSync<T>(step: () => T): T
+  /** Resolves when all that was written is on disk. */
+  sync(): Promise<void>
+  getAlarm(): Promise<number | null>
+  setAlarm(at: number): Promise<void>
+}
+
+export interface ObjectState {
+  storage: ObjectStorage
+}
+
+/** A binding to a class of objects. */
+export interface ObjectNamespace<Stub> {
+  idFromName(name: string): object
+  get(id: object): Stub
+}

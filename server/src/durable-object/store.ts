@@ -1,0 +1,55 @@
+/**
+ * The ledger's rows in the SQLite of a Durable Object. There is one object per database, and one
+ * thread in it. Guarantees that a commit is on disk before its promise resolves.
+ */
+import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
+import type { RowStore } from '../ledger/row-store.js'
+import type { SqlConnection } from '../sql/connection.js'
+import type { Opening } from '../sql/schema.js'
+import { type Run, runWork, SQLITE, upgradeSqlite, writeHealth } from '../sql/sqlite.js'
+import { sqlStore } from '../sql/store.js'
+import type { ObjectStorage } from './cloudflare.js'
+
+export function openDurableStore(storage: ObjectStorage, opening: Opening): RowStore {
+  const run: Run = ({ text, parameters }) => [...storage.sql.exec(text, ...parameters)]
+
+  /** The platform keeps answers back until the commit is on disk; this also says so to us. */
+  async function commit<T>(step: () => T): Promise<T> {
+    const answer = guard(() => storage.transactionSync(step))
+    await storage.sync().catch(unavailable)
+    return answer
+  }
+
+  const secret = guard(() =>
+    storage.transactionSync(() => upgradeSqlite(run, 'this Durable Object', opening)),
+  )
+  const connection: SqlConnection = {
+    dialect: SQLITE,
+    transaction: (work) => commit(() => runWork(run, work)),
+    read: async (statement) => guard(() => run(statement)),
+    ping: (work) =>
+      commit(() => {
+        runWork(run, work)
+        writeHealth(run)
+      }),
+    close: async () => {},
+  }
+  return sqlStore(connection, secret)
+}
+
+/** SQLite's codes for a disk that fails or is full. A mistake in this program is none of them. */
+const DISK = /SQLITE_(IOERR|FULL|READONLY|CANTOPEN|BUSY|NOMEM)|disk is full|disk I\/O/
+
+/** @throws LedgerUnavailable when the storage is in the way */
+function guard<T>(step: () => T): T {
+  try {
+    return step()
+  } catch (error) {
+    if (DISK.test(reasonOf(error))) unavailable(error)
+    throw error
+  }
+}
+
+function unavailable(cause: unknown): never {
+  throw new LedgerUnavailable(`The object's storage cannot be used: ${reasonOf(cause)}.`, { cause })
+}

@@ -1,0 +1,171 @@
+/** The server as a Worker with an object per database, in the real workerd. */
+import { cpSync, readdirSync, rmSync } from 'node:fs'
+import { afterEach, describe, expect, test } from 'vitest'
+import { seed, sizeOf } from '../../../test/support/sizes.js'
+import { overlaps, seededRandom, startDevices, TAGS } from '../devices.js'
+import { json } from '../handlers.js'
+import { startWorkerd, WORKERD, type Workerd, type WorkerdOptions } from './workerd.js'
+
+const KILLS = sizeOf('KILLS')
+const TIMEOUT = 60_000 + KILLS * 20_000
+const DEVICES = 64
+const TOKEN = 'operator-of-the-tests'
+const OPERATOR = { Authorization: `Bearer ${TOKEN}` }
+const ID = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10'
+
+let running: Workerd[] = []
+afterEach(async () => {
+  await Promise.all(running.map((each) => each.kill()))
+  running = []
+})
+
+async function start(options?: WorkerdOptions) {
+  const workerd = await startWorkerd(options)
+  running.push(workerd)
+  return workerd
+}
+
+const claim = (url: string, database = 'Shop', query = 'tag=orders', headers = {}) =>
+  fetch(`${url}/databases/${database}/hilo/next?${query}`, { headers })
+
+/** Files of objects. workerd has one more of its own. */
+const objectsIn = ({ disk }: Workerd): string[] =>
+  readdirSync(disk, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /[\da-f]{64}\.sqlite$/.test(name),
+  )
+
+describe.skipIf(!WORKERD)(`in workerd${WORKERD ? '' : ' (npm has none for this system)'}`, () => {
+  test('each listed database has its numbers, and no other name makes an object', async () => {
+    const workerd = await start({ options: { databases: ['Shop', 'Depot'] } })
+    const { url } = workerd
+    for (const name of ['Shop', 'sHOP', 'Sh%6Fp'])
+      expect([name, (await claim(url, name)).status]).toEqual([name, 201])
+    expect(await (await claim(url, 'SHOP')).json()).toMatchObject({ Low: 97, High: 128 })
+    expect(await (await claim(url, 'Depot')).json()).toMatchObject({ Low: 1, High: 32 })
+    expect((await claim(url, 'Other')).status).toBe(500)
+    expect((await fetch(`${url}/healthz`)).status).toBe(200)
+    expect((await fetch(`${url}/topology?name=Shop`)).status).toBe(200)
+    expect((await fetch(`${url}/metrics`)).status).toBe(400)
+    expect(objectsIn(workerd)).toHaveLength(2)
+  })
+
+  test('the example grants once its ledger may be made', async () => {
+    const source = '../../../examples/cloudflare/worker.js'
+    const { url } = await start({ source, variables: { HILO_CREATE: 'yes' } })
+    expect((await fetch(`${url}/healthz`)).status).toBe(200)
+    expect(await (await claim(url)).json()).toMatchObject({ Low: 1, High: 32 })
+    const without = await start({ source })
+    expect((await claim(without.url)).status).toBe(503)
+  })
+
+  test('pages of its own origin and of listed ones may ask, others may not', async () => {
+    const { url } = await start({ options: { cors: { origins: ['https://app.test'] } } })
+    const statusFor = async (Origin: string) =>
+      (await claim(url, 'Shop', 'tag=a', { Origin })).status
+    expect(await statusFor(url)).toBe(201)
+    expect(await statusFor('https://app.test')).toBe(201)
+    expect(await statusFor('https://evil.test')).toBe(403)
+  })
+
+  test('an object without a ledger makes none unless somebody says so', async () => {
+    const first = await start({ options: { create: false } })
+    const refused = await claim(first.url, 'Shop', 'tag=a', { Origin: first.url })
+    expect([refused.status, refused.headers.get('Retry-After')]).toEqual([503, '1'])
+    expect(first.output()).toContain('There is no ledger in this Durable Object')
+    await first.kill()
+    const { folder } = first
+    const second = await start({ folder, options: { create: true } })
+    expect((await claim(second.url)).status).toBe(201)
+    await second.kill()
+    const third = await start({ folder, options: { create: false } })
+    expect(await (await claim(third.url)).json()).toMatchObject({ Low: 33 })
+  })
+
+  test('an operator with the token looks at a ledger, raises its floors, drops it', async () => {
+    const { url } = await start({ options: { operatorToken: TOKEN } })
+    await claim(url)
+    const operate = async (what: string, body = {}, headers: Record<string, string> = OPERATOR) => {
+      const response = await fetch(`${url}/operator/Shop/${what}`, json(body, 'POST', headers))
+      return [response.status, await response.json()]
+    }
+    expect(await operate('status', {}, {})).toMatchObject([403, {}])
+    expect(await operate('status')).toMatchObject([200, [{ collection: 'orders', max: 32 }]])
+    expect(await operate('raise-floors', { by: 0 })).toMatchObject([400, {}])
+    expect(await operate('raise-floors', { by: 1000 })).toMatchObject([200, { collections: 1 }])
+    expect(await (await claim(url)).json()).toMatchObject({ Low: 1033 })
+    expect(await operate('drop', { collection: 'orders' })).toMatchObject([200, {}])
+    expect(await operate('status')).toEqual([200, []])
+    expect(await operate('series')).toEqual([200, []])
+    expect(await operate('restore')).toMatchObject([400, {}])
+  })
+
+  test('killed while 64 devices claim, it grants no number twice', {
+    timeout: TIMEOUT,
+  }, async () => {
+    const random = seededRandom(seed())
+    let workerd = await start()
+    const { folder } = workerd
+    const port = Number(new URL(workerd.url).port)
+    const devices = startDevices(DEVICES, { url: async () => workerd.url, random })
+    for (let kill = 0; kill < KILLS; kill++) {
+      await devices.answered(1 + Math.floor(random() * 300))
+      await workerd.kill()
+      workerd = await start({ folder, port })
+    }
+    await devices.answered(DEVICES)
+    await devices.stop()
+    expect(devices.faults).toEqual([])
+    for (const tag of TAGS) {
+      expect(overlaps(devices.heldOf(tag))).toEqual([])
+      expect(devices.heldOf(tag).length).toBeGreaterThan(KILLS)
+    }
+  })
+
+  test('on a full disk no claim is granted that is not kept', { timeout: TIMEOUT }, async () => {
+    const under = ['/bin/sh', '-c', 'ulimit -f 1200; exec "$0" "$@"']
+    const full = await start({ under })
+    const answers = new Map<string, string>()
+    let refused = 0
+    for (let i = 0; i < 5_000 && refused < 3; i++) {
+      const query = `tag=orders&claim=${ID.slice(0, -6)}${String(i).padStart(6, '0')}`
+      const response = await claim(full.url, 'Shop', query).catch(() => undefined)
+      if (response?.status === 201) answers.set(query, await response.text())
+      else {
+        if (response) expect([query, response.status]).toEqual([query, 503])
+        refused++
+      }
+    }
+    expect(refused).toBeGreaterThan(0)
+    expect(answers.size).toBeGreaterThan(10)
+    await full.kill()
+    const { url } = await start({ folder: full.folder })
+    for (const [query, text] of [...answers].slice(-50))
+      expect(await (await claim(url, 'Shop', query)).text()).toBe(text)
+    const lows = [...answers.values()].map((text) => JSON.parse(text).Low)
+    expect(new Set(lows).size).toBe(lows.length)
+  })
+
+  test('a storage that was put back grants nothing once a device shows it', async () => {
+    const first = await start({ options: { operatorToken: TOKEN } })
+    const { folder, disk } = first
+    await claim(first.url)
+    await first.kill()
+    cpSync(disk, `${folder}/backup`, { recursive: true })
+    const second = await start({ folder, options: { operatorToken: TOKEN } })
+    const lost = await (await claim(second.url, 'Shop', `tag=orders&claim=${ID}`)).json()
+    expect(lost).toMatchObject({ Low: 33, High: 64 })
+    await second.kill()
+    rmSync(disk, { recursive: true })
+    cpSync(`${folder}/backup`, disk, { recursive: true })
+    const { url } = await start({ folder, options: { operatorToken: TOKEN } })
+    const checkIn = await fetch(
+      `${url}/databases/Shop/hilo/checkin`,
+      json({ id: ID, grants: [{ token: lost.Token, next: 40 }] }),
+    )
+    expect(checkIn.status).toBeLessThan(300)
+    expect((await claim(url)).status).toBe(503)
+    expect((await fetch(`${url}/healthz?database=*`)).status).toBe(503)
+    await fetch(`${url}/operator/Shop/raise-floors`, json({ by: 1000 }, 'POST', OPERATOR))
+    expect(await (await claim(url)).json()).toMatchObject({ Low: 1033 })
+  })
+})

@@ -1,0 +1,144 @@
+/** A Worker of the tests in the real workerd: bundled, started, killed, started again. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { build } from 'rolldown'
+import { atFileEnd } from '../../../test/support/file-end.js'
+import { newFolder } from '../folders.js'
+
+/** Undefined where npm has no workerd for this system, or it is not installed. */
+export const WORKERD: string | undefined = binary()
+
+function binary(): string | undefined {
+  try {
+    const names: Record<string, string> = { 'linux x64': 'linux-64', 'linux arm64': 'linux-arm64' }
+    const others: Record<string, string> = {
+      'darwin x64': 'darwin-64',
+      'darwin arm64': 'darwin-arm64',
+    }
+    const name = { ...names, ...others }[`${process.platform} ${process.arch}`]
+    const file = createRequire(import.meta.url).resolve(`@cloudflare/workerd-${name}/bin/workerd`)
+    return existsSync(file) ? file : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The Worker of `file` in one module, as wrangler bundles it. Nothing stands in for a module. */
+async function bundleOf(file: string, into: string): Promise<void> {
+  await build({
+    input: new URL(file, import.meta.url).pathname,
+    platform: 'neutral',
+    external: [/^node:/, /^cloudflare:/],
+    resolve: {
+      conditionNames: ['workerd', 'worker', 'browser', 'import'],
+      mainFields: [],
+      extensionAlias: { '.js': ['.ts', '.js'] },
+      alias: {
+        'offline-hilo-server/durable-object': new URL(
+          '../../src/durable-object/index.ts',
+          import.meta.url,
+        ).pathname,
+      },
+    },
+    onLog: (level, log) => {
+      if (level === 'warn') throw new Error(`rolldown: ${log.message}`)
+    },
+    output: { file: into },
+  })
+}
+
+const configOf = (
+  folder: string,
+  { port = 0, className = 'HiloDatabase', options = {}, variables = {} }: WorkerdOptions,
+): string => `
+using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = .main),
+    (name = "disk", disk = (path = "${folder}/disk", writable = true)),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
+);
+const main :Workerd.Worker = (
+  modules = [(name = "main", esModule = embed "main.js")],
+  compatibilityDate = "2026-10-01",
+  compatibilityFlags = ["nodejs_compat"],
+  durableObjectNamespaces = [(className = "${className}", uniqueKey = "hilo", enableSql = true)],
+  durableObjectStorage = (localDisk = "disk"),
+  bindings = [
+    (name = "HILO", durableObjectNamespace = "${className}"),
+    (name = "OPTIONS", json = ${JSON.stringify(JSON.stringify(options))}),
+${Object.entries(variables)
+  .map(([name, text]) => `    (name = "${name}", text = "${text}"),`)
+  .join('\n')}
+  ],
+);`
+
+export interface Workerd {
+  url: string
+  /** Where the objects' SQLite files are. */
+  disk: string
+  /** All that it printed. */
+  output(): string
+  kill(): Promise<void>
+}
+
+export interface WorkerdOptions {
+  /** The Worker's source, beside this file. */
+  source?: string
+  /** The class of its objects. */
+  className?: string
+  /** What the Worker finds in `env.OPTIONS`. */
+  options?: object
+  /** What it finds in `env` by name. */
+  variables?: Record<string, string>
+  /** With the bundle and the disk of an earlier start. */
+  folder?: string
+  port?: number
+  /** Before the program, as `sh -c 'ulimit …'`. */
+  under?: string[]
+}
+
+export async function startWorkerd(
+  given: WorkerdOptions = {},
+): Promise<Workerd & { folder: string }> {
+  const { source = './hilo-worker.ts', folder = newFolder(), under = [] } = given
+  if (!existsSync(join(folder, 'main.js'))) await bundleOf(source, join(folder, 'main.js'))
+  mkdirSync(join(folder, 'disk'), { recursive: true })
+  writeFileSync(join(folder, 'config.capnp'), configOf(folder, given))
+  const [program, ...args] = [...under, WORKERD!, 'serve', '--control-fd=3']
+  const child = spawn(program!, [...args, join(folder, 'config.capnp')], {
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  })
+  atFileEnd(() => killed(child))
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr] as Readable[])
+    stream.on('data', (data) => {
+      printed += data
+    })
+  const [line] = await Promise.race([
+    once(createInterface(child.stdio[3] as Readable), 'line'),
+    once(child, 'exit').then(() => {
+      throw new Error(`workerd did not start: ${printed}`)
+    }),
+  ])
+  return {
+    url: `http://127.0.0.1:${JSON.parse(line).port}`,
+    folder,
+    disk: join(folder, 'disk'),
+    output: () => printed,
+    kill: () => killed(child),
+  }
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
