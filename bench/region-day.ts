@@ -7,7 +7,6 @@ import { exchange, settle } from '../src/core/device.js'
 import { total } from '../src/core/range.js'
 import { isLow } from '../src/core/sizes.js'
 import { type DeviceState, emptyState } from '../src/core/state.js'
-import { capacity, formatServerTime, parseServerTime } from '../src/core/wire.js'
 import type { Random } from '../test/simulation/random.js'
 
 const HOUR_MS = 3_600_000
@@ -56,19 +55,14 @@ export function regionDay(fleet: Fleet, random: Random): RegionDay {
     busiestHour: 0,
     deviceHour: Math.ceil((2 * idsPerDay) / (CLOSES - OPENS)),
   }
-  /** The root grants by RavenDB's table, as our server does. */
   const askRoot = (state: DeviceState, want: number, now: number): DeviceState => {
-    const begun = beginClaim(state, `${day.claimsAtRoot++}`, want, regionReserve)
-    const { lastBatchSize, lastRangeAt } = begun.claim!
-    const last = lastRangeAt === undefined ? undefined : parseServerTime(lastRangeAt)
-    const count = capacity(lastBatchSize, last === undefined ? undefined : now - last)
+    const begun = beginClaim(state, `${day.claimsAtRoot++}`, want, regionReserve, now)
+    const count = begun.claim!.lastBatchSize
     day.largest = Math.max(day.largest, count)
     const range = { from: max + 1, to: max + count, prefix: 'orders/', serverTag: 'A' }
     max += count
-    return addGrant(begun.state, begun.claim!.id, {
-      range: { ...range, token: `${max}` },
-      last: { size: count, at: formatServerTime(now) },
-    })
+    const granted = { range: { ...range, token: `${max}` } }
+    return addGrant(begun.state, begun.claim!.id, granted, now)
   }
   for (let region = 0; region < regions; region++) {
     let state = emptyState()

@@ -245,11 +245,6 @@ export const GUARDS: Guard[] = [
   guard('H18 a transaction is committed by hand', 'store/indexeddb'),
 
   guard('H19 a clock that is set back stops no check-in', 'core/check-in', change('Math.abs', '')),
-  guard(
-    'H19 the server’s time is echoed, not read',
-    'source/raven',
-    change('at: LastRangeAt', 'at: new Date(Date.parse(LastRangeAt) || 0).toISOString()'),
-  ),
 
   guard('H13 a copied region grants nothing of what came back to it', 'server/region/region'),
   guard(

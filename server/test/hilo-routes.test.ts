@@ -211,10 +211,12 @@ describe('POST hilo/next', () => {
     ])
   })
 
-  test('grows and shrinks with use, as GET does, by the time of the last range', async () => {
-    const { LastRangeAt: lastRangeAt, LastSize: count } = (await ask(NEXT)).body
-    expect((await claim([{ tag: 'orders', count, lastRangeAt }])).body.collections).toMatchObject([
-      { Low: 33, High: 96 },
+  test('asks for exactly as many as it says, and for 32 at least', async () => {
+    await ask(NEXT)
+    const sizes = [33, 5].map((count, i) => ({ tag: `tag${i}`, count }))
+    expect((await claim(sizes)).body.collections).toMatchObject([
+      { LastSize: 33 },
+      { LastSize: 32 },
     ])
   })
 

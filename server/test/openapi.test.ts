@@ -135,7 +135,6 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
           tag: 'orders',
           count: 32,
           lastMax: 32,
-          lastRangeAt: '2026-11-21T07:09:21.4660000Z',
           grants: [{ token: 'TOKEN', next: 5 }],
         },
       ],

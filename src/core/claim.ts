@@ -19,6 +19,7 @@ const MAX_GRANTS = 32
 /**
  * The claim to send, stored before it is sent: the pending one, or a new one when fewer than `want`
  * numbers are free.
+ * @param date the device's clock; it sizes the claim, and decides nothing else (H19)
  * @param largest the server has refused a claim for more
  */
 export function beginClaim(
@@ -26,16 +27,26 @@ export function beginClaim(
   id: string,
   want: number,
   reserve: number,
+  date: number,
   largest?: number,
 ): { state: DeviceState; claim?: DeviceClaim } {
   if (state.claim) return { state, claim: state.claim }
   const free = total(state.ranges)
+  const { sinceGrant } = state
   if (free >= want) return { state }
   // guard: H13 a claim shows the newest token
   const shown = tokenToShow(state)
   const claim = {
     id,
-    ...claimSize(free, state.reserve ?? reserve, want, state.last, largest),
+    lastBatchSize: claimSize(
+      {
+        free,
+        wanted: Math.max(want, state.reserve ?? reserve),
+        issued: sinceGrant?.issued ?? 0,
+        age: sinceGrant && date - sinceGrant.at,
+      },
+      largest,
+    ),
     // guard: H20 a claim tells the highest number seen
     lastMax: highest(state),
     ...(shown && { shown }),
@@ -54,7 +65,8 @@ export function beginClaim(
 export function addGrant(
   state: DeviceState,
   claimId: string,
-  { range, last }: GrantedRange,
+  { range }: GrantedRange,
+  date: number,
 ): DeviceState {
   // guard: H11 a grant is added once
   if (state.claim?.id !== claimId) return state
@@ -83,7 +95,7 @@ export function addGrant(
     offers: state.offers.filter((offer) => !overlaps(offer.range, range)),
     serverTag: range.serverTag,
     nodes: [...new Set([...(state.nodes ?? []), nodeOf(range)])].slice(0, 2),
-    ...(last && { last }),
+    sinceGrant: { at: date, issued: 0 },
     grants: range.token ? [...state.grants, range.token].slice(-MAX_GRANTS) : state.grants,
   }
 }

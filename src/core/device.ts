@@ -51,11 +51,15 @@ function settleLease(state: DeviceState, note: LeaseNote): DeviceState {
     ? Math.min(Math.max(note.next, from), to + 1)
     : to + 1
   const rest = { ...lease.range, from: next }
+  const { sinceGrant } = state
   const settled = {
     ...state,
     // guard: H5 a lease is settled once
     leases: state.leases.filter((other) => other !== lease),
     issued: next > from ? Math.max(state.issued, next - 1) : state.issued,
+    ...(sinceGrant && {
+      sinceGrant: { ...sinceGrant, issued: sinceGrant.issued + next - from },
+    }),
   }
   if (!note.givenBack) return { ...settled, ranges: insert(state.ranges, rest) }
   return next > to ? settled : { ...settled, offers: [...state.offers, { ...lease, range: rest }] }

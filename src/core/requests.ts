@@ -27,11 +27,10 @@ export interface WantedRange {
 }
 
 function collectionOf({ target, claim }: WantedRange): NextManyRequest['collections'][number] {
-  const { lastBatchSize: count, lastRangeAt, lastMax, shown: grants } = claim
+  const { lastBatchSize: count, lastMax, shown: grants } = claim
   return {
     tag: target.collection,
     count,
-    ...(lastRangeAt !== undefined && { lastRangeAt }),
     lastMax,
     identityPartsSeparator: target.separator,
     ...(grants && { grants }),
@@ -47,8 +46,8 @@ interface NextCall {
 export function nextUrl(url: string, target: Target, claim: MaybeNamed): string {
   return hiloUrl(url, target, 'next', {
     tag: target.collection,
+    // Without `lastRangeAt`, a RavenDB grants exactly as many, or 32 if that is more.
     lastBatchSize: claim.lastBatchSize,
-    lastRangeAt: claim.lastRangeAt,
     identityPartsSeparator: target.separator,
     lastMax: claim.lastMax,
     claim: claim.id,

@@ -2,7 +2,7 @@
  * How much a device keeps and claims. Sizes only ever waste or save numbers; ownership never
  * depends on them. How many ids a page holds is decided in page/stock.ts.
  */
-import { MAX_DOUBLED_CAPACITY, MIN_CAPACITY } from './wire.js'
+import { capacity, MAX_DOUBLED_CAPACITY } from './wire.js'
 
 /** Ids kept on the device for offline work, unless the app says otherwise. */
 export const DEFAULT_RESERVE = 32
@@ -14,22 +14,28 @@ export const isLow = (free: number, reserve: number): boolean => free < reserve 
 export const spare = (free: number, reserve: number): number =>
   Math.max(0, free - Math.ceil(reserve / 2))
 
+/** What the size of a claim depends on. */
+export interface Need {
+  /** Free numbers of the device. */
+  free: number
+  /** How many it should have at least. */
+  wanted: number
+  /** How many numbers its pages have issued since its last grant. */
+  issued: number
+  /** Milliseconds since then, by a clock that may be wrong; undefined before the first grant. */
+  age: number | undefined
+}
+
 /**
- * What to ask of the server so that the device ends up with `reserve` free numbers, or `want` if
- * that is more. The first claim, and one far above the last size, asks for exactly its shortage (no
- * `lastRangeAt`); the others let the server's capacity table grow and shrink the range with the
- * pace of use. More than a server grants at once takes several claims.
+ * How many numbers to claim. At least what is missing, in one request. More only for a device that
+ * issues ids fast: RavenDB's table decides, but for the numbers that were issued, not for those
+ * that were granted. So a range that comes back unused makes no other range larger, and a range
+ * grows until it lasts for half a minute. More than a server grants at once takes several claims.
  * @param largest the server has refused a claim for more
  */
 export function claimSize(
-  free: number,
-  reserve: number,
-  want: number,
-  last: { size: number; at: string } | undefined,
+  { free, wanted, issued, age }: Need,
   largest = MAX_DOUBLED_CAPACITY,
-): { lastBatchSize: number; lastRangeAt?: string } {
-  const shortage = Math.min(Math.max(MIN_CAPACITY, reserve - free, want - free), largest)
-  if (!last || shortage > 2 * last.size || largest < MAX_DOUBLED_CAPACITY)
-    return { lastBatchSize: shortage }
-  return { lastBatchSize: Math.max(last.size, shortage), lastRangeAt: last.at }
+): number {
+  return Math.min(Math.max(wanted - free, capacity(issued, age)), largest)
 }

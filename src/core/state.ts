@@ -30,8 +30,8 @@ export interface Offer {
  */
 export interface DeviceClaim {
   id: string
+  /** How many numbers it asks for, by the wire's name. */
   lastBatchSize: number
-  lastRangeAt?: string
   lastMax: number
   /** The newest token: of two copies of this device, the second one to show it is found (H13). */
   shown?: CheckInRequest['grants']
@@ -59,8 +59,11 @@ export interface DeviceState {
   claim?: DeviceClaim
   /** Target set by `reserve(n)`; the option's value otherwise. */
   reserve?: number
-  /** Size and server time of the last grant, echoed in the next claim (H19). */
-  last?: { size: number; at: string }
+  /**
+   * When the last grant came, by this device's clock, and how many numbers were issued since: the
+   * size of the next claim follows them.
+   */
+  sinceGrant?: { at: number; issued: number }
   /** The node that answered last. */
   serverTag?: string
   /**
@@ -127,7 +130,6 @@ export interface Exchanged {
 
 export interface GrantedRange {
   range: Range
-  last?: { size: number; at: string }
   /** What became of the tokens that the claim has shown. */
   fates?: CheckInAnswer['grants']
 }

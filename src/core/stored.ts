@@ -33,7 +33,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     offers,
     claim,
     reserve,
-    last,
+    sinceGrant,
     serverTag,
     nodes,
     issued,
@@ -53,7 +53,8 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
         isCount(claim.lastMax) &&
         (claim.shown === undefined || areShown(claim.shown)))) &&
     (reserve === undefined || isCount(reserve)) &&
-    isLast(last) &&
+    (sinceGrant === undefined ||
+      (isObject(sinceGrant) && typeof sinceGrant.at === 'number' && isCount(sinceGrant.issued))) &&
     (serverTag === undefined || isText(serverTag)) &&
     (nodes === undefined || (Array.isArray(nodes) && nodes.every(isText))) &&
     isCount(issued) &&
@@ -82,8 +83,7 @@ export const isGrant = (grant: unknown, prefix: string): grant is GrantedRange =
   isObject(grant.range) &&
   isRange(grant.range) &&
   grant.range.prefix.startsWith(prefix) &&
-  !grant.range.token &&
-  isLast(grant.last)
+  !grant.range.token
 
 /** A range that overlaps another one of its prefix and server tag: its numbers have two owners. */
 export function heldTwice({ ranges, leases, offers }: DeviceState): Range | undefined {
@@ -110,8 +110,6 @@ const areShown = (grants: unknown): boolean =>
   isListOf(grants, ({ token, next }) => isText(token) && isCount(next))
 const isHeldByPage = (item: Fields): boolean =>
   isText(item.id) && isText(item.page) && isObject(item.range) && isRange(item.range)
-const isLast = (last: unknown): boolean =>
-  last === undefined || (isObject(last) && isCount(last.size) && isText(last.at))
 export const isRange = (range: Fields | Range): range is Range =>
   isCount(range.from) &&
   isCount(range.to) &&

@@ -33,10 +33,8 @@ export interface NextManyRequest {
   claim: string
   collections: {
     tag: string
-    /** As `lastBatchSize` of the GET. */
+    /** Exactly as many numbers are asked for, or 32 if that is more. */
     count: number
-    /** As of the GET: absent, exactly `count` numbers are asked for, or 32 if that is more. */
-    lastRangeAt?: string | undefined
     /** Default 0. */
     lastMax?: number
     /** Default `/`. */

@@ -11,13 +11,7 @@ import { HiloError } from '../core/errors.js'
 import type { GivenHeaders } from '../core/headers.js'
 import { checkKeys } from '../core/options.js'
 import type { DeviceClaim, GrantedRange } from '../core/state.js'
-import {
-  capacity,
-  formatServerTime,
-  MAX_DOUBLED_CAPACITY,
-  MIN_CAPACITY,
-  parseServerTime,
-} from '../core/wire.js'
+import { MAX_DOUBLED_CAPACITY, MIN_CAPACITY } from '../core/wire.js'
 import { DocumentStore } from './document-store.js'
 import { granted, within } from './http.js'
 
@@ -98,7 +92,7 @@ export function documentSource(options: DocumentOptions): HiloSource {
     claim: DeviceClaim,
     signal: AbortSignal,
   ): Promise<GrantedRange> {
-    const size = Math.max(minSize, sizeOf(claim))
+    const size = Math.max(minSize, claim.lastBatchSize)
     for (let lost = 0; ; lost++) {
       const document = await store.read(address, signal)
       // guard: H20 a document goes on above what this device has seen
@@ -117,7 +111,6 @@ export function documentSource(options: DocumentOptions): HiloSource {
         const prefix = target.collection + target.separator + document.serverPrefix
         return {
           range: { from, to, prefix, serverTag: '' },
-          last: { size: to - from + 1, at: formatServerTime(Date.now()) },
         }
       }
       if (lost === MAX_RACES) throw alwaysLost(address, conflict, lost + 1)
@@ -163,12 +156,6 @@ const fill = (url: string, place: Place): string =>
   url.replace(/\{(collection|database)\}/g, (_, name: keyof Place) =>
     encodeURIComponent(place[name]),
   )
-
-/** As the server sizes a grant: by the size and the age of the last one. */
-function sizeOf({ lastBatchSize, lastRangeAt = '' }: DeviceClaim): number {
-  const at = parseServerTime(lastRangeAt)
-  return capacity(lastBatchSize, at === undefined ? undefined : Date.now() - at)
-}
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 

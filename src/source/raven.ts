@@ -90,9 +90,7 @@ export function readGrant(
     Prefix,
     Low,
     High,
-    LastSize,
     ServerTag,
-    LastRangeAt,
     Token,
     Claim = id,
   } = readJson<Record<keyof NextAnswer, unknown>>(body, url)
@@ -118,15 +116,7 @@ export function readGrant(
     ...(Token ? { token: Token } : {}),
   }
   if (!isRange(range)) throw invalid(url, 'it holds no range', body)
-  return {
-    range,
-    ...(Number.isSafeInteger(LastSize) &&
-      (LastSize as number) > 0 &&
-      typeof LastRangeAt === 'string' && {
-        // guard: H19 the server’s time is echoed, not read
-        last: { size: LastSize as number, at: LastRangeAt },
-      }),
-  }
+  return { range }
 }
 
 /** @throws HiloError `invalid-response` */

@@ -179,10 +179,10 @@ export class TestCollection {
     const shortage = Math.max(count, this.reserve) - this.available
     if (shortage <= 0) return
     if (this.#context.isOnline()) {
-      const { state, claim } = beginClaim(this.state, PAGE, this.available + shortage, 0)
+      const { state, claim } = beginClaim(this.state, PAGE, this.available + shortage, 0, 0)
       const range = this.#context.server.grant(this.target, shortage)
       this.lastError = undefined
-      this.#change(addGrant(state, claim!.id, { range }))
+      this.#change(addGrant(state, claim!.id, { range }, 0))
     } else if (this.available < count || isLow(this.available, this.reserve))
       this.lastError = unreachable()
   }

@@ -129,7 +129,7 @@ export class Claims {
     const error = await this.#context.updateAndLease((before) => {
       const state = applyShown(before, claim.id, grant.fates)
       try {
-        const next = addGrant(state, claim.id, grant)
+        const next = addGrant(state, claim.id, grant, owner.world.date())
         this.#missing = want - total(next.ranges)
         const isUsedUp = next.claim !== state.claim && next.ranges === state.ranges
         return [next, isUsedUp ? grantedAgain(grant.range) : undefined]
@@ -154,7 +154,14 @@ export class Claims {
           const pages = pagesWithOffers(state, want)
           // guard: H12 pages are asked for their offers before a server is
           if (mayAsk && pages.size > 0) return [state, { pages }]
-          const { state: next, ...begun } = beginClaim(state, id, want, reserve, this.#largest)
+          const { state: next, ...begun } = beginClaim(
+            state,
+            id,
+            want,
+            reserve,
+            owner.world.date(),
+            this.#largest,
+          )
           return [next, begun]
         },
       )

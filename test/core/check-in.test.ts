@@ -66,9 +66,14 @@ describe('a check-in', () => {
 
   describe('tells which grants are spent', () => {
     const grant = (state: DeviceState, token: string, from: number) =>
-      addGrant({ ...state, claim: { id: token, lastBatchSize: 32, lastMax: 0 } }, token, {
-        range: range(from, from + 7, { token }),
-      })
+      addGrant(
+        { ...state, claim: { id: token, lastBatchSize: 32, lastMax: 0 } },
+        token,
+        {
+          range: range(from, from + 7, { token }),
+        },
+        0,
+      )
     const used: Exchange = {
       page: 'page1',
       id: 'page1:0',
@@ -200,7 +205,7 @@ describe('a check-in is due', () => {
 
 describe('a claim', () => {
   const holding: DeviceState = { ...device, ranges: [range(40, 50, t2)], grants: ['t1', 't2'] }
-  const claiming = () => beginClaim(holding, 'c1', 100, 32).state
+  const claiming = () => beginClaim(holding, 'c1', 100, 32, 0).state
 
   test('shows the newest token, with the lowest number held under it', () => {
     expect(claiming().claim!.shown).toEqual([{ token: 't2', next: 40 }])
@@ -211,7 +216,7 @@ describe('a claim', () => {
   })
 
   test('shows nothing where no grant has a token, as a RavenDB’s', () => {
-    expect(beginClaim(emptyState(), 'c1', 32, 32).claim).not.toHaveProperty('shown')
+    expect(beginClaim(emptyState(), 'c1', 32, 32, 0).claim).not.toHaveProperty('shown')
   })
 
   test('shows nothing during a check-in, and no check-in begins while it shows one', () => {
@@ -231,7 +236,7 @@ describe('a claim', () => {
     const fates = [{ token: 't3', high: 50 }]
     const state = applyShown(claiming(), 'c1', fates)
     expect(state).toMatchObject({ grants: ['t1', 't3'], ranges: [{ from: 40, token: 't3' }] })
-    const granted = addGrant(state, 'c1', { range: range(51, 82, { token: 't4' }) })
+    const granted = addGrant(state, 'c1', { range: range(51, 82, { token: 't4' }) }, 0)
     expect(applyShown(granted, 'c1', fates)).toBe(granted)
   })
 
@@ -239,7 +244,7 @@ describe('a claim', () => {
     const state = applyShown(claiming(), 'c1', [{ superseded: true }])
     expect(state).toMatchObject({ ranges: [], leases: [], offers: [], grants: [] })
     expect(state.gaps.fork).toBe(8 + 11)
-    const granted = addGrant(state, 'c1', { range: range(51, 82, { token: 't4' }) })
+    const granted = addGrant(state, 'c1', { range: range(51, 82, { token: 't4' }) }, 0)
     expect(granted.ranges).toEqual([range(51, 82, { token: 't4' })])
   })
 })

@@ -2,9 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { claimSize, isLow, spare } from '../../src/core/sizes.js'
-import { capacity, MAX_DOUBLED_CAPACITY, MIN_CAPACITY } from '../../src/core/wire.js'
-
-const last = (size: number) => ({ size, at: '2026-11-21T07:09:21.4660000Z' })
+import { MAX_DOUBLED_CAPACITY, MIN_CAPACITY } from '../../src/core/wire.js'
 
 test('a device spares for looking ahead what does not make it low', () => {
   expect(spare(100, 32)).toBe(84)
@@ -22,48 +20,63 @@ test('low is less than half of the reserve', () => {
 })
 
 describe('claimSize', () => {
-  test('the first claim asks for exactly what is missing, and sends no time', () => {
-    expect(claimSize(10, 200, 1, undefined)).toEqual({ lastBatchSize: 190 })
+  const need = { free: 0, wanted: 32, issued: 0, age: undefined }
+  const SECOND = 1_000
+
+  test('asks for exactly what is missing, in one request', () => {
+    expect(claimSize({ ...need, free: 10, wanted: 200 })).toBe(190)
+    expect(claimSize({ ...need, free: 184, wanted: 10_000, issued: 16, age: SECOND })).toBe(9_816)
   })
 
   test('never asks for less than the protocol grants', () => {
-    expect(claimSize(30, 32, 1, undefined)).toEqual({ lastBatchSize: MIN_CAPACITY })
+    expect(claimSize({ ...need, free: 30 })).toBe(MIN_CAPACITY)
   })
 
-  test('a claim in keeping with the last one lets the server decide how much', () => {
-    expect(claimSize(10, 32, 11, last(32))).toEqual({ lastBatchSize: 32, lastRangeAt: last(32).at })
+  test('how often a device asked counts for nothing, if it issued nothing', () => {
+    for (const age of [0, SECOND, 100 * SECOND]) expect(claimSize({ ...need, age })).toBe(32)
   })
 
-  test('a shortage far above the last size is asked for in one request', () => {
-    expect(claimSize(0, 500, 500, last(32))).toEqual({ lastBatchSize: 500 })
+  test.each([
+    ['less than half a minute: twice as many', 29.9, 2_000],
+    ['half a minute: as many', 30, 1_000],
+    ['a minute: as many', 60, 1_000],
+    ['more than a minute: half as many', 60.1, 500],
+    ['a time that lies ahead, because the clock was set back: twice as many', -1_000, 2_000],
+  ])('1,000 ids issued in %s', (_, seconds, count) => {
+    expect(claimSize({ ...need, issued: 1_000, age: seconds * SECOND })).toBe(count)
   })
 
   test('more than a server grants at once is claimed in parts: millions are not refused', () => {
-    expect(claimSize(0, 32, 3_000_000, undefined)).toEqual({ lastBatchSize: MAX_DOUBLED_CAPACITY })
-    expect(claimSize(0, 32, 3_000_000, last(MAX_DOUBLED_CAPACITY))).toEqual({
-      lastBatchSize: MAX_DOUBLED_CAPACITY,
-      lastRangeAt: last(1).at,
-    })
+    expect(claimSize({ ...need, wanted: 3_000_000 })).toBe(MAX_DOUBLED_CAPACITY)
+    expect(claimSize({ ...need, wanted: 3_000_000, issued: 900_000, age: 5 }, 5_000)).toBe(5_000)
   })
 
-  test('a claim granted by the capacity table fills the device up, whatever is missing', () => {
+  test('fills the device up, and asks for at most twice what was issued above that', () => {
+    const count = fc.nat(5_000)
     fc.assert(
-      fc.property(
-        fc.nat(5000),
-        fc.nat(5000),
-        fc.nat(5000),
-        fc.option(fc.integer({ min: 1, max: 5000 })),
-        (free, reserve, want, size) => {
-          const { lastBatchSize, lastRangeAt } = claimSize(
-            free,
-            reserve,
-            want,
-            size === null ? undefined : last(size),
-          )
-          const granted = capacity(lastBatchSize, lastRangeAt === undefined ? undefined : 1_000)
-          expect(free + granted).toBeGreaterThanOrEqual(Math.max(reserve, want))
-        },
-      ),
+      fc.property(count, count, count, fc.option(fc.nat(100_000)), (free, wanted, issued, age) => {
+        const size = claimSize({ free, wanted, issued, age: age ?? undefined })
+        expect(free + size).toBeGreaterThanOrEqual(wanted)
+        expect(size).toBeLessThanOrEqual(Math.max(MIN_CAPACITY, wanted - free, 2 * issued))
+      }),
     )
   })
+})
+
+test('a device that makes ten ids a second claims twice a minute at most, and no more', () => {
+  const sizes: number[] = []
+  let [free, issued, at] = [0, 0, 0]
+  for (let second = 0; second < 3_600; second++) {
+    if (isLow(free, 32)) {
+      const age = sizes.length === 0 ? undefined : (second - at) * 1_000
+      sizes.push(claimSize({ free, wanted: 32, issued, age }))
+      free += sizes.at(-1)!
+      issued = 0
+      at = second
+    }
+    free -= 10
+    issued += 10
+  }
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(600)
+  expect(sizes.length).toBeLessThanOrEqual(130)
 })

@@ -13,9 +13,9 @@ const sound: DeviceState = {
   ranges: [range(33, 64, { token: 't' })],
   leases: [{ id: 'L', page: 'page', range: range(1, 16, { token: 't' }) }],
   offers: [{ id: 'O', page: 'page1', range: range(65, 70, { token: 't' }), isSent: true }],
-  claim: { id: 'c', lastBatchSize: 64, lastRangeAt: 'then', lastMax: 70 },
+  claim: { id: 'c', lastBatchSize: 64, lastMax: 70 },
   reserve: 200,
-  last: { size: 64, at: 'then' },
+  sinceGrant: { at: 1_763_709_000_000, issued: 16 },
   serverTag: 'A',
   nodes: ['orders/…-A'],
   issued: 16,
@@ -52,11 +52,15 @@ describe('a stored record', () => {
   })
 
   test('of the real transitions is always sound', () => {
-    const { state } = beginClaim(emptyState(), 'c', 1, 32)
-    const granted = addGrant(state, 'c', {
-      range: range(1, 64, { token: 't' }),
-      last: { size: 64, at: 'then' },
-    })
+    const { state } = beginClaim(emptyState(), 'c', 1, 32, 0)
+    const granted = addGrant(
+      state,
+      'c',
+      {
+        range: range(1, 64, { token: 't' }),
+      },
+      0,
+    )
     const exchanged = exchange(
       granted,
       { page: 'p', id: 'p:0', want: 16, notes: [], cuts: [], takeBack: [], offer: true },
@@ -106,7 +110,8 @@ describe('a stored record', () => {
     ['claim', null],
     ['reserve', -1],
     ['reserve', '200'],
-    ['last', { size: 32 }],
+    ['sinceGrant', { at: 'today', issued: 3 }],
+    ['sinceGrant', { at: 5, issued: -1 }],
     ['serverTag', 7],
     ['nodes', 'orders/…-A'],
     ['nodes', [7]],

@@ -59,7 +59,7 @@ export function sendClaim(
   const device = system.devices[d]!
   if (system.left.claims === 0) return undefined
   const settled = settle(device.stored, device.notes)
-  const { state, claim } = beginClaim(settled, newId(), lease, RESERVE)
+  const { state, claim } = beginClaim(settled, newId(), lease, RESERVE, 0)
   if (!claim || total(settled.ranges) >= lease) return undefined
   const isUnderWay = system.messages.some(
     (message) =>
@@ -164,7 +164,7 @@ function granted(
   const state = applyShown(before, id, fates)
   const range = { from: low, to: high, prefix: PREFIX, serverTag: 'A', ...(token && { token }) }
   try {
-    return addGrant(state, id, { range })
+    return addGrant(state, id, { range }, 0)
   } catch {
     return dropClaim(state, id)
   }

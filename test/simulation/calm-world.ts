@@ -3,6 +3,7 @@ import { afterEach } from 'vitest'
 import type { DeviceTraits } from './device.js'
 import { MemoryStorage } from './ledger-storage.js'
 import { OwnServers } from './own-servers.js'
+import type { Profile } from './profile.js'
 import { installGlobals } from './realm.js'
 import { Simulation } from './simulation.js'
 
@@ -18,14 +19,17 @@ let restoreGlobals = () => {}
 afterEach(() => restoreGlobals())
 
 /** To be called inside a test. The globals are its own until the next one, or the test's end. */
-export async function newCalmWorld(seed = 1): Promise<Simulation> {
+export async function newCalmWorld(
+  seed = 1,
+  { authority = 'own', reserve = 100 }: Partial<Profile> = {},
+): Promise<Simulation> {
   const simulation = new Simulation(seed, 'calm', [])
   Object.assign(simulation.profile, {
-    authority: 'own',
+    authority,
     nodes: ['A'],
     devices: 0,
     collections: ['orders'],
-    reserve: 100,
+    reserve,
     moves: 0,
     faults: new Set(),
     hasClones: false,

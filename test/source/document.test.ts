@@ -84,19 +84,12 @@ describe('a claim', () => {
     expect(store.max()).toBe(64)
   })
 
-  test('takes as many as it wants, at least the capacity, and more when they go fast', async () => {
+  test('takes as many as it wants, at least the capacity', async () => {
     const store = new Store()
     expect(await rangeOf(store, { lastBatchSize: 500 })).toMatchObject({ from: 1, to: 500 })
     const source = documentSource({ url, key: 'store', fetch: store.fetch, capacity: 100 })
     const first = await source.claim(target, claimOf(), LONG)
-    expect(first).toMatchObject({ grant: { range: { from: 501, to: 600 }, last: { size: 100 } } })
-    const { last } = (first as { grant: GrantedRange }).grant
-    const again = await source.claim(
-      target,
-      claimOf({ lastBatchSize: last!.size, lastRangeAt: last!.at }),
-      LONG,
-    )
-    expect(again).toMatchObject({ grant: { range: { from: 601, to: 800 } } })
+    expect(first).toMatchObject({ grant: { range: { from: 501, to: 600 } } })
   })
 
   test('is above what this device has seen, even of a document from a backup', async () => {

@@ -32,7 +32,6 @@ describe.each<[string, unknown]>([
     'a token, which its numbers could come again under',
     { grant: { range: { ...range, token: 't' } } },
   ],
-  ['a size that cannot be stored', { grant: { range, last: { size: '32', at: 'today' } } }],
 ])('a source that answers with %s', (_, answer) => {
   test('is refused, and makes no id', async () => {
     const claim = vi.fn(async () => answer as never)

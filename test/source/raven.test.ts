@@ -61,13 +61,7 @@ describe('a claim', () => {
     serve(answer)
     expect(await source().claim(target, claim)).toEqual({
       range: { from: 33, to: 64, prefix: 'orders/', serverTag: 'B', token: 'token' },
-      last: { size: 32, at: '2026-11-21T07:09:21.4660000Z' },
     })
-  })
-
-  test('echoes the time of the server as a string, whatever is in it', async () => {
-    serve({ ...answer, LastRangeAt: 'half past nine' })
-    expect((await source().claim(target, claim)).last).toEqual({ size: 32, at: 'half past nine' })
   })
 
   test.each([null, undefined])(
@@ -80,14 +74,6 @@ describe('a claim', () => {
         prefix: 'orders/',
         serverTag: '',
       })
-    },
-  )
-
-  test.each([{ LastSize: 0 }, { LastSize: '32' }, { LastRangeAt: undefined }, { LastRangeAt: 7 }])(
-    'echoes neither size nor time when one of them is wrong: %j',
-    async (odd) => {
-      serve({ ...answer, ...odd })
-      expect(await source().claim(target, claim)).not.toHaveProperty('last')
     },
   )
 

@@ -55,7 +55,7 @@ export class DeviceModel {
 
   claim(want: number, count: number): void {
     const isNew = !this.state.claim
-    const { state, claim } = beginClaim(this.state, `claim${this.#ids++}`, want, 8)
+    const { state, claim } = beginClaim(this.state, `claim${this.#ids++}`, want, 8, 0)
     this.state = state
     if (!claim) return
     const issuedHere = [...this.issued].flatMap(([number, by]) =>
@@ -72,7 +72,7 @@ export class DeviceModel {
     if (!answer) return
     const add = () => {
       try {
-        this.state = addGrant(this.state, answer.claim, answer.grant)
+        this.state = addGrant(this.state, answer.claim, answer.grant, 0)
       } catch (error) {
         if (!(error instanceof HiloError) || error.code !== 'invalid-response') throw error
       }

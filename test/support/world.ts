@@ -82,8 +82,7 @@ export class FakeSource {
   async claim(_target: Target, claim: DeviceClaim): Promise<GrantedRange> {
     this.claims.push(claim)
     await this.onClaim(claim)
-    const grant = this.server.grant(claim, claim.lastBatchSize)
-    return { ...grant, last: { size: claim.lastBatchSize, at: 'then' } }
+    return this.server.grant(claim, claim.lastBatchSize)
   }
 
   async giveBack(_target: Target, range: Range): Promise<void> {

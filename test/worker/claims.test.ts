@@ -90,14 +90,13 @@ describe('a claim', () => {
     expect(source.claims).toHaveLength(1)
   })
 
-  test('echoes the size and time of the last grant, and the highest number held', async () => {
+  test('asks for exactly what is missing, and names the highest number held', async () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
     must(await owner.claim(target, 33))
     expect(world.source.claims[1]).toMatchObject({
       lastBatchSize: 32,
-      lastRangeAt: 'then',
       lastMax: 32,
     })
   })

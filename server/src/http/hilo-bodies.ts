@@ -43,7 +43,6 @@ const claimBody = z.object({
         tag,
         count: z.int().min(1),
         lastMax: z.int().min(0).default(0),
-        lastRangeAt: z.string().optional(),
         identityPartsSeparator: z.string().default(DEFAULT_SEPARATOR),
         grants: grants.default([]),
       }),
@@ -80,8 +79,8 @@ export function readClaimBody(
     )
   const id = readId(data.claim, 'claim')
   const ranges = data.collections.map((wanted): ShowingRange => {
-    const { tag, count, lastMax, lastRangeAt, identityPartsSeparator: separator } = wanted
-    const wish = { tag, separator, lastRangeAt, count: () => count, lastMax: () => lastMax }
+    const { tag, count, lastMax, identityPartsSeparator: separator } = wanted
+    const wish = { tag, separator, count: () => count, lastMax: () => lastMax }
     return { ...readWish(wish, now, limits.count), shown: wanted.grants }
   })
   refuseRepeated(ranges.map(({ collection }) => collection))

@@ -30,7 +30,8 @@ export interface WantedRange {
 interface Wish {
   tag: string
   separator: string | undefined
-  lastRangeAt: string | undefined
+  /** RavenDB's own clients send it; ours does not. */
+  lastRangeAt?: string | undefined
   /** Read after the name, which RavenDB judges first. */
   count(): number
   lastMax(): number

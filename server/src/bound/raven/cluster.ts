@@ -8,7 +8,6 @@ import { z } from 'zod'
 import type { Target } from '../../../../src/core/contract.js'
 import { HiloError, toFailure } from '../../../../src/core/errors.js'
 import { nextUrl, returnRequest } from '../../../../src/core/requests.js'
-import { claimSize } from '../../../../src/core/sizes.js'
 import { readGrant } from '../../../../src/source/raven.js'
 import { CounterUnusable, UpstreamUnavailable } from '../../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../../ledger/ledger.js'
@@ -50,7 +49,6 @@ export function openRaven({ url, database, tag, ...files }: RavenAddress): Raven
   /** Addresses that may know the cluster's nodes. Any of them may be down. */
   let urls = [url]
   let nodes: Node[] | undefined
-  let last: { size: number; at: string } | undefined
 
   async function get(node: string, address: string): Promise<string> {
     const { status, body } = await send('GET', address, tls)
@@ -90,16 +88,15 @@ export function openRaven({ url, database, tag, ...files }: RavenAddress): Raven
   async function claimFrom(node: Node, count: number, lastMax: number): Promise<NewRange> {
     // RavenDB knows no ids of claims. With one, another server of ours could grant numbers that
     // came back to it, and this server gives ranges back without a token.
-    const claim = { ...claimSize(0, 0, count, last), lastMax }
+    const claim = { lastBatchSize: count, lastMax }
     const body = await get(node.url, nextUrl(node.url, target, claim))
-    const { range, last: newest } = readGrant(body, node.url, { target, claim })
+    const { range } = readGrant(body, node.url, { target, claim })
     const { from: low, to: high, serverTag } = range
     if (low <= lastMax)
       throw new CounterUnusable(
         `${node.url} granted ${low} to ${high}, but up to ${lastMax} may be in use: it went ` +
           'backwards, or does not know lastMax. Nothing was taken.',
       )
-    last = newest
     return { low, high, node: serverTag || node.tag }
   }
 

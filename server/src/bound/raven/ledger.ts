@@ -3,15 +3,18 @@
  * a range is in the ledger before anything of it is granted. Before numbers are given back, they
  * leave the ledger for good (H8), and they go only to the node that granted them (H9).
  */
+import { MAX_DOUBLED_CAPACITY } from '../../../../src/core/wire.js'
 import { bindingKey } from '../../ledger/bound-collections.js'
 import { UpstreamUnavailable } from '../../ledger/errors.js'
 import type { CollectionKey, Ledger } from '../../ledger/ledger.js'
+import { Pacer } from '../../upstream/pacer.js'
 import { refilled, type Take } from '../../upstream/refill.js'
 import type { Bindings } from '../collections-setting.js'
 import { openRaven, type RavenCluster } from './cluster.js'
 
 interface Opened extends CollectionKey {
   cluster: RavenCluster
+  pacer: Pacer
   /** Where the newest range of each node ends. RavenDB takes back only the end of it. */
   ends: Map<string, number>
 }
@@ -23,7 +26,8 @@ export async function withRavens(ledger: Ledger, bindings: Bindings): Promise<Le
     if (bound.authority !== 'upstream') continue
     const { database, collection, upstream } = bound
     const cluster = openRaven(upstream)
-    ravens.set(key, { database, collection, cluster, ends: new Map() })
+    const pacer = new Pacer(MAX_DOUBLED_CAPACITY)
+    ravens.set(key, { database, collection, cluster, pacer, ends: new Map() })
     await cluster.check().catch((error) => {
       if (!(error instanceof UpstreamUnavailable)) throw error
     })
@@ -31,10 +35,13 @@ export async function withRavens(ledger: Ledger, bindings: Bindings): Promise<Le
   if (ravens.size === 0) return ledger
 
   const take: Take = async (key, short) => {
-    const { database, collection, cluster, ends } = ravens.get(bindingKey(key))!
+    const { database, collection, cluster, pacer, ends } = ravens.get(bindingKey(key))!
     const { max } = await ledger.read(key)
     const range = await cluster.claim(
-      short.reduce((sum, { count }) => sum + count, 0),
+      pacer.take(
+        short.reduce((sum, { count }) => sum + count, 0),
+        Date.now(),
+      ),
       Math.max(max, ...short.map(({ lastMax }) => lastMax)),
     )
     ends.set(range.node, range.high)
