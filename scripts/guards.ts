@@ -462,6 +462,7 @@ export const GUARDS: Guard[] = [
   ),
   guard('H28 a device that the server refuses makes no number', 'consecutive/consecutive'),
   guard('H28 a copy of a device does not go on with its series', 'server/ledger/series'),
+  guard("H28 a name is one device's for ever", 'server/sqlite-ledger'),
 
   guard(
     'H29 a page at rest sets no timer',

@@ -607,9 +607,11 @@ describe('series', { timeout: TIMEOUT }, () => {
     await begin(1, 'receipts')
     await begin(2, 'bills')
     expect((await run()).stdout.split('\n')).toEqual([
-      expect.stringMatching(/^collection +series +last +last seen +device +closed +doubtful$/),
-      expect.stringMatching(/^bills +A +0 +\S+Z +Till 3 +- +-$/),
-      expect.stringMatching(/^receipts +A +0 +\S+Z +Till 3 +- +-$/),
+      expect.stringMatching(
+        /^collection +series +last +periods +last seen +device +closed +doubtful$/,
+      ),
+      expect.stringMatching(/^bills +A +0 +- +\S+Z +Till 3 +- +-$/),
+      expect.stringMatching(/^receipts +A +0 +- +\S+Z +Till 3 +- +-$/),
       '',
     ])
     expect((await run('--collection', 'Bills')).stdout).not.toContain('receipts')

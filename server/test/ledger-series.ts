@@ -1,6 +1,6 @@
 /** What a ledger promises about series of consecutive numbers: one device each, and who has it. */
 import { expect } from 'vitest'
-import type { Ledger, SeriesClaim, SeriesFate } from '../src/ledger/ledger.js'
+import type { Ledger, SeriesClaim, SeriesFate, SeriesPeriod } from '../src/ledger/ledger.js'
 import { AT, newId, type Promises } from './ledger-bench.js'
 
 const AGAIN = { id: '', last: 0 }
@@ -71,6 +71,53 @@ export function describeSeries(promise: Promises): void {
   )
 
   promise(
+    'a name is one series for ever, also when that is closed; a repeated claim gets it again',
+    async ({ ledger, database }) => {
+      const { begin, list } = seriesOf(ledger, database)
+      const id = newId()
+      const first = await begin({ id, name: 'T3', device: 'Till 3' })
+      expect(first).toMatchObject({ letter: 1, name: 'T3', isRepeat: false })
+      expect(await begin({ id, name: 'T3' })).toEqual({ ...first, isRepeat: true })
+      expect(await begin({ id })).toEqual({ ...first, isRepeat: true })
+      const key = { database, collection: 'receipts', letter: 'T3' }
+      await ledger.closeSeries({ ...key, by: 'anna', reason: 'stolen', at: AT })
+      const other = { database, collection: 'receipts', id: newId(), device: '', at: AT }
+      expect(await ledger.claimSeries({ ...other, name: 'T3' })).toMatchObject({
+        refused: 'taken',
+        by: { letter: 'T3', device: 'Till 3' },
+      })
+      expect(await begin({ collection: 'bills', name: 'T3' })).toMatchObject({ name: 'T3' })
+      expect(await begin()).toMatchObject({ letter: 2, name: 'B' })
+      expect((await list()).map(({ letter }) => letter)).toEqual(['T3', 'T3', 'B'])
+    },
+  )
+
+  promise('the register knows each period from its first to its last number', async (bench) => {
+    const { ledger, database } = bench
+    const { begin, list } = seriesOf(ledger, database)
+    let { token } = await begin()
+    const tell = async (last: number, periods: SeriesPeriod[]) => {
+      const request = { database, id: newId(), token, last, periods, at: AT }
+      token = tokenOf(await ledger.checkInSeries(request))
+    }
+    await tell(3, [{ period: '2026', first: 39, last: 41 }])
+    await tell(6, [
+      { period: '2026', first: 42, last: 42 },
+      { period: '2027', first: 1, last: 2 },
+    ])
+    await tell(7, [{ period: '2026', first: 43, last: 43 }])
+    expect(await list()).toMatchObject([
+      {
+        last: 7,
+        periods: [
+          { period: '2026', first: 39, last: 43 },
+          { period: '2027', first: 1, last: 2 },
+        ],
+      },
+    ])
+  })
+
+  promise(
     'a check-in replaces the token and keeps the highest number; its repetition is answered alike',
     async ({ ledger, database }) => {
       const { begin, checkIn, list } = seriesOf(ledger, database)
@@ -87,6 +134,7 @@ export function describeSeries(promise: Promises): void {
           letter: 'A',
           device: 'Till 3',
           last: 7,
+          periods: [],
           registeredAt: AT,
           seenAt: AT + 1,
           closed: undefined,

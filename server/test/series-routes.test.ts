@@ -79,6 +79,27 @@ test('letters that raised floors have made long are taken as they were given', a
   expect(next).toMatchObject({ status: 201, body: { series: 'CFDGSXO' } })
 })
 
+test('a name that is taken is refused, with who has it', async () => {
+  const { ask } = await newHandler()
+  const named = (n: number, device?: string) =>
+    ask(SERIES, json({ claim: id(n), collection: 'receipts', series: 'T3', device }))
+  expect(await named(1, 'Till 3')).toMatchObject({ status: 201, body: { series: 'T3' } })
+  expect(await named(1)).toMatchObject({ status: 200, body: { series: 'T3' } })
+  expect(await named(2)).toMatchObject({
+    status: 422,
+    body: {
+      Message: expect.stringMatching(/^The series T3 of 'receipts' is not free: Till 3 has/),
+    },
+  })
+  for (const series of ['T', 'till 3', 'T3'.repeat(11)])
+    expect(await ask(SERIES, json({ claim: id(3), collection: 'receipts', series }))).toMatchObject(
+      {
+        status: 400,
+        body: { Message: expect.stringContaining('with a digit') },
+      },
+    )
+})
+
 test('the metrics count series and copies', async () => {
   const { ask, handler } = await newHandler()
   const { body } = await ask(SERIES, till(1))
@@ -128,7 +149,7 @@ test.each([
   ['a closing without a reason', CLOSE, { ...STOLEN, reason: '' }, 400, 'is closed by JSON'],
   ['a closing by nobody', CLOSE, { ...STOLEN, by: undefined }, 400, 'is closed by JSON'],
   ['a long reason', CLOSE, { ...STOLEN, reason: 'é'.repeat(513) }, 400, 'up to 1024 bytes'],
-  ['a closing of no letter', CLOSE, { ...STOLEN, series: 'a1' }, 400, 'is closed by JSON'],
+  ['a closing of no letter', CLOSE, { ...STOLEN, series: 'a-' }, 400, 'is closed by JSON'],
   ['a check-in without a token', CHECK_IN, { id: id(1), last: 1 }, 400, 'checks in by JSON'],
 ])('%s is refused, and gives no letter', async (_, path, body, status, message) => {
   const { ask } = await newHandler()

@@ -33,6 +33,10 @@ export interface ConsecutiveNumber {
   id: string
   /** `124` */
   number: number
+  /** `'2027'`. Absent: the series has no periods. */
+  period?: string
+  /** The clock of this device went back into this period, which had ended. */
+  isBack?: true
   /**
    * The server had heard of this number before it was handed out, so no copy of this device makes
    * it. False: it was made offline, or the server was late. Two copies of this device that were
@@ -42,7 +46,7 @@ export interface ConsecutiveNumber {
 }
 
 /** A number that was taken, and neither confirmed nor cancelled. */
-export interface OpenNumber extends Omit<ConsecutiveNumber, 'heard'> {
+export interface OpenNumber extends Omit<ConsecutiveNumber, 'heard' | 'isBack'> {
   key: string
 }
 
@@ -71,6 +75,11 @@ export interface Consecutive {
    * @throws HiloError `invalid-argument` when the key has no number, or a confirmed one
    */
   cancel(key: string, reason: string): Promise<void>
+  /**
+   * Gets the series before the first number is needed: from then on numbers are made offline.
+   * @throws HiloError `server-unreachable`, `server-refused`
+   */
+  prepare(): Promise<HeldSeries>
   /** The series that the next number is made in. Undefined: the server has to give one first. */
   current(): Promise<HeldSeries | undefined>
   /** After a crash: what was taken and neither confirmed nor cancelled. */
@@ -162,7 +171,7 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
 function methodsOf(
   { series, storage }: Opened,
   closing: AbortSignal,
-  { device, formatId, wait }: Checked,
+  { holder, makeOf, wait }: Checked,
 ): Consecutive {
   return {
     async next(options) {
@@ -171,17 +180,23 @@ function methodsOf(
       const { signal } = options
       if (signal !== undefined) checkSignal(signal)
       if (signal?.aborted) throw aborted(signal)
-      const taking = series.take({ key, format: formatId, device, wait })
+      const taking = series.take({ ...makeOf(key), holder, wait })
       const { row, heard } = await (signal
         ? untilAborted(signal, taking, () => aborted(signal))
         : taking)
-      const { state, id, number, reason } = row
-      if (state !== 'cancelled') return { id, number, heard }
+      const { state, id, reason, isBack } = row
+      if (state !== 'cancelled')
+        return { id, ...numberOf(row), ...(isBack && { isBack: true }), heard }
       throw new HiloError(
         'invalid-argument',
         `${id} was made for the key ${JSON.stringify(key)} and cancelled: ${reason}. It stays ` +
           'used. Another receipt takes another key.',
       )
+    },
+    async prepare() {
+      closing.throwIfAborted()
+      await series.prepare(holder)
+      return (await storage.current())!
     },
     async confirm(key) {
       closing.throwIfAborted()
@@ -198,7 +213,7 @@ function methodsOf(
     },
     async open() {
       closing.throwIfAborted()
-      return (await storage.open()).map(({ id, number, key }) => ({ id, number, key: key! }))
+      return (await storage.open()).map((row) => ({ id: row.id, ...numberOf(row), key: row.key! }))
     },
     async report() {
       closing.throwIfAborted()
@@ -207,6 +222,11 @@ function methodsOf(
     },
   }
 }
+
+const numberOf = ({ period, number }: Pick<NumberRow, 'period' | 'number'>) => ({
+  ...(period && { period }),
+  number,
+})
 
 const aborted = ({ reason }: AbortSignal): HiloError =>
   new HiloError(

@@ -2,7 +2,7 @@
  * Where the numbers of a series are stored: {@link SeriesStore} is what IndexedDB and the memory of
  * a test have in common.
  */
-import type { FormatNumber, NumberRow } from './rows.js'
+import type { Make, NumberRow } from './rows.js'
 import type { Refusal, SeriesState } from './state.js'
 
 /** What became of a call for a number. */
@@ -23,9 +23,13 @@ export type Taken =
 export interface HeldSeries {
   /** `'B'` */
   series: string
-  /** The highest number that was made: 0 before the first one. */
+  /** The period of the last number. Absent: there is none. */
+  period?: string
+  /** The last number that was made: 0 before the first one. */
   last: number
-  /** The highest number that the server has heard of. */
+  /** How many numbers were made, in all periods. */
+  made: number
+  /** Of how many of them the server has heard. */
   told: number
 }
 
@@ -38,17 +42,15 @@ export interface Step<T> {
 export interface SeriesStore {
   /**
    * The number of a key: the one that it has, or the next. Undefined: there is no series.
-   * @param checkIn the id of the check-in that names a new number, and is stored with it.
-   * Undefined: the number is handed out before the server hears of it
    */
-  take(key: string, format: FormatNumber, checkIn: string | undefined): Promise<Taken | undefined>
+  take(make: Make): Promise<Taken | undefined>
   /**
    * Changes what is stored of the number of a key.
    * @param change returns what is stored instead; the same object: nothing is
    */
   settle(key: string, change: (row: NumberRow) => NumberRow): Promise<void>
-  /** One step of what the device knows of its series, whose last number is `last`. */
-  change<T>(step: (state: SeriesState, last: number) => Step<T>): Promise<T>
+  /** One step of what the device knows of its series. */
+  change<T>(step: (state: SeriesState) => Step<T>): Promise<T>
   /** One step that needs the numbers of which the server has not heard. It may change them. */
   changeUntold<T>(
     step: (state: SeriesState, untold: readonly NumberRow[]) => Step<T> & { rows: NumberRow[] },
@@ -68,7 +70,18 @@ export function takenBefore(
   { current }: SeriesState,
 ): { row: NumberRow; begun: string | undefined; isOut: boolean; heard: boolean } {
   const ofCurrent = current?.letter === row.letter ? current : undefined
-  const heard = ofCurrent ? row.number <= ofCurrent.told : !row.unheard
+  const heard = ofCurrent ? row.place <= ofCurrent.told : !row.unheard
   const isOut = heard || row.unheard === 1 || row.state !== 'open'
   return { row, begun: ofCurrent?.begun, isOut, heard }
+}
+
+/** @param last the last number of the series that goes on */
+export function heldSeries(
+  { current }: SeriesState,
+  last: NumberRow | undefined,
+): HeldSeries | undefined {
+  if (!current) return undefined
+  const { letter: series, told } = current
+  const { period, number = 0, place: made = 0 } = last ?? {}
+  return { series, ...(period && { period }), last: number, made, told }
 }

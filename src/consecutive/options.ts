@@ -2,6 +2,9 @@
 import { HiloError } from '../core/errors.js'
 import { checkKeys } from '../core/options.js'
 import { utf8Length } from '../core/utf8.js'
+import { SERIES_NAME } from '../core/wire.js'
+import type { FormatNumber, Make } from './rows.js'
+import type { Holder } from './series.js'
 
 export interface ConsecutiveOptions {
   /** Another database than the `database` option's of the `Hilo`. */
@@ -12,6 +15,37 @@ export interface ConsecutiveOptions {
    */
   device?: string
   /**
+   * A name for the series: `'T3'`. Up to 20 letters, digits, `-`, `.`, `_` and `/`, with a digit.
+   * The server refuses a name that another device of this collection has or had. Default: the next
+   * letter.
+   */
+  series?: string
+  /** The first number of the first period on this device: `39` where 38 exist. Default: 1. */
+  start?: number
+  /**
+   * The period of a number that is made at this time: `(date) => String(date.getFullYear())`. Each
+   * period counts from 1. Up to 64 bytes of UTF-8. It must not change while a page is open, and is
+   * one function for all pages. Default: the series has no periods.
+   */
+  period?: (date: Date) => string
+  /**
+   * What happens when the clock of this device goes back into a period that had ended. `flag`: that
+   * period goes on, and the report says so. `refuse`: no number is made. Default: `flag`.
+   */
+  clockWentBack?: 'flag' | 'refuse'
+  /**
+   * What an id may be. It is checked for the highest number, too, before the first number is made,
+   * and not at number 100,000.
+   */
+  limits?: {
+    /** The most characters of an id. */
+    length?: number
+    /** Which characters an id is made of: `/^[A-Z0-9-]+$/`. */
+    characters?: RegExp
+    /** The highest number of a period. */
+    highest?: number
+  }
+  /**
    * How many milliseconds the server has to hear of a number before it is handed out. If it does
    * not answer in time, the number is handed out with `heard: false`, and so are the next ones
    * until it answers. 0: at once, the server hears of it later; only for devices whose storage is
@@ -21,38 +55,113 @@ export interface ConsecutiveOptions {
   /**
    * Makes the id of a number. Each number of each series must get its own text. It may be called
    * for a number that is then not made, and again for the same number: what it returned when the
-   * number was made is stored. Default: `'B-000124'`, with at least six digits.
+   * number was made is stored. Default: `'B-000124'`, with at least six digits; with periods
+   * `'B-2027-000124'`.
    */
-  formatId?: (number: number, series: string) => string
+  formatId?: (number: number, series: string, period: string | undefined) => string
 }
 
 export interface Checked {
-  device: string | undefined
+  holder: Holder
   wait: number
-  formatId(number: number, series: string): string
+  /** @throws HiloError `invalid-argument` */
+  makeOf(key: string): Omit<Make, 'checkIn'>
 }
 
+const KEYS = [
+  'clockWentBack',
+  'database',
+  'device',
+  'formatId',
+  'limits',
+  'period',
+  'series',
+  'start',
+  'wait',
+] as const
 const MAX_KEY_BYTES = 256
 const MAX_REASON_BYTES = 1024
 const MAX_DEVICE_BYTES = 128
+const MAX_PERIOD_BYTES = 64
 const DIGITS = 6
 const WAIT_MS = 1_000
 const MAX_WAIT_MS = 60_000
 
 /** @throws HiloError `invalid-argument` */
 export function checkSeriesOptions(options: ConsecutiveOptions = {}): Checked {
-  checkKeys('options', options, ['database', 'device', 'formatId', 'wait'])
-  const {
-    device,
-    wait = WAIT_MS,
-    formatId = (number: number, series: string) =>
-      `${series}-${String(number).padStart(DIGITS, '0')}`,
-  } = options
+  checkKeys('options', options, [...KEYS])
+  const { device, series, start = 1, period, clockWentBack = 'flag', limits = {} } = options
+  const { wait = WAIT_MS, formatId = defaultId } = options
   if (device !== undefined) checkDevice(device)
+  if (series !== undefined && !(typeof series === 'string' && SERIES_NAME.test(series)))
+    throw badOption('series is 1 to 20 letters, digits, -, ., _ and /, with a digit', series)
+  if (!(Number.isSafeInteger(start) && start >= 1))
+    throw badOption('start is a whole number from 1 on', start)
+  if (period !== undefined && typeof period !== 'function')
+    throw badOption('period is a function', period)
+  if (clockWentBack !== 'flag' && clockWentBack !== 'refuse')
+    throw badOption("clockWentBack is 'flag' or 'refuse'", clockWentBack)
   if (typeof wait !== 'number' || !(wait >= 0 && wait <= MAX_WAIT_MS))
     throw badOption(`wait is a number of milliseconds from 0 to ${MAX_WAIT_MS}`, wait)
   if (typeof formatId !== 'function') throw badOption('formatId is a function', formatId)
-  return { device, wait, formatId: (...args) => checkId(formatId, ...args) }
+  const format = limited(formatId, checkLimits(limits))
+  const makeOf = (key: string) => ({
+    key,
+    format,
+    start,
+    refusesBack: clockWentBack === 'refuse',
+    period: period ? periodOf(period) : '',
+  })
+  if (series !== undefined) format(start, series, makeOf('').period || undefined)
+  return { holder: { device, series }, wait, makeOf }
+}
+
+const defaultId = (number: number, series: string, period: string | undefined): string =>
+  [series, ...(period === undefined ? [] : [period]), String(number).padStart(DIGITS, '0')].join(
+    '-',
+  )
+
+function periodOf(period: (date: Date) => string): string {
+  const made = checkText('what period makes of the date', period(new Date()), MAX_PERIOD_BYTES)
+  if (/[\p{Cc}\p{Cs}]/u.test(made))
+    throw badOption('a period is well-formed Unicode without control characters', made)
+  return made
+}
+
+type Limits = NonNullable<ConsecutiveOptions['limits']>
+
+function checkLimits(limits: Limits): Limits {
+  checkKeys('options.limits', limits, ['length', 'characters', 'highest'])
+  const { length = 1, characters = /./, highest = 1 } = limits
+  for (const count of [length, highest])
+    if (!(Number.isSafeInteger(count) && count >= 1))
+      throw badOption('limits.length and limits.highest are whole numbers from 1 on', count)
+  if (!(characters instanceof RegExp))
+    throw badOption('limits.characters is a regular expression', characters)
+  return limits
+}
+
+/** The id of a number, where it and the id of the highest number keep the limits. */
+function limited(formatId: FormatNumber, limits: Limits): FormatNumber {
+  const { length, characters, highest } = limits
+  const check = (...of: Parameters<FormatNumber>): string => {
+    const id = checkId(formatId, ...of)
+    if (length !== undefined && [...id].length > length)
+      throw badOption(`an id has at most ${length} characters`, id)
+    if (
+      characters &&
+      !new RegExp(characters.source, characters.flags.replace(/[gy]/g, '')).test(id)
+    )
+      throw badOption(`an id is of the form ${characters}`, id)
+    return id
+  }
+  return (number, series, period) => {
+    if (highest === undefined) return check(number, series, period)
+    if (number > highest)
+      throw badOption(`the highest number is ${highest}: this series is full`, String(number))
+    check(highest, series, period)
+    return check(number, series, period)
+  }
 }
 
 /** The server refuses a name of two lines for ever. */
@@ -63,9 +172,9 @@ function checkDevice(device: string): void {
 }
 
 /** An id goes onto a receipt and into the storage, so it has to be a text. */
-function checkId(formatId: Checked['formatId'], number: number, series: string): string {
+function checkId(formatId: FormatNumber, ...of: Parameters<FormatNumber>): string {
   try {
-    return checkText(`what formatId makes of ${number} of ${series}`, formatId(number, series))
+    return checkText(`what formatId makes of ${of[0]} of ${of[1]}`, formatId(...of))
   } catch (cause) {
     if (cause instanceof HiloError) throw cause
     const why = (cause as Error)?.message ?? cause

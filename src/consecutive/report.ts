@@ -11,6 +11,8 @@ export type NumberState = 'open' | 'confirmed' | 'cancelled'
 
 export interface ReportedNumber {
   id: string
+  /** Absent: the series has no periods. */
+  period?: string
   number: number
   state: NumberState
   /** What the number is for. Absent: it was never handed out, and its key got another number. */
@@ -19,6 +21,8 @@ export interface ReportedNumber {
   reason?: string
   /** It was handed out before the server had heard of it: offline, or the answer was late. */
   isUnheard?: true
+  /** Its period had given way to another one before: the device's clock went back. */
+  isBack?: true
   /** Another copy of this device may have made this number, too. */
   isDoubtful?: true
 }
@@ -26,9 +30,12 @@ export interface ReportedNumber {
 export interface SeriesReport {
   /** `'B'` */
   series: string
-  /** From 1, each one higher than the one before. */
+  /**
+   * In the order of making. Each period counts from 1, or the first one from `start`, each number
+   * higher by one than the one before.
+   */
   numbers: ReportedNumber[]
-  /** The highest number that the server has heard of. Absent: the series has ended. */
+  /** Of how many of them the server has heard. Absent: the series has ended. */
   told?: number
   /** Why no number is made in this series any more. */
   ended?: SeriesEnd
@@ -42,14 +49,16 @@ export function reportOf(
     rows
       .filter((row) => row.letter === letter)
       .map(
-        ({ id, number, state, key, reason, unheard }): ReportedNumber => ({
+        ({ id, place, period, number, state, key, reason, unheard, isBack }): ReportedNumber => ({
           id,
+          ...(period && { period }),
           number,
           state,
           ...(key !== undefined && { key }),
           ...(reason !== undefined && { reason }),
           ...(unheard && { isUnheard: true }),
-          ...(key !== undefined && isIn(number, doubtful) && { isDoubtful: true }),
+          ...(isBack && { isBack: true }),
+          ...(key !== undefined && isIn(place, doubtful) && { isDoubtful: true }),
         }),
       )
   const reports = ended.map(({ letter, reason }): SeriesReport => {

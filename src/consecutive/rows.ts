@@ -4,6 +4,11 @@ import { HiloError } from '../core/errors.js'
 /** A number that was made. */
 export interface NumberRow {
   letter: string
+  /** 1, 2, 3 …: in the order of making, over all periods of the series. */
+  place: number
+  /** Empty: it has none. */
+  period: string
+  /** Follows the number before it in its period. */
   number: number
   /** As it was written when it was made: `B-000124`. */
   id: string
@@ -16,27 +21,77 @@ export interface NumberRow {
   open?: 1
   /** It was handed out before the server had heard of it. */
   unheard?: 1
+  /** Its period had given way to another one before: the device's clock went back. */
+  isBack?: 1
 }
 
 /** Makes the id of a number. */
-export type FormatNumber = (number: number, letter: string) => string
+export type FormatNumber = (number: number, letter: string, period: string | undefined) => string
 
-/** The row of a number that is made now. */
-export const newNumber = (
-  letter: string,
-  number: number,
-  key: string,
-  format: FormatNumber,
-  checkIn: string | undefined,
-): NumberRow => ({
-  letter,
-  number,
-  id: format(number, letter),
-  key,
-  state: 'open',
-  open: 1,
-  ...(checkIn === undefined && { unheard: 1 }),
-})
+/** What a number is made of. */
+export interface Make {
+  key: string
+  format: FormatNumber
+  /** The number of the first one on this device. Default: 1. */
+  start?: number
+  /** Empty: it has none. */
+  period: string
+  /** A period that has given way to another one gets no number any more. */
+  refusesBack?: boolean
+  /**
+   * The id of the check-in that names the number, and is stored with it. Undefined: the number is
+   * handed out before the server hears of it.
+   */
+  checkIn: string | undefined
+}
+
+/** What is known where a number is made. */
+export interface Before {
+  letter: string
+  /** Is it the first series of this device? */
+  isFirst: boolean
+  /** The last number of the series. */
+  last: Pick<NumberRow, 'place' | 'period' | 'number'> | undefined
+  /** The last number of the period. */
+  ofPeriod: Pick<NumberRow, 'number'> | undefined
+}
+
+/**
+ * The row of a number that is made now.
+ * @throws HiloError `invalid-argument`
+ */
+export function newNumber({ letter, isFirst, last, ofPeriod }: Before, make: Make): NumberRow {
+  const { key, format, start = 1, period, checkIn } = make
+  const isBack = ofPeriod !== undefined && last?.period !== period
+  if (isBack && make.refusesBack) throw wentBack(period, last?.period)
+  const begin = isFirst && !last ? start : 1
+  const number = ofPeriod ? ofPeriod.number + 1 : begin
+  return {
+    letter,
+    place: (last?.place ?? 0) + 1,
+    period,
+    number,
+    id: format(number, letter, period || undefined),
+    key,
+    state: 'open',
+    open: 1,
+    ...(checkIn === undefined && { unheard: 1 }),
+    ...(isBack && { isBack: 1 }),
+  }
+}
+
+/** How far each period of these numbers has come; undefined where numbers are places. */
+export function marksOf(
+  rows: readonly NumberRow[],
+): { period: string; first: number; last: number }[] | undefined {
+  const marks = new Map<string, { period: string; first: number; last: number }>()
+  for (const { period, number } of rows) {
+    const { first = number, last = number } = marks.get(period) ?? {}
+    marks.set(period, { period, first: Math.min(first, number), last: Math.max(last, number) })
+  }
+  const isPlain = rows.every((row) => row.period === '' && row.number === row.place)
+  return isPlain ? undefined : [...marks.values()]
+}
 
 /** @returns the number, which is handed out although the server has not heard of it */
 export const handedOut = (row: NumberRow): NumberRow => ({ ...row, unheard: 1 })
@@ -51,4 +106,11 @@ export const noNumber = (key: string): HiloError =>
     'invalid-argument',
     `No number was made for the key ${JSON.stringify(key)}. Nothing was changed. Take a number ` +
       'with next({ key }) first.',
+  )
+
+const wentBack = (period: string | undefined, last: string | undefined): HiloError =>
+  new HiloError(
+    'invalid-argument',
+    `No number was made: ${last || 'a time without periods'} has begun after ${period}, and the ` +
+      "clock of this device says that it is back there. Set the device's clock, and ask again.",
   )

@@ -8,7 +8,7 @@ import { uuid } from '../core/uuid.js'
 import { whenLate } from '../core/when-late.js'
 import type { SeriesAnswer, SeriesCheckInRequest, SeriesRequest } from '../core/wire.js'
 import type { SeriesStore } from './numbers.js'
-import type { FormatNumber } from './rows.js'
+import type { Make } from './rows.js'
 import type { SeriesServer } from './server.js'
 import {
   type Refusal,
@@ -32,17 +32,23 @@ export interface SeriesContext {
   copied(): void
 }
 
-export interface TakeOptions {
-  key: string
-  format: FormatNumber
+/** Whose series it is, for a server that has to give one. */
+export interface Holder {
+  /** The name of the device. */
   device: string | undefined
+  /** The name of the series. Undefined: the server gives a letter. */
+  series?: string | undefined
+}
+
+export interface TakeOptions extends Omit<Make, 'checkIn'> {
+  holder: Holder
   /** How many milliseconds the server has to hear of the number. */
   wait: number
 }
 
 /** A number, and whether the server had heard of it before it was handed out. */
 export interface TakenNumber {
-  row: { id: string; number: number; state: string; reason?: string }
+  row: { id: string; number: number; period: string; state: string; reason?: string; isBack?: 1 }
   heard: boolean
 }
 
@@ -67,7 +73,7 @@ export class Series {
   }
 
   /** @throws HiloError */
-  async take({ key, format, device, wait }: TakeOptions): Promise<TakenNumber> {
+  async take({ holder, wait, ...make }: TakeOptions): Promise<TakenNumber> {
     const { collection, storage, signal } = this.#context
     const deadline = deadlineOf(wait, () => {
       this.#isSilent = true
@@ -79,14 +85,14 @@ export class Series {
         if (this.#isHeardOut(wait) && this.#telling) await this.#wait(this.#telling, late)
         signal.throwIfAborted()
         const checkIn = this.#isHeardOut(wait) ? newId() : undefined
-        const taken = await storage.take(key, format, checkIn)
+        const taken = await storage.take({ ...make, checkIn })
         if (!taken) {
           if (begun++ >= MOST_BEGUN) throw endless(collection)
-          await this.prepare(device)
+          await this.prepare(holder)
         } else if ('refused' in taken) {
           if (asked++ > 0) throw refusedBy(taken.refused)
           await this.#wait(this.#tell(), late)
-        } else if (taken.isOut || (await this.#isHeard(taken.begun, taken.row.number, late))) {
+        } else if (taken.isOut || (await this.#isHeard(taken.begun, taken.row.place, late))) {
           const heard = taken.heard || !taken.isOut
           if (!heard) void this.#tell()
           return { row: taken.row, heard }
@@ -104,8 +110,8 @@ export class Series {
   }
 
   /** This device has a series, or gets one. */
-  prepare(device: string | undefined): Promise<void> {
-    this.#claim ??= this.#begin(device).finally(() => {
+  prepare(holder: Holder): Promise<void> {
+    this.#claim ??= this.#begin(holder).finally(() => {
       this.#claim = undefined
     })
     return untilAborted(this.#context.signal, this.#claim)
@@ -119,12 +125,12 @@ export class Series {
    * Waits until the server has heard of a number, or its answer is late.
    * @returns false: what is stored has to be looked at again
    */
-  async #isHeard(begun: string | undefined, number: number, late: Promise<void>): Promise<boolean> {
+  async #isHeard(begun: string | undefined, place: number, late: Promise<void>): Promise<boolean> {
     while (!this.#isSilent && this.#context.isSwitchedOn()) {
       await this.#wait(this.#tell(), late)
       if (this.#heard?.begun !== begun) return false
       // guard: H28 an answer permits the numbers that its own check-in named
-      if (this.#heard !== undefined && number <= this.#heard.told) return true
+      if (this.#heard !== undefined && place <= this.#heard.told) return true
     }
     return false
   }
@@ -157,11 +163,17 @@ export class Series {
   async #ask(): Promise<boolean> {
     const { storage, signal, copied, isSwitchedOn } = this.#context
     signal.throwIfAborted()
-    const request = await storage.change((state, last) => {
+    const known = await storage.change((state) => {
       const { begun, told = 0 } = state.current ?? {}
       this.#heard = { begun, told }
-      return withCheckIn(state, last, newId())
+      return withCheckIn(state, undefined, newId())
     })
+    const form = () =>
+      storage.changeUntold((state, untold) => ({
+        ...withCheckIn(state, untold, newId()),
+        rows: [],
+      }))
+    const request = known ?? (this.#heard?.begun === undefined ? undefined : await form())
     signal.throwIfAborted()
     if (!request || !isSwitchedOn()) return false
     const answer = await this.#answerTo(request)
@@ -169,7 +181,7 @@ export class Series {
     const { ended, current, isBehind } = await storage.changeUntold((before, untold) => {
       const { state, rows } = withFate(before, untold, request.id, answer)
       const { current } = state
-      const isBehind = current !== undefined && (untold.at(-1)?.number ?? 0) > current.told
+      const isBehind = current !== undefined && (untold.at(-1)?.place ?? 0) > current.told
       const ended = state.ended.at(before.ended.length)
       return { state, rows, result: { ended, current, isBehind } }
     })
@@ -195,13 +207,14 @@ export class Series {
   }
 
   /** @throws HiloError when the server gives no series */
-  async #begin(device: string | undefined): Promise<void> {
+  async #begin({ device, series }: Holder): Promise<void> {
     const { storage, signal } = this.#context
     for (let attempt = 1; ; attempt++) {
       const request = await storage.change((state) => withClaim(state, newId()))
       if (!request) return
       signal.throwIfAborted()
-      const answer = await this.#claimed({ ...request, ...(device && { device }) }, attempt)
+      const asked = { ...request, ...(device && { device }), ...(series && { series }) }
+      const answer = await this.#claimed(asked, attempt)
       signal.throwIfAborted()
       await storage.change((state) => ({
         state: answer

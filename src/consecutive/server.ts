@@ -9,6 +9,7 @@ import type {
   SeriesCheckInRequest,
   SeriesRequest,
 } from '../core/wire.js'
+import { SERIES_NAME } from '../core/wire.js'
 import { type GetHeaders, requester, type ServerAddress } from '../source/http.js'
 
 export interface SeriesServer {
@@ -31,10 +32,9 @@ export function seriesServer(
     async begin(body) {
       const answer = readJson<SeriesAnswer>(await request('POST', address, body, NO_SERIES), url)
       const { series, token } = answer
-      const isSound =
-        typeof series === 'string' && /^[A-Z]+$/.test(series) && typeof token === 'string'
+      const isSound = isSeriesName(series) && typeof token === 'string'
       if (!isSound) throw invalid(url, answer)
-      return { series, token }
+      return { series: series as string, token }
     },
     async checkIn(body) {
       const answer = readJson<{
@@ -52,6 +52,9 @@ export function seriesServer(
     },
   }
 }
+
+const isSeriesName = (series: unknown): boolean =>
+  typeof series === 'string' && (/^[A-Z]+$/.test(series) || SERIES_NAME.test(series))
 
 const NO_SERIES = 'The server gave no series; ask again later.'
 

@@ -9,7 +9,7 @@ import type {
   SeriesCheckInRequest,
   SeriesRequest,
 } from '../core/wire.js'
-import { type NumberRow, neverOut } from './rows.js'
+import { marksOf, type NumberRow, neverOut } from './rows.js'
 
 export interface SeriesState {
   version: typeof STATE_VERSION
@@ -27,10 +27,10 @@ export interface CurrentSeries {
   begun: string
   /** The server's proof that this copy of the device holds the series. */
   token: string
-  /** The highest number that the server has confirmed to have heard. */
+  /** The highest place that the server has confirmed to have heard. */
   told: number
   /** The check-in that was or will be sent, kept until its answer is stored. */
-  checkIn?: { id: string; last: number }
+  checkIn?: { id: string } & Pick<SeriesCheckInRequest, 'last' | 'periods'>
   /** The server has refused this device: no number is made until it accepts a check-in. */
   refused?: Refusal
 }
@@ -51,9 +51,10 @@ interface EndedSeries {
  * Why a series has ended.
  *
  * - `copied`: another copy of this device goes on with it. What this one has handed out before the
- *   server heard of it, from … to …, the other one may have made, too. `heard` is the highest
- *   number that the server had heard of from the other copy. There is no range where all was heard
- *   of.
+ *   server heard of it, from … to …, the other one may have made, too. `heard` is the last one that
+ *   the server had heard of from the other copy. All three are places in the order of making: the
+ *   numbers themselves in a series that begins with 1 and has no periods. There is no range where
+ *   all was heard of.
  * - `closed`: somebody has closed it at the server.
  * - `unknown`: the server does not know it any more: its ledger was restored, or is another one.
  */
@@ -63,6 +64,8 @@ export type SeriesEnd =
   | { kind: 'unknown' }
 
 const STATE_VERSION = 1
+/** As many does the server take in one check-in. */
+const MOST_PERIODS = 100
 
 /**
  * @param stored what was stored; undefined: nothing
@@ -153,12 +156,13 @@ export function withoutClaim(state: SeriesState, claim: string): SeriesState {
 }
 
 /**
- * @param last the highest number that was made
+ * @param untold the numbers of which the server has not heard. Undefined: they are not known
  * @param id of the check-in, if none is under way
+ * @returns the check-in to send; undefined: there is no series, or the numbers have to be known
  */
 export function withCheckIn(
   state: SeriesState,
-  last: number,
+  untold: readonly NumberRow[] | undefined,
   id: string,
 ): { state: SeriesState; result: SeriesCheckInRequest | undefined } {
   const { current } = state
@@ -166,18 +170,31 @@ export function withCheckIn(
   const { token } = current
   // guard: H28 a check-in is sent again under its id
   if (current.checkIn) return { state, result: { ...current.checkIn, token } }
-  const checkIn = { id, last }
+  if (!untold) return { state, result: undefined }
+  const checkIn = checkInOf(current, firstPeriods(untold), id)
   return { state: { ...state, current: { ...current, checkIn } }, result: { ...checkIn, token } }
+}
+
+/** As many of these numbers as one check-in can name. */
+function firstPeriods(rows: readonly NumberRow[]): readonly NumberRow[] {
+  const periods = new Set<string | undefined>()
+  const end = rows.findIndex(({ period }) => periods.add(period).size > MOST_PERIODS)
+  return end < 0 ? rows : rows.slice(0, end)
+}
+
+function checkInOf({ told }: CurrentSeries, rows: readonly NumberRow[], id: string) {
+  const periods = marksOf(rows)
+  return { id, last: rows.at(-1)?.place ?? told, ...(periods && { periods }) }
 }
 
 /**
  * The series with the check-in that names a number which was just taken. It is made later where
  * another one is under way, or the server has not heard of the numbers before.
  */
-export function withNamed(state: SeriesState, number: number, id: string): SeriesState {
+export function withNamed(state: SeriesState, row: NumberRow, id: string): SeriesState {
   const { current } = state
-  if (!current || current.checkIn || current.told !== number - 1) return state
-  return { ...state, current: { ...current, checkIn: { id, last: number } } }
+  if (!current || current.checkIn || current.told !== row.place - 1) return state
+  return { ...state, current: { ...current, checkIn: checkInOf(current, [row], id) } }
 }
 
 /** The server refuses this device. */
@@ -225,7 +242,7 @@ function endOf(
     return [{ kind: 'unknown' }, 'the server does not know the series any more']
   if ('token' in answer)
     return [{ kind: 'closed', ...answer.closed! }, 'the series was closed at the server']
-  const [first, last] = [seen[0]?.number, seen.at(-1)?.number]
+  const [first, last] = [seen[0]?.place, seen.at(-1)?.place]
   const doubtful = first === undefined ? {} : { doubtful: { from: first, to: last! } }
   const why = 'another copy of this device goes on with the series'
   return [{ kind: 'copied', heard: answer.last, ...doubtful }, why]

@@ -6,16 +6,23 @@
 
 import type { SeriesKey } from '../core/page-exit.js'
 import { Database, type DBSchema, type Transaction } from '../store/database.js'
-import { type HeldSeries, type SeriesStore, type Step, type Taken, takenBefore } from './numbers.js'
-import { type FormatNumber, handedOut, type NumberRow, newNumber, noNumber } from './rows.js'
+import {
+  type HeldSeries,
+  heldSeries,
+  type SeriesStore,
+  type Step,
+  type Taken,
+  takenBefore,
+} from './numbers.js'
+import { type Before, handedOut, type Make, type NumberRow, newNumber, noNumber } from './rows.js'
 import { type CurrentSeries, readState, type SeriesState, withNamed } from './state.js'
 
 interface Schema extends DBSchema {
   series: { key: typeof STATE; value: SeriesState }
   numbers: {
-    key: [letter: string, number: number]
+    key: [letter: string, place: number]
     value: NumberRow
-    indexes: { key: string; open: number }
+    indexes: { key: string; open: number; period: [letter: string, period: string, number: number] }
   }
 }
 
@@ -27,7 +34,7 @@ const STATE = 'state'
 export class SeriesStorage implements SeriesStore {
   readonly #db: Database<Schema>
   /** The last number that this page has seen of a series, where the next look begins. */
-  #seen: { begun: string; number: number } | undefined
+  #seen: { begun: string; row: NumberRow } | undefined
 
   /** @param name of the `Hilo`'s own database */
   constructor(name: string, of: SeriesKey) {
@@ -37,9 +44,10 @@ export class SeriesStorage implements SeriesStore {
       stores: ['series', 'numbers'],
       create(db) {
         db.createObjectStore('series')
-        const numbers = db.createObjectStore('numbers', { keyPath: ['letter', 'number'] })
+        const numbers = db.createObjectStore('numbers', { keyPath: ['letter', 'place'] })
         numbers.createIndex('key', 'key', { unique: true })
         numbers.createIndex('open', 'open')
+        numbers.createIndex('period', ['letter', 'period', 'number'], { unique: true })
       },
       meaning:
         'Consecutive numbers are stored in IndexedDB only. Ask again with the same key: it ' +
@@ -47,15 +55,9 @@ export class SeriesStorage implements SeriesStore {
     })
   }
 
-  async take(
-    key: string,
-    format: FormatNumber,
-    checkIn: string | undefined,
-  ): Promise<Taken | undefined> {
-    const make = { key, format, checkIn }
+  async take(make: Make): Promise<Taken | undefined> {
     const taken = (await this.#takeAtOnce(make)) ?? (await this.#takeAfterLook(make))
-    if (taken && 'row' in taken && taken.begun)
-      this.#seen = { begun: taken.begun, number: taken.row.number }
+    if (taken && 'row' in taken && taken.begun) this.#seen = { begun: taken.begun, row: taken.row }
     return taken
   }
 
@@ -65,7 +67,8 @@ export class SeriesStorage implements SeriesStore {
    */
   async #takeAtOnce(make: Make): Promise<Taken | undefined> {
     const seen = this.#seen
-    if (!seen) return undefined
+    if (!seen || seen.row.period !== make.period) return undefined
+    const { row } = seen
     try {
       const tx = await this.#db.begin('readwrite')
       return await this.#db.finish(tx, async () => {
@@ -76,7 +79,7 @@ export class SeriesStorage implements SeriesStore {
           tx.commit()
           return undefined
         }
-        return add(tx, state, current, seen.number + 1, make)
+        return add(tx, state, current, { last: row, ofPeriod: row }, make)
       })
     } catch {
       // Another tab was faster, the key has its number, or the storage failed: a look tells which.
@@ -89,7 +92,7 @@ export class SeriesStorage implements SeriesStore {
     // guard: H28 one transaction takes a number and binds it to its key
     const tx = await this.#db.begin('readwrite')
     return this.#db.finish(tx, async () => {
-      const { state, last, known } = await look(tx, make.key)
+      const { state, last, ofPeriod, known } = await look(tx, make)
       const { current } = state
       const before = known && takenBefore(known, state)
       // guard: H28 a key has one number
@@ -98,7 +101,7 @@ export class SeriesStorage implements SeriesStore {
         if (before?.isOut) return before
         return current?.refused && { refused: current.refused }
       }
-      if (!before) return add(tx, state, current, last + 1, make)
+      if (!before) return add(tx, state, current, { last, ofPeriod }, make)
       if (make.checkIn !== undefined) {
         tx.commit()
         return before
@@ -124,11 +127,11 @@ export class SeriesStorage implements SeriesStore {
     })
   }
 
-  async change<T>(step: (state: SeriesState, last: number) => Step<T>): Promise<T> {
+  async change<T>(step: (state: SeriesState) => Step<T>): Promise<T> {
     const tx = await this.#db.begin('readwrite')
     return this.#db.finish(tx, async () => {
       const before = await stateIn(tx)
-      const { state, result } = step(before, await lastIn(tx, before.current))
+      const { state, result } = step(before)
       const write = state === before ? undefined : tx.objectStore('series').put(state, STATE)
       tx.commit()
       await write
@@ -157,10 +160,10 @@ export class SeriesStorage implements SeriesStore {
   async current(): Promise<HeldSeries | undefined> {
     const tx = await this.#db.begin('readonly')
     return this.#db.finish(tx, async () => {
-      const { current } = await stateIn(tx)
-      const last = await lastIn(tx, current)
+      const state = await stateIn(tx)
+      const last = await lastIn(tx, state.current)
       tx.commit()
-      return current && { series: current.letter, last, told: current.told }
+      return heldSeries(state, last)
     })
   }
 
@@ -194,44 +197,46 @@ export class SeriesStorage implements SeriesStore {
   }
 }
 
-interface Make {
-  key: string
-  format: FormatNumber
-  checkIn: string | undefined
-}
-
-async function look(tx: WriteTransaction, key: string) {
-  const [state, known] = await Promise.all([
-    stateIn(tx),
-    tx.objectStore('numbers').index('key').get(key),
-  ])
-  return { state, known, last: await lastIn(tx, state.current) }
+async function look(tx: WriteTransaction, { key, period }: Make) {
+  const numbers = tx.objectStore('numbers')
+  const [state, known] = await Promise.all([stateIn(tx), numbers.index('key').get(key)])
+  const { current } = state
+  const last = await lastIn(tx, current)
+  if (!current || last?.period === period) return { state, known, last, ofPeriod: last }
+  const of = IDBKeyRange.bound([current.letter, period], [current.letter, period, []])
+  const newest = await numbers.index('period').openCursor(of, 'prev')
+  return { state, known, last, ofPeriod: newest?.value }
 }
 
 async function add(
   tx: WriteTransaction,
   state: SeriesState,
   current: CurrentSeries,
-  number: number,
-  { key, format, checkIn }: Make,
+  before: Pick<Before, 'last' | 'ofPeriod'>,
+  make: Make,
 ): Promise<Taken> {
-  const row = newNumber(current.letter, number, key, format, checkIn)
+  const { letter, begun } = current
+  const { checkIn } = make
+  const row = newNumber({ ...before, letter, isFirst: state.ended.length === 0 }, make)
   // guard: H28 nobody's number is written over
   const writes: Promise<unknown>[] = [tx.objectStore('numbers').add(row)]
   // guard: H28 a number and the check-in that names it are stored together
-  const named = checkIn === undefined ? state : withNamed(state, number, checkIn)
+  const named = checkIn === undefined ? state : withNamed(state, row, checkIn)
   if (named !== state) writes.push(tx.objectStore('series').put(named, STATE))
   tx.commit()
   await Promise.all(writes)
-  return { row, begun: current.begun, isOut: checkIn === undefined, heard: false }
+  return { row, begun, isOut: checkIn === undefined, heard: false }
 }
 
 const stateIn = async (tx: Transaction<Schema>): Promise<SeriesState> =>
   readState(await tx.objectStore('series').get(STATE))
 
-/** The highest number of a series that was made. */
-async function lastIn(tx: Transaction<Schema>, of: CurrentSeries | undefined): Promise<number> {
-  if (!of) return 0
+/** The last number of a series that was made. */
+async function lastIn(
+  tx: Transaction<Schema>,
+  of: CurrentSeries | undefined,
+): Promise<NumberRow | undefined> {
+  if (!of) return undefined
   const numbers = IDBKeyRange.bound([of.letter], [of.letter, []])
-  return (await tx.objectStore('numbers').openKeyCursor(numbers, 'prev'))?.key[1] ?? 0
+  return (await tx.objectStore('numbers').openCursor(numbers, 'prev'))?.value
 }

@@ -115,12 +115,20 @@ export interface SeriesRequest {
   collection: string
   /** The device's name, for people. */
   device?: string | undefined
+  /** A name for the series that no other has or had: `T3`. Absent: it gets the next letter. */
+  series?: string | undefined
   /**
    * The series that this device has ended, because it is a copy of the device that holds it. The
    * numbers from … to … may exist twice.
    */
   ended?: { series: string; token: string; from: number; to: number } | undefined
 }
+
+/**
+ * A name that an app chooses for a series. It has a digit, so it is none of the letters that the
+ * server gives.
+ */
+export const SERIES_NAME = /^(?=.*\d)[A-Za-z0-9._/-]{1,20}$/
 
 /** Its answer, 201 or 200. */
 export interface SeriesAnswer {
@@ -134,7 +142,19 @@ export interface SeriesCheckInRequest {
   /** A UUID. */
   id: string
   token: string
-  /** The highest number that this device has made. */
+  /** How many numbers this device has made in the series, over all periods. */
+  last: number
+  /**
+   * How far each period has come whose numbers are named here for the first time. Absent: the
+   * series counts 1, 2, 3 … without periods.
+   */
+  periods?: SeriesPeriod[] | undefined
+}
+
+interface SeriesPeriod {
+  /** Empty: the series has no periods, and does not begin with 1. */
+  period: string
+  first: number
   last: number
 }
 
@@ -172,8 +192,10 @@ export interface ListedSeries {
   collection: string
   series: string
   device: string
-  /** The highest number that the server has heard of. */
+  /** How many of its numbers the server has heard of. */
   last: number
+  /** From its first to its last number, where the series has periods or does not begin with 1. */
+  periods?: SeriesPeriod[]
   registered: string
   seen: string
   closed?: SeriesClosed

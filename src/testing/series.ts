@@ -2,14 +2,14 @@
  * Series of consecutive numbers for the app's own tests, in memory: a device of its own with a
  * server of its own. Each step is done at once, by the functions that the real ones use.
  */
-import { type SeriesStore, type Step, type Taken, takenBefore } from '../consecutive/numbers.js'
 import {
-  type FormatNumber,
-  handedOut,
-  type NumberRow,
-  newNumber,
-  noNumber,
-} from '../consecutive/rows.js'
+  heldSeries,
+  type SeriesStore,
+  type Step,
+  type Taken,
+  takenBefore,
+} from '../consecutive/numbers.js'
+import { handedOut, type Make, type NumberRow, newNumber, noNumber } from '../consecutive/rows.js'
 import type { SeriesServer } from '../consecutive/server.js'
 import { readState, type SeriesState, withCheckIn, withFate } from '../consecutive/state.js'
 import type { SeriesRequest } from '../core/wire.js'
@@ -26,11 +26,8 @@ export class TestSeries implements SeriesStore, SeriesServer {
   #numbers: readonly NumberRow[] = []
   #given = 0
 
-  async take(
-    key: string,
-    format: FormatNumber,
-    checkIn: string | undefined,
-  ): Promise<Taken | undefined> {
+  async take(make: Make): Promise<Taken | undefined> {
+    const { key, checkIn, period } = make
     const known = this.#find(key)
     const { current } = this.#state
     if (known) {
@@ -41,7 +38,11 @@ export class TestSeries implements SeriesStore, SeriesServer {
       return { ...before, row, isOut: true }
     }
     if (!current) return undefined
-    const row = newNumber(current.letter, this.#last() + 1, key, format, checkIn)
+    const { letter } = current
+    const rows = this.#numbers.filter((row) => row.letter === letter)
+    const before = { letter, isFirst: this.#state.ended.length === 0, last: rows.at(-1) }
+    const ofPeriod = rows.findLast((row) => row.period === period)
+    const row = newNumber({ ...before, ofPeriod }, make)
     this.#numbers = [...this.#numbers, row]
     return { row, begun: current.begun, isOut: checkIn === undefined, heard: false }
   }
@@ -52,8 +53,8 @@ export class TestSeries implements SeriesStore, SeriesServer {
     this.#put([change(known)])
   }
 
-  async change<T>(step: (state: SeriesState, last: number) => Step<T>): Promise<T> {
-    const { state, result } = step(this.#state, this.#last())
+  async change<T>(step: (state: SeriesState) => Step<T>): Promise<T> {
+    const { state, result } = step(this.#state)
     this.#state = state
     return result
   }
@@ -69,7 +70,8 @@ export class TestSeries implements SeriesStore, SeriesServer {
 
   async current() {
     const { current } = this.#state
-    return current && { series: current.letter, last: this.#last(), told: current.told }
+    const last = this.#numbers.findLast(({ letter }) => letter === current?.letter)
+    return heldSeries(this.#state, last)
   }
 
   async open(): Promise<NumberRow[]> {
@@ -82,8 +84,8 @@ export class TestSeries implements SeriesStore, SeriesServer {
 
   close(): void {}
 
-  async begin(_: SeriesRequest) {
-    return { series: letterOf(this.#given++), token: 'test' }
+  async begin({ series = letterOf(this.#given++) }: SeriesRequest) {
+    return { series, token: 'test' }
   }
 
   async checkIn() {
@@ -92,8 +94,7 @@ export class TestSeries implements SeriesStore, SeriesServer {
 
   /** This device turns out to be a copy. @returns whether it had a series, which has ended */
   fork(): boolean {
-    const last = this.#last()
-    const { state, result } = withCheckIn(this.#state, last, 'fork')
+    const { state, result } = withCheckIn(this.#state, this.#untold(), 'fork')
     if (!result) return false
     const answer = { superseded: true, last: result.last } as const
     const fate = withFate(state, this.#untold(), result.id, answer)
@@ -104,21 +105,16 @@ export class TestSeries implements SeriesStore, SeriesServer {
 
   #untold(): NumberRow[] {
     const { letter, told } = this.#state.current ?? { letter: '', told: 0 }
-    return this.#numbers.filter((row) => row.letter === letter && row.number > told)
+    return this.#numbers.filter((row) => row.letter === letter && row.place > told)
   }
 
   /** In the place of what was stored of these numbers. */
   #put(rows: readonly NumberRow[]): void {
-    const isSame = (a: NumberRow, b: NumberRow) => a.letter === b.letter && a.number === b.number
+    const isSame = (a: NumberRow, b: NumberRow) => a.letter === b.letter && a.place === b.place
     this.#numbers = this.#numbers.map((old) => rows.find((row) => isSame(row, old)) ?? old)
   }
 
   #find(key: string): NumberRow | undefined {
     return this.#numbers.find((row) => row.key === key)
-  }
-
-  #last(): number {
-    const { current } = this.#state
-    return this.#numbers.findLast(({ letter }) => letter === current?.letter)?.number ?? 0
   }
 }

@@ -105,10 +105,10 @@ describe('a series', () => {
     expect(await receipts.current()).toBeUndefined()
     await idsOf(receipts, 'a', 'b')
     const current = () => receipts.current()
-    await expect.poll(current).toEqual({ series: 'A', last: 2, told: 2 })
+    await expect.poll(current).toEqual({ series: 'A', last: 2, made: 2, told: 2 })
     hilo.goOffline()
     await idsOf(receipts, 'c')
-    expect(await current()).toEqual({ series: 'A', last: 3, told: 2 })
+    expect(await current()).toEqual({ series: 'A', last: 3, made: 3, told: 2 })
   })
 
   test('tells the server how far it has come, under the name of its device', async () => {

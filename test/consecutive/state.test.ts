@@ -20,10 +20,12 @@ const begun = withSeries(withClaim(NEW, 'a').state, 'a', {
 })
 
 const checkedIn = (state: SeriesState, last: number, id: string, token: string): SeriesState =>
-  withFate(withCheckIn(state, last, id).state, [], id, { token }).state
+  withFate(withCheckIn(state, [row(last)], id).state, [], id, { token }).state
 
 const row = (number: number, more: Partial<NumberRow> = {}): NumberRow => ({
   letter: 'B',
+  place: number,
+  period: '',
   number,
   id: `B-${number}`,
   key: `sale ${number}`,
@@ -54,9 +56,9 @@ describe('a series', () => {
   })
 
   test('goes on under the new token, and remembers what the server has heard', () => {
-    const { state, result } = withCheckIn(begun, 2, 'x')
+    const { state, result } = withCheckIn(begun, [row(1), row(2)], 'x')
     expect(result).toEqual({ id: 'x', token: 'first', last: 2 })
-    expect(withCheckIn(state, 3, 'y').result).toEqual(result)
+    expect(withCheckIn(state, [row(3)], 'y').result).toEqual(result)
     expect(withFate(state, [], 'x', { token: 'second' }).state.current).toEqual({
       letter: 'B',
       begun: 'a',
@@ -69,7 +71,7 @@ describe('a series', () => {
     const once = checkedIn(begun, 2, 'x', 'second')
     expect(withFate(once, [], 'x', { superseded: true, last: 9 }).state).toBe(once)
     expect(withFate(NEW, [], 'x', { unknown: true }).state).toBe(NEW)
-    expect(withCheckIn(NEW, 0, 'x')).toEqual({ state: NEW, result: undefined })
+    expect(withCheckIn(NEW, [], 'x')).toEqual({ state: NEW, result: undefined })
   })
 })
 
@@ -77,7 +79,7 @@ describe('a series that ends', () => {
   const told = checkedIn(begun, 5, 'x', 'second')
   const end = (numbers: number, answer: SeriesCheckInAnswer) =>
     withFate(
-      withCheckIn(told, 5 + numbers, 'y').state,
+      withCheckIn(told, [row(5 + numbers)], 'y').state,
       Array.from({ length: numbers }, (_, i) => row(6 + i, { unheard: 1 })),
       'y',
       answer,
@@ -127,7 +129,7 @@ describe('a series that ends', () => {
 
   test('takes the numbers with it that were not handed out: their keys get others', () => {
     const untold = [row(6, { unheard: 1 }), row(7), row(8, { state: 'confirmed' }), row(9)]
-    const { state } = withCheckIn(told, 9, 'y')
+    const { state } = withCheckIn(told, [row(9)], 'y')
     const { rows } = withFate(state, untold, 'y', { superseded: true, last: 8 })
     const why = 'It was never handed out: another copy of this device goes on with the series.'
     expect(rows).toEqual(

@@ -99,6 +99,7 @@ export function serverTakesBack(
     .filter((grant) => grant.low <= end && grant.high >= grant.low)
     .sort((a, b) => b.low - a.low)
   const rows = rowsOf(server, {
+    seriesNamed: undefined,
     returnedOf: below[0],
     isReturned: server.returns.some((each) => each.end === end && each.last === last),
   })
@@ -199,6 +200,7 @@ function allRowsOf(server: Server): Rows {
     serials: new Map(),
     series: new Map(),
     tombstones: new Map(server.tombstones.map((row) => [row.id, row])),
+    seriesNamed: undefined,
     returnedOf: undefined,
     isReturned: false,
     held: new Map(),

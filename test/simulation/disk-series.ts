@@ -3,14 +3,15 @@
  * that kills, power cuts, copies and evictions do to it what they do to IndexedDB.
  */
 import {
+  heldSeries,
   type SeriesStore,
   type Step,
   type Taken,
   takenBefore,
 } from '../../src/consecutive/numbers.js'
 import {
-  type FormatNumber,
   handedOut,
+  type Make,
   type NumberRow,
   newNumber,
   noNumber,
@@ -46,21 +47,26 @@ export class DiskSeries implements SeriesStore {
     this.#actor = actor
   }
 
-  take(key: string, format: FormatNumber, checkIn: string | undefined): Promise<Taken | undefined> {
+  take(make: Make): Promise<Taken | undefined> {
+    const { key, checkIn, period } = make
     return this.#step((stored): { stored: StoredSeries; result: Taken | undefined } => {
       const { state, numbers } = stored
       const { current } = state
       const known = numbers.find((row) => row.key === key)
-      const before = known && takenBefore(known, state)
-      if (before?.isOut || !current) return { stored, result: before?.isOut ? before : undefined }
+      const taken = known && takenBefore(known, state)
+      if (taken?.isOut || !current) return { stored, result: taken?.isOut ? taken : undefined }
       if (current.refused) return { stored, result: { refused: current.refused } }
-      if (before) {
-        if (checkIn !== undefined) return { stored, result: before }
-        const row = handedOut(before.row)
-        return { stored: withRows(stored, [row]), result: { ...before, row, isOut: true } }
+      if (taken) {
+        if (checkIn !== undefined) return { stored, result: taken }
+        const row = handedOut(taken.row)
+        return { stored: withRows(stored, [row]), result: { ...taken, row, isOut: true } }
       }
-      const row = newNumber(current.letter, lastOf(stored) + 1, key, format, checkIn)
-      const named = checkIn === undefined ? state : withNamed(state, row.number, checkIn)
+      const { letter } = current
+      const ofSeries = numbers.filter((each) => each.letter === letter)
+      const ofPeriod = ofSeries.findLast((each) => each.period === period)
+      const before = { letter, isFirst: state.ended.length === 0, last: ofSeries.at(-1), ofPeriod }
+      const row = newNumber(before, make)
+      const named = checkIn === undefined ? state : withNamed(state, row, checkIn)
       return {
         stored: { state: named, numbers: [...numbers, row] },
         result: { row, begun: current.begun, isOut: checkIn === undefined, heard: false },
@@ -76,9 +82,9 @@ export class DiskSeries implements SeriesStore {
     })
   }
 
-  change<T>(step: (state: SeriesState, last: number) => Step<T>): Promise<T> {
+  change<T>(step: (state: SeriesState) => Step<T>): Promise<T> {
     return this.#step((stored) => {
-      const { state, result } = step(stored.state, lastOf(stored))
+      const { state, result } = step(stored.state)
       return { stored: { ...stored, state }, result }
     })
   }
@@ -88,7 +94,7 @@ export class DiskSeries implements SeriesStore {
   ): Promise<T> {
     return this.#step((stored) => {
       const { letter, told } = stored.state.current ?? { letter: '', told: 0 }
-      const untold = stored.numbers.filter((row) => row.letter === letter && row.number > told)
+      const untold = stored.numbers.filter((row) => row.letter === letter && row.place > told)
       const { state, rows, result } = step(stored.state, untold)
       return { stored: withRows({ ...stored, state }, rows), result }
     })
@@ -96,13 +102,9 @@ export class DiskSeries implements SeriesStore {
 
   current() {
     return this.#step((stored) => {
-      const { current } = stored.state
-      const held = current && {
-        series: current.letter,
-        last: lastOf(stored),
-        told: current.told,
-      }
-      return { stored, result: held }
+      const { state, numbers } = stored
+      const last = numbers.findLast(({ letter }) => letter === state.current?.letter)
+      return { stored, result: heldSeries(state, last) }
     })
   }
 
@@ -151,12 +153,7 @@ export class DiskSeries implements SeriesStore {
 
 /** In the place of what was stored of these numbers. */
 function withRows(stored: StoredSeries, rows: readonly NumberRow[]): StoredSeries {
-  const isSame = (a: NumberRow, b: NumberRow) => a.letter === b.letter && a.number === b.number
+  const isSame = (a: NumberRow, b: NumberRow) => a.letter === b.letter && a.place === b.place
   const numbers = stored.numbers.map((old) => rows.find((row) => isSame(row, old)) ?? old)
   return { ...stored, numbers }
-}
-
-function lastOf({ state, numbers }: StoredSeries): number {
-  const { current } = state
-  return numbers.findLast(({ letter }) => letter === current?.letter)?.number ?? 0
 }

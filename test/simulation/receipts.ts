@@ -3,6 +3,8 @@
  * 1 … n. Each number is confirmed, cancelled or open. A number that two copies of a device both
  * made is reported to one of them.
  */
+
+import type { NumberRow } from '../../src/consecutive/rows.js'
 import { Series } from '../../src/consecutive/series.js'
 import { seriesServer } from '../../src/consecutive/server.js'
 import { HiloError } from '../../src/core/errors.js'
@@ -14,6 +16,7 @@ import type { Simulation } from './simulation.js'
 /** One seed in this many has such an app. */
 const EVERY = 5
 const SALES = 12
+const PERIOD_MS = 60_000
 const EXPECTED = new Set(['server-unreachable', 'server-refused', 'invalid-response', 'timeout'])
 
 interface Made {
@@ -81,8 +84,17 @@ export class Receipts {
   async #take(page: Page, series: Series, key: string): Promise<void> {
     const { checker, scheduler } = this.#simulation
     try {
-      const format = (number: number, letter: string) => `${letter}-${number}`
-      const { row, heard } = await series.take({ key, format, device: undefined, wait: 1_000 })
+      const format = (number: number, letter: string, period?: string) =>
+        `${letter}-${period}-${number}`
+      // So short that the clock goes back into one now and then.
+      const period = String(Math.floor(Date.now() / PERIOD_MS))
+      const { row, heard } = await series.take({
+        key,
+        format,
+        period,
+        holder: { device: undefined },
+        wait: 1_000,
+      })
       const { id } = row
       scheduler.note(page.actor, `prints ${id} for ${key}`)
       this.printed(id, { device: page.device.name, key, heard })
@@ -127,8 +139,15 @@ export class Receipts {
       const letters = [...state.ended.map(({ letter }) => letter), state.current?.letter]
       for (const letter of letters) {
         const rows = numbers.filter((row) => row.letter === letter)
-        if (rows.some(({ number }, i) => number !== i + 1))
+        const last = new Map<string, number>()
+        const isHole = ({ place, period, number }: NumberRow, i: number) => {
+          const before = last.get(period) ?? 0
+          last.set(period, number)
+          return place !== i + 1 || number !== before + 1
+        }
+        if (rows.some(isHole))
           checker.complain(`${name}: ${letter} has a hole: ${rows.map(({ id }) => id).join(' ')}`)
+        if (rows.some(({ isBack }) => isBack)) this.#simulation.hit('a period went on again')
       }
       for (const { id, key, state: is, reason } of numbers)
         if (
@@ -162,12 +181,14 @@ export class Receipts {
 
   /** Does a copy say of this number that the other one may have made it, too? */
   #isTold(id: string, devices: readonly Device[]): boolean {
-    const [letter, number] = id.split('-')
-    return devices.some(({ disk }) =>
-      storedSeries(disk).state.ended.some(({ letter: ended, reason }) => {
+    const [letter] = id.split('-')
+    return devices.some(({ disk }) => {
+      const { state, numbers } = storedSeries(disk)
+      const place = numbers.find((row) => row.id === id)?.place
+      return state.ended.some(({ letter: ended, reason }) => {
         if (ended !== letter || reason.kind !== 'copied' || !reason.doubtful) return false
-        return reason.doubtful.from <= Number(number) && Number(number) <= reason.doubtful.to
-      }),
-    )
+        return place !== undefined && reason.doubtful.from <= place && place <= reason.doubtful.to
+      })
+    })
   }
 }

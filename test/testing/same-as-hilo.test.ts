@@ -418,7 +418,7 @@ describe.each([
       },
     ])
     const current = () => receipts.current()
-    await expect.poll(current).toEqual({ series: 'A', last: 4, told: 4 })
+    await expect.poll(current).toEqual({ series: 'A', last: 4, made: 4, told: 4 })
     expect(await codeOf(receipts.next({ key: 'c' }))).toBe('invalid-argument')
     expect(await codeOf(receipts.confirm('nobody'))).toBe('invalid-argument')
     expect(await codeOf(receipts.cancel('b', 'returned'))).toBe('invalid-argument')

@@ -2,7 +2,7 @@
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { isNote, MAX_NAME_BYTES, MAX_REASON_BYTES } from '../http/series-routes.js'
-import type { Ledger, Series } from '../ledger/ledger.js'
+import type { Ledger, Series, SeriesPeriod } from '../ledger/ledger.js'
 import { ledgerCommand } from './flags.js'
 import { report } from './ledger-commands.js'
 import { type Column, table } from './table.js'
@@ -35,7 +35,8 @@ const time = (at: number): string => new Date(at).toISOString()
 const COLUMNS: Column<Series>[] = [
   ['collection', ({ collection }) => collection],
   ['series', ({ letter }) => letter],
-  ['last', ({ last }) => last],
+  ['last', ({ last, periods }) => periods.at(-1)?.last ?? last],
+  ['periods', ({ periods }) => periods.map(periodText).join(', ') || '-'],
   ['last seen', ({ seenAt }) => time(seenAt)],
   ['device', ({ device }) => device],
   [
@@ -44,6 +45,9 @@ const COLUMNS: Column<Series>[] = [
   ],
   ['doubtful', ({ doubtful }) => (doubtful ? `${doubtful.from} to ${doubtful.to}` : '-')],
 ]
+
+const periodText = ({ period, first, last }: SeriesPeriod): string =>
+  `${period && `${period}: `}${first} to ${last}`
 
 async function list(ledger: Ledger, database: string, only?: string): Promise<string> {
   const series = (await ledger.series(database)).filter(
@@ -68,7 +72,7 @@ async function close(
     )
   const found = (await ledger.series(database)).filter(
     (each) =>
-      each.letter === letter.toUpperCase() &&
+      [letter, letter.toUpperCase()].includes(each.letter) &&
       (collection === undefined || each.collection === collection.toLowerCase()),
   )
   if (found.length === 0)

@@ -4,6 +4,7 @@
  */
 import { type ErrorAnswer, TOO_MANY } from '../../../src/core/wire.js'
 import { CounterUnusable, LedgerReplaced, LedgerUnavailable } from '../ledger/errors.js'
+import type { Series } from '../ledger/ledger.js'
 import { QueueFull } from './claim-queue.js'
 import type { FailureLog } from './failure-log.js'
 
@@ -89,6 +90,17 @@ export const noSeries = (letter: string, collection: string) =>
     `There is no series ${letter} of '${collection}'. Nothing was closed. GET …/hilo/series ` +
       'lists the series of a database.',
   )
+
+export function nameTaken({ letter, collection, device, registeredAt, last, closed }: Series) {
+  const since = new Date(registeredAt).toISOString().slice(0, 10)
+  const end = closed ? `, and ${closed.by} closed it` : ''
+  return refused(
+    'conflict',
+    `The series ${letter} of '${collection}' is not free: ${device || 'a device without a name'} ` +
+      `has it since ${since}. The server has heard of ${last} numbers of it${end}. A name is ` +
+      'never given twice: a new till gets a new name. No series was given.',
+  )
+}
 
 /** The request is understood, but a limit or the promise of unique numbers forbids it. */
 export const refused = (reason: Reason, message: string) =>

@@ -15,8 +15,8 @@ import type {
   SeriesList,
   SeriesRequest,
 } from '../../../src/core/wire.js'
+import { SERIES_NAME } from '../../../src/core/wire.js'
 import type { Series, SeriesFate } from '../ledger/ledger.js'
-import { toLetter } from '../ledger/letters.js'
 import { letterClaim } from '../ledger/series.js'
 import type { Access } from './access.js'
 import { answer } from './answer.js'
@@ -25,14 +25,18 @@ import { claimRefused } from './claim-answer.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { checkTag, DEFAULT_SEPARATOR, isPlain, readId } from './query.js'
-import { badRequest, noSeries, quotaReached } from './refusals.js'
+import { badRequest, nameTaken, noSeries, quotaReached } from './refusals.js'
 
 /** Bytes of UTF-8. */
 export const MAX_NAME_BYTES = 128
 export const MAX_REASON_BYTES = 1024
+const MAX_PERIOD_BYTES = 64
+/** In one check-in. */
+const MOST_PERIODS = 100
 
 const number = z.int().min(0)
-const letters = z.string().regex(/^[A-Z]{1,12}$/)
+const seriesName = z.string().regex(SERIES_NAME)
+const letters = z.union([z.string().regex(/^[A-Z]{1,12}$/), seriesName])
 /** Can this be stored with a series? */
 export const isNote = (text: string, maxBytes: number): boolean =>
   isPlain(text) && Buffer.byteLength(text) <= maxBytes
@@ -42,6 +46,7 @@ const seriesBody = z.object({
   claim: z.string(),
   collection: z.string().regex(/\S/),
   device: text(MAX_NAME_BYTES).optional(),
+  series: seriesName.optional(),
   ended: z
     .object({
       series: letters,
@@ -56,6 +61,10 @@ const checkInBody = z.object({
   id: z.string(),
   token: z.string(),
   last: number,
+  periods: z
+    .array(z.object({ period: text(MAX_PERIOD_BYTES), first: number, last: number }))
+    .max(MOST_PERIODS)
+    .optional(),
 }) satisfies z.ZodType<SeriesCheckInRequest>
 
 const closeBody = z.object({
@@ -75,7 +84,7 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
     })
     .post('/hilo/series', async (c) => {
       const { database, name: by, allow } = access.callerOf(c)
-      const { claim, collection, device = '', ended } = await readSeriesBody(c)
+      const { claim, collection, device = '', series: name, ended } = await readSeriesBody(c)
       await allow({ action: 'series', tag: collection, count: 0 })
       const asked = {
         database,
@@ -83,22 +92,30 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
         id: claim,
         by,
         device,
+        name,
         ended: ended && { ...ended, letter: ended.series },
         at: Date.now(),
       }
       const outcome = await ledger.claimSeries(asked)
       if ('refused' in outcome && outcome.refused === 'full') throw quotaReached('series')
+      if ('refused' in outcome && outcome.refused === 'taken') throw nameTaken(outcome.by)
       if ('refused' in outcome) throw claimRefused(outcome, letterClaim(asked))
       if (!outcome.isRepeat) metrics.seriesBegan()
-      const letter = toLetter(outcome.letter)
-      const granted: SeriesAnswer = { series: letter, token: outcome.token }
+      const granted: SeriesAnswer = { series: outcome.name, token: outcome.token }
       return answer(granted, outcome.isRepeat ? 200 : 201)
     })
     .post('/hilo/series/checkin', async (c) => {
       const { database, allow } = access.callerOf(c)
-      const { id, token, last } = await readCheckInBody(c)
+      const { id, token, last, periods } = await readCheckInBody(c)
       await allow({ action: 'series', count: 0 })
-      const fate = await ledger.checkInSeries({ database, id, token, last, at: Date.now() })
+      const fate = await ledger.checkInSeries({
+        database,
+        id,
+        token,
+        last,
+        periods,
+        at: Date.now(),
+      })
       if (fate !== 'unknown' && 'superseded' in fate) metrics.checkedIn(['superseded'])
       return answer(fateAnswer(fate))
     })
@@ -118,8 +135,10 @@ async function readSeriesBody(c: Context): Promise<SeriesRequest> {
   if (!data)
     throw badRequest(
       'A series is asked for by JSON {"claim": "<uuid>", "collection": "receipts", ' +
-        `"device"?: "Till 3", "ended"?: {"series": "B", "token": "…", "from": 1, "to": 2}}. The ` +
-        `device's name has up to ${MAX_NAME_BYTES} bytes of UTF-8 and no control characters.`,
+        `"device"?: "Till 3", "series"?: "T3", ` +
+        `"ended"?: {"series": "B", "token": "…", "from": 1, "to": 2}}. The ` +
+        `device's name has up to ${MAX_NAME_BYTES} bytes of UTF-8 and no control characters, the ` +
+        `series' name 1 to 20 of A-Z, a-z, 0-9, -, ., _ and /, with a digit.`,
     )
   checkTag(data.collection, DEFAULT_SEPARATOR)
   return { ...data, claim: readId(data.claim, 'claim') }
@@ -128,7 +147,10 @@ async function readSeriesBody(c: Context): Promise<SeriesRequest> {
 async function readCheckInBody(c: Context): Promise<SeriesCheckInRequest> {
   const { data } = checkInBody.safeParse(await readJson(c))
   if (!data)
-    throw badRequest('A series checks in by JSON {"id": "<uuid>", "token": "…", "last": 124}.')
+    throw badRequest(
+      'A series checks in by JSON {"id": "<uuid>", "token": "…", "last": 124, "periods"?: ' +
+        `[{"period": "2027", "first": 1, "last": 124}]}, with up to ${MOST_PERIODS} periods.`,
+    )
   return { ...data, id: readId(data.id, 'id') }
 }
 
@@ -151,6 +173,7 @@ function listed({
   letter,
   device,
   last,
+  periods,
   registeredAt,
   seenAt,
   closed,
@@ -161,6 +184,7 @@ function listed({
     series: letter,
     device,
     last,
+    ...(periods.length > 0 && { periods: [...periods] }),
     registered: time(registeredAt),
     seen: time(seenAt),
     ...(closed && { closed: { ...closed, at: time(closed.at) } }),

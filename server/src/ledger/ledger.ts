@@ -206,6 +206,8 @@ export interface SeriesClaim extends CollectionKey {
   by?: string | undefined
   /** The device's name, for people. Empty: it has none. */
   device: string
+  /** A name for the series that none has or had. Absent: it is called by its letter. */
+  name?: string | undefined
   /**
    * The series that the device has ended, because it turned out to be a copy. Its numbers from …
    * to … may exist twice.
@@ -215,17 +217,33 @@ export interface SeriesClaim extends CollectionKey {
   at: number
 }
 
-/** `letter` counts from 1, which is A. Refusals as for a claim. */
-export type SeriesOutcome = { letter: number; token: string; isRepeat: boolean } | ClaimRefusal
+/**
+ * `letter` counts from 1, which is A. Refusals as for a claim. `taken`: another series has or had
+ * the name.
+ */
+export type SeriesOutcome =
+  | { letter: number; name: string; token: string; isRepeat: boolean }
+  | ClaimRefusal
+  | { refused: 'taken'; by: Series }
 
 export interface SeriesCheckIn {
   database: string
   /** A check-in that is repeated with the same id is answered the same way. */
   id: string
   token: string
-  /** The highest number that the device has made. */
+  /** How many numbers the device has made. */
   last: number
+  /** How far each period has come whose numbers are told for the first time. */
+  periods?: readonly SeriesPeriod[] | undefined
   at: number
+}
+
+/** The numbers of one period of a series that the ledger has heard of. */
+export interface SeriesPeriod {
+  /** Empty: the series has no periods, and does not begin with 1. */
+  period: string
+  first: number
+  last: number
 }
 
 /**
@@ -250,11 +268,13 @@ export interface SeriesClosing extends CollectionKey {
 
 /** A series as the ledger knows it. */
 export interface Series extends CollectionKey {
-  /** `B` */
+  /** `B`, or the name that the app has chosen. */
   letter: string
   device: string
-  /** The highest number that the ledger has heard of. */
+  /** How many of its numbers the ledger has heard of. */
   last: number
+  /** The last thousand periods. */
+  periods: readonly SeriesPeriod[]
   /** Milliseconds since the epoch. */
   registeredAt: number
   /** When the device told of itself last. */

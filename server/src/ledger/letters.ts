@@ -19,6 +19,9 @@ export function toLetter(place: number): string {
   return place <= ALPHABET ? last : toLetter(Math.floor((place - 1) / ALPHABET)) + last
 }
 
+/** Or is it a name that an app has chosen? */
+export const isLetter = (name: string): boolean => /^[A-Z]+$/.test(name)
+
 /** @param letter as {@link toLetter} writes it */
 export const toPlace = (letter: string): number =>
   [...letter].reduce((place, each) => place * ALPHABET + each.charCodeAt(0) - FIRST + 1, 0)

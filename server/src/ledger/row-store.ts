@@ -43,7 +43,7 @@ export interface RowStore {
   readStatus(): Promise<CountsRow[]>
   /** Of a database, by collection and letter. */
   readSeries(database: string): Promise<SeriesRow[]>
-  findSeries(key: CollectionKey, letter: number): Promise<SeriesRow | undefined>
+  findSeries(key: SeriesNameKey): Promise<SeriesRow | undefined>
   /** Of a database. */
   countSeries(database: string): Promise<number>
   /** Databases for which something holds, by name. */
@@ -108,12 +108,19 @@ export interface Selection {
   serials?: readonly SerialKey[]
   /** Ids of the grants of series. */
   series?: readonly string[]
+  /** Also finds the series of this name. */
+  seriesNamed?: SeriesNameKey | undefined
   /** A return without a token: the grant that it may be of, and whether it was honoured before. */
   returned?: Omit<ReturnRow, 'returnedAt'>
   /** If a row is locked, the step fails soon, with `RowLocked`. */
   isHasty?: boolean
   /** Also reads the highest number that a grant holds, for each collection. */
   withHeld?: boolean
+}
+
+/** What a series is called: `B`, or a name. */
+export interface SeriesNameKey extends CollectionKey {
+  name: string
 }
 
 export type Quota = Pick<LedgerLimits, 'collections' | 'databases'>
@@ -135,6 +142,8 @@ export interface Rows {
   serials: ReadonlyMap<string, SerialRow>
   /** By the id of their grant. */
   series: ReadonlyMap<string, SeriesRow>
+  /** The one whose name was asked for. */
+  seriesNamed: SeriesRow | undefined
   /** The grant that holds the end of what was returned, or begins nearest below it. */
   returnedOf: GrantRow | undefined
   isReturned: boolean

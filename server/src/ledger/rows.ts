@@ -1,6 +1,5 @@
 /** The rows that the ledger keeps, and how a step makes and changes them. */
 import type { CollectionCounts, CollectionKey, IdentityKey, Mark, Series } from './ledger.js'
-import { toLetter } from './letters.js'
 import { EMPTY_LINE, type NumberLine, raise, type Span, sizeOf } from './number-line.js'
 
 export interface CollectionRow extends CollectionKey, NumberLine {
@@ -97,10 +96,14 @@ export interface IdentityClaimRow extends IdentityKey {
 /** A series, filed under the grant of its letter. */
 export interface SeriesRow extends CollectionKey {
   grant: string
-  /** 1 is A. */
+  /** Its place among the series of its collection; 1 is A. */
   letter: number
+  /** The name that the app has chosen, or else the letter: `B`. No other series has it. */
+  name: string
   device: string
   last: number
+  /** JSON: how far each period has come, the newest last. */
+  periods: string
   registeredAt: number
   seenAt: number
   closedAt: number | null
@@ -218,13 +221,22 @@ export const toMark = (row: CollectionRow | undefined): Mark => ({
 
 export function toSeries(row: SeriesRow): Series {
   const { database, collection, device, last, registeredAt, seenAt } = row
-  const { letter, closedAt: at, closedBy: by, reason, doubtfulFrom: from, doubtfulTo: to } = row
+  const {
+    name: letter,
+    periods,
+    closedAt: at,
+    closedBy: by,
+    reason,
+    doubtfulFrom: from,
+    doubtfulTo: to,
+  } = row
   return {
     database,
     collection,
-    letter: toLetter(letter),
+    letter,
     device,
     last,
+    periods: JSON.parse(periods),
     registeredAt,
     seenAt,
     closed: at === null ? undefined : { at, by: by!, reason: reason! },

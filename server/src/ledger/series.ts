@@ -9,17 +9,22 @@ import type { TokenContent } from './grant-token.js'
 import { keyText } from './keys.js'
 import type {
   ClaimRequest,
+  SeriesCheckIn,
   SeriesClaim,
   SeriesClosing,
   SeriesFate,
   SeriesOutcome,
+  SeriesPeriod,
 } from './ledger.js'
-import { lettersOf, toPlace } from './letters.js'
+import { isLetter, lettersOf, toLetter, toPlace } from './letters.js'
 import { MAX_NUMBER } from './number-line.js'
 import { provenBy } from './restored.js'
 import type { Rows, StepResult } from './row-store.js'
-import type { GrantRow, SeriesRow } from './rows.js'
+import { type GrantRow, type SeriesRow, toSeries } from './rows.js'
 import { withRotation } from './shown-tokens.js'
+
+/** Each takes some 40 bytes of a row that is written at each check-in. */
+const MOST_PERIODS = 1_000
 
 /** The claim of a series, as a claim to the collection that counts the letters. */
 export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
@@ -28,7 +33,7 @@ export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
   by: claim.by,
   count: 1,
   // The device has had this letter: a restored ledger gives no lower one.
-  lastMax: claim.ended === undefined ? 0 : toPlace(claim.ended.letter),
+  lastMax: claim.ended && isLetter(claim.ended.letter) ? toPlace(claim.ended.letter) : 0,
   serverTag: '',
   at: claim.at,
 })
@@ -45,7 +50,11 @@ export function claimSeries(
   context: LedgerContext,
 ): StepResult<SeriesOutcome> {
   const letters = keyText(lettersOf(claim))
-  if (isFull && !rows.claimed.get(letters)?.has(claim.id))
+  const known = rows.claimed.get(letters)?.get(claim.id)
+  // guard: H28 a name is one device's for ever
+  if (rows.seriesNamed && rows.seriesNamed.grant !== known?.id)
+    return { answer: { refused: 'taken', by: toSeries(rows.seriesNamed) }, changes: {} }
+  if (isFull && !known)
     return {
       answer: { refused: 'full', max: rows.collections.get(letters)?.max ?? 0 },
       changes: {},
@@ -57,14 +66,18 @@ export function claimSeries(
   const [grant] = granted.changes.newGrants ?? []
   const before = ended && rows.series.get(ended.id)
   const series: SeriesRow[] = []
+  const letter = outcome.grant.low
+  const name = (known && rows.series.get(known.id)?.name) ?? claim.name ?? toLetter(letter)
   if (grant)
     series.push({
       grant: grant.id,
       database,
       collection,
-      letter: grant.low,
+      letter,
+      name,
       device,
       last: 0,
+      periods: '[]',
       registeredAt: at,
       seenAt: at,
       closedAt: null,
@@ -75,19 +88,19 @@ export function claimSeries(
     })
   if (grant && before?.database === database) series.push(withDoubt(before, claim))
   return {
-    answer: { letter: outcome.grant.low, token: outcome.grant.token, isRepeat: outcome.isRepeat },
+    answer: { letter, name, token: outcome.grant.token, isRepeat: outcome.isRepeat },
     changes: { ...granted.changes, newGrants: grant ? [withoutHorizon(grant)] : [], series },
   }
 }
 
 export function checkInSeries(
   rows: Rows,
-  request: { database: string; id: string; last: number; at: number },
+  request: Omit<SeriesCheckIn, 'token'>,
   token: TokenContent | undefined,
   { tokens, bound }: Pick<LedgerContext, 'tokens' | 'bound'>,
 ): StepResult<SeriesFate> {
   if (!token) return { answer: 'unknown', changes: {} }
-  const { database, id, last, at } = request
+  const { database, id, last, periods = [], at } = request
   const grant = rows.grants.get(token.id)
   const row = rows.series.get(token.id)
   const restored = provenBy(rows, [{ database, shown: [{ token }] }], bound)
@@ -100,6 +113,7 @@ export function checkInSeries(
   const seen: SeriesRow = {
     ...row,
     last: Math.max(row.last, last),
+    periods: withPeriods(row.periods, periods),
     seenAt: Math.max(row.seenAt, at),
   }
   const { closedAt, closedBy, reason } = row
@@ -110,6 +124,21 @@ export function checkInSeries(
     },
     changes: { grants: [rotated], series: [seen], restored },
   }
+}
+
+/** @param stored JSON */
+function withPeriods(stored: string, told: readonly SeriesPeriod[]): string {
+  if (told.length === 0) return stored
+  const known = new Map((JSON.parse(stored) as SeriesPeriod[]).map((each) => [each.period, each]))
+  for (const { period, first, last } of told) {
+    const before = known.get(period) ?? { first, last }
+    known.set(period, {
+      period,
+      first: Math.min(first, before.first),
+      last: Math.max(last, before.last),
+    })
+  }
+  return JSON.stringify([...known.values()].slice(-MOST_PERIODS))
 }
 
 /** The register of series is kept for good, however long nothing is heard of a device. */

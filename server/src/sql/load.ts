@@ -5,7 +5,7 @@
 import { BINDING_PREFIX } from '../ledger/bound-collections.js'
 import { byClaim, distinct, identityText, keyText, serialText } from '../ledger/keys.js'
 import type { CollectionKey } from '../ledger/ledger.js'
-import type { LoadedCollection, Rows, Selection } from '../ledger/row-store.js'
+import type { LoadedCollection, Rows, Selection, SeriesNameKey } from '../ledger/row-store.js'
 import type { CollectionRow, SerialRow } from '../ledger/rows.js'
 import { type Setting, settingKeysOf, toDatabases } from './database-rows.js'
 import {
@@ -55,7 +55,7 @@ export function loader(dialect: Dialect): Loader {
   const parts = (select: Selection): Part[] => {
     const { collections = [], known = [], identities = [], grants = [], returned } = select
     const { claims = [], identityClaims = [], serials = [], series = [], databases = [] } = select
-    const { withHeld } = select
+    const { withHeld, seriesNamed } = select
     const ids = grants.map((id) => ({ id }))
     const end = returned && [returned.database, returned.collection, returned.end]
     return [
@@ -78,6 +78,7 @@ export function loader(dialect: Dialect): Loader {
       { text: texts.held, rows: withHeld ? collections.map(keyIn) : [] },
       { text: texts.serials, rows: serials },
       { text: texts.series, rows: series.map((grant) => ({ grant })) },
+      { text: texts.seriesNamed, rows: seriesNamed ? [nameKeyIn(seriesNamed)] : [] },
       { text: texts.settings, rows: settingKeysOf(databases).map((key) => ({ key })) },
       { text: texts.tombstones, rows: ids },
     ]
@@ -99,7 +100,7 @@ export function loader(dialect: Dialect): Loader {
       const [collections, identities, grants, returnedOf, claimed, answered, ...others] = parts(
         select,
       ).map((part) => (isAsked(part) ? left.shift()! : []))
-      const [returns, held, serials, series, settings, tombstones] = others
+      const [returns, held, serials, series, namedSeries, settings, tombstones] = others
       const named = {
         collections: collections!.map(toCollection),
         identities: decoded(IDENTITIES, identities!),
@@ -117,6 +118,7 @@ export function loader(dialect: Dialect): Loader {
         tombstones: byText(decoded(TOMBSTONES, tombstones!), ({ id }) => id),
         serials: byText(serials as SerialRow[], serialText),
         series: byText(decoded(SERIES, series!), ({ grant }) => grant),
+        seriesNamed: decoded(SERIES, namedSeries!)[0],
         returnedOf: decoded(GRANTS, returnedOf!)[0],
         claimed: byClaim(decoded(GRANTS, claimed!), keyText),
         answered: byClaim(decoded(IDENTITY_CLAIMS, answered!), identityText),
@@ -163,12 +165,19 @@ function loadingTexts(dialect: Dialect) {
         ON g.database = c.database AND g.tag = c.tag AND g.serial = k."serial"
       WHERE c.database = k."database" AND c.tag = k."collection"`,
     series: finding(dialect, SERIES, ['grant'], { isLocked }),
+    seriesNamed: finding(dialect, SERIES, ['database', 'collection', 'name']),
     settings: `SELECT m.key AS "key", m.value AS "value"
       FROM ${dialect.rows('k', [['key', 'TEXT']])} CROSS JOIN hilo_meta m WHERE m.key = k."key"`,
     // After the grants: a grant that is pruned meanwhile is here.
     tombstones: finding(dialect, TOMBSTONES, ['id'], { isLocked }),
   }
 }
+
+const nameKeyIn = ({ database, collection, name }: SeriesNameKey): SeriesNameKey => ({
+  database,
+  collection,
+  name,
+})
 
 const keyIn = ({ database, collection }: CollectionKey): CollectionKey => ({ database, collection })
 

@@ -37,7 +37,7 @@ const IDENTITIES_OF = `SELECT database AS "database", name AS "name" FROM hilo_i
 const SERIES_OF = `SELECT ${selected(SERIES)} FROM hilo_series t
   WHERE t.database = $1 ORDER BY t.tag, t.letter`
 const SERIES_AT = `SELECT ${selected(SERIES)} FROM hilo_series t
-  WHERE t.database = $1 AND t.tag = $2 AND t.letter = $3`
+  WHERE t.database = $1 AND t.tag = $2 AND t.name = $3`
 const SERIES_COUNT = `SELECT count(*) AS "count" FROM hilo_series t WHERE t.database = $1`
 
 /** @param secret of the grant tokens */
@@ -70,8 +70,8 @@ export function sqlStore(unwatched: SqlConnection, secret: string): RowStore {
     readCollection: async (key) => (await read(load.collection(key))).map(toCollection)[0],
     readStatus: () => readAll<CountsRow>(STATUS),
     readSeries: (database) => readAll(SERIES_OF, database),
-    findSeries: async ({ database, collection }, letter) =>
-      (await readAll<SeriesRow>(SERIES_AT, database, collection, letter))[0],
+    findSeries: async ({ database, collection, name }) =>
+      (await readAll<SeriesRow>(SERIES_AT, database, collection, name))[0],
     countSeries: async (database) =>
       (await readAll<{ count: number }>(SERIES_COUNT, database))[0]!.count,
     readDatabases: async () => toDatabases(await readAll<Setting>(SETTINGS_OF_DATABASES)),

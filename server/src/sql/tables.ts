@@ -159,8 +159,10 @@ export const SERIES: Table<SeriesRow> = {
     database: ['database', 'text', 'fixed'],
     collection: ['tag', 'text', 'fixed'],
     letter: ['letter', 'count', 'fixed'],
+    name: ['name', 'text', 'fixed'],
     device: ['device', 'text', 'fixed'],
     last: ['last', 'count', 'changes'],
+    periods: ['periods', 'text', 'changes'],
     registeredAt: ['registered_at', 'number', 'fixed'],
     seenAt: ['seen_at', 'number', 'changes'],
     closedAt: ['closed_at', 'number?', 'changes'],
@@ -169,7 +171,10 @@ export const SERIES: Table<SeriesRow> = {
     doubtfulFrom: ['doubtful_from', 'number?', 'changes'],
     doubtfulTo: ['doubtful_to', 'number?', 'changes'],
   },
-  unique: [['database', 'collection', 'letter']],
+  unique: [
+    ['database', 'collection', 'letter'],
+    ['database', 'collection', 'name'],
+  ],
 }
 
 /** Of a region: what it holds of its root. `setAside` is a record that could not be read. */

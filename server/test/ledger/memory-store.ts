@@ -7,7 +7,14 @@ import { newSecret } from '../../src/ledger/grant-token.js'
 import { byClaim, identityText, isSame, keyOf, keyText, serialText } from '../../src/ledger/keys.js'
 import type { CollectionKey } from '../../src/ledger/ledger.js'
 import { withinQuota } from '../../src/ledger/quota.js'
-import type { Quota, RowChanges, RowStore, Rows, Selection } from '../../src/ledger/row-store.js'
+import type {
+  Quota,
+  RowChanges,
+  RowStore,
+  Rows,
+  Selection,
+  SeriesNameKey,
+} from '../../src/ledger/row-store.js'
 import {
   type CollectionRow,
   type GrantRow,
@@ -94,8 +101,11 @@ export class MemoryStore implements RowStore, MemoryRows {
       .filter((row) => row.database === database)
       .sort((a, b) => keyText(a).localeCompare(keyText(b)) || a.letter - b.letter)
 
-  readonly findSeries: RowStore['findSeries'] = async (key, letter) =>
-    [...this.series.values()].find((row) => isSame(row, key) && row.letter === letter)
+  readonly findSeries: RowStore['findSeries'] = async (key) => this.#named(key)
+
+  #named(key: SeriesNameKey): SeriesRow | undefined {
+    return [...this.series.values()].find((row) => isSame(row, key) && row.name === key.name)
+  }
 
   readonly countSeries: RowStore['countSeries'] = async (database) =>
     [...this.series.values()].filter((row) => row.database === database).length
@@ -195,6 +205,7 @@ export class MemoryStore implements RowStore, MemoryRows {
             : []
         }),
       ),
+      seriesNamed: selected.seriesNamed && this.#named(selected.seriesNamed),
       series: new Map(
         series.flatMap((id): [string, SeriesRow][] => {
           const row = this.series.get(id)

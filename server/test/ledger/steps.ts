@@ -80,6 +80,7 @@ interface Given {
   identities?: IdentityRow[]
   answered?: IdentityClaimRow[]
   series?: SeriesRow[]
+  seriesNamed?: SeriesRow
 }
 
 /** As a store would load them for any step. */
@@ -97,6 +98,7 @@ export function rowsOf(given: Given): Rows {
     ),
     grants: new Map(grants.map((row) => [row.id, row])),
     serials: new Map((given.serials ?? []).map((row) => [serialText(row), row])),
+    seriesNamed: given.seriesNamed,
     series: new Map((given.series ?? []).map((row) => [row.grant, Object.freeze(row)])),
     tombstones: new Map((given.tombstones ?? []).map((row) => [row.id, row])),
     returnedOf: given.returnedOf,

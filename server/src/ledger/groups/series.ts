@@ -1,7 +1,6 @@
 /** Series of consecutive numbers, each of one device. */
-import { normalized } from '../keys.js'
+import { keyText, normalized } from '../keys.js'
 import type { SeriesRegister } from '../ledger.js'
-import { toPlace } from '../letters.js'
 import { selectionOfShown } from '../restored.js'
 import { toSeries } from '../rows.js'
 import { checkInSeries, claimSeries, closeSeries, letterClaim } from '../series.js'
@@ -17,14 +16,23 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
       const letter = letterClaim(claim)
       // Two servers may go above the limit by what each of them gives at one moment.
       const isFull = (await store.countSeries(database)) >= limits.collections
+      const { collection, name } = claim
+      const select = {
+        collections: [{ database, collection: letter.collection }],
+        quota: limits,
+        claims: [letter],
+        series: token ? [token.id] : [],
+        seriesNamed: name === undefined ? undefined : { database, collection, name },
+      }
       return change([database], {
-        select: {
-          collections: [{ database, collection: letter.collection }],
-          quota: limits,
-          claims: [letter],
-          series: token ? [token.id] : [],
+        select,
+        step(rows) {
+          const known = rows.claimed.get(keyText(letter))?.get(claim.id)
+          // A claim that is repeated gets the name that its series has.
+          if (known && !rows.selected.series?.includes(known.id))
+            return { select: { ...select, series: [...select.series, known.id] } }
+          return claimSeries(rows, claim, token, isFull, context)
         },
-        step: (rows) => claimSeries(rows, claim, token, isFull, context),
       })
     },
 
@@ -43,8 +51,7 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
 
     async closeSeries(request) {
       const closing = normalized(request)
-      const place = toPlace(closing.letter)
-      const found = await store.findSeries(closing, place)
+      const found = await store.findSeries({ ...closing, name: closing.letter })
       if (!found) return undefined
       const row = await store.change({
         select: { series: [found.grant] },

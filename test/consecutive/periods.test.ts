@@ -1,0 +1,207 @@
+/** Periods, names and first numbers of a series, and the forms that ids have. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { ConsecutiveOptions } from '../../src/consecutive/index.js'
+import { newName } from '../support/idb.js'
+import { newShop, type Shop } from '../support/shop.js'
+import { idsOf, openTill, registry } from './devices.js'
+
+let shop: Shop
+
+beforeEach(async () => {
+  shop = await newShop()
+})
+afterEach(async () => {
+  vi.useRealTimers()
+  await shop.close()
+})
+
+const refusal = (code: string, message: string) =>
+  expect.objectContaining({ name: 'HiloError', code, message: expect.stringContaining(message) })
+
+const period = (date: Date) => String(date.getUTCFullYear())
+
+/** The device's clock; timers go on. */
+const clock = (time: string) => vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(time) })
+
+describe('a period', () => {
+  test('counts from 1 and turns offline; the report and the server have each of them', async () => {
+    clock('2026-12-31T20:00:00Z')
+    const { hilo, receipts } = openTill(shop, { series: { period } })
+    expect(await idsOf(receipts, 'a', 'b')).toEqual(['A-2026-000001', 'A-2026-000002'])
+    hilo.goOffline()
+    clock('2027-01-01T08:00:00Z')
+    const made = await receipts.next({ key: 'c' })
+    expect(made).toEqual({ id: 'A-2027-000001', number: 1, period: '2027', heard: false })
+    expect(await receipts.current()).toMatchObject({ period: '2027', last: 1, made: 3, told: 2 })
+    hilo.goOnline()
+    expect(await idsOf(receipts, 'd', 'a')).toEqual(['A-2027-000002', 'A-2026-000001'])
+    const periods = [
+      { period: '2026', first: 1, last: 2 },
+      { period: '2027', first: 1, last: 2 },
+    ]
+    expect(await registry()).toMatchObject([{ series: 'A', last: 4, periods }])
+  })
+
+  test('goes on where it stood when the clock went back, and says so', async () => {
+    clock('2026-12-31T20:00:00Z')
+    const { receipts } = openTill(shop, { series: { period } })
+    await idsOf(receipts, 'a', 'b')
+    clock('2027-01-01T08:00:00Z')
+    await idsOf(receipts, 'c')
+    clock('2026-12-31T21:00:00Z')
+    expect(await receipts.next({ key: 'd' })).toMatchObject({
+      id: 'A-2026-000003',
+      isBack: true,
+      heard: true,
+    })
+    expect(await receipts.next({ key: 'e' })).not.toHaveProperty('isBack')
+    clock('2027-01-01T09:00:00Z')
+    const after = openTill(shop, { series: { period } }).receipts
+    expect(await idsOf(after, 'f')).toEqual(['A-2027-000002'])
+    const [report] = await after.report()
+    expect(report!.numbers.map(({ id, isBack }) => [id, isBack ?? false])).toEqual([
+      ['A-2026-000001', false],
+      ['A-2026-000002', false],
+      ['A-2027-000001', false],
+      ['A-2026-000003', true],
+      ['A-2026-000004', false],
+      ['A-2027-000002', true],
+    ])
+  })
+
+  test('that has ended gets no number where the app refuses that', async () => {
+    clock('2026-12-31T20:00:00Z')
+    const { receipts } = openTill(shop, { series: { period, clockWentBack: 'refuse' } })
+    await idsOf(receipts, 'a')
+    clock('2027-01-01T08:00:00Z')
+    await idsOf(receipts, 'b')
+    clock('2026-12-31T21:00:00Z')
+    await expect(receipts.next({ key: 'c' })).rejects.toEqual(
+      refusal('invalid-argument', '2027 has begun after 2026, and the clock of this device'),
+    )
+    clock('2027-01-01T09:00:00Z')
+    expect(await idsOf(receipts, 'c')).toEqual(['A-2027-000002'])
+  })
+
+  test('that two pages turn at once begins once', async () => {
+    clock('2026-12-31T20:00:00Z')
+    const pages = [0, 1, 2].map(() => openTill(shop, { series: { period } }).receipts)
+    await Promise.all(pages.map((receipts, i) => receipts.next({ key: `old ${i}` })))
+    clock('2027-01-01T08:00:00Z')
+    const keys = Array.from({ length: 12 }, (_, i) => `sale ${i}`)
+    const made = await Promise.all(keys.map((key, i) => pages[i % 3]!.next({ key })))
+    expect(made.map(({ number }) => number).sort((a, b) => a - b)).toEqual(
+      keys.map((_, i) => i + 1),
+    )
+  })
+
+  test('of a hundred days offline is told in as many check-ins as it takes', async () => {
+    const day = (date: Date) => date.toISOString().slice(0, 10)
+    const { hilo, receipts } = openTill(shop, { series: { period: day } })
+    await receipts.prepare()
+    hilo.goOffline()
+    for (let i = 0; i < 120; i++) {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2027, 0, 1 + i) })
+      await idsOf(receipts, `sale ${i}`)
+    }
+    hilo.goOnline()
+    await expect.poll(async () => (await registry())[0]!.periods).toHaveLength(120)
+  })
+})
+
+describe('a series', () => {
+  test('begins where the old system ended, in its first period only', async () => {
+    clock('2026-12-31T20:00:00Z')
+    const { receipts } = openTill(shop, { series: { period, start: 39, series: 'T3' } })
+    expect(await idsOf(receipts, 'a', 'b')).toEqual(['T3-2026-000039', 'T3-2026-000040'])
+    clock('2027-01-01T08:00:00Z')
+    expect(await idsOf(receipts, 'c')).toEqual(['T3-2027-000001'])
+    const periods = [
+      { period: '2026', first: 39, last: 40 },
+      { period: '2027', first: 1, last: 1 },
+    ]
+    expect(await registry()).toMatchObject([{ series: 'T3', periods }])
+  })
+
+  test('has a name that no other device gets, and the refusal says who has it', async () => {
+    const series = { series: 'T3', device: 'Till 3' }
+    const { receipts } = openTill(shop, { series })
+    expect(await receipts.prepare()).toEqual({ series: 'T3', last: 0, made: 0, told: 0 })
+    expect(await receipts.prepare()).toMatchObject({ series: 'T3' })
+    const other = openTill(shop, { name: newName(), series: { series: 'T3' } }).receipts
+    await expect(other.prepare()).rejects.toEqual(
+      refusal('server-refused', "The series T3 of 'receipts' is not free: Till 3 has it since"),
+    )
+    await expect(other.next({ key: 'a' })).rejects.toEqual(refusal('server-refused', 'T3'))
+    const third = openTill(shop, { name: newName() }).receipts
+    expect(await idsOf(third, 'a')).toEqual(['B-000001'])
+  })
+
+  test.each<[string, NonNullable<ConsecutiveOptions['limits']>, string]>([
+    ['longer ids', { length: 7 }, 'an id has at most 7 characters'],
+    ['longer ids later', { length: 8, highest: 10_000_000 }, 'an id has at most 8 characters'],
+    ['other characters', { characters: /^[A-Z0-9]+$/ }, 'an id is of the form'],
+    ['no number left', { highest: 38 }, 'the highest number is 38: this series is full'],
+  ])('with %s than its limits allow makes no number', async (_, limits, message) => {
+    const options = { limits, start: 39 }
+    const { receipts } = openTill(shop, { series: { ...options } })
+    await expect(receipts.next({ key: 'a' })).rejects.toEqual(refusal('invalid-argument', message))
+    expect(await receipts.report()).toMatchObject([{ series: 'A', numbers: [] }])
+    // A name is known before the server is asked.
+    expect(() => openTill(shop, { series: { ...options, series: 'T3' } })).toThrow(message)
+  })
+
+  test.each([
+    ['a name without a digit', { series: 'T' }, 'series is 1 to 20 letters, digits'],
+    ['a long name', { series: 'T3'.repeat(11) }, 'series is 1 to 20 letters, digits'],
+    ['a start at 0', { start: 0 }, 'start is a whole number from 1 on'],
+    ['a period that is none', { period: '2027' as never }, 'period is a function'],
+    ['another answer', { clockWentBack: 'stop' as never }, "clockWentBack is 'flag' or 'refuse'"],
+    ['a limit of nothing', { limits: { length: 0 } }, 'are whole numbers from 1 on'],
+    ['a limit that is no form', { limits: { characters: 'A' as never } }, 'a regular expression'],
+  ])('is refused at once with %s', (_, series, message) => {
+    expect(() => openTill(shop, { series })).toThrow(message)
+  })
+
+  test.each<[string, (date: Date) => unknown, string]>([
+    ['nothing', () => undefined, 'what period makes of the date is a text'],
+    ['an empty text', () => '', 'what period makes of the date is a text'],
+    ['two lines', () => 'a\nb', 'a period is well-formed Unicode'],
+    ['a long text', () => 'a'.repeat(65), 'has at most 64 bytes'],
+  ])('makes no number in a period that is %s', async (_, wrong, message) => {
+    const { receipts } = openTill(shop, { series: { period: wrong as never } })
+    await expect(receipts.next({ key: 'a' })).rejects.toEqual(refusal('invalid-argument', message))
+  })
+})
+
+describe('the form of an id', () => {
+  const pad = (number: number, digits: number) => String(number).padStart(digits, '0')
+  type Form = NonNullable<ConsecutiveOptions['formatId']>
+
+  test.each<[string, Form, string, string]>([
+    ['B-000124', (n, s) => `${s}-${pad(n, 6)}`, 'B', ''],
+    ['2026/B/000124', (n, s, p) => `${p}/${s}/${pad(n, 6)}`, 'B', '2026'],
+    ['124/G33', (n, s) => `${n}/${s}`, 'G33', ''],
+    ['FT 2026B/124', (n, s, p) => `FT ${p}${s}/${n}`, 'B', '2026'],
+    ['124/PP1/1', (n, s) => `${n}/${s}`, 'PP1/1', ''],
+    ['PP1-B1-124', (n, s) => `${s}-${n}`, 'PP1-B1', ''],
+    ['0012-0124', (n, _, p) => `${pad(Number(p), 4)}-${pad(n, 4)}`, 'B', '12'],
+    ['B001-00000124', (n, s) => `${s}-${pad(n, 8)}`, 'B001', ''],
+    ['001-001-000000124', (n, s) => `${s}-${pad(n, 9)}`, '001-001', ''],
+    ['00200003040000000124', (n, s) => `${s}${pad(n, 10)}`, '0020000304', ''],
+    ['E320000000124', (n, s) => `${s}${pad(n, 10)}`, 'E32', ''],
+    ['B0200000124', (n, s) => `${s}${pad(n, 8)}`, 'B02', ''],
+    ['SETP990000124', (n, s) => `${s}${n}`, 'SETP990000', ''],
+    ['DTE-01-M001P001-000000000000124', (n, s) => `DTE-01-${s}-${pad(n, 15)}`, 'M001P001', ''],
+    ['26-27/B/000124', (n, s, p) => `${p}/${s}/${pad(n, 6)}`, 'B', '26-27'],
+  ])('can be %s', async (id, formatId, series, of) => {
+    const named = /\d/.test(series) ? { series } : {}
+    // The letter B is the second one.
+    if (!('series' in named)) await idsOf(openTill(shop, { name: newName() }).receipts, 'first')
+    const { receipts } = openTill(shop, {
+      name: newName(),
+      series: { ...named, formatId, start: 124, ...(of && { period: () => of }) },
+    })
+    expect(await idsOf(receipts, 'a')).toEqual([id])
+  })
+})
