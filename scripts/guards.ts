@@ -547,4 +547,9 @@ export const GUARDS: Guard[] = [
     'const isForeign = false',
   ),
   guard('H26 a give-back needs what a claim needs', 'server/access'),
+  guard(
+    'H28 the token of a series is replaced by a check-in of the series alone',
+    'server/sqlite-ledger',
+    'return token',
+  ),
 ]

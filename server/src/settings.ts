@@ -129,7 +129,8 @@ export const SETTINGS = {
     default: 'any name',
     says:
       'the databases that exist. Without a list, a database is created when it is first asked ' +
-      'for. With `tokens`, a list or `"any"` is required',
+      'for; with `collections`, only those exist that it names. With `tokens`, a list or `"any"` ' +
+      'is required',
   },
   tokens: {
     check: tokens,
@@ -227,8 +228,12 @@ export function readConfig(
     throw new Error(
       `${nameOf(['data'])} and ${nameOf(['databaseUrl'])} name two ledgers: give one of them.`,
     )
-  return { ...settings, dataDir: data }
+  return { ...settings, databases: databasesIn(settings), dataDir: data }
 }
+
+/** Without a list, those of the bindings: with a mistyped one, the server would count by itself. */
+const databasesIn = ({ databases, collections }: Pick<Settings, 'databases' | 'collections'>) =>
+  databases ?? (collections && Object.keys(collections))
 
 /** `nodeTag` is `HILO_NODE_TAG`. */
 export const variableOf = (name: string): string =>

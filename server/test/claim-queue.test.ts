@@ -111,6 +111,21 @@ test('a full queue refuses, and takes claims again when it has room', async () =
   expect((await Promise.all(all)).flatMap(tokens)).toEqual(['a', 'b', 'c', 'f', 'g', 'h', 'i'])
 })
 
+test('however many queues there are, ten times as many claims wait as in one', async () => {
+  const { commits, queue } = newQueue({ maxWaiting: 3, queueOf: keyText })
+  const full = Array.from({ length: 10 }, (_, i) => {
+    const claim = claimOf(`locked ${i}`)
+    return queue.add([claim, claim, claim])
+  })
+  expect(tokens(await queue.add([claimOf('one more')]))).toEqual([expect.any(QueueFull)])
+  await turn()
+  const another = queue.add([claimOf('one more')])
+  await turn()
+  for (const { end } of commits) end()
+  expect(tokens(await another)).toEqual(['one more'])
+  await Promise.all(full)
+})
+
 test('a request with more claims than may wait is taken when nothing waits', async () => {
   const { commits, queue } = newQueue({ maxWaiting: 1 })
   const several = queue.add([claimOf('a'), claimOf('b')])

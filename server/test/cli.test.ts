@@ -323,6 +323,10 @@ describe('serve', { timeout: TIMEOUT }, () => {
           },
         }),
       )
+    write(undefined)
+    expect(readConfig({ config }).databases).toEqual(['Shpo'])
+    write('any')
+    expect(readConfig({ config }).databases).toBe('any')
     write(['Shop'])
     expect(() => readConfig({ config })).toThrow(
       `collections.Shpo in ${config}: is not among databases`,

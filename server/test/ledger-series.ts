@@ -55,6 +55,20 @@ export function describeSeries(promise: Promises): void {
   )
 
   promise(
+    'the token of a series that is shown as that of a range changes nothing',
+    async ({ ledger, database, claim }) => {
+      const { begin, checkIn } = seriesOf(ledger, database)
+      const { token } = await begin()
+      const shown = [{ token, next: 1 }]
+      const request = { database, id: newId(), at: AT }
+      expect(await ledger.checkIn({ ...request, grants: shown })).toEqual(['unknown'])
+      expect(await claim({ id: newId(), shown })).toMatchObject({ fates: ['unknown'] })
+      await ledger.checkIn({ ...request, id: newId(), grants: [], spent: [token] })
+      expect(await checkIn(token, 7)).toEqual({ token: expect.any(String) })
+    },
+  )
+
+  promise(
     'a database has as many series as collections are allowed; who has one still gets its answer',
     async ({ open, database }) => {
       const ledger = await open({ collections: 3 })

@@ -53,6 +53,22 @@ test('commits are synchronous whatever the default of the database is', async ()
   await ledger.close()
 })
 
+test('of a commit that PostgreSQL warns about, the repeated claim tells the outcome', async () => {
+  const databaseUrl = await newDatabase()
+  const ledger = await openLedger({ create: true, databaseUrl })
+  await runSql(
+    databaseUrl,
+    `CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN RAISE WARNING 'the stock is low'; RETURN NULL; END $$;
+     CREATE CONSTRAINT TRIGGER warn AFTER INSERT ON hilo_grants
+       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION warn()`,
+  )
+  const claim = { ...wish, id: '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10' }
+  await expect(ledger.claim([claim])).rejects.toThrow('the stock is low')
+  expect(await ledger.claim([claim])).toMatchObject([{ grant: { low: 1 }, isRepeat: true }])
+  await ledger.close()
+})
+
 test('a lock that is not released in time: unavailable, and nothing was granted', async () => {
   const databaseUrl = await newDatabase()
   const ledger = await openLedger({ create: true, databaseUrl })

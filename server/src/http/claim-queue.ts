@@ -17,7 +17,7 @@ export interface QueueOptions<Claim, Outcome> {
   rowOf: (claim: Claim) => string
   /** How much of a commit a claim takes: 1, and more where it shows tokens. */
   sizeOf: (claim: Claim) => number
-  /** Claims that may wait in one queue. */
+  /** Claims that may wait in one queue. In all together ten times as many. */
   maxWaiting: number
   /** Called after each commit with the number of its claims. */
   onCommit: (claims: number) => void
@@ -42,12 +42,18 @@ export class QueueFull extends Error {
 
 /** The size of a commit. More gains nothing, and the first of its claims would wait longer. */
 const MAX_BATCH = 500
+/** In a region, every collection has a queue, and devices name them. */
+const MAX_FULL_QUEUES = 10
 
 export function claimQueue<Claim, Outcome>(
   options: QueueOptions<Claim, Outcome>,
 ): ClaimQueue<Claim, Outcome> {
   /** Those in which claims wait. Their names may come from requests. */
   const queues = new Map<string, Queue<Claim, Outcome>>()
+  /** Claims, in all of them. */
+  const waiting = () => [...queues.values()].reduce((sum, queue) => sum + queue.waiting, 0)
+  const isFull = () =>
+    queues.size >= MAX_FULL_QUEUES && waiting() >= options.maxWaiting * MAX_FULL_QUEUES
 
   function queueFor(claim: Claim): Queue<Claim, Outcome> {
     const name = options.queueOf(claim)
@@ -60,6 +66,7 @@ export function claimQueue<Claim, Outcome>(
 
   return {
     async add(claims) {
+      if (isFull()) return claims.map(() => ({ failure: new QueueFull('All queues are full.') }))
       const first = claims[0] && queueFor(claims[0])
       // As a rule, all claims of a request wait in one queue.
       if (first && claims.every((claim) => queueFor(claim) === first)) return first.add(claims)
@@ -77,7 +84,7 @@ export function claimQueue<Claim, Outcome>(
       )
       return outcomes
     },
-    waiting: () => [...queues.values()].reduce((sum, queue) => sum + queue.waiting, 0),
+    waiting,
   }
 }
 

@@ -14,6 +14,7 @@ import {
   changedTokenRows,
   keep,
   newProgress,
+  readGrantToken,
   readShown,
   type Showing,
   showTokens,
@@ -35,7 +36,7 @@ export const readCheckIn = (
     id,
     at,
     shown: readShown(grants, database, tokens),
-    spent: spent.flatMap((token) => tokens.read(token, database) ?? []),
+    spent: spent.flatMap((token) => readGrantToken(token, database, tokens) ?? []),
   }
 }
 

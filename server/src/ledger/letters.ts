@@ -13,6 +13,9 @@ export const lettersOf = ({ database, collection }: CollectionKey): CollectionKe
   collection: `${collection}|`,
 })
 
+/** Does the collection count letters? */
+export const isOfLetters = (collection: string): boolean => collection.endsWith('|')
+
 /** 1 is A, 27 is AA. */
 export function toLetter(place: number): string {
   const last = String.fromCharCode(FIRST + ((place - 1) % ALPHABET))

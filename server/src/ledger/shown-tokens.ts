@@ -6,6 +6,7 @@
 import type { GrantTokens, TokenContent } from './grant-token.js'
 import { keyText } from './keys.js'
 import type { CheckInFate, ShownGrant } from './ledger.js'
+import { isOfLetters } from './letters.js'
 import { cutOut, type NumberLine } from './number-line.js'
 import type { LoadedCollection, RowChanges, Rows } from './row-store.js'
 import { type CollectionRow, type GrantRow, type Tombstone, withIssued, withLine } from './rows.js'
@@ -24,7 +25,18 @@ export const readShown = (
   database: string,
   tokens: GrantTokens,
 ): Showing['shown'] =>
-  shown.map(({ token, next }) => ({ token: tokens.read(token, database), next }))
+  shown.map(({ token, next }) => ({ token: readGrantToken(token, database, tokens), next }))
+
+/** Undefined: it is no token of a range. One of a series is replaced where the series checks in. */
+export function readGrantToken(
+  text: string,
+  database: string,
+  tokens: GrantTokens,
+): TokenContent | undefined {
+  const token = tokens.read(text, database)
+  // guard: H28 the token of a series is replaced by a check-in of the series alone
+  return token && isOfLetters(token.collection) ? undefined : token
+}
 
 /** The rows that tokens belong to, as a step has changed them, by id. */
 export interface TokenRows {
