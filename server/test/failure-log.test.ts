@@ -1,9 +1,9 @@
 /** What the log says of failures: enough to act on, and not a line per request. */
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { failureLog } from '../src/http/failure-log.js'
+import { failureLog, UnknownToken } from '../src/http/failure-log.js'
 import { LedgerUnavailable } from '../src/index.js'
 import { UpstreamUnavailable } from '../src/ledger/errors.js'
-import { newHandler } from './handlers.js'
+import { json, newHandler } from './handlers.js'
 
 const newLog = () => ({ info: vi.fn(), error: vi.fn() })
 
@@ -25,6 +25,44 @@ test('an outage is one short line in ten seconds, then how often it happened', (
     [{ reason: 'another' }, text],
     [{ reason: 'PostgreSQL did not do it: gone.', more: 999 }, text],
   ])
+})
+
+test('many tokens that the ledger never wrote are a loud line at once, and one', () => {
+  const log = newLog()
+  const report = failureLog(log)
+  for (let i = 0; i < 20; i++) report(new UnknownToken('Shop'))
+  expect(log.error).toHaveBeenCalledExactlyOnceWith(
+    { database: 'Shop' },
+    expect.stringContaining('A device showed a grant token'),
+  )
+  for (let i = 0; i < 1_000; i++) report(new UnknownToken('Shop'))
+  report(new UnknownToken('Store'))
+  expect(log.error.mock.calls.slice(1)).toEqual([
+    [{ database: 'Shop', more: 20 }, expect.stringContaining('IS IT THE RIGHT ONE?')],
+    [{ database: 'Store' }, expect.stringContaining('A device showed a grant token')],
+  ])
+})
+
+test('tokens that another ledger wrote are counted, and are a loud line', async () => {
+  const log = newLog()
+  const lost = await newHandler()
+  const claim = { claim: '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10' }
+  const asked = json({ ...claim, collections: [{ tag: 'orders', count: 32 }] })
+  const { collections } = (await lost.ask('/databases/Shop/hilo/next', asked)).body
+  const { ask, handler } = await newHandler({ log })
+  const grants = [{ token: collections[0].Token, next: 1 }]
+  for (let i = 0; i < 21; i++) {
+    const id = `6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f${10 + i}`
+    await ask('/databases/Shop/hilo/checkin', json({ id, grants }))
+  }
+  const series = { id: claim.claim, token: collections[0].Token, last: 1 }
+  await ask('/databases/Shop/hilo/series/checkin', json(series))
+  expect(log.error).toHaveBeenLastCalledWith(
+    { database: 'Shop', more: 20 },
+    expect.stringContaining('MANY DEVICES'),
+  )
+  const metrics = await handler(new Request('http://ids.test/metrics'))
+  expect(await metrics.text()).toContain('hilo_unknown_tokens_total 22')
 })
 
 test('the server that numbers come from is not taken for the database', () => {

@@ -14,20 +14,22 @@ export type FailureLog = (error: unknown) => void
 
 /**
  * A device showed a token that this ledger never wrote. Anybody can make one up, so it proves
- * nothing. Many of them say that the ledger has lost its secret.
+ * nothing. Many of them say that this is another ledger, or that it has lost its secret.
  */
 export class UnknownToken extends Error {
   override name = 'UnknownToken'
   readonly database: string
 
   constructor(database: string) {
-    super()
+    super(database)
     this.database = database
   }
 }
 
 /** The same failure is logged once in this time. */
 const QUIET_MS = 10_000
+/** So many unknown tokens in that time are no single device's. */
+const MANY_TOKENS = 20
 /** How many different failures are remembered: a message may contain what a client sent. */
 const MAX_KINDS = 100
 
@@ -40,6 +42,13 @@ export function failureLog(log: Log): FailureLog {
     const now = performance.now()
     if (last && now - last.at < QUIET_MS) {
       last.more++
+      if (error instanceof UnknownToken && last.more === MANY_TOKENS)
+        log.error(
+          { database: error.database, more: last.more },
+          'MANY DEVICES SHOW GRANT TOKENS THAT THIS LEDGER NEVER WROTE: IS IT THE RIGHT ONE? ' +
+            'Another ledger grants what these devices hold. Look where this server keeps its ' +
+            'ledger, and whether it was restored with its secret.',
+        )
       return
     }
     if (logged.size >= MAX_KINDS) logged.clear()

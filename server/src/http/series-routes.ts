@@ -116,7 +116,8 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
         periods,
         at: Date.now(),
       })
-      if (fate !== 'unknown' && 'superseded' in fate) metrics.checkedIn(['superseded'])
+      if (fate === 'unknown') metrics.checkedIn(['unknown'])
+      else if ('superseded' in fate) metrics.checkedIn(['superseded'])
       return answer(fateAnswer(fate))
     })
     .post('/hilo/series/close', async (c) => {
