@@ -552,4 +552,10 @@ export const GUARDS: Guard[] = [
     'server/sqlite-ledger',
     'return token',
   ),
+  guard('H26 beyond this machine a server asks for tokens', 'server/open'),
+  guard(
+    'H26 without tokens a server answers for its own names only',
+    'server/open',
+    'return hosts',
+  ),
 ]

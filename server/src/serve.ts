@@ -13,6 +13,7 @@ import type { LedgerLimits } from './ledger/ledger.js'
 import { checked, type Given } from './ledger/options.js'
 import { createHiloHandler } from './node/handler.js'
 import { createLog } from './node/log.js'
+import { namesToAnswer } from './open.js'
 import { openLedger } from './open-ledger.js'
 import type { RootSetting } from './region/options.js'
 
@@ -21,6 +22,12 @@ export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> 
   port?: number | undefined
   /** Default `127.0.0.1`: this machine only. */
   host?: string | undefined
+  /**
+   * Everybody may ask, from every network and under every name. Without it, a server without
+   * `tokens` or `authorize` listens on this machine only, and answers only for its loopback names,
+   * `hosts` and `publicUrl`. Default false.
+   */
+  open?: boolean | undefined
   dataDir?: string | undefined
   databaseUrl?: string | undefined
   limits?: Given<LedgerLimits & HandlerLimits> | undefined
@@ -77,6 +84,7 @@ const DEFAULT_DRAIN_SECONDS = 0.25
 export async function serve({
   port = DEFAULT_PORT,
   host = DEFAULT_HOST,
+  open = false,
   dataDir,
   databaseUrl,
   collections,
@@ -89,6 +97,7 @@ export async function serve({
   ...rest
 }: ServeOptions = {}): Promise<HiloServer> {
   checked(horizon, horizonDays, 'serve', () => 'horizon')
+  const hosts = namesToAnswer({ ...rest, host, open })
   const { maxJump, collections: maxCollections, databases: maxDatabases, ...handlerLimits } = limits
   const ledgerLimits = { maxJump, collections: maxCollections, databases: maxDatabases }
   const ledger = await openLedger({
@@ -103,6 +112,7 @@ export async function serve({
   try {
     const handler = createHiloHandler({
       ...rest,
+      hosts,
       log,
       limits: handlerLimits,
       ledger,

@@ -24,6 +24,8 @@ export interface Setting {
   says: string
   /** What the value is called in `--help`. Without it, only the configuration file has it. */
   value?: string
+  /** The flag may stand without a value, and then says this one. */
+  bare?: string
   /** Makes a value of the text that a flag or a variable gives. Default: the text. */
   read?: (text: string) => unknown
 }
@@ -35,6 +37,9 @@ const MAX_DRAIN_SECONDS = 600
 
 /** Empty text is no number. */
 const number = (text: string): unknown => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text)
+
+const yesOrNo = (text: string): unknown =>
+  text === 'true' ? true : text === 'false' ? false : text
 
 /** A list as text, with commas. */
 const list = (text: string): string[] => text.split(',').map((each) => each.trim())
@@ -68,7 +73,17 @@ export const SETTINGS = {
     value: 'address',
     check: z.string().min(1),
     default: DEFAULT_HOST,
-    says: '0.0.0.0 for every network',
+    says: '0.0.0.0 for every network, with `tokens` or `open`',
+  },
+  open: {
+    value: 'true|false',
+    bare: 'true',
+    read: yesOrNo,
+    check: z.boolean('has to be true or false'),
+    default: 'false',
+    says:
+      'everybody may ask, without a token, from every network and under every name. Without it, ' +
+      'a server without `tokens` listens on this machine only',
   },
   data: {
     value: 'folder',
@@ -100,7 +115,7 @@ export const SETTINGS = {
     value: 'names',
     read: list,
     check: z.array(host).min(1),
-    default: 'any',
+    default: 'any with `tokens` or `open`, otherwise localhost and the host of `publicUrl`',
     says:
       'the names under which the server may be asked, with commas between: ' +
       'ids.example.com,localhost:8080. A name without a port stands for every port',
@@ -134,7 +149,7 @@ export const SETTINGS = {
   },
   tokens: {
     check: tokens,
-    default: 'none: everybody may ask',
+    default: 'none: everybody on this machine may ask',
     says: 'a list of texts or of `{"token", "databases", "actions"}`: see [below](#who-may-ask)',
   },
   cors: {

@@ -187,7 +187,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
       problems = (error as Error).message
     }
     for (const problem of [
-      `${config}: Unrecognized key: "prot". Did you mean port? There are: port, host, data, `,
+      `${config}: Unrecognized key: "prot". Did you mean port? There are: port, host, open, `,
       `host in ${config}: is empty: leave it out`,
       `logRequests in ${config}: has to be true or false`,
       `limits in ${config}: Unrecognized key: "cuont". Did you mean count? There are: count, `,

@@ -101,7 +101,10 @@ describe.each([
       const data = newFolder()
       const ports = [await freePort(), await freePort()]
       const start = (port: number) =>
-        startProcess(['--port', String(port), '--data', data], { HILO_DRAIN: '3' })
+        startProcess(['--port', String(port), '--data', data], {
+          HILO_DRAIN: '3',
+          HILO_HOSTS: HOST,
+        })
       const servers = await Promise.all(ports.map(start))
       const { port } = new URL(
         await runProgram(program, (port) => argumentsFor(port, ports), {
@@ -195,7 +198,7 @@ describe('the Dockerfile', () => {
         chown -R 65532:65532 "$1" && cd "$1" &&
         shift && exec setpriv --reuid=65532 --regid=65532 --clear-groups "$@"`
       const file = await cliFile()
-      const env = { [variable!]: host, PATH: process.env.PATH }
+      const env = { [variable!]: host, HILO_OPEN: 'true', PATH: process.env.PATH }
       const start = (...flags: string[]) =>
         spawn('unshare', ['-m', 'sh', '-c', script, 'sh', data, process.execPath, file, ...flags], {
           env,

@@ -269,6 +269,7 @@ test('raw bytes on the socket: the server goes on, and nothing stays open', {
   const before = openFiles()
   const server = await serve({
     create: true,
+    open: true,
     port: 0,
     dataDir: newFolder(),
     log: { info() {}, error() {} },

@@ -252,7 +252,7 @@ test('a request that trickles in, or promises a body that is too large, is answe
   timeout: 60_000,
 }, async () => {
   const listen = vi.spyOn(NetServer.prototype, 'listen')
-  const server = await serve({ create: true, port: 0, dataDir: newFolder() })
+  const server = await serve({ create: true, open: true, port: 0, dataDir: newFolder() })
   onTestFinished(() => server.close())
   const http = listen.mock.contexts[0]
   listen.mockRestore()
@@ -295,7 +295,7 @@ test('a request that trickles in, or promises a body that is too large, is answe
 
 test('a client that goes away in the middle of its body is not logged', async () => {
   const log = { info: vi.fn(), error: vi.fn() }
-  const server = await serve({ create: true, port: 0, dataDir: newFolder(), log })
+  const server = await serve({ create: true, port: 0, dataDir: newFolder(), log, open: true })
   onTestFinished(() => server.close())
   for (const body of [
     'Content-Length: 1000\r\n\r\n{',

@@ -30,9 +30,13 @@ export const ledgerCommand = (name: string, description: string): Command =>
 
 /** The flag of a setting, and its variable. */
 export function flagOf(name: SettingName): Option {
-  const { value, says, default: otherwise }: Setting = SETTINGS[name]
+  const { value, bare, says, default: otherwise }: Setting = SETTINGS[name]
   const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-  return new Option(`--${flag} <${value}>`, `${says} (default: ${otherwise})`).env(variableOf(name))
+  const option = new Option(
+    `--${flag} ${bare === undefined ? `<${value}>` : `[${value}]`}`,
+    `${says} (default: ${otherwise})`,
+  )
+  return (bare === undefined ? option : option.preset(bare)).env(variableOf(name))
 }
 
 /** A flag that is given by hand, once: no setting of the file or the environment. */

@@ -18,7 +18,8 @@ const EXAMPLES = `
 Examples:
   $ offline-hilo-server
       serves on ${DEFAULT_HOST}:${DEFAULT_PORT}, with SQLite in ${DEFAULT_DATA_DIR}
-  $ offline-hilo-server --database-url postgres://hilo@db/hilo --host 0.0.0.0
+  $ offline-hilo-server --database-url postgres://hilo@db/hilo --host 0.0.0.0 \\
+      --config hilo.json
   $ offline-hilo-server status
       what was granted, per collection
   $ offline-hilo-server series Shop
