@@ -38,7 +38,8 @@ function newApp(): string {
 }
 
 const startServer = async () =>
-  new URL((await startProcess(['--port', '0', '--data', newFolder()])).url).host
+  new URL((await startProcess(['--port', '0', '--data', newFolder()], { HILO_HOSTS: HOST })).url)
+    .host
 
 /** @returns asks a proxy that listens for HTTPS at that port */
 function httpsAt(port: string) {
