@@ -88,3 +88,22 @@ test('a command waits for a server that makes the ledger at the same moment', as
   expect(readSqliteVersion(dataDir)).toBe(1)
   await ended
 })
+
+const HOLDING = `
+  import { DatabaseSync } from '@photostructure/sqlite'
+  const db = new DatabaseSync(process.argv[1])
+  db.exec('BEGIN EXCLUSIVE')
+  process.stdout.write('locked')
+  setTimeout(() => db.exec('COMMIT'), 300)`
+
+test('a server waits for another one that makes the ledger at the same moment', async () => {
+  const dataDir = newFolder()
+  const args = ['--input-type=module', '--eval', HOLDING, join(dataDir, 'hilo.db')]
+  const other = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(other, 'close')
+  await once(other.stdout, 'data')
+  const ledger = await openLedger({ create: true, dataDir })
+  expect(await ledger.read({ database: 'Shop', collection: 'orders' })).toMatchObject({ max: 0 })
+  await ledger.close()
+  await ended
+})

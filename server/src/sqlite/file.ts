@@ -106,9 +106,11 @@ function openIn(folder: string, opening: Opening, connect: Connect | undefined):
 }
 
 function prepare(db: Sqlite, folder: string): void {
+  // Before anything is read: another server may make the file at this moment.
+  db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   requireMended(db)
   // guard: H21 SQLite syncs each commit to the disk
-  db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA synchronous = FULL`)
+  db.exec('PRAGMA synchronous = FULL')
   const [mode] = reader<{ journal_mode: string }>(db, 'PRAGMA journal_mode = WAL')()
   if (mode?.journal_mode !== 'wal')
     throw new Error(
