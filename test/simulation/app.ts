@@ -111,8 +111,9 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
           (code === 'invalid-response' &&
             (profile.hasRestore ||
               profile.hasClones ||
-              // A sign-in page answered. Ids go on; only a call that needs the server itself fails.
-              (profile.faults.has('portals') && count === 0) ||
+              // A sign-in page or a proxy answered. Ids go on; only a call that needs the server
+              // itself fails.
+              ((error.noAnswer || profile.faults.has('portals')) && count === 0) ||
               device.isLossy)))
       if (!isExpected)
         checker.complain(
