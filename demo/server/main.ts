@@ -36,6 +36,7 @@ const { port, host, data, databaseUrl } = new Command('npm start --')
   .opts<{ port: number; host: string; data: string; databaseUrl?: string }>()
 
 try {
+  console.log('Building the order desk …')
   await buildDesk(PAGES)
   const database = databaseUrl ? { databaseUrl } : { data }
   const desk = await startDesk({ pages: PAGES, database, port, host })

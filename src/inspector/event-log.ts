@@ -42,7 +42,7 @@ export function createEventLog(): EventLog {
         'li',
         h(`i.swatch ${PLACES[kind]}`),
         h('time', clock(time)),
-        h(`b.${kind}`, kind),
+        h(kind === 'error' ? 'b.error' : 'b', kind),
         h('span.numbers', numbers),
         h('span.reason', reason),
       ),

@@ -7,6 +7,10 @@ import { button, h, say, update } from './dom.js'
 import { createLineView, type LineView } from './line-view.js'
 import { count, STATES } from './words.js'
 
+const MAY_COME_BACK =
+  'Crashes, and give-backs without an answer, may have lost these. What the server has back, the ' +
+  'next check-in says.'
+
 export interface Panel {
   element: HTMLElement
   line: LineView
@@ -20,7 +24,7 @@ export function createPanel(name: string, reserve: (count: number) => void): Pan
   const chip = h('span.chip')
   const bar = h('i')
   const meter = h('div', { role: 'meter', 'aria-label': `Ids of ${name} left offline` }, bar)
-  const left = h('span')
+  const left = h('span', { title: MAY_COME_BACK })
   const input = h('input', {
     type: 'number',
     min: '0',
@@ -55,7 +59,7 @@ export function createPanel(name: string, reserve: (count: number) => void): Pan
       const most = Math.max(wanted, available, 1)
       const text =
         `${count(available)} left offline, reserve ${count(wanted)} · ` +
-        `${count(leased)} in this page · ${count(gaps)} lost as gaps`
+        `${count(leased)} in this page · ${count(gaps)} may be lost`
       update(chip, { class: `chip ${state}` })
       say(chip, STATES[state])
       update(meter, {
