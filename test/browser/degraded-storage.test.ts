@@ -117,7 +117,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expect(await old.evaluate(idsOrCode, 100)).toBe('outdated')
   })
 
-  test.each(['of a future version', 'cut short', 'in which a number has two owners'])(
+  test.each(['of no known version', 'cut short', 'in which a number has two owners'])(
     'a stored record %s is set aside, reported, and replaced by new numbers',
     async (flaw) => {
       const site = await openSite()
@@ -135,6 +135,18 @@ describe.each(testedEngines())('in $title', ({ name }) => {
       expectDistinct(made)
     },
   )
+
+  test('a stored record of a newer version is left as it is, and no id is made', async () => {
+    const site = await openSite()
+    const page = await (await openBrowser(name)).newPage()
+    await page.goto(site.url())
+    await page.evaluate(nextIds, 5)
+    await page.evaluate(spoil, 'of a newer version')
+    expect(await page.evaluate(idsOrCode, 100)).toBe('outdated')
+    await page.reload()
+    expect(await page.evaluate(idsOrCode, 100)).toBe('outdated')
+    expect(await page.evaluate(countSetAside)).toBe(0)
+  })
 })
 
 /** Only in Chromium can a test set the quota. */
@@ -189,7 +201,8 @@ async function spoil(flaw: string): Promise<void> {
   const store = db.transaction('collections', 'readwrite').objectStore('collections')
   const [key] = await of(store.getAllKeys())
   const record = await of(store.get(key!))
-  if (flaw === 'of a future version') record.version = 99
+  if (flaw === 'of no known version') record.version = 0
+  else if (flaw === 'of a newer version') record.version = 99
   else if (flaw === 'cut short') delete record.leases
   else record.ranges.push(record.leases[0].range)
   await of(store.put(record, key))
