@@ -20,9 +20,9 @@ interface Limits {
  * A budget is raised only for a feature. docs/performance.md says why a goal is not reached.
  */
 const ENTRIES: (Limits & { name: string; file: string })[] = [
-  { name: 'page', file: 'client/index.js', budget: 13.2 * kB, goal: 11.9 * kB },
-  { name: 'worker', file: 'worker/entry.js', budget: 15.75 * kB, goal: 14.8 * kB },
-  { name: 'inspector', file: 'inspector/index.js', budget: 8.5 * kB },
+  { name: 'page', file: 'client/index.js', budget: 13.8 * kB, goal: 11.9 * kB },
+  { name: 'worker', file: 'worker/entry.js', budget: 17 * kB, goal: 14.8 * kB },
+  { name: 'inspector', file: 'inspector/index.js', budget: 9 * kB },
   { name: 'raven (with its pluraliser)', file: 'raven.js' },
   { name: 'format (with its cipher)', file: 'format.js' },
   { name: 'react', file: 'react.js' },
@@ -34,7 +34,7 @@ const ENTRIES: (Limits & { name: string; file: string })[] = [
 /** Without the packages that each depends on. The browser package depends on none. */
 const INSTALLED = [
   { ...BROWSER_PACKAGE, budget: 1000 * kB },
-  { ...SERVER_PACKAGE, budget: 470 * kB },
+  { ...SERVER_PACKAGE, budget: 500 * kB },
 ]
 
 heading('minified, gzipped')

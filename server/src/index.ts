@@ -38,6 +38,7 @@ export type {
   SeriesClosing,
   SeriesFate,
   SeriesOutcome,
+  SeriesPeriod,
   ShownGrant,
   UpstreamPiece,
   UpstreamRange,
