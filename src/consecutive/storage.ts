@@ -70,8 +70,7 @@ export class SeriesStorage implements SeriesStore {
     if (!seen || seen.row.period !== make.period) return undefined
     const { row } = seen
     try {
-      const tx = await this.#db.begin('readwrite')
-      return await this.#db.finish(tx, async () => {
+      return await this.#db.transact('readwrite', async (tx) => {
         const state = await stateIn(tx)
         const { current } = state
         // guard: H28 a number follows one of its own series
@@ -90,8 +89,7 @@ export class SeriesStorage implements SeriesStore {
   /** Reads what it needs to know: the number of the key, or else the last number of the series. */
   async #takeAfterLook(make: Make): Promise<Taken | undefined> {
     // guard: H28 one transaction takes a number and binds it to its key
-    const tx = await this.#db.begin('readwrite')
-    return this.#db.finish(tx, async () => {
+    return this.#db.transact('readwrite', async (tx) => {
       const { state, last, ofPeriod, known } = await look(tx, make)
       const { current } = state
       const before = known && takenBefore(known, state)
@@ -115,8 +113,7 @@ export class SeriesStorage implements SeriesStore {
   }
 
   async settle(key: string, change: (row: NumberRow) => NumberRow): Promise<void> {
-    const tx = await this.#db.begin('readwrite')
-    await this.#db.finish(tx, async () => {
+    await this.#db.transact('readwrite', async (tx) => {
       const numbers = tx.objectStore('numbers')
       const known = await numbers.index('key').get(key)
       if (!known) throw noNumber(key)
@@ -128,8 +125,7 @@ export class SeriesStorage implements SeriesStore {
   }
 
   async change<T>(step: (state: SeriesState) => Step<T>): Promise<T> {
-    const tx = await this.#db.begin('readwrite')
-    return this.#db.finish(tx, async () => {
+    return this.#db.transact('readwrite', async (tx) => {
       const before = await stateIn(tx)
       const { state, result } = step(before)
       const write = state === before ? undefined : tx.objectStore('series').put(state, STATE)
@@ -142,8 +138,7 @@ export class SeriesStorage implements SeriesStore {
   async changeUntold<T>(
     step: (state: SeriesState, untold: readonly NumberRow[]) => Step<T> & { rows: NumberRow[] },
   ): Promise<T> {
-    const tx = await this.#db.begin('readwrite')
-    return this.#db.finish(tx, async () => {
+    return this.#db.transact('readwrite', async (tx) => {
       const before = await stateIn(tx)
       const numbers = tx.objectStore('numbers')
       const { letter, told } = before.current ?? { letter: '', told: 0 }
@@ -158,8 +153,7 @@ export class SeriesStorage implements SeriesStore {
   }
 
   async current(): Promise<HeldSeries | undefined> {
-    const tx = await this.#db.begin('readonly')
-    return this.#db.finish(tx, async () => {
+    return this.#db.transact('readonly', async (tx) => {
       const state = await stateIn(tx)
       const last = await lastIn(tx, state.current)
       tx.commit()
@@ -168,8 +162,7 @@ export class SeriesStorage implements SeriesStore {
   }
 
   async open(): Promise<NumberRow[]> {
-    const tx = await this.#db.begin('readwrite')
-    return this.#db.finish(tx, async () => {
+    return this.#db.transact('readwrite', async (tx) => {
       const numbers = tx.objectStore('numbers')
       const found = [stateIn(tx), numbers.index('open').getAll()] as const
       const [state, open] = await Promise.all(found)
@@ -183,8 +176,7 @@ export class SeriesStorage implements SeriesStore {
   }
 
   async all(): Promise<{ state: SeriesState; numbers: NumberRow[] }> {
-    const tx = await this.#db.begin('readonly')
-    return this.#db.finish(tx, async () => {
+    return this.#db.transact('readonly', async (tx) => {
       const found = [stateIn(tx), tx.objectStore('numbers').getAll()] as const
       tx.commit()
       const [state, numbers] = await Promise.all(found)

@@ -42,6 +42,10 @@ export class Database<Schema extends DBSchema> {
   #db: Promise<IDBPDatabase<Schema>> | undefined
   /** Why it is not opened any more. */
   #end: HiloError | undefined
+  /** The transaction before the next one. */
+  #last: Promise<unknown> = Promise.resolve()
+  /** The last failure because of a deadline. */
+  #late: HiloError | undefined
 
   constructor(description: DatabaseDescription<Schema>) {
     this.#description = description
@@ -60,10 +64,27 @@ export class Database<Schema extends DBSchema> {
   }
 
   /**
-   * A transaction whose commit reaches the disk before `complete`; a connection that was lost is
-   * opened again once.
+   * What `work` returns, once the transaction is complete; on any failure the transaction is
+   * aborted. `work` makes its requests and commits. A page has one transaction at a time. So its
+   * deadline begins when it is the first of its page, and another tab waits for one at most.
    */
-  async begin<M extends 'readonly' | 'readwrite'>(mode: M): Promise<Transaction<Schema, M>> {
+  transact<M extends 'readonly' | 'readwrite', T>(
+    mode: M,
+    work: (tx: Transaction<Schema, M>) => Promise<T>,
+  ): Promise<T> {
+    const late = this.#late
+    // guard: H18 a page has one transaction at a time
+    const turn = this.#last.then(async () => {
+      // guard: H18 who waits behind a transaction that hangs fails with it
+      if (this.#late !== late) throw this.#late
+      return this.#finish(await this.#begin(mode), work)
+    })
+    this.#last = turn.catch(() => {})
+    return turn
+  }
+
+  /** A connection that was lost is opened again once. */
+  async #begin<M extends 'readonly' | 'readwrite'>(mode: M): Promise<Transaction<Schema, M>> {
     for (let attempt = 1; ; attempt++) {
       const connecting = this.#connect()
       const db = await connecting
@@ -82,20 +103,16 @@ export class Database<Schema extends DBSchema> {
     }
   }
 
-  /**
-   * What `work` returns, once the transaction is complete; on any failure the transaction is
-   * aborted. `work` makes its requests and commits.
-   */
-  async finish<T>(
-    tx: Transaction<Schema, 'readonly'> | Transaction<Schema, 'readwrite'>,
-    work: () => Promise<T>,
+  async #finish<M extends 'readonly' | 'readwrite', T>(
+    tx: Transaction<Schema, M>,
+    work: (tx: Transaction<Schema, M>) => Promise<T>,
   ): Promise<T> {
     const done = tx.done.catch((error: unknown) => {
       throw this.#failed('a transaction was aborted', error)
     })
     try {
       // guard: H2 nothing leaves before the transaction is complete
-      const both = Promise.all([work(), done])
+      const both = Promise.all([work(tx), done])
       // guard: H18 a transaction is not waited for without a deadline
       const [result] = await this.#within(both, 'a transaction did not finish')
       return result
@@ -155,9 +172,10 @@ export class Database<Schema extends DBSchema> {
 
   #within<T>(work: Promise<T>, what: string): Promise<T> {
     return new Promise((resolve, reject) => {
-      const cancel = whenLate(DEADLINE_MS, () =>
-        reject(this.#failed(`${what} within ${DEADLINE_MS} ms`)),
-      )
+      const cancel = whenLate(DEADLINE_MS, () => {
+        this.#late = this.#failed(`${what} within ${DEADLINE_MS} ms`)
+        reject(this.#late)
+      })
       work.then(resolve, reject).finally(cancel)
     })
   }

@@ -16,9 +16,32 @@ interface Schema extends DBSchema {
   'set-aside': { key: number; value: { key: StoreKey; record: unknown } }
 }
 
+type WriteTransaction = Transaction<Schema, 'readwrite'>
+
+interface Found {
+  stored: unknown
+  notes: Note[]
+}
+
+/** A change of one record, and how it ended. */
+interface Update {
+  change: (stored: unknown, notes: Note[]) => Change<unknown>
+  result?: unknown
+  failed?: { error: unknown }
+}
+
+/** What one transaction changes, by the names of the keys. */
+interface Batch {
+  ofKeys: Map<string, { key: StoreKey; updates: Update[] }>
+  /** Resolves when it is on the disk. */
+  done: Promise<void>
+}
+
 export class IndexedDbStore implements DeviceStore {
   readonly isDurable = true
   readonly #db: Database<Schema>
+  /** What waits for its turn; the next update joins it. */
+  #next: Batch | undefined
 
   constructor(name: string) {
     this.#db = new Database<Schema>({
@@ -39,43 +62,49 @@ export class IndexedDbStore implements DeviceStore {
     return this.#db.open()
   }
 
+  /** What waits for its turn together is one transaction, and so one commit. */
   async update<T>(
     key: StoreKey,
     change: (stored: unknown, notes: Note[]) => Change<T>,
   ): Promise<T> {
-    // guard: H1 one transaction reads and writes
-    const tx = await this.#db.begin('readwrite')
-    return this.#db.finish(tx, async () => {
-      const { stored, notes } = await look(tx, key)
-      const { state, setAside, result } = change(stored, notes)
-      const writes: Promise<unknown>[] = []
-      if (state !== stored) writes.push(tx.objectStore('collections').put(state, key))
-      if (notes.length > 0) writes.push(tx.objectStore(NOTES_STORE).delete(notesOf(key)))
-      if (setAside !== undefined)
-        writes.push(tx.objectStore('set-aside').add({ key, record: setAside }))
-      // guard: H18 a transaction is committed by hand
-      tx.commit()
-      await Promise.all(writes)
-      return result
-    })
+    const { ofKeys, done } = this.#next ?? this.#newBatch()
+    const name = JSON.stringify(key)
+    const { updates } = ofKeys.get(name) ?? { updates: [] }
+    const update: Update = { change }
+    ofKeys.set(name, { key, updates: [...updates, update] })
+    await done
+    if (update.failed) throw update.failed.error
+    return update.result as T
   }
 
-  async read(key: StoreKey): Promise<{ stored: unknown; notes: Note[] }> {
-    const tx = await this.#db.begin('readonly')
-    return this.#db.finish(tx, () => {
+  read(key: StoreKey): Promise<Found> {
+    return this.#db.transact('readonly', (tx) => {
       const found = look(tx, key)
       tx.commit()
       return found
     })
   }
 
-  async keys(): Promise<StoreKey[]> {
-    const tx = await this.#db.begin('readonly')
-    return this.#db.finish(tx, () => {
+  keys(): Promise<StoreKey[]> {
+    return this.#db.transact('readonly', (tx) => {
       const keys = tx.objectStore('collections').getAllKeys()
       tx.commit()
       return keys
     })
+  }
+
+  #newBatch(): Batch {
+    const end = () => {
+      if (this.#next === batch) this.#next = undefined
+    }
+    const done = this.#db.transact('readwrite', (tx) => {
+      end()
+      return changeAll(tx, batch)
+    })
+    done.catch(end)
+    const batch: Batch = { ofKeys: new Map(), done }
+    this.#next = batch
+    return batch
   }
 
   close(): void {
@@ -86,12 +115,51 @@ export class IndexedDbStore implements DeviceStore {
 const notesOf = (key: StoreKey): IDBKeyRange => IDBKeyRange.bound(key, [...key, []])
 
 async function look(
-  tx: Transaction<Schema, 'readonly'> | Transaction<Schema, 'readwrite'>,
+  tx: Transaction<Schema, 'readonly'> | WriteTransaction,
   key: StoreKey,
-): Promise<{ stored: unknown; notes: Note[] }> {
+): Promise<Found> {
   const [stored, notes] = await Promise.all([
     tx.objectStore('collections').get(key),
     tx.objectStore(NOTES_STORE).getAll(notesOf(key)),
   ])
   return { stored, notes }
+}
+
+async function changeAll(tx: WriteTransaction, { ofKeys }: Batch): Promise<void> {
+  const changes = Array.from(ofKeys.values(), ({ key, updates }) => changeRecord(tx, key, updates))
+  const writes = await Promise.all(changes)
+  // guard: H18 a transaction is committed by hand
+  tx.commit()
+  await Promise.all(writes.flat())
+}
+
+/**
+ * One record is read once and written once, whatever number of updates change it.
+ * @returns the writes that are under way
+ */
+async function changeRecord(
+  tx: WriteTransaction,
+  key: StoreKey,
+  updates: readonly Update[],
+): Promise<Promise<unknown>[]> {
+  // guard: H1 one transaction reads and writes
+  const { stored, notes } = await look(tx, key)
+  const writes: Promise<unknown>[] = []
+  let state = stored
+  let left = notes
+  for (const update of updates) {
+    try {
+      const { setAside, ...changed } = update.change(state, left)
+      state = changed.state
+      left = []
+      update.result = changed.result
+      if (setAside !== undefined)
+        writes.push(tx.objectStore('set-aside').add({ key, record: setAside }))
+    } catch (error) {
+      update.failed = { error }
+    }
+  }
+  if (state !== stored) writes.push(tx.objectStore('collections').put(state as DeviceState, key))
+  if (left.length < notes.length) writes.push(tx.objectStore(NOTES_STORE).delete(notesOf(key)))
+  return writes
 }

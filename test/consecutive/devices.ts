@@ -57,6 +57,8 @@ const databaseOf = (name: string): string =>
 
 /** Everything that a device has stored of its series. */
 export async function copyProfile(from: string, to: string): Promise<void> {
+  const stored = await indexedDB.databases()
+  if (!stored.some(({ name }) => name === databaseOf(from))) return
   const source = await openRaw(databaseOf(from))
   const target = await new Promise<IDBDatabase>((resolve, reject) => {
     const request = indexedDB.open(databaseOf(to), source.version)

@@ -5,7 +5,9 @@
 import { forceCloseDatabase, IDBDatabase, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { emptyState, type LeaseNote } from '../../src/core/state.js'
+import { Database } from '../../src/store/database.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
+import type { StoreKey } from '../../src/store/store.js'
 import {
   freezeTransaction,
   leaveNote,
@@ -124,6 +126,41 @@ describe('IndexedDbStore', () => {
     await expect(update).rejects.toEqual(storageFailed)
     vi.restoreAllMocks()
     expect(await peek(store)).toMatchObject({ issued: 1 })
+  })
+
+  test('stores what many collections change at once in one commit', async () => {
+    const store = new IndexedDbStore(newName())
+    const { transactions } = watchTransactions()
+    const keys = Array.from({ length: 1_000 }, (_, i): StoreKey => [KEY[0], KEY[1], `c${i}/`])
+    const counts = await Promise.all(keys.map((key) => store.update(key, count)))
+    expect(counts).toEqual(keys.map(() => 1))
+    expect(transactions.filter(({ mode }) => mode === 'readwrite')).toHaveLength(1)
+    expect(await peek(store, keys.at(-1)!)).toMatchObject({ issued: 1 })
+  })
+
+  test('lets each of two changes in one commit see what the one before it stored', async () => {
+    const name = newName()
+    const store = new IndexedDbStore(name)
+    expect(await Promise.all([store.update(KEY, count), store.update(KEY, count)])).toEqual([1, 2])
+    expect(await peek(new IndexedDbStore(name))).toMatchObject({ issued: 2 })
+  })
+
+  test('applies nothing of a change that throws, and all of those beside it', async () => {
+    const store = new IndexedDbStore(newName())
+    const refused = new Error('no')
+    const answers = await Promise.allSettled([
+      store.update(KEY, count),
+      store.update(KEY, () => {
+        throw refused
+      }),
+      store.update(KEY, count),
+    ])
+    expect(answers).toEqual([
+      { status: 'fulfilled', value: 1 },
+      { status: 'rejected', reason: refused },
+      { status: 'fulfilled', value: 2 },
+    ])
+    expect(await peek(store)).toMatchObject({ issued: 2 })
   })
 
   test('keeps an unusable record for inspection in the step that replaces it', async () => {
@@ -299,6 +336,43 @@ describe('IndexedDbStore never waits for ever', () => {
     thaw()
     expect(await store.update(KEY, count)).toBe(2)
     expect(change).not.toHaveBeenCalled()
+  })
+
+  test('those who wait behind it fail with it, not each after a deadline of its own', async () => {
+    const name = newName()
+    const store = new IndexedDbStore(name)
+    await store.update(KEY, count)
+    const thaw = await freezeTransaction(name)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const calls = [store.update(KEY, count), store.read(KEY), store.keys()]
+    const failed = Promise.all(calls.map((call) => expect(call).rejects.toEqual(storageFailed)))
+    await vi.advanceTimersByTimeAsync(5_000)
+    await failed
+    vi.useRealTimers()
+    thaw()
+    expect(await store.update(KEY, count)).toBe(2)
+  })
+
+  test("the deadline of a transaction begins when its page's others are over", async () => {
+    const database = new Database<{ made: { key: string; value: number } }>({
+      name: newName(),
+      version: 1,
+      stores: ['made'],
+      create: (db) => void db.createObjectStore('made'),
+      meaning: '',
+    })
+    await database.open()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    /** A commit of two seconds, as a disk under load has it. */
+    const slow = (n: number) =>
+      database.transact('readwrite', async (tx) => {
+        await tx.objectStore('made').put(n, 'n')
+        await vi.advanceTimersByTimeAsync(2_000)
+        return n
+      })
+    expect(await Promise.all([1, 2, 3, 4].map(slow))).toEqual([1, 2, 3, 4])
+    vi.useRealTimers()
+    database.close()
   })
 
   test('an open during a stay in the back/forward cache does not fail for it', async () => {
