@@ -206,7 +206,11 @@ export const GUARDS: Guard[] = [
   ),
   guard('H16 time in the back/forward cache is no delay', 'core/when-late', 'const PARTS = 1'),
   guard('H16 an exchange that comes again is answered the same way', 'core/device'),
-  guard('H16 a release that comes again sends the rest', 'worker/owner', 'const before = state'),
+  guard(
+    'H16 a release that comes again sends the rest',
+    'worker/owner',
+    'const withUnsent = (state: DeviceState) => state',
+  ),
   guard('H16 a closed page starts no owner', 'client/closing'),
   guard('H16 a page whose callers wait asks an owner that is silent', 'client/allocator'),
   guard(
@@ -524,6 +528,12 @@ export const GUARDS: Guard[] = [
   ),
   guard('H25 callers that wait hear that a repetition was refused', 'client/offline'),
   guard('H25 a release that reaches nobody keeps everything', 'worker/owner'),
+  guard('H25 a release sends nothing for a collection without numbers', 'client/release', ''),
+  guard(
+    'H25 a page that asks for no number makes no claim',
+    'client/release',
+    change('request.want > 0 && ', ''),
+  ),
   guard('H25 who can be served is served', 'client/waiters', change('!mayOvertake', 'true')),
   guard('H25 a pause ends with its timer', 'worker/claims'),
   guard('H25 pauses double', 'worker/claims', change('** this.failures++', '** 0')),
@@ -533,8 +543,8 @@ export const GUARDS: Guard[] = [
     'return this.#ownPause - this.#owner.world.now()',
   ),
   guard(
-    'H25 a server behind a proxy that is down is as good as none',
-    'client/offline',
+    'H25 a server that cannot serve now is as good as none',
+    'source/raven',
     change('status > 501', 'false'),
   ),
   guard(

@@ -142,8 +142,8 @@ export function refusal(
     ...(Type === TOO_MANY && { isTooMany: true as const }),
   }
   const what = `${url} answered ${status}${reason(body)}.`
-  // What a proxy answers when the server behind it is down: 502, 503, 504, and some of their own.
-  // guard: H25 a server behind a proxy that is down is as good as none
+  // A HiLo server whose ledger cannot be reached answers 503.
+  // guard: H25 a server that cannot serve now is as good as none
   return status > 501
     ? new HiloError('server-unreachable', `${what} It cannot serve now. ${meaning}`, details)
     : new HiloError('server-refused', `${what} ${advice(known, meaning)}`, details)

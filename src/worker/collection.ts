@@ -151,7 +151,7 @@ export class OwnedCollection {
         return { failure }
       }
       this.#claims.failure = undefined
-      await this.#update(({ reserve: _, ...state }) => [state, undefined])
+      await this.#update((state) => [withoutReserve(state), undefined])
       return {}
     })
   }
@@ -287,7 +287,8 @@ export class OwnedCollection {
     this.#checkIns.start(isDue)
     pages.delete(request.page)
     this.#deadPages.search(pages)
-    if (unmet <= 0) this.#topUpInAdvance()
+    // guard: H25 a page that asks for no number makes no claim
+    if (request.want > 0 && unmet <= 0) this.#topUpInAdvance()
     return given
   }
 
@@ -376,6 +377,11 @@ export const nameOf = (key: StoreKey): string => JSON.stringify(key)
 const TWO_OWNERS =
   'No id was handed out, and nothing was stored: numbers would have two owners here. This is a ' +
   'fault of offline-hilo. Report it.'
+
+function withoutReserve(state: DeviceState): DeviceState {
+  const { reserve, ...rest } = state
+  return reserve === undefined ? state : rest
+}
 
 const NOTHING: Exchanged = { leases: [], offers: [], outstanding: [] }
 

@@ -3,10 +3,10 @@
  * range from its storage before it sends the range, that it sends each range once (H8), and that it
  * keeps all of them while the server cannot be reached.
  */
-import { setAside, settle, takeBack } from '../core/device.js'
+import { setAside, settle, surplus, takeBack } from '../core/device.js'
 import { type Failure, toFailure } from '../core/errors.js'
 import { nextStep } from '../core/failures.js'
-import type { Exchange, Offer } from '../core/state.js'
+import type { DeviceState, Exchange, Offer } from '../core/state.js'
 import type { CollectionContext } from './context.js'
 
 type Request = Pick<Exchange, 'page' | 'id'>
@@ -19,15 +19,18 @@ export async function giveEverythingBack(
 ): Promise<Failure | undefined> {
   const { source } = owner
   if (!source.giveBack) return undefined
+  // A worker may have died in this release: what it set aside and did not send comes back first.
+  // guard: H16 a release that comes again sends the rest
+  const withUnsent = (state: DeviceState) => settle(state, [{ exchange: id, takeBack: [] }])
+  const isEmpty = await update((state) => [state, surplus(withUnsent(state), 0) === 0])
+  // guard: H25 a release sends nothing for a collection without numbers
+  if (isEmpty) return undefined
   const unreachable = await failureOf(source.reach?.(target))
   // guard: H25 a release that reaches nobody keeps everything
   if (unreachable) return unreachable
   if (isCancelled()) return CANCELLED
   const offers = await update((state) => {
-    // A worker may have died in this release: what it set aside and did not send comes back first.
-    // guard: H16 a release that comes again sends the rest
-    const before = settle(state, [{ exchange: id, takeBack: [] }])
-    const aside = setAside(before, page, id, 0)
+    const aside = setAside(withUnsent(state), page, id, 0)
     return [aside.state, aside.offers]
   })
   /** What was not sent stays. */

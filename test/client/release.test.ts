@@ -61,6 +61,25 @@ describe('release of everything', () => {
   })
 })
 
+test('release asks the server only for collections that hold numbers', async () => {
+  const device = shop.open().hilo
+  const empty = Array.from({ length: 60 }, (_, i) => `c${i}`)
+  for (const collection of empty) await device.nextId(collection)
+  await device.release()
+  await device.reserve('orders', 32)
+  await device.close()
+  await quiet()
+  const { hilo } = shop.open()
+  shop.requests.length = 0
+  await hilo.release()
+  await hilo.release('never used')
+  await quiet()
+  const sent = shop.requests.map(({ action }) => action).filter((action) => action !== 'checkin')
+  // It asks whether the server is there, then gives the one range back.
+  expect(sent).toEqual(['return', 'return'])
+  expect(await shop.max('orders')).toBe(0)
+})
+
 test('release of a database leaves the others what they hold', async () => {
   const device = shop.open().hilo
   await device.reserve('orders', 32, { database: 'South' })
@@ -92,12 +111,13 @@ test('release of one collection goes on when that of another one is aborted', as
 })
 
 test('release that fails leaves a caller without a timeout waiting for the network', async () => {
-  shop.isDown = true
   const { hilo } = shop.open({ reserve: 0 })
-  const id = hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })
-  expect(await codeOf(hilo.nextId('orders'))).toBe('exhausted')
+  await hilo.reserve('orders', 4)
+  shop.isDown = true
+  const ids = hilo.nextIds('orders', 80, { timeout: Number.POSITIVE_INFINITY })
+  expect(await codeOf(hilo.nextIds('orders', 80))).toBe('exhausted')
   expect(await codeOf(hilo.release())).toBe('server-unreachable')
   await quiet()
   shop.isDown = false
-  expect(await id).toBe('orders/1-A')
+  expect(await ids).toHaveLength(80)
 })

@@ -58,6 +58,8 @@ export class Device {
   isOnline = true
   /** How often it lost or found the network. */
   journeys = 0
+  /** Workers that asked in vain, for a release, whether the server is there. */
+  readonly unanswered = new Set<string>()
   /** Milliseconds its clock is ahead. */
   clockError = 0
   /** The node its requests reach. */
@@ -85,6 +87,9 @@ export class Device {
       network,
       ...traits,
       isOnline: () => this.isOnline,
+      offline: ({ url, sender }) => {
+        if (url.searchParams.get('end') === '0') this.unanswered.add(sender)
+      },
       node: () => this.node,
       clockError: () => this.clockError,
     }

@@ -3,6 +3,7 @@
  * lost, late, or arrive twice. Guarantees nothing. Counts by name what it did.
  */
 import type { Gateway } from './gateway.js'
+import type { Surroundings } from './realm.js'
 import type { Actor, Scheduler } from './scheduler.js'
 
 /** The one address of all nodes; each device reaches one of them. */
@@ -87,7 +88,7 @@ export class Network {
   /** `fetch` of one page or worker. */
   fetchFor(
     sender: Actor,
-    { name, isOnline, node }: { name: string; isOnline(): boolean; node(): string },
+    { name, isOnline, node, offline }: Pick<Surroundings, 'name' | 'isOnline' | 'node' | 'offline'>,
   ): (
     url: string,
     init?: RequestInit,
@@ -114,7 +115,10 @@ export class Network {
             reject(new TypeError('Failed to fetch')),
           )
         this.#server.sent?.(request)
-        if (!isOnline()) return void fail()
+        if (!isOnline()) {
+          offline(request)
+          return void fail()
+        }
         const hear = (reply: Reply) => {
           if (signal?.aborted) return
           this.#server.heard?.(request, reply)

@@ -38,6 +38,8 @@ export interface Surroundings {
   forbidsBroadcasts?: boolean
   hasIndexedDb: boolean
   isOnline(): boolean
+  /** A request that was made while it had no network. */
+  offline(request: { url: URL; sender: string }): void
   /** The server's node that its requests reach. */
   node(): string
   /** How many milliseconds its clock is ahead. */

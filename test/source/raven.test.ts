@@ -334,10 +334,11 @@ describe('a server that is down behind its proxy', () => {
   })
 
   test('passes on what it says itself', async () => {
-    serve({ Message: 'More claims than it can grant.' }, { status: 503 })
-    expect((await refusal(source().claim(target, claim))).message).toContain(
-      'answered 503: More claims than it can grant,',
-    )
+    serve({ ...REFUSAL, Message: 'More claims than it can grant.' }, { status: 503 })
+    const { code, message } = await refusal(source().claim(target, claim))
+    expect(code).toBe('server-unreachable')
+    expect(message).toContain('answered 503: More claims than it can grant.')
+    expect(message).toContain('It cannot serve now.')
   })
 })
 

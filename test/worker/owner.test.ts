@@ -437,6 +437,7 @@ test('tabs with their ranges in memory tell the others nothing and believe nothi
 describe('an observer', () => {
   test('is told what was stored before and after each change, while it observes', async () => {
     const world = new FakeWorld()
+    await world.put({ ...emptyState(), ranges: [range(1, 32)] })
     const { owner, changes } = ownerIn(world)
     await lease(owner, 0)
     await world.pass(0)
