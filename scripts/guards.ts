@@ -253,6 +253,7 @@ export const GUARDS: Guard[] = [
     'store/indexeddb',
     change('this.#last', 'Promise.resolve()'),
   ),
+  guard("H18 the app's transactions hold no id up", 'sqlite/store'),
   guard('H18 who waits behind a transaction that hangs fails with it', 'store/indexeddb'),
 
   guard('H19 a clock that is set back stops no check-in', 'core/check-in', change('Math.abs', '')),

@@ -23,8 +23,9 @@ export type {
 
 export interface SqliteStoreOptions {
   /**
-   * An open connection to a file, for this store alone: a statement of the app between two of the
-   * store's would become part of its transaction. The app closes it, after `hilo.close()`.
+   * An open connection to a file, both for this store alone. In the app's file, each transaction
+   * that the app has open would hold up every id. On its connection, a statement of the app would
+   * become part of the store's transaction. The app closes it, after `hilo.close()`.
    */
   database: SqliteDatabase
 }
@@ -35,7 +36,6 @@ const BUSY_TIMEOUT_MS = 5_000
 /** SQLite's number for `synchronous = FULL`. */
 const FULL = 2
 
-/** Their names begin alike, so that they can live in a file with the app's own tables. */
 const TABLES = [
   'CREATE TABLE IF NOT EXISTS offline_hilo (key TEXT PRIMARY KEY, state TEXT NOT NULL)',
   `CREATE TABLE IF NOT EXISTS offline_hilo_notes (
@@ -43,6 +43,9 @@ const TABLES = [
   `CREATE TABLE IF NOT EXISTS offline_hilo_set_aside (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL, record TEXT NOT NULL)`,
 ]
+/** The tables of somebody else. SQLite makes some by itself, and so does Android. */
+const OTHERS = `SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'android_metadata'
+  AND name NOT LIKE 'offline\\_hilo%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`
 const READ_STATE = 'SELECT state FROM offline_hilo WHERE key = ?'
 const READ_KEYS = 'SELECT key FROM offline_hilo'
 const READ_NOTES = 'SELECT note FROM offline_hilo_notes WHERE key = ? ORDER BY id'
@@ -60,7 +63,8 @@ const DELETE_NOTE = 'DELETE FROM offline_hilo_notes WHERE key = ? AND id = ?'
  *   store: sqliteStore({ database: new DatabaseSync('ids.db') }),
  * })
  *
- * @throws HiloError `invalid-argument` when `database` is no connection that is known
+ * @throws HiloError `invalid-argument` when `database` is no connection that is known. Ids reject
+ * with it, too, if the file has tables of the app.
  */
 export function sqliteStore(options: SqliteStoreOptions): DeviceStore {
   return new SqliteStore(runStatementOf(options?.database))
@@ -138,6 +142,9 @@ class SqliteStore implements DeviceStore {
       throw storageFailed(
         'it does not wait for the disk: `PRAGMA synchronous = FULL` has no effect',
       )
+    const [other] = yield this.#run(OTHERS)
+    // guard: H18 the app's transactions hold no id up
+    if (other) throw notAlone(String(firstColumn(other)))
     for (const table of TABLES) yield this.#run(table)
   }
 
@@ -251,4 +258,11 @@ const storageFailed = (what: string, cause?: unknown): HiloError =>
     'storage-failed',
     `SQLite failed: ${what}. No id was handed out. Nothing was lost: mend it and try again.`,
     { cause },
+  )
+
+const notAlone = (table: string): HiloError =>
+  new HiloError(
+    'invalid-argument',
+    `sqliteStore did nothing: its file has the table "${table}", which is not its own. A ` +
+      "transaction of the app on this file would hold up every id. Open a file of the store's own.",
   )

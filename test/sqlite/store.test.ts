@@ -63,6 +63,22 @@ describe('sqliteStore', () => {
     expect(statements[before]).toBe('BEGIN IMMEDIATE')
   })
 
+  test("refuses the app's file, where the app's transactions would hold ids up", async () => {
+    const file = newFile()
+    const app = open(file) as { exec(sql: string): void }
+    app.exec('CREATE TABLE orders (id TEXT PRIMARY KEY)')
+    const refused = await sqliteStore({ database: open(file) })
+      .update(KEY, count)
+      .catch((error) => error)
+    expect(refused).toMatchObject({ name: 'HiloError', code: 'invalid-argument' })
+    expect(refused.message).toContain('the table "orders"')
+    app.exec('DROP TABLE orders')
+    app.exec('CREATE TABLE android_metadata (locale TEXT)')
+    const store = sqliteStore({ database: open(file) })
+    expect(await store.update(KEY, count)).toBe(1)
+    expect(await sqliteStore({ database: open(file) }).update(KEY, count)).toBe(2)
+  })
+
   test('resolves only when the commit has succeeded; one that fails applies nothing', async () => {
     const file = newFile()
     const { database } = watched(file)
