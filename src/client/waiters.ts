@@ -44,7 +44,9 @@ export class Waiters {
 
   /** How many numbers the page has to hold to serve everybody. */
   get total(): number {
-    return this.#taken + Math.max(0, ...[...this.#keepers].map(({ count }) => count))
+    let kept = 0
+    for (const { count } of this.#keepers) kept = Math.max(kept, count)
+    return this.#taken + kept
   }
 
   get isEmpty(): boolean {

@@ -22,7 +22,7 @@ export interface DocumentOptions {
    * `/databases/{database}/docs?id=Raven/Hilo/{collection}`. On RavenDB 2 and 3:
    * `/databases/{database}/docs/Raven/Hilo/{collection}`. From these, the document
    * `Raven/ServerPrefixForHilo` is read as well. A relative URL is resolved against the page's
-   * address.
+   * address. It has no signature that changes: add one in `fetch`.
    */
   url: string
   /**
@@ -73,6 +73,14 @@ export function documentSource(options: DocumentOptions): HiloSource {
   // An app may navigate later, and a relative URL would then mean another document.
   const base = baseUrl(globalThis.location)
   checkTemplate(url, base)
+  const { searchParams } = new URL(addressOf(url, base, EXAMPLE))
+  const signature = [...searchParams.keys()].find(isSignature)
+  // guard: H24 a signature that changes makes no new key
+  if (signature)
+    throw invalid(
+      `\`url\` has the parameter "${signature}", which changes: with each new one the device ` +
+        'would leave its ranges behind. Leave it out, and add it to each request in `fetch`',
+    )
   if (key === undefined && (headers || send))
     throw invalid(
       '`key` has to name the store and the tenant, since `headers` and `fetch` may choose them: ' +
@@ -128,6 +136,10 @@ export function documentSource(options: DocumentOptions): HiloSource {
     },
   }
 }
+
+/** Of Azure, Amazon and Google, and of an app. */
+const isSignature = (parameter: string): boolean =>
+  /^(sig|(x-amz-|x-goog-)?signature|(access_)?token)$/i.test(parameter)
 
 /** @throws HiloError `invalid-argument` */
 function checkTemplate(url: unknown, base: string | undefined): void {

@@ -70,7 +70,7 @@ export class OwnedCollection {
       // rest would give back what exceeds its reserve of 200, they would be missing again, and
       // claims would never end.
       // guard: H25 claims in the background end at the reserve
-      const want = Math.min(free + missing, Math.max(reserve, ...this.#filling))
+      const want = Math.min(free + missing, this.#filledTo(reserve))
       if (want > free && !this.#isReleased) this.#claims.askInBackground(want)
       this.#notify()
     })
@@ -214,7 +214,11 @@ export class OwnedCollection {
   #keep(store: DeviceStore, { ranges }: DeviceState, reserve: number): number {
     const mayGoBack = this.#isHeard(store) || ranges.every(({ token }) => token !== undefined)
     if (!this.#owner.source.giveBack || !mayGoBack) return Number.POSITIVE_INFINITY
-    return store.isDurable ? Math.max(reserve, ...this.#filling) : 0
+    return store.isDurable ? this.#filledTo(reserve) : 0
+  }
+
+  #filledTo(reserve: number): number {
+    return this.#filling.reduce((most, count) => Math.max(most, count), reserve)
   }
 
   /**

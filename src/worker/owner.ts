@@ -22,13 +22,18 @@ export function createOwner(world: World): Owner {
   /** Cancels each timer that is set. */
   const timers = new Set<() => void>()
   let opened: { config: OwnerConfig; callbacks: OwnerCallbacks; context: OwnerContext } | undefined
-  /** Calls of the page that it does not wait for any more. */
-  const cancelled = new Set<string>()
+  /** Calls that have not ended; true: the page does not wait for it any more. */
+  const calls = new Map<string, boolean>()
   let isOnline = true
   let isWatched = false
   let storage: StorageKind = 'best-effort'
 
-  const isCancelled = (call: string) => cancelled.has(call) || closing.signal.aborted
+  const isCancelled = (call: string) => calls.get(call) || closing.signal.aborted
+
+  async function cancellable<T>(call: string, work: () => Promise<T>): Promise<T> {
+    calls.set(call, false)
+    return work().finally(() => calls.delete(call))
+  }
 
   async function askStorageKind(): Promise<void> {
     storage = await world.storageKind().catch(() => storage)
@@ -114,23 +119,22 @@ export function createOwner(world: World): Owner {
     },
     exchange: (target, request) => collection(target).exchange(request),
     claim: (target, want, request) => collection(target).claim(want, request),
-    async reserve(call, wanted) {
-      const names = wanted.map(({ target }) => target.collection)
-      const seats = batchOf(opened!.context.source, world.newId(), names, closing.signal)
-      const answers = await Promise.all(
-        wanted.map(({ target, count }, i) =>
+    reserve: (call, wanted) =>
+      cancellable(call, () => {
+        const names = wanted.map(({ target }) => target.collection)
+        const seats = batchOf(opened!.context.source, world.newId(), names, closing.signal)
+        const reserved = wanted.map(({ target, count }, i) =>
           collection(target).reserve(count, () => isCancelled(call), seats[i]),
-        ),
-      )
-      cancelled.delete(call)
-      return answers
+        )
+        return Promise.all(reserved)
+      }),
+    release: (target, request) =>
+      cancellable(request.id, () =>
+        collection(target).release(request, () => isCancelled(request.id)),
+      ),
+    cancel(call) {
+      if (calls.has(call)) calls.set(call, true)
     },
-    async release(target, request) {
-      const answer = await collection(target).release(request, () => isCancelled(request.id))
-      cancelled.delete(request.id)
-      return answer
-    },
-    cancel: (call) => void cancelled.add(call),
     inspect: (target) => collection(target).inspect(),
     async collections() {
       const { config, context } = opened!

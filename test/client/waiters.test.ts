@@ -13,6 +13,12 @@ afterEach(() => {
 })
 
 describe('callers that wait', () => {
+  test('may be more than a call takes arguments', () => {
+    const waiters = new Waiters()
+    for (let count = 1; count <= 200_000; count++) waiters.keep(count, patient)
+    expect(waiters.total).toBe(200_000)
+  })
+
   test('are served in turn, each whole, and nobody overtakes', async () => {
     const waiters = new Waiters()
     let held = 0

@@ -459,6 +459,10 @@ test.each<[string, object]>([
   ['a capacity that is no whole number', { capacity: 1.5 }],
   ['a path where there is no page', { url: '/counters/{collection}.json' }],
   ['an empty key', { key: '' }],
+  [
+    'a url with a signature, which changes',
+    { url: 'https://store.example.com/{collection}?sv=2025-01-05&sig=abc' },
+  ],
 ])('%s is refused', (_, wrong) => {
   expect(() => documentSource({ url, ...wrong } as DocumentOptions)).toThrow(
     expect.objectContaining({

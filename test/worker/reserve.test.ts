@@ -151,6 +151,14 @@ describe('reserve', () => {
     expect(must(second!).view).toMatchObject({ free: 500, reserve: 500 })
   })
 
+  test('is not ended by a cancel that comes after the call before it has ended', async () => {
+    const { owner } = ownerIn(new FakeWorld())
+    await owner.reserve('call', [{ target, count: 40 }])
+    owner.cancel('call')
+    const [again] = await owner.reserve('call', [{ target, count: 80 }])
+    expect(must(again!).view).toMatchObject({ free: 80, reserve: 80 })
+  })
+
   test('above what the server grants at once is filled in smaller claims', async () => {
     const world = new FakeWorld()
     world.source.onClaim = ({ lastBatchSize }) => {
