@@ -137,6 +137,13 @@ export function checkTag(tag: unknown, separator: string): string {
   // Half of a surrogate pair fits into no URL, and servers refuse control characters for ever.
   if (/[\p{Cc}\p{Cs}]/u.test(tag))
     throw invalid('a collection name is well-formed Unicode without control characters', tag)
+  // guard: H24 two spellings that look the same are not two collections
+  if (tag !== tag.normalize('NFC'))
+    throw invalid(
+      'a collection name is in composed form, because the other one looks the same and would be ' +
+        "another collection. Pass `name.normalize('NFC')`",
+      tag,
+    )
   if (utf8Length(DOCUMENT_PREFIX + tag) > MAX_DOCUMENT_ID_BYTES)
     throw invalid(
       `a collection name has at most ${MAX_DOCUMENT_ID_BYTES - DOCUMENT_PREFIX.length} bytes ` +

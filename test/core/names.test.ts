@@ -68,6 +68,7 @@ describe('checkTag', () => {
     ['a\nb', 'without control characters'],
     ['a\0b', 'without control characters'],
     ['\x7f', 'without control characters'],
+    ['cafe\u0301', "`name.normalize('NFC')`"],
     ['x'.repeat(502), 'at most 501 bytes'],
     ['ä'.repeat(251), 'at most 501 bytes'],
     ['🧾'.repeat(126), 'at most 501 bytes'],
