@@ -253,6 +253,11 @@ export const GUARDS: Guard[] = [
     'store/indexeddb',
     change('this.#last', 'Promise.resolve()'),
   ),
+  guard(
+    'H18 a claim of several collections waits for no other tab',
+    'client/reserve',
+    'const isAlone = true',
+  ),
   guard("H18 the app's transactions hold no id up", 'sqlite/store'),
   guard('H18 who waits behind a transaction that hangs fails with it', 'store/indexeddb'),
 

@@ -42,10 +42,10 @@ export function batchOf(
   collections: readonly string[],
   signal: AbortSignal,
 ): (Seat | undefined)[] {
-  if (!source.claimTogether) return []
-  const waiting: Waiting[] = []
   const names = collections.map((each) => each.toLowerCase())
   let open = new Set(names).size
+  if (!source.claimTogether || open < 2) return []
+  const waiting: Waiting[] = []
   const newSeat = (): Seat => {
     let isOpen = true
     let isTaken = false

@@ -87,7 +87,12 @@ export class Claims {
     this.#retry.cancel()
     const { owner, name } = this.#context
     try {
-      await owner.world.lock(`offline-hilo ${name} claim`, () => this.#claim(want, seat))
+      // Without the lock, another tab may send the same stored claim, and gets the same grant. With
+      // it, a seat could wait for a tab that waits for one of the other seats.
+      // guard: H18 a claim of several collections waits for no other tab
+      const isAlone = seat === undefined
+      const claim = () => this.#claim(want, seat)
+      await (isAlone ? owner.world.lock(`offline-hilo ${name} claim`, claim) : claim())
       this.#retry.succeeded()
       this.#lastFailure = undefined
     } catch (error) {

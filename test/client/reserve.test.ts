@@ -1,5 +1,5 @@
 /** Filling a device up before it goes offline: several collections at once, and ending early. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
 import { nextHiSource } from '../../src/source/index.js'
 import { MemoryStore } from '../../src/store/memory.js'
@@ -308,4 +308,31 @@ describe('a call that is ended early', () => {
     await quiet()
     expect(shop.requests.length - before).toBeLessThan(2)
   })
+})
+
+test('two tabs that reserve the same collections in opposite order wait for nobody', async () => {
+  const queues = new Map<string, Promise<unknown>>()
+  let asked = 0
+  let second = () => {}
+  const bothAsked = new Promise<void>((resolve) => {
+    second = resolve
+  })
+  /** The tab that asks first gets its second lock last. Nobody gives up: a knot is for ever. */
+  const request = async (name: string, _options: object, run: () => Promise<unknown>) => {
+    if (++asked === 2) await bothAsked
+    else if (asked === 4) second()
+    const turn = (queues.get(name) ?? Promise.resolve()).then(run)
+    queues.set(
+      name,
+      turn.catch(() => {}),
+    )
+    return turn
+  }
+  vi.stubGlobal('navigator', { locks: { request } })
+  const [one, two] = [shop.open().hilo, shop.open().hilo]
+  await Promise.all([
+    one.reserve({ orders: 40, invoices: 40 }),
+    two.reserve({ invoices: 40, orders: 40 }),
+  ])
+  expect([await shop.max('orders'), await shop.max('invoices')]).toEqual([40, 40])
 })
