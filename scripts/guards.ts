@@ -489,7 +489,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H29 a page looks less and less often after a claim that waits',
     'worker/check-ins',
-    `if (isLater) {
+    `if (isClaimUnderWay) {
       this.#retry.failures = 0
       throw new HiloError('server-unreachable', 'A claim is under way.')
     }`,
@@ -582,5 +582,18 @@ export const GUARDS: Guard[] = [
     'H26 without tokens a server answers for its own names only',
     'server/open',
     'return hosts',
+  ),
+  guard('H32 use is noted in the step that leases', 'worker/check-ins', 'return after'),
+  guard('H32 the server hears of use', 'sqlite/set-back'),
+  guard(
+    'H32 a device that starts after more than a minute asks first',
+    'worker/check-ins',
+    (code) => `${code} && false`,
+  ),
+  guard('H32 a server that does not answer is not waited for', 'worker/check-ins'),
+  guard(
+    'H18 a page that is left begins no transaction',
+    'client/check-ins',
+    'this.link.reportNow()',
   ),
 ]

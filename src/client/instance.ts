@@ -93,11 +93,21 @@ export class Instance {
       state: () => this.#state(),
       isOnline: () => this.isOnline(),
     }
+    let isLeft = false
     const lifecycle = {
       // guard: H4 a hidden page parks
-      hidden: () => this.#each((allocator) => allocator.park()),
-      exit: () => this.#each((allocator) => allocator.exit()),
+      hidden: () => {
+        this.#each((allocator) => allocator.park())
+        // A page that is left may be frozen in the middle of a transaction, which blocks all others.
+        // guard: H18 a page that is left begins no transaction
+        if (!isLeft) this.link.reportNow()
+      },
+      exit: () => {
+        isLeft = true
+        this.#each((allocator) => allocator.exit())
+      },
       shown: () => {
+        isLeft = false
         this.#each((allocator) => allocator.wake())
         this.link.retryNow()
       },

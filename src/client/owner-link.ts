@@ -89,6 +89,11 @@ export class OwnerLink {
     this.#notify((owner) => owner.retryNow())
   }
 
+  /** As the owner's; where none has started, nothing was used. */
+  reportNow(): void {
+    this.#connection?.then(({ owner }) => owner.reportNow(), ignore)
+  }
+
   #notify(send: (owner: Owner) => void): void {
     this.#connect().then(({ owner }) => send(owner), ignore)
   }

@@ -11,17 +11,73 @@ import type { CheckInAnswer, CheckInRequest } from './wire.js'
 
 /** A page that is reloaded again and again does not check in more often than this. */
 const REST_MS = 60_000
+/** While ids are made, the server hears of it this often. */
+const REPORT_MS = 10_000
+
+/** Less than `ms` ago, by a clock that may jump either way. */
+const isWithin = (at: number | undefined, date: number, ms: number): boolean =>
+  // guard: H19 a clock that is set back stops no check-in
+  at !== undefined && date >= at && date - at < ms
 
 /**
- * Is there something to ask: a request without an answer, a give-back of unknown fate, or tokens
- * that have not been shown for a while?
+ * Is there something to ask: a request without an answer, a give-back of unknown fate, numbers that
+ * were leased since the last check-in, or tokens that have not been shown for a while?
  * @param date the device's clock; it paces, and decides nothing (H19)
  */
 export function isCheckInDue(state: DeviceState, date: number): boolean {
   const isFateUnknown = state.offers.some((offer) => offer.isSent && offer.range.token)
-  // guard: H19 a clock that is set back stops no check-in
-  const isRecent = state.checkedIn !== undefined && Math.abs(date - state.checkedIn) < REST_MS
-  return state.checkIn !== undefined || isFateUnknown || (!isRecent && state.grants.length > 0)
+  return (
+    state.checkIn !== undefined ||
+    isFateUnknown ||
+    reportIn(state, date) === 0 ||
+    (state.grants.length > 0 && !isWithin(state.checkedIn, date, REST_MS))
+  )
+}
+
+/**
+ * In how many milliseconds the server should hear that numbers were leased. Undefined: it has, or
+ * nothing has a token that could tell a copy.
+ */
+export function reportIn({ isUnheard, checkedIn }: DeviceState, date: number): number | undefined {
+  if (!isUnheard) return undefined
+  return isWithin(checkedIn, date, REPORT_MS) ? checkedIn! + REPORT_MS - date : 0
+}
+
+/**
+ * Does a device that starts ask the server whether it is a copy, before it leases what is stored?
+ * Not if the stored answer is so new that little was made since.
+ */
+export const asksFirst = (state: DeviceState, date: number): boolean =>
+  // guard: H32 a device that starts after more than a minute asks first
+  everything(state).some(({ token }) => token !== undefined) &&
+  ![state.checkedIn, state.sinceGrant?.at].some((at) => isWithin(at, date, REST_MS))
+
+/**
+ * Notes that numbers were leased which an older copy of this storage holds free, under the same
+ * token: a request has to move that token. What is leased in the step that stores its token is in
+ * no older copy.
+ */
+export function withUse(before: DeviceState, after: DeviceState): DeviceState {
+  if (after.isUnheard || after.leases === before.leases) return after
+  const known = new Set(before.leases.map(({ id }) => id))
+  const free = new Set([...before.ranges, ...before.offers.map(({ range }) => range)].map(tokenOf))
+  const isUse = after.leases.some(
+    ({ id, range }) => range.token !== undefined && !known.has(id) && free.has(range.token),
+  )
+  // guard: H32 use is noted in the step that leases
+  return isUse ? { ...after, isUnheard: true } : after
+}
+
+const tokenOf = ({ token }: Range): string | undefined => token
+
+/**
+ * A request was begun that shows a token: an older copy of this storage that holds it free will be
+ * found. A token of which nothing is held may be in no older copy, and tells nothing of use.
+ */
+export function withoutUse(state: DeviceState, shown: CheckInRequest['grants']): DeviceState {
+  const { isUnheard, ...rest } = state
+  const tokens = new Set(everything(state).map(tokenOf))
+  return isUnheard && shown.some(({ token }) => tokens.has(token)) ? rest : state
 }
 
 /**
@@ -45,7 +101,8 @@ export function beginCheckIn(
     grants: [...next].slice(0, MAX_GRANTS).map(([token, lowest]) => ({ token, next: lowest })),
     spent,
   }
-  return { state: { ...state, grants: [...next.keys()], checkIn: request }, request }
+  const { isUnheard: _, ...rest } = state
+  return { state: { ...rest, grants: [...next.keys()], checkIn: request }, request }
 }
 
 /** Applies the answer: once, however many tabs saw it. */
@@ -61,15 +118,20 @@ export function applyCheckIn(
 }
 
 /**
- * The newest token, which a claim shows. One token is enough to tell two copies of a device apart.
- * Undefined while a check-in is under way.
+ * The token that a claim shows: the newest one of numbers that are held, or the newest one. One
+ * token is enough to tell two copies of a device apart. Undefined while a check-in is under way.
  */
 export function tokenToShow(state: DeviceState): CheckInRequest['grants'] | undefined {
-  const newest = state.grants.at(-1)
-  if (newest === undefined || state.checkIn) return undefined
-  const held = everything(state).filter(({ token }) => token === newest)
+  const token = newestHeld(state) ?? state.grants.at(-1)
+  if (token === undefined || state.checkIn) return undefined
+  const held = everything(state).filter((range) => range.token === token)
   const next = held.length > 0 ? Math.min(...held.map(({ from }) => from)) : state.issued + 1
-  return [{ token: newest, next }]
+  return [{ token, next }]
+}
+
+function newestHeld(state: DeviceState): string | undefined {
+  const held = new Set(everything(state).map(tokenOf))
+  return state.grants.findLast((token) => held.has(token))
 }
 
 /**

@@ -3,7 +3,7 @@
  * transaction. Guarantees that a claim is stored before it is sent, that its grant is added once,
  * and that a grant never overlaps what the device already holds.
  */
-import { tokenToShow } from './check-in.js'
+import { tokenToShow, withoutUse } from './check-in.js'
 import { HiloError } from './errors.js'
 import { idSuffix } from './names.js'
 import { insert, overlaps, type Range, total } from './range.js'
@@ -52,7 +52,7 @@ export function beginClaim(
     ...(shown && { shown }),
   }
   // guard: H11 a claim is stored before it is sent
-  return { state: { ...state, claim }, claim }
+  return { state: { ...(shown ? withoutUse(state, shown) : state), claim }, claim }
 }
 
 /**

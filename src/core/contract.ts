@@ -165,6 +165,8 @@ export interface Owner {
   setOnline(isOnline: boolean): void
   /** The network, or the kind of storage, may have changed: failed requests are sent again now. */
   retryNow(): void
+  /** The page may be gone soon: what the server was to hear soon of use, it hears now. */
+  reportNow(): void
   /** Stops timers and closes the storage. */
   close(): void
 }

@@ -80,6 +80,8 @@ export interface DeviceState {
   checkIn?: CheckInRequest
   /** When the last one was answered, by this device's clock. */
   checkedIn?: number
+  /** Numbers were leased, and no request that shows a token was begun since (H32). */
+  isUnheard?: true
 }
 
 /** What a page will never use again. */

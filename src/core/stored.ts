@@ -41,6 +41,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     grants,
     checkIn,
     checkedIn,
+    isUnheard,
   } = stored
   const isSound =
     isListOf(ranges, isRange) &&
@@ -64,7 +65,8 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
       (isObject(checkIn) && isText(checkIn.id) && areShown(checkIn.grants))) &&
     Array.isArray(grants) &&
     grants.every(isText) &&
-    (checkedIn === undefined || typeof checkedIn === 'number')
+    (checkedIn === undefined || typeof checkedIn === 'number') &&
+    (isUnheard === undefined || isUnheard === true)
   if (!isSound) return { refused: 'fields are missing or have the wrong type' }
 
   const state = stored as unknown as DeviceState

@@ -1,50 +1,101 @@
 /**
- * When this device checks in for one collection: at the start and every few hours, in the
- * background, one tab at a time. Guarantees that the first id never waits for it, and that an
- * answer is applied once.
+ * When this device checks in for the collections of one database: at the start, soon after numbers
+ * were leased, and every few hours; in the background, one tab at a time, all collections in one
+ * request. Guarantees that an answer is applied once.
  */
 
 import { applyCheckIn, beginCheckIn, isCheckInDue } from '../core/check-in.js'
 import { HiloError, toFailure } from '../core/errors.js'
-import type { CollectionContext } from './context.js'
+import type { CheckInRequest } from '../core/wire.js'
+import type { CollectionContext, OwnerContext } from './context.js'
 import { Retry } from './retry.js'
 
 /** A longer interval spares the server requests, and notices a copy of this device later. */
 const INTERVAL_MS = 3 * 60 * 60 * 1000
 /** Longer than a claim's: nobody waits for a check-in. */
 const PAUSES = { first: 60_000, longest: 60 * 60 * 1000 }
+/** Collections that are used together are told together. */
+const SOON_MS = 1_000
+/** The server's limit of tokens per request. */
+const MAX_TOKENS = 100
+
+interface Begun {
+  context: CollectionContext
+  request: CheckInRequest
+}
 
 export class CheckIns {
-  readonly #context: CollectionContext
+  readonly #owner: OwnerContext
+  /** Of the database, on this device. */
+  readonly #name: string
   readonly #retry: Retry
+  readonly #members = new Set<CollectionContext>()
+  readonly #started = new Set<CollectionContext>()
+  /** The collections that the check-in under way looks at. */
+  #covered: ReadonlySet<CollectionContext> = new Set()
   #flight: Promise<void> | undefined
-  /** Id of the check-in that this owner began. */
-  #begun: string | undefined
-  #isStarted = false
+  /** Work that no check-in may run beside. */
+  readonly #apart = new Set<Promise<unknown>>()
+  /** Ids of check-ins that this owner began, and that were not answered. */
+  readonly #begun = new Set<string>()
+  /** Cancels the report that is planned. */
+  #report: (() => void) | undefined
 
-  constructor(context: CollectionContext) {
-    this.#context = context
-    this.#retry = new Retry(context.owner, PAUSES)
+  constructor(owner: OwnerContext, name: string) {
+    this.#owner = owner
+    this.#name = name
+    this.#retry = new Retry(owner, PAUSES)
+  }
+
+  join(context: CollectionContext): void {
+    this.#members.add(context)
   }
 
   /**
    * @param isDue is there something to ask? If not, the device checks in after the interval: it
    * holds no tokens yet, or has just got new ones.
    */
-  start(isDue: boolean): void {
-    if (this.#isStarted) return
-    this.#isStarted = true
+  start(context: CollectionContext, isDue: boolean): void {
+    if (this.#started.has(context)) return
+    const isFirst = this.#started.size === 0
+    this.#started.add(context)
     if (isDue) this.retryNow()
-    else this.#plan()
+    else if (isFirst && !this.#flight) this.#plan()
+  }
+
+  /** Numbers were leased: the server hears of it soon. */
+  planReport(): void {
+    // What has failed is sent again later, with all that was used until then.
+    if (this.#report || this.#flight || this.#retry.failures > 0) return
+    const waits = [...this.#members].flatMap((each) => each.reportIn() ?? [])
+    if (waits.length === 0) return
+    // guard: H32 the server hears of use
+    this.#report = this.#owner.after(Math.max(SOON_MS, ...waits), () => this.retryNow())
+  }
+
+  /** The page goes: a report that is planned is sent now. */
+  reportNow(): void {
+    if (this.#report) this.retryNow()
   }
 
   /** Checks in now, if there is something to ask and the server did not ask for a pause. */
   retryNow(): void {
-    const { signal, isOnline } = this.#context.owner
-    if (!this.#isStarted || this.#retry.isPaused || signal.aborted || !isOnline()) return
+    const { signal, isOnline } = this.#owner
+    const isStarted = this.#started.size > 0
+    if (!isStarted || this.#retry.isPaused || signal.aborted || !isOnline()) return
     this.#flight ??= this.#run().finally(() => {
       this.#flight = undefined
+      // Some were leased meanwhile.
+      this.planReport()
     })
+  }
+
+  /** Checks in now. Resolves when this collection was answered, or the request has failed. */
+  async ask(context: CollectionContext): Promise<void> {
+    this.#started.add(context)
+    if (!this.#covered.has(context)) await this.#flight
+    this.retryNow()
+    await this.#flight
   }
 
   /**
@@ -52,16 +103,13 @@ export class CheckIns {
    * that a check-in has just replaced.
    */
   async apart<T>(work: () => Promise<T>): Promise<T> {
-    await this.idle()
+    while (this.#flight) await this.#flight
     const done = work()
-    this.#flight = done.then(
-      () => {},
-      () => {},
-    )
+    this.#apart.add(done)
     try {
       return await done
     } finally {
-      this.#flight = undefined
+      this.#apart.delete(done)
     }
   }
 
@@ -72,14 +120,21 @@ export class CheckIns {
 
   async #run(): Promise<void> {
     this.#retry.cancel()
-    const { owner, name } = this.#context
+    this.#report?.()
+    this.#report = undefined
+    await Promise.allSettled(this.#apart)
+    this.#covered = new Set(this.#members)
     try {
-      await owner.world.lock(`offline-hilo ${name} check-in`, () => this.#checkIn())
+      await this.#owner.world.lock(`offline-hilo ${this.#name} check-in`, () =>
+        this.#checkIn(this.#covered),
+      )
       this.#retry.succeeded()
       this.#plan()
     } catch (error) {
       this.#plan()
       this.#retry.failed(toFailure(error, 'storage-failed'), () => this.retryNow())
+    } finally {
+      this.#covered = new Set()
     }
   }
 
@@ -91,28 +146,77 @@ export class CheckIns {
    * @param isForced also when there is nothing new to ask
    * @throws HiloError as a request that failed, also when a claim that shows a token is in the way
    */
-  async #checkIn(isForced = false): Promise<void> {
-    const { owner, target, update, notify } = this.#context
-    const { world, source } = owner
-    const newId = world.newId()
-    const { request, isLater } = await update((state) => {
-      const isDue = isForced || isCheckInDue(state, world.date())
-      const { state: next, ...begun } = isDue ? beginCheckIn(state, newId) : { state }
-      return [next, begun as Omit<ReturnType<typeof beginCheckIn>, 'state'>]
-    })
+  async #checkIn(contexts: Iterable<CollectionContext>, isForced = false): Promise<void> {
+    const id = this.#owner.world.newId()
+    const begun: Begun[] = []
+    let isClaimUnderWay = false
+    for (const context of contexts) {
+      const { request, isLater } = await this.#begin(context, id, isForced)
+      isClaimUnderWay ||= isLater === true
+      if (request) begun.push({ context, request })
+    }
+    if (begun.some(({ request }) => request.id === id)) this.#begun.add(id)
+    const others = begun.filter(({ request }) => !this.#begun.has(request.id))
+    for (const together of requestsOf(begun)) await this.#send(together)
+    // An earlier owner began these check-ins. A copy of this storage may send the same ones and
+    // gets the same answers. A new check-in tells the two apart (H13).
+    // guard: H13 a check-in that an earlier session began is followed by a new one
+    if (others.length > 0)
+      await this.#checkIn(
+        others.map(({ context }) => context),
+        true,
+      )
     // It may wait until the user signs in again.
     // guard: H29 a page looks less and less often after a claim that waits
-    if (isLater) throw new HiloError('server-unreachable', 'A claim is under way.')
-    if (!request) return
-    if (request.id === newId) this.#begun = newId
-    // After a failure the same request is sent again, until it is answered. The server may have
-    // replaced the tokens, also when a refusal comes: its answer may have been lost before.
-    const answer = await source.checkIn!(target, request)
-    await update((state) => [applyCheckIn(state, request.id, answer, world.date()), undefined])
-    notify()
-    // An earlier owner began this check-in. A copy of this storage may send the same one and gets
-    // the same answer. A new check-in tells the two apart (H13).
-    // guard: H13 a check-in that an earlier session began is followed by a new one
-    if (request.id !== this.#begun) await this.#checkIn(true)
+    if (isClaimUnderWay) throw new HiloError('server-unreachable', 'A claim is under way.')
   }
+
+  #begin(context: CollectionContext, id: string, isForced: boolean) {
+    return context.update((state) => {
+      const isDue = isForced || isCheckInDue(state, this.#owner.world.date())
+      const { state: next, ...begun } = isDue ? beginCheckIn(state, id) : { state }
+      return [next, begun as Omit<ReturnType<typeof beginCheckIn>, 'state'>]
+    })
+  }
+
+  /**
+   * After a failure the same is sent again, until it is answered. The server may have replaced the
+   * tokens, also when a refusal comes: its answer may have been lost before.
+   */
+  async #send(together: readonly Begun[]): Promise<void> {
+    const { source, world } = this.#owner
+    const [{ context: first, request }] = together as [Begun]
+    const answer = await source.checkIn!(first.target, {
+      id: request.id,
+      grants: together.flatMap(({ request: { grants } }) => grants),
+      spent: together.flatMap(({ request: { spent = [] } }) => spent),
+    })
+    let at = 0
+    for (const { context, request } of together) {
+      const grants = answer.grants.slice(at, at + request.grants.length)
+      at += request.grants.length
+      await context.checkedIn((state) => [
+        applyCheckIn(state, request.id, { grants }, world.date()),
+        undefined,
+      ])
+      context.notify()
+    }
+    this.#begun.delete(request.id)
+  }
+}
+
+/** Check-ins with one id go together, as long as the server takes so many tokens at once. */
+function requestsOf(begun: readonly Begun[]): Begun[][] {
+  const requests: Begun[][] = []
+  const tokens = ({ grants, spent = [] }: CheckInRequest) => grants.length + spent.length
+  for (const one of begun) {
+    const fitting = requests.find(
+      (all) =>
+        all[0]!.request.id === one.request.id &&
+        all.reduce((sum, { request }) => sum + tokens(request), tokens(one.request)) <= MAX_TOKENS,
+    )
+    if (fitting) fitting.push(one)
+    else requests.push([one])
+  }
+  return requests
 }

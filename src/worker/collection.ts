@@ -2,19 +2,25 @@
  * The owner's work on one collection. It keeps no number in memory: everything that it answers is
  * stored first (order law), so losing its memory costs a gap at most.
  */
-import { isCheckInDue } from '../core/check-in.js'
+import { asksFirst, isCheckInDue, reportIn, withUse } from '../core/check-in.js'
 import type { Answer, DeviceView, OwnerCallbacks, SharedView, Target } from '../core/contract.js'
 import { exchange, settle, surplus } from '../core/device.js'
 import { type Failure, HiloError, toFailure } from '../core/errors.js'
 import { isNoAnswer } from '../core/failures.js'
 import { total } from '../core/range.js'
 import { isLow } from '../core/sizes.js'
-import { type DeviceState, type Exchange, type Exchanged, emptyState } from '../core/state.js'
+import {
+  type DeviceState,
+  type Exchange,
+  type Exchanged,
+  emptyState,
+  type Note,
+} from '../core/state.js'
 import { heldTwice, readState } from '../core/stored.js'
 import { pagesOf, writeOffPages } from '../core/write-off.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
 import type { Seat } from './batch.js'
-import { CheckIns } from './check-ins.js'
+import type { CheckIns } from './check-ins.js'
 import { Claims, SWITCHED_OFF } from './claims.js'
 import type { CollectionContext, OwnerContext } from './context.js'
 import { DeadPages } from './dead-pages.js'
@@ -23,6 +29,9 @@ import { Waiting } from './waiting.js'
 
 /** What a transaction gives a page, and what it found that this owner has to do. */
 type Given = Exchanged & { pages: Set<string>; isDue: boolean }
+
+/** A device that starts waits no longer for the server before it goes on as offline. */
+const ASK_MS = 1_000
 
 export class OwnedCollection {
   readonly #owner: OwnerContext
@@ -33,7 +42,9 @@ export class OwnedCollection {
   readonly #claims: Claims
   readonly #checkIns: CheckIns
   readonly #deadPages: DeadPages
+  /** Exchanges that wait for a claim, and those that wait for the first check-in. */
   readonly #waiting = new Waiting<Given>()
+  readonly #starting = new Waiting<Given>()
   /** Everything was given back; the device claims nothing until somebody asks for ids again. */
   #isReleased = false
   /** Up to these numbers a `reserve` that is under way fills the device. */
@@ -46,10 +57,21 @@ export class OwnedCollection {
    */
   #inMemory = 0
   #refreshing: Promise<void> = Promise.resolve()
+  /** Nothing is leased before it resolves: the server is asked whether this device is a copy. */
+  #asking: Promise<void> | undefined
+  #mayAsk = true
+  /** In how many milliseconds the server should hear of what was leased. */
+  #reportIn: number | undefined
   /** What happened to the stored state while this owner ran. */
   #notice: Failure | undefined
 
-  constructor(owner: OwnerContext, key: StoreKey, target: Target, callbacks: OwnerCallbacks) {
+  constructor(
+    owner: OwnerContext,
+    key: StoreKey,
+    target: Target,
+    callbacks: OwnerCallbacks,
+    checkIns: CheckIns,
+  ) {
     this.#owner = owner
     this.#key = key
     this.#target = target
@@ -60,8 +82,10 @@ export class OwnedCollection {
       target,
       name: nameOf(key),
       update: (change) => this.#update(change),
-      updateAndLease: (change) => this.#updateAndLease(change),
-      showAgain: () => this.#checkIns.retryNow(),
+      updateAndLease: (change) => this.#updateAndLease(change, this.#waiting),
+      checkedIn: (change) => this.#updateAndLease(change, this.#starting),
+      reportIn: () => this.#reportIn,
+      showAgain: () => checkIns.retryNow(),
       notify: () => this.#notify(),
     }
     this.#claims = new Claims(this.#context, (missing) => {
@@ -74,7 +98,8 @@ export class OwnedCollection {
       if (want > free && !this.#isReleased) this.#claims.askInBackground(want)
       this.#notify()
     })
-    this.#checkIns = new CheckIns(this.#context)
+    this.#checkIns = checkIns
+    checkIns.join(this.#context)
     this.#deadPages = new DeadPages(owner, async (dead) => {
       const holders = await this.#update((before) => {
         const state = writeOffPages(before, dead)
@@ -98,7 +123,7 @@ export class OwnedCollection {
       if (waiting?.given) return this.#give(waiting.request, waiting.given)
       if (failure && !(await this.#gather())) return { failure }
       if (!request) return NOTHING
-      return this.#exchange(isWanted ? request : { ...request, want: 0, ahead: 0, offer: false })
+      return this.#exchange(isWanted ? request : unwanted(request))
     })
   }
 
@@ -256,12 +281,44 @@ export class OwnedCollection {
   }
 
   async #exchange(request: Exchange): Promise<Exchanged> {
-    this.#waiting.cancel(request.notes)
+    this.#cancel(request.notes)
     const store = await this.#owner.store
-    return this.#give(
-      request,
-      await this.#update((state, reserve) => this.#lease(state, request, store, reserve)),
+    if (request.want > 0) await this.#asking
+    const given = await this.#update<Given | undefined>((state, reserve) =>
+      this.#asksFirst(state, request)
+        ? [state, undefined]
+        : this.#lease(state, request, store, reserve),
     )
+    return given ? this.#give(request, given) : this.#askFirst(request)
+  }
+
+  #asksFirst(state: DeviceState, { want }: Exchange): boolean {
+    const { isOnline, signal, world } = this.#owner
+    if (want === 0 || !this.#mayAsk || signal.aborted) return false
+    this.#mayAsk = false
+    return isOnline() && asksFirst(state, world.date())
+  }
+
+  /**
+   * A device that starts may be a copy, or may have gone back: it asks the server before it leases
+   * what is stored. The step that stores the answer also leases.
+   */
+  async #askFirst(request: Exchange): Promise<Exchanged> {
+    // What is lost to a copy now is news to the page.
+    this.#notify()
+    const waiting = this.#starting.add(request)
+    let cancel = () => {}
+    this.#asking = new Promise<void>((resolve) => {
+      waiting.served = resolve
+      // guard: H32 a server that does not answer is not waited for
+      cancel = this.#owner.after(ASK_MS, resolve)
+      this.#checkIns.ask(this.#context).then(resolve, resolve)
+    })
+    await this.#asking
+    cancel()
+    const isWanted = this.#starting.remove(waiting)
+    if (waiting.given) return this.#give(request, waiting.given)
+    return this.#exchange(isWanted ? request : unwanted(request))
   }
 
   #lease(
@@ -288,7 +345,8 @@ export class OwnedCollection {
     if (request.want > 0) this.#isReleased = false
     const unmet = request.want - total(given.leases.map(({ range }) => range))
     if (unmet > 0) this.#topUp(unmet)
-    this.#checkIns.start(isDue)
+    this.#checkIns.start(this.#context, isDue)
+    this.#checkIns.planReport()
     pages.delete(request.page)
     this.#deadPages.search(pages)
     // guard: H25 a page that asks for no number makes no claim
@@ -310,17 +368,23 @@ export class OwnedCollection {
     if (!this.#owner.signal.aborted) this.#callbacks.changed(this.#target, this.view())
   }
 
+  #cancel(notes: readonly Note[]): void {
+    this.#waiting.cancel(notes)
+    this.#starting.cancel(notes)
+  }
+
   /**
-   * One transaction of a claim. It serves the page that waits for the claim, if enough is free: now
-   * or because of it.
+   * One transaction of a claim or a check-in. It serves the page that waits for that, if enough is
+   * free: now or because of it.
    */
   async #updateAndLease<T>(
     change: (state: DeviceState, reserve: number) => [DeviceState, T],
+    waiting: Waiting<Given>,
   ): Promise<T> {
     const store = await this.#owner.store
     const { result, served } = await this.#update((before, reserve) => {
       const [changed, result] = change(before, reserve)
-      const { state, served } = this.#waiting.serve(changed, (request, free) =>
+      const { state, served } = waiting.serve(changed, (request, free) =>
         this.#lease(free, request, store, reserve),
       )
       return [state, { result, served }]
@@ -338,9 +402,10 @@ export class OwnedCollection {
     const { result, ...seen } = await store.update(this.#key, (stored, notes) => {
       const read = readState(stored)
       if ('refused' in read) this.#notice = unusable(read.refused)
-      this.#waiting.cancel(notes)
+      this.#cancel(notes)
       const before = settle(usable(read), notes)
-      const [state, result] = change(before, before.reserve ?? this.#target.reserve)
+      const [changed, result] = change(before, before.reserve ?? this.#target.reserve)
+      const state = withUse(before, changed)
       // guard: H17 a state in which a number has two owners is not stored
       if (state !== stored && heldTwice(state)) throw new HiloError('storage-failed', TWO_OWNERS)
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
@@ -361,6 +426,7 @@ export class OwnedCollection {
           shared,
           inMemory: store.isDurable ? 0 : total(state.offers.map(({ range }) => range)),
           isChanged: state !== stored,
+          report: reportIn(state, this.#owner.world.date()),
           stages: [before, state] as const,
         },
         ...('refused' in read && { setAside: stored }),
@@ -368,6 +434,7 @@ export class OwnedCollection {
     })
     this.#shared = seen.shared
     this.#inMemory = seen.inMemory
+    this.#reportIn = seen.report
     if (!seen.isChanged) return result
     if (store.isDurable) this.#owner.tabs?.notify(this.#context.name, seen.shared)
     if (this.#owner.isWatched()) this.#callbacks.stored(this.#target, ...seen.stages)
@@ -386,6 +453,14 @@ function withoutReserve(state: DeviceState): DeviceState {
   const { reserve, ...rest } = state
   return reserve === undefined ? state : rest
 }
+
+/** Its page does not wait for it any more; what it has given up is settled all the same. */
+const unwanted = (request: Exchange): Exchange => ({
+  ...request,
+  want: 0,
+  ahead: 0,
+  offer: false,
+})
 
 const NOTHING: Exchanged = { leases: [], offers: [], outstanding: [] }
 

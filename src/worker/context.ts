@@ -30,6 +30,10 @@ export interface CollectionContext {
   update<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T>
   /** The same, for a claim: if it finds or brings enough, pages that wait get their leases, too. */
   updateAndLease<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T>
+  /** One transaction of a check-in: pages that wait for it get their leases, too. */
+  checkedIn<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T>
+  /** In how many milliseconds the server should hear of what was leased; undefined: it has. */
+  reportIn(): number | undefined
   /** A claim that showed a token was forgotten: a check-in shows it now, for no claim does. */
   showAgain(): void
   /** The status of the collection has changed. */

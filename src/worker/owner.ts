@@ -11,6 +11,7 @@ import { within } from '../source/http.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
 import { batchOf } from './batch.js'
+import { CheckIns } from './check-ins.js'
 import { SWITCHED_OFF } from './claims.js'
 import { nameOf, OwnedCollection } from './collection.js'
 import type { OwnerContext } from './context.js'
@@ -18,6 +19,8 @@ import type { World } from './world.js'
 
 export function createOwner(world: World): Owner {
   const collections = new Map<string, OwnedCollection>()
+  /** By database. */
+  const checkIns = new Map<string, CheckIns>()
   const closing = new AbortController()
   /** Cancels each timer that is set. */
   const timers = new Set<() => void>()
@@ -96,9 +99,22 @@ export function createOwner(world: World): Owner {
     const name = nameOf(key)
     const existing = collections.get(name)
     if (existing) return existing
-    const created = new OwnedCollection(context, key, target, callbacks)
+    const created = new OwnedCollection(
+      context,
+      key,
+      target,
+      callbacks,
+      checkInsOf(context, target.database),
+    )
     collections.set(name, created)
     return created
+  }
+
+  function checkInsOf(context: OwnerContext, database: string): CheckIns {
+    const name = JSON.stringify([opened!.config.url, database])
+    const known = checkIns.get(database) ?? new CheckIns(context, name)
+    checkIns.set(database, known)
+    return known
   }
 
   /** Begins nothing new, waits for what is under way, then closes the storage. */
@@ -161,6 +177,9 @@ export function createOwner(world: World): Owner {
     setOnline(online) {
       isOnline = online
       if (online) for (const each of collections.values()) each.retryNow()
+    },
+    reportNow() {
+      for (const each of checkIns.values()) each.reportNow()
     },
     async retryNow() {
       if (storage !== 'memory') await askStorageKind()

@@ -11,6 +11,8 @@ export interface WaitingExchange<Given> {
   request: Exchange
   /** What it was given; durable. */
   given?: Given
+  /** Called when it was given something. */
+  served?: () => void
 }
 
 export class Waiting<Given> {
@@ -55,6 +57,7 @@ export class Waiting<Given> {
       // guard: H2 a page that waits for a claim gets its lease once it is stored
       served.push(() => {
         waiting.given = given
+        waiting.served?.()
       })
     }
     return {

@@ -1,5 +1,6 @@
 /** A page that is seen again, or online again, checks in: a copy of its storage is found sooner. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import { FakePage } from '../support/page.js'
 import { newShop, quiet, type Shop } from '../support/shop.js'
 
@@ -66,4 +67,25 @@ test('but not each time that somebody switches tabs', async () => {
   network.dispatchEvent(new Event('online'))
   await hilo.nextIds('orders', 5)
   expect(checkIns()).toBe(before)
+})
+
+test('as soon as it is hidden, if it has used numbers since; a page that is left does not', async () => {
+  const { hilo, page, before } = await opened()
+  const leave = async () => {
+    await hilo.nextIds('orders', 20)
+    const update = vi.spyOn(IndexedDbStore.prototype, 'update')
+    page.leave()
+    // It may be frozen in the middle of a transaction, which would block all others.
+    page.thaw()
+    await quiet()
+    const count = update.mock.calls.length
+    update.mockRestore()
+    return count
+  }
+  expect(await leave()).toBe(0)
+  page.comeBack()
+  await hilo.nextIds('orders', 20)
+  vi.setSystemTime(Date.now() + 11_000)
+  page.hide()
+  await vi.waitFor(() => expect(checkIns()).toBe(before + 1))
 })

@@ -212,7 +212,16 @@ describe('a claim', () => {
   })
 
   test('of a grant that is used up says that every number was issued', () => {
-    expect(tokenToShow({ ...holding, ranges: [], issued: 50 })).toEqual([{ token: 't2', next: 51 }])
+    const used = { ...holding, ranges: [], leases: [], offers: [], issued: 50 }
+    expect(tokenToShow(used)).toEqual([{ token: 't2', next: 51 }])
+  })
+
+  test('shows a token of what is held, so that it tells of use', () => {
+    const used = { ...holding, ranges: [range(9, 16, t1)], isUnheard: true as const }
+    expect(tokenToShow(used)).toEqual([{ token: 't1', next: expect.any(Number) }])
+    expect(beginClaim(used, 'c1', 32, 32, 0).state).not.toHaveProperty('isUnheard')
+    const spent = { ...used, ranges: [], leases: [], offers: [] }
+    expect(beginClaim(spent, 'c1', 32, 32, 0).state).toHaveProperty('isUnheard')
   })
 
   test('shows nothing where no grant has a token, as a RavenDB’s', () => {

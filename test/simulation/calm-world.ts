@@ -33,6 +33,7 @@ export async function newCalmWorld(
     moves: 0,
     faults: new Set(),
     hasClones: false,
+    goesBack: false,
     hasRestore: false,
     tenants: [''],
   })

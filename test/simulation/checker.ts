@@ -16,6 +16,8 @@ export class Checker {
   /** How often a documented limit was reached. */
   readonly tolerated = new Map<string, number>()
   issuedCount = 0
+  /** Called when a copy issues a number that another copy has issued. */
+  madeByBoth: (series: Series, device: string, n: number) => void = () => {}
   readonly #series = new Map<Series, Numbers>()
   /** The place of a device in this list is the place of its bit in a mask. */
   readonly #devices: string[] = []
@@ -117,8 +119,10 @@ export class Checker {
     else if (!isIn(numbers.holders[n]!, bit))
       this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     else if (numbers.allocators[n]) {
-      if (numbers.has(n, LIMITS.copied)) this.#tolerate('issued twice after a profile was copied')
-      else if (numbers.has(n, LIMITS.astray))
+      if (numbers.has(n, LIMITS.copied)) {
+        this.#tolerate('issued twice after a profile was copied')
+        this.madeByBoth(series, device, n)
+      } else if (numbers.has(n, LIMITS.astray))
         this.#tolerate('issued twice after a give-back at another node')
       else if (numbers.isOneStranger(n, bit))
         this.#tolerate('issued twice after a restored server granted them again')
@@ -155,6 +159,15 @@ export class Checker {
     for (let n = low; n <= Math.min(high, numbers.highest); n++) {
       if (numbers.holders[n]! & bits) numbers.holders[n]! |= bits
       if (numbers.owners[n]! & bits) numbers.owners[n]! |= bits
+      numbers.set(n, LIMITS.copied)
+    }
+  }
+
+  /** This device was set back to where it held these: the server could not know what it used. */
+  mayIssueAgain(series: Series, device: string, { from, to }: { from: number; to: number }): void {
+    const numbers = this.#numbers(series)
+    for (let n = from; n <= Math.min(to, numbers.highest); n++) {
+      numbers.holders[n]! |= this.#bit(device)
       numbers.set(n, LIMITS.copied)
     }
   }

@@ -26,7 +26,12 @@ export function copyProfile(simulation: Simulation, original: Device): void {
   const both = [original.name, copy.name]
   for (const { ranges, leases, offers, claim } of simulation.statesOf(original)) {
     const held = [...ranges, ...[...leases, ...offers].map((each) => each.range)]
-    for (const range of held) checker.shared(seriesOf(range), range.from, range.to, both)
+    for (const range of held) {
+      const { from, to } = range
+      checker.shared(seriesOf(range), from, to, both)
+      const at = simulation.scheduler.now
+      simulation.besideCopy.copied({ series: seriesOf(range), from, to, at })
+    }
     if (!claim) continue
     const sharers = [...(sharedClaims.get(claim.id) ?? []), ...both]
     sharedClaims.set(claim.id, sharers)
@@ -46,7 +51,7 @@ export function foundOut(
   after: DeviceState,
 ): void {
   const { checker, scheduler, driver, profile, servers } = simulation
-  if (!profile.hasClones && !profile.hasRestore) {
+  if (!profile.hasClones && !profile.goesBack && !profile.hasRestore) {
     mistaken(simulation, device)
     return
   }

@@ -3,6 +3,7 @@
  * device has. Where a copy of the device has shown that token before, the server has to say so: two
  * copies that are online are told apart by the second claim.
  */
+import { tokenToShow } from '../../src/core/check-in.js'
 import type { DeviceState } from '../../src/core/state.js'
 
 export class CopiesOnline {
@@ -47,13 +48,9 @@ export class CopiesOnline {
    * A device has stored this state.
    * @param claimed the key of the claim in it
    */
-  stored(
-    series: string,
-    device: string,
-    { checkIn, grants }: DeviceState,
-    claimed: string | undefined,
-  ): void {
-    const newest = grants.at(-1)
+  stored(series: string, device: string, state: DeviceState, claimed: string | undefined): void {
+    const { checkIn, claim, ...rest } = state
+    const newest = tokenToShow(rest)?.at(0)?.token
     const who = `${device} ${series}`
     if (checkIn) this.#checkIns.set(who, checkIn.id)
     else this.#checkIns.delete(who)

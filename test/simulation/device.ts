@@ -2,6 +2,7 @@
 import { expose } from 'comlink'
 import { Hilo } from '../../src/client/hilo.js'
 import type { HiloOptions } from '../../src/core/options.js'
+import type { Range } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/core/state.js'
 import { ownerHere } from '../../src/worker/here.js'
 import type { Call } from './calls.js'
@@ -53,6 +54,10 @@ export class Device {
    */
   releases = 0
   hasStockpiled = false
+  /** An older copy of its storage, and how many leases it had made then. */
+  backup: { disk: Disk; leased: number } | undefined
+  /** All leases that it has made, oldest first. */
+  readonly leased: (Pick<Range, 'prefix' | 'from' | 'to'> & { at: number })[] = []
   /** When it last got an answer from a server that takes numbers back. */
   reachedAt = Number.NEGATIVE_INFINITY
   isOnline = true

@@ -163,6 +163,7 @@ function record(
  */
 const complain = (simulation: Simulation, what: string) => (error: Error) =>
   simulation.profile.hasClones ||
+  simulation.profile.goesBack ||
   simulation.profile.hasRestore ||
   simulation.checker.complain(`after healing, ${what} failed: ${error.stack}`)
 

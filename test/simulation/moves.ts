@@ -6,6 +6,7 @@ import { copyProfile } from './clones.js'
 import type { Device, Page } from './device.js'
 import { breakSomething, stopServiceWorker } from './faults.js'
 import { backUpOrRestore } from './restores.js'
+import { backUpOrGoBack } from './set-back.js'
 import type { Simulation } from './simulation.js'
 
 export function move(simulation: Simulation): void {
@@ -19,6 +20,7 @@ export function move(simulation: Simulation): void {
     fault: () => breakSomething(simulation, device),
     clone: () => copyProfile(simulation, device),
     restore: () => backUpOrRestore(simulation, device.node),
+    goBack: () => backUpOrGoBack(simulation, device),
     receipt: () => page && simulation.receipts?.act(page),
   }
   const weights = {
@@ -27,6 +29,7 @@ export function move(simulation: Simulation): void {
     fault: profile.faults.size > 0 ? 2 : 0,
     clone: profile.hasClones ? 0.5 : 0,
     restore: profile.hasRestore ? 1.5 : 0,
+    goBack: profile.goesBack ? 1.5 : 0,
     receipt: simulation.receipts ? 6 : 0,
   }
   moves[random.weighted(weights)]()

@@ -2,7 +2,12 @@
  * This package's own server, the real one: its handler over its ledger, two processes on each
  * database, one database per node. Everything the ledger does is written down for the checker.
  */
-import { createHiloHandler, type Ledger, LedgerUnavailable } from '../../server/src/index.js'
+import {
+  type CheckInFate,
+  createHiloHandler,
+  type Ledger,
+  LedgerUnavailable,
+} from '../../server/src/index.js'
 import type { Checker } from './checker.js'
 import { claimKey } from './claims.js'
 import { SimulatedRequest } from './http.js'
@@ -206,6 +211,15 @@ export class OwnServer {
   }
 
   /**
+   * Was this token replaced, so that who shows it is found?
+   * @param isUnderWay the request that replaced it may come again, and gets its answer again
+   */
+  isOld(token: string, isUnderWay: boolean): boolean {
+    const rotation = this.#rotations.get(grantId(token)) ?? 0
+    return rotation > rotationOf(token) + Number(isUnderWay)
+  }
+
+  /**
    * Before a give-back under this token arrived: had the token been replaced, or the number been
    * granted once more?
    */
@@ -228,6 +242,7 @@ export class OwnServer {
             const { low, high, token } = outcome.grant
             const devices = [...(this.#grants.get(grantId(token))?.devices ?? []), this.#sender]
             this.#grants.set(grantId(token), { devices, series: seriesOf(tag), low, high })
+            for (const fate of outcome.fates) this.#rotated(fate)
             if (id !== undefined && !outcome.isRepeat) {
               const tokens = (claims[i]!.shown ?? []).map(({ token }) => token)
               const isFound = outcome.fates.includes('superseded')
@@ -258,9 +273,9 @@ export class OwnServer {
           const tokens = request.grants.map(({ token }) => token)
           const isFound = fates.includes('superseded')
           this.#stage.witness.told(request.id, this.#sender, tokens, isFound)
+          for (const token of request.spent ?? []) this.#replaced(token, rotationOf(token) + 1)
           fates.forEach((fate, i) => {
-            if (typeof fate === 'object')
-              this.#rotations.set(grantId(fate.token), rotationOf(fate.token))
+            this.#rotated(fate)
             const { token } = request.grants[i]!
             const grant = this.#grants.get(grantId(token))
             if (fate !== 'superseded' || !grant) return
@@ -278,6 +293,16 @@ export class OwnServer {
           return fates
         }),
     }
+  }
+
+  #rotated(fate: CheckInFate): void {
+    if (typeof fate !== 'object') return
+    this.#replaced(fate.token, rotationOf(fate.token))
+  }
+
+  #replaced(token: string, rotation: number): void {
+    const before = this.#rotations.get(grantId(token)) ?? 0
+    this.#rotations.set(grantId(token), Math.max(before, rotation))
   }
 
   async #shaky<T>(step: () => Promise<T>): Promise<T> {

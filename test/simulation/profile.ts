@@ -44,6 +44,8 @@ export interface Profile {
   faults: ReadonlySet<FaultKind>
   /** The profile of a device is copied, and both go on. */
   hasClones: boolean
+  /** The storage of a device is replaced by an older copy of itself. */
+  goesBack: boolean
   /** A node's database is restored from an older copy. */
   hasRestore: boolean
   /** A claim for more numbers than this is refused, also after all other faults have ended. */
@@ -57,7 +59,7 @@ export function chooseProfile(random: Random): Profile {
   const authority = random.weighted({ own: 57, raven: 30, document: 10, nextHi: 3 })
   const isClean = random.chance(0.15)
   const nodes = random.chance(0.3) && !isOfTheApp(authority) ? ['A', 'B'] : ['A']
-  return {
+  const profile: Profile = {
     authority,
     nodes,
     devices: random.between(1, 3),
@@ -76,7 +78,15 @@ export function chooseProfile(random: Random): Profile {
     sizeLimit: authority === 'own' && random.chance(0.15) ? random.between(32, 120) : undefined,
     tenants: isOfTheApp(authority) && random.chance(0.5) ? TENANTS : [''],
     ending: random.chance(0.5) ? 'account' : 'drain',
+    goesBack: false,
   }
+  const { hasClones, hasRestore } = profile
+  const mayGoBack = authority === 'own' && nodes.length === 1 && !hasClones && !hasRestore
+  profile.goesBack = mayGoBack && random.chance(0.1)
+  // Where nothing else breaks, it is known exactly which number may be issued twice.
+  if ((profile.goesBack || hasClones) && nodes.length === 1 && random.chance(0.5))
+    profile.faults = new Set()
+  return profile
 }
 
 /** With a counter of the app's own, nothing is given back, and a lost answer leaves a gap. */

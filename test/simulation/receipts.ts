@@ -40,8 +40,10 @@ export class Receipts {
   }
 
   /** A restored server may give a letter again until its floors are raised. */
-  static areMade(seed: number, { authority, nodes, hasRestore }: Profile): boolean {
-    return seed % EVERY === 0 && authority === 'own' && nodes.length === 1 && !hasRestore
+  static areMade(seed: number, { authority, nodes, hasRestore, goesBack }: Profile): boolean {
+    return (
+      seed % EVERY === 0 && authority === 'own' && nodes.length === 1 && !hasRestore && !goesBack
+    )
   }
 
   /** What the app does next: it takes a number, or confirms or cancels one. */

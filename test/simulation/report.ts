@@ -54,6 +54,8 @@ const EXPECTED_HITS = [
   'device clock jumped',
   'server clock jumped',
   'profile cloned',
+  'device set back',
+  'device set back, and the server knows',
   'clone found out',
   'answered with HTML',
   'answered 403',

@@ -6,6 +6,7 @@
 import type { HiloOptions } from '../../src/core/options.js'
 import type { Range } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/core/state.js'
+import { BesideCopy } from './beside-copy.js'
 import { Checker, type Known } from './checker.js'
 import { Claims } from './claims.js'
 import { CLOSED_MS } from './closed.js'
@@ -26,6 +27,7 @@ import { serverRealm } from './realm.js'
 import { Receipts } from './receipts.js'
 import { Actor, Scheduler } from './scheduler.js'
 import { type Server, startServer } from './servers.js'
+import { isCalm } from './set-back.js'
 import { SOURCES } from './source-models.js'
 import { look } from './stored-states.js'
 import { labelled, type Tenant } from './tenants.js'
@@ -74,6 +76,7 @@ export class Simulation {
   )
   readonly quietHours = new QuietHours()
   readonly copiesOnline = new CopiesOnline()
+  readonly besideCopy = new BesideCopy()
   /** Is there an app that makes receipts? */
   readonly receipts: Receipts | undefined
 
@@ -84,6 +87,10 @@ export class Simulation {
     this.database = database
     this.profile = chooseProfile(this.random)
     if (Receipts.areMade(seed, this.profile)) this.receipts = new Receipts(this, SERVER_URL)
+    this.checker.madeByBoth = (series, name, n) => {
+      if (isCalm(this) && this.besideCopy.isTooLate(series, n))
+        this.checker.complain(`${series} ${n} was made by ${name}, long after its copy made it`)
+    }
     this.networkActor.realm = serverRealm(this.scheduler, () => this.serverClockError)
     const server = {
       handle: (request: Request) => this.#serve(request),

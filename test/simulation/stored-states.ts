@@ -6,7 +6,7 @@ import { claimKey } from './claims.js'
 import { foundOut } from './clones.js'
 import type { Device } from './device.js'
 import type { Write } from './disk.js'
-import type { Simulation } from './simulation.js'
+import { type Simulation, seriesOf } from './simulation.js'
 import { labelled } from './tenants.js'
 
 export function look(simulation: Simulation, device: Device, writes: readonly Write[]): void {
@@ -29,6 +29,7 @@ export function look(simulation: Simulation, device: Device, writes: readonly Wr
         ])
           if (!range.token) simulation.excuse(range, 'released without a token')
       if (fork > (before?.gaps.fork ?? 0)) foundOut(simulation, device, before, state)
+      noteLeases(simulation, device, before, state)
       device.lastStates.set(series, state)
       const claimed = state.claim && claimKey(state.claim.id, collectionIn(key))
       copiesOnline.stored(series, device.name, state, claimed)
@@ -36,6 +37,21 @@ export function look(simulation: Simulation, device: Device, writes: readonly Wr
       simulation.excuseLeases(state, device)
       if (scheduler.trace) scheduler.note(device.databases.actor, `has ${describe(state, device)}`)
     }
+  }
+}
+
+function noteLeases(
+  { scheduler, besideCopy }: Simulation,
+  device: Device,
+  before: DeviceState | undefined,
+  { leases }: DeviceState,
+): void {
+  const known = new Set(before?.leases.map(({ id }) => id))
+  for (const { id, range } of leases) {
+    const { prefix, from, to } = range
+    if (known.has(id)) continue
+    device.leased.push({ prefix, from, to, at: scheduler.now })
+    besideCopy.leased({ series: seriesOf(range), from, to, at: scheduler.now })
   }
 }
 

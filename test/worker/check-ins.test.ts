@@ -5,6 +5,7 @@ import { emptyState } from '../../src/core/state.js'
 import { PAGE_ANSWER_MS } from '../../src/worker/tabs.js'
 import { range } from '../support/ranges.js'
 import {
+  exchangeOf,
   FakeSource,
   FakeWorld,
   fail,
@@ -145,6 +146,148 @@ describe('a page that starts', () => {
     await lease(owner, 0)
     await world.pass(24 * HOURS)
     expect(world.source.checkIns).toEqual([])
+  })
+})
+
+const DAY = 24 * HOURS
+
+describe('a device that starts after more than a minute', () => {
+  test('asks first whether it is a copy; one step stores the answer and leases', async () => {
+    const world = await yesterday()
+    await world.pass(DAY)
+    const answer = holdCheckIn(world)
+    const leased = lease(ownerIn(world).owner, 4)
+    await flush()
+    expect((await world.stored()).leases).toEqual([])
+    answer()
+    expect((await leased).leases).toMatchObject([{ range: { from: 1, to: 4, token: 'token1' } }])
+    expect((await world.stored()).isUnheard).toBeUndefined()
+  })
+
+  test('and went back leases nothing of what it made since, and the page hears of it', async () => {
+    const world = await yesterday()
+    await world.pass(DAY)
+    const backup = await world.stored()
+    const { owner } = ownerIn(world)
+    await lease(owner, 16)
+    owner.close()
+    await world.put(backup)
+    const again = ownerIn(world)
+    const { leases, view } = await lease(again.owner, 16)
+    expect(leases).toEqual([])
+    expect([again.views[0]!.gaps.fork, view.gaps.fork]).toEqual([0, 32])
+  })
+
+  test('waits a second for the server at most, and goes on as offline', async () => {
+    const world = await yesterday()
+    await world.pass(DAY)
+    holdCheckIn(world)
+    const leased = lease(ownerIn(world).owner, 4)
+    await world.pass(999)
+    expect((await world.stored()).leases).toEqual([])
+    await world.pass(1)
+    expect((await leased).leases).toHaveLength(1)
+  })
+
+  test('waits for nothing without a network', async () => {
+    const world = await yesterday()
+    await world.pass(DAY)
+    world.source.onCheckIn = fail(unreachable())
+    expect((await lease(ownerIn(world).owner, 4)).leases).toHaveLength(1)
+    const { owner } = ownerIn(world)
+    owner.setOnline(false)
+    expect((await lease(owner, 4)).leases).toHaveLength(1)
+  })
+
+  test('whose clock went back asks, too', async () => {
+    const world = await yesterday()
+    world.date = () => 0
+    holdCheckIn(world)
+    void lease(ownerIn(world).owner, 4)
+    await flush()
+    expect((await world.stored()).leases).toEqual([])
+  })
+
+  test('does not ask first when its page is reloaded soon', async () => {
+    const world = await yesterday()
+    await world.pass(59_999)
+    holdCheckIn(world)
+    expect((await lease(ownerIn(world).owner, 4)).leases).toHaveLength(1)
+  })
+
+  test('sends the check-in of an earlier session, whose answer is enough', async () => {
+    const world = await yesterday()
+    await world.pass(DAY)
+    loseAnswers(world)
+    await lease(ownerIn(world).owner, 4)
+    let asked = 0
+    world.source.onCheckIn = () => (++asked > 1 ? new Promise(() => {}) : undefined)
+    expect((await lease(ownerIn(world).owner, 4)).leases).toHaveLength(1)
+    await flush()
+    expect(asked).toBe(2)
+  })
+})
+
+describe('the server hears of use', () => {
+  test('soon after numbers were leased, and once in ten seconds while they are', async () => {
+    const world = await yesterday()
+    const { owner } = ownerIn(world)
+    await lease(owner, 1)
+    await flush()
+    const before = world.source.checkIns.length
+    for (let second = 0; second < 30; second++) {
+      await lease(owner, 1)
+      await world.pass(1_000)
+    }
+    expect(world.source.checkIns.length - before).toBe(3)
+    expect(world.waits).toEqual([expect.any(Number)])
+  })
+
+  test('of several collections in one request', async () => {
+    const world = await yesterday()
+    const { owner } = ownerIn(world)
+    const lines = { ...target, collection: 'lines' }
+    must(await owner.claim(lines, 1))
+    await lease(owner, 1)
+    await flush()
+    const before = world.source.checkIns.length
+    await lease(owner, 1)
+    must(await owner.exchange(lines, exchangeOf({ want: 1 })))
+    await world.pass(20_000)
+    const since = world.source.checkIns.slice(before)
+    expect(since.map(({ grants }) => grants.length)).toEqual([2])
+  })
+
+  test('when the page is hidden: it may be killed', async () => {
+    const world = await yesterday()
+    const { owner } = ownerIn(world)
+    await lease(owner, 1)
+    await flush()
+    const before = world.source.checkIns.length
+    owner.reportNow()
+    await flush()
+    expect(world.source.checkIns).toHaveLength(before)
+    await world.pass(10_000)
+    await lease(owner, 1)
+    owner.reportNow()
+    await flush()
+    expect(world.source.checkIns).toHaveLength(before + 1)
+  })
+
+  test('after the next start, if the page was killed before', async () => {
+    const world = await yesterday()
+    const { owner } = ownerIn(world)
+    await lease(owner, 1)
+    await flush()
+    await lease(owner, 1)
+    expect((await world.stored()).isUnheard).toBe(true)
+    const before = world.source.checkIns.length
+    await world.pass(0)
+    world.timers.length = 0
+    await lease(ownerIn(world).owner, 0)
+    await world.pass(10_000)
+    expect(world.source.checkIns).toHaveLength(before + 1)
+    expect((await world.stored()).isUnheard).toBeUndefined()
   })
 })
 

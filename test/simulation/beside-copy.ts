@@ -1,0 +1,46 @@
+/**
+ * An original that runs beside its copy, both online: how much both may make. Where nothing else is
+ * broken, the server hears of use soon, and the one that comes second stops. So both make only what
+ * one of them leased within two report intervals of the first use.
+ */
+import type { Series } from './checker.js'
+import { REPORTED_MS } from './set-back.js'
+
+interface Leased {
+  series: Series
+  from: number
+  to: number
+  at: number
+}
+
+interface Copied extends Leased {
+  /** When one of the two first leased of what both held. */
+  usedAt?: number
+}
+
+export class BesideCopy {
+  /** Oldest first. */
+  readonly #copied: Copied[] = []
+  readonly #leased: Leased[] = []
+
+  /** From now on two devices hold these. */
+  copied(numbers: Leased): void {
+    this.#copied.push({ ...numbers })
+  }
+
+  leased(numbers: Leased): void {
+    this.#leased.push(numbers)
+    const { series, from, to, at } = numbers
+    for (const each of this.#copied)
+      if (each.series === series && each.from <= to && from <= each.to) each.usedAt ??= at
+  }
+
+  /** Two devices have issued this number. @returns whether that was to be prevented */
+  isTooLate(series: Series, n: number): boolean {
+    const isOf = (each: Leased) => each.series === series && each.from <= n && n <= each.to
+    const copied = this.#copied.findLast(isOf)
+    const first = this.#leased.find((each) => isOf(each) && each.at >= (copied?.at ?? 0))
+    if (copied?.usedAt === undefined || !first) return false
+    return first.at > copied.usedAt + REPORTED_MS
+  }
+}

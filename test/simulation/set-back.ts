@@ -1,0 +1,71 @@
+/**
+ * A device that goes back in place: its storage is replaced by an older copy of itself, as a backup
+ * or a snapshot does, while nobody else has that copy. Tells the checker what the server could know
+ * then: what it had heard of must not be issued again.
+ */
+import type { DeviceState } from '../../src/core/state.js'
+import type { Device } from './device.js'
+import { Disk } from './disk.js'
+import { OwnServer } from './own-servers.js'
+import { type Simulation, seriesOf } from './simulation.js'
+import { labelled } from './tenants.js'
+
+/**
+ * Two report intervals and the way to the server: a backup may hold a report that was under way,
+ * and whose answer proves nothing when it comes again.
+ */
+export const REPORTED_MS = 25_000
+
+/** Where nothing else is broken, the device has to keep exactly what is promised. */
+export const isCalm = ({ profile }: Simulation): boolean => profile.faults.size === 0
+
+/** A backup is made, or the one that was made is restored. */
+export function backUpOrGoBack(simulation: Simulation, device: Device): void {
+  const { backup } = device
+  if (!backup) {
+    const disk = new Disk(() => simulation.scheduler.now)
+    disk.copyOf(device.disk)
+    device.backup = { disk, leased: device.leased.length }
+    simulation.scheduler.note(simulation.driver, `${device.name} is backed up`)
+    return
+  }
+  device.backup = undefined
+  simulation.hit('device set back')
+  device.killBrowser()
+  device.disk.copyOf(backup.disk)
+  device.isLossy = true
+  simulation.copiesOnline.evicted(device.name)
+  device.lastStates.clear()
+  for (const { key, value } of device.disk.stores.get('collections')?.values() ?? []) {
+    const state = labelled(key, value as DeviceState)
+    device.lastStates.set(JSON.stringify(key), state)
+    judge(simulation, device, state, backup.leased)
+  }
+  simulation.openPage(device)
+}
+
+/** @param leased how many leases the device had made when the backup was made */
+function judge(simulation: Simulation, device: Device, state: DeviceState, leased: number): void {
+  const { servers, checker, claims, scheduler } = simulation
+  const server = servers.get(device.node)
+  if (!(server instanceof OwnServer)) return
+  const held = [...state.ranges, ...[...state.leases, ...state.offers].map(({ range }) => range)]
+  const tokens = held.flatMap(({ token }) => token ?? [])
+  const isUnderWay = state.checkIn !== undefined || state.claim !== undefined
+  if (isCalm(simulation) && tokens.some((token) => server.isOld(token, isUnderWay))) {
+    simulation.hit('device set back, and the server knows')
+    return
+  }
+  const spelled = new Set(held.map(({ prefix }) => prefix))
+  const since = device.leased.slice(leased).filter(({ prefix }) => spelled.has(prefix))
+  const late = since.filter(({ at }) => at < scheduler.now - REPORTED_MS)
+  if (isCalm(simulation) && late.length > 0)
+    checker.complain(
+      `${device.name} has leased ${late.map(({ from, to }) => `${from}–${to}`).join(' ')}, and ` +
+        'the server did not hear of it',
+    )
+  for (const range of held) checker.mayIssueAgain(seriesOf(range), device.name, range)
+  // The claim is sent again, and brings the same numbers.
+  for (const { series, low, high } of state.claim ? claims.grantsOf(state.claim.id) : [])
+    checker.mayIssueAgain(series, device.name, { from: low, to: high })
+}
