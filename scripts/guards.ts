@@ -261,7 +261,11 @@ export const GUARDS: Guard[] = [
   guard("H18 the app's transactions hold no id up", 'sqlite/store'),
   guard('H18 who waits behind a transaction that hangs fails with it', 'store/indexeddb'),
 
-  guard('H19 a clock that is set back stops no check-in', 'core/check-in', change('Math.abs', '')),
+  guard(
+    'H19 a clock that is set back stops no check-in',
+    'core/check-in',
+    change('date >= at && ', ''),
+  ),
 
   guard('H13 a copied region grants nothing of what came back to it', 'server/region/region'),
   guard(

@@ -98,7 +98,7 @@ export class Instance {
       // guard: H4 a hidden page parks
       hidden: () => {
         this.#each((allocator) => allocator.park())
-        // A page that is left may be frozen in the middle of a transaction, which blocks all others.
+        // It may be frozen in the middle of a transaction, which blocks those of all others.
         // guard: H18 a page that is left begins no transaction
         if (!isLeft) this.link.reportNow()
       },
