@@ -32,6 +32,10 @@ const PAGES = [
   ),
 ].filter((path) => path.endsWith('.md'))
 
+/** The page whose commands are those of an app of its own. */
+const TUTORIAL = 'docs/tutorial.md'
+const STARTER = 'examples/starter/package.json'
+
 const MODULES = PAGES.flatMap((page) =>
   modulesOf(page.replace(/\.md$/, '').replaceAll('/', '.'), read(page)),
 )
@@ -119,7 +123,7 @@ describe.each(PAGES)('%s', (page) => {
   })
 
   test('commands exist, and their flags', async () => {
-    const { scripts } = JSON.parse(read('package.json'))
+    const { scripts } = JSON.parse(read(page === TUTORIAL ? STARTER : 'package.json'))
     const commands = blocks
       .filter(({ language }) => language === 'sh')
       .flatMap(({ text }) => text.split(/\n|&&/))

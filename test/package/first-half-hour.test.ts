@@ -37,9 +37,9 @@ describe.runIf(isFull)('in an empty folder, as the documentation says', () => {
       ...stepsOf(page, '## 1. An app and a server', '## 2'),
       ...stepsOf(page, '## 2. An id', '## 3'),
       ...stepsOf(page, '## 3. Look inside', '## 4'),
-      { kind: 'command', text: 'npm run dev --' },
+      { kind: 'command', text: 'npm run dev' },
     ])
-    await staysOffline(reader, 'npm run dev --')
+    await staysOffline(reader, 'npm run dev')
   })
 
   test('Next', { timeout: PATIENCE }, async () => {

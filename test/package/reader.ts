@@ -60,6 +60,9 @@ export class Reader {
       CI: undefined,
       PATH: [dirname(newestNode()), process.env.PATH].join(delimiter),
       HILO_PORT: String(port),
+      PORT: String(port),
+      npm_config_prefer_offline: 'true',
+      npm_config_audit: 'false',
       // npx asks whether it may install what it runs.
       npm_config_yes: 'true',
       NEXT_TELEMETRY_DISABLED: '1',
@@ -91,13 +94,15 @@ export class Reader {
   async type(command: string): Promise<void> {
     const [, folder] = /^cd (\S+)$/.exec(command) ?? []
     if (folder) this.#folder = join(this.#folder, folder)
-    else if (/^npx (offline-hilo-server|next start|ng serve)|^npm run dev/.test(command))
+    else if (/^npx (offline-hilo-server$|next start|ng serve)|^npm (start|run dev)/.test(command))
       await this.#start(command)
     else await this.#run(command)
   }
 
   async #start(command: string): Promise<void> {
-    const anyPort = command.includes('offline-hilo-server') ? '' : ' --port 0'
+    // The servers have theirs from the environment.
+    const isServer = /offline-hilo-server|^npm start/.test(command)
+    const anyPort = isServer ? '' : `${command.startsWith('npm') ? ' --' : ''} --port 0`
     const args = ['-c', `exec ${command}${anyPort}`]
     const { ready, kill } = await start(
       'sh',
@@ -111,7 +116,9 @@ export class Reader {
   }
 
   #run(command: string): Promise<void> {
-    const typed = command.replace(/(?<=\s)[\w-]+(?=\s|$)/g, (word) => this.#tarballs[word] ?? word)
+    const named = (word: string) => this.#tarballs[word] ?? word
+    const isInstall = command.startsWith('npm install ')
+    const typed = isInstall ? command.replace(/(?<=\s)[\w-]+(?=\s|$)/g, named) : command
     const options = { cwd: this.#folder, env: this.#environment, maxBuffer: 2 ** 26 }
     return new Promise((resolve, reject) => {
       execFile('sh', ['-c', typed], options, (error, stdout, stderr) => {
