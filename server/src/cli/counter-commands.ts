@@ -8,10 +8,15 @@ export const checkCommand = (): Command =>
     'Look at every counter that a collection is bound to: can it be used as configured?',
   )
     .addOption(firstOption())
-    .action((_, command: Command) =>
+    .option(
+      '--table <table.column>',
+      'the id column to compare the counter with, like orders.id; where several collections are ' +
+        'bound, name it as `ids` of each instead',
+    )
+    .action(({ table }: { table?: string }, command: Command) =>
       withSettings(command, async (settings) => {
         const { check } = await import('./counters.js')
-        process.stdout.write(await check(settings))
+        process.stdout.write(await check(settings, table))
       }),
     )
 

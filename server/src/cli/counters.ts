@@ -8,13 +8,7 @@ import {
 import { idsOf, lastValue, valueAbove } from '../bound/orm/blocks.js'
 import { shapeProblems } from '../bound/orm/checks.js'
 import { type Binding, isSequence } from '../bound/orm/counter-options.js'
-import {
-  lockSequence,
-  nameOf,
-  nextValue,
-  quoted,
-  raiseStatement,
-} from '../bound/orm/counter-statements.js'
+import { lockSequence, nameOf, nextValue, raiseStatement } from '../bound/orm/counter-statements.js'
 import {
   bindingProblems,
   explained,
@@ -22,6 +16,7 @@ import {
   peakOf,
   rememberBinding,
 } from '../bound/orm/orm-counters.js'
+import { highestIn } from '../bound/orm/table-ids.js'
 import { openRaven } from '../bound/raven/cluster.js'
 import { bindingKey } from '../ledger/bound-collections.js'
 import type { Query } from '../ledger/counter-port.js'
@@ -34,10 +29,11 @@ import type { ServeOptions } from '../serve.js'
 
 /**
  * Resolves with a line per bound collection.
+ * @param ids `table.column` with the ids of the only one that is bound to a counter
  * @throws Error with every problem
  */
-export async function check(options: ServeOptions): Promise<string> {
-  const bindings = boundCollections(options)
+export async function check(options: ServeOptions, ids?: string): Promise<string> {
+  const bindings = withIds(boundCollections(options), ids)
   refuseWithoutPostgres(bindings, options.databaseUrl)
   if (options.upstream)
     return (
@@ -65,20 +61,37 @@ export async function check(options: ServeOptions): Promise<string> {
           continue
         const { counter, description } = bound
         const value = await nextValue(pool.query, counter)
-        const ids = nextIds(counter, value)
+        const next = nextIds(counter, value)
         if (value <= lastValue(counter.blocks, counter.maxId))
-          lines.push(`${name}  ${description}: ${ids}`)
+          lines.push(`${name}  ${description}: ${next}; ${compared(counter.ids)}`)
         else
           problems.push(
             `${name}: No block of ${nameOf(counter)} is left up to maxId ${counter.maxId}: ` +
-              `${ids}. Claims get what is in stock, and are then refused. If the id column takes ` +
-              'higher ids, correct maxId; else make it larger, or go on under a new name.',
+              `${next}. Claims get what is in stock, and are then refused. If the id column ` +
+              'takes higher ids, correct maxId; else make it larger, or go on under a new name.',
           )
       }
     })
   if (problems.length > 0) throw new Error(problems.join('\n'))
   return `${lines.join('\n')}\n`
 }
+
+function withIds(bindings: Bindings, ids: string | undefined): Bindings {
+  if (ids === undefined) return bindings
+  const counters = [...bindings].filter(([, bound]) => 'counter' in bound)
+  const [[name, bound] = []] = counters
+  if (counters.length !== 1 || !name || !bound || !('counter' in bound))
+    throw new Error(
+      `--table is for one collection, and ${counters.length} are bound to a counter. Name the ` +
+        'column as `ids` of each in the configuration file.',
+    )
+  return new Map([...bindings, [name, { ...bound, counter: { ...bound.counter, ids } }]])
+}
+
+const compared = (ids: string | undefined): string =>
+  ids === undefined
+    ? 'not compared with the ids in use (--table orders.id, or `ids` of the collection)'
+    : `fits the ids in ${ids}`
 
 export interface Adoption {
   database: string
@@ -100,10 +113,6 @@ export async function adopt(
       `${database}/${collection} is not bound to a counter in PostgreSQL. Bind it under ` +
         '`collections` of the configuration file, and give --config and --database-url.',
     )
-  const [table, column] = [
-    from.slice(0, from.lastIndexOf('.')),
-    from.slice(from.lastIndexOf('.') + 1),
-  ]
   if (!/^[^"]+\.[^".]+$/.test(from))
     throw new Error(
       `--from ${from}: name the table and its id column, like orders.id or sales.orders.id.`,
@@ -115,29 +124,12 @@ export async function adopt(
         if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
         if (isApplied && isSequence(bound.counter.place))
           await lockSequence(query, bound.counter.place)
-        const highest = await highestIn(query, [table, column])
+        const highest = (await highestIn(query, from)) ?? 0n
         return raised(query, bound, { highest, from, isApplied })
       }),
     ),
   )
 }
-
-/** @throws CounterUnusable for a column of texts, of which the highest is not the highest number */
-async function highestIn(query: Query, [table, column]: [string, string]): Promise<bigint> {
-  const [used] = await query<{ max: string | null; type: string }>(
-    `SELECT max(${quoted(column)})::text AS max, pg_typeof(max(${quoted(column)}))::text AS type ` +
-      `FROM ${quoted(table)}`,
-  )
-  const { max, type } = used!
-  if (!WHOLE_NUMBERS.includes(type) || !/^-?\d+$/.test(max ?? '0'))
-    throw new CounterUnusable(
-      `Column ${column} of ${table} has values of type ${type}, not whole numbers, so nobody can ` +
-        'tell the highest id. Name the column with the numbers of the ids. Nothing was changed.',
-    )
-  return BigInt(max ?? 0)
-}
-
-const WHOLE_NUMBERS = ['smallint', 'integer', 'bigint', 'numeric']
 
 async function raised(
   query: Query,

@@ -5,13 +5,18 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { isInstalled, type Peer, unlessInstalled } from '../../../test/support/peers.js'
+import type { CounterOptions } from '../../src/bound/orm/counter-options.js'
+import { check } from '../../src/cli/counters.js'
 import { newFolder } from '../folders.js'
+import { newDatabase } from '../postgres.js'
 import { type BackEnd, meet } from './meeting.js'
 import { HIBERNATE } from './peers.js'
+import { startTaker } from './taker.js'
 
 const BLOCK = 10
+const IDS = 'orders.id'
 const maxId = 'int8'
 type Case = Pick<BackEnd, 'title' | 'settings' | 'beforehand'> & {
   block?: number
@@ -275,5 +280,23 @@ describe.each(Object.keys(CASES) as (keyof typeof HIBERNATE)[])('Hibernate %s', 
   test.skipIf(!isInstalled(peer)).each(CASES[version])(
     `$title${unlessInstalled(peer)}`,
     ({ mapping, ...backEnd }) => meet({ block: BLOCK, ...backEnd, command: java(mapping) }, 200),
+  )
+
+  test.skipIf(!isInstalled(peer) || version !== '6.6')(
+    `a wrong strategy is found by the ids of the table${unlessInstalled(peer)}`,
+    async () => {
+      const databaseUrl = await newDatabase()
+      const url = new URL(databaseUrl)
+      const taker = await startTaker(java(['OwnSequence'])(url, true))
+      const settings = { ...onSequence, blockSize: BLOCK }
+      const checkAs = (strategy: CounterOptions['strategy']) =>
+        check({ databaseUrl, collections: { Shop: { orders: { ...settings, strategy } } } }, IDS)
+      await taker.take(1)
+      await expect(checkAs('hibernate-pooled-lo')).rejects.toThrow('make one id more')
+      await taker.take(1)
+      await expect(checkAs('hibernate-pooled-lo')).rejects.toThrow('hibernate-pooled fits')
+      expect(await checkAs('hibernate-pooled')).toContain(`fits the ids in ${IDS}`)
+      await taker.end()
+    },
   )
 })

@@ -40,7 +40,7 @@ const UNGRANTED = 2 * 60
 export async function meet(backEnd: BackEnd, count: number): Promise<void> {
   const databaseUrl = await newDatabase()
   const url = new URL(databaseUrl)
-  const collections = { Shop: { orders: backEnd.settings } }
+  const collections = { Shop: { orders: { ...backEnd.settings, ids: 'orders.id' } } }
   const config = join(newFolder(), 'hilo.json')
   writeFileSync(config, JSON.stringify({ collections }))
   const options = ['--config', config, '--database-url', databaseUrl]

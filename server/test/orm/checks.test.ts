@@ -319,6 +319,104 @@ describe('a first row', () => {
   })
 })
 
+const POOLED_LO = {
+  strategy: 'hibernate-pooled-lo',
+  sequence: 'order_seq',
+  blockSize: 50,
+  maxId: 'int4',
+  ids: 'orders.id',
+} as const
+const ORDERS = 'CREATE TABLE orders (id int PRIMARY KEY)'
+/** What Hibernate's pooled optimizer leaves: a value that was taken, and rows below it. */
+const pooledOrders = (taken: number, ...ids: number[]) =>
+  `CREATE SEQUENCE order_seq INCREMENT 50; SELECT setval('order_seq', ${taken}); ${ORDERS};
+   INSERT INTO orders VALUES ${ids.map((id) => `(${id})`).join(', ')}`
+
+describe('compared with the ids of the table', () => {
+  test.each<[what: string, settings: CounterOptions, schema: string, message: string]>([
+    [
+      'pooled-lo beside pooled, once its block is under way',
+      POOLED_LO,
+      pooledOrders(51, 1, 2),
+      'With hibernate-pooled-lo and blockSize 50 the last block begins at 51, and no id of it is ' +
+        'there. hibernate-pooled fits.',
+    ],
+    [
+      'pooled-lo beside pooled, when its only id could be of both',
+      POOLED_LO,
+      pooledOrders(1, 1),
+      'hibernate-pooled-lo fits, and so does hibernate-pooled: their ids differ from the next ' +
+        'block on. Let the back end make one id more, then start again.',
+    ],
+    [
+      'pooled beside pooled-lo',
+      { ...POOLED_LO, strategy: 'hibernate-pooled' },
+      pooledOrders(51, 51, 52),
+      'The highest id in orders.id is 52. With hibernate-pooled and blockSize 50, sequence ' +
+        'order_seq gives 52 next: ids would come twice.',
+    ],
+    [
+      'a smaller maxLo than the back end has',
+      { ...HILO_TABLE, ids: 'orders.id' },
+      `CREATE TABLE hi (next_hi int); INSERT INTO hi VALUES (3); ${ORDERS};
+       INSERT INTO orders VALUES (65536)`,
+      'The highest id in orders.id is 65536. With hibernate-hilo-table and maxLo 9, hi.next_hi ' +
+        'gives 30 next: ids would come twice.',
+    ],
+    [
+      'a table that is not there',
+      POOLED_LO,
+      'CREATE SEQUENCE order_seq INCREMENT 50',
+      'relation "orders" does not exist',
+    ],
+  ])('%s is refused', async (_, settings, schema, message) => {
+    const databaseUrl = await newDatabase()
+    await runSql(databaseUrl, schema)
+    await expect(open(databaseUrl, settings)).rejects.toThrow(message)
+    const { ids, ...rest } = settings
+    const options = { databaseUrl, collections: { Shop: { orders: rest } } }
+    await expect(check(options, ids)).rejects.toThrow(message)
+    expect(await check(options)).toContain('not compared with the ids in use')
+  })
+
+  test.each<[what: string, settings: CounterOptions, schema: string]>([
+    ['pooled-lo', POOLED_LO, pooledOrders(51, 51, 52)],
+    ['pooled', { ...POOLED_LO, strategy: 'hibernate-pooled' }, pooledOrders(51, 1, 2)],
+    ['a table without rows', POOLED_LO, `CREATE SEQUENCE order_seq INCREMENT 50; ${ORDERS}`],
+    [
+      'rows above which blocks were lost',
+      { ...EFCORE, ids: 'public.orders.id' },
+      `CREATE SEQUENCE order_seq INCREMENT 10; SELECT setval('order_seq', 91); ${ORDERS};
+       INSERT INTO orders VALUES (12)`,
+    ],
+  ])('%s passes', async (_, settings, schema) => {
+    const databaseUrl = await newDatabase()
+    await runSql(databaseUrl, schema)
+    const options = { databaseUrl, collections: { Shop: { orders: settings } } }
+    expect(await check(options)).toContain(`fits the ids in ${settings.ids}`)
+    await open(databaseUrl, settings)
+  })
+
+  test('rows that come later from elsewhere stop it before an id comes twice', async () => {
+    const databaseUrl = await newDatabase()
+    await runSql(databaseUrl, pooledOrders(51, 51, 52))
+    const ledger = await open(databaseUrl, POOLED_LO)
+    const wish = { database: 'Shop', collection: 'orders', lastMax: 0, serverTag: 'A', at: 0 }
+    const claim = () => ledger.claim([{ ...wish, id: newId(), count: 50 }])
+    expect(grantOf((await claim())[0]!)).toMatchObject({ low: 101, high: 150 })
+    await runSql(databaseUrl, 'INSERT INTO orders VALUES (120), (151)')
+    await expect(claim()).rejects.toThrow('ids would come twice')
+  })
+
+  test('--table is for one collection', async () => {
+    const databaseUrl = await newDatabase()
+    const collections = { Shop: { orders: EFCORE, lines: HILO_TABLE } }
+    await expect(check({ databaseUrl, collections }, 'orders.id')).rejects.toThrow(
+      '--table is for one collection, and 2 are bound',
+    )
+  })
+})
+
 describe('at the start', () => {
   test.each(REFUSED)('%s is refused', async (_, settings, schema, message) => {
     const databaseUrl = await newDatabase()

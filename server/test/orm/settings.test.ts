@@ -29,7 +29,7 @@ describe('a setting that cannot be meant is refused by its name', () => {
     [
       { ...EFCORE, maxLo: 9 },
       'collections.Shop.orders.maxLo: is no setting of efcore, which has: strategy, maxId, ' +
-        'sequence, blockSize',
+        'ids, sequence, blockSize',
     ],
     [{ ...EFCORE, sequence: undefined }, 'collections.Shop.orders.sequence: is missing'],
     [

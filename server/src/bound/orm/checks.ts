@@ -8,6 +8,7 @@ import { type Binding, isSequence } from './counter-options.js'
 import { nameOf, nextValue } from './counter-statements.js'
 import { sequenceProblems } from './sequence-checks.js'
 import { tableProblems } from './table-checks.js'
+import { idProblems } from './table-ids.js'
 
 /**
  * What is wrong with the counter. Empty: nothing.
@@ -21,9 +22,9 @@ export async function problemsOf(
   isFirst: boolean,
 ): Promise<string[]> {
   const problems = await shapeProblems(query, binding, isFirst)
-  return problems.length > 0
-    ? problems
-    : positionProblems(binding, await nextValue(query, binding), peak)
+  if (problems.length > 0) return problems
+  const next = await nextValue(query, binding)
+  return [...positionProblems(binding, next, peak), ...(await idProblems(query, binding, peak))]
 }
 
 /** What is wrong with the counter, whatever its value. */

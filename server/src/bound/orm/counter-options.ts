@@ -55,6 +55,12 @@ export interface CounterOptions {
    * would pass it is refused.
    */
   maxId: 'int2' | 'int4' | 'int8' | number
+  /**
+   * The column of the back end's table that has the ids, like `orders.id`: whole numbers, with an
+   * index. Then a strategy that contradicts these ids is refused, also later. Without it, nobody
+   * can tell.
+   */
+  ids?: string | undefined
 }
 
 export interface SequencePlace {
@@ -87,6 +93,8 @@ export interface Binding {
   first: bigint | undefined
   fetchesTwice: boolean
   yields: boolean
+  /** `table.column` with the ids of the back end. */
+  ids: string | undefined
 }
 
 export const isSequence = (place: Binding['place']): place is SequencePlace => 'sequence' in place
@@ -106,6 +114,12 @@ const sqlName = z
     new RegExp(`^${NAME}(\\.${NAME})?$`, 'u'),
     'has to be a name like order_seq or sales.order_seq, spelled as PostgreSQL has it, without ' +
       'quotes',
+  )
+const columnName = z
+  .string()
+  .regex(
+    new RegExp(`^${NAME}(\\.${NAME}){1,2}$`, 'u'),
+    'has to be a table and its id column, like orders.id or sales.orders.id',
   )
 const key = z.string().min(1, 'is empty')
 const number = z
@@ -144,6 +158,7 @@ export const counterSettings = z.strictObject({
     'has to be the highest id that the id column takes: "int2", "int4", "int8", or a number from ' +
       '1 to 2^53-1',
   ),
+  ids: columnName.optional(),
 })
 
 type CounterSettings = z.output<typeof counterSettings>
@@ -167,6 +182,7 @@ export function toBinding(settings: CounterSettings): Binding | Problem[] {
     first: strategy.hasFirst ? first : undefined,
     fetchesTwice: strategy.fetchesTwice ?? false,
     yields: strategy.yields ?? false,
+    ids: settings.ids,
   }
 }
 
@@ -206,7 +222,7 @@ function placeOf(
 /** Settings that the strategy does not use. They are a mistake, so they are refused. */
 function misplaced(strategy: Strategy, settings: CounterSettings): Problem[] {
   const { kinds, segments, size } = strategy
-  const used = new Set<string>(['strategy', 'maxId'])
+  const used = new Set<string>(['strategy', 'maxId', 'ids'])
   if (kinds.includes('sequence')) used.add('sequence')
   if (kinds.includes('row')) for (const name of ['table', 'column', 'where']) used.add(name)
   if (segments)

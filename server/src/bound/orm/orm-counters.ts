@@ -33,6 +33,7 @@ import {
   takeBlocks,
 } from './counter-statements.js'
 import { STRATEGIES } from './strategies.js'
+import { idProblems } from './table-ids.js'
 
 /**
  * Other takers of some counters give up when they lose too many races. There, takes that follow
@@ -81,6 +82,8 @@ function ormCounters(bindings: Bindings): OrmCounters {
       if (raiseTo !== undefined && !isAtEnd)
         await explained(binding, () => raiseCounter(query, binding, raiseTo))
       if (missing === 0 || !hasIdsAbove(binding, above)) return { fresh: [], isAtEnd }
+      // guard: H20 ids that are in the table already are not granted
+      await refuseContradiction(query, binding, key)
       const count = paced(binding, Math.ceil(missing / Number(binding.blocks.size)))
       return {
         fresh: await explained(binding, () => takeBlocks(query, binding, count, above)),
@@ -88,6 +91,17 @@ function ormCounters(bindings: Bindings): OrmCounters {
       }
     },
   }
+}
+
+async function refuseContradiction(
+  query: Query,
+  binding: Binding,
+  key: CollectionKey,
+): Promise<void> {
+  if (binding.ids === undefined) return
+  const peak = await peakOf(query, key)
+  const problems = await explained(binding, () => idProblems(query, binding, peak))
+  if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
 }
 
 /** The highest id that a counter has given. */
