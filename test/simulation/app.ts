@@ -6,7 +6,6 @@ import { begin, failed } from './calls.js'
 import { close } from './closed.js'
 import type { Page } from './device.js'
 import { SERVER_URL } from './network.js'
-import { isOfTheApp } from './profile.js'
 import type { Simulation } from './simulation.js'
 import { ofTenant } from './tenants.js'
 
