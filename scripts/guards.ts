@@ -577,6 +577,8 @@ export const GUARDS: Guard[] = [
     'const isForeign = false',
   ),
   guard('H26 a give-back needs what a claim needs', 'server/access'),
+  guard('H26 a token has a budget', 'server/budgets', 'continue'),
+  guard('H26 a token has a share of the places', 'server/budgets'),
   guard(
     'H28 the token of a series is replaced by a check-in of the series alone',
     'server/sqlite-ledger',

@@ -10,7 +10,7 @@ import { drainOf } from './drain.js'
 import type { HandlerLimits, HandlerOptions } from './http/options.js'
 import { DEFAULT_HORIZON_DAYS, horizon, PRUNE_INTERVAL_MS, pruningAt } from './ledger/horizon.js'
 import type { LedgerLimits } from './ledger/ledger.js'
-import { checked, type Given } from './ledger/options.js'
+import { checked, type Given, parted } from './ledger/options.js'
 import { createHiloHandler } from './node/handler.js'
 import { createLog } from './node/log.js'
 import { namesToAnswer } from './open.js'
@@ -98,8 +98,7 @@ export async function serve({
 }: ServeOptions = {}): Promise<HiloServer> {
   checked(horizon, horizonDays, 'serve', () => 'horizon')
   const hosts = namesToAnswer({ ...rest, host, open })
-  const { maxJump, collections: maxCollections, databases: maxDatabases, ...handlerLimits } = limits
-  const ledgerLimits = { maxJump, collections: maxCollections, databases: maxDatabases }
+  const { ledgerLimits, handlerLimits } = parted(limits)
   const ledger = await openLedger({
     dataDir,
     databaseUrl,

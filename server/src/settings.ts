@@ -150,7 +150,9 @@ export const SETTINGS = {
   tokens: {
     check: tokens,
     default: 'none: everybody on this machine may ask',
-    says: 'a list of texts or of `{"token", "databases", "actions"}`: see [below](#who-may-ask)',
+    says:
+      'a list of texts or of `{"token", "databases", "collections", "actions", "devices"}`: ' +
+      'see [below](#who-may-ask)',
   },
   cors: {
     check: z.strictObject({ origins: z.array(origin) }),

@@ -114,6 +114,9 @@ describe('serve', { timeout: TIMEOUT }, () => {
       settings: { nodeTag: 'B', databases: ['Shop'], tokens: '1, not shown' },
     })
     for (const secret of [token, databaseUrl.password]) expect(started.log()).not.toContain(secret)
+    const environment = { DATABASE_URL: databaseUrl.href }
+    const status = await runCli(['status', '--config', config], environment)
+    expect(status.stdout).toContain('3600 requests, 1048576 numbers, 10000 rows, 100 names an hour')
     const dataDir = join(folder, 'data')
     const other = await startProcess(['--port', '0', '--data', dataDir])
     await other.stop()

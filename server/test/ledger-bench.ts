@@ -55,7 +55,12 @@ export type Promises = (title: string, body: (bench: Bench) => Promise<void>) =>
 
 export const AT = Date.UTC(2026, 10, 21)
 export const DAY_MS = 86_400_000
-export const LIMITS = { collections: 50, databases: 1_000, maxJump: 10_000 }
+export const LIMITS = {
+  collections: 50,
+  databases: 1_000,
+  maxJump: 10_000,
+  maxId: Number.MAX_SAFE_INTEGER,
+}
 let lastId = 0
 
 export const newId = () => `00000000-0000-4000-8000-${String(++lastId).padStart(12, '0')}`

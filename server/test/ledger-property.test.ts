@@ -153,7 +153,12 @@ async function run(
   }
 }
 
-const LIMITS = { maxJump: 10_000_000, collections: 10_000, databases: 1_000_000 }
+const LIMITS = {
+  maxJump: 10_000_000,
+  maxId: Number.MAX_SAFE_INTEGER,
+  collections: 10_000,
+  databases: 1_000_000,
+}
 
 interface Opened {
   ledger: Ledger

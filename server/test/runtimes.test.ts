@@ -59,7 +59,8 @@ const { createHandler } = await import(FILE)
 Date.now = now
 const ledger = { claim() {}, onRestored() {} }
 const log = { info() {}, error() {} }
-const ports = { createLog: () => log, createMetrics: () => ({ watchQueue() {}, refused() {} }) }
+const metrics = { budgets() {}, watchQueue() {}, refused() {} }
+const ports = { createLog: () => log, createMetrics: () => metrics }
 const handler = createHandler({ ledger }, ports)
 const answers = await Promise.all(['/topology?name=Shop', '/metrics'].map(async (path) => {
   const answer = await handler(new Request('http://ids.test' + path))

@@ -62,7 +62,7 @@ export const TOKENS: GrantTokens = {
 const BOUND = new Map()
 
 const context = (newGrantId: () => string): LedgerContext => ({
-  limits: { maxJump: 1_000, collections: 10, databases: 10 },
+  limits: { maxJump: 1_000, maxId: Number.MAX_SAFE_INTEGER, collections: 10, databases: 10 },
   bound: BOUND,
   tokens: TOKENS,
   newGrantId,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { HandlerLimits, HandlerOptions } from '../http/options.js'
 import { DEFAULT_HORIZON_DAYS, horizon } from '../ledger/horizon.js'
 import type { LedgerLimits } from '../ledger/ledger.js'
-import { checked, databaseName, type Given, ledgerLimits } from '../ledger/options.js'
+import { checked, databaseName, type Given, ledgerLimits, parted } from '../ledger/options.js'
 
 export interface HiloWorkerOptions
   extends Omit<HandlerOptions, 'ledger' | 'databases' | 'limits' | 'isReady'> {
@@ -41,14 +41,11 @@ type Checked = z.output<typeof own> & {
 export function checkWorkerOptions(options: HiloWorkerOptions): Checked {
   const { databases, create, operatorToken, horizon, limits = {}, ...rest } = options
   const mine = checked(own, { databases, create, operatorToken, horizon }, 'createHiloWorker')
-  const { maxJump, collections, databases: maxDatabases, ...handlerLimits } = limits
+  const { ledgerLimits: given, handlerLimits } = parted(limits)
   return {
     ...mine,
-    ledgerLimits: checked(
-      ledgerLimits,
-      { maxJump, collections, databases: maxDatabases },
-      'createHiloWorker',
-      (path) => ['limits', ...path].join('.'),
+    ledgerLimits: checked(ledgerLimits, given, 'createHiloWorker', (path) =>
+      ['limits', ...path].join('.'),
     ),
     handler: { ...rest, databases: mine.databases, limits: handlerLimits },
   }

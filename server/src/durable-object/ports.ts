@@ -26,6 +26,8 @@ export const PORTS: Ports = {
     claimRefused: nothing,
     checkedIn: nothing,
     seriesBegan: nothing,
+    budgets: nothing,
+    overBudget: nothing,
     watchQueue: nothing,
   }),
 }

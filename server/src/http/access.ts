@@ -1,10 +1,12 @@
 /**
- * Who may ask for what: which databases exist, what a token is for, what the application allows.
+ * Who may ask for what: which databases exist, what a token is for and how much of it, what the
+ * application allows.
  * Guarantees that, with `tokens` or `authorize`, nobody moves a counter by a document or a seed
  * unless a token or the application's answer allows it.
  */
 import type { Context } from 'hono'
 import { databaseName } from '../ledger/options.js'
+import type { Budgets, Cost } from './budgets.js'
 import type { CheckedOptions, Wanted } from './options.js'
 import { Parameters } from './parameters.js'
 import { databaseMissing, forbidden } from './refusals.js'
@@ -29,6 +31,18 @@ export interface Caller {
   /** Of the token that it showed: the same for each of its requests, and no secret. */
   name: string | undefined
   /**
+   * Takes from what its token may use in an hour.
+   * @throws Refusal
+   */
+  spend(cost: Cost): void
+  /** What was taken for nothing. */
+  refund(cost: Cost): void
+  /**
+   * Does work for which so many claims wait.
+   * @throws Refusal where too many claims of its token wait already
+   */
+  wait<T>(claims: number, work: () => Promise<T>): Promise<T>
+  /**
    * Resolves when the application has answered, where it is asked.
    * @throws Refusal
    */
@@ -48,7 +62,10 @@ const ONLY_BY_NAME: readonly Action[] = [
   'status',
 ]
 
-export function createAccess({ databases, tokens, authorize }: CheckedOptions): Access {
+export function createAccess(
+  { databases, tokens, authorize }: CheckedOptions,
+  budgets: Budgets,
+): Access {
   const findToken = tokens && tokenFinder(tokens)
 
   /** Undefined where no tokens are asked for. */
@@ -60,6 +77,7 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
         "Forbidden: this server asks for 'Authorization: Bearer <token>', with one of the " +
           'tokens from its configuration.',
       )
+    if (token) budgets.spend(token, ONE_REQUEST)
     return token
   }
 
@@ -71,6 +89,7 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
   ): Promise<void> | undefined {
     const { action } = wanted
     if (token?.databases && !isListed(token.databases, database)) throw notFor(database)
+    if (token?.collections) refuseOthers(token.collections, wanted)
     if (!tokenAllows(token, action))
       throw forbidden(
         'no-right',
@@ -110,6 +129,9 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
       return {
         database,
         name: token?.name,
+        spend: (cost) => token && budgets.spend(token, cost),
+        refund: (cost) => token && budgets.refund(token, cost),
+        wait: (claims, work) => (token ? budgets.wait(token, claims, work) : work()),
         allow: (wanted) => allow(request, token, database, wanted),
       }
     },
@@ -122,6 +144,19 @@ export function createAccess({ databases, tokens, authorize }: CheckedOptions): 
     allowStatus: async (c) =>
       allow(c.env.request, tokenOf(c.req.raw.headers), undefined, { action: 'status', count: 0 }),
   }
+}
+
+const ONE_REQUEST: Cost = { requests: 1 }
+
+/** @throws Refusal where the request is about a collection that is not listed, or about all. */
+function refuseOthers(
+  collections: readonly string[],
+  { action, tag }: Pick<Wanted, 'action' | 'tag'>,
+): void {
+  if (tag === undefined ? action !== 'series-list' : isListed(collections, tag.replace(/\|$/, '')))
+    return
+  const what = tag === undefined ? 'all collections' : `the collection '${tag}'`
+  throw forbidden('no-right', `Forbidden: this token is not for ${what}.`)
 }
 
 /** The request as it would be with this header, which counts only where there is none. */

@@ -48,8 +48,8 @@ export function claimRefused(
       return tooMany(
         'no-numbers',
         `The numbers of '${tag}' are used up: the next would pass 2^53-1, which JavaScript ` +
-          'cannot count, or what its id column can hold. ' +
-          'Go on under a new name, or make the column larger and raise maxId.',
+          'cannot count, or what its id column can hold. Go on under a new name, or make the ' +
+          'column larger, and raise limits.maxId, or the maxId of a bound collection.',
       )
     case 'full':
       return quotaReached('collections')

@@ -11,6 +11,7 @@ import { answer, answerNothing } from './answer.js'
 import { readJson } from './body.js'
 import { changeVector, etagOf, expectedVersion, NEVER, unquoted } from './change-vector.js'
 import { type Conflict, conflicted } from './conflict.js'
+import { type Costs, sumOf } from './costs.js'
 import { bulkBody, hiloDocument } from './document-bodies.js'
 import type { CheckedOptions } from './options.js'
 import { Parameters } from './parameters.js'
@@ -43,6 +44,7 @@ interface StoredDocument {
 export function documentRoutes(
   { ledger, nodeTag, limits, serverPrefix }: CheckedOptions,
   access: Access,
+  costs: Costs,
 ): Hono {
   /** Null where there is no such document. */
   async function read({ database, allow }: Caller, id: string): Promise<StoredDocument | null> {
@@ -71,7 +73,7 @@ export function documentRoutes(
     writes: readonly DocumentWrite[],
     conflict: 409 | 412 = 409,
   ): Promise<string[]> {
-    const { database, allow } = access.callerOf(c)
+    const { database, name, allow, spend, refund } = access.callerOf(c)
     const marks = writes.map(
       ({ id, kind, max, expected }): MarkWrite => ({
         database,
@@ -87,8 +89,12 @@ export function documentRoutes(
     if (marks.length === 0) await allow({ action: 'document-write', count: 0 })
     for (const { collection: tag } of marks)
       await allow({ action: 'document-write', tag, count: 0 })
+    const moves = marks.map((mark) => ({ ...mark, count: 0, lastMax: mark.max }))
+    const price = name === undefined ? {} : sumOf(await costs.of(moves))
+    spend(price)
     const outcome = await ledger.write(marks)
     if ('refused' in outcome) {
+      refund(price)
       const { id, kind, expected } =
         writes[marks.findIndex((mark) => isSameWrite(mark, outcome.write))]!
       const { version } = outcome.mark
@@ -227,6 +233,12 @@ function writeRefused(
         'jump',
         `Document ${document} is at ${mark.max}; ${write.max} is too far above to be ` +
           'believed. To go there, run: offline-hilo-server raise-floor.',
+      )
+    case 'overflow':
+      return refused(
+        'no-numbers',
+        `Document ${document} would pass limits.maxId. Raise it, if your id column can hold ` +
+          'higher numbers. Nothing was written.',
       )
     case 'full':
       return quotaReached('collections')

@@ -10,6 +10,8 @@ import { getPath } from 'hono/utils/url'
 import { createAccess } from './access.js'
 import { answer } from './answer.js'
 import { cutOff } from './body.js'
+import { createBudgets } from './budgets.js'
+import { createCosts } from './costs.js'
 import { documentRoutes } from './document-routes.js'
 import { failureLog } from './failure-log.js'
 import { hiloRoutes } from './hilo-routes.js'
@@ -37,9 +39,11 @@ export type Handler = (request: Request) => Promise<Response>
 export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   const checked = checkHandlerOptions({ ...options, log: options.log ?? ports.createLog() })
   const { limits } = checked
-  const access = createAccess(checked)
-  const logFailure = failureLog(checked.log)
   const metrics = ports.createMetrics(checked.ledger)
+  metrics.budgets(limits)
+  const access = createAccess(checked, createBudgets(limits, metrics.overBudget))
+  const costs = createCosts((key) => checked.ledger.read(key))
+  const logFailure = failureLog(checked.log)
   checked.ledger.onRestored((database) =>
     checked.log.error(
       { database },
@@ -81,10 +85,10 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   })
   app.route('/', metricsRoutes(metrics, access))
   app.route('/', topologyRoutes(checked, access))
-  app.route('/databases/:database', hiloRoutes(checked, access, metrics, logFailure))
+  app.route('/databases/:database', hiloRoutes(checked, access, costs, metrics, logFailure))
   app.route('/databases/:database', seriesRoutes(checked, access, metrics))
   app.route('/databases/:database', identityRoutes(checked, access, metrics))
-  app.route('/databases/:database', documentRoutes(checked, access))
+  app.route('/databases/:database', documentRoutes(checked, access, costs))
 
   app.notFound((c) => {
     throw noRoute(c.req.method, pathOf(c.req.url))

@@ -11,6 +11,7 @@ import { answer, answerNothing } from './answer.js'
 import { parseJson, readJson, readText } from './body.js'
 import { claimAnswer, claimRefused } from './claim-answer.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
+import { type Costs, sumOf } from './costs.js'
 import { type FailureLog, UnknownToken } from './failure-log.js'
 import { type GivenRange, readCheckInBody, readClaimBody, readReturnBody } from './hilo-bodies.js'
 import type { Metrics } from './metrics.js'
@@ -22,6 +23,7 @@ import { pathOf, refusalBody, toRefusal } from './refusals.js'
 export function hiloRoutes(
   { ledger, nodeTag, limits }: CheckedOptions,
   access: Access,
+  costs: Costs,
   metrics: Metrics,
   logFailure: FailureLog,
 ): Hono {
@@ -45,10 +47,29 @@ export function hiloRoutes(
     for (const { collection: tag, count } of claims)
       await caller.allow({ action: 'claim', tag, count })
     const start = performance.now()
-    const outcomes = await queue.add(claims)
+    const outcomes = await paid(caller, claims, () => queue.add(claims))
     const answered = outcomes.filter((outcome): outcome is ClaimOutcome => !('failure' in outcome))
     if (answered.length === 0) throw (outcomes[0] as FailedClaim).failure
     metrics.claimed(answered, (performance.now() - start) / 1000)
+    return outcomes
+  }
+
+  /** A token pays before it waits, and gets back what was paid for nothing. */
+  async function paid(
+    caller: Caller,
+    claims: readonly ClaimRequest[],
+    work: () => Promise<(ClaimOutcome | FailedClaim)[]>,
+  ): Promise<(ClaimOutcome | FailedClaim)[]> {
+    if (caller.name === undefined) return work()
+    const prices = await costs.of(claims)
+    caller.spend(sumOf(prices))
+    const outcomes = await caller.wait(claims.length, work).catch((error) => {
+      caller.refund(sumOf(prices))
+      throw error
+    })
+    for (const [i, outcome] of outcomes.entries())
+      if ('grant' in outcome && !outcome.isRepeat) costs.saw(claims[i]!, outcome.grant.high)
+      else caller.refund(prices[i]!)
     return outcomes
   }
 

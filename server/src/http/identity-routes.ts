@@ -33,17 +33,22 @@ export function identityRoutes(
   return new Hono()
     .post('/identity/next', async (c) => {
       const { name, id } = readIdentityQuery(new Parameters(c.req.url))
-      const { database, allow } = access.callerOf(c)
-      await allow({ action: 'identity', tag: name, count: 1 })
+      const caller = access.callerOf(c)
+      const { database } = caller
+      await caller.allow({ action: 'identity', tag: name, count: 1 })
       const claim: IdentityClaim = { database, name, id, at: Date.now() }
-      const outcome = (await queue.add([claim]))[0]!
+      caller.spend({ numbers: 1, rows: 1, names: 1 })
+      const outcome = (await caller.wait(1, () => queue.add([claim])))[0]!
+      // Only the first number of an identity makes a name.
+      if (!('value' in outcome && outcome.value === 1)) caller.refund({ names: 1 })
       if ('failure' in outcome) throw outcome.failure
       return answer({ NewIdentityValue: numberOf(outcome, { database, name }) })
     })
     .post('/identity/seed', async (c) => {
       const { name, value, isForced } = readSeedQuery(new Parameters(c.req.url))
-      const { database, allow } = access.callerOf(c)
+      const { database, allow, spend } = access.callerOf(c)
       await allow({ action: 'seed', tag: name, count: 0 })
+      spend({ rows: 1, names: 1 })
       const outcome = await ledger.seedIdentity({ database, name, value, isForced })
       return answer({ NewSeedValue: numberOf(outcome, { database, name }) })
     })

@@ -1,5 +1,6 @@
 /** The port of what counts the requests. The handler says what happened, and knows no library. */
 import type { CheckInFate, ClaimOutcome, Ledger } from '../ledger/ledger.js'
+import type { HourlyLimits, Spent } from './budgets.js'
 import type { ClaimQueue } from './claim-queue.js'
 import type { Refusal } from './refusals.js'
 
@@ -19,6 +20,10 @@ export interface Metrics {
   checkedIn(fates: readonly CheckInFate[]): void
   /** A device got a series of its own. */
   seriesBegan(): void
+  /** What a token may use in an hour. */
+  budgets(limits: HourlyLimits): void
+  /** A request is refused because its token has used up its budget. */
+  overBudget(token: string, budget: Spent): void
   /** Its waiting claims are counted whenever the metrics are read. */
   watchQueue(queue: WatchedQueue): void
   /** In Prometheus' text format, and its media type. Without it there is no `/metrics`. */

@@ -75,12 +75,23 @@ export interface HandlerLimits {
   count: number
   /** Collections of one claim, or grants of one check-in. Default 100. */
   batch: number
-  /** Claims that wait for a commit. More are answered 503. Default 2,000. */
+  /**
+   * Claims that wait for a commit. More are answered 503. One token has a tenth of these places.
+   * Default 2,000.
+   */
   waiting: number
   /** Bytes of a request's body. Default 65,536. */
   body: number
   /** Characters of a request's URL. Default 8,192. */
   url: number
+  /** What one token may use in an hour: requests. Default 3,600. */
+  requestsPerHour: number
+  /** Numbers, with those that a claim makes its counter skip. Default 1,048,576. */
+  numbersPerHour: number
+  /** Rows that are stored. Default 10,000. */
+  rowsPerHour: number
+  /** New collections, identities and series. Default 100. */
+  namesPerHour: number
 }
 
 export const serverPrefix = z
@@ -125,6 +136,10 @@ export const limits = z.strictObject({
   waiting: positive(1_000_000).default(2_000),
   body: positive(2 ** 24).default(65_536),
   url: positive(65_536).default(8_192),
+  requestsPerHour: positive(2 ** 40).default(3_600),
+  numbersPerHour: positive(2 ** 53 - 1).default(1_048_576),
+  rowsPerHour: positive(2 ** 40).default(10_000),
+  namesPerHour: positive(2 ** 40).default(100),
 })
 
 const callback = <T>() => z.custom<T>((value) => typeof value === 'function', 'is no function')

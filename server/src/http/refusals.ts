@@ -15,6 +15,7 @@ const PERSON_RETRY_SECONDS = 30
 /** The reasons by which the metrics count refusals. */
 export type Reason =
   | 'bad-request'
+  | 'budget'
   | 'conflict'
   | 'copied-device'
   | 'counter'
@@ -30,7 +31,6 @@ export type Reason =
   | 'other-host'
   | 'other-site'
   | 'queue'
-  | 'rate'
   | 'restored'
   | 'stopping'
 

@@ -34,6 +34,8 @@ const MAX_PERIOD_BYTES = 64
 /** In one check-in. */
 const MOST_PERIODS = 100
 
+const ONE_SERIES = { rows: 2, names: 1 }
+
 const number = z.int().min(0)
 const seriesName = z.string().regex(SERIES_NAME)
 const letters = z.union([z.string().regex(/^[A-Z]{1,12}$/), seriesName])
@@ -83,7 +85,7 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       return answer({ series } satisfies SeriesList)
     })
     .post('/hilo/series', async (c) => {
-      const { database, name: by, allow } = access.callerOf(c)
+      const { database, name: by, allow, spend, refund } = access.callerOf(c)
       const { claim, collection, device = '', series: name, ended } = await readSeriesBody(c)
       await allow({ action: 'series', tag: collection, count: 0 })
       const asked = {
@@ -96,7 +98,9 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
         ended: ended && { ...ended, letter: ended.series },
         at: Date.now(),
       }
+      spend(ONE_SERIES)
       const outcome = await ledger.claimSeries(asked)
+      if ('refused' in outcome || outcome.isRepeat) refund(ONE_SERIES)
       if ('refused' in outcome && outcome.refused === 'full') throw quotaReached('series')
       if ('refused' in outcome && outcome.refused === 'taken') throw nameTaken(outcome.by)
       if ('refused' in outcome) throw claimRefused(outcome, letterClaim(asked))

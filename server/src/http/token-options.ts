@@ -7,16 +7,20 @@ import { databaseName } from '../ledger/options.js'
 
 export type Tokens = readonly (string | ScopedToken)[] | (() => readonly (string | ScopedToken)[])
 
-/** A token that is for some databases, or for some actions. */
+/** A token that is for some databases, collections or actions, or for several devices. */
 export interface ScopedToken {
   token: string
   /** Default: all. */
   databases?: readonly string[] | undefined
+  /** Default: all. Identities are named as in `bills`. */
+  collections?: readonly string[] | undefined
   /**
    * Only these. Default: all but `document-read`, `document-write`, `seed`, `series-list`,
    * `series-close` and `status`.
    */
   actions?: readonly Action[] | undefined
+  /** How many devices use the token: its budget is so many times as large. Default 1. */
+  devices?: number | undefined
 }
 
 const ACTIONS = [
@@ -47,6 +51,7 @@ const ACTIONS = [
 export type Action = (typeof ACTIONS)[number]
 
 const MIN_TOKEN_LENGTH = 16
+const MOST_DEVICES = 1_000_000
 
 const token = z
   .string()
@@ -58,7 +63,8 @@ const action = z
   .refine((name) => ACTIONS.includes(name), `an action is one of: ${ACTIONS.join(', ')}`)
 
 export const TOKEN_FORM =
-  'a token is a text, or {"token": "…", "databases": ["Shop"], "actions": ["claim"]}'
+  'a token is a text, or {"token": "…", "databases": ["Shop"], "collections": ["orders"], ' +
+  '"actions": ["claim"], "devices": 1}'
 
 export const tokens = z
   .array(
@@ -68,6 +74,11 @@ export const tokens = z
         z.strictObject({
           token,
           databases: z.array(databaseName).min(1, 'is empty: leave it out for all').optional(),
+          collections: z
+            .array(z.string().min(1))
+            .min(1, 'is empty: leave it out for all')
+            .optional(),
+          devices: z.int().min(1).max(MOST_DEVICES).optional(),
           actions: z.array(action).min(1, 'is empty: the token could do nothing').optional(),
         }),
       ],

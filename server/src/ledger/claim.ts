@@ -174,11 +174,11 @@ function sourceOf(
   open: readonly ClaimRequest[],
   answer: CounterAnswer | undefined,
   received: readonly UpstreamRange[] | undefined,
-  { bound, limits: { maxJump } }: LedgerContext,
+  { bound, limits }: LedgerContext,
 ): { line: NumberLine; take: Take } {
   const authority = authorityOf(bound, row)
-  if (authority === 'ledger') return { line, take: (line, claim) => take(line, claim, maxJump) }
-  const short = shortfall(line, open, maxJump)
+  if (authority === 'ledger') return { line, take: (line, claim) => take(line, claim, limits) }
+  const short = shortfall(line, open, limits.maxJump)
   const fresh =
     authority === 'counter' ? (answer?.fresh ?? []) : received && spansFor(row, received)
   if (!fresh && short.missing > 0)

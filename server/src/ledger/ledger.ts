@@ -153,7 +153,7 @@ export interface MarkWrite extends CollectionKey {
 /** Nothing was written: which write was refused, why, and what is there. */
 export type MarkRefusal = {
   /** `bound`: another authority counts the collection. The others as for a claim. */
-  refused: 'conflict' | 'jump' | 'full' | 'bound' | 'restored'
+  refused: 'conflict' | 'jump' | 'overflow' | 'full' | 'bound' | 'restored'
   write: MarkWrite
   mark: Mark
 }
@@ -484,6 +484,8 @@ export interface Ledger extends Claims, Marks, Identities, SeriesRegister, Opera
 export interface LedgerLimits {
   /** A `lastMax` further above `max` is refused. */
   maxJump: number
+  /** No collection that the ledger itself counts passes it. */
+  maxId: number
   /** Collections, and as many identities and series, per database. */
   collections: number
   /** Databases with collections, and databases with identities: their names come from requests. */

@@ -36,6 +36,7 @@ export function writeMarks(
     refuseChanged(bound, write, loaded?.binding)
     if (write.version !== undefined && write.version !== row.version) return refuse('conflict')
     if (write.max > row.max + limits.maxJump) return refuse('jump')
+    if (write.max > Math.max(row.max, limits.maxId)) return refuse('overflow')
     // guard: H22 max does not go below a number of a grant that was forgotten
     const held = Math.max(rows.held.get(key) ?? 0, row.forgotten)
     const moved = withLine(row, move(row, write.max, held))

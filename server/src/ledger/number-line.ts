@@ -54,23 +54,26 @@ export const MAX_NUMBER = Number.MAX_SAFE_INTEGER
 /** A row keeps this many free ranges, so that it stays small. Then the smallest becomes a gap. */
 const MAX_FREE_SPANS = 1000
 
-/** @param maxJump a `lastMax` further above `max` than this is taken for a mistake */
+/**
+ * @param maxJump a `lastMax` further above `max` than this is taken for a mistake
+ * @param maxId no number above it is granted
+ */
 export function take(
   line: NumberLine,
   demand: Demand,
-  maxJump: number,
+  { maxJump, maxId }: { maxJump: number; maxId: number },
 ): Taken | { refused: 'jump' | 'overflow' } {
   const { id, count, lastMax } = demand
   // guard: H20 an absurd jump is refused
   if (lastMax > line.max + maxJump) return { refused: 'jump' }
   // guard: H20 a client that saw more than was granted proves an older copy
-  if (lastMax > line.peak) return take(distrust(line, lastMax), demand, maxJump)
+  if (lastMax > line.peak) return take(distrust(line, lastMax), demand, { maxJump, maxId })
   const part = id === undefined ? undefined : takeFrom(line.free, count)
   if (part) return { line: { ...line, free: part.rest }, span: part.span }
   // guard: H20 nothing is granted at or below what a client saw
   const last = Math.max(line.max, lastMax)
   // guard: H15 no number above 2^53−1 is granted
-  if (count > MAX_NUMBER - last) return { refused: 'overflow' }
+  if (count > Math.min(maxId, MAX_NUMBER) - last) return { refused: 'overflow' }
   const high = last + count
   return { line: { ...line, max: high, peak: Math.max(line.peak, high) }, span: [last + 1, high] }
 }

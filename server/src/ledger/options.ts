@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { DATABASE_NAME } from '../../../src/core/names.js'
+import type { LedgerLimits } from './ledger.js'
 
 /** Settings of which each may be left out or undefined. */
 export type Given<T> = { [K in keyof T]?: T[K] | undefined }
@@ -33,11 +34,19 @@ export const publicUrl = z
 export const ledgerLimits = z.strictObject({
   /** A `lastMax` further above what was granted is refused. */
   maxJump: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(10_000_000),
+  /** No collection that the ledger itself counts passes it. */
+  maxId: z.int().min(1).max(Number.MAX_SAFE_INTEGER).default(Number.MAX_SAFE_INTEGER),
   /** Collections, and as many identities and series, per database. */
   collections: z.int().min(1).default(10_000),
   /** Databases, which are made when they are first asked for. */
   databases: z.int().min(1).default(1_000),
 })
+
+/** The limits of the ledger, and those of the handler in front of it. */
+export function parted<T extends Given<LedgerLimits>>(limits: T) {
+  const { maxJump, maxId, collections, databases, ...handlerLimits } = limits
+  return { ledgerLimits: { maxJump, maxId, collections, databases }, handlerLimits }
+}
 
 /**
  * @param nameOf the name of the option at a path, as the user wrote it

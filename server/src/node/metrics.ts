@@ -1,9 +1,10 @@
 /**
  * What Prometheus reads at `/metrics`. No label holds a name that clients send: they could make the
- * server keep any number of values.
+ * server keep any number of values. A token is named by the begin of its hash.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { BUDGETS } from '../http/budgets.js'
 import type { Metrics, WatchedLedger, WatchedQueue } from '../http/metrics.js'
 import type { Refusal } from '../http/refusals.js'
 
@@ -36,6 +37,18 @@ export function createMetrics(ledger: WatchedLedger): Metrics {
   )
   const forks = counter('hilo_forks_total', 'Grants shown by a copy of the device that holds them.')
   const series = counter('hilo_series_total', 'Series given to devices.')
+  const budgets = new Gauge({
+    name: 'hilo_token_budget',
+    help: 'What a token may use in an hour.',
+    labelNames: ['budget'],
+    registers,
+  })
+  const overBudget = counter(
+    'hilo_over_budget_total',
+    'Requests refused because their token had used up its budget.',
+    'token',
+    'budget',
+  )
   const latency = histogram('hilo_claim_seconds', 'Time from a claim to its commit.', SECONDS)
   const batches = histogram('hilo_claims_per_commit', 'Claims that shared a commit.', BATCH_SIZES)
   watchWaiting(registers, queues)
@@ -72,6 +85,10 @@ export function createMetrics(ledger: WatchedLedger): Metrics {
       unknown.inc(fates.filter((fate) => fate === 'unknown').length)
     },
     seriesBegan: () => series.inc(),
+    budgets(limits) {
+      for (const budget of BUDGETS) budgets.set({ budget }, limits[`${budget}PerHour`])
+    },
+    overBudget: (token, budget) => overBudget.inc({ token, budget }),
     watchQueue: (queue) => void queues.push(queue),
     read: async () => ({ text: await registers[0]!.metrics(), type: registers[0]!.contentType }),
   }

@@ -26,7 +26,7 @@ export const grantId = (n: number): string => `grant-${n}`.padEnd(16, '_')
 export function contextOf(...bound: BoundCollection[]): LedgerContext {
   let grants = 0
   return {
-    limits: { maxJump: 1_000, collections: 10, databases: 10 },
+    limits: { maxJump: 1_000, maxId: Number.MAX_SAFE_INTEGER, collections: 10, databases: 10 },
     bound: new Map(bound.map((one) => [bindingKey(one), one])),
     tokens: TOKENS,
     newGrantId: () => grantId(++grants),

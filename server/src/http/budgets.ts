@@ -1,0 +1,131 @@
+/**
+ * What a token may use in an hour, and what is left of it. Guarantees that one token, in whosever
+ * hands, takes only its part of the server. A budget comes back little by little, and a request
+ * for more than a whole one takes all of it. It is kept in memory, by each process for itself.
+ */
+import type { HandlerLimits } from './options.js'
+import { RETRY_SECONDS, Refusal } from './refusals.js'
+import type { FoundToken } from './tokens.js'
+
+export const BUDGETS = ['requests', 'numbers', 'rows', 'names'] as const
+type Budget = (typeof BUDGETS)[number]
+export type Cost = Partial<Record<Budget, number>>
+export type HourlyLimits = Pick<HandlerLimits, `${Budget}PerHour`>
+/** What may be refused. */
+export type Spent = Budget | 'waiting'
+
+export interface Budgets {
+  /** @throws Refusal, and takes nothing, where less is left */
+  spend(token: FoundToken, cost: Cost): void
+  refund(token: FoundToken, cost: Cost): void
+  /**
+   * Does work for which so many claims wait.
+   * @throws Refusal where too many claims of the token wait already
+   */
+  wait<T>(token: FoundToken, claims: number, work: () => Promise<T>): Promise<T>
+}
+
+/** What is left for a token. */
+type Left = Record<Budget, number> & { at: number }
+
+const HOUR_SECONDS = 3_600
+/** Of the claims that may wait, this part may be of one device. */
+const WAITING_SHARE = 0.1
+
+/**
+ * @param onRefused called with the name of the token
+ * @param now seconds; never goes back
+ */
+export function createBudgets(
+  limits: HourlyLimits & Pick<HandlerLimits, 'waiting'>,
+  onRefused: (token: string, budget: Spent) => void,
+  now = () => performance.now() / 1000,
+): Budgets {
+  const lefts = new Map<string, Left>()
+  /** Claims that wait, by the name of their token. */
+  const waiting = new Map<string, number>()
+  const hourly = (budget: Budget, { devices = 1 }: FoundToken) =>
+    limits[`${budget}PerHour`] * devices
+
+  function leftOf(token: FoundToken): Left {
+    const at = now()
+    let left = lefts.get(token.name)
+    if (!left) {
+      // A program may change its tokens for ever: what is whole again need not be kept.
+      for (const [name, other] of lefts) if (at - other.at > HOUR_SECONDS) lefts.delete(name)
+      left = { requests: 0, numbers: 0, rows: 0, names: 0, at: at - HOUR_SECONDS }
+      lefts.set(token.name, left)
+    }
+    for (const budget of BUDGETS) {
+      const whole = hourly(budget, token)
+      left[budget] = Math.min(whole, left[budget] + (whole * (at - left.at)) / HOUR_SECONDS)
+    }
+    left.at = at
+    return left
+  }
+
+  return {
+    spend(token, cost) {
+      const left = leftOf(token)
+      for (const budget of BUDGETS) {
+        const whole = hourly(budget, token)
+        const missing = Math.min(cost[budget] ?? 0, whole) - left[budget]
+        // guard: H26 a token has a budget
+        if (missing <= 0) continue
+        onRefused(token.name, budget)
+        throw overBudget(budget, whole, Math.ceil((missing * HOUR_SECONDS) / whole))
+      }
+      for (const budget of BUDGETS) left[budget] = Math.max(0, left[budget] - (cost[budget] ?? 0))
+    },
+    refund(token, cost) {
+      const left = leftOf(token)
+      for (const budget of BUDGETS)
+        left[budget] = Math.min(hourly(budget, token), left[budget] + (cost[budget] ?? 0))
+    },
+    async wait({ name, devices = 1 }, claims, work) {
+      const before = waiting.get(name) ?? 0
+      const share = Math.ceil(limits.waiting * Math.min(1, WAITING_SHARE * devices))
+      // A request of any size may wait alone. Otherwise a large one would be refused for ever.
+      // guard: H26 a token has a share of the places
+      if (before > 0 && before + claims > share) {
+        onRefused(name, 'waiting')
+        throw tooOften(
+          `${before} claims of this token are waiting already. Nothing was granted. Send the ` +
+            'same request again. If several devices use the token, give each one of its own, or ' +
+            'say with the token how many there are ("devices").',
+          RETRY_SECONDS,
+        )
+      }
+      waiting.set(name, before + claims)
+      try {
+        return await work()
+      } finally {
+        const left = waiting.get(name)! - claims
+        if (left > 0) waiting.set(name, left)
+        else waiting.delete(name)
+      }
+    },
+  }
+}
+
+const WHAT: Readonly<Record<Budget, string>> = {
+  requests: 'requests',
+  numbers: 'numbers',
+  rows: 'rows of the ledger',
+  names: 'new collections, identities and series',
+}
+
+const overBudget = (budget: Budget, whole: number, seconds: number): Refusal =>
+  tooOften(
+    `This token has used up its ${whole} ${WHAT[budget]} an hour. Nothing was granted. Send the ` +
+      `same request again in ${seconds} seconds. If several devices use the token, give each one ` +
+      `of its own, or say with the token how many there are ("devices"), or raise ` +
+      `limits.${budget}PerHour.`,
+    seconds,
+  )
+
+/** Too much for one token, and not for the server. */
+const tooOften = (message: string, seconds: number): Refusal =>
+  new Refusal('budget', 429, 'System.InvalidOperationException', message, {
+    'Retry-After': String(seconds),
+  })
