@@ -194,6 +194,7 @@ export const GUARDS: Guard[] = [
   guard('H14 a lost connection is opened again', 'store/indexeddb', change(/if \(.*?\)/, '')),
   guard('H14 ranges in memory are reported', 'client/pages', change(/else .*/, '')),
 
+  guard('H15 a message of somebody else is no page', 'worker/tabs'),
   guard('H15 no range above 2^53−1 is taken', 'source/raven'),
   guard("H15 an app's own source grants whole numbers only", 'source/own', 'return grant'),
   guard('H15 no number above 2^53−1 is granted', 'server/sqlite-ledger'),

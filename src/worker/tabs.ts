@@ -66,9 +66,11 @@ export function openTabs(
   const awaited = new Set<(collection: string, page: string) => void>()
   const send = (type: Message['type'], collection = '', view?: SharedView) =>
     channel.postMessage({ page, type, collection, view } satisfies Message)
-  channel.onmessage = ({
-    data: { page: other, type, collection, view },
-  }: MessageEvent<Message>) => {
+  channel.onmessage = ({ data }: MessageEvent<unknown>) => {
+    const { page: other, type, collection, view } = Object(data) as Message
+    // Another script of the site may use the channel's name.
+    // guard: H15 a message of somebody else is no page
+    if (typeof other !== 'string' || typeof collection !== 'string') return
     alive.set(other, questions)
     if (type === 'hello') send('here')
     if (view) onChange(collection, view)

@@ -45,7 +45,7 @@ const heard = (name: string) =>
   new Promise<void>((resolve) => {
     const [ear, mouth] = [new BroadcastChannel(name), new BroadcastChannel(name)]
     ear.onmessage = ({ data }) => {
-      if (data.page !== 'end') return
+      if (data?.page !== 'end') return
       ear.close()
       mouth.close()
       resolve()
@@ -63,6 +63,21 @@ describe('asking which pages live', () => {
     for (let i = 0; i < 3; i++) await heard(name)
     expect(['first', 'second'].map(lives)).toEqual([true, true])
     expect(['first', 'second'].map(livesToo)).toEqual([true, true])
+  })
+
+  test('takes no message of another script for a page', async () => {
+    const name = newName()
+    const thrown = vi.fn()
+    process.on('uncaughtException', thrown)
+    const me = open(name, 'me')
+    const lives = me.askWhoLives()
+    const stranger = new BroadcastChannel(name)
+    for (const data of [null, 'hello', 7, {}, { page: 1, collection: 'a' }, { page: 'stranger' }])
+      stranger.postMessage(data)
+    for (let i = 0; i < 3; i++) await heard(name)
+    stranger.close()
+    process.off('uncaughtException', thrown)
+    expect([me.isAlone(), lives('stranger'), thrown.mock.calls]).toEqual([true, false, []])
   })
 
   test('misses a page that has spoken, and died before it was asked', async () => {
@@ -138,7 +153,7 @@ describe('a page that runs short', () => {
     const name = newName()
     const mute = new BroadcastChannel(name)
     const me = open(name, 'me')
-    mute.postMessage({ page: 'mute', type: 'here' })
+    mute.postMessage({ page: 'mute', type: 'here', collection: '' })
     for (let i = 0; i < 3; i++) await heard(name)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const asked = me.askToPark(orders, new Set(['mute']))

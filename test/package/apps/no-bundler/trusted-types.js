@@ -1,4 +1,5 @@
 trustedTypes.createPolicy('default', {
-  // Only the app's own files.
-  createScriptURL: (url) => (new URL(url).origin === location.origin ? url : null),
+  // Only the worker, wherever the app has the file.
+  createScriptURL: (url) =>
+    url === `${location.origin}/node_modules/offline-hilo/dist/worker/entry.js` ? url : null,
 })
