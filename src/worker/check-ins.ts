@@ -15,7 +15,7 @@ const INTERVAL_MS = 3 * 60 * 60 * 1000
 /** Longer than a claim's: nobody waits for a check-in. */
 const PAUSES = { first: 60_000, longest: 60 * 60 * 1000 }
 /** Collections that are used together are told together. */
-const SOON_MS = 1_000
+const SOON_MS = 250
 /** The server's limit of tokens per request. */
 const MAX_TOKENS = 100
 
