@@ -8,8 +8,9 @@ import type { DeviceClaim } from './state.js'
 import type { NextManyRequest, ReturnRequest } from './wire.js'
 
 /**
- * The request for a claim that shows a token, or for claims of several collections of one database,
- * which all have one id. Tokens are in the body, because proxies log addresses.
+ * The claim of our server: of one collection, or of several of one database, which all have one id.
+ * The id and the tokens are in the body, because proxies log addresses: whoever knows the id of a
+ * claim gets its token.
  */
 export function nextCall(url: string, wanted: readonly WantedRange[]): NextCall {
   const { target, claim } = wanted[0]!
@@ -42,7 +43,11 @@ interface NextCall {
   body: NextManyRequest
 }
 
-/** @param claim without an id, as RavenDB's own clients make it, or with one */
+/**
+ * The claim of a RavenDB.
+ * @param claim without an id, as RavenDB's own clients make it; or with one, which a RavenDB
+ * ignores: it keeps a cache from taking two claims for one
+ */
 export function nextUrl(url: string, target: Target, claim: MaybeNamed): string {
   return hiloUrl(url, target, 'next', {
     tag: target.collection,

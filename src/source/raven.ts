@@ -26,16 +26,29 @@ export function ravenSource(
   headers: GetHeaders,
 ): Required<Source> {
   const request = requester({ url, timeout, credentials }, headers)
+  /** Databases of a RavenDB, which knows claims by GET only. */
+  const plain = new Set<string>()
 
   async function post(wanted: readonly WantedRange[]): Promise<(() => GrantedRange)[]> {
     const { url: address, body } = nextCall(url, wanted)
-    return readGrants(await request('POST', address, body), url, wanted)
+    try {
+      return readGrants(await request('POST', address, body), url, wanted)
+    } catch (error) {
+      if (isUnknownRoute(error)) plain.add(wanted[0]!.target.database)
+      throw error
+    }
   }
 
   return {
     async claim(target, claim) {
       const wanted = { target, claim }
-      if (claim.shown) return (await post([wanted]))[0]!()
+      const isPlain = () => !claim.shown && plain.has(target.database)
+      if (!isPlain())
+        try {
+          return (await post([wanted]))[0]!()
+        } catch (error) {
+          if (!isPlain()) throw error
+        }
       return readGrant(await request('GET', nextUrl(url, target, claim)), url, wanted)
     },
     claimTogether: async (wanted) =>
@@ -63,6 +76,10 @@ export function ravenSource(
   }
 }
 
+/** A RavenDB has no such route. Nothing was granted. */
+const isUnknownRoute = (error: unknown): boolean =>
+  error instanceof HiloError && error.code === 'server-refused' && error.status === 404
+
 const NUMBER_UNKNOWN = 'Whether a number was taken is unknown: ask again with the same key.'
 
 /** Read the answers to several claims, in their order. @throws HiloError `invalid-response` */
@@ -72,7 +89,7 @@ function readGrants(body: string, url: string, wanted: readonly WantedRange[]) {
     throw noHiloAnswer(url, 'it does not answer each claim', body)
   return wanted.map((one, i) => (): GrantedRange => {
     const answer = Object(collections[i])
-    const grant = readGrant(JSON.stringify(answer), url, one)
+    const grant = toGrant(answer, url, one, JSON.stringify(answer))
     return one.claim.shown ? { ...grant, fates: readFates(answer.grants, url, body) } : grant
   })
 }
@@ -81,19 +98,23 @@ function readGrants(body: string, url: string, wanted: readonly WantedRange[]) {
  * Reads the answer to a claim.
  * @throws HiloError `invalid-response`, `unsafe-range`
  */
-export function readGrant(
-  body: string,
+export function readGrant(body: string, url: string, wanted: Claimed): GrantedRange {
+  return toGrant(readJson<NextAnswer>(body, url), url, wanted, body)
+}
+
+interface Claimed {
+  target: Target
+  claim: MaybeNamed
+}
+
+/** @param body for people */
+function toGrant(
+  answer: Partial<Record<keyof NextAnswer, unknown>>,
   url: string,
-  { target, claim: { id } }: { target: Target; claim: MaybeNamed },
+  { target, claim: { id } }: Claimed,
+  body: string,
 ): GrantedRange {
-  const {
-    Prefix,
-    Low,
-    High,
-    ServerTag,
-    Token,
-    Claim = id,
-  } = readJson<Record<keyof NextAnswer, unknown>>(body, url)
+  const { Prefix, Low, High, ServerTag, Token, Claim = id } = answer
   if (typeof Prefix !== 'string' || typeof Low !== 'number' || typeof High !== 'number')
     throw noHiloAnswer(url, 'Prefix, Low or High is missing', body)
   // A cache that ignores the query of an address sends everybody the first grant. A RavenDB does

@@ -59,6 +59,12 @@ async function listen(handle: Handler, database: string): Promise<Raven> {
   }
 }
 
+/** What a RavenDB says of a request that it does not know. */
+const NO_ROUTE = {
+  Type: 'Raven.Client.Exceptions.Routing.RouteNotFoundException',
+  Message: 'There is no handler for path.',
+}
+
 /** Our server without our extension: it reads no `claim` and no `token`, and answers none. */
 async function openPlain(): Promise<Raven> {
   const ledger = await openLedger({ create: true, dataDir: newFolder() })
@@ -67,7 +73,7 @@ async function openPlain(): Promise<Raven> {
   return listen(async (request) => {
     const url = new URL(request.url)
     if (request.method === 'POST' && url.pathname.includes('/hilo/'))
-      return new Response('', { status: 400 })
+      return Response.json(NO_ROUTE, { status: 400 })
     for (const name of ['claim', 'token']) url.searchParams.delete(name)
     const answer = await handle(new Request(url, request))
     if (!answer.ok || answer.status === 204) return answer

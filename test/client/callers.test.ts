@@ -105,17 +105,8 @@ test('a caller is served from as many ranges as it takes', async () => {
     if (!request.url.includes('/hilo/next')) return undefined
     const low = high + 2
     high = low + 14
-    return Response.json(
-      {
-        Prefix: 'orders/',
-        Low: low,
-        High: high,
-        LastSize: 15,
-        ServerTag: 'A',
-        LastRangeAt: '2026-11-21T07:09:21.4660000Z',
-      },
-      { status: 201 },
-    )
+    const range = { Prefix: 'orders/', Low: low, High: high, LastSize: 15, ServerTag: 'A' }
+    return Response.json({ collections: [range] }, { status: 201 })
   }
   await hilo.reserve('orders', 1_500)
   shop.isDown = true

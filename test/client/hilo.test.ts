@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
 import { HiloError } from '../../src/core/errors.js'
 import type { HiloOptions } from '../../src/core/options.js'
+import type { DeviceClaim } from '../../src/core/state.js'
 import { ravenConventions } from '../../src/raven.js'
 import { nextHiSource } from '../../src/source/index.js'
 import { newName } from '../support/idb.js'
@@ -82,14 +83,15 @@ describe('ids', () => {
 
 describe('a bare number', () => {
   const grantOf = (node: string, [from, to] = [1, 32]) =>
-    Response.json({ Prefix: 'orders/', Low: from, High: to, LastSize: 32, ServerTag: node })
+    Response.json({
+      collections: [{ Prefix: 'orders/', Low: from, High: to, LastSize: 32, ServerTag: node }],
+    })
   /** As a server grants: above all that the device has seen. */
-  const grantsOf =
-    (node: string) =>
-    ({ url }: Request) => {
-      const lastMax = Number(new URL(url).searchParams.get('lastMax'))
-      return grantOf(node, [lastMax + 1, lastMax + 32])
-    }
+  const grantsOf = (node: string) => () => {
+    const { collections = [] } = shop.requests.at(-1)!.body as { collections?: DeviceClaim[] }
+    const lastMax = collections[0]?.lastMax ?? 0
+    return grantOf(node, [lastMax + 1, lastMax + 32])
+  }
   const refusal = expect.objectContaining({
     code: 'invalid-argument',
     message: expect.stringMatching(/orders\/…-A.*orders\/…-B.*nextId/),
@@ -246,12 +248,12 @@ describe('a wrong option', () => {
   })
 })
 
-test('a cache that ignores the query of an address gives no id to two', async () => {
+test('a cache that sends everybody the answer to the first claim gives no id to two', async () => {
   const cached = new Map<string, string>()
   const server = fetch
   vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
     const place = `${init.method} ${new URL(url).pathname}`
-    if (init.method !== 'GET') return server(url, init)
+    if (!url.endsWith('/hilo/next')) return server(url, init)
     if (!cached.has(place)) cached.set(place, await (await server(url, init)).text())
     return new Response(cached.get(place))
   })

@@ -201,6 +201,9 @@ describe('release, while a proxy says that the server is down', () => {
   })
 })
 
+const granted = (range: { Low: number; High: number }) =>
+  Response.json({ collections: [{ Prefix: 'orders/', LastSize: 32, ServerTag: 'A', ...range }] })
+
 describe('a server that is not well', () => {
   test.each<[string, string, () => Response]>([
     ['401', 'server-refused', () => refusal(401)],
@@ -211,23 +214,8 @@ describe('a server that is not well', () => {
     ['500', 'exhausted', () => refusal(500)],
     ['503', 'exhausted', () => refusal(503)],
     ['a page of HTML', 'exhausted', () => new Response('<!doctype html>')],
-    [
-      'High below Low',
-      'invalid-response',
-      () => Response.json({ Prefix: 'orders/', Low: 5, High: 4, LastSize: 32, ServerTag: 'A' }),
-    ],
-    [
-      'numbers beyond 2^53',
-      'unsafe-range',
-      () =>
-        Response.json({
-          Prefix: 'orders/',
-          Low: 2 ** 53,
-          High: 2 ** 53 + 32,
-          LastSize: 32,
-          ServerTag: 'A',
-        }),
-    ],
+    ['High below Low', 'invalid-response', () => granted({ Low: 5, High: 4 })],
+    ['numbers beyond 2^53', 'unsafe-range', () => granted({ Low: 2 ** 53, High: 2 ** 53 + 32 })],
   ])(
     'and answers with %s makes the call fail with %s, and leaves the device unharmed',
     async (_, code, answer) => {
@@ -245,8 +233,7 @@ describe('a server that is not well', () => {
   test('and grants what this device holds already is not believed', async () => {
     const { hilo } = shop.open()
     const ids = await hilo.nextIds('orders', 16)
-    shop.answer = () =>
-      Response.json({ Prefix: 'orders/', Low: 17, High: 48, LastSize: 32, ServerTag: 'A' })
+    shop.answer = () => granted({ Low: 17, High: 48 })
     ids.push(...(await drain(hilo)))
     expect(new Set(ids).size).toBe(ids.length)
   })

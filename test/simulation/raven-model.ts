@@ -11,6 +11,12 @@ import {
 import type { Checker } from './checker.js'
 import type { Reply, Request } from './network.js'
 
+/** What a RavenDB says of a request that it does not know. */
+const NO_ROUTE = JSON.stringify({
+  Type: 'Raven.Client.Exceptions.Routing.RouteNotFoundException',
+  Message: 'There is no handler for path.',
+})
+
 export class RavenModel {
   readonly #node: string
   readonly #checker: Checker
@@ -41,7 +47,7 @@ export class RavenModel {
       this.#return(tag, Number(query.get('end')), Number(query.get('last')), from, answeredBy)
       return { status: 204, body: '' }
     }
-    return { status: 404, body: '{}' }
+    return { status: 400, body: NO_ROUTE }
   }
 
   #next(tag: string, query: URLSearchParams, from: string): NextAnswer {

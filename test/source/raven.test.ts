@@ -38,8 +38,14 @@ const REFUSAL = {
 
 function serve(body: unknown, init: ResponseInit = { status: 201 }) {
   const fetch = vi.fn(
-    async (_url: string, _init: RequestInit) =>
-      new Response(typeof body === 'string' ? body : JSON.stringify(body), init),
+    async (_url: string, { method }: RequestInit) =>
+      new Response(
+        typeof body === 'string'
+          ? body
+          : // A claim is a POST, and answered as one of several.
+            JSON.stringify({ ...(method === 'POST' && { collections: [body] }), ...Object(body) }),
+        init,
+      ),
   )
   vi.stubGlobal('fetch', fetch)
   return fetch
@@ -103,13 +109,66 @@ describe('a claim', () => {
   })
 })
 
+describe('a claim is a POST, whose id no proxy logs', () => {
+  const NO_ROUTE = { ...REFUSAL, Type: 'Raven.Client.Exceptions.Routing.RouteNotFoundException' }
+  /** A RavenDB knows claims by GET only. */
+  const ravenDb = () => {
+    const fetch = vi.fn(async (_url: string, { method }: RequestInit) =>
+      method === 'POST'
+        ? Response.json(NO_ROUTE, { status: 400 })
+        : Response.json({ ...answer, Token: undefined }, { status: 201 }),
+    )
+    vi.stubGlobal('fetch', fetch)
+    return fetch
+  }
+  const methods = (fetch: ReturnType<typeof ravenDb>) =>
+    fetch.mock.calls.map(([url, { method }]) => [method, new URL(url).pathname])
+  const shop = '/databases/Shop/hilo/next'
+
+  test('from the first one on, and its address says nothing', async () => {
+    const fetch = serve(answer)
+    await source().claim(target, claim)
+    const [url, { method, body }] = fetch.mock.calls[0]!
+    expect([method, url]).toEqual(['POST', `${URL_}${shop}`])
+    expect(JSON.parse(String(body))).toMatchObject({ claim: 'c1', collections: [{ count: 32 }] })
+  })
+
+  test('to a RavenDB it is a GET, once that database has refused a POST', async () => {
+    const fetch = ravenDb()
+    const asked = source()
+    for (const id of ['c1', 'c2'])
+      expect((await asked.claim(target, { ...claim, id })).range).toMatchObject({ from: 33 })
+    await asked.claim({ ...target, database: 'Other' }, claim)
+    expect(methods(fetch)).toEqual([
+      ['POST', shop],
+      ['GET', shop],
+      ['GET', shop],
+      ['POST', '/databases/Other/hilo/next'],
+      ['GET', '/databases/Other/hilo/next'],
+    ])
+  })
+
+  test('one that shows a token is never a GET, which would show none', async () => {
+    const fetch = ravenDb()
+    const shown = { ...claim, shown: [{ token: 't1', next: 1 }] }
+    expect(await refusal(source().claim(target, shown))).toMatchObject({ status: 404 })
+    expect(methods(fetch)).toEqual([['POST', shop]])
+  })
+
+  test.each([403, 500, 503])('a refusal of another kind (%i) makes no GET', async (status) => {
+    const fetch = serve(REFUSAL, { status })
+    await refusal(source().claim(target, claim))
+    expect(fetch).toHaveBeenCalledOnce()
+  })
+})
+
 test('requests are never answered from a cache, and carry headers and credentials', async () => {
   const fetch = serve(answer)
   await ravenSource({ url: URL_, timeout: 1000, credentials: 'include' }, async () => ({
     Authorization: 'Bearer 1',
   })).claim(target, claim)
   expect(fetch.mock.calls[0]![1]).toMatchObject({
-    method: 'GET',
+    method: 'POST',
     cache: 'no-store',
     credentials: 'include',
     headers: { Authorization: 'Bearer 1' },
@@ -123,7 +182,7 @@ test('headers are asked for before each request, so that tokens may change', asy
   await asking.claim(target, claim)
   await asking.giveBack(target, range(1, 5))
   expect(fetch.mock.calls.map(([, init]) => init.headers)).toEqual([
-    { 'X-Token': '1' },
+    { 'X-Token': '1', 'Content-Type': 'application/json' },
     { 'X-Token': '2' },
   ])
 })
@@ -199,7 +258,7 @@ describe('an answer that is no range', () => {
   )
 
   test('because it overflows to Infinity is refused', async () => {
-    serve('{"Prefix":"orders/","Low":1,"High":1e999}')
+    serve('{"collections":[{"Prefix":"orders/","Low":1,"High":1e999}]}')
     expect((await refusal(source().claim(target, claim))).code).toBe('unsafe-range')
   })
 
@@ -483,9 +542,11 @@ describe('a server that cannot be reached', () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const moved = ravenSource({ url: `${url}/old`, timeout: 5000 }, () => ({}))
     const { message } = await refusal(moved.checkIn(target, { id: 'c', grants: [] }))
-    expect(message).toContain(
-      `${url}/old, redirected to ${url}/new/POST, answered 500: GET has no tag.`,
-    )
+    const said = `${url}/old, redirected to ${url}/new/POST, answered 500: GET has no tag.`
+    expect(message).toContain(said)
+    const shown = { ...claim, shown: [{ token: 't1', next: 1 }] }
+    for (const first of [claim, shown])
+      expect((await refusal(moved.claim(target, first))).message).toContain(said)
   })
 
   test('because nobody listens says so', async () => {

@@ -11,7 +11,7 @@ import { createHilo, startWorker } from '../../src/worker/index.js'
 import { newName } from '../support/idb.js'
 import { config, exchangeOf, must, target } from '../support/world.js'
 
-const grant = {
+const range = {
   Prefix: 'orders/',
   Low: 1,
   High: 32,
@@ -19,6 +19,7 @@ const grant = {
   ServerTag: 'A',
   LastRangeAt: '2026-11-21T07:09:21.4660000Z',
 }
+const grant = { collections: [range] }
 
 afterEach(() => {
   vi.unstubAllGlobals()

@@ -483,7 +483,7 @@ describe('a region refuses', () => {
     let claims = 0
     const server = createServer((_, response) => {
       response.writeHead(201, { 'Content-Type': 'application/json' })
-      response.end(JSON.stringify(answer(claims++)))
+      response.end(JSON.stringify({ collections: [answer(claims++)] }))
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     closes.push(() => new Promise((resolve) => server.close(resolve)))
@@ -527,7 +527,7 @@ describe('a region refuses', () => {
   test('numbers that its root granted before', async () => {
     const url = await fakeRoot((n) => {
       const body = grant({ Token: `token-${n}` })
-      return n === 0 ? body : { collections: [{ ...body, grants: [{ token: 'x', high: 32 }] }] }
+      return n === 0 ? body : { ...body, grants: [{ token: 'x', high: 32 }] }
     })
     const { take, claim } = await newRegion({ url, reserve: 0 })
     expect(span(await take())).toEqual([1, 32])
@@ -549,7 +549,7 @@ describe('a region refuses', () => {
   test('another tag than before', async () => {
     const url = await fakeRoot((n) => {
       const body = grant({ Low: 32 * n + 1, High: 32 * n + 32, ServerTag: n === 0 ? 'A' : 'B' })
-      return n === 0 ? body : { collections: [{ ...body, grants: [{ token: 'x', high: 32 }] }] }
+      return n === 0 ? body : { ...body, grants: [{ token: 'x', high: 32 }] }
     })
     const { take, claim } = await newRegion({ url, reserve: 0 })
     await take()
