@@ -61,6 +61,39 @@ export function describeDrops(promise: Promises): void {
     },
   )
 
+  promise(
+    'what is written about people goes with a drop, and a name is never given twice',
+    async ({ ledger, database }) => {
+      const claim = (collection: string, name: string) =>
+        ledger.claimSeries({ database, collection, id: newId(), device: 'Anna', name, at: AT })
+      for (const collection of ['receipts', 'bills']) await claim(collection, 'T1')
+      for (const collection of ['receipts', 'bills'])
+        await ledger.closeSeries({
+          database,
+          collection,
+          letter: 'T1',
+          by: 'Berta',
+          reason: 'Anna lost it',
+          at: AT,
+        })
+      await ledger.drop({ database, collection: 'receipts', at: AT })
+      const written = async () =>
+        (await ledger.series(database)).map(({ collection, device, closed }) => [
+          collection,
+          device,
+          closed?.by,
+          closed?.reason,
+        ])
+      expect(await written()).toEqual([
+        ['bills', 'Anna', 'Berta', 'Anna lost it'],
+        ['receipts', '', '', ''],
+      ])
+      expect(await claim('receipts', 'T1')).toMatchObject({ refused: 'taken' })
+      await ledger.drop({ database, at: AT })
+      expect(JSON.stringify(await ledger.series(database))).not.toMatch(/Anna|Berta/)
+    },
+  )
+
   promise('a dropped database makes room for another', async ({ open, ledger, database, wish }) => {
     const databases = new Set((await ledger.status()).map((status) => status.database)).size
     const full = await open({ databases: databases + 1 })

@@ -1,4 +1,4 @@
-/** A test copy of a ledger gets a secret of its own, by a command. */
+/** A ledger gets a new secret: a test copy, and one whose backup got into wrong hands. */
 import { mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -16,6 +16,26 @@ const WISH = {
   serverTag: 'A',
   at: 0,
 }
+
+test('after a leak, tokens that the old secret signed do nothing', async () => {
+  const dataDir = newFolder()
+  const open = () => openLedger({ create: true, dataDir })
+  const leaked = await open()
+  const { low, high, token } = grantOf((await leaked.claim([{ ...WISH, id: newId() }]))[0]!)
+  await leaked.renewSecret()
+  await leaked.close()
+  const ledger = await open()
+  const back = { database: 'Shop', collection: 'orders', end: high, last: low - 1, token, at: 0 }
+  expect(await ledger.giveBack(back)).toBe(0)
+  const grants = [{ token, next: 1 }]
+  expect(await ledger.checkIn({ database: 'Shop', id: newId(), at: 0, grants })).toEqual([
+    'unknown',
+  ])
+  expect(await ledger.restored()).toEqual([])
+  // The device keeps its numbers.
+  expect(grantOf((await ledger.claim([{ ...WISH, id: newId() }]))[0]!).low).toBe(high + 1)
+  await ledger.close()
+})
 
 test('a token of a test copy does not stop the original', { timeout: TIMEOUT }, async () => {
   const folder = newFolder()

@@ -14,11 +14,23 @@ function oldGrants(condition: string, before: string): string {
     WHERE ${condition} AND heard_at < ${before} ORDER BY heard_at LIMIT ${STEP / 2}`
 }
 
-/** Rows that belong to dropped collections and identities. */
+/**
+ * Rows that belong to dropped collections and identities, and what is written about people in those
+ * that stay.
+ */
 export const DROPPINGS: readonly string[] = [
   dropping('hilo_grants', 'id', 'hilo_counters', 'tag'),
   dropping('hilo_tombstones', 'id', 'hilo_counters', 'tag'),
   dropping('hilo_identity_claims', 'database, name, claim', 'hilo_identities', 'name'),
+  // The series stays, so that its name is given to nobody else. `|` as in `lettersOf`.
+  `UPDATE hilo_series SET device = '',
+    closed_by = CASE WHEN closed_by IS NULL THEN NULL ELSE '' END,
+    reason = CASE WHEN reason IS NULL THEN NULL ELSE '' END
+    WHERE grant_id IN (
+      SELECT t.grant_id FROM hilo_counters n
+      JOIN hilo_series t ON t.database = n.database AND t.tag || '|' = n.tag
+      WHERE n.dropped_at IS NOT NULL AND (t.device <> '' OR t.closed_by <> '' OR t.reason <> '')
+      LIMIT ${STEP}) RETURNING 1 AS "dropped"`,
 ]
 
 function dropping(table: string, key: string, named: string, name: string): string {
