@@ -4,7 +4,7 @@
  */
 import { type Hilo, HiloError } from '../src/index.js'
 import { CATALOGUE, SAMPLE_CUSTOMERS } from './catalogue.js'
-import { type Collection, type Customer, type Line, newKey, type Order } from './records.js'
+import { type Collection, type Customer, FORGER, type Line, newKey, type Order } from './records.js'
 import type { DeskStore } from './store.js'
 
 /** There were too few ids. What the user typed has to be kept. */
@@ -66,7 +66,7 @@ export class Desk {
 
   /** Makes a second order with the id of another one. The server's table will refuse it. */
   async forge({ id, customer, lines }: Order): Promise<void> {
-    await this.#store.add('orders', [this.#order(id, { customer, lines })])
+    await this.#store.add('orders', [{ ...this.#order(id, { customer, lines }), tab: FORGER }])
   }
 
   async edit(key: string, lines: Line[]): Promise<void> {

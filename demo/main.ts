@@ -4,6 +4,7 @@ import { Connection } from './connection.js'
 import { Desk } from './desk.js'
 import { hilo } from './ids.js'
 import { keepPages } from './offline.js'
+import { tellOfKill } from './plug.js'
 import { COLLECTIONS } from './records.js'
 import { DeskStore, type Snapshot } from './store.js'
 import { Sync } from './sync.js'
@@ -22,6 +23,7 @@ import { StatusBar } from './views/status-bar.js'
 const PAGE_SIZE = 100
 
 async function start(): Promise<void> {
+  tellOfKill()
   const connection = new Connection()
   if (!connection.isSwitchedOn) hilo.goOffline()
   const store = await DeskStore.open()
@@ -66,7 +68,7 @@ async function start(): Promise<void> {
       made()
     },
   })
-  const experiments = new Experiments({
+  const experiments = new Experiments(hilo, {
     storm: () => form.storm(),
     async forge() {
       await desk.forge(snapshot.orders.find(({ state }) => state === 'sent')!)

@@ -6,6 +6,9 @@
 export type Collection = 'orders' | 'customers'
 export const COLLECTIONS: readonly Collection[] = ['orders', 'customers']
 
+/** Who made a record with the id of another one on purpose, in place of a tab. */
+export const FORGER = 'forger'
+
 interface Made {
   /** Final from the first moment: `orders/33-A`. Nothing ever replaces it. */
   id: string
@@ -76,6 +79,8 @@ interface Count {
   stored: number
   /** Records that the constraint refused because their id was taken. */
   refused: number
+  /** Those of them that somebody had made on purpose. */
+  forged: number
   /** The highest number in an id of the table. */
   highest: number
 }

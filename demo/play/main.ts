@@ -42,6 +42,7 @@ function start(next: Plan, position: number): void {
   inputs.seed.value = `${plan.seed}`
   inputs.position.max = `${last()}`
   setText(must('#about'), storyOf(plan.story).about)
+  setText(must('#result'), outcomeOf(run).headline)
   must('#own').hidden = plan.own.length === 0
   setText(must('#own-count'), `${plural(plan.own.length, 'event')} chosen by you`)
   timeline.draw(run)

@@ -7,6 +7,7 @@ import {
   COLLECTIONS,
   type Collection,
   type Counts,
+  FORGER,
   type Order,
   type Result,
   type Sent,
@@ -206,14 +207,19 @@ async function readChanges(query: Query, since: number, limit: number): Promise<
 async function readCounts(query: Query): Promise<Counts> {
   const counts = {} as Counts
   for (const collection of COLLECTIONS) {
-    const [row] = await query<Record<'stored' | 'refused' | 'highest', number | string>>(
+    const [row] = await query<Record<keyof Counts[Collection], number | string>>(
       `SELECT count(*) AS stored, coalesce(max(number), 0) AS highest,
-       (SELECT count(*) FROM refused WHERE collection = ?) AS refused FROM ${collection}`,
+       (SELECT count(*) FROM refused WHERE collection = ?) AS refused,
+       (SELECT count(*) FROM refused WHERE collection = ? AND tab = ?) AS forged
+       FROM ${collection}`,
       collection,
+      collection,
+      FORGER,
     )
     counts[collection] = {
       stored: Number(row!.stored),
       refused: Number(row!.refused),
+      forged: Number(row!.forged),
       highest: Number(row!.highest),
     }
   }

@@ -2,6 +2,7 @@
  * The buttons that try to break the promise: many orders at once, more tabs, a killed tab, a lost
  * server, a forged duplicate.
  */
+import type { Hilo } from '../../src/index.js'
 import { ask } from '../ask.js'
 import { pullThePlug } from '../plug.js'
 import { must, setText } from './dom.js'
@@ -17,11 +18,11 @@ export class Experiments {
   readonly #forge = must<HTMLButtonElement>('#forge')
   readonly #outage = must<HTMLButtonElement>('#outage')
 
-  constructor({ storm, forge, lostServer }: Attempts) {
+  constructor(hilo: Hilo, { storm, forge, lostServer }: Attempts) {
     const storming = must<HTMLButtonElement>('#storm')
     storming.disabled = false
     storming.addEventListener('click', storm)
-    must('#kill').addEventListener('click', pullThePlug)
+    must('#kill').addEventListener('click', () => pullThePlug(hilo))
     this.#forge.addEventListener(
       'click',
       () => this.#forge.getAttribute('aria-disabled') !== 'true' && forge(),

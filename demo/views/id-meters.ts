@@ -137,7 +137,8 @@ function drawMeter(root: Element, collection: Collection, keepMore: () => void):
       setText(unit, available === 1 ? 'id left offline' : 'ids left offline')
       setText(
         facts,
-        `Reserve ${reserve.toLocaleString('en')} · ${leased} in this tab · ${plural(gaps, 'gap')}`,
+        `${leased} of them in this tab · more come below ${Math.ceil(reserve / 2)} · ` +
+          plural(gaps, 'gap'),
       )
       failed = lastError?.message ?? ''
       setText(problem, asked || failed)

@@ -22,7 +22,7 @@ export class Receipts {
     const print = must<HTMLButtonElement>('#print')
     print.disabled = false
     print.addEventListener('click', () => this.#attempt(() => this.made.next({ key: newSale() })))
-    must('#kill-printing').addEventListener('click', pullThePlug)
+    must('#kill-printing').addEventListener('click', () => pullThePlug(hilo))
     void this.#attempt(async () => {})
   }
 

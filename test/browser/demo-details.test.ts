@@ -43,6 +43,18 @@ test('receipts are consecutive, offline too; an open one is there after a crash'
   await page.waitForSelector('#receipts-summary:text("3 numbers without a hole, 1 not confirmed")')
 })
 
+test('a killed tab says afterwards what was lost, once', async () => {
+  const { page } = await openDesk()
+  await create(page, 'Harbour Café')
+  await page.click('#kill')
+  await page.waitForSelector(
+    '#killed:text("lost the 15 numbers for orders and 15 numbers for cust")',
+  )
+  await page.reload()
+  await page.waitForSelector('#orders[aria-busy="false"]', { state: 'attached' })
+  expect(await page.isVisible('#killed')).toBe(false)
+})
+
 test('when the server goes away, the desk tries again by itself', async () => {
   const { page, stop, start, table } = await openDesk()
   await create(page, 'Harbour Café')
@@ -149,8 +161,9 @@ test('the table refuses an id that somebody else used, and the desk says so', as
 
   await page.click('#forge')
   await seen(page, 'orders/1-A', 'refused')
-  await page.waitForSelector('[data-figure="duplicates"] dd:text("2")')
-  expect((await counts()).orders).toEqual({ stored: 2, refused: 2, highest: 2 })
+  await page.waitForSelector('[data-figure="duplicates"] dd:text("1")')
+  await page.waitForSelector('#forged:text("Refused: 1. Somebody forged 1 order")')
+  expect((await counts()).orders).toEqual({ stored: 2, refused: 2, forged: 1, highest: 2 })
 
   await page.click('.order[data-id="orders/2-A"] button[name="reissue"]')
   await seen(page, 'orders/3-A', 'sent')

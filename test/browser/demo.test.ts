@@ -13,8 +13,8 @@ test('online, an order gets its final id at once and reaches the table, customer
     ['orders/2-A', 'customers/1-A'],
   ])
   expect(await counts()).toEqual({
-    orders: { stored: 2, refused: 0, highest: 2 },
-    customers: { stored: 1, refused: 0, highest: 1 },
+    orders: { stored: 2, refused: 0, forged: 0, highest: 2 },
+    customers: { stored: 1, refused: 0, forged: 0, highest: 1 },
   })
   await page.waitForSelector('[data-figure="distinct"] dd:text("2")')
 })

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Changes, Customer, Order, Sent } from '../../demo/records.js'
+import { type Changes, type Customer, FORGER, type Order, type Sent } from '../../demo/records.js'
 import { deskApi } from '../../demo/server/desk-api.js'
 import { openSql } from '../../demo/server/sql.js'
 import { openTables } from '../../demo/server/tables.js'
@@ -73,7 +73,7 @@ describe.each([
     expect(await api.statuses('/api/orders', [order])).toEqual([200])
     expect(await api.get('/api/changes')).toMatchObject({
       orders: [asStored(order)],
-      counts: { orders: { stored: 1, refused: 0, highest: 1 } },
+      counts: { orders: { stored: 1, refused: 0, forged: 0, highest: 1 } },
     })
   })
 
@@ -83,7 +83,21 @@ describe.each([
     const other = { ...order, key: key(3), tab: 'xyz' }
     expect(await api.statuses('/api/orders', [order, other])).toEqual([201, 409])
     expect(await api.statuses('/api/orders', [other])).toEqual([409])
-    expect((await api.get('/api/counts')).orders).toEqual({ stored: 1, refused: 1, highest: 1 })
+    expect((await api.get('/api/counts')).orders).toEqual({
+      stored: 1,
+      refused: 1,
+      forged: 0,
+      highest: 1,
+    })
+  })
+
+  test('a refused forgery is told apart from a duplicate', async () => {
+    const api = await openApi()
+    await api.send('/api/customers', [customer])
+    const forged = { ...order, key: key(3), tab: FORGER }
+    const other = { ...order, key: key(4), tab: 'xyz' }
+    expect(await api.statuses('/api/orders', [order, forged, other])).toEqual([201, 409, 409])
+    expect((await api.get('/api/counts')).orders).toMatchObject({ refused: 2, forged: 1 })
   })
 
   test('an edit of the stored version is stored; an older one gets the newer version', async () => {

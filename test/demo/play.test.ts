@@ -37,6 +37,11 @@ describe('a run', () => {
     expect(written.filter((event) => kindOf(event) === undefined)).toEqual([])
   })
 
+  test('loses something within five events, where the page begins', () => {
+    const events = eventsOf(FIRST_PLAN).slice(1, 6)
+    expect(events).toContain('The grant of 1–4 to device a is lost.')
+  })
+
   test('goes on without the message that the user lost, and so does its link', () => {
     const { moments } = play(FIRST_PLAN)
     const at = moments.findIndex(({ system }) => system.messages.length > 0)
