@@ -1,4 +1,5 @@
 /** Who may ask the server: tokens, the application’s own answer, other sites. */
+import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Action, HandlerOptions, Wanted } from '../src/index.js'
 import { type Ask, json, newHandler } from './handlers.js'
@@ -33,6 +34,17 @@ describe('who may ask', () => {
       })
     for (const token of TOKENS) expect((await ask(NEXT, bearer(token))).status).toBe(201)
     expect((await ask('/topology?name=Shop')).status).toBe(403)
+  })
+
+  test('a token may be listed as its hash, which itself lets nobody in', async () => {
+    const hash = `sha256:${createHash('sha256').update(TOKENS[0]!).digest('hex')}`
+    const { ask } = await newHandler({ tokens: [hash], databases: ['Shop'] })
+    expect((await ask(NEXT, bearer(TOKENS[0]!))).status).toBe(201)
+    expect((await ask(NEXT, bearer(hash))).status).toBe(403)
+    for (const tokens of [[hash, TOKENS[0]!], ['sha256:0123456789abcdef']])
+      await expect(newHandler({ tokens, databases: ['Shop'] })).rejects.toThrow(
+        tokens.length === 2 ? 'the same token as entry 0' : '64 hexadecimal digits',
+      )
   })
 
   test('tokens can change while the server runs', async () => {

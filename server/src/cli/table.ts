@@ -1,11 +1,14 @@
-/** A table for a terminal: a line of titles, then one line per item. */
+/**
+ * A table for a terminal: a line of titles, then one line per item. Guarantees that no character of
+ * a name hides, turns the text around or begins a line.
+ */
 
 /** Numbers are aligned at their right. */
 export type Column<T> = [title: string, read: (item: T) => string | number]
 
 export function table<T>(columns: readonly Column<T>[], items: readonly T[]): string {
   const cells = items.map((item) => columns.map(([, read]) => read(item)))
-  const rows = [columns.map(([title]) => title), ...cells.map((row) => row.map(String))]
+  const rows = [columns.map(([title]) => title), ...cells.map((row) => row.map(visible))]
   const widths = columns.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)))
   const isNumber = columns.map((_, i) => cells.some((row) => typeof row[i] === 'number'))
   const line = (row: string[]) =>
@@ -15,3 +18,10 @@ export function table<T>(columns: readonly Column<T>[], items: readonly T[]): st
       .trimEnd()
   return `${rows.map(line).join('\n')}\n`
 }
+
+/** Bidirectional, zero-width and line-breaking characters as their code points. */
+const visible = (cell: string | number): string =>
+  String(cell).replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (hidden) => `\\u{${hidden.codePointAt(0)!.toString(16)}}`,
+  )

@@ -1,7 +1,9 @@
 /**
- * The option `tokens`: who may ask, and for what. Guarantees that no token is listed twice, so that
- * one entry says all that it may do.
+ * The option `tokens`: who may ask, and for what. Guarantees that no token is listed twice, nor
+ * as its hash, too, so that one entry says all that it may do.
  */
+import { Buffer } from 'node:buffer'
+import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { databaseName } from '../ledger/options.js'
 
@@ -9,6 +11,7 @@ export type Tokens = readonly (string | ScopedToken)[] | (() => readonly (string
 
 /** A token that is for some databases, collections or actions, or for several devices. */
 export interface ScopedToken {
+  /** Or `sha256:` and its hash in hexadecimal, so that the configuration holds no secret. */
   token: string
   /** Default: all. */
   databases?: readonly string[] | undefined
@@ -53,10 +56,26 @@ export type Action = (typeof ACTIONS)[number]
 const MIN_TOKEN_LENGTH = 16
 const MOST_DEVICES = 1_000_000
 
+const HASH = /^sha256:([\da-f]{64})$/i
+
+/** The same for a token and for its hash. Nobody can choose a text by its digest. */
+export const digestOf = (token: string): string => {
+  const [, hash] = HASH.exec(token) ?? []
+  return hash === undefined ? digestOfSent(token) : Buffer.from(hash, 'hex').toString('base64')
+}
+
+/** What a client sends is never a hash. */
+export const digestOfSent = (token: string): string =>
+  createHash('sha256').update(token).digest('base64')
+
 const token = z
   .string()
   .regex(/^[\x21-\x7e]+$/, 'a token has no spaces')
   .min(MIN_TOKEN_LENGTH, `a token has at least ${MIN_TOKEN_LENGTH} characters`)
+  .refine(
+    (text) => !/^sha256:/i.test(text) || HASH.test(text),
+    'the hash of a token is sha256: and 64 hexadecimal digits, as sha256sum prints them',
+  )
 
 const action = z
   .custom<Action>()
@@ -89,7 +108,7 @@ export const tokens = z
   .superRefine((entries, context) => {
     const first = new Map<string, number>()
     for (const [i, entry] of entries.entries()) {
-      const text = typeof entry === 'string' ? entry : entry.token
+      const text = digestOf(typeof entry === 'string' ? entry : entry.token)
       if (first.has(text))
         context.addIssue({
           code: 'custom',

@@ -2,8 +2,7 @@
  * The tokens that clients send as `Authorization: Bearer …`. Guarantees that a request takes as
  * long with a thousand tokens as with one, and that this time reveals nothing of a token.
  */
-import { createHash } from 'node:crypto'
-import type { ScopedToken, Tokens } from './token-options.js'
+import { digestOf, digestOfSent, type ScopedToken, type Tokens } from './token-options.js'
 
 export interface FoundToken extends ScopedToken {
   /** The same for each request with the token. Nobody can tell the token by it. */
@@ -26,7 +25,7 @@ export function tokenFinder(tokens: Tokens): (headers: Headers) => FoundToken | 
 
   return (headers) => {
     const sent = /^Bearer +(\S+)$/i.exec(headers.get('Authorization') ?? '')?.[1]
-    return sent === undefined ? undefined : byDigest().get(digest(sent))
+    return sent === undefined ? undefined : byDigest().get(digestOfSent(sent))
   }
 }
 
@@ -35,13 +34,10 @@ const hash = (tokens: readonly (string | ScopedToken)[]): Map<string, FoundToken
     tokens
       .map((each) => (typeof each === 'string' ? { token: each } : each))
       .map((each) => {
-        const found = digest(each.token)
+        const found = digestOf(each.token)
         return [found, { ...each, name: found.slice(0, NAME_LENGTH) }]
       }),
   )
 
 /** Enough to tell the tokens of a server apart, and too few to try guesses of a token with. */
 const NAME_LENGTH = 8
-
-/** Nobody can choose a text by its digest, so the time of a look-up tells nothing. */
-const digest = (token: string): string => createHash('sha256').update(token).digest('base64')
