@@ -45,6 +45,26 @@ async function databaseWithPassword(): Promise<string> {
 }
 
 describe('serve', { timeout: TIMEOUT }, () => {
+  test('a person at a terminal reads three lines, and no JSON', async () => {
+    const data = newFolder()
+    const serve = `${process.execPath} ${await cliFile()} serve --first --port 0 --data ${data}`
+    const terminal = spawn('script', ['--quiet', '--command', serve, '/dev/null'])
+    onTestFinished(() => void terminal.kill('SIGKILL'))
+    let said = ''
+    await new Promise<void>((resolve) => {
+      terminal.stdout.on('data', (chunk) => {
+        said += chunk
+        if (said.includes('Ctrl-C')) resolve()
+      })
+      terminal.once('exit', () => resolve())
+    })
+    expect(said.trim().split('\r\n')).toEqual([
+      expect.stringMatching(/^offline-hilo-server serves http:/),
+      expect.stringContaining(data),
+      'Ctrl-C stops it.',
+    ])
+  })
+
   test('settings come from flags, environment and a file; SIGTERM finishes requests', async () => {
     const folder = newFolder()
     const config = join(folder, 'hilo.json')

@@ -50,10 +50,16 @@ async function run(settings: Settings): Promise<void> {
   })
   // Somebody waits at the terminal.
   process.on('SIGINT', () => server.close().catch(fail))
-  log.info(startLine(settings, server.url), 'The server has started.')
-  process.stdout.write(
-    `offline-hilo-server serves ${server.url}\n${isNew ? newLedgerLine(options) : ''}`,
-  )
+  const line = startLine(settings, server.url)
+  const serves = `offline-hilo-server serves ${server.url}\n`
+  // A person at a terminal reads three lines; programs read the log.
+  if (process.stdout.isTTY) {
+    const ledger = isNew ? newLedgerLine(options) : `The ledger: ${line.storage}\n`
+    process.stdout.write(`${serves}${ledger}Ctrl-C stops it.\n`)
+    return
+  }
+  log.info(line, 'The server has started.')
+  process.stdout.write(`${serves}${isNew ? newLedgerLine(options) : ''}`)
 }
 
 /** An unknown command ends up here, because this is the default command. */

@@ -9,7 +9,15 @@ import type { RootSetting } from '../region/options.js'
 import type { Settings } from '../settings.js'
 import { VERSION } from './version.js'
 
-export function startLine(settings: Settings, url: string): object {
+export interface StartLine {
+  version: string
+  node: string
+  url: string
+  storage: string
+  settings: object
+}
+
+export function startLine(settings: Settings, url: string): StartLine {
   const { databaseUrl, dataDir, tokens, collections, upstream, ...rest } = settings
   return {
     version: VERSION,
