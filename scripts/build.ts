@@ -69,6 +69,11 @@ const BUNDLES: Bundle[] = [
     entries: { 'consecutive/index': 'src/consecutive/index.ts' },
     sharesErrors: true,
   },
+  {
+    package: BROWSER_PACKAGE,
+    entries: { 'consecutive/chain': 'src/consecutive/chain.ts' },
+    sharesErrors: true,
+  },
   { package: BROWSER_PACKAGE, entries: { 'inspector/index': 'src/inspector/index.ts' } },
   // Built apart: otherwise the bundler would cut the page's files into more parts.
   {

@@ -459,6 +459,11 @@ export const GUARDS: Guard[] = [
     'consecutive/consecutive',
     'const write = numbers.put(row)',
   ),
+  guard(
+    'H28 a link is taken only while the record before it is the last one',
+    'consecutive/chain',
+    change('!follows(link, draft)', '!link'),
+  ),
   guard('H28 a key has one number', 'consecutive/consecutive'),
   guard('H28 a series is begun once', 'consecutive/state'),
   guard('H28 a record that is damaged makes no number', 'consecutive/state'),

@@ -27,6 +27,7 @@ const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'format (with its cipher)', file: 'format.js' },
   { name: 'react', file: 'react.js' },
   { name: 'consecutive', file: 'consecutive/index.js' },
+  { name: 'consecutive/chain', file: 'consecutive/chain.js' },
   { name: 'source', file: 'source/index.js' },
   { name: 'textbook', file: 'textbook.js' },
 ]

@@ -7,10 +7,13 @@ import { HiloError } from '../core/errors.js'
 import { plainHeaders } from '../core/headers.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { checkDatabase } from '../core/options.js'
+import type { Known, Verified } from './chain-verify.js'
+import type { ChainFlag } from './links.js'
 import type { HeldSeries, SeriesStore } from './numbers.js'
 import {
   type Checked,
   type ConsecutiveOptions,
+  chainIn,
   checkKey,
   checkReason,
   checkSeriesOptions,
@@ -43,10 +46,22 @@ export interface ConsecutiveNumber {
    * both offline may have made it; then one of them says so in its report.
    */
   heard: boolean
+  /** Of its record in the chain. Absent: the series has no chain. */
+  hash?: string
+  /** What did not fit in the chain when the number was made. Absent: all did. */
+  flags?: ChainFlag[]
+}
+
+/** A record of a chain that has no number. */
+export interface ChainedRecord {
+  /** 1, 2, 3 …: its place in the chain. */
+  at: number
+  hash: string
+  flags?: ChainFlag[]
 }
 
 /** A number that was taken, and neither confirmed nor cancelled. */
-export interface OpenNumber extends Omit<ConsecutiveNumber, 'heard' | 'isBack'> {
+export interface OpenNumber extends Pick<ConsecutiveNumber, 'id' | 'number' | 'period'> {
   key: string
 }
 
@@ -57,12 +72,37 @@ export interface Consecutive {
    * works offline once this device has its series; for that it needs the server once. Online, the
    * server hears of the number first.
    * @param options `key` names what the number is for, best the id of the sale. Up to 256 bytes of
-   * UTF-8. `signal` ends the call; a number that was taken stays with its key
+   * UTF-8. `signal` ends the call; a number that was taken stays with its key. With a chain,
+   * `content` is what is on the document, as JSON has it, and `kind` what the app calls it
    * @throws HiloError `server-unreachable` without a series; `server-refused` without a series, or
    * while the server refuses this device; `storage-failed`, `outdated`, `closed`, `aborted`;
    * `invalid-argument` for a key that was cancelled
    */
-  next(options: { key: string; signal?: AbortSignal }): Promise<ConsecutiveNumber>
+  next(options: {
+    key: string
+    signal?: AbortSignal
+    content?: unknown
+    kind?: string
+  }): Promise<ConsecutiveNumber>
+  /**
+   * A record of the chain without a number: a cancellation, an event. The same key gets the same
+   * record. The server hears of it with the next number.
+   * @throws HiloError `invalid-argument` without a chain; `server-unreachable`, `server-refused`
+   * where the chain is the series', and there is none
+   */
+  record(options: { key: string; kind: string; content?: unknown }): Promise<ChainedRecord>
+  /**
+   * Checks the chains that are stored here, and names the first record that does not fit.
+   * @param options `known` is a link that was kept elsewhere
+   * @throws HiloError `invalid-argument` without a chain
+   */
+  verify(options?: { known?: Known }): Promise<Verified>
+  /**
+   * All series and chains of this device as JSON Lines: a head, each number and record, and the
+   * totals. `head` is put into the head: who issues the documents, where.
+   * @throws HiloError `invalid-argument` without a chain
+   */
+  export(head?: Record<string, unknown>): Promise<string>
   /**
    * The number of `key` is on a receipt that is stored. Repeating it changes nothing.
    * @throws HiloError `invalid-argument` when the key has no number, or a cancelled one
@@ -171,27 +211,46 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
 function methodsOf(
   { series, storage }: Opened,
   closing: AbortSignal,
-  { holder, makeOf, wait }: Checked,
+  { holder, chain, makeOf, sealedOf, wait }: Checked,
 ): Consecutive {
   return {
     async next(options) {
       closing.throwIfAborted()
       const key = checkKey(options?.key)
-      const { signal } = options
+      const { signal, content, kind } = options
       if (signal !== undefined) checkSignal(signal)
       if (signal?.aborted) throw aborted(signal)
-      const taking = series.take({ ...makeOf(key), holder, wait })
+      const isSealed = chain !== undefined || content !== undefined || kind !== undefined
+      const sealed = isSealed ? sealedOf(kind ?? 'number', content) : undefined
+      const taking = series.take({ ...makeOf(key), sealed, holder, wait })
       const { row, heard } = await (signal
         ? untilAborted(signal, taking, () => aborted(signal))
         : taking)
       const { state, id, reason, isBack } = row
       if (state !== 'cancelled')
-        return { id, ...numberOf(row), ...(isBack && { isBack: true }), heard }
+        return { id, ...numberOf(row), ...(isBack && { isBack: true }), heard, ...hashOf(row) }
       throw new HiloError(
         'invalid-argument',
         `${id} was made for the key ${JSON.stringify(key)} and cancelled: ${reason}. It stays ` +
           'used. Another receipt takes another key.',
       )
+    },
+    async record({ key, kind, content }) {
+      closing.throwIfAborted()
+      const sealed = sealedOf(kind, content)
+      for (;;) {
+        const link = await storage.record(checkKey(key), sealed)
+        if (link) return { at: link.at, ...hashOf({ ...link, link }) } as ChainedRecord
+        await series.prepare(holder)
+      }
+    },
+    async verify(options) {
+      closing.throwIfAborted()
+      return chainIn(chain).verify(await storage.all(), options?.known)
+    },
+    async export(head) {
+      closing.throwIfAborted()
+      return chainIn(chain).export(await storage.all(), { ...head, ...holder })
     },
     async prepare() {
       closing.throwIfAborted()
@@ -226,6 +285,11 @@ function methodsOf(
 const numberOf = ({ period, number }: Pick<NumberRow, 'period' | 'number'>) => ({
   ...(period && { period }),
   number,
+})
+
+const hashOf = ({ link, flags }: Pick<NumberRow, 'link' | 'flags'>) => ({
+  ...(link && { hash: link.hash }),
+  ...(flags && { flags }),
 })
 
 const aborted = ({ reason }: AbortSignal): HiloError =>

@@ -2,6 +2,7 @@
  * Where the numbers of a series are stored: {@link SeriesStore} is what IndexedDB and the memory of
  * a test have in common.
  */
+import type { Draft, Link, Sealed } from './links.js'
 import type { Make, NumberRow } from './rows.js'
 import type { Refusal, SeriesState } from './state.js'
 
@@ -18,6 +19,11 @@ export type Taken =
     }
   /** The server refuses this device: no number is handed out. */
   | { refused: Refusal }
+
+/** A number whose link has to be made first. */
+export interface Drafted {
+  draft: Draft
+}
 
 /** The series that a device makes its next number in. */
 export interface HeldSeries {
@@ -38,12 +44,25 @@ export interface Step<T> {
   result: T
 }
 
+/** Everything that is stored. */
+export interface StoredSeries {
+  state: SeriesState
+  numbers: NumberRow[]
+  /** By chain, in their order. */
+  links: Link[]
+}
+
 /** The series of one collection on one device. Each method is one atomic, durable step. */
 export interface SeriesStore {
   /**
    * The number of a key: the one that it has, or the next. Undefined: there is no series.
    */
   take(make: Make): Promise<Taken | undefined>
+  /**
+   * The record of a key without a number: the one that it has, or the next of the chain. Undefined:
+   * its chain is the series', and there is none.
+   */
+  record(key: string, sealed: Sealed): Promise<Link | undefined>
   /**
    * Changes what is stored of the number of a key.
    * @param change returns what is stored instead; the same object: nothing is
@@ -59,8 +78,8 @@ export interface SeriesStore {
   current(): Promise<HeldSeries | undefined>
   /** Numbers that are neither confirmed nor cancelled. They count as handed out. */
   open(): Promise<NumberRow[]>
-  /** Everything that is stored, in one read. */
-  all(): Promise<{ state: SeriesState; numbers: NumberRow[] }>
+  /** In one read. */
+  all(): Promise<StoredSeries>
   close(): void
 }
 

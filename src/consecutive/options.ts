@@ -3,6 +3,8 @@ import { HiloError } from '../core/errors.js'
 import { checkKeys } from '../core/options.js'
 import { utf8Length } from '../core/utf8.js'
 import { SERIES_NAME } from '../core/wire.js'
+import type { Chain } from './chain.js'
+import type { Sealed } from './links.js'
 import type { FormatNumber, Make } from './rows.js'
 import type { Holder } from './series.js'
 
@@ -46,6 +48,11 @@ export interface ConsecutiveOptions {
     highest?: number
   }
   /**
+   * Each record holds the hash of the one before: see `offline-hilo/consecutive/chain`. Default: no
+   * chain.
+   */
+  chain?: Chain
+  /**
    * How many milliseconds the server has to hear of a number before it is handed out. If it does
    * not answer in time, the number is handed out with `heard: false`, and so are the next ones
    * until it answers. 0: at once, the server hears of it later; only for devices whose storage is
@@ -64,11 +71,15 @@ export interface ConsecutiveOptions {
 export interface Checked {
   holder: Holder
   wait: number
+  chain: Chain | undefined
   /** @throws HiloError `invalid-argument` */
   makeOf(key: string): Omit<Make, 'checkIn'>
+  /** @throws HiloError `invalid-argument` where there is no chain, or this is not for one */
+  sealedOf(kind: unknown, content: unknown): Sealed
 }
 
 const KEYS = [
+  'chain',
   'clockWentBack',
   'database',
   'device',
@@ -83,6 +94,7 @@ const MAX_KEY_BYTES = 256
 const MAX_REASON_BYTES = 1024
 const MAX_DEVICE_BYTES = 128
 const MAX_PERIOD_BYTES = 64
+const MAX_KIND_BYTES = 64
 const DIGITS = 6
 const WAIT_MS = 1_000
 const MAX_WAIT_MS = 60_000
@@ -91,7 +103,7 @@ const MAX_WAIT_MS = 60_000
 export function checkSeriesOptions(options: ConsecutiveOptions = {}): Checked {
   checkKeys('options', options, [...KEYS])
   const { device, series, start = 1, period, clockWentBack = 'flag', limits = {} } = options
-  const { wait = WAIT_MS, formatId = defaultId } = options
+  const { wait = WAIT_MS, formatId = defaultId, chain } = options
   if (device !== undefined) checkDevice(device)
   if (series !== undefined && !(typeof series === 'string' && SERIES_NAME.test(series)))
     throw badOption('series is 1 to 20 letters, digits, -, ., _ and /, with a digit', series)
@@ -103,6 +115,8 @@ export function checkSeriesOptions(options: ConsecutiveOptions = {}): Checked {
     throw badOption("clockWentBack is 'flag' or 'refuse'", clockWentBack)
   if (typeof wait !== 'number' || !(wait >= 0 && wait <= MAX_WAIT_MS))
     throw badOption(`wait is a number of milliseconds from 0 to ${MAX_WAIT_MS}`, wait)
+  if (chain !== undefined && typeof chain?.linkOf !== 'function')
+    throw badOption("chain is made by chain() of 'offline-hilo/consecutive/chain'", chain)
   if (typeof formatId !== 'function') throw badOption('formatId is a function', formatId)
   const format = limited(formatId, checkLimits(limits))
   const makeOf = (key: string) => ({
@@ -113,7 +127,27 @@ export function checkSeriesOptions(options: ConsecutiveOptions = {}): Checked {
     period: period ? periodOf(period) : '',
   })
   if (series !== undefined) format(start, series, makeOf('').period || undefined)
-  return { holder: { device, series }, wait, makeOf }
+  const sealedOf = (kind: unknown, content: unknown) => ({
+    sealing: chainIn(chain),
+    kind: checkText('kind', kind, MAX_KIND_BYTES),
+    content: frozen(content),
+  })
+  return { holder: { device, series }, wait, chain, makeOf, sealedOf }
+}
+
+/** @throws HiloError `invalid-argument` */
+export function chainIn(chain: Chain | undefined): Chain {
+  if (chain) return chain
+  throw badOption('content, kind, records and their check need the option `chain`', undefined)
+}
+
+/** What is hashed now is what is stored, whatever the app changes later. */
+function frozen(content: unknown): unknown {
+  try {
+    return content === undefined ? undefined : JSON.parse(JSON.stringify(content))
+  } catch {
+    throw badOption('content is what JSON can write', content)
+  }
 }
 
 const defaultId = (number: number, series: string, period: string | undefined): string =>

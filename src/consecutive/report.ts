@@ -1,4 +1,5 @@
 /** The whole series of a device, number by number, for people who have to account for them. */
+import type { ChainFlag } from './links.js'
 import type { NumberRow } from './rows.js'
 import type { SeriesEnd, SeriesState } from './state.js'
 
@@ -25,6 +26,8 @@ export interface ReportedNumber {
   isBack?: true
   /** Another copy of this device may have made this number, too. */
   isDoubtful?: true
+  /** What did not fit in the chain when it was made. */
+  flags?: ChainFlag[]
 }
 
 export interface SeriesReport {
@@ -49,7 +52,18 @@ export function reportOf(
     rows
       .filter((row) => row.letter === letter)
       .map(
-        ({ id, place, period, number, state, key, reason, unheard, isBack }): ReportedNumber => ({
+        ({
+          id,
+          place,
+          period,
+          number,
+          state,
+          key,
+          reason,
+          unheard,
+          isBack,
+          flags,
+        }): ReportedNumber => ({
           id,
           ...(period && { period }),
           number,
@@ -59,6 +73,7 @@ export function reportOf(
           ...(unheard && { isUnheard: true }),
           ...(isBack && { isBack: true }),
           ...(key !== undefined && isIn(place, doubtful) && { isDoubtful: true }),
+          ...(flags && { flags }),
         }),
       )
   const reports = ended.map(({ letter, reason }): SeriesReport => {

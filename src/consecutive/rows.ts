@@ -1,5 +1,6 @@
 /** A number of a series as it is stored, and how that changes. Pure. */
 import { HiloError } from '../core/errors.js'
+import type { ChainFlag, LinkMark, Sealed } from './links.js'
 
 /** A number that was made. */
 export interface NumberRow {
@@ -23,6 +24,10 @@ export interface NumberRow {
   unheard?: 1
   /** Its period had given way to another one before: the device's clock went back. */
   isBack?: 1
+  /** Of its record in the chain. Absent: it has none. */
+  link?: LinkMark
+  /** What did not fit in the chain when it was made. */
+  flags?: ChainFlag[]
 }
 
 /** Makes the id of a number. */
@@ -43,6 +48,8 @@ export interface Make {
    * handed out before the server hears of it.
    */
   checkIn: string | undefined
+  /** Its record in the chain. Absent: the series has no chain. */
+  sealed?: Sealed | undefined
 }
 
 /** What is known where a number is made. */

@@ -8,7 +8,7 @@ import { uuid } from '../core/uuid.js'
 import { whenLate } from '../core/when-late.js'
 import type { SeriesAnswer, SeriesCheckInRequest, SeriesRequest } from '../core/wire.js'
 import type { SeriesStore } from './numbers.js'
-import type { Make } from './rows.js'
+import type { Make, NumberRow } from './rows.js'
 import type { SeriesServer } from './server.js'
 import {
   type Refusal,
@@ -48,7 +48,7 @@ export interface TakeOptions extends Omit<Make, 'checkIn'> {
 
 /** A number, and whether the server had heard of it before it was handed out. */
 export interface TakenNumber {
-  row: { id: string; number: number; period: string; state: string; reason?: string; isBack?: 1 }
+  row: Omit<NumberRow, 'letter' | 'place'>
   heard: boolean
 }
 

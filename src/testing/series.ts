@@ -2,16 +2,25 @@
  * Series of consecutive numbers for the app's own tests, in memory: a device of its own with a
  * server of its own. Each step is done at once, by the functions that the real ones use.
  */
+import type { Link, Sealed } from '../consecutive/links.js'
 import {
   heldSeries,
   type SeriesStore,
   type Step,
+  type StoredSeries,
   type Taken,
-  takenBefore,
 } from '../consecutive/numbers.js'
-import { handedOut, type Make, type NumberRow, newNumber, noNumber } from '../consecutive/rows.js'
+import type { Make, NumberRow } from '../consecutive/rows.js'
 import type { SeriesServer } from '../consecutive/server.js'
-import { readState, type SeriesState, withCheckIn, withFate } from '../consecutive/state.js'
+import { type SeriesState, withCheckIn, withFate } from '../consecutive/state.js'
+import {
+  changeUntoldIn,
+  NOTHING_STORED,
+  recordIn,
+  settleIn,
+  takeIn,
+  type WholeStep,
+} from '../consecutive/whole.js'
 import type { SeriesRequest } from '../core/wire.js'
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
@@ -22,64 +31,54 @@ const letterOf = (index: number): string =>
   LETTERS[index % LETTERS.length]
 
 export class TestSeries implements SeriesStore, SeriesServer {
-  #state = readState(undefined)
-  #numbers: readonly NumberRow[] = []
+  #stored = NOTHING_STORED
   #given = 0
 
   async take(make: Make): Promise<Taken | undefined> {
-    const { key, checkIn, period } = make
-    const known = this.#find(key)
-    const { current } = this.#state
-    if (known) {
-      const before = takenBefore(known, this.#state)
-      if (before.isOut || checkIn !== undefined) return before
-      const row = handedOut(known)
-      this.#put([row])
-      return { ...before, row, isOut: true }
+    for (let link: Link | undefined; ; ) {
+      const taken = this.#step(takeIn(this.#stored, make, link))
+      if (!taken || !('draft' in taken)) return taken
+      link = await make.sealed!.sealing.linkOf(taken.draft)
     }
-    if (!current) return undefined
-    const { letter } = current
-    const rows = this.#numbers.filter((row) => row.letter === letter)
-    const before = { letter, isFirst: this.#state.ended.length === 0, last: rows.at(-1) }
-    const ofPeriod = rows.findLast((row) => row.period === period)
-    const row = newNumber({ ...before, ofPeriod }, make)
-    this.#numbers = [...this.#numbers, row]
-    return { row, begun: current.begun, isOut: checkIn === undefined, heard: false }
+  }
+
+  async record(key: string, sealed: Sealed): Promise<Link | undefined> {
+    for (let link: Link | undefined; ; ) {
+      const made = this.#step(recordIn(this.#stored, key, sealed, link))
+      if (!made || !('draft' in made)) return made
+      link = await sealed.sealing.linkOf(made.draft)
+    }
   }
 
   async settle(key: string, change: (row: NumberRow) => NumberRow): Promise<void> {
-    const known = this.#find(key)
-    if (!known) throw noNumber(key)
-    this.#put([change(known)])
+    this.#step(settleIn(this.#stored, key, change))
   }
 
   async change<T>(step: (state: SeriesState) => Step<T>): Promise<T> {
-    const { state, result } = step(this.#state)
-    this.#state = state
-    return result
+    const { state, result } = step(this.#stored.state)
+    return this.#step({ stored: { ...this.#stored, state }, result })
   }
 
   async changeUntold<T>(
     step: (state: SeriesState, untold: readonly NumberRow[]) => Step<T> & { rows: NumberRow[] },
   ): Promise<T> {
-    const { state, rows, result } = step(this.#state, this.#untold())
-    this.#state = state
-    this.#put(rows)
-    return result
+    return this.#step(changeUntoldIn(this.#stored, step))
   }
 
   async current() {
-    const { current } = this.#state
-    const last = this.#numbers.findLast(({ letter }) => letter === current?.letter)
-    return heldSeries(this.#state, last)
+    const { state, numbers } = this.#stored
+    return heldSeries(
+      state,
+      numbers.findLast(({ letter }) => letter === state.current?.letter),
+    )
   }
 
   async open(): Promise<NumberRow[]> {
-    return this.#numbers.filter(({ open }) => open)
+    return this.#stored.numbers.filter(({ open }) => open)
   }
 
-  async all(): Promise<{ state: SeriesState; numbers: NumberRow[] }> {
-    return { state: this.#state, numbers: [...this.#numbers] }
+  async all(): Promise<StoredSeries> {
+    return this.#stored
   }
 
   close(): void {}
@@ -94,27 +93,19 @@ export class TestSeries implements SeriesStore, SeriesServer {
 
   /** This device turns out to be a copy. @returns whether it had a series, which has ended */
   fork(): boolean {
-    const { state, result } = withCheckIn(this.#state, this.#untold(), 'fork')
-    if (!result) return false
-    const answer = { superseded: true, last: result.last } as const
-    const fate = withFate(state, this.#untold(), result.id, answer)
-    this.#state = fate.state
-    this.#put(fate.rows)
-    return true
+    return this.#step(
+      changeUntoldIn(this.#stored, (state, untold) => {
+        const { result } = withCheckIn(state, untold, 'fork')
+        if (!result) return { state, rows: [], result: false }
+        const named = withCheckIn(state, untold, 'fork').state
+        const answer = { superseded: true, last: result.last } as const
+        return { ...withFate(named, untold, result.id, answer), result: true }
+      }),
+    )
   }
 
-  #untold(): NumberRow[] {
-    const { letter, told } = this.#state.current ?? { letter: '', told: 0 }
-    return this.#numbers.filter((row) => row.letter === letter && row.place > told)
-  }
-
-  /** In the place of what was stored of these numbers. */
-  #put(rows: readonly NumberRow[]): void {
-    const isSame = (a: NumberRow, b: NumberRow) => a.letter === b.letter && a.place === b.place
-    this.#numbers = this.#numbers.map((old) => rows.find((row) => isSame(row, old)) ?? old)
-  }
-
-  #find(key: string): NumberRow | undefined {
-    return this.#numbers.find((row) => row.key === key)
+  #step<T>({ stored, result }: WholeStep<T>): T {
+    this.#stored = stored
+    return result
   }
 }

@@ -500,7 +500,9 @@ describe('the storage', () => {
     expect(read.map(({ mock }) => mock.calls.length)).toEqual([1, 0, 0])
     expect(written).toHaveBeenCalledTimes(1)
     const ofSeries = begun.mock.calls.filter(([stores]) => [...stores].includes('numbers'))
-    expect(ofSeries).toEqual([[['series', 'numbers'], 'readwrite', { durability: 'strict' }]])
+    expect(ofSeries).toEqual([
+      [['series', 'numbers', 'links'], 'readwrite', { durability: 'strict' }],
+    ])
   })
 
   test('takes a number and the check-in that names it in one transaction', async () => {

@@ -49,10 +49,10 @@ export async function registry(): Promise<ListedSeries[]> {
   return (await answer.json()).series
 }
 
-const STORES = ['series', 'numbers'] as const
+const STORES = ['series', 'numbers', 'links'] as const
 
 /** Where a device stores its receipts. */
-const databaseOf = (name: string): string =>
+export const databaseOf = (name: string): string =>
   `${name}-series["https://shop.example.com","default","receipts"]`
 
 /** Everything that a device has stored of its series. */

@@ -2,41 +2,37 @@
  * A device's series on its simulated disk. Each step is one strict transaction over one record, so
  * that kills, power cuts, copies and evictions do to it what they do to IndexedDB.
  */
+import type { Link, Sealed } from '../../src/consecutive/links.js'
 import {
   heldSeries,
   type SeriesStore,
   type Step,
+  type StoredSeries,
   type Taken,
-  takenBefore,
 } from '../../src/consecutive/numbers.js'
+import type { Make, NumberRow } from '../../src/consecutive/rows.js'
+import type { SeriesState } from '../../src/consecutive/state.js'
 import {
-  handedOut,
-  type Make,
-  type NumberRow,
-  newNumber,
-  noNumber,
-} from '../../src/consecutive/rows.js'
-import { readState, type SeriesState, withNamed } from '../../src/consecutive/state.js'
+  changeUntoldIn,
+  NOTHING_STORED,
+  recordIn,
+  settleIn,
+  takeIn,
+  type WholeStep,
+} from '../../src/consecutive/whole.js'
 import { HiloError } from '../../src/core/errors.js'
 import type { Disk } from './disk.js'
 import type { DatabaseHost } from './idb-host.js'
 import { SimTransaction } from './idb-transaction.js'
 import type { Actor } from './scheduler.js'
 
-export interface StoredSeries {
-  state: SeriesState
-  numbers: readonly NumberRow[]
-}
-
 const STORE = 'receipts'
 const KEY = 'all'
 
 /** What a device has stored of its series. */
 export const storedSeries = (disk: Disk): StoredSeries =>
-  (disk.stores.get(STORE)?.get(JSON.stringify(KEY))?.value as StoredSeries | undefined) ?? {
-    state: readState(undefined),
-    numbers: [],
-  }
+  (disk.stores.get(STORE)?.get(JSON.stringify(KEY))?.value as StoredSeries | undefined) ??
+  NOTHING_STORED
 
 export class DiskSeries implements SeriesStore {
   readonly #host: DatabaseHost
@@ -47,39 +43,24 @@ export class DiskSeries implements SeriesStore {
     this.#actor = actor
   }
 
-  take(make: Make): Promise<Taken | undefined> {
-    const { key, checkIn, period } = make
-    return this.#step((stored): { stored: StoredSeries; result: Taken | undefined } => {
-      const { state, numbers } = stored
-      const { current } = state
-      const known = numbers.find((row) => row.key === key)
-      const taken = known && takenBefore(known, state)
-      if (taken?.isOut || !current) return { stored, result: taken?.isOut ? taken : undefined }
-      if (current.refused) return { stored, result: { refused: current.refused } }
-      if (taken) {
-        if (checkIn !== undefined) return { stored, result: taken }
-        const row = handedOut(taken.row)
-        return { stored: withRows(stored, [row]), result: { ...taken, row, isOut: true } }
-      }
-      const { letter } = current
-      const ofSeries = numbers.filter((each) => each.letter === letter)
-      const ofPeriod = ofSeries.findLast((each) => each.period === period)
-      const before = { letter, isFirst: state.ended.length === 0, last: ofSeries.at(-1), ofPeriod }
-      const row = newNumber(before, make)
-      const named = checkIn === undefined ? state : withNamed(state, row, checkIn)
-      return {
-        stored: { state: named, numbers: [...numbers, row] },
-        result: { row, begun: current.begun, isOut: checkIn === undefined, heard: false },
-      }
-    })
+  async take(make: Make): Promise<Taken | undefined> {
+    for (let link: Link | undefined; ; ) {
+      const taken = await this.#step((stored) => takeIn(stored, make, link))
+      if (!taken || !('draft' in taken)) return taken
+      link = await make.sealed!.sealing.linkOf(taken.draft)
+    }
+  }
+
+  async record(key: string, sealed: Sealed): Promise<Link | undefined> {
+    for (let link: Link | undefined; ; ) {
+      const made = await this.#step((stored) => recordIn(stored, key, sealed, link))
+      if (!made || !('draft' in made)) return made
+      link = await sealed.sealing.linkOf(made.draft)
+    }
   }
 
   settle(key: string, change: (row: NumberRow) => NumberRow): Promise<void> {
-    return this.#step((stored) => {
-      const known = stored.numbers.find((row) => row.key === key)
-      if (!known) throw noNumber(key)
-      return { stored: withRows(stored, [change(known)]), result: undefined }
-    })
+    return this.#step((stored) => settleIn(stored, key, change))
   }
 
   change<T>(step: (state: SeriesState) => Step<T>): Promise<T> {
@@ -92,12 +73,7 @@ export class DiskSeries implements SeriesStore {
   changeUntold<T>(
     step: (state: SeriesState, untold: readonly NumberRow[]) => Step<T> & { rows: NumberRow[] },
   ): Promise<T> {
-    return this.#step((stored) => {
-      const { letter, told } = stored.state.current ?? { letter: '', told: 0 }
-      const untold = stored.numbers.filter((row) => row.letter === letter && row.place > told)
-      const { state, rows, result } = step(stored.state, untold)
-      return { stored: withRows({ ...stored, state }, rows), result }
-    })
+    return this.#step((stored) => changeUntoldIn(stored, step))
   }
 
   current() {
@@ -115,16 +91,13 @@ export class DiskSeries implements SeriesStore {
     }))
   }
 
-  all(): Promise<{ state: SeriesState; numbers: NumberRow[] }> {
-    return this.#step((stored) => ({
-      stored,
-      result: { state: stored.state, numbers: [...stored.numbers] },
-    }))
+  all(): Promise<StoredSeries> {
+    return this.#step((stored) => ({ stored, result: stored }))
   }
 
   close(): void {}
 
-  #step<T>(work: (stored: StoredSeries) => { stored: StoredSeries; result: T }): Promise<T> {
+  #step<T>(work: (stored: StoredSeries) => WholeStep<T>): Promise<T> {
     const { disk } = this.#host
     if (!disk.stores.has(STORE)) disk.stores.set(STORE, new Map())
     return new Promise((resolve, reject) => {
@@ -136,8 +109,7 @@ export class DiskSeries implements SeriesStore {
       read.addEventListener('error', failed)
       read.addEventListener('success', () => {
         try {
-          const before =
-            (read.result as StoredSeries | undefined) ?? storedSeries({ stores: new Map() } as Disk)
+          const before = (read.result as StoredSeries | undefined) ?? NOTHING_STORED
           const { stored, result } = work(before)
           store.put(stored, KEY)
           tx.addEventListener('complete', () => resolve(result))
@@ -149,11 +121,4 @@ export class DiskSeries implements SeriesStore {
       })
     })
   }
-}
-
-/** In the place of what was stored of these numbers. */
-function withRows(stored: StoredSeries, rows: readonly NumberRow[]): StoredSeries {
-  const isSame = (a: NumberRow, b: NumberRow) => a.letter === b.letter && a.place === b.place
-  const numbers = stored.numbers.map((old) => rows.find((row) => isSame(row, old)) ?? old)
-  return { ...stored, numbers }
 }

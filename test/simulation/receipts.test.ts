@@ -1,5 +1,6 @@
 /** The simulation's check of series notices each fault that must not happen. */
 import { expect, test } from 'vitest'
+import type { Link } from '../../src/consecutive/links.js'
 import type { NumberRow } from '../../src/consecutive/rows.js'
 import type { SeriesState } from '../../src/consecutive/state.js'
 import { Receipts } from './receipts.js'
@@ -19,8 +20,12 @@ const row = (number: number, more: Partial<NumberRow> = {}): NumberRow => ({
   ...more,
 })
 
+const linkOf = ({ id }: NumberRow, i: number, before?: NumberRow) =>
+  ({ chain: 'A', at: i + 1, id, previous: before?.id ?? '', hash: id }) as Link
+
 const device = (name: string, numbers: NumberRow[], state = HELD) => {
-  const record = { key: 'all', value: { state, numbers } }
+  const links = numbers.map((row, i) => linkOf(row, i, numbers[i - 1]))
+  const record = { key: 'all', value: { state, numbers, links } }
   return { name, disk: { stores: new Map([['receipts', new Map([['"all"', record]])]]) } }
 }
 

@@ -4,6 +4,8 @@
  * made is reported to one of them.
  */
 
+import { chain } from '../../src/consecutive/chain.js'
+import type { Link } from '../../src/consecutive/links.js'
 import type { NumberRow } from '../../src/consecutive/rows.js'
 import { Series } from '../../src/consecutive/series.js'
 import { seriesServer } from '../../src/consecutive/server.js'
@@ -17,6 +19,12 @@ import type { Simulation } from './simulation.js'
 const EVERY = 5
 const SALES = 12
 const PERIOD_MS = 60_000
+/** No digest that withstands anybody: it shows who follows whom. */
+const digest = (text: string): Uint8Array => {
+  const sum = [...text].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) >>> 0, 7)
+  return new Uint8Array([24, 16, 8, 0].map((bits) => (sum >>> bits) & 255))
+}
+const CHAIN = chain({ text: ({ id, kind }, previous) => `${kind} ${id} ${previous}`, digest })
 const EXPECTED = new Set(['server-unreachable', 'server-refused', 'invalid-response', 'timeout'])
 
 interface Made {
@@ -94,6 +102,7 @@ export class Receipts {
         key,
         format,
         period,
+        sealed: { sealing: CHAIN, kind: 'number', content: key },
         holder: { device: undefined },
         wait: 1_000,
       })
@@ -137,9 +146,14 @@ export class Receipts {
   account(devices: readonly Device[]): void {
     const { checker } = this.#simulation
     for (const { name, disk } of devices) {
-      const { state, numbers } = storedSeries(disk)
+      const { state, numbers, links } = storedSeries(disk)
       const letters = [...state.ended.map(({ letter }) => letter), state.current?.letter]
       for (const letter of letters) {
+        this.#accountChain(
+          name,
+          links.filter(({ chain }) => chain === letter),
+          numbers.filter((row) => row.letter === letter),
+        )
         const rows = numbers.filter((row) => row.letter === letter)
         const last = new Map<string, number>()
         const isHole = ({ place, period, number }: NumberRow, i: number) => {
@@ -172,6 +186,17 @@ export class Receipts {
       if (keys.size > 1 && !this.#isTold(id, devices))
         checker.complain(`${id} was made for ${[...keys].join(' and ')}, and nobody was told`)
     }
+  }
+
+  /** Each number has its record, in the order of making, and each holds the link of the last. */
+  #accountChain(name: string, links: readonly Link[], rows: readonly NumberRow[]): void {
+    const { checker } = this.#simulation
+    if (links.map(({ id }) => id).join() !== rows.map(({ id }) => id).join())
+      checker.complain(`${name} has numbers without their links`)
+    links.forEach(({ at, id, previous, flags = [] }, i) => {
+      if (at !== i + 1 || previous !== (links[i - 1]?.hash ?? '') || flags.includes('broken'))
+        checker.complain(`${name}: the chain is broken at ${id}`)
+    })
   }
 
   #hasSeries(id: string, device: string, devices: readonly Device[]): boolean {

@@ -1,6 +1,6 @@
 /**
- * Real servers that some tests run in front of ours, or in its place: used where they are
- * installed, got by scripts/prepare-tests.ts.
+ * Real servers that some tests run in front of ours, or in its place, and tools that check us: used
+ * where they are installed, got by scripts/prepare-tests.ts.
  */
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -39,6 +39,9 @@ export const lighttpd = program('lighttpd', 'lighttpd', ['lighttpd', 'lighttpd-m
 export const systemdAnalyze = program('systemd-analyze', 'systemd', ['systemd'], '--version')
 export const pgbouncer = program('pgbouncer', 'PgBouncer', ['pgbouncer'], '--version')
 
+export const jq = program('jq', 'jq', ['jq'], '--version')
+export const openssl = program('openssl', 'OpenSSL', ['openssl'], 'version')
+
 export const etcd = program('etcd', 'etcd', ['etcd-server'], '--version')
 
 const patroniProgram = program(
@@ -66,7 +69,7 @@ export const doctrine: Program = {
   find: () => (isReadable('/usr/share/php/Doctrine/ORM/autoload.php') ? php.find() : undefined),
 }
 
-export const PROGRAMS = [nginx, caddy, lighttpd, pgbouncer, etcd, patroni, doctrine]
+export const PROGRAMS = [jq, openssl, nginx, caddy, lighttpd, pgbouncer, etcd, patroni, doctrine]
 
 /** A test's title says what it is left out for. */
 export const unless = ({ title, find }: Program): string =>

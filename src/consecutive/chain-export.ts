@@ -1,0 +1,105 @@
+/**
+ * All series and chains of a device as JSON Lines, to be read without this package: a head, a line
+ * for each number and record in the order of making, and the totals with the result of the check.
+ */
+import { VERSION } from '../core/version.js'
+import type { Verified } from './chain-verify.js'
+import type { Link } from './links.js'
+import type { StoredSeries } from './numbers.js'
+import { type ReportedNumber, reportOf, type SeriesReport } from './report.js'
+
+export async function exported(
+  { state, numbers, links }: StoredSeries,
+  head: object,
+  { broken, chains, flagged = [] }: Verified,
+): Promise<string> {
+  const reports = reportOf(state, numbers)
+  const linkOf = new Map(links.map((link) => [idText(link.series, link.id), link]))
+  const rows = reports.flatMap(({ series, numbers }) =>
+    numbers.map((number) => rowOf(series, number, linkOf.get(idText(series, number.id)))),
+  )
+  const records = links
+    .filter(({ id }) => id === undefined)
+    .map((link) => ({ record: 'record', ...link }))
+  const lines = [
+    {
+      record: 'head',
+      ...head,
+      software: `offline-hilo ${VERSION}`,
+      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      exportedAt: new Date().toISOString(),
+      series: reports.map(seriesOf),
+      count: rows.length + records.length,
+    },
+    ...inOrder(rows, records),
+  ]
+  const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+  const end = {
+    record: 'end',
+    totals: totalsOf(reports),
+    check: { broken: broken ?? null, chains, flagged },
+    sha256: await sha256(body),
+  }
+  return `${body}${JSON.stringify(end)}\n`
+}
+
+const idText = (series: string | undefined, id: string | undefined) => JSON.stringify([series, id])
+
+function seriesOf({ series, numbers, ended }: SeriesReport, i: number, all: SeriesReport[]) {
+  const [first, last] = [numbers[0]?.id, numbers.at(-1)?.id]
+  return {
+    series,
+    first,
+    last,
+    ...(ended && { ended, successor: all[i + 1]?.series ?? null }),
+  }
+}
+
+interface Row extends Partial<Link> {
+  record: string
+}
+
+function rowOf(series: string, number: ReportedNumber, link: Link | undefined): Row {
+  return { record: 'number', ...link, series, ...number }
+}
+
+/** The numbers in their order, and each record without one before the next of its chain. */
+function inOrder(numbers: readonly Row[], records: readonly Row[]): Row[] {
+  const left = [...records]
+  const lines: Row[] = []
+  for (const number of numbers) {
+    while (left[0]?.chain === number.chain && left[0] && left[0].at! < (number.at ?? 0))
+      lines.push(left.shift()!)
+    lines.push(number)
+  }
+  return [...lines, ...left]
+}
+
+function totalsOf(reports: readonly SeriesReport[]) {
+  const all = reports.flatMap(({ numbers }) => numbers)
+  const inState = (state: string) => all.filter((number) => number.state === state).length
+  return {
+    confirmed: inState('confirmed'),
+    cancelled: inState('cancelled'),
+    open: inState('open'),
+    doubtful: all.filter(({ isDoubtful }) => isDoubtful).length,
+    unheard: all.filter(({ isUnheard }) => isUnheard).length,
+    holes: reports.reduce((sum, { numbers }) => sum + holesIn(numbers), 0),
+  }
+}
+
+/** Numbers that are missing between the first and the last of a period. */
+function holesIn(numbers: readonly ReportedNumber[]): number {
+  const periods = new Map<string | undefined, number[]>()
+  for (const { period, number } of numbers)
+    periods.set(period, [...(periods.get(period) ?? []), number])
+  return [...periods.values()].reduce(
+    (sum, made) => sum + Math.max(...made) - Math.min(...made) + 1 - made.length,
+    0,
+  )
+}
+
+async function sha256(text: string): Promise<string> {
+  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  return [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}

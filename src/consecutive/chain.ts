@@ -1,0 +1,236 @@
+/**
+ * `offline-hilo/consecutive/chain`: records that each hold the hash of the one before. Guarantees
+ * that what was hashed is stored beside the hash, and that a chain or a clock that does not fit
+ * stops nobody, unless the app wants that.
+ */
+import { HiloError } from '../core/errors.js'
+import { exported } from './chain-export.js'
+import { type Known, type Verified, verified } from './chain-verify.js'
+import {
+  type ChainFlag,
+  type ChainRecord,
+  type Draft,
+  type Link,
+  placeOf,
+  type Rule,
+  type Sealing,
+} from './links.js'
+import type { StoredSeries } from './numbers.js'
+
+export type { BrokenRecord, Known, Verified, VerifiedChain } from './chain-verify.js'
+export type { ChainFlag, ChainRecord } from './links.js'
+
+export interface ChainOptions<Content = unknown> {
+  /**
+   * What is hashed: one text of the record and of the hash of the record before. It is stored. The
+   * same record has to get the same text again when the chain is checked.
+   */
+  text(record: ChainRecord<Content>, previous: string): string
+  /** Default: `SHA-256`. */
+  digest?: 'SHA-256' | 'SHA-384' | ((text: string) => Uint8Array | Promise<Uint8Array>)
+  /** How a hash is written. `HEX` has upper letters. Default: `hex`. */
+  encoding?: 'hex' | 'HEX' | 'base64' | 'base64url' | ((bytes: Uint8Array) => string)
+  /** What the first record holds in place of a hash. Default: the empty text. */
+  initial?: string | ((of: { series?: string | undefined }) => string | Promise<string>)
+  /**
+   * `series`: each series of this device has a chain. `device`: one chain goes over all series that
+   * this device has or had in this collection. Default: `series`.
+   */
+  over?: 'series' | 'device'
+  /**
+   * What happens when the record before was changed or has gone, or is younger than the clock of
+   * this device. `flag`: the record is made, and says so. `refuse`: none is made. Default: `flag`.
+   */
+  broken?: 'flag' | 'refuse'
+  /** What the rule is called, with its version, in an export. */
+  name?: string
+}
+
+/** Made by {@link chain}, for the option `chain` of `consecutive`. */
+export interface Chain extends Sealing {
+  /** @internal */
+  verify(stored: StoredSeries, known: Known | undefined): Promise<Verified>
+  /** @internal */
+  export(stored: StoredSeries, head: object): Promise<string>
+}
+
+/**
+ * The rule of a chain.
+ *
+ * @example
+ * const receipts = consecutive(hilo, 'receipts', {
+ *   chain: chain({ text: ({ id, content }, previous) => `${id};${content.total};${previous}` }),
+ * })
+ * const { hash } = await receipts.next({ key: saleId, content: { total: '12.35' } })
+ *
+ * @throws HiloError `invalid-argument`
+ */
+export function chain<Content = unknown>(options: ChainOptions<Content>): Chain {
+  const { over = 'series', broken = 'flag' } = check(options as ChainOptions)
+  const rule = ruleOf(options as ChainOptions)
+  return {
+    chainOf: (series) => (over === 'device' ? '' : series),
+    async linkOf(draft) {
+      const flags = await flagsOf(draft, rule)
+      if (flags.length > 0 && broken === 'refuse') throw refused(draft, flags)
+      return linked(draft, flags, rule)
+    },
+    verify: (stored, known) => verified(stored, known, rule),
+    export: async (stored, head) =>
+      exported(stored, { ...head, rule: rule.head }, await verified(stored, undefined, rule)),
+  }
+}
+
+async function flagsOf({ before, expected }: Draft, rule: Rule): Promise<ChainFlag[]> {
+  const flags: ChainFlag[] = []
+  const isThere = !expected || (before !== undefined && expected.at <= before.at)
+  const isSame = !before || expected?.at !== before.at || expected.hash === before.hash
+  if (!isThere || !isSame || (before && (await rule.hashOf(before.text)) !== before.hash))
+    flags.push('broken')
+  // Whole seconds, as the time is written.
+  if (before && Math.floor(Date.now() / 1000) * 1000 < Date.parse(before.time)) flags.push('clock')
+  return flags
+}
+
+async function linked(draft: Draft, flags: ChainFlag[], rule: Rule): Promise<Link> {
+  const { chain, record, key, before } = draft
+  const previous = before ? before.hash : await rule.initialOf(record.series)
+  const unhashed: Link = {
+    chain,
+    ...record,
+    at: placeOf(draft),
+    time: timeText(new Date()),
+    ...(key !== undefined && { key }),
+    text: '',
+    previous,
+    hash: '',
+    ...(flags.length > 0 && { flags }),
+  }
+  const text = rule.textOf(unhashed)
+  return { ...unhashed, text, hash: await rule.hashOf(text) }
+}
+
+function ruleOf(options: ChainOptions): Rule {
+  const { text: make, digest = 'SHA-256', encoding = 'hex', initial = '', name } = options
+  const nameOf = (part: unknown) => (typeof part === 'function' ? 'function' : part)
+  const { over = 'series' } = options
+  return {
+    head: {
+      ...(name !== undefined && { name }),
+      over,
+      digest: nameOf(digest),
+      encoding: nameOf(encoding),
+      initial: nameOf(initial),
+    },
+    textOf({ chain: _, text, previous, hash, key, flags, ...record }) {
+      return checkText(
+        'text',
+        run('text', () => make(record, previous)),
+      )
+    },
+    async hashOf(text) {
+      const bytes = await run('digest', () =>
+        typeof digest === 'function'
+          ? digest(text)
+          : crypto.subtle.digest(digest, new TextEncoder().encode(text)),
+      )
+      const plain = new Uint8Array(bytes)
+      const written = typeof encoding === 'function' ? encoding : ENCODINGS[encoding]
+      return checkText(
+        'encoding',
+        run('encoding', () => written(plain)),
+      )
+    },
+    initialOf: async (series) =>
+      checkText(
+        'initial',
+        typeof initial === 'string' ? initial : await run('initial', () => initial({ series })),
+      ),
+  }
+}
+
+const hex = (bytes: Uint8Array): string =>
+  [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+const base64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
+
+const ENCODINGS = {
+  hex,
+  HEX: (bytes: Uint8Array) => hex(bytes).toUpperCase(),
+  base64,
+  base64url: (bytes: Uint8Array) =>
+    base64(bytes).replace(/[+/=]/g, (each) => ({ '+': '-', '/': '_' })[each] ?? ''),
+}
+
+/** As the device's clock says, with its offset. */
+function timeText(date: Date): string {
+  const minutes = -date.getTimezoneOffset()
+  const pad = (number: number) => String(Math.floor(Math.abs(number))).padStart(2, '0')
+  const local = new Date(date.getTime() + minutes * 60_000).toISOString().slice(0, 19)
+  return `${local}${minutes < 0 ? '-' : '+'}${pad(minutes / 60)}:${pad(minutes % 60)}`
+}
+
+function check(options: ChainOptions): ChainOptions {
+  const { text, digest = 'SHA-256', encoding = 'hex', initial = '' } = Object(options)
+  const { over = 'series', broken = 'flag', name = '', ...others } = Object(options)
+  const isNamed = (value: unknown, ...names: string[]) => names.includes(value as string)
+  const isFunction = (value: unknown) => typeof value === 'function'
+  const { text: _, digest: __, encoding: ___, initial: ____, ...unknown } = others
+  const rules: [string, boolean][] = [
+    ['text is a function', isFunction(text)],
+    [
+      "digest is 'SHA-256', 'SHA-384' or a function",
+      isFunction(digest) || isNamed(digest, 'SHA-256', 'SHA-384'),
+    ],
+    [
+      "encoding is 'hex', 'HEX', 'base64', 'base64url' or a function",
+      isFunction(encoding) || isNamed(encoding, ...Object.keys(ENCODINGS)),
+    ],
+    ['initial is a text or a function', isFunction(initial) || typeof initial === 'string'],
+    ["over is 'series' or 'device'", isNamed(over, 'series', 'device')],
+    ["broken is 'flag' or 'refuse'", isNamed(broken, 'flag', 'refuse')],
+    ['name is a text', typeof name === 'string'],
+    [`there is no option ${Object.keys(unknown)[0]}`, Object.keys(unknown).length === 0],
+    [
+      'this page has no crypto.subtle, as it was not loaded over HTTPS. Give a digest function',
+      isFunction(digest) || globalThis.crypto?.subtle !== undefined,
+    ],
+  ]
+  const wrong = rules.find(([, holds]) => !holds)
+  if (wrong) throw new HiloError('invalid-argument', `No chain was made: ${wrong[0]}.`)
+  return options
+}
+
+function run<T>(what: string, work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    const why = (cause as Error)?.message ?? cause
+    throw new HiloError(
+      'invalid-argument',
+      `No record was made: the chain's ${what} failed: ${why}`,
+      {
+        cause,
+      },
+    )
+  }
+}
+
+function checkText(what: string, made: unknown): string {
+  if (typeof made === 'string') return made
+  throw new HiloError(
+    'invalid-argument',
+    `No record was made: the chain's ${what} has to make a text; this is ${typeof made}.`,
+  )
+}
+
+function refused({ before, expected }: Draft, flags: ChainFlag[]): HiloError {
+  const what = `record ${before?.at ?? expected?.at} of the chain`
+  return new HiloError(
+    'storage-failed',
+    flags.includes('broken')
+      ? `No record was made: ${what} was changed after it was made, or has gone. verify() names ` +
+          "the first record that does not fit. With `broken: 'flag'` the chain goes on."
+      : `No record was made: ${what} is younger than the clock of this device says. Set the ` +
+          'clock, and ask again.',
+  )
+}
