@@ -133,6 +133,25 @@ describe('a claim is a POST, whose id no proxy logs', () => {
     expect(JSON.parse(String(body))).toMatchObject({ claim: 'c1', collections: [{ count: 32 }] })
   })
 
+  test('that a busy server refuses is no GET, whatever another claim has found', async () => {
+    let refuseOther = () => {}
+    const fetch = vi.fn(async (url: string, { method }: RequestInit) => {
+      if (method === 'GET') return Response.json({ ...answer, Token: undefined }, { status: 201 })
+      if (fetch.mock.calls.length > 1) return Response.json(NO_ROUTE, { status: 400 })
+      await new Promise<void>((resolve) => {
+        refuseOther = resolve
+      })
+      return Response.json(REFUSAL, { status: 503, headers: { 'Retry-After': '7' } })
+    })
+    vi.stubGlobal('fetch', fetch)
+    const asked = source()
+    const busy = refusal(asked.claim(target, claim))
+    await asked.claim(target, { ...claim, id: 'c2' })
+    refuseOther()
+    expect(await busy).toMatchObject({ code: 'server-unreachable', retryAfter: 7000 })
+    expect(methods(fetch as never).map(([method]) => method)).toEqual(['POST', 'POST', 'GET'])
+  })
+
   test('to a RavenDB it is a GET, once that database has refused a POST', async () => {
     const fetch = ravenDb()
     const asked = source()

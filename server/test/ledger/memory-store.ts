@@ -6,6 +6,7 @@ import { MemoryStore as DeviceMemory } from '../../../src/store/memory.js'
 import { newSecret } from '../../src/ledger/grant-token.js'
 import { byClaim, identityText, isSame, keyOf, keyText, serialText } from '../../src/ledger/keys.js'
 import type { CollectionKey } from '../../src/ledger/ledger.js'
+import { lettersOf } from '../../src/ledger/letters.js'
 import { withinQuota } from '../../src/ledger/quota.js'
 import type {
   Quota,
@@ -135,6 +136,12 @@ export class MemoryStore implements RowStore, MemoryRows {
     const isDropped = (key: CollectionKey) => this.collections.get(keyText(key))?.droppedAt !== null
     for (const rows of [this.grants, this.tombstones])
       for (const row of rows.values()) if (isDropped(row)) rows.delete(row.id)
+    for (const row of this.series.values())
+      if (this.collections.get(keyText(lettersOf(row)))?.droppedAt) {
+        const { closedBy, reason } = row
+        const written = { closedBy: closedBy && '', reason: reason && '' }
+        this.series.set(row.grant, Object.freeze({ ...row, device: '', ...written }))
+      }
   }
 
   readonly pruneAnswers: RowStore['pruneAnswers'] = async (before) => {
