@@ -79,12 +79,13 @@ export class Series {
       this.#isSilent = true
     })
     const { late } = deadline
+    const isHeardOut = () => wait > 0 && this.#mayWait(deadline)
     try {
       for (let asked = 0, begun = 0; ; ) {
         // A copy that finds out what it is makes no number that it then cannot hand out.
-        if (this.#isHeardOut(wait) && this.#telling) await this.#wait(this.#telling, late)
+        if (isHeardOut() && this.#telling) await this.#wait(this.#telling, late)
         signal.throwIfAborted()
-        const checkIn = this.#isHeardOut(wait) ? newId() : undefined
+        const checkIn = isHeardOut() ? newId() : undefined
         const taken = await storage.take({ ...make, checkIn })
         if (!taken) {
           if (begun++ >= MOST_BEGUN) throw endless(collection)
@@ -92,7 +93,7 @@ export class Series {
         } else if ('refused' in taken) {
           if (asked++ > 0) throw refusedBy(taken.refused)
           await this.#wait(this.#tell(), late)
-        } else if (taken.isOut || (await this.#isHeard(taken.begun, taken.row.place, late))) {
+        } else if (taken.isOut || (await this.#isHeard(taken.begun, taken.row.place, deadline))) {
           const heard = taken.heard || !taken.isOut
           if (!heard) void this.#tell()
           return { row: taken.row, heard }
@@ -117,17 +118,21 @@ export class Series {
     return untilAborted(this.#context.signal, this.#claim)
   }
 
-  #isHeardOut(wait: number): boolean {
-    return wait > 0 && !this.#isSilent && this.#context.isSwitchedOn()
+  /**
+   * An answer that comes after this call's deadline says that the server is there. Were this call
+   * to wait again, its deadline would end each wait at once, for ever.
+   */
+  #mayWait(deadline: Deadline): boolean {
+    return !deadline.isOver() && !this.#isSilent && this.#context.isSwitchedOn()
   }
 
   /**
    * Waits until the server has heard of a number, or its answer is late.
    * @returns false: what is stored has to be looked at again
    */
-  async #isHeard(begun: string | undefined, place: number, late: Promise<void>): Promise<boolean> {
-    while (!this.#isSilent && this.#context.isSwitchedOn()) {
-      await this.#wait(this.#tell(), late)
+  async #isHeard(begun: string | undefined, place: number, deadline: Deadline): Promise<boolean> {
+    while (this.#mayWait(deadline)) {
+      await this.#wait(this.#tell(), deadline.late)
       if (this.#heard?.begun !== begun) return false
       // guard: H28 an answer permits the numbers that its own check-in named
       if (this.#heard !== undefined && place <= this.#heard.told) return true
@@ -245,15 +250,23 @@ export class Series {
   }
 }
 
-function deadlineOf(wait: number, onLate: () => void): { late: Promise<void>; cancel(): void } {
+interface Deadline {
+  late: Promise<void>
+  isOver(): boolean
+  cancel(): void
+}
+
+function deadlineOf(wait: number, onLate: () => void): Deadline {
   let cancel = () => {}
+  let isOver = false
   const late = new Promise<void>((resolve) => {
     cancel = whenLate(wait, () => {
+      isOver = true
       onLate()
       resolve()
     })
   })
-  return { late, cancel }
+  return { late, isOver: () => isOver, cancel }
 }
 
 /**

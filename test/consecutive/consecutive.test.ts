@@ -425,6 +425,19 @@ describe('a server', () => {
     ])
   })
 
+  test('that gives the series later than a call waits leaves that call a number', async () => {
+    const send = fetch
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
+      await vi.advanceTimersByTimeAsync(2_000)
+      return send(url, init)
+    })
+    const { receipts } = openTill(shop)
+    const { number, heard } = await receipts.next({ key: 'sale 1' })
+    vi.useRealTimers()
+    expect([number, heard]).toEqual([1, false])
+  })
+
   test('permits with an answer the numbers that its question named, no later ones', async () => {
     const { receipts } = openTill(shop, { series: { wait: 50 } })
     await idsOf(receipts, 'a')
