@@ -60,7 +60,6 @@ export class Reader {
       CI: undefined,
       PATH: [dirname(newestNode()), process.env.PATH].join(delimiter),
       HILO_PORT: String(port),
-      PORT: String(port),
       npm_config_prefer_offline: 'true',
       npm_config_audit: 'false',
       // npx asks whether it may install what it runs.
@@ -104,11 +103,13 @@ export class Reader {
     const isServer = /offline-hilo-server|^npm start/.test(command)
     const anyPort = isServer ? '' : `${command.startsWith('npm') ? ' --' : ''} --port 0`
     const args = ['-c', `exec ${command}${anyPort}`]
+    // Of dev servers, Angular's takes it, too.
+    const environment = { ...this.#environment, ...(isServer && { PORT: String(this.#port) }) }
     const { ready, kill } = await start(
       'sh',
       args,
       /http:\/\/[\w.]+:\d+/,
-      this.#environment,
+      environment,
       this.#folder,
     )
     onTestFinished(kill)
