@@ -53,6 +53,7 @@ export class Device {
    * without a token are removed from the storage, and may never be sent.
    */
   releases = 0
+  releasesBegun = 0
   hasStockpiled = false
   /** An older copy of its storage, and how many leases it had made then. */
   backup: { disk: Disk; leased: number } | undefined
@@ -156,6 +157,8 @@ export class Page {
   readonly calls = new Set<Call>()
   /** Has the app called `goOffline()`? */
   isSwitchedOff = false
+  /** Also if it has called `goOnline()` since. */
+  wasSwitchedOff = false
   readonly #scheduler: Scheduler
   readonly #queue = new Queue()
   readonly #options: () => HiloOptions
@@ -213,6 +216,7 @@ export class Page {
 
   goOffline(): void {
     this.isSwitchedOff = true
+    this.wasSwitchedOff = true
     this.hilo.goOffline()
   }
 

@@ -59,7 +59,9 @@ function judge(simulation: Simulation, device: Device, state: DeviceState, lease
   const spelled = new Set(held.map(({ prefix }) => prefix))
   const since = device.leased.slice(leased).filter(({ prefix }) => spelled.has(prefix))
   const late = since.filter(({ at }) => at < scheduler.now - REPORTED_MS)
-  if (isCalm(simulation) && late.length > 0)
+  // An app that has switched the network off tells nobody.
+  const mayTell = !device.allPages.some(({ wasSwitchedOff }) => wasSwitchedOff)
+  if (isCalm(simulation) && mayTell && late.length > 0)
     checker.complain(
       `${device.name} has leased ${late.map(({ from, to }) => `${from}–${to}`).join(' ')}, and ` +
         'the server did not hear of it',
