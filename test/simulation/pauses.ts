@@ -10,8 +10,8 @@ export class Pauses {
   readonly #complain: (what: string) => void
   /** By sender, route and collection. */
   readonly #until = new Map<string, number>()
-  /** Requests whose sender is still the newest instance of its page. */
-  readonly #sent = new Set<Request>()
+  /** Pages with several instances or clients: one cannot know what another one was told. */
+  readonly #shared = new Set<string>()
 
   constructor(now: () => number, complain: (what: string) => void) {
     this.#now = now
@@ -20,18 +20,17 @@ export class Pauses {
 
   heard(request: Request, { status, headers = {} }: Reply): void {
     const seconds = Number(headers['Retry-After'] ?? headers['retry-after'])
-    if (status !== 503 || !(seconds > 0) || !this.#sent.has(request)) return
+    if (status !== 503 || !(seconds > 0)) return
     for (const what of askedFor(request)) this.#until.set(what, this.#now() + seconds * 1_000)
   }
 
-  /** Another instance or client in this page cannot know what the first one was told. */
+  /** Another instance or client begins in this page, and an earlier one may not have ended. */
   begun(page: string): void {
-    for (const what of this.#until.keys()) if (what.startsWith(`${page}:`)) this.#until.delete(what)
-    for (const request of this.#sent) if (request.sender === page) this.#sent.delete(request)
+    this.#shared.add(page)
   }
 
   sent(request: Request): void {
-    this.#sent.add(request)
+    if (this.#shared.has(request.sender)) return
     for (const what of askedFor(request))
       if (this.#now() < (this.#until.get(what) ?? 0))
         this.#complain(`${what} is sent again before the time that the server has named`)
