@@ -17,5 +17,5 @@ test('a user reads that no id can be had', async ({ page, context }) => {
   await context.route('**/databases/**', (route) => route.abort())
   await page.goto('/')
   await page.getByRole('button', { name: 'New order' }).click()
-  await expect(page.getByRole('alert')).toContainText('no id is left')
+  await expect(page.getByRole('alert')).toContainText('this device has no id')
 })

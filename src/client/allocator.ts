@@ -4,9 +4,10 @@
  * nothing is issued.
  */
 import type { DeviceView, Target } from '../core/contract.js'
-import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
+import { type Failure, fromFailure, type HiloError, toFailure } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
 import type { LeaseQueue } from '../core/page/lease-queue.js'
+import { ambiguous, notLeased, notServed } from '../core/page/refusals.js'
 import {
   asked,
   begun,
@@ -82,7 +83,8 @@ export class Allocator {
   /** @throws HiloError `not-leased`, `closed`, or `invalid-argument` when numbers are ambiguous */
   nextNumberSync(): number {
     // guard: H10 a bare number is refused once two nodes have granted
-    if (this.pageLeases.mixedNodes) throw this.#ambiguous(this.pageLeases.mixedNodes)
+    const { mixedNodes } = this.pageLeases
+    if (mixedNodes) throw ambiguous(this.#collection, mixedNodes)
     return this.#take()
   }
 
@@ -100,7 +102,7 @@ export class Allocator {
     const { formatId } = this.#context
     const { prefix, suffix, serverTag } = this.#queue
     return formatId
-      ? formatId(number, { collection: this.pageLeases.target.collection, prefix, serverTag })
+      ? formatId(number, { collection: this.#collection, prefix, serverTag })
       : prefix + number + suffix
   }
 
@@ -286,7 +288,7 @@ export class Allocator {
     if (!failure.isRepeated) return this.#waiters.refuse(() => cause, 'all')
     const errors = new Map<number, HiloError>()
     const errorFor = (count: number) => {
-      const error = errors.get(count) ?? this.#exhausted(count, left, cause)
+      const error = errors.get(count) ?? notServed(this.#collection, count, left, cause)
       errors.set(count, error)
       return error
     }
@@ -348,37 +350,14 @@ export class Allocator {
     }, NOTIFY_MS)
   }
 
-  #ambiguous(nodes: readonly string[]): HiloError {
-    const { collection } = this.pageLeases.target
-    return new HiloError(
-      'invalid-argument',
-      `${this.#name()}: no number was issued. This device has ids of ` +
-        `${nodes.join(' and of ')}, and both nodes may grant the same number. Use the whole id: ` +
-        `\`await hilo.nextId('${collection}')\`.`,
-    )
-  }
-
-  #exhausted(count: number, left: number, cause: HiloError): HiloError {
-    const what =
-      left === 0
-        ? 'no id is left on this device, and the server gave none'
-        : `${count} asked for, ${left} left on this device, and the server gave no more`
-    return new HiloError('exhausted', `${this.#name()}: ${what}. ${cause.message}`, { cause })
-  }
-
   #notLeased(): Error {
     const { signal } = this.#context
     if (signal.aborted) return signal.reason
     this.refill()
-    const { collection } = this.pageLeases.target
-    return new HiloError(
-      'not-leased',
-      `${this.#name()}: this page holds no id right now. Await \`hilo.warm('${collection}', n)\` ` +
-        `before a burst of …Sync calls, or use \`await hilo.nextId('${collection}')\`.`,
-    )
+    return notLeased(this.#collection)
   }
 
-  #name(): string {
-    return `Collection '${this.pageLeases.target.collection}'`
+  get #collection(): string {
+    return this.pageLeases.target.collection
   }
 }

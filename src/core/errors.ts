@@ -20,6 +20,11 @@ export type HiloErrorCode =
   | 'server-refused'
   /** No answer, or the 502, 503 or 504 of a proxy: offline, or a dead server. */
   | 'server-unreachable'
+  /**
+   * No HiLo server is known there: what answers is something else, or this device never got an id
+   * from this address.
+   */
+  | 'no-hilo-server'
   /** The server's answer is not a HiLo answer, or contradicts what this device holds. */
   | 'invalid-response'
   /** A range above `Number.MAX_SAFE_INTEGER`, which JavaScript cannot count through. */

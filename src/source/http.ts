@@ -17,13 +17,18 @@ export type GetHeaders = () => Promise<Record<string, string>> | Record<string, 
 /** A longer `Retry-After` is a mistake, or a date that this device's wrong clock is far from. */
 const LONGEST_WAIT_MS = 3_600_000
 
+/** What to check when something else than a HiLo server seems to be at the address. */
+export const CHECK_ADDRESS =
+  'Check that the server runs, that `url` is right, and that what is in front of the server (a ' +
+  'dev server, a proxy) passes `/databases` on.'
+
 const ASKED_AGAIN = 'It is asked again later.'
 
 /**
  * Requests to a server.
  * @returns sends one and resolves with the body of its answer; it throws HiloError
- * `server-unreachable`, `server-refused`. `meaning` says what it means for the caller that no
- * answer came
+ * `server-unreachable`, `server-refused`, `no-hilo-server`. `meaning` says what it means for the
+ * caller that no answer came
  */
 export function requester(
   { url, timeout, credentials }: ServerAddress,
@@ -158,10 +163,9 @@ function noHiloServer(
 ): HiloError {
   const { status } = response
   return new HiloError(
-    status > 501 ? 'server-unreachable' : 'invalid-response',
-    `${url} answered ${status}${reason(body)}, and not as a HiLo server does. Check that the ` +
-      'server runs, that `url` is right, and that what is in front of the server (a dev server, ' +
-      `a proxy) passes \`/databases\` on. ${meaning}`,
+    status > 501 ? 'server-unreachable' : 'no-hilo-server',
+    `${url} answered ${status}${reason(body)}, and not as a HiLo server does. ${CHECK_ADDRESS} ` +
+      meaning,
     { ...paused(response), status, noAnswer: true },
   )
 }

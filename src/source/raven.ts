@@ -18,7 +18,7 @@ import {
 import type { GrantedRange } from '../core/state.js'
 import { isRange } from '../core/stored.js'
 import type { CheckInAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
-import { type GetHeaders, requester, type ServerAddress } from './http.js'
+import { CHECK_ADDRESS, type GetHeaders, requester, type ServerAddress } from './http.js'
 import type { Source } from './source.js'
 
 export function ravenSource(
@@ -176,20 +176,15 @@ function checkReturned(body: string, url: string): void {
   if (body !== '') readJson(body, url)
 }
 
-function invalid(
-  url: string,
-  why: string,
-  body: string,
-  kind: { noAnswer?: true } = {},
-): HiloError {
-  return new HiloError(
-    'invalid-response',
-    `${url} gave no HiLo answer: ${why}. It began: ` +
-      `${JSON.stringify(body.slice(0, 120))}. Nothing was taken; check that the URL is right.`,
-    kind,
-  )
-}
+const invalid = (url: string, why: string, body: string): HiloError =>
+  new HiloError('invalid-response', `${noAnswer(url, why, body)} Check that the URL is right.`)
 
 /** It comes from somebody else, such as the sign-in page of a hotel's network. */
 const noHiloAnswer = (url: string, why: string, body: string): HiloError =>
-  invalid(url, why, body, { noAnswer: true })
+  new HiloError('no-hilo-server', `${noAnswer(url, why, body)} ${CHECK_ADDRESS}`, {
+    noAnswer: true,
+  })
+
+const noAnswer = (url: string, why: string, body: string): string =>
+  `${url} gave no HiLo answer: ${why}. It began: ${JSON.stringify(body.slice(0, 120))}. ` +
+  'Nothing was taken.'

@@ -13,6 +13,7 @@ import { HiloError } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
 import type { LeaseQueue } from '../core/page/lease-queue.js'
 import { answered, ask, giveUp, newPage } from '../core/page/page.js'
+import { notLeased, notServed } from '../core/page/refusals.js'
 import { wish } from '../core/page/stock.js'
 import { total } from '../core/range.js'
 import { isLow } from '../core/sizes.js'
@@ -26,6 +27,8 @@ export interface TestContext {
   server: TestServer
   formatId: ((number: number, parts: IdParts) => string) | undefined
   isOnline(): boolean
+  /** Why the server gives nothing. */
+  unreachable(): HiloError
   changed(collection: TestCollection): void
   exhausted(collection: TestCollection, error: HiloError): void
   stored(collection: TestCollection, before: DeviceState, after: DeviceState): void
@@ -79,7 +82,7 @@ export class TestCollection {
   nextNumber(): number {
     const number = this.queue.take()
     if (this.#wish(0) > 0) this.#refillSoon()
-    if (number < 0) throw this.#closed ?? this.#notLeased()
+    if (number < 0) throw this.#closed ?? notLeased(this.target.collection)
     this.#claim(this.reserve)
     this.#context.changed(this)
     return number
@@ -184,7 +187,7 @@ export class TestCollection {
       this.lastError = undefined
       this.#change(addGrant(state, claim!.id, { range }, 0))
     } else if (this.available < count || isLow(this.available, this.reserve))
-      this.lastError = unreachable()
+      this.lastError = this.#context.unreachable()
   }
 
   #lease(want: number): void {
@@ -224,30 +227,16 @@ export class TestCollection {
   }
 
   #exhausted(count: number): HiloError {
-    const { available: left, lastError: cause = unreachable() } = this
+    const { available: left, lastError: cause = this.#context.unreachable() } = this
     this.lastError = cause
-    const what = left
-      ? `${count} asked for, ${left} left on this device, and the server gave no more`
-      : 'no id is left on this device, and the server gave none'
-    const message = `Collection '${this.target.collection}': ${what}. ${cause.message}`
-    const error = new HiloError('exhausted', message, { cause })
+    const error = notServed(this.target.collection, count, left, cause)
     if (!left) this.#context.exhausted(this, error)
     return error
   }
-
-  #notLeased(): HiloError {
-    const { collection } = this.target
-    return new HiloError(
-      'not-leased',
-      `Collection '${collection}': this page holds no id right now. Await ` +
-        `\`hilo.warm('${collection}', n)\` before a burst of …Sync calls, or use ` +
-        `\`await hilo.nextId('${collection}')\`.`,
-    )
-  }
 }
 
-export const unreachable = (): HiloError =>
+export const unreachable = (isKnown = true): HiloError =>
   new HiloError(
-    'server-unreachable',
+    isKnown ? 'server-unreachable' : 'no-hilo-server',
     'The test has cut the server off. `hilo.connect()` or `hilo.goOnline()` brings it back.',
   )

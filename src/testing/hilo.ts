@@ -284,6 +284,7 @@ class Instance<Name extends string>
   }
 
   exhaust(): void {
+    this.#server.isKnown = true
     this.#isConnected = false
     for (const each of this.#collections.values()) each.exhaust()
     this.#connectivityChanged()
@@ -313,6 +314,7 @@ class Instance<Name extends string>
         server: this.#server,
         formatId,
         isOnline: () => this.#isOnline(),
+        unreachable: () => unreachable(this.#server.isKnown || !this.#isSwitchedOn),
         changed: (of) => this.#tellSoon(of),
         exhausted: (of, error) =>
           this.#events.dispatch('exhausted', { collection: of.target.collection, error }),

@@ -11,6 +11,8 @@ const NODE = 'A'
 export class TestServer {
   /** The highest number that was granted, by counter. */
   readonly #max = new Map<string, number>()
+  /** Did the device ever get a number from here? */
+  isKnown = false
   /** The numbers of an identity, by the key that took them. */
   readonly #identities = new Map<string, Map<string, number>>()
 
@@ -19,6 +21,7 @@ export class TestServer {
     const from = (this.#max.get(name) ?? 0) + 1
     const to = from + count - 1
     this.#max.set(name, to)
+    this.isKnown = true
     return { from, to, prefix: target.collection + target.separator, serverTag: NODE }
   }
 

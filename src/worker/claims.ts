@@ -96,7 +96,7 @@ export class Claims {
       this.#retry.succeeded()
       this.#lastFailure = undefined
     } catch (error) {
-      const failure = toFailure(error, 'storage-failed')
+      const failure = await owner.explained(toFailure(error, 'storage-failed'))
       this.#lastFailure = isRepeated(failure) ? { ...failure, isRepeated: true } : failure
       this.#retry.failed(failure, () => this.askInBackground(want))
     }

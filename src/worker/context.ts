@@ -1,5 +1,6 @@
 /** What the parts of an owner share, and what claims and check-ins share about their collection. */
 import type { StorageKind, Target } from '../core/contract.js'
+import type { Failure } from '../core/errors.js'
 import type { DeviceState } from '../core/state.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore } from '../store/store.js'
@@ -13,6 +14,8 @@ export interface OwnerContext {
   storageKind(): StorageKind
   isOnline(): boolean
   isWatched(): boolean
+  /** The failure, which also says so if this device never got an id from that address. */
+  explained(failure: Failure): Promise<Failure>
   /** Undefined where tabs cannot send each other messages. */
   tabs: Tabs | undefined
   /** Aborted when the page closes: nothing is sent or planned from then on. */

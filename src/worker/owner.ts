@@ -4,10 +4,10 @@
  * that a simulation runs the same code.
  */
 import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '../core/contract.js'
-import { fromFailure, HiloError, toFailure } from '../core/errors.js'
-import { isGrant } from '../core/stored.js'
+import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
+import { isGrant, readState } from '../core/stored.js'
 import { VERSION } from '../core/version.js'
-import { within } from '../source/http.js'
+import { CHECK_ADDRESS, within } from '../source/http.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
 import { batchOf } from './batch.js'
@@ -66,6 +66,7 @@ export function createOwner(world: World): Owner {
       storageKind: () => storage,
       isOnline: () => isOnline,
       isWatched: () => isWatched,
+      explained,
       signal: closing.signal,
       after,
       // Ranges in memory are this tab's alone: other tabs' news are not about them.
@@ -78,6 +79,32 @@ export function createOwner(world: World): Owner {
     }
     opened = { config, callbacks, context }
     return VERSION
+  }
+
+  /**
+   * A device that never got an id from its server may have the address of something else: when
+   * nothing of a HiLo server answers, its failure says so.
+   */
+  async function explained(failure: Failure): Promise<Failure> {
+    const { config } = opened!
+    const isSilent = failure.code === 'server-unreachable' && failure.message.startsWith(config.url)
+    const mayBeUp = failure.status !== undefined && !failure.noAnswer
+    if (config.isAsked || !isSilent || mayBeUp || (await wasServed())) return failure
+    const advice = failure.noAnswer ? '' : ` ${CHECK_ADDRESS}`
+    const message = `${failure.message} This device never got an id from there.${advice}`
+    return { ...failure, code: 'no-hilo-server', noAnswer: true, message }
+  }
+
+  /** Did any collection of this device ever get a number from this address? */
+  async function wasServed(): Promise<boolean> {
+    const { config, context } = opened!
+    const store = await context.store
+    for (const key of await store.keys())
+      if (key[0] === config.url) {
+        const read = readState((await store.read(key)).stored)
+        if ('state' in read && read.state.nodes) return true
+      }
+    return false
   }
 
   function after(ms: number, run: () => void): () => void {

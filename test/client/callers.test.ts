@@ -51,7 +51,7 @@ describe('without the network', () => {
     const { hilo } = shop.open()
     const later = errorOf(hilo.nextId('orders')).then(() => hilo.nextId('orders', forEver))
     const again = errorOf(hilo.nextId('orders')).then(() => errorOf(hilo.nextId('orders')))
-    expect((await again).code).toBe('exhausted')
+    expect((await again).code).toBe('no-hilo-server')
     shop.isDown = false
     hilo.goOnline()
     expect(await later).toBe('orders/1-A')

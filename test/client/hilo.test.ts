@@ -262,7 +262,7 @@ test('a cache that sends everybody the answer to the first claim gives no id to 
     shop.open({ name: newName() }).hilo.nextId('orders'),
     shop.open().hilo.nextId('customers'),
   ]
-  expect(await Promise.all(others.map(codeOf))).toEqual(['exhausted', 'exhausted'])
+  expect(await Promise.all(others.map(codeOf))).toEqual(['no-hilo-server', 'no-hilo-server'])
 })
 
 test.each<[string, NonNullable<HiloOptions['headers']>]>([
@@ -379,8 +379,10 @@ describe('reserve', () => {
   })
 
   test('that cannot be filled because there is no network says so', async () => {
+    const { hilo } = shop.open()
+    await hilo.nextId('orders')
     shop.isDown = true
-    expect(await codeOf(shop.open().hilo.reserve('orders', 500))).toBe('server-unreachable')
+    expect(await codeOf(hilo.reserve('orders', 500))).toBe('server-unreachable')
   })
 
   test('lasts when the network is gone', async () => {

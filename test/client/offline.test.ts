@@ -62,7 +62,7 @@ describe('without the network', () => {
     shop.isDown = true
     const { hilo } = shop.open()
     const waiting = hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })
-    expect((await errorOf(hilo.nextId('orders'))).code).toBe('exhausted')
+    expect((await errorOf(hilo.nextId('orders'))).code).toBe('no-hilo-server')
     shop.isDown = false
     hilo.goOnline()
     expect(await waiting).toBe('orders/1-A')
@@ -201,6 +201,64 @@ describe('release, while a proxy says that the server is down', () => {
   })
 })
 
+describe('a device that never got an id from this address', () => {
+  test('says so, and what to check, while nothing of a HiLo server answers', async () => {
+    shop.isDown = true
+    const { hilo } = shop.open()
+    const heard: string[] = []
+    hilo.addEventListener('exhausted', ({ detail }) => heard.push(detail.error.code))
+    const calls = [hilo.nextId('orders'), hilo.reserve('orders', 50)]
+    for (const error of await Promise.all(calls.map(errorOf))) {
+      expect(error.code).toBe('no-hilo-server')
+      expect(error.message).toContain('This device never got an id from there. Check that')
+      expect(error.message).toContain('passes `/databases` on')
+    }
+    expect(heard).toEqual(['no-hilo-server'])
+    expect(hilo.status().online).toBe(false)
+    expect(hilo.status('orders').state).toBe('exhausted')
+    shop.isDown = false
+    hilo.goOnline()
+    expect(await hilo.nextId('orders')).toBe('orders/1-A')
+  })
+
+  test.each([502, 503])('says so when a proxy answers %i for it', async (status) => {
+    shop.answer = () => new Response('<html>', { status })
+    const { code, message } = await errorOf(shop.open().hilo.nextId('orders'))
+    expect(code).toBe('no-hilo-server')
+    expect(message.match(/Check that the server runs/g)).toHaveLength(1)
+  })
+
+  test('knows a HiLo server that is up and cannot serve', async () => {
+    shop.answer = () => refusal(503)
+    expect((await errorOf(shop.open().hilo.nextId('orders'))).code).toBe('exhausted')
+  })
+
+  test('takes the address as right when another collection got ids from it', async () => {
+    const first = shop.open().hilo
+    await first.nextId('orders')
+    await first.close()
+    shop.isDown = true
+    const { hilo } = shop.open()
+    expect(await errorOf(hilo.nextId('invoices'))).toMatchObject({
+      code: 'exhausted',
+      cause: { code: 'server-unreachable' },
+    })
+  })
+
+  test('blames no server when the function of the app fails', async () => {
+    const { hilo } = shop.open({ headers: () => Promise.reject(new Error('no token')) })
+    const { code, message } = await errorOf(hilo.nextId('orders'))
+    expect(code).toBe('exhausted')
+    expect(message).toContain('`headers` failed: no token')
+  })
+
+  test('blames no server while the app has the network switched off', async () => {
+    const { hilo } = shop.open()
+    hilo.goOffline()
+    expect((await errorOf(hilo.nextId('orders'))).code).toBe('exhausted')
+  })
+})
+
 const granted = (range: { Low: number; High: number }) =>
   Response.json({ collections: [{ Prefix: 'orders/', LastSize: 32, ServerTag: 'A', ...range }] })
 
@@ -213,7 +271,7 @@ describe('a server that is not well', () => {
     ['429', 'exhausted', () => refusal(429, { 'Retry-After': '60' })],
     ['500', 'exhausted', () => refusal(500)],
     ['503', 'exhausted', () => refusal(503)],
-    ['a page of HTML', 'exhausted', () => new Response('<!doctype html>')],
+    ['a page of HTML', 'no-hilo-server', () => new Response('<!doctype html>')],
     ['High below Low', 'invalid-response', () => granted({ Low: 5, High: 4 })],
     ['numbers beyond 2^53', 'unsafe-range', () => granted({ Low: 2 ** 53, High: 2 ** 53 + 32 })],
   ])(
@@ -246,7 +304,7 @@ describe('an answer 200 that is none of a HiLo server', () => {
     shop.answer = signIn
     const { hilo } = shop.open({ collections: { orders: {} } })
     const ready = hilo.ready.then(() => 'ready')
-    await vi.waitFor(() => expect(hilo.status('orders').lastError?.code).toBe('invalid-response'))
+    await vi.waitFor(() => expect(hilo.status('orders').lastError?.code).toBe('no-hilo-server'))
     expect(hilo.status().online).toBe(false)
     const [first] = shop.requests
     shop.answer = undefined
@@ -261,7 +319,7 @@ describe('an answer 200 that is none of a HiLo server', () => {
     const { hilo } = shop.open()
     await hilo.reserve('orders', 100)
     shop.answer = signIn
-    expect((await errorOf(hilo.release())).code).toBe('invalid-response')
+    expect((await errorOf(hilo.release())).code).toBe('no-hilo-server')
     shop.answer = undefined
     expect(await shop.max()).toBe(100)
     shop.isDown = true

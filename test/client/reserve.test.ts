@@ -129,7 +129,7 @@ describe('several collections', () => {
     const { hilo } = shop.open()
     shop.isDown = true
     const error = await errorOf(hilo.reserve({ orders: 500, customers: 100 }))
-    expect(error.code).toBe('server-unreachable')
+    expect(error.code).toBe('no-hilo-server')
     expect(error.message).toMatch(/'orders' has 0 of 500 ids, 'customers' has 0 of 100 ids\. http/)
     expect(error.message.match(/could not be reached/g)).toHaveLength(1)
     expect(reserves(hilo)).toEqual({ orders: 32, customers: 32 })

@@ -61,8 +61,9 @@ describe('status', () => {
   })
 
   test('shows why the last claim failed, as long as it matters', async () => {
+    const { hilo } = shop.open({ reserve: 1 })
+    await hilo.nextId('customers')
     shop.isDown = true
-    const { hilo } = shop.open()
     await hilo.nextId('orders').catch(() => {})
     expect(hilo.status('orders')).toMatchObject({
       state: 'exhausted',

@@ -40,7 +40,7 @@ describe('after a refusal', () => {
 describe('without a HiLo answer', () => {
   test.each([
     ['no answer at all', failure('server-unreachable')],
-    ['a page of HTML', { ...failure('invalid-response'), noAnswer: true as const }],
+    ['a page of HTML', { ...failure('no-hilo-server'), noAnswer: true as const }],
   ])('(%s) the same is asked later, and the device counts as offline', (_, nothing) => {
     expect(nextStep(nothing)).toBe('same')
     expect(isRepeated(nothing)).toBe(true)

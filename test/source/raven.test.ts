@@ -95,7 +95,7 @@ describe('a claim', () => {
   ])('that gets an answer which %s got none: a cache sent it', async (_, odd) => {
     serve({ ...answer, ...odd })
     expect(await refusal(source().claim(target, claim))).toMatchObject({
-      code: 'invalid-response',
+      code: 'no-hilo-server',
       noAnswer: true,
       message: expect.stringContaining('another claim, perhaps from a cache'),
     })
@@ -253,6 +253,15 @@ describe('an answer that is no range', () => {
     ['lacks High', { ...answer, High: undefined }],
     ['lacks Prefix', { ...answer, Prefix: undefined }],
     ['has numbers as text', { ...answer, Low: '33', High: '64' }],
+  ])('because it %s is none of a HiLo server, and shown', async (_, body) => {
+    serve(body)
+    const error = await refusal(source().claim(target, claim))
+    expect(error.code).toBe('no-hilo-server')
+    expect(error.message).toContain(URL_)
+    expect(error.message).toContain('Check that the server runs, that `url` is right')
+  })
+
+  test.each<[string, unknown]>([
     ['ends before it begins', { ...answer, Low: 64, High: 33 }],
     ['has fractions', { ...answer, Low: 33.5 }],
     ['is below zero', { ...answer, Low: -5 }],
@@ -263,7 +272,7 @@ describe('an answer that is no range', () => {
     const error = await refusal(source().claim(target, claim))
     expect(error.code).toBe('invalid-response')
     expect(error.message).toContain(URL_)
-    expect(error.message).toContain('check that the URL')
+    expect(error.message).toContain('Check that the URL')
   })
 
   test.each([2 ** 53, 1e300])(
@@ -370,7 +379,7 @@ describe('what is no refusal of a HiLo server', () => {
     serve(body, { status, headers: { 'Retry-After': '7' } })
     const error = await refusal(source().claim(target, claim))
     expect(error).toMatchObject({
-      code: 'invalid-response',
+      code: 'no-hilo-server',
       status,
       noAnswer: true,
       retryAfter: 7000,
@@ -497,7 +506,6 @@ describe('a check-in', () => {
   })
 
   test.each<[unknown]>([
-    ['no'],
     [{}],
     [{ grants: {} }],
     [{ grants: [null] }],

@@ -168,9 +168,23 @@ describe.each([
     const hilo = subject.open()
     subject.disconnect()
     const waiting = hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })
-    expect(await codeOf(hilo.nextId('orders'))).toBe('exhausted')
+    expect(await codeOf(hilo.nextId('orders'))).toBe('no-hilo-server')
     subject.connect()
     expect(await waiting).toBe('orders/1-A')
+  })
+
+  test('says that it never got an id, unless the app has the network switched off', async () => {
+    const hilo = subject.open()
+    hilo.goOffline()
+    expect(await codeOf(hilo.nextId('orders'))).toBe('exhausted')
+    subject.disconnect()
+    hilo.goOnline()
+    expect(await codeOf(hilo.nextId('orders'))).toBe('no-hilo-server')
+    expect(await codeOf(hilo.reserve('customers', 5))).toBe('no-hilo-server')
+    subject.connect()
+    await hilo.nextId('orders')
+    subject.disconnect()
+    expect(await codeOf(hilo.nextId('invoices'))).toBe('exhausted')
   })
 
   test('stops a caller with an endless timeout by its signal', async () => {

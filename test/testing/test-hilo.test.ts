@@ -86,7 +86,7 @@ describe('the switches', () => {
     hilo.ready.then(() => {
       isReady = true
     })
-    await expect(hilo.nextId('orders')).rejects.toMatchObject({ code: 'exhausted' })
+    await expect(hilo.nextId('orders')).rejects.toMatchObject({ code: 'no-hilo-server' })
     expect(isReady).toBe(false)
     hilo.connect()
     await hilo.ready
