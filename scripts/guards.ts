@@ -584,6 +584,7 @@ export const GUARDS: Guard[] = [
     'const isForeign = false',
   ),
   guard('H26 a give-back needs what a claim needs', 'server/access'),
+  guard('H26 who asks for numbers does not read who has them', 'server/access'),
   guard('H26 a token has a budget', 'server/budgets', 'continue'),
   guard('H26 a token has a share of the places', 'server/budgets'),
   guard(

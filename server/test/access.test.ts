@@ -110,6 +110,7 @@ describe('who may ask', () => {
       json({ collection: 'bills', series: 'A', by: 'anna', reason: 'stolen' }),
       'bills',
     ],
+    ['explain', '/databases/Shop/hilo/explain?tag=orders&number=3', {}, 'orders'],
     ['seed', '/databases/Shop/identity/seed?name=bills&value=9', { method: 'POST' }, 'bills|'],
     ['document-read', DOCUMENT, {}, 'orders'],
     ['document-read', '/databases/Shop/docs?id=Raven/ServerPrefixForHilo'],
@@ -141,7 +142,7 @@ describe('who may ask', () => {
 
   const EVERYDAY = ['claim', 'give-back', 'check-in', 'identity', 'series']
   const DOCUMENTS = ['document-read', 'document-write']
-  const BY_NAME = ['series-list', 'series-close', 'seed', ...DOCUMENTS, 'status']
+  const BY_NAME = ['series-list', 'series-close', 'explain', 'seed', ...DOCUMENTS, 'status']
 
   test('a token may do all but what moves a counter to any number or shows it', async () => {
     const headers = bearer(TOKENS[0]!).headers

@@ -375,7 +375,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
       "error: unknown command 'stauts'. Did you mean status? There are: serve, init, status, " +
-        'series, backup, raise-floor, check, adopt, drop, renew-secret. See --help.\n',
+        'series, explain, backup, raise-floor, check, adopt, drop, renew-secret. See --help.\n',
     )
     expect(existsSync(data)).toBe(false)
   })
@@ -608,6 +608,7 @@ test('--help teaches', async () => {
     'serve',
     'status',
     'series',
+    'explain',
     'raise-floor',
     'Examples:',
     'configuration file',
@@ -685,6 +686,35 @@ test.skipIf(!mayMapUsers)(
     })
   },
 )
+
+test('explain says where a number is, in words', { timeout: TIMEOUT }, async () => {
+  const data = newFolder()
+  const run = (...args: string[]) => runCli(['explain', 'Shop', ...args, '--data', data])
+  const server = await startProcess(['--port', '0', '--data', data])
+  const post = (path: string, body: object) =>
+    fetch(`${server.url}/databases/Shop/hilo/${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ claim: randomUUID(), device: 'Till 3', ...body }),
+    })
+  await post('next', { collections: [{ tag: 'orders', count: 32 }] })
+  await post('series', { collection: 'receipts', series: 'T3' })
+  const [words, grant] = (await run('Orders', '7')).stdout.split('\n')
+  expect(words).toBe(
+    'orders 7 of shop: a device holds it. It may have used it since the server heard of it last, ' +
+      'and nobody else gets it.',
+  )
+  expect(grant).toMatch(
+    /^ {2}granted \S+Z by node A to Till 3: 1 to 32\. Last heard of \S+Z: the device has not said/,
+  )
+  expect((await run('orders', '33')).stdout).toContain('never granted. The highest number that was')
+  expect((await run('receipts', '7', '--series', 't3')).stdout).toMatch(
+    /^receipts, series T3: the server has not heard of 7, but of 0 numbers of Till 3; last heard/,
+  )
+  expect((await run('bills', '7')).stdout).toContain("The ledger knows no 'bills' in shop")
+  expect((await run('orders', '0')).stderr).toContain('a whole number from 1')
+  expect(await server.stop()).toBe(0)
+})
 
 describe('status and raise-floor', { timeout: TIMEOUT }, () => {
   test('a table, and a floor that only rises, beside a running server', async () => {

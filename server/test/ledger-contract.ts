@@ -5,6 +5,7 @@ import { grantOf, LIMITS, newId, promisesOf, type Storage } from './ledger-bench
 import { describeCheckIns } from './ledger-check-ins.js'
 import { describeClaims } from './ledger-claims.js'
 import { describeDrops } from './ledger-drops.js'
+import { describeExplains } from './ledger-explains.js'
 import { describeGiveBacks } from './ledger-give-backs.js'
 import { describeGrowth } from './ledger-growth.js'
 import { describeIdentities } from './ledger-identities.js'
@@ -33,6 +34,7 @@ export function describeLedger(name: string, newStorage: () => Promise<Storage>)
     describeNumberLines(promise)
     describeIdentities(promise)
     describeSeries(promise)
+    describeExplains(promise)
     describeStorage(promise)
     describeGrowth(promise)
     describeRestores(promise)

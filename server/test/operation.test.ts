@@ -26,7 +26,7 @@ describe('operation', () => {
       expect(await isFound(path), path).toBe(true)
     for (const path of ['/metrics', '/healthz', '/databases/Shop/hilo/series'])
       expect(await isFound(path), path).toBe(true)
-    for (const path of ['/mETRICS', '/hEALTHZ', '/Metrics', `${shop}/hilo/series`])
+    for (const path of ['/mETRICS', '/hEALTHZ', '/Metrics', `${shop}/hilo/explain`])
       expect(await isFound(path), path).toBe(false)
     for (const path of ['hilo/CHECKIN', 'hilo/Series', 'hilo/series/CHECKIN', 'Hilo/checkin'])
       expect(await isFound(`/databases/Shop/${path}`, 'POST'), path).toBe(false)

@@ -52,7 +52,7 @@ export class Instance {
   constructor(options: CheckedOptions, realm: Realm, listener: InstanceListener) {
     this.options = options
     this.#home = this.#allocatorsOf(options.database)
-    const { url, name, timeout, credentials, headers, worker, source, store } = options
+    const { url, name, timeout, credentials, device, headers, worker, source, store } = options
     const config: OwnerConfig = {
       url: source?.key ?? url,
       ...(source && { isAsked: true }),
@@ -61,6 +61,7 @@ export class Instance {
       timeout,
       headers: typeof headers === 'function' ? 'ask' : plainHeaders(headers),
       ...(credentials && { credentials }),
+      ...(device && { device }),
     }
     countInstance(config, this.signal)
     const pageExit = new PageExit(config, this.#ended.signal, store)

@@ -28,6 +28,8 @@ export interface OwnerConfig {
   name: string
   /** Id of the page instance that is asking (H7). */
   page: string
+  /** Its name, for people. */
+  device?: string
   /** Sent with every request; `'ask'`: the page is asked each time. */
   headers: Record<string, string> | 'ask'
   credentials?: RequestCredentials

@@ -14,6 +14,7 @@ import {
   sourceNameOf,
 } from './names.js'
 import { DEFAULT_RESERVE } from './sizes.js'
+import { utf8Length } from './utf8.js'
 
 export interface CollectionOptions {
   /**
@@ -37,6 +38,11 @@ export interface HiloOptions<Name extends string = string> {
    * `createHilo<string>` takes any.
    */
   collections?: { [K in Name]?: CollectionOptions }
+  /**
+   * The name of this device, for people who ask the server where a number is: `'Till 3'`. Up to 128
+   * bytes of UTF-8. Default: nothing.
+   */
+  device?: string
   /** Ids this device keeps per collection for offline work, at most ten million. Default 32. */
   reserve?: number
   /**
@@ -106,6 +112,12 @@ const serverDatabase: Check = [
   (value: unknown) =>
     typeof value === 'string' && DATABASE_NAME.test(value) && !/^\.\.?$/.test(value),
 ]
+/** The server refuses any other for ever. */
+const deviceName: Check = [
+  'up to 128 bytes of UTF-8 without control characters',
+  (value: unknown) =>
+    typeof value === 'string' && !/[\p{Cc}\p{Cs}]/u.test(value) && utf8Length(value) <= 128,
+]
 const callback: Check = ['a function', (value: unknown) => typeof value === 'function']
 const object: Check = ['an object', (value: unknown) => typeof value === 'object' && value !== null]
 
@@ -113,6 +125,7 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
   url: ['a string', (value: unknown) => typeof value === 'string'],
   database: text,
   collections: object,
+  device: deviceName,
   reserve: count,
   name: text,
   source: [
@@ -157,7 +170,7 @@ export type CheckedOptions = HiloOptions &
   Required<
     Omit<
       HiloOptions,
-      'source' | 'store' | 'worker' | 'headers' | 'credentials' | 'formatId' | 'url'
+      'source' | 'store' | 'worker' | 'headers' | 'credentials' | 'device' | 'formatId' | 'url'
     >
   > & {
     /** The HiLo server's; empty when there is a source. */

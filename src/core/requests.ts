@@ -12,11 +12,15 @@ import type { NextManyRequest, ReturnRequest } from './wire.js'
  * The id and the tokens are in the body, because proxies log addresses: whoever knows the id of a
  * claim gets its token.
  */
-export function nextCall(url: string, wanted: readonly WantedRange[]): NextCall {
+export function nextCall(
+  url: string,
+  wanted: readonly WantedRange[],
+  device: string | undefined,
+): NextCall {
   const { target, claim } = wanted[0]!
   return {
     url: `${databaseUrl(url, target.database)}/hilo/next`,
-    body: { claim: claim.id, collections: wanted.map(collectionOf) },
+    body: { claim: claim.id, device, collections: wanted.map(collectionOf) },
   }
 }
 

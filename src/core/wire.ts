@@ -31,6 +31,8 @@ export interface NextAnswer {
 export interface NextManyRequest {
   /** A UUID. If the claim is sent again with it, every collection gets the same grant. */
   claim: string
+  /** The device's name, for people. */
+  device?: string | undefined
   collections: {
     tag: string
     /** Exactly as many numbers are asked for, or 32 if that is more. */
@@ -201,6 +203,33 @@ export interface ListedSeries {
   closed?: SeriesClosed
   /** Numbers that two copies of the device may have made. */
   doubtful?: { from: number; to: number }
+}
+
+/** Answer of `GET /databases/{db}/hilo/explain` (extension): where one number is. */
+export interface ExplainAnswer {
+  collection: string
+  number: number
+  /** The same in words, a line for each grant and series. */
+  text: string
+  /** As a number of an id. Absent: there are no ranges of the collection, or nobody asked. */
+  id?: {
+    state: 'used' | 'held' | 'free' | 'returned' | 'above' | 'forgotten'
+    max: number
+    floor?: number
+  }
+  grants: {
+    low: number
+    high: number
+    granted: string
+    heard: string
+    node: string
+    device: string
+    returned: boolean
+    usedTo?: number
+  }[]
+  series: (Pick<ListedSeries, 'series' | 'device' | 'last' | 'seen' | 'closed' | 'doubtful'> & {
+    heard: SeriesPeriod[]
+  })[]
 }
 
 /** Body of every refusal. */

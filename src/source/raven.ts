@@ -3,7 +3,7 @@
  * on the grant tokens of offline-hilo-server; a RavenDB has none. Guarantees that only a sound
  * answer becomes a range; any other answer becomes a `HiloError` that says what to do.
  */
-import type { Target } from '../core/contract.js'
+import type { OwnerConfig, Target } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
 import {
   checkInUrl,
@@ -22,7 +22,7 @@ import { CHECK_ADDRESS, type GetHeaders, requester, type ServerAddress } from '.
 import type { Source } from './source.js'
 
 export function ravenSource(
-  { url, timeout, credentials }: ServerAddress,
+  { url, timeout, credentials, device }: ServerAddress & Pick<OwnerConfig, 'device'>,
   headers: GetHeaders,
 ): Required<Source> {
   const request = requester({ url, timeout, credentials }, headers)
@@ -30,7 +30,7 @@ export function ravenSource(
   const plain = new Set<string>()
 
   async function post(wanted: readonly WantedRange[]): Promise<(() => GrantedRange)[]> {
-    const { url: address, body } = nextCall(url, wanted)
+    const { url: address, body } = nextCall(url, wanted, device)
     try {
       return readGrants(await request('POST', address, body), url, wanted)
     } catch (error) {

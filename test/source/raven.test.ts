@@ -63,6 +63,13 @@ async function refusal(work: Promise<unknown>): Promise<HiloError> {
 }
 
 describe('a claim', () => {
+  test('carries the name of its device', async () => {
+    const fetch = serve({ collections: [answer] })
+    const device = 'Till 3'
+    await ravenSource({ url: URL_, timeout: 1000, device }, () => ({})).claim(target, claim)
+    expect(JSON.parse(String(fetch.mock.calls[0]![1]!.body))).toMatchObject({ device })
+  })
+
   test('becomes a range with the prefix, server tag and grant token of its answer', async () => {
     serve(answer)
     expect(await source().claim(target, claim)).toEqual({

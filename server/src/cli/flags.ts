@@ -2,7 +2,7 @@
  * The flags and environment variables of every command, which say where the ledger is. Guarantees
  * that a message names the flag, the variable or the file that was wrong.
  */
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { LedgerMissing, LedgerUnavailable, UpstreamUnavailable } from '../ledger/errors.js'
 import {
   type Flags,
@@ -45,6 +45,14 @@ export const firstOption = (): Option =>
     '--first',
     "make the row of a bound counter in an ORM's table, where it has none under its key",
   )
+
+/** @throws InvalidArgumentError */
+export function readNumber(text: string): number {
+  const number = Number(text)
+  if (!/^\d+$/.test(text) || number === 0 || !Number.isSafeInteger(number))
+    throw new InvalidArgumentError('It has to be a whole number from 1 to 2^53-1.')
+  return number
+}
 
 /**
  * Runs a command with its settings.

@@ -5,6 +5,7 @@ import { DEFAULT_HOST, DEFAULT_PORT } from '../serve.js'
 import { backupCommand } from './backup-command.js'
 import { adoptCommand, checkCommand } from './counter-commands.js'
 import { dropCommand } from './drop-command.js'
+import { explainCommand } from './explain-command.js'
 import { fail } from './fail.js'
 import { initCommand } from './init-command.js'
 import { statusCommand } from './ledger-commands.js'
@@ -24,6 +25,8 @@ Examples:
       what was granted, per collection
   $ offline-hilo-server series Shop
       the series of consecutive numbers, with the device that holds each
+  $ offline-hilo-server explain Shop orders 1234
+      where is number 1234: which device got it, when, what is known of it
   $ offline-hilo-server check --config hilo.json
       are the counters that collections are bound to as configured?
   $ offline-hilo-server backup hilo-2026-11-22.db
@@ -48,6 +51,7 @@ export async function run(): Promise<void> {
     initCommand(),
     statusCommand(),
     seriesCommand(),
+    explainCommand(),
     backupCommand(),
     raiseFloorCommand(),
     checkCommand(),

@@ -3,11 +3,11 @@
  * Guarantees that a mistyped name raises nothing, unless somebody says that it is meant.
  */
 import { createInterface } from 'node:readline/promises'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { checkTag } from '../http/query.js'
 import type { Ledger } from '../ledger/ledger.js'
 import { checked, databaseName } from '../ledger/options.js'
-import { ledgerCommand } from './flags.js'
+import { ledgerCommand, readNumber } from './flags.js'
 import { report } from './ledger-commands.js'
 
 interface Flags {
@@ -134,11 +134,4 @@ async function isMeant(problem: string): Promise<boolean> {
   const answer = await terminal.question(`${problem}\nIs the name right? (yes/no) `)
   terminal.close()
   return answer.trim().toLowerCase() === 'yes'
-}
-
-function readNumber(text: string): number {
-  const number = Number(text)
-  if (!/^\d+$/.test(text) || number === 0 || !Number.isSafeInteger(number))
-    throw new InvalidArgumentError('It has to be a whole number from 1 to 2^53-1.')
-  return number
 }

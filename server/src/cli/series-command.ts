@@ -1,7 +1,7 @@
 /** `series`: which device holds which series of consecutive numbers, and closing one by hand. */
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
-import { isNote, MAX_NAME_BYTES, MAX_REASON_BYTES } from '../http/series-routes.js'
+import { isNote, MAX_NAME_BYTES, MAX_REASON_BYTES } from '../http/texts.js'
 import type { Ledger, Series, SeriesPeriod } from '../ledger/ledger.js'
 import { ledgerCommand } from './flags.js'
 import { report } from './ledger-commands.js'

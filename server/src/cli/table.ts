@@ -3,6 +3,8 @@
  * a name hides, turns the text around or begins a line.
  */
 
+import { visible } from '../http/texts.js'
+
 /** Numbers are aligned at their right. */
 export type Column<T> = [title: string, read: (item: T) => string | number]
 
@@ -18,10 +20,3 @@ export function table<T>(columns: readonly Column<T>[], items: readonly T[]): st
       .trimEnd()
   return `${rows.map(line).join('\n')}\n`
 }
-
-/** Bidirectional, zero-width and line-breaking characters as their code points. */
-const visible = (cell: string | number): string =>
-  String(cell).replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (hidden) => `\\u{${hidden.codePointAt(0)!.toString(16)}}`,
-  )

@@ -8,8 +8,10 @@ import { createLedger } from '../ledger/create-ledger.js'
 import { PRUNE_INTERVAL_MS, pruningAt } from '../ledger/horizon.js'
 import type {
   CollectionCounts,
+  Explanation,
   Floors,
   Ledger,
+  NumberQuestion,
   RaisedFloors,
   Series,
   SeriesClosing,
@@ -25,6 +27,7 @@ export interface HiloDatabase {
   /** Can the ledger be written to? Resolves with the names that grant nothing since a restore. */
   ping(): Promise<string[]>
   status(): Promise<CollectionCounts[]>
+  explain(asked: NumberQuestion): Promise<Explanation>
   raiseFloors(floors: Floors): Promise<RaisedFloors>
   drop(what: { database: string; collection?: string | undefined }): Promise<void>
   series(database: string): Promise<Series[]>
@@ -75,6 +78,10 @@ export function hiloDatabase<Env>(
 
     async status(): Promise<CollectionCounts[]> {
       return (await this.#ledger()).status()
+    }
+
+    async explain(asked: NumberQuestion): Promise<Explanation> {
+      return (await this.#ledger()).explain(asked)
     }
 
     async raiseFloors(floors: Floors): Promise<RaisedFloors> {

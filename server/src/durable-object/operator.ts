@@ -15,6 +15,12 @@ const OPERATOR_PATH = /^\/operator\/([^/]+)\/([a-z-]+)$/
 const nothing = z.strictObject({})
 const raise = z.strictObject({ by: z.int().min(1) })
 const drop = z.strictObject({ collection: z.string().min(1).optional() })
+const explain = z.strictObject({
+  collection: z.string().min(1),
+  number: z.int().min(1),
+  series: z.string().optional(),
+  period: z.string().optional(),
+})
 const close = z.strictObject({
   collection: z.string().min(1),
   letter: z.string().min(1),
@@ -34,6 +40,7 @@ const step =
 
 const STEPS: Readonly<Record<string, Step>> = {
   status: step(nothing, (object) => object.status()),
+  explain: step(explain, (object, database, asked) => object.explain({ database, ...asked })),
   'raise-floors': step(raise, (object, database, { by }) => object.raiseFloors({ database, by })),
   drop: step(drop, (object, database, { collection }) => object.drop({ database, collection })),
   series: step(nothing, (object, database) => object.series(database)),

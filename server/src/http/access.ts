@@ -56,6 +56,7 @@ export interface Caller {
 const ONLY_BY_NAME: readonly Action[] = [
   'document-read',
   'document-write',
+  'explain',
   'seed',
   'series-list',
   'series-close',

@@ -13,6 +13,7 @@ import { cutOff } from './body.js'
 import { createBudgets } from './budgets.js'
 import { createCosts } from './costs.js'
 import { documentRoutes } from './document-routes.js'
+import { explainRoutes } from './explain-routes.js'
 import { failureLog } from './failure-log.js'
 import { hiloRoutes } from './hilo-routes.js'
 import { identityRoutes } from './identity-routes.js'
@@ -87,6 +88,7 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   app.route('/', topologyRoutes(checked, access))
   app.route('/databases/:database', hiloRoutes(checked, access, costs, metrics, logFailure))
   app.route('/databases/:database', seriesRoutes(checked, access, metrics))
+  app.route('/databases/:database', explainRoutes(checked, access))
   app.route('/databases/:database', identityRoutes(checked, access, metrics))
   app.route('/databases/:database', documentRoutes(checked, access, costs))
 
@@ -104,7 +106,7 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
 }
 
 /** Of our extension: a proxy that guards one of them by its name guards it in every case. */
-const OWN_ROUTE = /^\/hilo\/(checkin|series)(\/|$)/
+const OWN_ROUTE = /^\/hilo\/(checkin|explain|series)(\/|$)/
 
 /**
  * RavenDB finds its routes in any case, but for the first letter. The database's name keeps its own

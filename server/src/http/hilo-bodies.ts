@@ -14,6 +14,7 @@ import {
   type WantedRange,
 } from './query.js'
 import { badRequest } from './refusals.js'
+import { MAX_NAME_BYTES, text } from './texts.js'
 
 interface ShowingRange extends WantedRange {
   shown: readonly ShownGrant[]
@@ -37,6 +38,7 @@ const grants = z.array(z.object({ token: z.string(), next: z.int().min(0) }))
 
 const claimBody = z.object({
   claim: z.string(),
+  device: text(MAX_NAME_BYTES).optional(),
   collections: z
     .array(
       z.object({
@@ -69,7 +71,7 @@ export function readClaimBody(
   body: unknown,
   now: number,
   limits: BodyLimits,
-): { id: string; ranges: ShowingRange[] } {
+): { id: string; device: string | undefined; ranges: ShowingRange[] } {
   const { data } = claimBody.safeParse(body)
   const shown = data?.collections.reduce((sum, { grants }) => sum + grants.length, 0) ?? 0
   if (!data || data.collections.length > limits.batch || shown > limits.batch)
@@ -84,7 +86,7 @@ export function readClaimBody(
     return { ...readWish(wish, now, limits.count), shown: wanted.grants }
   })
   refuseRepeated(ranges.map(({ collection }) => collection))
-  return { id, ranges }
+  return { id, device: data.device, ranges }
 }
 
 /**

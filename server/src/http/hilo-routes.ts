@@ -107,9 +107,10 @@ export function hiloRoutes(
     const at = Date.now()
     const caller = access.callerOf(c)
     const { database, name: by } = caller
-    const { id, ranges } = readClaimBody(await readJson(c), at, limits)
+    const { id, device, ranges } = readClaimBody(await readJson(c), at, limits)
     const claims = ranges.map(({ collection, count, lastMax, shown }): ClaimRequest => {
-      return { database, collection, id, by, count, lastMax, serverTag: nodeTag, at, shown }
+      const of = { database, collection, id, by, device }
+      return { ...of, count, lastMax, serverTag: nodeTag, at, shown }
     })
     const outcomes = await claim(caller, claims)
     const collections = outcomes.map((outcome, i) => {

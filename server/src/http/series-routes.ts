@@ -3,7 +3,6 @@
  * how far it has come. A client with the right `series-list` sees all series, and one with
  * `series-close` closes a series by hand.
  */
-import { Buffer } from 'node:buffer'
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import type {
@@ -24,12 +23,10 @@ import { readJson } from './body.js'
 import { claimRefused } from './claim-answer.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
-import { checkTag, DEFAULT_SEPARATOR, isPlain, readId } from './query.js'
+import { checkTag, DEFAULT_SEPARATOR, readId } from './query.js'
 import { badRequest, nameTaken, noSeries, quotaReached } from './refusals.js'
+import { MAX_NAME_BYTES, MAX_REASON_BYTES, text } from './texts.js'
 
-/** Bytes of UTF-8. */
-export const MAX_NAME_BYTES = 128
-export const MAX_REASON_BYTES = 1024
 const MAX_PERIOD_BYTES = 64
 /** In one check-in. */
 const MOST_PERIODS = 100
@@ -39,10 +36,6 @@ const ONE_SERIES = { rows: 2, names: 1 }
 const number = z.int().min(0)
 const seriesName = z.string().regex(SERIES_NAME)
 const letters = z.union([z.string().regex(/^[A-Z]{1,12}$/), seriesName])
-/** Can this be stored with a series? */
-export const isNote = (text: string, maxBytes: number): boolean =>
-  isPlain(text) && Buffer.byteLength(text) <= maxBytes
-const text = (maxBytes: number) => z.string().refine((given) => isNote(given, maxBytes))
 
 const seriesBody = z.object({
   claim: z.string(),

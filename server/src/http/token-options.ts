@@ -18,8 +18,8 @@ export interface ScopedToken {
   /** Default: all. Identities are named as in `bills`. */
   collections?: readonly string[] | undefined
   /**
-   * Only these. Default: all but `document-read`, `document-write`, `seed`, `series-list`,
-   * `series-close` and `status`.
+   * Only these. Default: all but `document-read`, `document-write`, `explain`, `seed`,
+   * `series-list`, `series-close` and `status`.
    */
   actions?: readonly Action[] | undefined
   /** How many devices use the token: its budget is so many times as large. Default 1. */
@@ -43,6 +43,8 @@ const ACTIONS = [
   'series-list',
   /** `hilo/series/close` */
   'series-close',
+  /** `GET hilo/explain`: where a number is */
+  'explain',
   /** `GET docs` */
   'document-read',
   /** `PUT` and `DELETE docs`, `bulk_docs` */

@@ -227,6 +227,7 @@ function newGrant(
     collection: claim.collection,
     claim: claim.id ?? null,
     claimedBy: claim.by ?? null,
+    device: claim.device ?? '',
     low,
     high,
     firstHigh: high,

@@ -24,6 +24,8 @@ export interface ClaimRequest extends CollectionKey {
   id?: string | undefined
   /** Who claims. A repetition by somebody else is refused. Undefined: nobody knows. */
   by?: string | undefined
+  /** The device's name, for people. Absent: it has none. */
+  device?: string | undefined
   /** How many numbers it asks for. */
   count: number
   /** The highest number that the client has seen (H20). */
@@ -284,6 +286,66 @@ export interface Series extends CollectionKey {
   doubtful: { from: number; to: number } | undefined
 }
 
+/** Where is this number? */
+export interface NumberQuestion extends CollectionKey {
+  number: number
+  /** Only in this series. Undefined: in the ranges of ids, and in each series. */
+  series?: string | undefined
+  /** Only in this period. */
+  period?: string | undefined
+}
+
+/** What the ledger knows of one number. */
+export interface Explanation extends CollectionKey {
+  number: number
+  /** As a number of an id. Absent: there are no ranges of the collection, or nobody asked. */
+  id?: {
+    /**
+     * - `used`: the device that got it has said that it was used there, or lost in a crash.
+     * - `held`: the device that got it holds it, or has used it since it was heard of.
+     * - `free`: it came back, and will be granted.
+     * - `returned`: it came back, and is granted to nobody any more.
+     * - `above`: it was never granted, and the next ones are above what was.
+     * - `forgotten`: no grant on record covers it. Grants are forgotten after the horizon, and
+     *   some numbers are skipped.
+     */
+    state: 'used' | 'held' | 'free' | 'returned' | 'above' | 'forgotten'
+    /** How far the collection has gone. */
+    max: number
+    /** Nothing at or below is granted any more. Absent: the number is above. */
+    floor?: number
+  }
+  /** Grants that cover it, or did before it came back; oldest first. At most ten, the newest. */
+  grants: readonly ExplainedGrant[]
+  /** Series of the collection. */
+  series: readonly ExplainedSeries[]
+}
+
+export interface ExplainedGrant {
+  low: number
+  /** When it was granted. Its end may have come back since. */
+  high: number
+  /** Milliseconds since the epoch. */
+  grantedAt: number
+  heardAt: number
+  serverTag: string
+  /** Its name. Empty: it has none. */
+  device: string
+  /** Whose token of access claimed it: the same for each of its requests, and no secret. */
+  by: string | undefined
+  /** The number has come back from it. */
+  isReturned: boolean
+  /** Its device has said that numbers up to here were used there. Undefined: none. */
+  usedTo: number | undefined
+}
+
+export interface ExplainedSeries
+  extends Pick<Series, 'device' | 'last' | 'seenAt' | 'closed' | 'doubtful'> {
+  series: string
+  /** The periods in which the ledger has heard of the number. None: it has not heard of it. */
+  heard: readonly SeriesPeriod[]
+}
+
 /** A database, or a collection of it. */
 export interface Drop {
   database: string
@@ -444,6 +506,9 @@ export interface SeriesRegister {
 /** What an operator sees of a ledger and does with it. */
 export interface Operation {
   status(): Promise<CollectionCounts[]>
+
+  /** Where one number is: which grant covers it, and what is known of it. Changes nothing. */
+  explain(asked: NumberQuestion): Promise<Explanation>
 
   /** Numbers of all collections that came back, and will be granted again first. */
   countFree(): Promise<number>

@@ -41,6 +41,10 @@ export interface RowStore {
   readCollection(key: CollectionKey): Promise<CollectionRow | undefined>
   /** Collections that were not dropped, by database and name. */
   readStatus(): Promise<CountsRow[]>
+  /**
+   * The newest ten grants that cover a number or did before it came back, the oldest of them first.
+   */
+  readCovering(key: CollectionKey, number: number): Promise<GrantRow[]>
   /** Of a database, by collection and letter. */
   readSeries(database: string): Promise<SeriesRow[]>
   findSeries(key: SeriesNameKey): Promise<SeriesRow | undefined>

@@ -28,6 +28,8 @@ export interface GrantRow extends CollectionKey {
   claim: string | null
   /** Who claimed it. Null: nobody knows. */
   claimedBy: string | null
+  /** Its name, for people. Empty: it has none. */
+  device: string
   low: number
   high: number
   /** Where it ended when it was granted. */

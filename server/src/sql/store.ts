@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers'
 import type { IdentityKey } from '../ledger/ledger.js'
 import type { RowStore, Selection, StepResult, Transaction } from '../ledger/row-store.js'
-import type { CountsRow, SeriesRow } from '../ledger/rows.js'
+import type { CountsRow, GrantRow, SeriesRow } from '../ledger/rows.js'
 import type { SqlConnection } from './connection.js'
 import { SETTINGS_OF_DATABASES, type Setting, toDatabases } from './database-rows.js'
 import { deviceStore } from './devices.js'
@@ -34,6 +34,10 @@ const IDENTITY_NAMES = `SELECT database AS "database", name AS "name" FROM hilo_
   ORDER BY database, name`
 const IDENTITIES_OF = `SELECT database AS "database", name AS "name" FROM hilo_identities
   WHERE database = $1 AND dropped_at IS NULL ORDER BY name`
+/** The index of serials leads to the grants of one collection. */
+const COVERING = `SELECT ${selected(GRANTS)} FROM hilo_grants t
+  WHERE t.database = $1 AND t.tag = $2 AND t.low <= $3 AND t.first_high >= $3
+  ORDER BY t.serial DESC LIMIT 10`
 const SERIES_OF = `SELECT ${selected(SERIES)} FROM hilo_series t
   WHERE t.database = $1 ORDER BY t.tag, t.letter`
 const SERIES_AT = `SELECT ${selected(SERIES)} FROM hilo_series t
@@ -69,6 +73,8 @@ export function sqlStore(unwatched: SqlConnection, secret: string): RowStore {
 
     readCollection: async (key) => (await read(load.collection(key))).map(toCollection)[0],
     readStatus: () => readAll<CountsRow>(STATUS),
+    readCovering: async ({ database, collection }, number) =>
+      decoded<GrantRow>(GRANTS, await readAll(COVERING, database, collection, number)).reverse(),
     readSeries: (database) => readAll(SERIES_OF, database),
     findSeries: async ({ database, collection, name }) =>
       (await readAll<SeriesRow>(SERIES_AT, database, collection, name))[0],

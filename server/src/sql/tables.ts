@@ -79,6 +79,7 @@ export const GRANTS: Table<GrantRow> = {
     collection: ['tag', 'text', 'fixed'],
     claim: ['claim', 'text?', 'fixed'],
     claimedBy: ['claimed_by', 'text?', 'fixed'],
+    device: ['device', 'text', 'fixed'],
     low: ['low', 'count', 'fixed'],
     high: ['high', 'count', 'changes'],
     firstHigh: ['first_high', 'count', 'fixed'],

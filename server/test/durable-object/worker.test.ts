@@ -90,6 +90,9 @@ describe.skipIf(!WORKERD)(`in workerd${WORKERD ? '' : ' (npm has none for this s
     }
     expect(await operate('status', {}, {})).toMatchObject([403, {}])
     expect(await operate('status')).toMatchObject([200, [{ collection: 'orders', max: 32 }]])
+    const where = { collection: 'orders', number: 9 }
+    expect(await operate('explain', where)).toMatchObject([200, { id: { state: 'held' } }])
+    expect(await operate('explain', { ...where, number: 0 })).toMatchObject([400, {}])
     expect(await operate('raise-floors', { by: 0 })).toMatchObject([400, {}])
     expect(await operate('raise-floors', { by: 1000 })).toMatchObject([200, { collections: 1 }])
     expect(await (await claim(url)).json()).toMatchObject({ Low: 1033 })

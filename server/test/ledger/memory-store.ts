@@ -97,6 +97,12 @@ export class MemoryStore implements RowStore, MemoryRows {
       .filter(({ droppedAt }) => droppedAt === null)
       .sort((a, b) => (keyText(a) < keyText(b) ? -1 : 1))
 
+  readonly readCovering: RowStore['readCovering'] = async (key, number) =>
+    this.#grantsOf(key)
+      .filter(({ low, firstHigh }) => low <= number && number <= firstHigh)
+      .sort((a, b) => a.serial - b.serial)
+      .slice(-10)
+
   readonly readSeries: RowStore['readSeries'] = async (database) =>
     [...this.series.values()]
       .filter((row) => row.database === database)

@@ -45,6 +45,7 @@ export const grantOf = (change: Partial<GrantRow> = {}): GrantRow => ({
   ...ORDERS,
   claim: 'a',
   claimedBy: null,
+  device: '',
   low: 1,
   high: 32,
   firstHigh: 32,

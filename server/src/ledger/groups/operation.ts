@@ -2,8 +2,9 @@
 
 import { setImmediate } from 'node:timers'
 import { drop, isOf } from '../drop.js'
+import { explain } from '../explain.js'
 import { newSecret } from '../grant-token.js'
-import { distinct, keyOf, keyText } from '../keys.js'
+import { distinct, isSame, keyOf, keyText, normalized } from '../keys.js'
 import type { Operation } from '../ledger.js'
 import { prune } from '../prune.js'
 import { toStatus } from '../rows.js'
@@ -12,6 +13,19 @@ import type { LedgerCore } from './core.js'
 export function operation({ store, change }: LedgerCore): Operation {
   return {
     status: async () => (await store.readStatus()).map(toStatus),
+
+    async explain(unread) {
+      const asked = normalized(unread)
+      // A number that is granted meanwhile is told by its grant: the grants are read last.
+      const row = await store.readCollection(asked)
+      const series = (await store.readSeries(asked.database)).filter((each) => isSame(each, asked))
+      const grants = await store.readCovering(asked, asked.number)
+      return explain(asked, {
+        collection: row?.droppedAt === null ? row : undefined,
+        grants,
+        series,
+      })
+    },
 
     countFree: () => store.countFree(),
 

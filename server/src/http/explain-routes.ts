@@ -1,0 +1,70 @@
+/**
+ * `GET /databases/{db}/hilo/explain`: where one number is, for a client with the right `explain`.
+ */
+import { Hono } from 'hono'
+import type { ExplainAnswer } from '../../../src/core/wire.js'
+import type { ExplainedGrant, ExplainedSeries, Explanation } from '../ledger/ledger.js'
+import type { Access } from './access.js'
+import { answer } from './answer.js'
+import { inWords } from './explain-words.js'
+import type { CheckedOptions } from './options.js'
+import { Parameters } from './parameters.js'
+import { checkTag, DEFAULT_SEPARATOR } from './query.js'
+import { badRequest } from './refusals.js'
+
+export function explainRoutes({ ledger }: CheckedOptions, access: Access): Hono {
+  return new Hono().get('/hilo/explain', async (c) => {
+    const { database, allow } = access.callerOf(c)
+    const query = new Parameters(c.req.url)
+    const collection = query.single('tag')
+    checkTag(collection, DEFAULT_SEPARATOR)
+    query.mandatory('number')
+    const number = query.number('number')
+    if (number < 1) throw badRequest('A number is a whole number from 1 to 2^53-1.')
+    const [series, period] = [query.optional('series'), query.optional('period')]
+    // guard: H26 who asks for numbers does not read who has them
+    await allow({ action: 'explain', tag: collection, count: 0 })
+    return answer(bodyOf(await ledger.explain({ database, collection, number, series, period })))
+  })
+}
+
+function bodyOf(explanation: Explanation): ExplainAnswer {
+  const { collection, number, id, grants, series } = explanation
+  return {
+    collection,
+    number,
+    text: inWords(explanation),
+    ...(id && { id }),
+    grants: grants.map(grantBody),
+    series: series.map(seriesBody),
+  }
+}
+
+const time = (at: number): string => new Date(at).toISOString()
+
+function grantBody(grant: ExplainedGrant): ExplainAnswer['grants'][number] {
+  const { low, high, grantedAt, heardAt, serverTag, device, isReturned, usedTo } = grant
+  return {
+    low,
+    high,
+    granted: time(grantedAt),
+    heard: time(heardAt),
+    node: serverTag,
+    device,
+    returned: isReturned,
+    ...(usedTo !== undefined && { usedTo }),
+  }
+}
+
+function seriesBody(found: ExplainedSeries): ExplainAnswer['series'][number] {
+  const { series, device, last, heard, seenAt, closed, doubtful } = found
+  return {
+    series,
+    device,
+    last,
+    heard: [...heard],
+    seen: time(seenAt),
+    ...(closed && { closed: { ...closed, at: time(closed.at) } }),
+    ...(doubtful && { doubtful }),
+  }
+}

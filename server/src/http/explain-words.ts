@@ -1,0 +1,88 @@
+/**
+ * What the ledger knows of a number, in words for people. Guarantees a line of its own for each
+ * grant and series, and that a name which a device chose begins no line.
+ */
+import type { ExplainedGrant, ExplainedSeries, Explanation } from '../ledger/ledger.js'
+import { visible } from './texts.js'
+
+export function inWords(explanation: Explanation): string {
+  const { database, collection, number, id, grants, series } = explanation
+  const lines = [
+    ...(id ? [`${visible(collection)} ${number} of ${database}: ${stateInWords(id)}`] : []),
+    ...grants.map((grant) => `  ${grantInWords(number, grant)}`),
+    ...series.map((each) => seriesInWords(collection, number, each)),
+  ]
+  if (lines.length > 0) return `${lines.join('\n')}\n`
+  return (
+    `The ledger knows no '${visible(collection)}' in ${database} to which ${number} could belong. ` +
+    'Compare the names with: offline-hilo-server status, and offline-hilo-server series ' +
+    `${database}\n`
+  )
+}
+
+type State = NonNullable<Explanation['id']>
+
+function stateInWords({ state, max, floor }: State): string {
+  const never = floor === undefined ? '' : ` Nothing up to ${floor} is granted any more.`
+  switch (state) {
+    case 'used':
+      return `its device has said that it is gone there: used for something, or lost in a crash.${never}`
+    case 'held':
+      return (
+        'a device holds it. It may have used it since the server heard of it last, and nobody ' +
+        `else gets it.${never}`
+      )
+    case 'free':
+      return 'nobody has it now. It will be granted to a device that asks.'
+    case 'returned':
+      return `it came back unused, and nobody gets it any more.${never}`
+    case 'above':
+      return `it was never granted. The highest number that was is ${max}.${never}`
+    case 'forgotten':
+      return floor === undefined
+        ? 'no grant on record covers it. It was granted and used so long ago that the server has ' +
+            'forgotten its grant, or it was skipped: because a client had seen a higher number, ' +
+            'or wrote one. Nobody gets it any more.'
+        : `no grant on record covers it, and nothing up to ${floor} is granted any more: the ` +
+            'numbers of this ledger begin above, or it was restored from a backup and may have ' +
+            'granted it before.'
+  }
+}
+
+function grantInWords(number: number, grant: ExplainedGrant): string {
+  const { low, high, grantedAt, heardAt, isReturned, usedTo, serverTag, device } = grant
+  const node = serverTag === '' ? '' : ` by node ${visible(serverTag)}`
+  const end = isReturned
+    ? `${number} came back from it`
+    : usedTo === undefined
+      ? 'the device has not said that one of them is used'
+      : `used up to ${usedTo}`
+  return (
+    `granted ${time(grantedAt)}${node} to ${whose(device)}: ${low} to ${high}. Last heard of ` +
+    `${time(heardAt)}: ${end}.`
+  )
+}
+
+function seriesInWords(collection: string, number: number, found: ExplainedSeries): string {
+  const { series, device, last, heard, seenAt, closed, doubtful } = found
+  const where = heard.flatMap(({ period }) => (period === '' ? [] : [visible(period)])).join(', ')
+  const made =
+    heard.length > 0
+      ? `${whose(device)} has made ${number}${where && ` in ${where}`}`
+      : `the server has not heard of ${number}, but of ${last} numbers of ${whose(device)}`
+  const doubt = doubtful
+    ? ` Two copies of the device may have made what it made as its numbers ${doubtful.from} to ` +
+      `${doubtful.to}.`
+    : ''
+  const end = closed
+    ? ` The series was closed ${time(closed.at)} by ${visible(closed.by)}: ${visible(closed.reason)}.`
+    : ''
+  const more =
+    heard.length > 0 ? ' Whether it is on a document or was cancelled, its report says.' : ''
+  return `${visible(collection)}, series ${series}: ${made}; last heard of ${time(seenAt)}.${more}${doubt}${end}`
+}
+
+const whose = (device: string): string =>
+  device === '' ? 'a device without a name' : visible(device)
+
+const time = (at: number): string => new Date(at).toISOString()
