@@ -14,8 +14,8 @@ export function inWords(explanation: Explanation): string {
   ]
   if (lines.length > 0) return `${lines.join('\n')}\n`
   return (
-    `The ledger knows no '${visible(collection)}' in ${database} to which ${number} could belong. ` +
-    'Compare the names with: offline-hilo-server status, and offline-hilo-server series ' +
+    `The ledger knows no '${visible(collection)}' in ${database} to which ${number} could ` +
+    'belong. Compare the names with: offline-hilo-server status, and offline-hilo-server series ' +
     `${database}\n`
   )
 }
@@ -26,7 +26,9 @@ function stateInWords({ state, max, floor }: State): string {
   const never = floor === undefined ? '' : ` Nothing up to ${floor} is granted any more.`
   switch (state) {
     case 'used':
-      return `its device has said that it is gone there: used for something, or lost in a crash.${never}`
+      return (
+        'its device has said that it is gone there: used for something, or lost in a crash.' + never
+      )
     case 'held':
       return (
         'a device holds it. It may have used it since the server heard of it last, and nobody ' +
@@ -75,11 +77,13 @@ function seriesInWords(collection: string, number: number, found: ExplainedSerie
       `${doubtful.to}.`
     : ''
   const end = closed
-    ? ` The series was closed ${time(closed.at)} by ${visible(closed.by)}: ${visible(closed.reason)}.`
+    ? ` The series was closed ${time(closed.at)} by ${visible(closed.by)}: ` +
+      `${visible(closed.reason)}.`
     : ''
   const more =
     heard.length > 0 ? ' Whether it is on a document or was cancelled, its report says.' : ''
-  return `${visible(collection)}, series ${series}: ${made}; last heard of ${time(seenAt)}.${more}${doubt}${end}`
+  const seen = `last heard of ${time(seenAt)}`
+  return `${visible(collection)}, series ${series}: ${made}; ${seen}.${more}${doubt}${end}`
 }
 
 const whose = (device: string): string =>
