@@ -2,9 +2,9 @@
  * All series and chains of a device as JSON Lines, to be read without this package: a head, a line
  * for each number and record in the order of making, and the totals with the result of the check.
  */
+import type { Link } from '../core/series-store.js'
 import { VERSION } from '../core/version.js'
 import type { Verified } from './chain-verify.js'
-import type { Link } from './links.js'
 import type { StoredSeries } from './numbers.js'
 import { type ReportedNumber, reportOf, type SeriesReport } from './report.js'
 

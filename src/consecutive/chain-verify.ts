@@ -1,5 +1,6 @@
 /** Finds the first record of each chain that does not fit. */
-import type { ChainFlag, Link, LinkMark, Rule } from './links.js'
+import type { ChainFlag, Link, LinkMark } from '../core/series-store.js'
+import type { Rule } from './links.js'
 import type { StoredSeries } from './numbers.js'
 
 export interface VerifiedChain {

@@ -4,21 +4,14 @@
  * stops nobody, unless the app wants that.
  */
 import { HiloError } from '../core/errors.js'
+import type { ChainFlag, ChainRecord, Link } from '../core/series-store.js'
 import { exported } from './chain-export.js'
 import { type Known, type Verified, verified } from './chain-verify.js'
-import {
-  type ChainFlag,
-  type ChainRecord,
-  type Draft,
-  type Link,
-  placeOf,
-  type Rule,
-  type Sealing,
-} from './links.js'
+import { type Draft, placeOf, type Rule, type Sealing } from './links.js'
 import type { StoredSeries } from './numbers.js'
 
+export type { ChainFlag, ChainRecord } from '../core/series-store.js'
 export type { BrokenRecord, Known, Verified, VerifiedChain } from './chain-verify.js'
-export type { ChainFlag, ChainRecord } from './links.js'
 
 export interface ChainOptions<Content = unknown> {
   /**

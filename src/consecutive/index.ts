@@ -7,9 +7,11 @@ import { HiloError } from '../core/errors.js'
 import { plainHeaders } from '../core/headers.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { checkDatabase } from '../core/options.js'
+import type { SeriesKey } from '../core/page-exit.js'
+import type { ChainFlag, NumberRow, SeriesStore } from '../core/series-store.js'
 import type { Known, Verified } from './chain-verify.js'
-import type { ChainFlag } from './links.js'
-import type { HeldSeries, SeriesStore } from './numbers.js'
+import { seriesInIndexedDb } from './indexeddb.js'
+import type { HeldSeries } from './numbers.js'
 import {
   type Checked,
   type ConsecutiveOptions,
@@ -20,7 +22,6 @@ import {
   checkSignal,
 } from './options.js'
 import { reportOf, type SeriesReport } from './report.js'
-import type { NumberRow } from './rows.js'
 import { Series, untilAborted } from './series.js'
 import { type SeriesServer, seriesServer } from './server.js'
 import { SeriesStorage } from './storage.js'
@@ -155,7 +156,7 @@ export function consecutive<Name extends string>(
 
 interface Opened {
   series: Series
-  storage: SeriesStore
+  storage: SeriesStorage
 }
 
 /** One connection and one check-in for all that share a `Hilo`, a database and a collection. */
@@ -174,7 +175,9 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
   const { options: of, signal, series: inMemory } = access
   const { headers = {} } = of
   const ofTest = inMemory?.(database, collection)
-  const storage = ofTest ?? new SeriesStorage(of.name, [of.url, database, collection])
+  const key: SeriesKey = [of.url, database, collection]
+  const store = ofTest ?? of.store?.series?.(key) ?? seriesInIndexedDb(of.name, key)
+  const storage = new SeriesStorage(store)
   const series = new Series({
     collection,
     storage,

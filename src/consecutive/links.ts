@@ -2,46 +2,7 @@
  * A chain of records as it is stored, each with the link of the one before. Pure. What makes the
  * links is passed in, so that an app without a chain does not load it.
  */
-
-/** What a chain is made of. */
-export interface ChainRecord<Content = unknown> {
-  /** 1, 2, 3 …: its place in the chain. */
-  at: number
-  /** What the app calls it: `number` unless it says so. */
-  kind: string
-  /** The device's clock when it was made, with its offset: `2027-01-01T09:00:00+01:00`. */
-  time: string
-  /** What the app gave, as JSON has it. */
-  content: Content
-  /** Absent: the record has no number, and the chain is the device's. */
-  series?: string
-  /** `B-000124`. Absent: the record has no number. */
-  id?: string
-  number?: number
-  period?: string
-}
-
-/**
- * What does not fit where a record was made.
- *
- * - `broken`: the record before it was changed, or has gone.
- * - `clock`: the device's clock says that the record before it is younger.
- */
-export type ChainFlag = 'broken' | 'clock'
-
-/** A record as it is stored. */
-export interface Link extends ChainRecord {
-  /** The series, or empty: the chain is the device's. */
-  chain: string
-  /** What a record without a number is for. */
-  key?: string
-  /** What was hashed. */
-  text: string
-  /** The hash of the record before, or the initial value. */
-  previous: string
-  hash: string
-  flags?: ChainFlag[]
-}
+import type { ChainFlag, ChainRecord, Link, LinkMark } from '../core/series-store.js'
 
 /** What is known of a record before its link is made. */
 export interface Draft {
@@ -52,13 +13,6 @@ export interface Draft {
   before: Link | undefined
   /** What the last number has stored of its link. */
   expected: LinkMark | undefined
-}
-
-export interface LinkMark {
-  /** As of the record. */
-  chain: string
-  at: number
-  hash: string
 }
 
 /** What makes the links. */

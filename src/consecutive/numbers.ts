@@ -1,9 +1,6 @@
-/**
- * Where the numbers of a series are stored: {@link SeriesStore} is what IndexedDB and the memory of
- * a test have in common.
- */
-import type { Draft, Link, Sealed } from './links.js'
-import type { Make, NumberRow } from './rows.js'
+/** What becomes of a call for a number, and what is known of a series. Pure. */
+import type { Link, NumberRow } from '../core/series-store.js'
+import type { Draft } from './links.js'
 import type { Refusal, SeriesState } from './state.js'
 
 /** What became of a call for a number. */
@@ -50,37 +47,6 @@ export interface StoredSeries {
   numbers: NumberRow[]
   /** By chain, in their order. */
   links: Link[]
-}
-
-/** The series of one collection on one device. Each method is one atomic, durable step. */
-export interface SeriesStore {
-  /**
-   * The number of a key: the one that it has, or the next. Undefined: there is no series.
-   */
-  take(make: Make): Promise<Taken | undefined>
-  /**
-   * The record of a key without a number: the one that it has, or the next of the chain. Undefined:
-   * its chain is the series', and there is none.
-   */
-  record(key: string, sealed: Sealed): Promise<Link | undefined>
-  /**
-   * Changes what is stored of the number of a key.
-   * @param change returns what is stored instead; the same object: nothing is
-   */
-  settle(key: string, change: (row: NumberRow) => NumberRow): Promise<void>
-  /** One step of what the device knows of its series. */
-  change<T>(step: (state: SeriesState) => Step<T>): Promise<T>
-  /** One step that needs the numbers of which the server has not heard. It may change them. */
-  changeUntold<T>(
-    step: (state: SeriesState, untold: readonly NumberRow[]) => Step<T> & { rows: NumberRow[] },
-  ): Promise<T>
-  /** Undefined: there is no series to make a number in. */
-  current(): Promise<HeldSeries | undefined>
-  /** Numbers that are neither confirmed nor cancelled. They count as handed out. */
-  open(): Promise<NumberRow[]>
-  /** In one read. */
-  all(): Promise<StoredSeries>
-  close(): void
 }
 
 /** What is known of a number that was taken. */

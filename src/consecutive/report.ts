@@ -1,6 +1,5 @@
 /** The whole series of a device, number by number, for people who have to account for them. */
-import type { ChainFlag } from './links.js'
-import type { NumberRow } from './rows.js'
+import type { ChainFlag, NumberRow } from '../core/series-store.js'
 import type { SeriesEnd, SeriesState } from './state.js'
 
 /**

@@ -1,34 +1,7 @@
 /** A number of a series as it is stored, and how that changes. Pure. */
 import { HiloError } from '../core/errors.js'
-import type { ChainFlag, LinkMark, Sealed } from './links.js'
-
-/** A number that was made. */
-export interface NumberRow {
-  letter: string
-  /** 1, 2, 3 …: in the order of making, over all periods of the series. */
-  place: number
-  /** Empty: it has none. */
-  period: string
-  /** Follows the number before it in its period. */
-  number: number
-  /** As it was written when it was made: `B-000124`. */
-  id: string
-  state: 'open' | 'confirmed' | 'cancelled'
-  /** What it is for. Absent: it was never handed out, and its key got another number. */
-  key?: string
-  /** Why it was cancelled. */
-  reason?: string
-  /** Set while the number is neither confirmed nor cancelled; an index finds it by this. */
-  open?: 1
-  /** It was handed out before the server had heard of it. */
-  unheard?: 1
-  /** Its period had given way to another one before: the device's clock went back. */
-  isBack?: 1
-  /** Of its record in the chain. Absent: it has none. */
-  link?: LinkMark
-  /** What did not fit in the chain when it was made. */
-  flags?: ChainFlag[]
-}
+import type { NumberRow } from '../core/series-store.js'
+import type { Sealed } from './links.js'
 
 /** Makes the id of a number. */
 export type FormatNumber = (number: number, letter: string, period: string | undefined) => string

@@ -4,11 +4,11 @@
  * a number is handed out only after the server has heard of it from this copy of the device.
  */
 import { HiloError } from '../core/errors.js'
+import type { NumberRow } from '../core/series-store.js'
 import { uuid } from '../core/uuid.js'
 import { whenLate } from '../core/when-late.js'
 import type { SeriesAnswer, SeriesCheckInRequest, SeriesRequest } from '../core/wire.js'
-import type { SeriesStore } from './numbers.js'
-import type { Make, NumberRow } from './rows.js'
+import type { Make } from './rows.js'
 import type { SeriesServer } from './server.js'
 import {
   type Refusal,
@@ -19,10 +19,11 @@ import {
   withRefusal,
   withSeries,
 } from './state.js'
+import type { SeriesStorage } from './storage.js'
 
 export interface SeriesContext {
   collection: string
-  storage: SeriesStore
+  storage: SeriesStorage
   server: SeriesServer
   /** Aborted when the `Hilo` is closed. */
   signal: AbortSignal

@@ -3,13 +3,14 @@
  * a series is begun once, and that a series that has ended never goes on.
  */
 import { HiloError } from '../core/errors.js'
+import type { NumberRow } from '../core/series-store.js'
 import type {
   SeriesAnswer,
   SeriesCheckInAnswer,
   SeriesCheckInRequest,
   SeriesRequest,
 } from '../core/wire.js'
-import { marksOf, type NumberRow, neverOut } from './rows.js'
+import { marksOf, neverOut } from './rows.js'
 
 export interface SeriesState {
   version: typeof STATE_VERSION

@@ -1,36 +1,21 @@
 /**
- * Series in IndexedDB, each collection's in a database of its own. Guarantees that a number and its
- * key are stored in one strict transaction, one after another in all tabs: a crash at any moment
- * leaves the number bound to its key, or not taken.
+ * What a device stores of its series of one collection. Guarantees that a number and its key are
+ * stored in one transaction, one after another in all tabs: a crash at any moment leaves the number
+ * bound to its key, or not taken.
  */
-
-import type { SeriesKey } from '../core/page-exit.js'
-import { Database, type DBSchema, type Transaction } from '../store/database.js'
-import { draftOf, follows, type Link, markOf, type Sealed } from './links.js'
+import type { Link, NumberRow, SeriesStore, SeriesTransaction } from '../core/series-store.js'
+import { draftOf, follows, markOf, type Sealed } from './links.js'
 import {
   type Drafted,
   type HeldSeries,
   heldSeries,
-  type SeriesStore,
   type Step,
   type StoredSeries,
   type Taken,
   takenBefore,
 } from './numbers.js'
-import { type Before, handedOut, type Make, type NumberRow, newNumber, noNumber } from './rows.js'
+import { type Before, handedOut, type Make, newNumber, noNumber } from './rows.js'
 import { type CurrentSeries, readState, type SeriesState, withNamed } from './state.js'
-
-interface Schema extends DBSchema {
-  series: { key: typeof STATE; value: SeriesState }
-  numbers: {
-    key: [letter: string, place: number]
-    value: NumberRow
-    indexes: { key: string; open: number; period: [letter: string, period: string, number: number] }
-  }
-  links: { key: [chain: string, at: number]; value: Link; indexes: { key: string } }
-}
-
-type WriteTransaction = Transaction<Schema, 'readwrite'>
 
 interface Seen {
   begun: string
@@ -39,37 +24,19 @@ interface Seen {
   link?: Link | undefined
 }
 
-/** The only key of the store `series`. */
-const STATE = 'state'
-
-export class SeriesStorage implements SeriesStore {
-  readonly #db: Database<Schema>
+/** Each method is one atomic, durable step. */
+export class SeriesStorage {
+  readonly #store: SeriesStore
   /** The last number that this page has seen of a series, where the next look begins. */
   #seen: Seen | undefined
   /** One record of a chain is made after another. */
   #turn: Promise<unknown> = Promise.resolve()
 
-  /** @param name of the `Hilo`'s own database */
-  constructor(name: string, of: SeriesKey) {
-    this.#db = new Database<Schema>({
-      name: `${name}-series${JSON.stringify(of)}`,
-      version: 1,
-      stores: ['series', 'numbers', 'links'],
-      create(db) {
-        db.createObjectStore('series')
-        const numbers = db.createObjectStore('numbers', { keyPath: ['letter', 'place'] })
-        numbers.createIndex('key', 'key', { unique: true })
-        numbers.createIndex('open', 'open')
-        numbers.createIndex('period', ['letter', 'period', 'number'], { unique: true })
-        const links = db.createObjectStore('links', { keyPath: ['chain', 'at'] })
-        links.createIndex('key', 'key', { unique: true })
-      },
-      meaning:
-        'Consecutive numbers are stored in IndexedDB only. Ask again with the same key: it ' +
-        'gets the number that was taken, if one was.',
-    })
+  constructor(store: SeriesStore) {
+    this.#store = store
   }
 
+  /** The number of a key: the one that it has, or the next. Undefined: there is no series. */
   take(make: Make): Promise<Taken | undefined> {
     const { sealed } = make
     if (sealed) return this.#inTurn(() => this.#takeSealed(make, sealed))
@@ -104,10 +71,14 @@ export class SeriesStorage implements SeriesStore {
     return sealed.sealing.linkOf(draftOf(next, sealed, link, row))
   }
 
+  /**
+   * The record of a key without a number: the one that it has, or the next of the chain. Undefined:
+   * its chain is the series', and there is none.
+   */
   record(key: string, sealed: Sealed): Promise<Link | undefined> {
     return this.#inTurn(async () => {
       for (let link: Link | undefined; ; ) {
-        const found = await this.#db.transact('readwrite', (tx) => addRecord(tx, key, sealed, link))
+        const found = await this.#write((tx) => addRecord(tx, key, sealed, link))
         if (!found || !('draft' in found)) return found
         link = await sealed.sealing.linkOf(found.draft)
       }
@@ -129,14 +100,11 @@ export class SeriesStorage implements SeriesStore {
     if (!seen || seen.row.period !== make.period || (make.sealed && !link)) return undefined
     const { row } = seen
     try {
-      return await this.#db.transact('readwrite', async (tx) => {
-        const state = await stateIn(tx)
+      return await this.#write(async (tx) => {
+        const state = readState(await tx.state())
         const { current } = state
         // guard: H28 a number follows one of its own series
-        if (!current || current.begun !== seen.begun || current.refused) {
-          tx.commit()
-          return undefined
-        }
+        if (!current || current.begun !== seen.begun || current.refused) return undefined
         const before = { last: row, ofPeriod: row, before: seen.link }
         return add(tx, state, current, before, make, link)
       })
@@ -149,104 +117,94 @@ export class SeriesStorage implements SeriesStore {
   /** Reads what it needs to know: the number of the key, or else the last number of the series. */
   async #takeAfterLook(make: Make, link: Link | undefined): Promise<Taken | Drafted | undefined> {
     // guard: H28 one transaction takes a number and binds it to its key
-    return this.#db.transact('readwrite', async (tx) => {
+    return this.#write(async (tx) => {
       const { state, known, ...found } = await look(tx, make)
       const { current } = state
       const before = known && takenBefore(known, state)
       // guard: H28 a key has one number
-      if (before?.isOut || !current || current.refused) {
-        tx.commit()
-        if (before?.isOut) return before
-        return current?.refused && { refused: current.refused }
-      }
+      if (before?.isOut) return before
+      if (!current) return undefined
+      if (current.refused) return { refused: current.refused }
       if (!before) return add(tx, state, current, found, make, link)
-      if (make.checkIn !== undefined) {
-        tx.commit()
-        return before
-      }
+      if (make.checkIn !== undefined) return before
       const row = handedOut(before.row)
-      const write = tx.objectStore('numbers').put(row)
-      tx.commit()
-      await write
+      tx.saveNumber(row)
       return { ...before, row, isOut: true }
     })
   }
 
-  async settle(key: string, change: (row: NumberRow) => NumberRow): Promise<void> {
-    await this.#db.transact('readwrite', async (tx) => {
-      const numbers = tx.objectStore('numbers')
-      const known = await numbers.index('key').get(key)
+  /**
+   * Changes what is stored of the number of a key.
+   * @param change returns what is stored instead; the same object: nothing is
+   */
+  settle(key: string, change: (row: NumberRow) => NumberRow): Promise<void> {
+    return this.#write(async (tx) => {
+      const known = await tx.numberOf(key)
       if (!known) throw noNumber(key)
       const changed = change(known)
-      const write = changed === known ? undefined : numbers.put(changed)
-      tx.commit()
-      await write
+      if (changed !== known) tx.saveNumber(changed)
     })
   }
 
-  async change<T>(step: (state: SeriesState) => Step<T>): Promise<T> {
-    return this.#db.transact('readwrite', async (tx) => {
-      const before = await stateIn(tx)
+  /** One step of what the device knows of its series. */
+  change<T>(step: (state: SeriesState) => Step<T>): Promise<T> {
+    return this.#write(async (tx) => {
+      const before = readState(await tx.state())
       const { state, result } = step(before)
-      const write = state === before ? undefined : tx.objectStore('series').put(state, STATE)
-      tx.commit()
-      await write
+      if (state !== before) tx.saveState(state)
       return result
     })
   }
 
-  async changeUntold<T>(
+  /** One step that needs the numbers of which the server has not heard. It may change them. */
+  changeUntold<T>(
     step: (state: SeriesState, untold: readonly NumberRow[]) => Step<T> & { rows: NumberRow[] },
   ): Promise<T> {
-    return this.#db.transact('readwrite', async (tx) => {
-      const before = await stateIn(tx)
-      const numbers = tx.objectStore('numbers')
-      const { letter, told } = before.current ?? { letter: '', told: 0 }
-      const untold = await numbers.getAll(IDBKeyRange.bound([letter, told + 1], [letter, []]))
+    return this.#write(async (tx) => {
+      const before = readState(await tx.state())
+      const { current } = before
+      const untold = current ? await tx.numbersAfter(current.letter, current.told) : []
       const { state, rows, result } = step(before, untold)
-      const writes = rows.map((row) => numbers.put(row) as Promise<unknown>)
-      if (state !== before) writes.push(tx.objectStore('series').put(state, STATE))
-      tx.commit()
-      await Promise.all(writes)
+      for (const row of rows) tx.saveNumber(row)
+      if (state !== before) tx.saveState(state)
       return result
     })
   }
 
-  async current(): Promise<HeldSeries | undefined> {
-    return this.#db.transact('readonly', async (tx) => {
-      const state = await stateIn(tx)
-      const last = await lastIn(tx, state.current)
-      tx.commit()
-      return heldSeries(state, last)
+  /** Undefined: there is no series to make a number in. */
+  current(): Promise<HeldSeries | undefined> {
+    return this.#store.transact('readonly', async (tx) => {
+      const state = readState(await tx.state())
+      return heldSeries(state, await lastIn(tx, state.current))
     })
   }
 
-  async open(): Promise<NumberRow[]> {
-    return this.#db.transact('readwrite', async (tx) => {
-      const numbers = tx.objectStore('numbers')
-      const found = [stateIn(tx), numbers.index('open').getAll()] as const
-      const [state, open] = await Promise.all(found)
+  /** Numbers that are neither confirmed nor cancelled. They count as handed out. */
+  open(): Promise<NumberRow[]> {
+    return this.#write(async (tx) => {
+      const [stored, open] = await Promise.all([tx.state(), tx.openNumbers()])
+      const state = readState(stored)
       // Who is told of a number may write it onto a receipt.
       const rows = open.map((row) => (takenBefore(row, state).isOut ? row : handedOut(row)))
-      const writes = rows.filter((row, i) => row !== open[i]).map((row) => numbers.put(row))
-      tx.commit()
-      await Promise.all(writes)
+      for (const [i, row] of rows.entries()) if (row !== open[i]) tx.saveNumber(row)
       return rows
     })
   }
 
-  async all(): Promise<StoredSeries> {
-    return this.#db.transact('readonly', async (tx) => {
-      const rows = [tx.objectStore('numbers').getAll(), tx.objectStore('links').getAll()] as const
-      const found = [stateIn(tx), ...rows] as const
-      tx.commit()
-      const [state, numbers, links] = await Promise.all(found)
-      return { state, numbers, links }
+  /** In one read. */
+  all(): Promise<StoredSeries> {
+    return this.#store.transact('readonly', async (tx) => {
+      const [stored, numbers, links] = await Promise.all([tx.state(), tx.numbers(), tx.links()])
+      return { state: readState(stored), numbers, links }
     })
   }
 
   close(): void {
-    this.#db.close()
+    this.#store.close()
+  }
+
+  #write<T>(work: (tx: SeriesTransaction) => Promise<T>): Promise<T> {
+    return this.#store.transact('readwrite', work)
   }
 }
 
@@ -258,92 +216,65 @@ interface Found extends Pick<Before, 'last' | 'ofPeriod'> {
 }
 
 async function look(
-  tx: WriteTransaction,
+  tx: SeriesTransaction,
   { key, period, sealed }: Make,
 ): Promise<Found & { state: SeriesState; known: NumberRow | undefined }> {
-  const numbers = tx.objectStore('numbers')
-  const [state, known] = await Promise.all([stateIn(tx), numbers.index('key').get(key)])
+  const [stored, known] = await Promise.all([tx.state(), tx.numberOf(key)])
+  const state = readState(stored)
   const { current } = state
   const last = await lastIn(tx, current)
   const before = sealed && (await lastLink(tx, sealed.sealing.chainOf(current?.letter)))
   if (!current || last?.period === period) return { state, known, last, ofPeriod: last, before }
-  const of = IDBKeyRange.bound([current.letter, period], [current.letter, period, []])
-  const newest = await numbers.index('period').openCursor(of, 'prev')
-  return { state, known, last, ofPeriod: newest?.value, before }
+  return { state, known, last, ofPeriod: await tx.lastNumber(current.letter, period), before }
 }
 
-async function add(
-  tx: WriteTransaction,
+function add(
+  tx: SeriesTransaction,
   state: SeriesState,
   current: CurrentSeries,
   { before, ...found }: Found,
   make: Make,
   link: Link | undefined,
-): Promise<Taken | Drafted> {
+): Taken | Drafted {
   const { letter, begun } = current
   const { checkIn, sealed } = make
   const made = newNumber({ ...found, letter, isFirst: state.ended.length === 0 }, make)
   const draft = sealed && draftOf(made, sealed, before, found.last)
   // guard: H28 a link is taken only while the record before it is the last one
-  if (draft && !follows(link, draft)) {
-    tx.commit()
-    return { draft }
-  }
+  if (draft && !follows(link, draft)) return { draft }
   const row = link ? { ...made, ...markOf(link) } : made
   // guard: H28 nobody's number is written over
-  const writes: Promise<unknown>[] = [tx.objectStore('numbers').add(row)]
-  if (link) writes.push(tx.objectStore('links').add(link))
+  tx.addNumber(row)
+  if (link) tx.addLink(link)
   // guard: H28 a number and the check-in that names it are stored together
   const named = checkIn === undefined ? state : withNamed(state, row, checkIn)
-  if (named !== state) writes.push(tx.objectStore('series').put(named, STATE))
-  tx.commit()
-  await Promise.all(writes)
+  if (named !== state) tx.saveState(named)
   return { row, begun, isOut: checkIn === undefined, heard: false }
 }
 
 async function addRecord(
-  tx: WriteTransaction,
+  tx: SeriesTransaction,
   key: string,
   { sealing, kind, content }: Sealed,
   link: Link | undefined,
 ): Promise<Link | Drafted | undefined> {
-  const links = tx.objectStore('links')
-  const [{ current }, known] = await Promise.all([stateIn(tx), links.index('key').get(key)])
+  const [stored, known] = await Promise.all([tx.state(), tx.linkOf(key)])
+  const { current } = readState(stored)
   const chain = sealing.chainOf(current?.letter)
-  if (known || chain === undefined) {
-    tx.commit()
-    return known
-  }
+  if (known || chain === undefined) return known
   const last = await lastIn(tx, current)
   const before = await lastLink(tx, chain)
   const expected = last?.link?.chain === chain ? last.link : undefined
   const draft = { chain, record: { kind, content }, key, before, expected }
-  const next = follows(link, draft) ? link : undefined
-  const write = next && links.add(next)
-  tx.commit()
-  await write
-  return next ?? { draft }
+  if (!follows(link, draft)) return { draft }
+  tx.addLink(link)
+  return link
 }
 
 /** The last record of a chain. */
-async function lastLink(
-  tx: WriteTransaction,
-  chain: string | undefined,
-): Promise<Link | undefined> {
-  if (chain === undefined) return undefined
-  const ofChain = IDBKeyRange.bound([chain], [chain, []])
-  return (await tx.objectStore('links').openCursor(ofChain, 'prev'))?.value
-}
-
-const stateIn = async (tx: Transaction<Schema>): Promise<SeriesState> =>
-  readState(await tx.objectStore('series').get(STATE))
+const lastLink = async (tx: SeriesTransaction, chain: string | undefined) =>
+  chain === undefined ? undefined : tx.lastLink(chain)
 
 /** The last number of a series that was made. */
-async function lastIn(
-  tx: Transaction<Schema>,
-  of: CurrentSeries | undefined,
-): Promise<NumberRow | undefined> {
-  if (!of) return undefined
-  const numbers = IDBKeyRange.bound([of.letter], [of.letter, []])
-  return (await tx.objectStore('numbers').openCursor(numbers, 'prev'))?.value
-}
+const lastIn = async (tx: SeriesTransaction, of: CurrentSeries | undefined) =>
+  of && tx.lastNumber(of.letter)

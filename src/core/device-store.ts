@@ -20,6 +20,7 @@
  */
 
 import type { SeriesKey } from './page-exit.js'
+import type { SeriesStore } from './series-store.js'
 import type { DeviceState, Note } from './state.js'
 
 export type StoreKey = SeriesKey
@@ -43,5 +44,10 @@ export interface DeviceStore {
    * that is lost is a gap. Absent: notes come some other way, or never.
    */
   leaveNotes?(key: StoreKey, notes: readonly Note[]): void
+  /**
+   * The series of consecutive numbers of a collection, see {@link SeriesStore}. Absent: they are in
+   * IndexedDB, also beside this store.
+   */
+  series?(key: StoreKey): SeriesStore
   close(): void
 }

@@ -6,10 +6,12 @@
  */
 import { HiloError } from '../core/errors.js'
 import { idOf, isNote } from '../core/page-exit.js'
+import type { SeriesStore } from '../core/series-store.js'
 import { losesCommits } from '../core/sqlite-version.js'
 import type { Note } from '../core/state.js'
 import type { Change, DeviceStore, StoreKey } from '../store/store.js'
 import { type RunStatement, runStatementOf, type SqliteDatabase, type SqliteRow } from './driver.js'
+import { type Run, SERIES_TABLES, seriesSteps } from './series.js'
 
 export type {
   CapacitorDatabase,
@@ -78,27 +80,32 @@ interface Stored {
 /** Yields what each statement answers, a promise or not, and gets the rows of it. */
 type Steps<T> = Generator<ReturnType<RunStatement>, T, readonly SqliteRow[]>
 
+/**
+ * The last transaction of each file in this process. One runs at a time: a synchronous driver that
+ * waits for the lock of another connection would hold up that one, too.
+ */
+const lastOf = new Map<string, Promise<unknown>>()
+
 class SqliteStore implements DeviceStore {
   readonly isDurable = true
   readonly #driver: RunStatement
-  #opened: Promise<void> | undefined
-  /** One connection has one transaction at a time. */
-  #last: Promise<unknown> = Promise.resolve()
+  /** Set once it is open. */
+  #file: Promise<string> | undefined
 
   constructor(driver: RunStatement) {
     this.#driver = driver
   }
 
   update<T>(key: StoreKey, change: (stored: unknown, notes: Note[]) => Change<T>): Promise<T> {
-    return this.#inTurn('BEGIN IMMEDIATE', () => this.#change(keyOf(key), change))
+    return this.#inSteps('BEGIN IMMEDIATE', () => this.#change(keyOf(key), change))
   }
 
   read(key: StoreKey): Promise<Stored> {
-    return this.#inTurn('BEGIN', () => this.#look(keyOf(key)))
+    return this.#inSteps('BEGIN', () => this.#look(keyOf(key)))
   }
 
   async keys(): Promise<StoreKey[]> {
-    const rows = await this.#inTurn('BEGIN', () => this.#all(READ_KEYS))
+    const rows = await this.#inSteps('BEGIN', () => this.#all(READ_KEYS))
     return rows.map(({ key }) => parse(key) as StoreKey)
   }
 
@@ -108,22 +115,39 @@ class SqliteStore implements DeviceStore {
     }
   }
 
+  series(key: StoreKey): SeriesStore {
+    return {
+      transact: (mode, work) => {
+        const begin = mode === 'readonly' ? 'BEGIN' : 'BEGIN IMMEDIATE'
+        return this.#inTurn(() =>
+          this.#transactionOf(begin, (run) => seriesSteps(run, keyOf(key), work)),
+        )
+      },
+      close() {},
+    }
+  }
+
   close(): void {}
 
-  async #inTurn<T>(begin: string, steps: () => Steps<T>): Promise<T> {
-    const turn = this.#last.then(async () => {
-      this.#opened ??= drive(this.#open()).catch((error) => {
-        this.#opened = undefined
-        throw error
-      })
-      await this.#opened
-      return drive(this.#transaction(begin, steps))
+  async #inTurn<T>(transaction: () => Promise<T>): Promise<T> {
+    this.#file ??= drive(this.#open()).catch((error) => {
+      this.#file = undefined
+      throw error
     })
-    this.#last = turn.catch(() => {})
+    const file = await this.#file
+    const turn = (lastOf.get(file) ?? Promise.resolve()).then(transaction)
+    lastOf.set(
+      file,
+      turn.catch(() => {}),
+    )
     return turn
   }
 
-  *#open(): Steps<void> {
+  #inSteps<T>(begin: string, steps: () => Steps<T>): Promise<T> {
+    return this.#inTurn(() => drive(this.#transaction(begin, steps)))
+  }
+
+  *#open(): Steps<string> {
     yield this.#run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     yield this.#run('PRAGMA journal_mode = WAL')
     const [mode] = yield this.#run('PRAGMA journal_mode')
@@ -145,7 +169,9 @@ class SqliteStore implements DeviceStore {
     const [other] = yield this.#run(OTHERS)
     // guard: H18 the app's transactions hold no id up
     if (other) throw notAlone(String(firstColumn(other)))
-    for (const table of TABLES) yield this.#run(table)
+    for (const table of [...TABLES, ...SERIES_TABLES]) yield this.#run(table)
+    const [main] = yield this.#run('PRAGMA database_list')
+    return String(main?.file)
   }
 
   *#transaction<T>(begin: string, steps: () => Steps<T>): Steps<T> {
@@ -159,6 +185,21 @@ class SqliteStore implements DeviceStore {
       try {
         yield this.#run('ROLLBACK')
       } catch {} // SQLite has rolled back already.
+      throw error
+    }
+  }
+
+  /** As above, for work that waits for each answer. */
+  async #transactionOf<T>(begin: string, work: (run: Run) => Promise<T>): Promise<T> {
+    const run: Run = async (sql, ...parameters) => this.#run(sql, ...parameters)
+    await run(begin)
+    try {
+      const result = await work(run)
+      // guard: H2 a series in the app's own store is committed before a number is handed out
+      await run('COMMIT')
+      return result
+    } catch (error) {
+      await run('ROLLBACK').catch(() => {}) // SQLite has rolled back already.
       throw error
     }
   }

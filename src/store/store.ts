@@ -1,4 +1,13 @@
 /** `offline-hilo/store`: the types to write a store for durable device state of your own. */
 export type { Change, DeviceStore, StoreKey } from '../core/device-store.js'
 export type { SeriesKey } from '../core/page-exit.js'
+export type {
+  ChainFlag,
+  ChainRecord,
+  Link,
+  LinkMark,
+  NumberRow,
+  SeriesStore,
+  SeriesTransaction,
+} from '../core/series-store.js'
 export type { DeviceState, Note } from '../core/state.js'

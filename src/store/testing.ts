@@ -3,7 +3,14 @@
  * run. A store that passes them all may hold ranges: no check needs anything but the port.
  */
 import { type DeviceState, emptyState, type LeaseNote, type Note } from '../core/state.js'
-import type { DeviceStore, StoreKey } from './store.js'
+import type {
+  DeviceStore,
+  Link,
+  NumberRow,
+  SeriesStore,
+  SeriesTransaction,
+  StoreKey,
+} from './store.js'
 
 /** One new and empty storage, which several processes or tabs can open. */
 export interface StoreBench {
@@ -149,8 +156,119 @@ export function storeChecks(makeBench: () => StoreBench | Promise<StoreBench>): 
       await rejection(store.update(KEY, throwing(new Error('bang'))))
       mustBe(await takeNotes(store, KEY), [note('page1')], 'the notes of the next change')
     }),
+
+    ...SERIES_CHECKS.map(([name, run]) =>
+      check(name, async (bench) => {
+        const opened = (await bench.open()).series
+        // Series are in IndexedDB where the store has none.
+        if (opened) await run(async () => (await bench.open()).series!(KEY))
+      }),
+    ),
   ]
 }
+
+type SeriesCheck = [name: string, run: (open: () => Promise<SeriesStore>) => Promise<void>]
+
+const SERIES_CHECKS: SeriesCheck[] = [
+  [
+    'keeps what is saved of a series, and finds it by key, place, period and chain',
+    async (open) => {
+      const series = await open()
+      const rows = [number(1, 'a', '2026'), number(2, 'b', '2027'), number(3, 'c', '2026', 2)]
+      const links = rows.map(({ place, key }) => linkOf(place, key!))
+      await series.transact('readwrite', async (tx) => {
+        tx.saveState({ version: 1 })
+        rows.forEach(tx.addNumber)
+        links.forEach(tx.addLink)
+      })
+      const { key: _, open: __, ...settled } = rows[1]!
+      await series.transact('readwrite', async (tx) => tx.saveNumber(settled))
+      const all = [rows[0], settled, rows[2]]
+      await (await open()).transact('readonly', async (tx) => {
+        mustBe(await tx.state(), { version: 1 }, 'the state')
+        mustBe(await tx.numbers(), all, 'the numbers')
+        mustBe(await tx.links(), links, 'the links')
+        mustBe(await tx.numberOf('c'), rows[2], 'the number of a key')
+        mustBe(await tx.numberOf('b'), undefined, 'the number of a key that has none any more')
+        mustBe(await tx.lastNumber('A'), rows[2], 'the last number')
+        mustBe(await tx.lastNumber('A', '2027'), settled, 'the last number of a period')
+        mustBe(await tx.lastNumber('B'), undefined, 'the last number of another series')
+        mustBe(await tx.numbersAfter('A', 1), all.slice(1), 'the numbers after the first one')
+        mustBe(await tx.openNumbers(), [rows[0], rows[2]], 'the open numbers')
+        mustBe(await tx.linkOf('b'), links[1], 'the link of a key')
+        mustBe(await tx.lastLink('A'), links[2], 'the last link')
+      })
+    },
+  ],
+  [
+    'writes nothing of a transaction that throws, or adds what is there',
+    async (open) => {
+      const series = await open()
+      await series.transact('readwrite', async (tx) => {
+        tx.addNumber(number(1, 'a', ''))
+        tx.addLink(linkOf(1, 'a'))
+      })
+      const bang = new Error('bang')
+      const failing: ((tx: SeriesTransaction) => void)[] = [
+        (tx) => tx.addNumber(number(1, 'b', '2027')),
+        (tx) => tx.addNumber(number(2, 'a', '2027')),
+        (tx) => tx.addNumber(number(2, 'b', '', 1)),
+        (tx) => tx.addLink(linkOf(1, 'b')),
+        (tx) => tx.addLink(linkOf(2, 'a')),
+        throwing(bang),
+      ]
+      for (const fail of failing) {
+        const failed = series.transact('readwrite', async (tx) => {
+          tx.saveState({ version: 1 })
+          fail(tx)
+        })
+        mustBe((await rejection(failed)) !== undefined, true, 'whether it is rejected')
+      }
+      await series.transact('readonly', async (tx) => {
+        mustBe(await tx.state(), undefined, 'the state')
+        mustBe(await tx.numbers(), [number(1, 'a', '')], 'the numbers')
+        mustBe(await tx.links(), [linkOf(1, 'a')], 'the links')
+      })
+    },
+  ],
+  [
+    'runs one transaction of a series at a time, through whichever instance it comes',
+    async (open) => {
+      const opened = await Promise.all(Array.from({ length: 4 }, open))
+      const count = (series: SeriesStore, key: string) =>
+        series.transact('readwrite', async (tx) => {
+          const { place = 0 } = (await tx.lastNumber('A')) ?? {}
+          tx.addNumber(number(place + 1, key, ''))
+        })
+      await Promise.all(Array.from({ length: 40 }, (_, i) => count(opened[i % 4]!, `${i}`)))
+      const last = await opened[0]!.transact('readonly', (tx) => tx.lastNumber('A'))
+      mustBe(last?.place, 40, 'the last of 40 numbers that were made at once')
+    },
+  ],
+]
+
+const number = (place: number, key: string, period: string, number = place): NumberRow => ({
+  letter: 'A',
+  place,
+  period,
+  number,
+  id: `A-${period}-${number}`,
+  state: 'open',
+  key,
+  open: 1,
+})
+
+const linkOf = (at: number, key: string): Link => ({
+  chain: 'A',
+  at,
+  kind: 'number',
+  time: '2027-01-01T09:00:00+01:00',
+  content: null,
+  key,
+  text: key,
+  previous: '',
+  hash: key,
+})
 
 const OTHER_KEYS: [what: string, key: StoreKey][] = [
   ['server', ['https://other.example.com', 'Shop', 'orders/']],

@@ -1,26 +1,11 @@
 /**
  * Series of consecutive numbers for the app's own tests, in memory: a device of its own with a
- * server of its own. Each step is done at once, by the functions that the real ones use.
+ * server of its own. The numbers are made by the functions that the real ones use.
  */
-import type { Link, Sealed } from '../consecutive/links.js'
-import {
-  heldSeries,
-  type SeriesStore,
-  type Step,
-  type StoredSeries,
-  type Taken,
-} from '../consecutive/numbers.js'
-import type { Make, NumberRow } from '../consecutive/rows.js'
 import type { SeriesServer } from '../consecutive/server.js'
-import { type SeriesState, withCheckIn, withFate } from '../consecutive/state.js'
-import {
-  changeUntoldIn,
-  NOTHING_STORED,
-  recordIn,
-  settleIn,
-  takeIn,
-  type WholeStep,
-} from '../consecutive/whole.js'
+import { withCheckIn, withFate } from '../consecutive/state.js'
+import { NOTHING_STORED, wholeTransaction } from '../consecutive/whole.js'
+import type { SeriesStore, SeriesTransaction } from '../core/series-store.js'
 import type { SeriesRequest } from '../core/wire.js'
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
@@ -33,52 +18,19 @@ const letterOf = (index: number): string =>
 export class TestSeries implements SeriesStore, SeriesServer {
   #stored = NOTHING_STORED
   #given = 0
+  /** One transaction runs after another. */
+  #last: Promise<unknown> = Promise.resolve()
 
-  async take(make: Make): Promise<Taken | undefined> {
-    for (let link: Link | undefined; ; ) {
-      const taken = this.#step(takeIn(this.#stored, make, link))
-      if (!taken || !('draft' in taken)) return taken
-      link = await make.sealed!.sealing.linkOf(taken.draft)
-    }
-  }
-
-  async record(key: string, sealed: Sealed): Promise<Link | undefined> {
-    for (let link: Link | undefined; ; ) {
-      const made = this.#step(recordIn(this.#stored, key, sealed, link))
-      if (!made || !('draft' in made)) return made
-      link = await sealed.sealing.linkOf(made.draft)
-    }
-  }
-
-  async settle(key: string, change: (row: NumberRow) => NumberRow): Promise<void> {
-    this.#step(settleIn(this.#stored, key, change))
-  }
-
-  async change<T>(step: (state: SeriesState) => Step<T>): Promise<T> {
-    const { state, result } = step(this.#stored.state)
-    return this.#step({ stored: { ...this.#stored, state }, result })
-  }
-
-  async changeUntold<T>(
-    step: (state: SeriesState, untold: readonly NumberRow[]) => Step<T> & { rows: NumberRow[] },
-  ): Promise<T> {
-    return this.#step(changeUntoldIn(this.#stored, step))
-  }
-
-  async current() {
-    const { state, numbers } = this.#stored
-    return heldSeries(
-      state,
-      numbers.findLast(({ letter }) => letter === state.current?.letter),
-    )
-  }
-
-  async open(): Promise<NumberRow[]> {
-    return this.#stored.numbers.filter(({ open }) => open)
-  }
-
-  async all(): Promise<StoredSeries> {
-    return this.#stored
+  transact<T>(_: unknown, work: (tx: SeriesTransaction) => Promise<T>): Promise<T> {
+    const turn = this.#last.then(async () => {
+      const { state, numbers, links } = this.#stored
+      const stored = { state, numbers: [...numbers], links: [...links] }
+      const result = await work(wholeTransaction(stored))
+      this.#stored = stored
+      return result
+    })
+    this.#last = turn.catch(() => {})
+    return turn
   }
 
   close(): void {}
@@ -93,19 +45,18 @@ export class TestSeries implements SeriesStore, SeriesServer {
 
   /** This device turns out to be a copy. @returns whether it had a series, which has ended */
   fork(): boolean {
-    return this.#step(
-      changeUntoldIn(this.#stored, (state, untold) => {
-        const { result } = withCheckIn(state, untold, 'fork')
-        if (!result) return { state, rows: [], result: false }
-        const named = withCheckIn(state, untold, 'fork').state
-        const answer = { superseded: true, last: result.last } as const
-        return { ...withFate(named, untold, result.id, answer), result: true }
-      }),
+    const { state, numbers, links } = this.#stored
+    const { letter, told = 0 } = state.current ?? {}
+    const untold = numbers.filter((row) => row.letter === letter && row.place > told)
+    const named = withCheckIn(state, untold, 'fork')
+    if (!named.result) return false
+    const answer = { superseded: true, last: named.result.last } as const
+    const ended = withFate(named.state, untold, named.result.id, answer)
+    const rows = numbers.map(
+      (row) =>
+        ended.rows.find(({ place, letter }) => place === row.place && letter === row.letter) ?? row,
     )
-  }
-
-  #step<T>({ stored, result }: WholeStep<T>): T {
-    this.#stored = stored
-    return result
+    this.#stored = { state: ended.state, numbers: rows, links }
+    return true
   }
 }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type ConsecutiveOptions, consecutive } from '../../src/consecutive/index.js'
 import { newName } from '../support/idb.js'
 import { newShop, refusal as refused, type Shop } from '../support/shop.js'
-import { copyProfile, expectWhole, idsOf, openTill, registry } from './devices.js'
+import { copyProfile, expectWhole, idsOf, inEachStore, openTill, registry } from './devices.js'
 
 let shop: Shop
 
@@ -28,470 +28,483 @@ function answerOnce(body: object): void {
 const refusal = (code: string, message: string) =>
   expect.objectContaining({ name: 'HiloError', code, message: expect.stringContaining(message) })
 
-describe('a series', () => {
-  test('counts from 1 without a hole, online and offline; each device has its own', async () => {
-    const { hilo, receipts } = openTill(shop)
-    expect(await idsOf(receipts, 'a', 'b')).toEqual(['A-000001', 'A-000002'])
-    hilo.goOffline()
-    expect(await receipts.next({ key: 'c' })).toEqual({ id: 'A-000003', number: 3, heard: false })
-    const other = openTill(shop, { name: newName() })
-    expect(await idsOf(other.receipts, 'a')).toEqual(['B-000001'])
-  })
-
-  test('goes on in the next page, and in several at once', async () => {
-    const pages = [openTill(shop), openTill(shop), openTill(shop)]
-    const keys = Array.from({ length: 30 }, (_, i) => `sale ${i}`)
-    const made = await Promise.all(keys.map((key, i) => pages[i % 3]!.receipts.next({ key })))
-    expect(made.map(({ number }) => number).sort((a, b) => a - b)).toEqual(
-      keys.map((_, i) => i + 1),
-    )
-    expect(await registry()).toHaveLength(1)
-    const { receipts } = openTill(shop)
-    expect(await idsOf(receipts, 'next', 'sale 0')).toEqual(['A-000031', made[0]!.id])
-    expectWhole(await receipts.report())
-  })
-
-  test('belongs to one collection of one database', async () => {
-    const { hilo, receipts } = openTill(shop)
-    await idsOf(receipts, 'a', 'b')
-    const bills = consecutive(hilo, 'bills')
-    const elsewhere = consecutive(hilo, 'receipts', { database: 'Other' })
-    expect(await idsOf(bills, 'a')).toEqual(['A-000001'])
-    expect(await idsOf(elsewhere, 'a')).toEqual(['A-000001'])
-    expect((await bills.report())[0]!.numbers).toHaveLength(1)
-  })
-
-  test('has the form that the app wants, which stays with a number', async () => {
-    const formatId = (number: number, series: string) => `2026/${series}/${number}`
-    const { receipts } = openTill(shop, { series: { formatId } })
-    expect(await idsOf(receipts, 'a')).toEqual(['2026/A/1'])
-    expect(await idsOf(openTill(shop).receipts, 'a', 'b')).toEqual(['2026/A/1', 'A-000002'])
-  })
-
-  test('is asked for again while a number is not made: a key has its own already', async () => {
-    const formatId = vi.fn((number: number) => `${number}, asked ${formatId.mock.calls.length}`)
-    const { receipts } = openTill(shop, { series: { formatId } })
-    expect(await idsOf(receipts, 'a', 'a', 'b', 'b')).toEqual([
-      '1, asked 1',
-      '1, asked 1',
-      '2, asked 3',
-      '2, asked 3',
-    ])
-  })
-
-  test.each<[string, () => unknown, string]>([
-    [
-      'throws',
-      () => {
-        throw new Error('no form')
-      },
-      'formatId failed: no form',
-    ],
-    ['makes nothing', () => undefined, 'what formatId makes of 2 of A is a text that is not empty'],
-    ['makes an empty text', () => '', 'this is empty'],
-    ['makes a number', (...args: unknown[]) => args[0], 'this is number'],
-    ['makes a promise', async () => 'A-000002', 'this is object'],
-  ])('takes no number when its form %s', async (_, formatId, message) => {
-    const { receipts } = openTill(shop)
-    await idsOf(receipts, 'a')
-    const other = openTill(shop, { series: { formatId: formatId as () => string } }).receipts
-    const wrong = refusal('invalid-argument', message)
-    await expect(other.next({ key: 'b' })).rejects.toEqual(wrong)
-    expect(await idsOf(receipts, 'c')).toEqual(['A-000002'])
-  })
-
-  test('says in which letter it goes on, how far it is, and how far the server knows', async () => {
-    const { hilo, receipts } = openTill(shop)
-    expect(await receipts.current()).toBeUndefined()
-    await idsOf(receipts, 'a', 'b')
-    const current = () => receipts.current()
-    await expect.poll(current).toEqual({ series: 'A', last: 2, made: 2, told: 2 })
-    hilo.goOffline()
-    await idsOf(receipts, 'c')
-    expect(await current()).toEqual({ series: 'A', last: 3, made: 3, told: 2 })
-  })
-
-  test('tells the server how far it has come, under the name of its device', async () => {
-    const { receipts } = openTill(shop, { series: { device: 'Till 3' } })
-    await idsOf(receipts, 'a', 'b')
-    await expect.poll(registry).toMatchObject([{ series: 'A', device: 'Till 3', last: 2 }])
-  })
-})
-
-test('an option with a wrong name is refused, with the known ones', () => {
-  const series = { formatID: 1 } as ConsecutiveOptions
-  expect(() => openTill(shop, { series })).toThrow(/`options\.formatID`.*formatId/)
-})
-
-describe('a key', () => {
-  test('gets the same number again, whatever became of it but a cancelled receipt', async () => {
-    const { receipts } = openTill(shop)
-    await idsOf(receipts, 'a', 'b')
-    await receipts.confirm('a')
-    expect(await idsOf(receipts, 'a', 'b', 'a')).toEqual(['A-000001', 'A-000002', 'A-000001'])
-    await receipts.cancel('b', 'card declined')
-    await expect(receipts.next({ key: 'b' })).rejects.toEqual(
-      refusal('invalid-argument', 'A-000002 was made for the key "b" and cancelled: card declined'),
-    )
-  })
-
-  test.each([
-    ['nothing', undefined, 'a key is a text that is not empty; this is undefined'],
-    ['an empty text', '', 'a key is a text that is not empty; this is empty'],
-    ['a number', 7, 'a key is a text that is not empty; this is number'],
-    ['257 bytes', 'é'.repeat(129), 'a key has at most 256 bytes of UTF-8; this is a text of 258'],
-  ])('cannot be %s', async (_, key, message) => {
-    const { receipts } = openTill(shop)
-    const wrong = refusal('invalid-argument', message)
-    await expect(receipts.next({ key: key as string })).rejects.toEqual(wrong)
-    await expect(receipts.confirm(key as string)).rejects.toEqual(wrong)
-    expect(await idsOf(receipts, 'é'.repeat(128))).toEqual(['A-000001'])
-  })
-
-  test.each([undefined, null, 'sale 7'])('is not given by %j', async (options) => {
-    const wrong = refusal('invalid-argument', 'a key is a text that is not empty')
-    await expect(openTill(shop).receipts.next(options as never)).rejects.toEqual(wrong)
-  })
-})
-
-describe('a number', () => {
-  test('is open until it is confirmed or cancelled, and says so also after a crash', async () => {
-    const { receipts } = openTill(shop)
-    await idsOf(receipts, 'a', 'b', 'c', 'd')
-    await receipts.confirm('a')
-    await receipts.cancel('c', 'card declined')
-    const after = openTill(shop).receipts
-    expect(await after.open()).toEqual([
-      { id: 'A-000002', number: 2, key: 'b' },
-      { id: 'A-000004', number: 4, key: 'd' },
-    ])
-    const [report] = await after.report()
-    expect(report!.numbers.map(({ state, reason }) => [state, reason])).toEqual([
-      ['confirmed', undefined],
-      ['open', undefined],
-      ['cancelled', 'card declined'],
-      ['open', undefined],
-    ])
-  })
-
-  test('is settled once: to repeat it changes nothing, to turn it round is refused', async () => {
-    const { receipts } = openTill(shop)
-    await idsOf(receipts, 'a', 'b')
-    await receipts.confirm('a')
-    await receipts.cancel('b', 'card declined')
-    const report = await receipts.report()
-    await receipts.confirm('a')
-    await receipts.cancel('b', 'another reason')
-    await expect(receipts.cancel('a', 'returned')).rejects.toEqual(
-      refusal('invalid-argument', 'A-000001 was confirmed'),
-    )
-    await expect(receipts.confirm('b')).rejects.toEqual(
-      refusal('invalid-argument', 'A-000002 was cancelled (card declined)'),
-    )
-    await expect(receipts.confirm('never taken')).rejects.toEqual(
-      refusal('invalid-argument', 'No number was made for the key "never taken"'),
-    )
-    const told = ({ told: _, ...rest }: object & { told?: number }) => rest
-    expect((await receipts.report()).map(told)).toEqual(report.map(told))
-  })
-
-  test.each([
-    ['no text', '', 'a reason is a text that is not empty'],
-    ['too long', 'a'.repeat(1025), 'a reason has at most 1024 bytes of UTF-8'],
-  ])('is not cancelled with a reason that is %s', async (_, reason, message) => {
-    const { receipts } = openTill(shop)
-    await idsOf(receipts, 'a')
-    await expect(receipts.cancel('a', reason)).rejects.toEqual(refusal('invalid-argument', message))
-    expect(await receipts.open()).toHaveLength(1)
-  })
-})
-
-describe('without a series', () => {
-  test('offline nothing is made, and the message says what is needed', async () => {
-    const { hilo, receipts } = openTill(shop)
-    hilo.goOffline()
-    const needed = refusal(
-      'server-unreachable',
-      "no series of 'receipts' yet, and needs the server",
-    )
-    await expect(receipts.next({ key: 'a' })).rejects.toEqual(needed)
-    hilo.goOnline()
-    shop.isDown = true
-    await expect(receipts.next({ key: 'a' })).rejects.toEqual(needed)
-    expect(await receipts.report()).toEqual([])
-    shop.isDown = false
-    expect(await idsOf(receipts, 'a')).toEqual(['A-000001'])
-  })
-
-  test('a claim whose answer was lost is repeated, and gives one letter', async () => {
-    const { receipts } = openTill(shop)
-    const handle = globalThis.fetch
-    vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => {
-      await handle(...args)
-      throw new TypeError('the answer was lost')
+inEachStore(() => {
+  describe('a series', () => {
+    test('counts from 1 without a hole, online and offline; each device has its own', async () => {
+      const { hilo, receipts } = openTill(shop)
+      expect(await idsOf(receipts, 'a', 'b')).toEqual(['A-000001', 'A-000002'])
+      hilo.goOffline()
+      expect(await receipts.next({ key: 'c' })).toEqual({ id: 'A-000003', number: 3, heard: false })
+      const other = openTill(shop, { name: newName() })
+      expect(await idsOf(other.receipts, 'a')).toEqual(['B-000001'])
     })
-    await expect(receipts.next({ key: 'a' })).rejects.toThrow('needs the server')
-    vi.stubGlobal('fetch', handle)
-    expect(await idsOf(receipts, 'a')).toEqual(['A-000001'])
-    expect(await registry()).toHaveLength(1)
-  })
 
-  test('a claim that a copy of the device has used is followed by another one', async () => {
-    const [name, copy] = [newName(), newName()]
-    const { hilo, receipts } = openTill(shop, { name })
-    shop.answer = ({ url }) => (/series$/.test(url) ? new Response('', { status: 503 }) : undefined)
-    await expect(receipts.next({ key: 'a' })).rejects.toThrow('needs the server')
-    shop.answer = undefined
-    await copyProfile(name, copy)
-    expect(await idsOf(receipts, 'a', 'b')).toEqual(['A-000001', 'A-000002'])
-    await expect.poll(registry).toMatchObject([{ last: 2 }])
-    await hilo.close()
-    expect(await idsOf(openTill(shop, { name: copy }).receipts, 'a')).toEqual(['B-000001'])
-  })
-
-  test('two copies that begin with one claim at once make no number twice', async () => {
-    const [name, copy] = [newName(), newName()]
-    const { receipts } = openTill(shop, { name })
-    shop.isDown = true
-    await expect(receipts.next({ key: 'a' })).rejects.toThrow('needs the server')
-    shop.isDown = false
-    await copyProfile(name, copy)
-    const copied = openTill(shop, { name: copy }).receipts
-    const made = await Promise.all([idsOf(receipts, 'a'), idsOf(copied, 'b')])
-    expect(new Set(made.flat()).size).toBe(2)
-  })
-
-  test.each([
-    [403, 'server-refused', 'answered 403'],
-    [503, 'server-unreachable', 'answered 503'],
-  ])('a server that answers %i gives none', async (status, code, message) => {
-    const { receipts } = openTill(shop)
-    shop.answer = () => refused(status)
-    await expect(receipts.next({ key: 'a' })).rejects.toEqual(refusal(code, message))
-  })
-
-  test.each([
-    ['no JSON'],
-    ['{}'],
-    ['{"series":"b","token":"x"}'],
-    ['{"series":"B"}'],
-    ['{"series":["B"],"token":"x"}'],
-  ])('an answer that is none is refused: %s', async (body) => {
-    const { receipts } = openTill(shop)
-    shop.answer = () => new Response(body)
-    await expect(receipts.next({ key: 'a' })).rejects.toEqual(
-      refusal('invalid-response', 'says nothing of a series'),
-    )
-  })
-})
-
-describe('a series ends', () => {
-  test('when the storage is lost: another letter', async () => {
-    const { receipts } = openTill(shop, { name: newName(), series: { device: 'Till 3' } })
-    await idsOf(receipts, 'a', 'b')
-    await expect.poll(registry).toMatchObject([{ last: 2 }])
-    const after = openTill(shop, { name: newName(), series: { device: 'Till 3' } })
-    expect(await idsOf(after.receipts, 'c')).toEqual(['B-000001'])
-    expect(await after.receipts.report()).toMatchObject([{ series: 'B' }])
-  })
-
-  test('when it is a copy: found before its next number online, and told', async () => {
-    const [name, copy] = [newName(), newName()]
-    const original = openTill(shop, { name })
-    await idsOf(original.receipts, 'a', 'b')
-    await expect.poll(() => original.receipts.report()).toMatchObject([{ told: 2 }])
-    original.hilo.goOffline()
-    await copyProfile(name, copy)
-    const copied = openTill(shop, { name: copy })
-    const forks: unknown[] = []
-    copied.hilo.addEventListener('fork', ({ detail }) => forks.push(detail))
-    copied.hilo.goOffline()
-    expect(await idsOf(copied.receipts, 'c', 'd')).toEqual(['A-000003', 'A-000004'])
-    original.hilo.goOnline()
-    expect(await idsOf(original.receipts, 'x')).toEqual(['A-000003'])
-    await expect.poll(registry).toMatchObject([{ last: 3 }])
-    copied.hilo.goOnline()
-    expect(await idsOf(copied.receipts, 'e', 'c')).toEqual(['B-000001', 'A-000003'])
-    expect(forks).toEqual([{ collection: 'receipts' }])
-    const [first, second] = await copied.receipts.report()
-    expect(first).toMatchObject({
-      series: 'A',
-      ended: { kind: 'copied', heard: 3, doubtful: { from: 3, to: 4 } },
+    test('goes on in the next page, and in several at once', async () => {
+      const pages = [openTill(shop), openTill(shop), openTill(shop)]
+      const keys = Array.from({ length: 30 }, (_, i) => `sale ${i}`)
+      const made = await Promise.all(keys.map((key, i) => pages[i % 3]!.receipts.next({ key })))
+      expect(made.map(({ number }) => number).sort((a, b) => a - b)).toEqual(
+        keys.map((_, i) => i + 1),
+      )
+      expect(await registry()).toHaveLength(1)
+      const { receipts } = openTill(shop)
+      expect(await idsOf(receipts, 'next', 'sale 0')).toEqual(['A-000031', made[0]!.id])
+      expectWhole(await receipts.report())
     })
-    expect(first!.numbers.map(({ isDoubtful }) => isDoubtful ?? false)).toEqual([
-      false,
-      false,
-      true,
-      true,
-    ])
-    expect(second).toMatchObject({ series: 'B', numbers: [{ key: 'e' }] })
-    expect(await registry()).toMatchObject([
-      { series: 'A', doubtful: { from: 3, to: 4 } },
-      { series: 'B' },
-    ])
-    expect(await idsOf(original.receipts, 'y')).toEqual(['A-000004'])
-  })
 
-  test('not because the answer of a check-in was lost: it is sent again under its id', async () => {
-    const { hilo, receipts } = openTill(shop)
-    await idsOf(receipts, 'a')
-    await expect.poll(() => receipts.report()).toMatchObject([{ told: 1 }])
-    const handle = globalThis.fetch
-    vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => {
-      await handle(...args)
-      throw new TypeError('the answer was lost')
+    test('belongs to one collection of one database', async () => {
+      const { hilo, receipts } = openTill(shop)
+      await idsOf(receipts, 'a', 'b')
+      const bills = consecutive(hilo, 'bills')
+      const elsewhere = consecutive(hilo, 'receipts', { database: 'Other' })
+      expect(await idsOf(bills, 'a')).toEqual(['A-000001'])
+      expect(await idsOf(elsewhere, 'a')).toEqual(['A-000001'])
+      expect((await bills.report())[0]!.numbers).toHaveLength(1)
     })
-    hilo.goOffline()
-    hilo.goOnline()
-    expect(await idsOf(receipts, 'b')).toEqual(['A-000002'])
-    vi.stubGlobal('fetch', handle)
-    expect(await idsOf(openTill(shop).receipts, 'c')).toEqual(['A-000003'])
-    expect(await registry()).toHaveLength(1)
-  })
 
-  test('when somebody has closed it at the server', async () => {
-    const { receipts } = openTill(shop)
-    await idsOf(receipts, 'a')
-    await expect.poll(registry).toMatchObject([{ last: 1 }])
-    const closed = { at: '2026-11-22T08:00:00.000Z', by: 'anna', reason: 'the till was stolen' }
-    answerOnce({ token: 'newest', closed })
-    const after = openTill(shop).receipts
-    expect(await idsOf(after, 'b')).toEqual(['B-000001'])
-    const [first] = await after.report()
-    expect(first).toMatchObject({ series: 'A', ended: { kind: 'closed', ...closed } })
-  })
-
-  test('when the server does not know it any more: a later letter follows', async () => {
-    const { receipts } = openTill(shop)
-    await idsOf(receipts, 'a')
-    await expect.poll(registry).toMatchObject([{ last: 1 }])
-    answerOnce({ unknown: true })
-    expect(await idsOf(openTill(shop).receipts, 'b')).toEqual(['B-000001'])
-    const claims = shop.requests.filter(({ action }) => action === 'series')
-    expect(claims.at(-1)!.body).toMatchObject({ ended: { series: 'A', from: 1, to: 0 } })
-  })
-})
-
-describe('a server', () => {
-  test('that ends each series is asked for three, not for ever', async () => {
-    const { receipts } = openTill(shop)
-    shop.answer = ({ url }) => (/checkin$/.test(url) ? Response.json({ unknown: true }) : undefined)
-    await expect(receipts.next({ key: 'a' })).rejects.toEqual(
-      refusal('invalid-response', "gave 3 series of 'receipts' and ended each"),
-    )
-    expect(await registry()).toHaveLength(3)
-  })
-
-  test('that refuses the device stops its numbers, until it accepts it again', async () => {
-    const { hilo, receipts } = openTill(shop)
-    await idsOf(receipts, 'a')
-    const body = { Url: '/', Type: 'Unauthorized', Message: 'The token is gone.', Error: 'Gone.' }
-    shop.answer = () => Response.json(body, { status: 403 })
-    const refused = refusal('server-refused', 'the server refuses this device')
-    await expect(receipts.next({ key: 'b' })).rejects.toEqual(refused)
-    hilo.goOffline()
-    await expect(receipts.next({ key: 'b' })).rejects.toEqual(refused)
-    await expect(openTill(shop).receipts.next({ key: 'c' })).rejects.toEqual(refused)
-    expect(await idsOf(receipts, 'a')).toEqual(['A-000001'])
-    shop.answer = undefined
-    hilo.goOnline()
-    expect(await receipts.next({ key: 'b' })).toEqual({ id: 'A-000002', number: 2, heard: true })
-    expectWhole(await receipts.report())
-  })
-
-  test('that does not answer holds up one number, and no other until it answers', async () => {
-    const { receipts } = openTill(shop, { series: { wait: 20 } })
-    await idsOf(receipts, 'a')
-    const handle = globalThis.fetch
-    const answers: (() => void)[] = []
-    vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => {
-      await new Promise<void>((resolve) => answers.push(resolve))
-      return handle(...args)
+    test('has the form that the app wants, which stays with a number', async () => {
+      const formatId = (number: number, series: string) => `2026/${series}/${number}`
+      const { receipts } = openTill(shop, { series: { formatId } })
+      expect(await idsOf(receipts, 'a')).toEqual(['2026/A/1'])
+      expect(await idsOf(openTill(shop).receipts, 'a', 'b')).toEqual(['2026/A/1', 'A-000002'])
     })
-    expect(await receipts.next({ key: 'b' })).toMatchObject({ number: 2, heard: false })
-    const late = vi.spyOn(globalThis, 'setTimeout')
-    expect(await receipts.next({ key: 'c' })).toMatchObject({ number: 3, heard: false })
-    late.mockRestore()
-    vi.stubGlobal('fetch', handle)
-    for (const answer of answers) answer()
-    await expect.poll(() => receipts.current()).toMatchObject({ told: 3 })
-    expect(await receipts.next({ key: 'd' })).toMatchObject({ number: 4, heard: true })
-    const [report] = await receipts.report()
-    expect(report!.numbers.map(({ isUnheard }) => isUnheard ?? false)).toEqual([
-      false,
-      true,
-      true,
-      false,
-    ])
-  })
 
-  test('that gives the series later than a call waits leaves that call a number', async () => {
-    const send = fetch
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
-      await vi.advanceTimersByTimeAsync(2_000)
-      return send(url, init)
+    test('is asked for again while a number is not made: a key has its own already', async () => {
+      const formatId = vi.fn((number: number) => `${number}, asked ${formatId.mock.calls.length}`)
+      const { receipts } = openTill(shop, { series: { formatId } })
+      expect(await idsOf(receipts, 'a', 'a', 'b', 'b')).toEqual([
+        '1, asked 1',
+        '1, asked 1',
+        '2, asked 3',
+        '2, asked 3',
+      ])
     })
-    const { receipts } = openTill(shop)
-    const { number, heard } = await receipts.next({ key: 'sale 1' })
-    vi.useRealTimers()
-    expect([number, heard]).toEqual([1, false])
-  })
 
-  test('permits with an answer the numbers that its question named, no later ones', async () => {
-    const { receipts } = openTill(shop, { series: { wait: 50 } })
-    await idsOf(receipts, 'a')
-    const handle = globalThis.fetch
-    const asked: unknown[] = []
-    vi.stubGlobal('fetch', (...args: Parameters<typeof fetch>) => {
-      asked.push(JSON.parse(String(args[1]?.body)))
-      return asked.length === 1 ? handle(...args) : new Promise(() => {})
+    test.each<[string, () => unknown, string]>([
+      [
+        'throws',
+        () => {
+          throw new Error('no form')
+        },
+        'formatId failed: no form',
+      ],
+      [
+        'makes nothing',
+        () => undefined,
+        'what formatId makes of 2 of A is a text that is not empty',
+      ],
+      ['makes an empty text', () => '', 'this is empty'],
+      ['makes a number', (...args: unknown[]) => args[0], 'this is number'],
+      ['makes a promise', async () => 'A-000002', 'this is object'],
+    ])('takes no number when its form %s', async (_, formatId, message) => {
+      const { receipts } = openTill(shop)
+      await idsOf(receipts, 'a')
+      const other = openTill(shop, { series: { formatId: formatId as () => string } }).receipts
+      const wrong = refusal('invalid-argument', message)
+      await expect(other.next({ key: 'b' })).rejects.toEqual(wrong)
+      expect(await idsOf(receipts, 'c')).toEqual(['A-000002'])
     })
-    const made = await Promise.all(['b', 'c'].map((key) => receipts.next({ key })))
-    expect(asked).toMatchObject([{ last: 2 }, { last: 3 }])
-    expect(made).toMatchObject([
-      { number: 2, heard: true },
-      { number: 3, heard: false },
-    ])
-  })
 
-  test('hears of a number later where the app wants that, and is not waited for', async () => {
-    const { receipts } = openTill(shop, { series: { wait: 0 } })
-    expect(await receipts.next({ key: 'a' })).toMatchObject({ number: 1, heard: false })
-    await expect.poll(registry).toMatchObject([{ last: 1 }])
-  })
-
-  test('is asked although the browser says that it is offline', async () => {
-    vi.stubGlobal('navigator', { onLine: false })
-    const { receipts } = openTill(shop)
-    expect(await receipts.next({ key: 'a' })).toMatchObject({ number: 1, heard: true })
-  })
-
-  test('hears of a number once: one request each, and one connection for all callers', async () => {
-    const { hilo, receipts } = openTill(shop)
-    await idsOf(receipts, 'a')
-    const opened = vi.spyOn(IDBFactory.prototype, 'open')
-    const before = shop.requests.length
-    for (let i = 0; i < 100; i++) consecutive(hilo, 'receipts')
-    await idsOf(consecutive(hilo, 'receipts'), 'b')
-    expect(shop.requests.slice(before).map(({ action }) => action)).toEqual(['checkin'])
-    expect(opened).not.toHaveBeenCalled()
-  })
-
-  test('that is late does not hold up a call that its signal ends', async () => {
-    const { receipts } = openTill(shop)
-    await idsOf(receipts, 'a')
-    const handle = globalThis.fetch
-    const ending = new AbortController()
-    vi.stubGlobal('fetch', (...args: Parameters<typeof fetch>) => {
-      ending.abort()
-      return new Promise(() => args)
+    test('says in which letter it goes on, how far it is, what the server knows', async () => {
+      const { hilo, receipts } = openTill(shop)
+      expect(await receipts.current()).toBeUndefined()
+      await idsOf(receipts, 'a', 'b')
+      const current = () => receipts.current()
+      await expect.poll(current).toEqual({ series: 'A', last: 2, made: 2, told: 2 })
+      hilo.goOffline()
+      await idsOf(receipts, 'c')
+      expect(await current()).toEqual({ series: 'A', last: 3, made: 3, told: 2 })
     })
-    await expect(receipts.next({ key: 'b', signal: ending.signal })).rejects.toEqual(
-      refusal('aborted', 'the key has it: ask again with the same key'),
-    )
-    vi.stubGlobal('fetch', handle)
-    expect(await idsOf(openTill(shop).receipts, 'b')).toEqual(['A-000002'])
+
+    test('tells the server how far it has come, under the name of its device', async () => {
+      const { receipts } = openTill(shop, { series: { device: 'Till 3' } })
+      await idsOf(receipts, 'a', 'b')
+      await expect.poll(registry).toMatchObject([{ series: 'A', device: 'Till 3', last: 2 }])
+    })
+  })
+
+  test('an option with a wrong name is refused, with the known ones', () => {
+    const series = { formatID: 1 } as ConsecutiveOptions
+    expect(() => openTill(shop, { series })).toThrow(/`options\.formatID`.*formatId/)
+  })
+
+  describe('a key', () => {
+    test('gets the same number again, whatever became of it but a cancelled receipt', async () => {
+      const { receipts } = openTill(shop)
+      await idsOf(receipts, 'a', 'b')
+      await receipts.confirm('a')
+      expect(await idsOf(receipts, 'a', 'b', 'a')).toEqual(['A-000001', 'A-000002', 'A-000001'])
+      await receipts.cancel('b', 'card declined')
+      await expect(receipts.next({ key: 'b' })).rejects.toEqual(
+        refusal(
+          'invalid-argument',
+          'A-000002 was made for the key "b" and cancelled: card declined',
+        ),
+      )
+    })
+
+    test.each([
+      ['nothing', undefined, 'a key is a text that is not empty; this is undefined'],
+      ['an empty text', '', 'a key is a text that is not empty; this is empty'],
+      ['a number', 7, 'a key is a text that is not empty; this is number'],
+      ['257 bytes', 'é'.repeat(129), 'a key has at most 256 bytes of UTF-8; this is a text of 258'],
+    ])('cannot be %s', async (_, key, message) => {
+      const { receipts } = openTill(shop)
+      const wrong = refusal('invalid-argument', message)
+      await expect(receipts.next({ key: key as string })).rejects.toEqual(wrong)
+      await expect(receipts.confirm(key as string)).rejects.toEqual(wrong)
+      expect(await idsOf(receipts, 'é'.repeat(128))).toEqual(['A-000001'])
+    })
+
+    test.each([undefined, null, 'sale 7'])('is not given by %j', async (options) => {
+      const wrong = refusal('invalid-argument', 'a key is a text that is not empty')
+      await expect(openTill(shop).receipts.next(options as never)).rejects.toEqual(wrong)
+    })
+  })
+
+  describe('a number', () => {
+    test('is open until it is confirmed or cancelled, and says so also after a crash', async () => {
+      const { receipts } = openTill(shop)
+      await idsOf(receipts, 'a', 'b', 'c', 'd')
+      await receipts.confirm('a')
+      await receipts.cancel('c', 'card declined')
+      const after = openTill(shop).receipts
+      expect(await after.open()).toEqual([
+        { id: 'A-000002', number: 2, key: 'b' },
+        { id: 'A-000004', number: 4, key: 'd' },
+      ])
+      const [report] = await after.report()
+      expect(report!.numbers.map(({ state, reason }) => [state, reason])).toEqual([
+        ['confirmed', undefined],
+        ['open', undefined],
+        ['cancelled', 'card declined'],
+        ['open', undefined],
+      ])
+    })
+
+    test('is settled once: to repeat it changes nothing, to turn it round is refused', async () => {
+      const { receipts } = openTill(shop)
+      await idsOf(receipts, 'a', 'b')
+      await receipts.confirm('a')
+      await receipts.cancel('b', 'card declined')
+      const report = await receipts.report()
+      await receipts.confirm('a')
+      await receipts.cancel('b', 'another reason')
+      await expect(receipts.cancel('a', 'returned')).rejects.toEqual(
+        refusal('invalid-argument', 'A-000001 was confirmed'),
+      )
+      await expect(receipts.confirm('b')).rejects.toEqual(
+        refusal('invalid-argument', 'A-000002 was cancelled (card declined)'),
+      )
+      await expect(receipts.confirm('never taken')).rejects.toEqual(
+        refusal('invalid-argument', 'No number was made for the key "never taken"'),
+      )
+      const told = ({ told: _, ...rest }: object & { told?: number }) => rest
+      expect((await receipts.report()).map(told)).toEqual(report.map(told))
+    })
+
+    test.each([
+      ['no text', '', 'a reason is a text that is not empty'],
+      ['too long', 'a'.repeat(1025), 'a reason has at most 1024 bytes of UTF-8'],
+    ])('is not cancelled with a reason that is %s', async (_, reason, message) => {
+      const { receipts } = openTill(shop)
+      await idsOf(receipts, 'a')
+      await expect(receipts.cancel('a', reason)).rejects.toEqual(
+        refusal('invalid-argument', message),
+      )
+      expect(await receipts.open()).toHaveLength(1)
+    })
+  })
+
+  describe('without a series', () => {
+    test('offline nothing is made, and the message says what is needed', async () => {
+      const { hilo, receipts } = openTill(shop)
+      hilo.goOffline()
+      const needed = refusal(
+        'server-unreachable',
+        "no series of 'receipts' yet, and needs the server",
+      )
+      await expect(receipts.next({ key: 'a' })).rejects.toEqual(needed)
+      hilo.goOnline()
+      shop.isDown = true
+      await expect(receipts.next({ key: 'a' })).rejects.toEqual(needed)
+      expect(await receipts.report()).toEqual([])
+      shop.isDown = false
+      expect(await idsOf(receipts, 'a')).toEqual(['A-000001'])
+    })
+
+    test('a claim whose answer was lost is repeated, and gives one letter', async () => {
+      const { receipts } = openTill(shop)
+      const handle = globalThis.fetch
+      vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => {
+        await handle(...args)
+        throw new TypeError('the answer was lost')
+      })
+      await expect(receipts.next({ key: 'a' })).rejects.toThrow('needs the server')
+      vi.stubGlobal('fetch', handle)
+      expect(await idsOf(receipts, 'a')).toEqual(['A-000001'])
+      expect(await registry()).toHaveLength(1)
+    })
+
+    test('a claim that a copy of the device has used is followed by another one', async () => {
+      const [name, copy] = [newName(), newName()]
+      const { hilo, receipts } = openTill(shop, { name })
+      shop.answer = ({ url }) =>
+        /series$/.test(url) ? new Response('', { status: 503 }) : undefined
+      await expect(receipts.next({ key: 'a' })).rejects.toThrow('needs the server')
+      shop.answer = undefined
+      await copyProfile(name, copy)
+      expect(await idsOf(receipts, 'a', 'b')).toEqual(['A-000001', 'A-000002'])
+      await expect.poll(registry).toMatchObject([{ last: 2 }])
+      await hilo.close()
+      expect(await idsOf(openTill(shop, { name: copy }).receipts, 'a')).toEqual(['B-000001'])
+    })
+
+    test('two copies that begin with one claim at once make no number twice', async () => {
+      const [name, copy] = [newName(), newName()]
+      const { receipts } = openTill(shop, { name })
+      shop.isDown = true
+      await expect(receipts.next({ key: 'a' })).rejects.toThrow('needs the server')
+      shop.isDown = false
+      await copyProfile(name, copy)
+      const copied = openTill(shop, { name: copy }).receipts
+      const made = await Promise.all([idsOf(receipts, 'a'), idsOf(copied, 'b')])
+      expect(new Set(made.flat()).size).toBe(2)
+    })
+
+    test.each([
+      [403, 'server-refused', 'answered 403'],
+      [503, 'server-unreachable', 'answered 503'],
+    ])('a server that answers %i gives none', async (status, code, message) => {
+      const { receipts } = openTill(shop)
+      shop.answer = () => refused(status)
+      await expect(receipts.next({ key: 'a' })).rejects.toEqual(refusal(code, message))
+    })
+
+    test.each([
+      ['no JSON'],
+      ['{}'],
+      ['{"series":"b","token":"x"}'],
+      ['{"series":"B"}'],
+      ['{"series":["B"],"token":"x"}'],
+    ])('an answer that is none is refused: %s', async (body) => {
+      const { receipts } = openTill(shop)
+      shop.answer = () => new Response(body)
+      await expect(receipts.next({ key: 'a' })).rejects.toEqual(
+        refusal('invalid-response', 'says nothing of a series'),
+      )
+    })
+  })
+
+  describe('a series ends', () => {
+    test('when the storage is lost: another letter', async () => {
+      const { receipts } = openTill(shop, { name: newName(), series: { device: 'Till 3' } })
+      await idsOf(receipts, 'a', 'b')
+      await expect.poll(registry).toMatchObject([{ last: 2 }])
+      const after = openTill(shop, { name: newName(), series: { device: 'Till 3' } })
+      expect(await idsOf(after.receipts, 'c')).toEqual(['B-000001'])
+      expect(await after.receipts.report()).toMatchObject([{ series: 'B' }])
+    })
+
+    test('when it is a copy: found before its next number online, and told', async () => {
+      const [name, copy] = [newName(), newName()]
+      const original = openTill(shop, { name })
+      await idsOf(original.receipts, 'a', 'b')
+      await expect.poll(() => original.receipts.report()).toMatchObject([{ told: 2 }])
+      original.hilo.goOffline()
+      await copyProfile(name, copy)
+      const copied = openTill(shop, { name: copy })
+      const forks: unknown[] = []
+      copied.hilo.addEventListener('fork', ({ detail }) => forks.push(detail))
+      copied.hilo.goOffline()
+      expect(await idsOf(copied.receipts, 'c', 'd')).toEqual(['A-000003', 'A-000004'])
+      original.hilo.goOnline()
+      expect(await idsOf(original.receipts, 'x')).toEqual(['A-000003'])
+      await expect.poll(registry).toMatchObject([{ last: 3 }])
+      copied.hilo.goOnline()
+      expect(await idsOf(copied.receipts, 'e', 'c')).toEqual(['B-000001', 'A-000003'])
+      expect(forks).toEqual([{ collection: 'receipts' }])
+      const [first, second] = await copied.receipts.report()
+      expect(first).toMatchObject({
+        series: 'A',
+        ended: { kind: 'copied', heard: 3, doubtful: { from: 3, to: 4 } },
+      })
+      expect(first!.numbers.map(({ isDoubtful }) => isDoubtful ?? false)).toEqual([
+        false,
+        false,
+        true,
+        true,
+      ])
+      expect(second).toMatchObject({ series: 'B', numbers: [{ key: 'e' }] })
+      expect(await registry()).toMatchObject([
+        { series: 'A', doubtful: { from: 3, to: 4 } },
+        { series: 'B' },
+      ])
+      expect(await idsOf(original.receipts, 'y')).toEqual(['A-000004'])
+    })
+
+    test('not because an answer to a check-in was lost: it is sent again by its id', async () => {
+      const { hilo, receipts } = openTill(shop)
+      await idsOf(receipts, 'a')
+      await expect.poll(() => receipts.report()).toMatchObject([{ told: 1 }])
+      const handle = globalThis.fetch
+      vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => {
+        await handle(...args)
+        throw new TypeError('the answer was lost')
+      })
+      hilo.goOffline()
+      hilo.goOnline()
+      expect(await idsOf(receipts, 'b')).toEqual(['A-000002'])
+      vi.stubGlobal('fetch', handle)
+      expect(await idsOf(openTill(shop).receipts, 'c')).toEqual(['A-000003'])
+      expect(await registry()).toHaveLength(1)
+    })
+
+    test('when somebody has closed it at the server', async () => {
+      const { receipts } = openTill(shop)
+      await idsOf(receipts, 'a')
+      await expect.poll(registry).toMatchObject([{ last: 1 }])
+      const closed = { at: '2026-11-22T08:00:00.000Z', by: 'anna', reason: 'the till was stolen' }
+      answerOnce({ token: 'newest', closed })
+      const after = openTill(shop).receipts
+      expect(await idsOf(after, 'b')).toEqual(['B-000001'])
+      const [first] = await after.report()
+      expect(first).toMatchObject({ series: 'A', ended: { kind: 'closed', ...closed } })
+    })
+
+    test('when the server does not know it any more: a later letter follows', async () => {
+      const { receipts } = openTill(shop)
+      await idsOf(receipts, 'a')
+      await expect.poll(registry).toMatchObject([{ last: 1 }])
+      answerOnce({ unknown: true })
+      expect(await idsOf(openTill(shop).receipts, 'b')).toEqual(['B-000001'])
+      const claims = shop.requests.filter(({ action }) => action === 'series')
+      expect(claims.at(-1)!.body).toMatchObject({ ended: { series: 'A', from: 1, to: 0 } })
+    })
+  })
+
+  describe('a server', () => {
+    test('that ends each series is asked for three, not for ever', async () => {
+      const { receipts } = openTill(shop)
+      shop.answer = ({ url }) =>
+        /checkin$/.test(url) ? Response.json({ unknown: true }) : undefined
+      await expect(receipts.next({ key: 'a' })).rejects.toEqual(
+        refusal('invalid-response', "gave 3 series of 'receipts' and ended each"),
+      )
+      expect(await registry()).toHaveLength(3)
+    })
+
+    test('that refuses the device stops its numbers, until it accepts it again', async () => {
+      const { hilo, receipts } = openTill(shop)
+      await idsOf(receipts, 'a')
+      const body = { Url: '/', Type: 'Unauthorized', Message: 'The token is gone.', Error: 'Gone.' }
+      shop.answer = () => Response.json(body, { status: 403 })
+      const refused = refusal('server-refused', 'the server refuses this device')
+      await expect(receipts.next({ key: 'b' })).rejects.toEqual(refused)
+      hilo.goOffline()
+      await expect(receipts.next({ key: 'b' })).rejects.toEqual(refused)
+      await expect(openTill(shop).receipts.next({ key: 'c' })).rejects.toEqual(refused)
+      expect(await idsOf(receipts, 'a')).toEqual(['A-000001'])
+      shop.answer = undefined
+      hilo.goOnline()
+      expect(await receipts.next({ key: 'b' })).toEqual({ id: 'A-000002', number: 2, heard: true })
+      expectWhole(await receipts.report())
+    })
+
+    test('that does not answer holds up one number, and no other until it answers', async () => {
+      const { receipts } = openTill(shop, { series: { wait: 20 } })
+      await idsOf(receipts, 'a')
+      const handle = globalThis.fetch
+      const answers: (() => void)[] = []
+      vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => {
+        await new Promise<void>((resolve) => answers.push(resolve))
+        return handle(...args)
+      })
+      expect(await receipts.next({ key: 'b' })).toMatchObject({ number: 2, heard: false })
+      const late = vi.spyOn(globalThis, 'setTimeout')
+      expect(await receipts.next({ key: 'c' })).toMatchObject({ number: 3, heard: false })
+      late.mockRestore()
+      vi.stubGlobal('fetch', handle)
+      for (const answer of answers) answer()
+      await expect.poll(() => receipts.current()).toMatchObject({ told: 3 })
+      expect(await receipts.next({ key: 'd' })).toMatchObject({ number: 4, heard: true })
+      const [report] = await receipts.report()
+      expect(report!.numbers.map(({ isUnheard }) => isUnheard ?? false)).toEqual([
+        false,
+        true,
+        true,
+        false,
+      ])
+    })
+
+    test('that gives the series later than a call waits leaves that call a number', async () => {
+      const send = fetch
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
+        await vi.advanceTimersByTimeAsync(2_000)
+        return send(url, init)
+      })
+      const { receipts } = openTill(shop)
+      const { number, heard } = await receipts.next({ key: 'sale 1' })
+      vi.useRealTimers()
+      expect([number, heard]).toEqual([1, false])
+    })
+
+    test('permits with an answer the numbers that its question named, no later ones', async () => {
+      const { receipts } = openTill(shop, { series: { wait: 50 } })
+      await idsOf(receipts, 'a')
+      const handle = globalThis.fetch
+      const asked: unknown[] = []
+      vi.stubGlobal('fetch', (...args: Parameters<typeof fetch>) => {
+        asked.push(JSON.parse(String(args[1]?.body)))
+        return asked.length === 1 ? handle(...args) : new Promise(() => {})
+      })
+      const made = await Promise.all(['b', 'c'].map((key) => receipts.next({ key })))
+      expect(asked).toMatchObject([{ last: 2 }, { last: 3 }])
+      expect(made).toMatchObject([
+        { number: 2, heard: true },
+        { number: 3, heard: false },
+      ])
+    })
+
+    test('hears of a number later where the app wants that, and is not waited for', async () => {
+      const { receipts } = openTill(shop, { series: { wait: 0 } })
+      expect(await receipts.next({ key: 'a' })).toMatchObject({ number: 1, heard: false })
+      await expect.poll(registry).toMatchObject([{ last: 1 }])
+    })
+
+    test('is asked although the browser says that it is offline', async () => {
+      vi.stubGlobal('navigator', { onLine: false })
+      const { receipts } = openTill(shop)
+      expect(await receipts.next({ key: 'a' })).toMatchObject({ number: 1, heard: true })
+    })
+
+    test('hears of a number once: one request each, one connection for all', async () => {
+      const { hilo, receipts } = openTill(shop)
+      await idsOf(receipts, 'a')
+      const opened = vi.spyOn(IDBFactory.prototype, 'open')
+      const before = shop.requests.length
+      for (let i = 0; i < 100; i++) consecutive(hilo, 'receipts')
+      await idsOf(consecutive(hilo, 'receipts'), 'b')
+      expect(shop.requests.slice(before).map(({ action }) => action)).toEqual(['checkin'])
+      expect(opened).not.toHaveBeenCalled()
+    })
+
+    test('that is late does not hold up a call that its signal ends', async () => {
+      const { receipts } = openTill(shop)
+      await idsOf(receipts, 'a')
+      const handle = globalThis.fetch
+      const ending = new AbortController()
+      vi.stubGlobal('fetch', (...args: Parameters<typeof fetch>) => {
+        ending.abort()
+        return new Promise(() => args)
+      })
+      await expect(receipts.next({ key: 'b', signal: ending.signal })).rejects.toEqual(
+        refusal('aborted', 'the key has it: ask again with the same key'),
+      )
+      vi.stubGlobal('fetch', handle)
+      expect(await idsOf(openTill(shop).receipts, 'b')).toEqual(['A-000002'])
+    })
   })
 })
 
@@ -554,7 +567,16 @@ describe('the storage', () => {
     })
     const { receipts } = openTill(shop, { name: newName() })
     await expect(receipts.next({ key: 'a' })).rejects.toEqual(
-      refusal('storage-failed', 'Consecutive numbers are stored in IndexedDB only'),
+      refusal('storage-failed', 'Consecutive numbers are not made in memory'),
+    )
+  })
+
+  test('comes from the app where there is no IndexedDB, and the error says so', async () => {
+    const { hilo } = shop.open()
+    vi.stubGlobal('indexedDB', undefined)
+    Reflect.deleteProperty(globalThis, 'indexedDB')
+    await expect(consecutive(hilo, 'bills').next({ key: 'a' })).rejects.toEqual(
+      refusal('storage-failed', 'pass `store: sqliteStore({ database })`'),
     )
   })
 

@@ -1,10 +1,15 @@
 /** What the tests of series share: devices with a series, copies of them, and what they stored. */
-import { expect } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { afterAll, beforeEach, describe, expect, onTestFinished } from 'vitest'
 import { type Consecutive, consecutive } from '../../src/consecutive/index.js'
 import type { ConsecutiveOptions } from '../../src/consecutive/options.js'
 import type { SeriesReport } from '../../src/consecutive/report.js'
 import type { HiloOptions } from '../../src/core/options.js'
 import type { ListedSeries } from '../../src/core/wire.js'
+import { type SqliteDatabase, sqliteStore } from '../../src/sqlite/index.js'
 import { openRaw, requested } from '../support/idb.js'
 import type { Shop } from '../support/shop.js'
 
@@ -13,13 +18,48 @@ export interface Till {
   hilo: ReturnType<Shop['open']>['hilo']
 }
 
+/** Set while the series of devices are in SQLite files of this folder. */
+let folder: string | undefined
+
+/** Runs the tests with each store that can hold a series. */
+export function inEachStore(tests: () => void): void {
+  describe('in IndexedDB', tests)
+  describe('in SQLite', () => {
+    const made = mkdtempSync(join(tmpdir(), 'hilo-series-'))
+    afterAll(() => rmSync(made, { recursive: true, force: true }))
+    beforeEach(() => {
+      folder = made
+      return () => {
+        folder = undefined
+      }
+    })
+    tests()
+  })
+}
+
+function open(file: string) {
+  const database = new DatabaseSync(file)
+  onTestFinished(() => database.close())
+  return database
+}
+
+/** The device of a shop's pages that name none. */
+const unnamed = new WeakMap<Shop, string>()
+
+function fileOf(shop: Shop, name: string | undefined): string {
+  const own = unnamed.get(shop) ?? crypto.randomUUID()
+  unnamed.set(shop, own)
+  return join(folder!, `${name ?? own}.db`)
+}
+
 /** A page of a device; the device is named by `name`. */
 export function openTill(
   shop: Shop,
   options: Omit<HiloOptions, 'worker'> & { series?: ConsecutiveOptions } = {},
 ): Till {
   const { series, ...ofHilo } = options
-  const { hilo } = shop.open(ofHilo)
+  const database = folder && (open(fileOf(shop, ofHilo.name)) as unknown as SqliteDatabase)
+  const { hilo } = shop.open({ ...ofHilo, ...(database && { store: sqliteStore({ database }) }) })
   return { hilo, receipts: consecutive(hilo, 'receipts', series) }
 }
 
@@ -57,6 +97,10 @@ export const databaseOf = (name: string): string =>
 
 /** Everything that a device has stored of its series. */
 export async function copyProfile(from: string, to: string): Promise<void> {
+  if (folder) {
+    open(join(folder, `${from}.db`)).exec(`VACUUM INTO '${join(folder, `${to}.db`)}'`)
+    return
+  }
   const stored = await indexedDB.databases()
   if (!stored.some(({ name }) => name === databaseOf(from))) return
   const source = await openRaw(databaseOf(from))

@@ -1,6 +1,5 @@
 /** What a device knows of its series, step by step. */
 import { describe, expect, test } from 'vitest'
-import type { NumberRow } from '../../src/consecutive/rows.js'
 import {
   readState,
   type SeriesState,
@@ -11,6 +10,7 @@ import {
   withSeries,
 } from '../../src/consecutive/state.js'
 import { HiloError } from '../../src/core/errors.js'
+import type { NumberRow } from '../../src/core/series-store.js'
 import type { SeriesCheckInAnswer } from '../../src/core/wire.js'
 
 const NEW = readState(undefined)

@@ -7,7 +7,8 @@ import { saudiArabia } from '../../examples/chains/saudi-arabia.js'
 import { veriFactu } from '../../examples/chains/spain.js'
 import { brazil, crc8, ecuador } from '../../examples/check-digits.js'
 import { type Chain, type ChainOptions, chain } from '../../src/consecutive/chain.js'
-import type { Draft, Link } from '../../src/consecutive/links.js'
+import type { Draft } from '../../src/consecutive/links.js'
+import type { Link } from '../../src/core/series-store.js'
 
 const LONG = JSON.parse(readFileSync(new URL('vectors.json', import.meta.url), 'utf8'))
 

@@ -19,12 +19,14 @@ const folder = mkdtempSync(join(tmpdir(), 'hilo-power-'))
 const library = join(folder, 'power-cut.so')
 const PATIENCE = 60_000 + 10_000 * sizeOf('KILLS')
 let till: string
+let register: string
 
 beforeAll(async () => {
   if (!canCompile) return
   const source = join(import.meta.dirname, 'power-cut.c')
   execFileSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'])
   till = await bundle('till', read('test/processes/till.ts'))
+  register = await bundle('register', read('test/processes/register.ts'))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -43,7 +45,7 @@ async function newDevice({ command, driver }: Runtime) {
   const disk = newFolder()
   const server = await serve({ create: true, port: 0, dataDir: join(folder, crypto.randomUUID()) })
   onTestFinished(() => server.close())
-  const start = (count = Number.POSITIVE_INFINITY, program = till) =>
+  const start = (count: number | 'report' = Number.POSITIVE_INFINITY, program = till) =>
     startTill({ command }, [program, driver, join(disk, 'ids.db'), server.url, String(count)], {
       env: { LD_PRELOAD: library, HILO_DISK: disk },
     })
@@ -73,6 +75,31 @@ describe.each(RUNTIMES.map((each) => [each.title + (leftOut || each.leftOut), ea
       expect(offline.ids).toHaveLength(10)
       ids.push(...online.ids, ...offline.ids)
       expect(new Set(ids).size).toBe(ids.length)
+    })
+
+    run('a series is whole after a power cut', { timeout: PATIENCE }, async () => {
+      const { disk, start } = await newDevice(runtime)
+      const printed: string[] = []
+      for (let cuts = 0; cuts < sizeOf('KILLS'); cuts++) {
+        const tills = [
+          start(Number.POSITIVE_INFINITY, register),
+          start(Number.POSITIVE_INFINITY, register),
+        ]
+        await Promise.all(tills.map((each, i) => each.printed(10 * (cuts + 1) + 7 * i)))
+        await cutPower(disk, tills)
+        printed.push(...tills.flatMap((each) => each.ids))
+      }
+      const last = start('report', register)
+      await last.ended
+      const { broken, series } = JSON.parse(last.ids[0]!)
+      expect(broken).toBeUndefined()
+      const numbers: { id: string; number: number; key: string }[] = series[0].numbers
+      expect(numbers.map(({ number }) => number)).toEqual(numbers.map((_, i) => i + 1))
+      const ofKeys = numbers.map(({ key, id }) => `${key}=${id}`)
+      expect(ofKeys).toEqual(expect.arrayContaining(printed))
+      expect(new Set(printed).size).toBe(printed.length)
+      // What was taken and not printed is there, with its key, to be looked for.
+      expect(numbers.length - printed.length).toBeLessThanOrEqual(2 * sizeOf('KILLS'))
     })
   },
 )

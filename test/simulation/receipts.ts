@@ -5,11 +5,11 @@
  */
 
 import { chain } from '../../src/consecutive/chain.js'
-import type { Link } from '../../src/consecutive/links.js'
-import type { NumberRow } from '../../src/consecutive/rows.js'
 import { Series } from '../../src/consecutive/series.js'
 import { seriesServer } from '../../src/consecutive/server.js'
+import { SeriesStorage } from '../../src/consecutive/storage.js'
 import { HiloError } from '../../src/core/errors.js'
+import type { Link, NumberRow } from '../../src/core/series-store.js'
 import type { Device, Page } from './device.js'
 import { DiskSeries, storedSeries } from './disk-series.js'
 import type { Profile } from './profile.js'
@@ -68,7 +68,7 @@ export class Receipts {
     const act = random.weighted({ next: 6, confirm: 2, cancel: 1 })
     page.run(`${act} ${key}`, () => {
       if (!page.isAlive) return
-      const storage = new DiskSeries(page.device.databases, page.actor)
+      const storage = new SeriesStorage(new DiskSeries(page.device.databases, page.actor))
       const series = this.#of(page, storage)
       if (act === 'next') void this.#take(page, series, key)
       else
@@ -92,7 +92,7 @@ export class Receipts {
     if (!page.device.traits.hasIndexedDb) return
     const key = `last sale ${page.name}`
     page.run(`next ${key}`, () => {
-      const storage = new DiskSeries(page.device.databases, page.actor)
+      const storage = new SeriesStorage(new DiskSeries(page.device.databases, page.actor))
       void this.#take(page, this.#of(page, storage), key)
     })
   }
@@ -128,7 +128,7 @@ export class Receipts {
     this.#made.set(id, [...(this.#made.get(id) ?? []), made])
   }
 
-  #of({ hilo, device, actor }: Page, storage: DiskSeries): Series {
+  #of({ hilo, device, actor }: Page, storage: SeriesStorage): Series {
     const known = this.#series.get(hilo)
     if (known) return known
     const { options, signal } = hilo.access

@@ -1,0 +1,124 @@
+/**
+ * The port to durable series of consecutive numbers, and the records in it: what a
+ * {@link DeviceStore} offers in `series`. Contract, which `offline-hilo/store/testing` checks:
+ *
+ * - A transaction that writes is ONE atomic step: no other one of these series runs beside it, in
+ *   any tab or process.
+ * - When its promise resolves, what it wrote has reached the disk as surely as the platform can
+ *   promise.
+ * - When it rejects, nothing was written; only after `storage-failed` for a passed deadline is the
+ *   outcome unknown.
+ * - A number or a link that is added where one is, and a second number or link of a key, fail the
+ *   whole transaction.
+ */
+
+/** What a chain is made of. */
+export interface ChainRecord<Content = unknown> {
+  /** 1, 2, 3 …: its place in the chain. */
+  at: number
+  /** What the app calls it: `number` unless it says so. */
+  kind: string
+  /** The device's clock when it was made, with its offset: `2027-01-01T09:00:00+01:00`. */
+  time: string
+  /** What the app gave, as JSON has it. */
+  content: Content
+  /** Absent: the record has no number, and the chain is the device's. */
+  series?: string
+  /** `B-000124`. Absent: the record has no number. */
+  id?: string
+  number?: number
+  period?: string
+}
+
+/**
+ * What does not fit where a record was made.
+ *
+ * - `broken`: the record before it was changed, or has gone.
+ * - `clock`: the device's clock says that the record before it is younger.
+ */
+export type ChainFlag = 'broken' | 'clock'
+
+/** A record as it is stored. */
+export interface Link extends ChainRecord {
+  /** The series, or empty: the chain is the device's. */
+  chain: string
+  /** What a record without a number is for. */
+  key?: string
+  /** What was hashed. */
+  text: string
+  /** The hash of the record before, or the initial value. */
+  previous: string
+  hash: string
+  flags?: ChainFlag[]
+}
+
+export interface LinkMark {
+  /** As of the record. */
+  chain: string
+  at: number
+  hash: string
+}
+
+/** A number that was made. */
+export interface NumberRow {
+  letter: string
+  /** 1, 2, 3 …: in the order of making, over all periods of the series. */
+  place: number
+  /** Empty: it has none. */
+  period: string
+  /** Follows the number before it in its period. */
+  number: number
+  /** As it was written when it was made: `B-000124`. */
+  id: string
+  state: 'open' | 'confirmed' | 'cancelled'
+  /** What it is for. Absent: it was never handed out, and its key got another number. */
+  key?: string
+  /** Why it was cancelled. */
+  reason?: string
+  /** Set while the number is neither confirmed nor cancelled; an index finds it by this. */
+  open?: 1
+  /** It was handed out before the server had heard of it. */
+  unheard?: 1
+  /** Its period had given way to another one before: the device's clock went back. */
+  isBack?: 1
+  /** Of its record in the chain. Absent: it has none. */
+  link?: LinkMark
+  /** What did not fit in the chain when it was made. */
+  flags?: ChainFlag[]
+}
+
+/** What one transaction reads and writes. It ends when the work that got it is over. */
+export interface SeriesTransaction {
+  /** What was saved last; undefined: nothing. */
+  state(): Promise<unknown>
+  numberOf(key: string): Promise<NumberRow | undefined>
+  /** The last one that was made in a series, or in one of its periods. */
+  lastNumber(letter: string, period?: string): Promise<NumberRow | undefined>
+  /** Those of a series after a place, in their order. */
+  numbersAfter(letter: string, place: number): Promise<NumberRow[]>
+  /** Those that are neither confirmed nor cancelled. */
+  openNumbers(): Promise<NumberRow[]>
+  linkOf(key: string): Promise<Link | undefined>
+  lastLink(chain: string): Promise<Link | undefined>
+  /** All, by series or chain, in their order. */
+  numbers(): Promise<NumberRow[]>
+  links(): Promise<Link[]>
+  saveState(state: object): void
+  addNumber(row: NumberRow): void
+  /** In the place of the one that is there. */
+  saveNumber(row: NumberRow): void
+  addLink(link: Link): void
+}
+
+/** The series of one collection. */
+export interface SeriesStore {
+  /**
+   * What `work` returns, once the transaction is complete. If `work` throws, nothing is written,
+   * and this rejects with what it threw. `work` waits for nothing but the transaction.
+   */
+  transact<T>(
+    mode: 'readonly' | 'readwrite',
+    work: (tx: SeriesTransaction) => Promise<T>,
+  ): Promise<T>
+  close(): void
+}
