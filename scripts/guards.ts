@@ -51,6 +51,7 @@ export const GUARDS: Guard[] = [
     'waiting.given = given',
   ),
   guard("H2 an app's own store commits before it resolves", 'sqlite/store'),
+  guard("H2 a series in an app's own store is committed before it resolves", 'sqlite/store'),
 
   guard('H3 a page at rest holds few', 'client/pages', change('16', '400')),
   guard('H3 a busy page holds four times its pace at most', 'core/page/stock', change('4', '40')),

@@ -24,7 +24,7 @@ export function wholeTransaction(stored: StoredSeries): SeriesTransaction {
     all.push(one)
   }
   return {
-    state: async () => stored.state,
+    state: async () => (stored.state === NOTHING_STORED.state ? undefined : stored.state),
     numberOf: async (key) => numbers.find((row) => row.key === key),
     lastNumber: async (letter, period) =>
       numbers.findLast((row) => row.letter === letter && (period ?? row.period) === row.period),

@@ -195,7 +195,7 @@ class SqliteStore implements DeviceStore {
     await run(begin)
     try {
       const result = await work(run)
-      // guard: H2 a series in the app's own store is committed before a number is handed out
+      // guard: H2 a series in an app's own store is committed before it resolves
       await run('COMMIT')
       return result
     } catch (error) {
