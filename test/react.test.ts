@@ -63,7 +63,9 @@ test('another class, or another name, is another collection', async () => {
 
 test('what is no collection is refused by name', () => {
   const { hilo } = shop.open()
-  expect(() => useHiloStatus(hilo, Promise.resolve('orders'))).toThrow(
+  const orders = Promise.resolve('orders')
+  // @ts-expect-error an `await` is missing
+  expect(() => useHiloStatus(hilo, orders)).toThrow(
     expect.objectContaining({ code: 'invalid-collection' }),
   )
 })

@@ -41,9 +41,8 @@ export interface ChainOptions<Content = unknown> {
 
 /** Made by {@link chain}, for the option `chain` of `consecutive`. */
 export interface Chain extends Sealing {
-  /** @internal */
+  /** For `consecutive` alone, as is `export`. */
   verify(stored: StoredSeries, known: Known | undefined): Promise<Verified>
-  /** @internal */
   export(stored: StoredSeries, head: object): Promise<string>
 }
 

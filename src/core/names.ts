@@ -9,8 +9,11 @@ import { utf8Length } from './utf8.js'
 /** A class: `Order`. Its collection is `static collection = 'orders'`, if it has that. */
 export type EntityClass = (abstract new (...args: never[]) => object) & { collection?: unknown }
 
+/** An object of the app's, but no promise and no array. */
+type Entity = object & { then?: never; [Symbol.unscopables]?: never }
+
 /** What ids are for: a collection's name, its class, or an entity of that class. */
-export type CollectionRef<Name extends string = string> = Name | EntityClass | object
+export type CollectionRef<Name extends string = string> = Name | EntityClass | Entity
 
 /** What `formatId` gets besides the number. */
 export interface IdParts {

@@ -19,8 +19,8 @@ const LONGEST_WAIT_MS = 3_600_000
 
 /** What to check when something else than a HiLo server seems to be at the address. */
 export const CHECK_ADDRESS =
-  'Check that the server runs, that `url` is right, and that what is in front of the server (a ' +
-  'dev server, a proxy) passes `/databases` on.'
+  'Check that the server runs, that `url` is right, and that a proxy or dev server in front of ' +
+  'it passes `/databases` on.'
 
 const ASKED_AGAIN = 'It is asked again later.'
 

@@ -139,7 +139,9 @@ describe.each([
   test('refuses bad input with the same codes', async () => {
     const hilo = subject.open()
     expect(await codeOf(hilo.nextId(''))).toBe('invalid-collection')
-    expect(await codeOf(hilo.nextId(Promise.resolve('orders')))).toBe('invalid-collection')
+    const orders = Promise.resolve('orders')
+    // @ts-expect-error an `await` is missing
+    expect(await codeOf(hilo.nextId(orders))).toBe('invalid-collection')
     expect(await codeOf(hilo.nextId('orders', { database: '' }))).toBe('invalid-argument')
     expect(await codeOf(hilo.nextId('orders', { timeout: -1 }))).toBe('invalid-argument')
     expect(await codeOf(hilo.nextIds('orders', -1))).toBe('invalid-argument')

@@ -66,9 +66,25 @@ export async function everyCall(): Promise<void> {
   hilo.nextIdSync('orders', { timeout: 5 })
   // @ts-expect-error a collection is a name, a class or an entity
   await hilo.nextId(7)
+  // @ts-expect-error an `await` is missing
+  await hilo.nextId(Promise.resolve('orders'))
+  // @ts-expect-error an array is no entity
+  await hilo.nextId(['orders', 'lines'])
+  // @ts-expect-error nor is one that cannot be changed
+  hilo.nextIdSync(['orders'] as const)
   // @ts-expect-error how many?
   await hilo.nextIds('orders')
 }
+
+/** A part of the app that stores any entity. */
+export class Entities<Entity extends Document> {
+  async add(entity: Entity): Promise<string> {
+    await hilo.nextId(entity as object)
+    return hilo.nextId(entity)
+  }
+}
+export const idFor = <Entity extends object>(entity: Entity) => hilo.nextId(entity)
+export const idOf = (entity: { id?: string; lines: Iterable<string> }) => hilo.nextId(entity)
 
 expectTypeOf(hilo.status()).toEqualTypeOf<HiloStatus>()
 expectTypeOf(hilo.status('orders')).toEqualTypeOf<CollectionStatus>()

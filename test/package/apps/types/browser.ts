@@ -23,6 +23,8 @@ export const id: string = await hilo.nextId(Order)
 export const status: HiloStatus = hilo.status()
 export const exhausted = (error: unknown): boolean =>
   error instanceof HiloError && error.code === 'exhausted'
+// @ts-expect-error `access` is for offline-hilo alone, so that no editor proposes it
+export type Hidden = Hilo['access']
 export const inWorker: Hilo = createHiloInWorker({ url: '/ids' })
 export const close: Promise<void> = hilo[Symbol.asyncDispose]()
 export const tickets: Hilo = createHilo({
