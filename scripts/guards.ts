@@ -549,10 +549,12 @@ export const GUARDS: Guard[] = [
   ),
   guard('H25 callers that wait hear that a repetition was refused', 'client/offline'),
   guard('H25 a release that reaches nobody keeps everything', 'worker/owner'),
+  guard('H25 what was released is claimed again only for who asks', 'worker/claims'),
+  guard('H25 all tabs know that everything was released', 'client/release'),
   guard('H25 a release sends nothing for a collection without numbers', 'client/release', ''),
   guard(
     'H25 a page that asks for no number makes no claim',
-    'client/release',
+    'worker/claims',
     change('request.want > 0 && ', ''),
   ),
   guard('H25 who can be served is served', 'client/waiters', change('!mayOvertake', 'true')),

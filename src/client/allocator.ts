@@ -66,6 +66,8 @@ export class Allocator {
   #restTimer: ReturnType<typeof setTimeout> | undefined
   #silenceTimer: ReturnType<typeof setTimeout> | undefined
   #isNotifying = false
+  /** The fetch is for nobody: what was released stays so. */
+  #isIdle = false
 
   constructor(target: Target, context: AllocatorContext) {
     this.#context = context
@@ -74,7 +76,7 @@ export class Allocator {
       changed: () => context.changed(this),
       forked: () => {
         context.forked(this)
-        this.refill()
+        this.refill(true)
       },
     })
     this.#queue = this.pageLeases.queue
@@ -145,10 +147,12 @@ export class Allocator {
   /**
    * Fetches leases until the page holds what it should and every caller is served, or no more can
    * be had. One at a time.
+   * @param isIdle nobody asked for an id
    */
-  refill(): void {
+  refill(isIdle = false): void {
     const { is } = this.#mode
     if (this.#context.signal.aborted) return
+    this.#isIdle = isIdle
     // guard: H16 a call during the refusal of another one is not forgotten
     this.#mode = asked()
     if (is !== 'fetching') this.#fetchWhileAsked()
@@ -160,7 +164,7 @@ export class Allocator {
    * The page is seen again, perhaps after a stay in the back/forward cache: it leases anew (H6).
    */
   wake(): void {
-    if (isUsed(this.#mode)) this.refill()
+    if (isUsed(this.#mode)) this.refill(true)
   }
 
   /** The network may be back. */
@@ -249,10 +253,12 @@ export class Allocator {
       const lacking = wish(this.#situation())
       if (!lacking) return undefined
       const { want, ahead } = lacking
-      const failure = await this.pageLeases.exchange(want, undefined, ahead, call)
+      const isIdle = this.#isIdle && this.#waiters.isEmpty
+      const failure = await this.pageLeases.exchange(want, undefined, ahead, isIdle, call)
       this.#waiters.serve(() => this.#queue.held)
       if (failure || !isUsed(this.#mode)) return failure
-      const { free, failure: lastFailure } = this.pageLeases.view!
+      const { free, failure: lastFailure, isReleased } = this.pageLeases.view!
+      if (isReleased && this.#waiters.isEmpty) return undefined
       call = nextCall(this.#situation(), free + this.pageLeases.offers.length, lastFailure)
     }
     return undefined

@@ -79,17 +79,19 @@ export class PageLeases {
    * One transaction on the device: it settles what this page has given up, leases `want` numbers,
    * and sets surplus aside for this page if `offer`. The page first cancels the offers that it has.
    * @param ahead leases as many more, if the device can spare them
+   * @param isIdle nobody asked for the numbers
    * @param call `claim`: the server is asked first, unless `want` are free
    */
   async exchange(
     want: number,
     offer = this.#mayOffer(),
     ahead = 0,
+    isIdle = false,
     call: 'exchange' | 'claim' = 'exchange',
   ): Promise<Failure | undefined> {
     const { link, pageExit, newExchange } = this.#context
     if (!this.#page.copies) adopt(this.#page, pageExit.readNotes(this.target))
-    const request = ask(this.#page, { id: newExchange(), want, ahead, offer })
+    const request = ask(this.#page, { id: newExchange(), want, ahead, isIdle, offer })
     const asked =
       call === 'claim'
         ? link.call('claim', [this.target, want, request])

@@ -18,7 +18,7 @@ const MAX_GRANTS = 32
 
 /**
  * The claim to send, stored before it is sent: the pending one, or a new one when fewer than `want`
- * numbers are free.
+ * numbers are free. None after a release.
  * @param date the device's clock; it sizes the claim, and decides nothing else (H19)
  * @param largest the server has refused a claim for more
  */
@@ -30,6 +30,8 @@ export function beginClaim(
   date: number,
   largest?: number,
 ): { state: DeviceState; claim?: DeviceClaim } {
+  // guard: H25 what was released is claimed again only for who asks
+  if (state.isReleased) return { state }
   if (state.claim) return { state, claim: state.claim }
   const free = total(state.ranges)
   const { sinceGrant } = state

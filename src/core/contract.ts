@@ -92,6 +92,8 @@ export interface DeviceView {
   serverTag?: string
   /** The nodes of {@link DeviceState.nodes}, once they are two. */
   mixedNodes?: readonly string[]
+  /** As in the {@link DeviceState}. */
+  isReleased?: true
   isClaiming: boolean
   /** The last claim's failure; gone with the next success. */
   failure?: Failure
@@ -110,7 +112,7 @@ export type StorageKind = 'persistent' | 'best-effort' | 'memory'
 /** What tabs tell each other of a collection. */
 export type SharedView = Pick<
   DeviceView,
-  'free' | 'reserve' | 'surplus' | 'gaps' | 'checkedIn' | 'serverTag' | 'mixedNodes'
+  'free' | 'reserve' | 'surplus' | 'gaps' | 'checkedIn' | 'serverTag' | 'mixedNodes' | 'isReleased'
 >
 
 export type Answer<T> = { view: DeviceView } & (T | { failure: Failure })

@@ -82,6 +82,8 @@ export interface DeviceState {
   checkedIn?: number
   /** Numbers were leased, and no request that shows a token was begun since (H32). */
   isUnheard?: true
+  /** Everything was given back: nothing is claimed before an app asks for numbers again. */
+  isReleased?: true
 }
 
 /** What a page will never use again. */
@@ -114,6 +116,8 @@ export interface Exchange {
   want: number
   /** As many more to look ahead, if the device can spare them: it claims nothing for them. */
   ahead?: number
+  /** Nobody asked for the numbers: the page is seen again, say. */
+  isIdle?: boolean
   notes: readonly Note[]
   /** Leases the page goes on using, but only up to `to`. */
   cuts: readonly { lease: string; to: number }[]

@@ -42,6 +42,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     checkIn,
     checkedIn,
     isUnheard,
+    isReleased,
   } = stored
   const isSound =
     isListOf(ranges, isRange) &&
@@ -66,7 +67,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     Array.isArray(grants) &&
     grants.every(isText) &&
     (checkedIn === undefined || typeof checkedIn === 'number') &&
-    (isUnheard === undefined || isUnheard === true)
+    [isUnheard, isReleased].every((is) => is === undefined || is === true)
   if (!isSound) return { refused: 'fields are missing or have the wrong type' }
 
   const state = stored as unknown as DeviceState

@@ -45,8 +45,6 @@ export class OwnedCollection {
   /** Exchanges that wait for a claim, and those that wait for the first check-in. */
   readonly #waiting = new Waiting<Given>()
   readonly #starting = new Waiting<Given>()
-  /** Everything was given back; the device claims nothing until somebody asks for ids again. */
-  #isReleased = false
   /** Up to these numbers a `reserve` that is under way fills the device. */
   readonly #filling: number[] = []
   /** What a status shows of the last state that was read. It never decides who owns a number. */
@@ -89,13 +87,13 @@ export class OwnedCollection {
       notify: () => this.#notify(),
     }
     this.#claims = new Claims(this.#context, (missing) => {
-      const { free, reserve } = this.#shared
+      const { free, reserve, isReleased } = this.#shared
       // A `reserve(4_000)` that failed leaves 4,000 missing. Were they all claimed here, a page at
       // rest would give back what exceeds its reserve of 200, they would be missing again, and
       // claims would never end.
       // guard: H25 claims in the background end at the reserve
       const want = Math.min(free + missing, this.#filledTo(reserve))
-      if (want > free && !this.#isReleased) this.#claims.askInBackground(want)
+      if (want > free && !isReleased) this.#claims.askInBackground(want)
       this.#notify()
     })
     this.#checkIns = checkIns
@@ -138,14 +136,14 @@ export class OwnedCollection {
     seat: Seat | undefined,
   ): Promise<Answer<object>> {
     return this.#answer(async () => {
-      this.#isReleased = false
       this.#filling.push(count)
       try {
         // The step that finds the count reached also stores it: later claims fill up to it.
-        const keep = (state: DeviceState): [DeviceState, boolean] =>
-          total(state.ranges) < count || isCancelled()
-            ? [state, false]
-            : [{ ...state, reserve: count }, true]
+        const keep = (state: DeviceState): [DeviceState, boolean] => {
+          if (isCancelled()) return [state, false]
+          const next = asked(state)
+          return total(state.ranges) < count ? [next, false] : [{ ...next, reserve: count }, true]
+        }
         while (!(await this.#update(keep))) {
           if (isCancelled()) return { failure: CANCELLED }
           const failure = await this.#claims.ask(count, seat)
@@ -165,14 +163,15 @@ export class OwnedCollection {
   ): Promise<Answer<object>> {
     return this.#answer(async () => {
       if (!this.#owner.isOnline()) return { failure: SWITCHED_OFF }
-      this.#isReleased = true
+      // guard: H25 all tabs know that everything was released
+      await this.#update((state) => [{ ...state, isReleased: true }, undefined])
       await this.#claims.finish()
       const failure = await this.#checkIns.apart(() =>
         giveEverythingBack(this.#context, request, isCancelled),
       )
       this.#checkIns.retryNow()
       if (failure) {
-        this.#isReleased = false
+        await this.#update((state) => [asked(state), undefined])
         return { failure }
       }
       this.#claims.failure = undefined
@@ -268,8 +267,8 @@ export class OwnedCollection {
    * @param unmet how many numbers too few a page has just got
    */
   #topUp(unmet = 0): void {
-    const { free, reserve } = this.#shared
-    if (!this.#isReleased && isLow(free + this.#inMemory, reserve) && !this.#claims.isPaused)
+    const { free, reserve, isReleased } = this.#shared
+    if (!isReleased && isLow(free + this.#inMemory, reserve) && !this.#claims.isPaused)
       this.#claims.askInBackground(Math.max(unmet, Math.ceil(reserve / 2)))
   }
 
@@ -332,7 +331,7 @@ export class OwnedCollection {
     // sets it aside to give back.
     const offer = request.offer && (request.want === 0 || !tabs || tabs.isAlone())
     const { state: next, ...answer } = exchange(
-      state,
+      request.want > 0 && !request.isIdle ? asked(state) : state,
       { ...request, offer },
       this.#keep(store, state, reserve),
       reserve,
@@ -342,7 +341,6 @@ export class OwnedCollection {
 
   /** The transaction is complete: what the device does now that it has fewer numbers. */
   #give(request: Exchange, { pages, isDue, ...given }: Given): Exchanged {
-    if (request.want > 0) this.#isReleased = false
     const unmet = request.want - total(given.leases.map(({ range }) => range))
     if (unmet > 0) this.#topUp(unmet)
     this.#checkIns.start(this.#context, isDue)
@@ -409,7 +407,8 @@ export class OwnedCollection {
       // guard: H17 a state in which a number has two owners is not stored
       if (state !== stored && heldTwice(state)) throw new HiloError('storage-failed', TWO_OWNERS)
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
-      const { ranges, reserve = this.#target.reserve, gaps, checkedIn, serverTag, nodes } = state
+      const { ranges, reserve = this.#target.reserve, gaps } = state
+      const { checkedIn, serverTag, nodes, isReleased } = state
       const shared: SharedView = {
         free: total(ranges),
         reserve,
@@ -417,6 +416,7 @@ export class OwnedCollection {
         gaps,
         ...(checkedIn !== undefined && { checkedIn }),
         ...(serverTag !== undefined && this.#isHeard(store) && { serverTag }),
+        ...(isReleased && { isReleased }),
         ...(nodes && nodes.length > 1 && { mixedNodes: nodes }),
       }
       return {
@@ -452,6 +452,12 @@ const TWO_OWNERS =
 function withoutReserve(state: DeviceState): DeviceState {
   const { reserve, ...rest } = state
   return reserve === undefined ? state : rest
+}
+
+/** An app asks for numbers: a release is over. */
+function asked(state: DeviceState): DeviceState {
+  const { isReleased, ...rest } = state
+  return isReleased ? rest : state
 }
 
 /** Its page does not wait for it any more; what it has given up is settled all the same. */

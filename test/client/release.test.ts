@@ -121,3 +121,46 @@ test('release that fails leaves a caller without a timeout waiting for the netwo
   shop.isDown = false
   expect(await ids).toHaveLength(80)
 })
+
+describe('after a release, another tab of the device', () => {
+  /** Two tabs; the first one has given everything back. */
+  async function released() {
+    const first = shop.open({ reserve: 100 })
+    const { hilo, page } = shop.open({ reserve: 100 })
+    await hilo.nextId('orders')
+    await first.hilo.nextId('orders')
+    await quiet()
+    await first.hilo.release()
+    await quiet()
+    shop.requests.length = 0
+    return { first: first.hilo, hilo, page }
+  }
+  const claims = () => shop.requests.filter(({ action }) => action === 'next')
+
+  test.each<[string, (tab: Awaited<ReturnType<typeof released>>) => unknown]>([
+    ['whose network comes back', ({ hilo, page }) => page.enter() && hilo.goOnline()],
+    ['that is hidden and shown again', ({ page }) => (page.hide(), page.show())],
+    ['that makes storage persistent', ({ hilo, page }) => page.enter() && hilo.persist()],
+    ['that is started', () => shop.open({ reserve: 100 })],
+  ])('%s claims nothing', async (_, act) => {
+    await act(await released())
+    await quiet()
+    await quiet()
+    expect(claims()).toEqual([])
+  })
+
+  test('ends it when it asks for a number, for all tabs', async () => {
+    const { first, hilo } = await released()
+    while (hilo.status('orders').leased > 0) hilo.nextIdSync('orders')
+    await hilo.nextId('orders')
+    await quiet()
+    expect(first.status('orders').available).toBeGreaterThanOrEqual(50)
+  })
+
+  test('ends it when it reserves', async () => {
+    const { first, hilo } = await released()
+    await hilo.reserve('orders', 60)
+    await quiet()
+    expect(first.status('orders')).toMatchObject({ reserve: 60, state: 'ready' })
+  })
+})

@@ -36,6 +36,32 @@ describe('a claim', () => {
     expect(stored).toEqual(world.source.claims[0])
   })
 
+  test('is made for a page that asks for a number, and for no other', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await lease(owner, 0))
+    await flush()
+    expect(world.source.claims).toEqual([])
+    must(await lease(owner, 1))
+    await flush()
+    expect(world.source.claims).toHaveLength(1)
+  })
+
+  test('that waits to be repeated is not sent after a release, until somebody asks', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(unreachable())
+    const { owner } = ownerIn(world)
+    failureOf(await owner.claim(target, 1))
+    const other = ownerIn(new FakeWorld({ store: world.store, source: world.source })).owner
+    must(await other.release(target, { page: 'q', id: 'q:0' }))
+    await world.pass(1_000)
+    expect(world.source.claims).toHaveLength(1)
+    world.source.onClaim = () => {}
+    must(await lease(owner, 1))
+    await world.pass(100)
+    expect(world.source.claims[1]).toEqual(world.source.claims[0])
+  })
+
   test('whose answer was lost is sent again as it was, and brings the same grant', async () => {
     const world = new FakeWorld()
     world.source.onClaim = (claim) => {

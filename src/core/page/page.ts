@@ -47,7 +47,10 @@ export function adopt(page: Page, notes: readonly Note[]): void {
 }
 
 /** The page asks its device. The request brings all that is unconfirmed, and takes offers back. */
-export function ask(page: Page, wish: Pick<Exchange, 'id' | 'want' | 'ahead' | 'offer'>): Exchange {
+export function ask(
+  page: Page,
+  wish: Pick<Exchange, 'id' | 'want' | 'ahead' | 'isIdle' | 'offer'>,
+): Exchange {
   put(page, page.queue.takeSpent())
   const takeBack = page.offers.map(idOfOffer)
   // guard: H8 a page does not send what it takes back
