@@ -65,6 +65,7 @@ export class Allocator {
   #mode: Mode = { is: 'unused' }
   #restTimer: ReturnType<typeof setTimeout> | undefined
   #silenceTimer: ReturnType<typeof setTimeout> | undefined
+  #retryTimer: ReturnType<typeof setTimeout> | undefined
   #isNotifying = false
   /** The fetch is for nobody: what was released stays so. */
   #isIdle = false
@@ -228,6 +229,7 @@ export class Allocator {
     this.#mode = released(this.#mode)
     clearTimeout(this.#restTimer)
     clearTimeout(this.#silenceTimer)
+    clearTimeout(this.#retryTimer)
     this.#waiters.refuse(() => this.#context.signal.reason, 'all')
     return this.pageLeases.close()
   }
@@ -282,6 +284,10 @@ export class Allocator {
     if (!isUsed(this.#mode)) return
     this.#mode = failed(this.#mode)
     this.#waiters.serve(() => this.#queue.held, true)
+    // What became of a step that hung is not known; the next one reads it, and takes it back.
+    // guard: H18 a storage that hung is asked again while a caller waits
+    if (failure.code === 'storage-failed' && failure.retryAfter)
+      return this.#retryAfter(failure.retryAfter)
     const left = this.#queue.held + (this.pageLeases.view?.free ?? 0)
     const most = limit(this.#situation())
     // guard: H3 a call that fails leaves its numbers to others
@@ -301,6 +307,14 @@ export class Allocator {
     this.#waiters.refuse(errorFor, 'with-timeout')
     this.#watchOwner()
     if (left === 0) this.#context.exhausted(this, errorFor([...errors.keys()][0] ?? 1))
+  }
+
+  #retryAfter(wait: number): void {
+    this.#retryTimer ??= setTimeout(() => {
+      this.#retryTimer = undefined
+      this.retryNow()
+    }, wait)
+    this.#retryTimer.unref?.()
   }
 
   #situation(perSecond = this.#pace.perSecond(performance.now(), this.#queue.issued)): Situation {

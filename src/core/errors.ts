@@ -46,7 +46,7 @@ export interface Failure {
   message: string
   /** HTTP status, when the server answered. */
   status?: number
-  /** Milliseconds the server asked to wait (`Retry-After`). */
+  /** Milliseconds to wait before the next attempt, which may succeed. */
   retryAfter?: number
   /** What answered was no HiLo server, but a sign-in page, a proxy or a cache. */
   noAnswer?: true
@@ -63,7 +63,10 @@ export class HiloError extends Error {
   readonly code: HiloErrorCode
   /** HTTP status, when the server answered. */
   readonly status: number | undefined
-  /** Milliseconds the server asked to wait (`Retry-After`). */
+  /**
+   * Milliseconds to wait before the next attempt: the server asked for it (`Retry-After`), or
+   * something did not answer in time.
+   */
   readonly retryAfter: number | undefined
   /** What answered was no HiLo server, but a sign-in page, a proxy or a cache. */
   readonly noAnswer: true | undefined

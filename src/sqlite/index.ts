@@ -77,6 +77,9 @@ interface Stored {
   notes: Note[]
 }
 
+/** Another connection has the lock: it may soon be free. */
+const RETRY_AFTER_MS = 1_000
+
 /** Yields what each statement answers, a promise or not, and gets the rows of it. */
 type Steps<T> = Generator<ReturnType<RunStatement>, T, readonly SqliteRow[]>
 
@@ -298,7 +301,7 @@ const storageFailed = (what: string, cause?: unknown): HiloError =>
   new HiloError(
     'storage-failed',
     `SQLite failed: ${what}. No id was handed out. Nothing was lost: mend it and try again.`,
-    { cause },
+    { cause, ...(what.includes('is locked') && { retryAfter: RETRY_AFTER_MS }) },
   )
 
 const notAlone = (table: string): HiloError =>

@@ -37,6 +37,9 @@ export interface DatabaseDescription<Schema extends DBSchema> {
  */
 const DEADLINE_MS = 5_000
 
+/** A transaction that hung behind another tab's may soon be first in line. */
+const RETRY_AFTER_MS = 1_000
+
 export class Database<Schema extends DBSchema> {
   readonly #description: DatabaseDescription<Schema>
   #db: Promise<IDBPDatabase<Schema>> | undefined
@@ -173,19 +176,19 @@ export class Database<Schema extends DBSchema> {
   #within<T>(work: Promise<T>, what: string): Promise<T> {
     return new Promise((resolve, reject) => {
       const cancel = whenLate(DEADLINE_MS, () => {
-        this.#late = this.#failed(`${what} within ${DEADLINE_MS} ms`)
+        this.#late = this.#failed(`${what} within ${DEADLINE_MS} ms`, undefined, RETRY_AFTER_MS)
         reject(this.#late)
       })
       work.then(resolve, reject).finally(cancel)
     })
   }
 
-  #failed(what: string, cause?: unknown): HiloError {
+  #failed(what: string, cause?: unknown, retryAfter?: number): HiloError {
     return new HiloError(
       'storage-failed',
       `IndexedDB failed: ${what}. ${this.#description.meaning} Try again; if it persists, close ` +
         `this site's other tabs or free some disk space.`,
-      { cause },
+      { cause, ...(retryAfter && { retryAfter }) },
     )
   }
 }

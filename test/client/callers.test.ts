@@ -3,6 +3,13 @@
  */
 import { IDBDatabase } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { Hilo } from '../../src/client/hilo.js'
+import { HiloError } from '../../src/core/errors.js'
+import { MemoryStore } from '../../src/store/memory.js'
+import type { Change, StoreKey } from '../../src/store/store.js'
+import { createOwner } from '../../src/worker/owner.js'
+import { browserWorld } from '../../src/worker/world.js'
+import { newName } from '../support/idb.js'
 import { errorOf, newShop, quiet, type Shop } from '../support/shop.js'
 
 let shop: Shop
@@ -125,4 +132,69 @@ test('20,000 callers at once are served in turn, with one transaction and one ti
   const numbers = await Promise.all(calls)
   expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
   expect(begun.mock.calls.length).toBeLessThan(10)
+})
+
+describe('a storage that hangs', () => {
+  /** Each update fails late, as long as it hangs: before or after it was applied. */
+  class Hanging extends MemoryStore {
+    hangs: 'before' | 'after' | undefined
+    failures = 0
+
+    override async update<T>(
+      key: StoreKey,
+      change: (stored: unknown, notes: never[]) => Change<T>,
+    ): Promise<T> {
+      const late = new HiloError('storage-failed', 'It did not finish.', { retryAfter: 1 })
+      if (this.hangs) this.failures++
+      if (this.hangs === 'before') throw late
+      const result = await super.update(key, change)
+      if (this.hangs) throw late
+      return result
+    }
+  }
+
+  function open(): { hilo: Hilo; store: Hanging } {
+    shop.open()
+    const store = new Hanging()
+    const ownerHere = async () => createOwner({ ...browserWorld(), openStore: async () => store })
+    const config = { url: 'https://shop.example.com', name: newName() }
+    return { store, hilo: new Hilo(config, { spawn: undefined, ownerHere }) }
+  }
+
+  test.each(['before', 'after'] as const)(
+    'is asked again while a caller waits; what it stored (%s) is neither lost nor given twice',
+    async (hangs) => {
+      const { hilo, store } = open()
+      store.hangs = hangs
+      const ids = Promise.all([hilo.nextId('orders'), hilo.nextId('orders', forEver)])
+      await vi.waitFor(() => expect(store.failures).toBeGreaterThan(2))
+      store.hangs = undefined
+      expect(await ids).toEqual(['orders/1-A', 'orders/2-A'])
+      expect(await hilo.nextIds('orders', 30)).toContain('orders/32-A')
+      await hilo.close()
+    },
+  )
+
+  test('is asked until the timeout of the caller, or its signal', async () => {
+    const { hilo, store } = open()
+    store.hangs = 'before'
+    const off = new AbortController()
+    const aborted = errorOf(hilo.nextId('orders', { signal: off.signal }))
+    expect((await errorOf(hilo.nextId('orders', { timeout: 20 }))).code).toBe('timeout')
+    off.abort()
+    expect((await aborted).code).toBe('aborted')
+    expect(hilo.status('orders').lastError?.code).toBe('storage-failed')
+    await quiet()
+    const { failures } = store
+    await quiet()
+    expect(store.failures).toBe(failures)
+    await hilo.close()
+  })
+
+  test('that fails at once is not asked again', async () => {
+    const { hilo, store } = open()
+    vi.spyOn(store, 'update').mockRejectedValue(new HiloError('storage-failed', 'No space.'))
+    expect((await errorOf(hilo.nextId('orders', forEver))).code).toBe('storage-failed')
+    await hilo.close()
+  })
 })

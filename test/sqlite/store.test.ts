@@ -145,6 +145,7 @@ describe('sqliteStore', () => {
     await expect(store.update(KEY, count)).rejects.toMatchObject({
       code: 'storage-failed',
       cause: busy,
+      retryAfter: 1_000,
     })
     isLocked = false
     expect(await store.update(KEY, count)).toBe(2)

@@ -329,7 +329,10 @@ describe('IndexedDbStore never waits for ever', () => {
     const thaw = await freezeTransaction(name)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const change = vi.fn(count)
-    const update = expect(store.update(KEY, change)).rejects.toEqual(storageFailed)
+    const update = expect(store.update(KEY, change)).rejects.toMatchObject({
+      code: 'storage-failed',
+      retryAfter: 1_000,
+    })
     await vi.advanceTimersByTimeAsync(5_000)
     await update
     vi.useRealTimers()
