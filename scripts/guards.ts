@@ -467,6 +467,7 @@ export const GUARDS: Guard[] = [
   ),
   guard('H28 a key has one number', 'consecutive/consecutive'),
   guard('H28 a series is begun once', 'consecutive/state'),
+  guard('H28 a number that was settled keeps its state', 'consecutive/consecutive'),
   guard('H28 a record that is damaged makes no number', 'consecutive/state'),
   guard('H28 a check-in is sent again under its id', 'consecutive/consecutive'),
   guard(

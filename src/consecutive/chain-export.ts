@@ -82,6 +82,8 @@ function totalsOf(reports: readonly SeriesReport[]) {
     confirmed: inState('confirmed'),
     cancelled: inState('cancelled'),
     open: inState('open'),
+    voided: inState('voided'),
+    refused: inState('refused'),
     doubtful: all.filter(({ isDoubtful }) => isDoubtful).length,
     unheard: all.filter(({ isUnheard }) => isUnheard).length,
     holes: reports.reduce((sum, { numbers }) => sum + holesIn(numbers), 0),

@@ -11,18 +11,22 @@ import type { SeriesKey } from '../core/page-exit.js'
 import type { ChainFlag, NumberRow, SeriesStore } from '../core/series-store.js'
 import type { Known, Verified } from './chain-verify.js'
 import { seriesInIndexedDb } from './indexeddb.js'
+import { LivingPage, livingPages } from './living.js'
 import type { HeldSeries } from './numbers.js'
 import {
   type Checked,
   type ConsecutiveOptions,
   chainIn,
+  checkBy,
   checkKey,
+  checkMark,
   checkReason,
   checkSeriesOptions,
   checkSignal,
 } from './options.js'
 import { reportOf, type SeriesReport } from './report.js'
-import { Series, untilAborted } from './series.js'
+import { type Settled, settledAs, type Why } from './rows.js'
+import { Series, type TakenNumber, untilAborted } from './series.js'
 import { type SeriesServer, seriesServer } from './server.js'
 import { SeriesStorage } from './storage.js'
 
@@ -61,9 +65,16 @@ export interface ChainedRecord {
   flags?: ChainFlag[]
 }
 
-/** A number that was taken, and neither confirmed nor cancelled. */
+/** A number that was taken, and nothing else yet. */
 export interface OpenNumber extends Pick<ConsecutiveNumber, 'id' | 'number' | 'period'> {
   key: string
+  /** The page that asked for it last lives: it may be in the middle of the sale. */
+  isLiving?: true
+}
+
+export interface SettleOptions {
+  /** Who does it: for the report. Up to 256 bytes of UTF-8. */
+  by?: string
 }
 
 /** Made by {@link consecutive}. */
@@ -108,14 +119,26 @@ export interface Consecutive {
    * The number of `key` is on a receipt that is stored. Repeating it changes nothing.
    * @throws HiloError `invalid-argument` when the key has no number, or a cancelled one
    */
-  confirm(key: string): Promise<void>
+  confirm(key: string, options?: SettleOptions): Promise<void>
   /**
    * No receipt gets the number of `key`. It stays used, with the reason: a cancelled receipt.
    * Repeating it changes nothing.
    * @param reason up to 1024 bytes of UTF-8
    * @throws HiloError `invalid-argument` when the key has no number, or a confirmed one
    */
-  cancel(key: string, reason: string): Promise<void>
+  cancel(key: string, reason: string, options?: SettleOptions): Promise<void>
+  /**
+   * What became of a receipt later. `voided`: a later record has voided the confirmed one.
+   * `refused`: the authority has refused it. The number stays used; repeating it changes nothing.
+   * @param reason up to 1024 bytes of UTF-8
+   * @throws HiloError `invalid-argument` when the key has no number, or one whose state forbids it
+   */
+  mark(
+    key: string,
+    state: 'voided' | 'refused',
+    reason: string,
+    options?: SettleOptions,
+  ): Promise<void>
   /**
    * Gets the series before the first number is needed: from then on numbers are made offline.
    * @throws HiloError `server-unreachable`, `server-refused`
@@ -123,8 +146,14 @@ export interface Consecutive {
   prepare(): Promise<HeldSeries>
   /** The series that the next number is made in. Undefined: the server has to give one first. */
   current(): Promise<HeldSeries | undefined>
-  /** After a crash: what was taken and neither confirmed nor cancelled. */
-  open(): Promise<OpenNumber[]>
+  /**
+   * What is left of sales that nobody ended, for example after a crash: numbers that were taken, by
+   * a page that lives no more. A page lives until it is closed, crashes, leaves for another page, or
+   * closes its `Hilo`. Where there are no Web Locks (Node 20, a page without HTTPS), nobody can tell
+   * whether a page lives, and its numbers are listed.
+   * @param options `all`: those of pages that live, too, also of this one. Default: false
+   */
+  open(options?: { all?: boolean }): Promise<OpenNumber[]>
   /**
    * All series of this device, oldest first, each from its first number to its last without a hole.
    */
@@ -156,6 +185,7 @@ export function consecutive<Name extends string>(
 
 interface Opened {
   series: Series
+  page: LivingPage | undefined
   storage: SeriesStorage
 }
 
@@ -178,6 +208,9 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
   const key: SeriesKey = [of.url, database, collection]
   const store = ofTest ?? of.store?.series?.(key) ?? seriesInIndexedDb(of.name, key)
   const storage = new SeriesStorage(store)
+  // Node takes more than ten listeners of one signal for a leak, and warns.
+  const ending = new AbortController()
+  const page = ofTest ? undefined : new LivingPage(ending.signal)
   const series = new Series({
     collection,
     storage,
@@ -190,8 +223,6 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
     isSwitchedOn: () => access.isSwitchedOn(),
     copied: () => hilo.dispatchEvent(new CustomEvent('fork', { detail: { collection } })),
   })
-  // Node takes more than ten listeners of one signal for a leak, and warns.
-  const ending = new AbortController()
   const end = () => {
     storage.close()
     ending.abort()
@@ -208,14 +239,18 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
   hilo.addEventListener('status', switched, until)
   globalThis.addEventListener?.('online', () => series.look(), until)
   series.look()
-  return { series, storage }
+  return { series, page, storage }
 }
 
 function methodsOf(
-  { series, storage }: Opened,
+  { series, storage, page }: Opened,
   closing: AbortSignal,
   { holder, chain, makeOf, sealedOf, wait }: Checked,
 ): Consecutive {
+  async function settle(key: string, state: Settled, why: Why): Promise<void> {
+    await storage.settle(checkKey(key), (row) => settledAs(row, state, why))
+    page?.settled(key)
+  }
   return {
     async next(options) {
       closing.throwIfAborted()
@@ -225,10 +260,10 @@ function methodsOf(
       if (signal?.aborted) throw aborted(signal)
       const isSealed = chain !== undefined || content !== undefined || kind !== undefined
       const sealed = isSealed ? sealedOf(kind ?? 'number', content) : undefined
-      const taking = series.take({ ...makeOf(key), sealed, holder, wait })
-      const { row, heard } = await (signal
-        ? untilAborted(signal, taking, () => aborted(signal))
-        : taking)
+      const { row, heard } = await inSale(page, key, async (name) => {
+        const taking = series.take({ ...makeOf(key), page: name, sealed, holder, wait })
+        return signal ? untilAborted(signal, taking, () => aborted(signal)) : taking
+      })
       const { state, id, reason, isBack } = row
       if (state !== 'cancelled')
         return { id, ...numberOf(row), ...(isBack && { isBack: true }), heard, ...hashOf(row) }
@@ -260,28 +295,65 @@ function methodsOf(
       await series.prepare(holder)
       return (await storage.current())!
     },
-    async confirm(key) {
+    async confirm(key, options) {
       closing.throwIfAborted()
-      await storage.settle(checkKey(key), confirmed)
+      await settle(key, 'confirmed', checkBy(options))
     },
-    async cancel(key, reason) {
+    async cancel(key, reason, options) {
       closing.throwIfAborted()
-      checkReason(reason)
-      await storage.settle(checkKey(key), (row) => cancelled(row, reason))
+      await settle(key, 'cancelled', { reason: checkReason(reason), ...checkBy(options) })
+    },
+    async mark(key, state, reason, options) {
+      closing.throwIfAborted()
+      await settle(key, checkMark(state), { reason: checkReason(reason), ...checkBy(options) })
     },
     async current() {
       closing.throwIfAborted()
       return storage.current()
     },
-    async open() {
+    async open(options) {
       closing.throwIfAborted()
-      return (await storage.open()).map((row) => ({ id: row.id, ...numberOf(row), key: row.key! }))
+      const open = await storage.open()
+      // After the numbers: a page has its lock before it takes one.
+      const living = await livingPages()
+      const isLiving = ({ page }: NumberRow) => page !== undefined && living.has(page)
+      const left = open.filter(({ row }) => !isLiving(row))
+      const hidden = left.filter(({ isOut }) => !isOut)
+      // Who is told of a number may write it onto a receipt.
+      if (hidden.length > 0) await storage.handOut(hidden.map(({ row }) => row))
+      const told = options?.all ? open.filter(({ row, isOut }) => isOut || !isLiving(row)) : left
+      return told.map(({ row }) => ({
+        id: row.id,
+        ...numberOf(row),
+        key: row.key!,
+        ...(isLiving(row) && { isLiving: true }),
+      }))
     },
     async report() {
       closing.throwIfAborted()
       const { state, numbers } = await storage.all()
       return reportOf(state, numbers)
     },
+  }
+}
+
+/** The page lives while the number that it takes is open. */
+async function inSale(
+  page: LivingPage | undefined,
+  key: string,
+  take: (page: string | undefined) => Promise<TakenNumber>,
+): Promise<TakenNumber> {
+  let isOpen = false
+  try {
+    const taken = await take(await page?.takes(key))
+    isOpen = taken.row.state === 'open'
+    return taken
+  } catch (error) {
+    // A number may have been taken: the app asks again with the same key.
+    isOpen = ['storage-failed', 'aborted'].includes((error as HiloError).code)
+    throw error
+  } finally {
+    if (!isOpen) page?.settled(key)
   }
 }
 
@@ -302,29 +374,6 @@ const aborted = ({ reason }: AbortSignal): HiloError =>
       'the same key.',
     { cause: reason },
   )
-
-function confirmed(row: NumberRow): NumberRow {
-  if (row.state === 'confirmed') return row
-  if (row.state === 'cancelled')
-    throw new HiloError(
-      'invalid-argument',
-      `${row.id} was cancelled (${row.reason}), so it is on no receipt. Nothing was changed.`,
-    )
-  const { open, ...rest } = row
-  return { ...rest, state: 'confirmed' }
-}
-
-function cancelled(row: NumberRow, reason: string): NumberRow {
-  if (row.state === 'cancelled') return row
-  if (row.state === 'confirmed')
-    throw new HiloError(
-      'invalid-argument',
-      `${row.id} was confirmed: it is on a stored receipt, and cannot be cancelled here. Correct ` +
-        'that receipt by another one. Nothing was changed.',
-    )
-  const { open, ...rest } = row
-  return { ...rest, state: 'cancelled', reason }
-}
 
 /** What a `Hilo` gives; one of `offline-hilo/testing` also gives series in memory. */
 export interface SeriesAccess extends HiloAccess {

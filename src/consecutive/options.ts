@@ -226,6 +226,19 @@ export const checkReason = (reason: unknown): string =>
   checkText('a reason', reason, MAX_REASON_BYTES)
 
 /** @throws HiloError `invalid-argument` */
+export function checkMark(state: unknown): 'voided' | 'refused' {
+  if (state === 'voided' || state === 'refused') return state
+  throw badOption("a number is marked as 'voided' or 'refused'", state)
+}
+
+/** @throws HiloError `invalid-argument` */
+export function checkBy(options: { by?: string } | undefined): { by?: string } {
+  checkKeys('options', options ?? {}, ['by'])
+  const { by } = options ?? {}
+  return by === undefined ? {} : { by: checkText('`by`', by, MAX_KEY_BYTES) }
+}
+
+/** @throws HiloError `invalid-argument` */
 export function checkSignal(signal: unknown): void {
   if (typeof (signal as AbortSignal)?.aborted !== 'boolean')
     throw badOption('`signal` is an AbortSignal', signal)

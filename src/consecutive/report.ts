@@ -3,11 +3,13 @@ import type { ChainFlag, NumberRow } from '../core/series-store.js'
 import type { SeriesEnd, SeriesState } from './state.js'
 
 /**
- * - `open`: taken, and neither confirmed nor cancelled.
+ * - `open`: taken, and nothing else yet.
  * - `confirmed`: on a stored receipt.
  * - `cancelled`: on no receipt; `reason` says why.
+ * - `voided`: on a stored receipt that a later record has voided; `reason` says why.
+ * - `refused`: the authority has refused the receipt; `reason` says why.
  */
-export type NumberState = 'open' | 'confirmed' | 'cancelled'
+export type NumberState = NumberRow['state']
 
 export interface ReportedNumber {
   id: string
@@ -17,8 +19,14 @@ export interface ReportedNumber {
   state: NumberState
   /** What the number is for. Absent: it was never handed out, and its key got another number. */
   key?: string
-  /** Why it was cancelled. */
+  /** Why it was cancelled, voided or refused. */
   reason?: string
+  /** When it was taken, by the device's clock: ISO 8601, in UTC. */
+  takenAt: string
+  /** When it got its state. Absent: it is open. */
+  settledAt?: string
+  /** Who gave it its state. Absent: the app did not say. */
+  by?: string
   /** It was handed out before the server had heard of it: offline, or the answer was late. */
   isUnheard?: true
   /** Its period had given way to another one before: the device's clock went back. */
@@ -59,6 +67,9 @@ export function reportOf(
           state,
           key,
           reason,
+          takenAt,
+          settledAt,
+          by,
           unheard,
           isBack,
           flags,
@@ -69,6 +80,9 @@ export function reportOf(
           state,
           ...(key !== undefined && { key }),
           ...(reason !== undefined && { reason }),
+          takenAt,
+          ...(settledAt !== undefined && { settledAt }),
+          ...(by !== undefined && { by }),
           ...(unheard && { isUnheard: true }),
           ...(isBack && { isBack: true }),
           ...(key !== undefined && isIn(place, doubtful) && { isDoubtful: true }),

@@ -16,6 +16,8 @@ export interface Make {
   period: string
   /** A period that has given way to another one gets no number any more. */
   refusesBack?: boolean
+  /** Who takes it. Undefined: others cannot tell whether that page lives. */
+  page?: string | undefined
   /**
    * The id of the check-in that names the number, and is stored with it. Undefined: the number is
    * handed out before the server hears of it.
@@ -41,7 +43,7 @@ export interface Before {
  * @throws HiloError `invalid-argument`
  */
 export function newNumber({ letter, isFirst, last, ofPeriod }: Before, make: Make): NumberRow {
-  const { key, format, start = 1, period, checkIn } = make
+  const { key, format, start = 1, period, page, checkIn } = make
   const isBack = ofPeriod !== undefined && last?.period !== period
   if (isBack && make.refusesBack) throw wentBack(period, last?.period)
   const begin = isFirst && !last ? start : 1
@@ -54,7 +56,9 @@ export function newNumber({ letter, isFirst, last, ofPeriod }: Before, make: Mak
     id: format(number, letter, period || undefined),
     key,
     state: 'open',
+    takenAt: new Date().toISOString(),
     open: 1,
+    ...(page !== undefined && { page }),
     ...(checkIn === undefined && { unheard: 1 }),
     ...(isBack && { isBack: 1 }),
   }
@@ -73,12 +77,70 @@ export function marksOf(
   return isPlain ? undefined : [...marks.values()]
 }
 
+/** @returns the number, which the page that asked last is in the middle of */
+export const takenBy = (row: NumberRow, page: string | undefined): NumberRow =>
+  row.state === 'open' && page !== undefined && page !== row.page ? { ...row, page } : row
+
 /** @returns the number, which is handed out although the server has not heard of it */
 export const handedOut = (row: NumberRow): NumberRow => ({ ...row, unheard: 1 })
 
 /** @returns the number, which nobody ever saw: its key gets another one */
-export function neverOut({ key: _, open, ...row }: NumberRow, why: string): NumberRow {
-  return { ...row, state: 'cancelled', reason: `It was never handed out: ${why}.` }
+export function neverOut({ key: _, open, page, ...row }: NumberRow, why: string): NumberRow {
+  return {
+    ...row,
+    state: 'cancelled',
+    reason: `It was never handed out: ${why}.`,
+    settledAt: new Date().toISOString(),
+  }
+}
+
+/** From which states a number gets to one. */
+const FROM = {
+  confirmed: ['open'],
+  cancelled: ['open'],
+  voided: ['confirmed'],
+  refused: ['open', 'confirmed'],
+}
+
+export type Settled = keyof typeof FROM
+
+/** Who gives a number its state, and why. */
+export interface Why {
+  reason?: string
+  by?: string
+}
+
+/**
+ * The number in its new state; the same object where it has that already.
+ * @throws HiloError `invalid-argument`
+ */
+export function settledAs(row: NumberRow, state: Settled, why: Why): NumberRow {
+  if (row.state === state) return row
+  // guard: H28 a number that was settled keeps its state
+  if (!FROM[state].includes(row.state)) throw settledBefore(row)
+  const { open, page, by: _, ...rest } = row
+  const { reason, by } = why
+  return {
+    ...rest,
+    state,
+    settledAt: new Date().toISOString(),
+    ...(reason !== undefined && { reason }),
+    ...(by !== undefined && { by }),
+  }
+}
+
+function settledBefore({ id, state, reason }: NumberRow): HiloError {
+  const was = `${id} was ${state}`
+  const why = {
+    open: `${id} is open, so no receipt has it yet: confirm it first, or cancel it.`,
+    confirmed:
+      `${was}: it is on a stored receipt, and cannot be cancelled here. Correct that receipt by ` +
+      "another one, and mark this one as 'voided'.",
+    cancelled: `${was} (${reason}), so it is on no receipt.`,
+    voided: `${was} (${reason}).`,
+    refused: `${was} (${reason}).`,
+  }[state]
+  return new HiloError('invalid-argument', `${why} Nothing was changed.`)
 }
 
 export const noNumber = (key: string): HiloError =>

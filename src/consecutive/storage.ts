@@ -14,7 +14,7 @@ import {
   type Taken,
   takenBefore,
 } from './numbers.js'
-import { type Before, handedOut, type Make, newNumber, noNumber } from './rows.js'
+import { type Before, handedOut, type Make, newNumber, noNumber, takenBy } from './rows.js'
 import { type CurrentSeries, readState, type SeriesState, withNamed } from './state.js'
 
 interface Seen {
@@ -122,12 +122,16 @@ export class SeriesStorage {
       const { current } = state
       const before = known && takenBefore(known, state)
       // guard: H28 a key has one number
-      if (before?.isOut) return before
+      if (before?.isOut) {
+        const row = takenBy(before.row, make.page)
+        if (row !== before.row) tx.saveNumber(row)
+        return { ...before, row }
+      }
       if (!current) return undefined
       if (current.refused) return { refused: current.refused }
       if (!before) return add(tx, state, current, found, make, link)
       if (make.checkIn !== undefined) return before
-      const row = handedOut(before.row)
+      const row = takenBy(handedOut(before.row), make.page)
       tx.saveNumber(row)
       return { ...before, row, isOut: true }
     })
@@ -179,15 +183,22 @@ export class SeriesStorage {
     })
   }
 
-  /** Numbers that are neither confirmed nor cancelled. They count as handed out. */
-  open(): Promise<NumberRow[]> {
-    return this.#write(async (tx) => {
-      const [stored, open] = await Promise.all([tx.state(), tx.openNumbers()])
+  /** Numbers that are open, and whether each was handed out. */
+  open(): Promise<{ row: NumberRow; isOut: boolean }[]> {
+    return this.#store.transact('readonly', async (tx) => {
+      const [stored, rows] = await Promise.all([tx.state(), tx.openNumbers()])
       const state = readState(stored)
-      // Who is told of a number may write it onto a receipt.
-      const rows = open.map((row) => (takenBefore(row, state).isOut ? row : handedOut(row)))
-      for (const [i, row] of rows.entries()) if (row !== open[i]) tx.saveNumber(row)
-      return rows
+      return rows.map((row) => ({ row, isOut: takenBefore(row, state).isOut }))
+    })
+  }
+
+  /** These numbers are handed out, if they are still open. */
+  handOut(rows: readonly NumberRow[]): Promise<void> {
+    return this.#write(async (tx) => {
+      const open = await tx.openNumbers()
+      const isSame = (a: NumberRow, b: NumberRow) => a.letter === b.letter && a.place === b.place
+      for (const row of open)
+        if (rows.some((each) => isSame(each, row))) tx.saveNumber(handedOut(row))
     })
   }
 

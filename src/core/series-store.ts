@@ -70,13 +70,20 @@ export interface NumberRow {
   number: number
   /** As it was written when it was made: `B-000124`. */
   id: string
-  state: 'open' | 'confirmed' | 'cancelled'
+  state: 'open' | 'confirmed' | 'cancelled' | 'voided' | 'refused'
   /** What it is for. Absent: it was never handed out, and its key got another number. */
   key?: string
-  /** Why it was cancelled. */
+  /** Why it was cancelled, voided or refused. */
   reason?: string
+  /** When it was taken, and when it got its state, by the device's clock: ISO 8601, in UTC. */
+  takenAt: string
+  settledAt?: string
+  /** Who gave it its state. */
+  by?: string
   /** Set while the number is neither confirmed nor cancelled; an index finds it by this. */
   open?: 1
+  /** Who took it, while it is open: see `living.ts`. */
+  page?: string
   /** It was handed out before the server had heard of it. */
   unheard?: 1
   /** Its period had given way to another one before: the device's clock went back. */
@@ -96,7 +103,7 @@ export interface SeriesTransaction {
   lastNumber(letter: string, period?: string): Promise<NumberRow | undefined>
   /** Those of a series after a place, in their order. */
   numbersAfter(letter: string, place: number): Promise<NumberRow[]>
-  /** Those that are neither confirmed nor cancelled. */
+  /** Those that are open. */
   openNumbers(): Promise<NumberRow[]>
   linkOf(key: string): Promise<Link | undefined>
   lastLink(chain: string): Promise<Link | undefined>

@@ -26,7 +26,7 @@ export function createSeriesView(series: InspectedSeries): SeriesView {
     const element = h('section.collection', { 'aria-label': name }, h('h3', name), state, open)
     async function read(): Promise<void> {
       try {
-        const [held, taken] = await Promise.all([receipts.current(), receipts.open()])
+        const [held, taken] = await Promise.all([receipts.current(), receipts.open({ all: true })])
         say(
           state,
           held

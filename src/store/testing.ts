@@ -254,6 +254,7 @@ const number = (place: number, key: string, period: string, number = place): Num
   number,
   id: `A-${period}-${number}`,
   state: 'open',
+  takenAt: '2027-01-01T08:00:00.000Z',
   key,
   open: 1,
 })

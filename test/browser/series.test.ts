@@ -1,5 +1,5 @@
 /**
- * The whole browser is killed at random moments while its tabs make consecutive numbers, most of
+ * A tab keeps its sale to itself while it lives. And the whole browser is killed at random moments while its tabs make consecutive numbers, most of
  * the time offline: the series is 1 … n, and each number that a tab reported belongs to its key.
  */
 import { describe, expect, test } from 'vitest'
@@ -34,6 +34,12 @@ const report = () => window.consecutive(window.hilo, 'receipts').report()
 
 /** Runs in a page. */
 const next = () => window.consecutive(window.hilo, 'receipts').next({ key: 'first' })
+
+/** Runs in a page. */
+const open = () => window.consecutive(window.hilo, 'receipts').open()
+
+/** Runs in a page. */
+const openOfAll = () => window.consecutive(window.hilo, 'receipts').open({ all: true })
 
 describe.each(testedEngines())('in $title', ({ name, title }) => {
   test(
@@ -84,4 +90,17 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     },
     60_000 + CRASHES * 15_000,
   )
+
+  test('a sale that a tab is in the middle of is its own, until the tab is gone', async () => {
+    const site = await openSite()
+    const browser = await openLastingBrowser(name)
+    await browser.restart()
+    const [selling, starting] = [await browser.newPage(), await browser.newPage()]
+    for (const page of [selling, starting]) await page.goto(site.url())
+    const { id } = await selling.evaluate(next)
+    expect(await starting.evaluate(open)).toEqual([])
+    expect(await starting.evaluate(openOfAll)).toMatchObject([{ id, isLiving: true }])
+    await selling.close()
+    await expect.poll(() => starting.evaluate(open)).toMatchObject([{ id, key: 'first' }])
+  })
 })

@@ -1,8 +1,14 @@
 /** Consecutive numbers as an app makes them: over a fake IndexedDB, with the real server. */
 import { IDBDatabase, IDBFactory, IDBIndex, IDBObjectStore, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type ConsecutiveOptions, consecutive } from '../../src/consecutive/index.js'
+import {
+  type Consecutive,
+  type ConsecutiveOptions,
+  consecutive,
+} from '../../src/consecutive/index.js'
+
 import { newName } from '../support/idb.js'
+import { FakeLocks } from '../support/locks.js'
 import { newShop, refusal as refused, type Shop } from '../support/shop.js'
 import { copyProfile, expectWhole, idsOf, inEachStore, openTill, registry } from './devices.js'
 
@@ -10,11 +16,21 @@ let shop: Shop
 
 beforeEach(async () => {
   shop = await newShop()
+  // Node 24 has Web Locks, older ones have none: a test that needs them brings its own.
+  vi.stubGlobal('navigator', {})
 })
 afterEach(async () => {
   vi.restoreAllMocks()
   await shop.close()
 })
+
+function deferred() {
+  let resolve = () => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
 
 /** The server's answer to the next check-in. */
 function answerOnce(body: object): void {
@@ -201,6 +217,40 @@ inEachStore(() => {
       )
       const told = ({ told: _, ...rest }: object & { told?: number }) => rest
       expect((await receipts.report()).map(told)).toEqual(report.map(told))
+    })
+
+    test('says what became of it later, when, and by whom', async () => {
+      const { receipts } = openTill(shop)
+      const { number } = await receipts.next({ key: 'a' })
+      await idsOf(receipts, 'b')
+      await expect(receipts.mark('a', 'voided', 'returned')).rejects.toEqual(
+        refusal('invalid-argument', 'A-000001 is open, so no receipt has it yet'),
+      )
+      await receipts.confirm('a', { by: 'anna' })
+      await receipts.mark('a', 'voided', 'returned', { by: 'bert' })
+      await receipts.mark('a', 'voided', 'again')
+      await receipts.mark('b', 'refused', 'wrong tax number')
+      for (const act of [receipts.confirm('a'), receipts.mark('a', 'refused', 'late')])
+        await expect(act).rejects.toEqual(refusal('invalid-argument', 'was voided (returned)'))
+      const [series] = await receipts.report()
+      const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+      const times = { takenAt: time, settledAt: time }
+      expect(series!.numbers).toMatchObject([
+        { key: 'a', state: 'voided', reason: 'returned', by: 'bert', ...times },
+        { key: 'b', state: 'refused', reason: 'wrong tax number', ...times },
+      ])
+      expect(await receipts.next({ key: 'a' })).toMatchObject({ number })
+    })
+
+    test.each([
+      ['a state that is none', (of: Consecutive) => of.mark('a', 'lost' as never, 'x'), 'voided'],
+      ['nobody', (of: Consecutive) => of.confirm('a', { by: '' }), '`by` is a text'],
+      ['a wrong option', (of: Consecutive) => of.confirm('a', { who: 'x' } as never), 'who'],
+    ])('is not settled with %s', async (_, act, message) => {
+      const { receipts } = openTill(shop)
+      await idsOf(receipts, 'a')
+      await expect(act(receipts)).rejects.toEqual(refusal('invalid-argument', message))
+      expect(await receipts.open()).toHaveLength(1)
     })
 
     test.each([
@@ -505,6 +555,96 @@ inEachStore(() => {
       vi.stubGlobal('fetch', handle)
       expect(await idsOf(openTill(shop).receipts, 'b')).toEqual(['A-000002'])
     })
+  })
+})
+
+describe('a page that lives', () => {
+  let locks: FakeLocks
+
+  beforeEach(() => {
+    locks = new FakeLocks()
+    vi.stubGlobal('navigator', { locks })
+  })
+
+  const keysOf = async (receipts: Consecutive, options?: { all?: boolean }) =>
+    (await receipts.open(options)).map(({ key, isLiving = false }) => [key, isLiving])
+
+  test('keeps its sale to itself: another tab does not find it, until the page ends', async () => {
+    const [first, second] = [openTill(shop), openTill(shop)]
+    await idsOf(first.receipts, 'a', 'b')
+    await first.receipts.confirm('b')
+    expect(await keysOf(second.receipts)).toEqual([])
+    expect(await keysOf(first.receipts)).toEqual([])
+    expect(await keysOf(second.receipts, { all: true })).toEqual([['a', true]])
+    await first.hilo.close()
+    expect(await keysOf(second.receipts)).toEqual([['a', false]])
+  })
+
+  test('holds a lock only while a number is open', async () => {
+    const { receipts } = openTill(shop)
+    expect(locks.names).toEqual([])
+    await idsOf(receipts, 'a', 'b')
+    expect(locks.names).toHaveLength(1)
+    await receipts.confirm('a')
+    expect(locks.names).toHaveLength(1)
+    await receipts.cancel('b', 'card declined')
+    expect(locks.names).toEqual([])
+  })
+
+  test('holds none for a key that has no open number', async () => {
+    const { receipts } = openTill(shop)
+    shop.isDown = true
+    await expect(receipts.next({ key: 'a' })).rejects.toThrow('needs the server')
+    shop.isDown = false
+    await idsOf(receipts, 'a')
+    await receipts.confirm('a')
+    await idsOf(receipts, 'a')
+    expect(locks.names).toEqual([])
+  })
+
+  test('takes a sale over by its key', async () => {
+    const [first, second] = [openTill(shop), openTill(shop)]
+    await idsOf(first.receipts, 'a')
+    await idsOf(second.receipts, 'a')
+    await first.hilo.close()
+    expect(await keysOf(openTill(shop).receipts)).toEqual([])
+    await second.hilo.close()
+    expect(await keysOf(openTill(shop).receipts)).toEqual([['a', false]])
+  })
+
+  test('that leaves holds no lock, and holds it again when it comes back', async () => {
+    const window = new EventTarget()
+    vi.stubGlobal('addEventListener', window.addEventListener.bind(window))
+    const [first, second] = [openTill(shop), openTill(shop)]
+    await idsOf(first.receipts, 'a')
+    window.dispatchEvent(new Event('pagehide'))
+    expect(await keysOf(second.receipts)).toEqual([['a', false]])
+    window.dispatchEvent(new Event('pageshow'))
+    expect(await keysOf(second.receipts)).toEqual([])
+  })
+
+  test('hands its number out itself: who lists it changes nothing', async () => {
+    const [first, second] = [openTill(shop), openTill(shop)]
+    await idsOf(first.receipts, 'a')
+    const answered = deferred()
+    const handle = globalThis.fetch
+    vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => {
+      await answered.promise
+      return handle(...args)
+    })
+    const taking = first.receipts.next({ key: 'b' })
+    await expect.poll(async () => (await second.receipts.report())[0]!.numbers.length).toBe(2)
+    expect(await keysOf(second.receipts, { all: true })).toEqual([['a', true]])
+    answered.resolve()
+    expect(await taking).toMatchObject({ id: 'A-000002', heard: true })
+  })
+
+  test('cannot be told where the browser refuses locks: its numbers are listed', async () => {
+    const refuse = () => Promise.reject(new DOMException('No.', 'SecurityError'))
+    vi.stubGlobal('navigator', { locks: { request: refuse, query: refuse } })
+    const { receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    expect(await keysOf(receipts)).toEqual([['a', false]])
   })
 })
 

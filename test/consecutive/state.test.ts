@@ -30,6 +30,7 @@ const row = (number: number, more: Partial<NumberRow> = {}): NumberRow => ({
   id: `B-${number}`,
   key: `sale ${number}`,
   state: 'open',
+  takenAt: '2027-01-01T08:00:00.000Z',
   open: 1,
   ...more,
 })
@@ -135,7 +136,7 @@ describe('a series that ends', () => {
     expect(rows).toEqual(
       [7, 9].map((number) => {
         const { key, open, ...rest } = row(number)
-        return { ...rest, state: 'cancelled', reason: why }
+        return { ...rest, state: 'cancelled', reason: why, settledAt: expect.any(String) }
       }),
     )
   })

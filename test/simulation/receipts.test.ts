@@ -15,6 +15,7 @@ const row = (number: number, more: Partial<NumberRow> = {}): NumberRow => ({
   id: `A-${number}`,
   key: `sale ${number}`,
   state: 'open',
+  takenAt: '2027-01-01T08:00:00.000Z',
   open: 1,
   ...more,
 })
