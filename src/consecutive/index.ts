@@ -147,10 +147,10 @@ export interface Consecutive {
   /** The series that the next number is made in. Undefined: the server has to give one first. */
   current(): Promise<HeldSeries | undefined>
   /**
-   * What is left of sales that nobody ended, for example after a crash: numbers that were taken, by
-   * a page that lives no more. A page lives until it is closed, crashes, leaves for another page, or
-   * closes its `Hilo`. Where there are no Web Locks (Node 20, a page without HTTPS), nobody can tell
-   * whether a page lives, and its numbers are listed.
+   * What is left of sales that nobody ended, for example after a crash: numbers that were taken by
+   * a page that lives no more. A page lives until it is closed, crashes, leaves for another page,
+   * or closes its `Hilo`. Where there are no Web Locks (Node 20, a page without HTTPS), nobody can
+   * tell whether a page lives, and its numbers are listed.
    * @param options `all`: those of pages that live, too, also of this one. Default: false
    */
   open(options?: { all?: boolean }): Promise<OpenNumber[]>
