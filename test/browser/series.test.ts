@@ -1,6 +1,7 @@
 /**
- * A tab keeps its sale to itself while it lives. And the whole browser is killed at random moments while its tabs make consecutive numbers, most of
- * the time offline: the series is 1 … n, and each number that a tab reported belongs to its key.
+ * A tab keeps its sale to itself while it lives. And the whole browser is killed at random moments
+ * while its tabs make consecutive numbers, most of the time offline: the series is 1 … n, and each
+ * number that a tab reported belongs to its key.
  */
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../simulation/random.js'
