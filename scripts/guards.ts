@@ -123,14 +123,9 @@ export const GUARDS: Guard[] = [
 
   guard('H11 a claim is stored before it is sent', 'core/claim', 'return { state, claim }'),
   guard(
-    'H11 a claim of several collections gives each its id once',
-    'client/reserve',
-    'if (!isOpen) return id',
-  ),
-  guard(
     'H11 of names that are one to a server, one shares the id of a claim',
     'client/reserve',
-    'return names.map(newSeat)',
+    'const own = id',
   ),
   guard('H11 a grant is added once', 'core/claim'),
   guard('H11 an answer names its claim', 'server/hilo-routes', '...{}'),
@@ -256,9 +251,9 @@ export const GUARDS: Guard[] = [
     change('this.#last', 'Promise.resolve()'),
   ),
   guard(
-    'H18 a claim of several collections waits for no other tab',
-    'client/reserve',
-    'const isAlone = true',
+    'H18 one tab at a time asks a server that grants anew',
+    'worker/claims',
+    'await this.#claim(want, true)',
   ),
   guard("H18 the app's transactions hold no id up", 'sqlite/store'),
   guard('H18 who waits behind a transaction that hangs fails with it', 'store/indexeddb'),

@@ -16,11 +16,16 @@ export interface Source {
   claim(target: Target, claim: DeviceClaim): Promise<GrantedRange>
   /**
    * As `claim`, for several collections of one database in one request. Their claims have one id,
-   * and each may be sent again alone. Absent: each is asked for alone.
+   * and each may be sent again alone.
    * @returns in their order; undefined for one that was refused: call `claim` to get the reason
    * @throws HiloError as `claim`
    */
   claimTogether?(wanted: readonly WantedRange[]): Promise<(GrantedRange | undefined)[]>
+  /**
+   * Each request gets numbers of its own, also when a claim comes again. Then `claimTogether` is
+   * not called. Absent: so it is.
+   */
+  isPlain?(database: string): boolean
   /**
    * Asks whether the server would take numbers of a collection back now. Gives nothing back.
    * @throws HiloError as `claim`

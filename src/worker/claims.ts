@@ -7,10 +7,10 @@ import { addGrant, beginClaim, dropClaim } from '../core/claim.js'
 import { type Failure, HiloError, toFailure } from '../core/errors.js'
 import { isRepeated, nextStep } from '../core/failures.js'
 import { type Range, total } from '../core/range.js'
-import type { DeviceClaim } from '../core/state.js'
+import type { DeviceClaim, GrantedRange } from '../core/state.js'
 import { MIN_CAPACITY } from '../core/wire.js'
 import { pagesWithOffers } from '../core/write-off.js'
-import type { Seat } from './batch.js'
+import type { Begun, ClaimRequests, Sent } from './claim-requests.js'
 import type { CollectionContext } from './context.js'
 import { Retry } from './retry.js'
 
@@ -22,6 +22,8 @@ export class Claims {
   /** The same for callers, as long as the server's pause lasts. */
   #lastFailure: Failure | undefined
   readonly #context: CollectionContext
+  /** Of the collection's database. */
+  readonly #requests: ClaimRequests
   /** A claim in the background has ended; the server granted `missing` fewer than were wanted. */
   readonly #ended: (missing: number) => void
   readonly #retry: Retry
@@ -31,8 +33,13 @@ export class Claims {
   /** A larger claim was refused. */
   #largest: number | undefined
 
-  constructor(context: CollectionContext, ended: (missing: number) => void) {
+  constructor(
+    context: CollectionContext,
+    requests: ClaimRequests,
+    ended: (missing: number) => void,
+  ) {
     this.#context = context
+    this.#requests = requests
     this.#ended = ended
     this.#retry = new Retry(context.owner, PAUSES)
   }
@@ -49,17 +56,12 @@ export class Claims {
   /**
    * Asks the server once, unless `want` numbers are free. A caller who asks while a claim is under
    * way gets the outcome of that one.
-   * @param seat in a request for several collections
    */
-  ask(want: number, seat?: Seat): Promise<Failure | undefined> {
+  ask(want: number): Promise<Failure | undefined> {
     const isOnline = this.#context.owner.isOnline()
-    if (this.#flight || this.isPaused || !isOnline) {
-      // This collection has no claim to send: the others in the request do not wait for it.
-      seat?.leave()
-      if (this.#flight && isOnline) return this.#flight
-      return Promise.resolve(isOnline ? this.#lastFailure : SWITCHED_OFF)
-    }
-    this.#flight = this.#start(want, seat).finally(() => {
+    if (!isOnline) return Promise.resolve(SWITCHED_OFF)
+    if (this.isPaused && !this.#flight) return Promise.resolve(this.#lastFailure)
+    this.#flight ??= this.#start(want).finally(() => {
       this.#flight = undefined
     })
     return this.#flight
@@ -83,16 +85,11 @@ export class Claims {
     this.#retry.cancel()
   }
 
-  async #start(want: number, seat?: Seat): Promise<Failure | undefined> {
+  async #start(want: number): Promise<Failure | undefined> {
     this.#retry.cancel()
-    const { owner, name } = this.#context
+    const { owner } = this.#context
     try {
-      // Without the lock, another tab may send the same stored claim, and gets the same grant. With
-      // it, a seat could wait for a tab that waits for one of the other seats.
-      // guard: H18 a claim of several collections waits for no other tab
-      const isAlone = seat === undefined
-      const claim = () => this.#claim(want, seat)
-      await (isAlone ? owner.world.lock(`offline-hilo ${name} claim`, claim) : claim())
+      await this.#claimInTurn(want)
       this.#retry.succeeded()
       this.#lastFailure = undefined
     } catch (error) {
@@ -100,20 +97,37 @@ export class Claims {
       this.#lastFailure = isRepeated(failure) ? { ...failure, isRepeated: true } : failure
       this.#retry.failed(failure, () => this.askInBackground(want))
     }
-    seat?.leave()
     this.failure = this.#lastFailure
     return this.failure
   }
 
-  async #claim(want: number, seat?: Seat): Promise<void> {
-    const { owner, update } = this.#context
+  /**
+   * Another tab may send the same stored claim. An offline-hilo-server gives both the same grant.
+   * Any other server grants anew for each request, so only one tab at a time asks that.
+   */
+  async #claimInTurn(want: number): Promise<void> {
+    const { owner, target, name } = this.#context
+    const { source, world } = owner
+    const isPlain = () => source.isPlain?.(target.database) ?? true
+    if (!isPlain())
+      try {
+        return await this.#claim(want, false)
+      } catch (error) {
+        if (!isPlain()) throw error
+      }
+    // guard: H18 one tab at a time asks a server that grants anew
+    await world.lock(`offline-hilo ${name} claim`, () => this.#claim(want, true))
+  }
+
+  async #claim(want: number, isAlone: boolean): Promise<void> {
+    const { update } = this.#context
     for (let isFirstFailure = this.#retry.failures === 0; ; isFirstFailure = false) {
-      const claim = await this.#begin(want, seat)
+      const { claim, grant } = await this.#ask(want, isAlone)
       // Without a claim there are enough numbers: other tabs claimed or parked some.
       this.#missing = 0
-      if (!claim || owner.signal.aborted) return
+      if (!claim || !grant) return
       try {
-        return await this.#send(claim, want, seat)
+        return await this.#add(claim, await grant, want)
       } catch (error) {
         const step = nextStep(toFailure(error, 'storage-failed'))
         if (step === 'same' || step === 'stop') throw error
@@ -128,9 +142,35 @@ export class Claims {
     }
   }
 
-  async #send(claim: DeviceClaim, want: number, seat?: Seat): Promise<void> {
-    const { owner, target } = this.#context
-    const grant = await (seat?.claim({ target, claim }) ?? owner.source.claim(target, claim))
+  /**
+   * It first asks other pages of this device to park the surplus that they were to give back: they
+   * are nearer than the server.
+   */
+  async #ask(want: number, isAlone: boolean): Promise<Sent> {
+    const { owner, name, target } = this.#context
+    for (let mayAsk = true; ; mayAsk = false) {
+      const begin = (id: string) => this.#begin(id, want, mayAsk)
+      const sent = await this.#requests.claim(target, begin, isAlone)
+      if (!sent.pages) return sent
+      await owner.tabs?.askToPark(name, sent.pages)
+    }
+  }
+
+  /** The claim to send, durably stored; none when enough is free. */
+  #begin(id: string, want: number, mayAsk: boolean): Promise<Begun> {
+    const { owner, updateAndLease } = this.#context
+    return updateAndLease<Begun>((state, reserve) => {
+      const pages = pagesWithOffers(state, want)
+      // guard: H12 pages are asked for their offers before a server is
+      if (mayAsk && pages.size > 0) return [state, { pages }]
+      const date = owner.world.date()
+      const { state: next, ...begun } = beginClaim(state, id, want, reserve, date, this.#largest)
+      return [next, begun]
+    })
+  }
+
+  async #add(claim: DeviceClaim, grant: GrantedRange, want: number): Promise<void> {
+    const { owner } = this.#context
     const error = await this.#context.updateAndLease((before) => {
       const state = applyShown(before, claim.id, grant.fates)
       try {
@@ -144,35 +184,6 @@ export class Claims {
       }
     })
     if (error) throw error
-  }
-
-  /**
-   * The claim to send, durably stored; undefined when enough is free. It first asks other pages of
-   * this device to park the surplus that they were to give back: they are nearer than the server.
-   */
-  async #begin(want: number, seat?: Seat): Promise<DeviceClaim | undefined> {
-    const { owner, name, updateAndLease } = this.#context
-    const id = seat?.takeId() ?? owner.world.newId()
-    for (let mayAsk = true; ; mayAsk = false) {
-      const { pages, claim } = await updateAndLease<{ pages?: Set<string>; claim?: DeviceClaim }>(
-        (state, reserve) => {
-          const pages = pagesWithOffers(state, want)
-          // guard: H12 pages are asked for their offers before a server is
-          if (mayAsk && pages.size > 0) return [state, { pages }]
-          const { state: next, ...begun } = beginClaim(
-            state,
-            id,
-            want,
-            reserve,
-            owner.world.date(),
-            this.#largest,
-          )
-          return [next, begun]
-        },
-      )
-      if (!pages) return claim
-      await owner.tabs?.askToPark(name, pages)
-    }
   }
 }
 

@@ -19,8 +19,8 @@ import {
 import { heldTwice, readState } from '../core/stored.js'
 import { pagesOf, writeOffPages } from '../core/write-off.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
-import type { Seat } from './batch.js'
 import type { CheckIns } from './check-ins.js'
+import type { ClaimRequests } from './claim-requests.js'
 import { Claims, SWITCHED_OFF } from './claims.js'
 import type { CollectionContext, OwnerContext } from './context.js'
 import { DeadPages } from './dead-pages.js'
@@ -69,6 +69,7 @@ export class OwnedCollection {
     target: Target,
     callbacks: OwnerCallbacks,
     checkIns: CheckIns,
+    requests: ClaimRequests,
   ) {
     this.#owner = owner
     this.#key = key
@@ -86,7 +87,7 @@ export class OwnedCollection {
       showAgain: () => checkIns.retryNow(),
       notify: () => this.#notify(),
     }
-    this.#claims = new Claims(this.#context, (missing) => {
+    this.#claims = new Claims(this.#context, requests, (missing) => {
       const { free, reserve, isReleased } = this.#shared
       // A `reserve(4_000)` that failed leaves 4,000 missing. Were they all claimed here, a page at
       // rest would give back what exceeds its reserve of 200, they would be missing again, and
@@ -129,12 +130,7 @@ export class OwnedCollection {
     return this.#callbacks.parkExcess(this.#target)
   }
 
-  /** @param seat in a request for several collections */
-  reserve(
-    count: number,
-    isCancelled: () => boolean,
-    seat: Seat | undefined,
-  ): Promise<Answer<object>> {
+  reserve(count: number, isCancelled: () => boolean): Promise<Answer<object>> {
     return this.#answer(async () => {
       this.#filling.push(count)
       try {
@@ -146,12 +142,11 @@ export class OwnedCollection {
         }
         while (!(await this.#update(keep))) {
           if (isCancelled()) return { failure: CANCELLED }
-          const failure = await this.#claims.ask(count, seat)
+          const failure = await this.#claims.ask(count)
           if (failure) return { failure }
         }
         return {}
       } finally {
-        seat?.leave()
         this.#filling.splice(this.#filling.indexOf(count), 1)
       }
     })

@@ -10,8 +10,8 @@ import { VERSION } from '../core/version.js'
 import { CHECK_ADDRESS, within } from '../source/http.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
-import { batchOf } from './batch.js'
 import { CheckIns } from './check-ins.js'
+import { ClaimRequests } from './claim-requests.js'
 import { SWITCHED_OFF } from './claims.js'
 import { nameOf, OwnedCollection } from './collection.js'
 import type { OwnerContext } from './context.js'
@@ -19,8 +19,7 @@ import type { World } from './world.js'
 
 export function createOwner(world: World): Owner {
   const collections = new Map<string, OwnedCollection>()
-  /** By database. */
-  const checkIns = new Map<string, CheckIns>()
+  const databases = new Map<string, { checkIns: CheckIns; requests: ClaimRequests }>()
   const closing = new AbortController()
   /** Cancels each timer that is set. */
   const timers = new Set<() => void>()
@@ -126,21 +125,18 @@ export function createOwner(world: World): Owner {
     const name = nameOf(key)
     const existing = collections.get(name)
     if (existing) return existing
-    const created = new OwnedCollection(
-      context,
-      key,
-      target,
-      callbacks,
-      checkInsOf(context, target.database),
-    )
+    const { checkIns, requests } = databaseOf(context, target.database)
+    const created = new OwnedCollection(context, key, target, callbacks, checkIns, requests)
     collections.set(name, created)
     return created
   }
 
-  function checkInsOf(context: OwnerContext, database: string): CheckIns {
-    const name = JSON.stringify([opened!.config.url, database])
-    const known = checkIns.get(database) ?? new CheckIns(context, name)
-    checkIns.set(database, known)
+  function databaseOf(context: OwnerContext, name: string) {
+    const known = databases.get(name) ?? {
+      checkIns: new CheckIns(context, JSON.stringify([opened!.config.url, name])),
+      requests: new ClaimRequests(context),
+    }
+    databases.set(name, known)
     return known
   }
 
@@ -164,10 +160,8 @@ export function createOwner(world: World): Owner {
     claim: (target, want, request) => collection(target).claim(want, request),
     reserve: (call, wanted) =>
       cancellable(call, () => {
-        const names = wanted.map(({ target }) => target.collection)
-        const seats = batchOf(opened!.context.source, world.newId(), names, closing.signal)
-        const reserved = wanted.map(({ target, count }, i) =>
-          collection(target).reserve(count, () => isCancelled(call), seats[i]),
+        const reserved = wanted.map(({ target, count }) =>
+          collection(target).reserve(count, () => isCancelled(call)),
         )
         return Promise.all(reserved)
       }),
@@ -206,7 +200,7 @@ export function createOwner(world: World): Owner {
       if (online) for (const each of collections.values()) each.retryNow()
     },
     reportNow() {
-      for (const each of checkIns.values()) each.reportNow()
+      for (const { checkIns } of databases.values()) checkIns.reportNow()
     },
     async retryNow() {
       if (storage !== 'memory') await askStorageKind()

@@ -34,6 +34,50 @@ describe('several collections', () => {
     expect(await hilo.nextIds('customers', 100)).toHaveLength(100)
   })
 
+  test('go in requests of a hundred', async () => {
+    const { hilo } = shop.open()
+    const counts = Array.from({ length: 101 }, (_, i) => [`c${i}`, 10] as const)
+    await hilo.reserve(Object.fromEntries(counts))
+    const sizes = claims().map(({ body }) => (body.collections as object[]).length)
+    expect(sizes.sort()).toEqual([1, 100])
+  })
+
+  test('that are listed are claimed by one request when the page starts', async () => {
+    const names = Array.from({ length: 20 }, (_, i) => `c${i}`)
+    const { hilo } = shop.open({ collections: Object.fromEntries(names.map((each) => [each, {}])) })
+    await hilo.ready
+    await quiet()
+    expect(claims()).toHaveLength(1)
+    expect(claims()[0]!.body.collections).toHaveLength(20)
+  })
+
+  test('wait for no answer to an earlier request', async () => {
+    let answerFirst = () => {}
+    const { fetch } = globalThis
+    globalThis.fetch = async (...args) => {
+      if (String(args[1]?.body).includes('"first"'))
+        await new Promise<void>((resolve) => {
+          answerFirst = resolve
+        })
+      return fetch(...args)
+    }
+    const { hilo } = shop.open()
+    const first = hilo.nextId('first')
+    await quiet()
+    const ids = ['a', 'b'].map((each) => hilo.nextId(each))
+    expect(await Promise.all(ids)).toEqual(['a/1-A', 'b/1-A'])
+    answerFirst()
+    expect(await first).toBe('first/1-A')
+    expect(claims().map(({ body }) => (body.collections as object[]).length)).toEqual([2, 1])
+  })
+
+  test('are not asked for one by one when nobody may ask', async () => {
+    shop.answer = () => refusal(401)
+    const { hilo } = shop.open()
+    expect((await errorOf(hilo.reserve({ orders: 50, lines: 50 }))).status).toBe(401)
+    expect(claims()).toHaveLength(1)
+  })
+
   test('that were used are filled up by one request, which shows the tokens', async () => {
     const { hilo } = shop.open({ collections: { orders: {}, customers: {} } })
     await hilo.ready
@@ -135,7 +179,7 @@ describe('several collections', () => {
     expect(reserves(hilo)).toEqual({ orders: 32, customers: 32 })
   })
 
-  test('an answer is lost: each claim comes again alone, and gets the same numbers', async () => {
+  test('an answer is lost: the claims come again, and get the same numbers', async () => {
     let isLost = true
     const { fetch } = globalThis
     globalThis.fetch = async (...args) => {

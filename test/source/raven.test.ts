@@ -153,6 +153,7 @@ describe('a claim is a POST, whose id no proxy logs', () => {
     vi.stubGlobal('fetch', fetch)
     const asked = source()
     const busy = refusal(asked.claim(target, claim))
+    await refusal(asked.claim(target, { ...claim, id: 'c2' }))
     await asked.claim(target, { ...claim, id: 'c2' })
     refuseOther()
     expect(await busy).toMatchObject({ code: 'server-unreachable', retryAfter: 7000 })
@@ -162,22 +163,25 @@ describe('a claim is a POST, whose id no proxy logs', () => {
   test('to a RavenDB it is a GET, once that database has refused a POST', async () => {
     const fetch = ravenDb()
     const asked = source()
+    expect(asked.isPlain('Shop')).toBe(false)
+    expect(await refusal(asked.claim(target, claim))).toMatchObject({ status: 404 })
+    expect(asked.isPlain('Shop')).toBe(true)
     for (const id of ['c1', 'c2'])
       expect((await asked.claim(target, { ...claim, id })).range).toMatchObject({ from: 33 })
-    await asked.claim({ ...target, database: 'Other' }, claim)
+    expect(asked.isPlain('Other')).toBe(false)
     expect(methods(fetch)).toEqual([
       ['POST', shop],
       ['GET', shop],
       ['GET', shop],
-      ['POST', '/databases/Other/hilo/next'],
-      ['GET', '/databases/Other/hilo/next'],
     ])
   })
 
   test('one that shows a token is never a GET, which would show none', async () => {
     const fetch = ravenDb()
     const shown = { ...claim, shown: [{ token: 't1', next: 1 }] }
-    expect(await refusal(source().claim(target, shown))).toMatchObject({ status: 404 })
+    const asked = source()
+    expect(await refusal(asked.claim(target, shown))).toMatchObject({ status: 404 })
+    expect(asked.isPlain('Shop')).toBe(false)
     expect(methods(fetch)).toEqual([['POST', shop]])
   })
 

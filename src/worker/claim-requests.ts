@@ -1,0 +1,119 @@
+/**
+ * The claims of one database. Those that are asked for together, or while others are being stored,
+ * go to the server in one request. Guarantees that each collection has the id of a request once,
+ * and that no claim waits for the answer to another request.
+ */
+import type { Target } from '../core/contract.js'
+import { toFailure } from '../core/errors.js'
+import { nextStep } from '../core/failures.js'
+import type { WantedRange } from '../core/requests.js'
+import type { DeviceClaim, GrantedRange } from '../core/state.js'
+import type { OwnerContext } from './context.js'
+
+/** The server's limit of collections per request. */
+const MAX_COLLECTIONS = 100
+
+/** What a collection has stored: a claim to send, or pages that it asks first, or nothing to do. */
+export interface Begun {
+  claim?: DeviceClaim
+  pages?: Set<string>
+}
+
+export interface Sent extends Begun {
+  /** Absent: nothing was sent. */
+  grant?: Promise<GrantedRange>
+}
+
+interface Part {
+  target: Target
+  begin(id: string): Promise<Begun>
+  resolve(sent: Sent): void
+  reject(error: unknown): void
+}
+
+interface Stored {
+  part: Part
+  claim: DeviceClaim
+}
+
+export class ClaimRequests {
+  readonly #owner: OwnerContext
+  #gathered: Part[] = []
+  #isRunning = false
+
+  constructor(owner: OwnerContext) {
+    this.#owner = owner
+  }
+
+  /**
+   * @param begin one transaction, which stores a claim with this id unless one is stored already
+   * @param isAlone it is sent by itself
+   * @throws HiloError what `begin` throws
+   */
+  claim(target: Target, begin: Part['begin'], isAlone: boolean): Promise<Sent> {
+    return new Promise((resolve, reject) => {
+      const part = { target, begin, resolve, reject }
+      if (isAlone) this.#begin([part])
+      else {
+        this.#gathered.push(part)
+        if (!this.#isRunning) this.#run()
+      }
+    })
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    // All that are asked for in this turn go together.
+    await undefined
+    while (this.#gathered.length > 0) await this.#begin(this.#gathered.splice(0, MAX_COLLECTIONS))
+    this.#isRunning = false
+  }
+
+  /** Resolves when all are stored. */
+  async #begin(parts: readonly Part[]): Promise<void> {
+    const { world } = this.#owner
+    const id = world.newId()
+    const names = new Set<string>()
+    const requests = new Map<string, Stored[]>()
+    const begin = async (part: Part, id: string) => {
+      const begun = await part.begin(id)
+      const { claim } = begun
+      if (!claim) return part.resolve(begun)
+      const together = requests.get(claim.id) ?? []
+      requests.set(claim.id, [...together, { part, claim }])
+    }
+    const all = parts.map((part) => {
+      const name = part.target.collection.toLowerCase()
+      // A server ignores the case of names. It would answer a second claim of one collection under
+      // one id with the numbers of the first.
+      // guard: H11 of names that are one to a server, one shares the id of a claim
+      const own = names.has(name) ? world.newId() : id
+      names.add(name)
+      return begin(part, own).catch(part.reject)
+    })
+    await Promise.all(all)
+    for (const together of requests.values()) this.#send(together)
+  }
+
+  /** A collection that is refused in the request claims again alone, and gets the reason. */
+  #send(stored: readonly Stored[]): void {
+    const { source, signal } = this.#owner
+    const wanted = stored.map(({ part: { target }, claim }): WantedRange => ({ target, claim }))
+    const isAlone = wanted.length === 1 || signal.aborted
+    const answer = isAlone ? Promise.resolve([]) : source.claimTogether!(wanted).catch(refusedAll)
+    stored.forEach(({ part, claim }, i) => {
+      const grant = answer.then((grants) => {
+        signal.throwIfAborted()
+        return grants[i] ?? source.claim(part.target, claim)
+      })
+      part.resolve({ claim, grant })
+    })
+  }
+}
+
+/** @throws unless it may be for one collection that the whole request was refused */
+function refusedAll(error: unknown): [] {
+  const step = nextStep(toFailure(error, 'storage-failed'))
+  if (step === 'same' || step === 'stop') throw error
+  return []
+}
