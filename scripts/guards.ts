@@ -488,6 +488,32 @@ export const GUARDS: Guard[] = [
   guard('H28 a device that the server refuses makes no number', 'consecutive/consecutive'),
   guard('H28 a copy of a device does not go on with its series', 'server/ledger/series'),
   guard("H28 a name is one device's for ever", 'server/sqlite-ledger'),
+  guard(
+    'H28 a hand-over ends the token of the lost device',
+    'server/ledger/rules',
+    'changes: { series: [changed] }',
+  ),
+  guard('H28 a hand-over begins above all that was heard', 'server/ledger/rules'),
+  guard(
+    'H28 who had a series does not get it handed over',
+    'server/ledger/rules',
+    change(' || ended?.id === row.grant', ''),
+  ),
+  guard(
+    'H28 a series that was handed over goes on above what was made',
+    'consecutive/hand-over',
+    change(' ?? lastOf(after, period)', ''),
+  ),
+  guard(
+    'H28 what a device made after its series was handed over is doubtful',
+    'consecutive/hand-over',
+    'const above: typeof seen = handedOver ? [] : seen',
+  ),
+  guard(
+    'H28 a device does not go on with a series that it had',
+    'consecutive/hand-over',
+    'const refused = undefined as HiloError | undefined',
+  ),
 
   guard(
     'H29 a page at rest sets no timer',

@@ -636,10 +636,10 @@ describe('series', { timeout: TIMEOUT }, () => {
     await begin(2, 'bills')
     expect((await run()).stdout.split('\n')).toEqual([
       expect.stringMatching(
-        /^collection +series +last +periods +last seen +device +closed +doubtful$/,
+        /^collection +series +last +periods +last seen +device +closed +handed over +doubtful$/,
       ),
-      expect.stringMatching(/^bills +A +0 +- +\S+Z +Till 3 +- +-$/),
-      expect.stringMatching(/^receipts +A +0 +- +\S+Z +Till 3 +- +-$/),
+      expect.stringMatching(/^bills +A +0 +- +\S+Z +Till 3 +- +- +-$/),
+      expect.stringMatching(/^receipts +A +0 +- +\S+Z +Till 3 +- +- +-$/),
       '',
     ])
     expect((await run('--collection', 'Bills')).stdout).not.toContain('receipts')
@@ -663,7 +663,26 @@ describe('series', { timeout: TIMEOUT }, () => {
       "Series A of 'receipts' is closed, by anna: the till was stolen. The server has heard of " +
         'numbers up to 0. The device is told when it checks in next.\n',
     )
-    expect((await run()).stdout).toMatch(/receipts .* by anna: the till was stolen +-\n/)
+    expect((await run()).stdout).toMatch(/receipts .* by anna: the till was stolen +- +-\n/)
+    const over = ['--hand-over', 'A', '--to', 'Till 4', '--reason', 'stolen', '--by', 'anna']
+    const notOver: [string[], string][] = [
+      [['--hand-over', 'A', '--to', 'Till 4'], '--hand-over needs a --reason'],
+      [[...over, '--collection', 'bills'], '--last, the last number that was made'],
+      [[...over, '--last', '0'], 'a whole number from 1'],
+      [[...over, '--last', '7', '--collection', 'receipts'], 'a closed series never goes on'],
+    ]
+    for (const [args, message] of notOver)
+      expect(await run(...args)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(message),
+      })
+    expect((await run(...over, '--last', '131', '--collection', 'bills')).stdout).toMatch(
+      /^Series A of 'bills' goes to Till 4, .* and goes on at 132\. The token that Till 3 had/,
+    )
+    expect((await run(...over, '--last', '130', '--collection', 'bills')).stderr).toContain(
+      'at least 131',
+    )
+    expect((await run()).stdout).toMatch(/bills .* by anna, Till 3 to Till 4: stolen +-\n/)
     expect(await server.stop()).toBe(0)
   })
 })
@@ -682,7 +701,7 @@ test.skipIf(!mayMapUsers)(
     ])
     await expect(run).rejects.toMatchObject({
       code: 1,
-      stderr: 'This user has no name on this machine: say with --by who closes the series.\n',
+      stderr: 'This user has no name on this machine: say with --by who does it.\n',
     })
   },
 )

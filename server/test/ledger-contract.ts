@@ -8,6 +8,7 @@ import { describeDrops } from './ledger-drops.js'
 import { describeExplains } from './ledger-explains.js'
 import { describeGiveBacks } from './ledger-give-backs.js'
 import { describeGrowth } from './ledger-growth.js'
+import { describeHandOvers } from './ledger-hand-overs.js'
 import { describeIdentities } from './ledger-identities.js'
 import { describeNumberLines } from './ledger-number-lines.js'
 import { describeRestores } from './ledger-restores.js'
@@ -34,6 +35,7 @@ export function describeLedger(name: string, newStorage: () => Promise<Storage>)
     describeNumberLines(promise)
     describeIdentities(promise)
     describeSeries(promise)
+    describeHandOvers(promise)
     describeExplains(promise)
     describeStorage(promise)
     describeGrowth(promise)

@@ -153,6 +153,7 @@ export function describeSeries(promise: Promises): void {
           seenAt: AT + 1,
           closed: undefined,
           doubtful: undefined,
+          handedOver: undefined,
         },
       ])
     },

@@ -67,6 +67,41 @@ test('a series is closed by hand: the first closing counts, and its device hears
     })
 })
 
+test('a series that was handed over goes on; the lost device hears of it', async () => {
+  const { ask, ledger } = await newHandler()
+  const lost = (await ask(SERIES, till(1, 'Till 3'))).body
+  await ask(CHECK_IN, json({ id: id(9), token: lost.token, last: 4 }))
+  const by = { by: 'anna', reason: 'stolen' }
+  const key = { database: 'Shop', collection: 'receipts', letter: 'A', period: '' }
+  await ledger.handOverSeries({ ...key, ...by, to: 'Till 4', last: 6, at: 0 })
+  const answer = await ask(SERIES, till(2, 'Till 4'))
+  expect(answer).toMatchObject({
+    status: 201,
+    body: { series: 'A', after: { last: 6, periods: [{ period: '', first: 1, last: 6 }] } },
+  })
+  const handedOver = {
+    ...by,
+    at: '1970-01-01T00:00:00.000Z',
+    from: 'Till 3',
+    to: 'Till 4',
+    last: 6,
+    period: '',
+    heard: 4,
+  }
+  expect((await ask(CHECK_IN, json({ id: id(8), token: lost.token, last: 8 }))).body).toEqual({
+    superseded: true,
+    last: 4,
+    handedOver,
+  })
+  expect((await ask(SERIES)).body.series).toMatchObject([
+    { series: 'A', device: 'Till 4', last: 6, handedOver: { ...handedOver, taken: true } },
+  ])
+  const path = '/databases/Shop/hilo/explain?tag=receipts&number=7'
+  expect((await ask(path)).body.text).toContain(
+    'anna handed the series over to Till 4 1970-01-01T00:00:00.000Z, after number 6 of Till 3',
+  )
+})
+
 test('letters that raised floors have made long are taken as they were given', async () => {
   const { ask, ledger } = await newHandler()
   await ask(SERIES, till(1))

@@ -1,6 +1,7 @@
 /** What becomes of a call for a number, and what is known of a series. Pure. */
 import type { Link, NumberRow } from '../core/series-store.js'
 import type { Draft } from './links.js'
+import { lastOf } from './rows.js'
 import type { Refusal, SeriesState } from './state.js'
 
 /** What became of a call for a number. */
@@ -66,7 +67,7 @@ export function heldSeries(
   last: NumberRow | undefined,
 ): HeldSeries | undefined {
   if (!current) return undefined
-  const { letter: series, told } = current
-  const { period, number = 0, place: made = 0 } = last ?? {}
+  const { letter: series, told, after } = current
+  const { period, number = 0, place: made = 0 } = last ?? lastOf(after) ?? {}
   return { series, ...(period && { period }), last: number, made, told }
 }

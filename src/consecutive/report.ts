@@ -1,6 +1,6 @@
 /** The whole series of a device, number by number, for people who have to account for them. */
 import type { ChainFlag, NumberRow } from '../core/series-store.js'
-import type { SeriesEnd, SeriesState } from './state.js'
+import { doubtfulIn, type SeriesEnd, type SeriesState } from './state.js'
 
 /**
  * - `open`: taken, and nothing else yet.
@@ -31,7 +31,7 @@ export interface ReportedNumber {
   isUnheard?: true
   /** Its period had given way to another one before: the device's clock went back. */
   isBack?: true
-  /** Another copy of this device may have made this number, too. */
+  /** Another device may have made this number, too. */
   isDoubtful?: true
   /** What did not fit in the chain when it was made. */
   flags?: ChainFlag[]
@@ -90,8 +90,7 @@ export function reportOf(
         }),
       )
   const reports = ended.map(({ letter, reason }): SeriesReport => {
-    const doubtful = reason.kind === 'copied' ? reason.doubtful : undefined
-    return { series: letter, numbers: numbersOf(letter, doubtful), ended: reason }
+    return { series: letter, numbers: numbersOf(letter, doubtfulIn(reason)), ended: reason }
   })
   if (!current) return reports
   const { letter, told } = current

@@ -1,6 +1,7 @@
 /** A number of a series as it is stored, and how that changes. Pure. */
 import { HiloError } from '../core/errors.js'
 import type { NumberRow } from '../core/series-store.js'
+import type { SeriesMark } from '../core/wire.js'
 import type { Sealed } from './links.js'
 
 /** Makes the id of a number. */
@@ -36,14 +37,19 @@ export interface Before {
   last: Pick<NumberRow, 'place' | 'period' | 'number'> | undefined
   /** The last number of the period. */
   ofPeriod: Pick<NumberRow, 'number'> | undefined
+  /** Of a series that was handed over: what the device before has made. */
+  after?: SeriesMark | undefined
 }
 
 /**
  * The row of a number that is made now.
  * @throws HiloError `invalid-argument`
  */
-export function newNumber({ letter, isFirst, last, ofPeriod }: Before, make: Make): NumberRow {
+export function newNumber({ letter, isFirst, after, ...before }: Before, make: Make): NumberRow {
   const { key, format, start = 1, period, page, checkIn } = make
+  const last = before.last ?? lastOf(after)
+  // guard: H28 a series that was handed over goes on above what was made
+  const ofPeriod = before.ofPeriod ?? lastOf(after, period)
   const isBack = ofPeriod !== undefined && last?.period !== period
   if (isBack && make.refusesBack) throw wentBack(period, last?.period)
   const begin = isFirst && !last ? start : 1
@@ -62,6 +68,15 @@ export function newNumber({ letter, isFirst, last, ofPeriod }: Before, make: Mak
     ...(checkIn === undefined && { unheard: 1 }),
     ...(isBack && { isBack: 1 }),
   }
+}
+
+/** The last number of a series that was handed over, or of one period of it. */
+export function lastOf(
+  after: SeriesMark | undefined,
+  period = after?.periods.at(-1)?.period,
+): Pick<NumberRow, 'place' | 'period' | 'number'> | undefined {
+  const mark = after?.periods.find((each) => each.period === period)
+  return mark && { place: after!.last, period: mark.period, number: mark.last }
 }
 
 /** How far each period of these numbers has come; undefined where numbers are places. */

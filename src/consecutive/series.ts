@@ -11,6 +11,7 @@ import type { SeriesAnswer, SeriesCheckInRequest, SeriesRequest } from '../core/
 import type { Make } from './rows.js'
 import type { SeriesServer } from './server.js'
 import {
+  hadBefore,
   type Refusal,
   withCheckIn,
   withClaim,
@@ -222,12 +223,16 @@ export class Series {
       const asked = { ...request, ...(device && { device }), ...(series && { series }) }
       const answer = await this.#claimed(asked, attempt)
       signal.throwIfAborted()
-      await storage.change((state) => ({
-        state: answer
-          ? withSeries(state, request.claim, answer)
-          : withoutClaim(state, request.claim),
-        result: undefined,
-      }))
+      const why = await storage.change((state) => {
+        // guard: H28 a device does not go on with a series that it had
+        const refused = answer && hadBefore(state, answer)
+        const { claim } = request
+        return {
+          state: answer && !refused ? withSeries(state, claim, answer) : withoutClaim(state, claim),
+          result: refused,
+        }
+      })
+      if (why) throw why
       if (!answer) continue
       this.#isSilent = false
       return

@@ -7,6 +7,7 @@ import type {
   SeriesAnswer,
   SeriesCheckInAnswer,
   SeriesCheckInRequest,
+  SeriesMark,
   SeriesRequest,
 } from '../core/wire.js'
 import { SERIES_NAME } from '../core/wire.js'
@@ -31,10 +32,13 @@ export function seriesServer(
   return {
     async begin(body) {
       const answer = readJson<SeriesAnswer>(await request('POST', address, body, NO_SERIES), url)
-      const { series, token } = answer
-      const isSound = isSeriesName(series) && typeof token === 'string'
+      const { series, token, after } = answer
+      const isSound =
+        isSeriesName(series) &&
+        typeof token === 'string' &&
+        (after === undefined || isMark(Object(after)))
       if (!isSound) throw invalid(url, answer)
-      return { series: series as string, token }
+      return { series: series as string, token, ...(after && { after }) } as SeriesAnswer
     },
     async checkIn(body) {
       const answer = readJson<{
@@ -42,11 +46,16 @@ export function seriesServer(
         superseded: unknown
         unknown: unknown
         last: unknown
+        handedOver: { last: unknown; heard: unknown } | null | undefined
       }>(await request('POST', `${address}/checkin`, body), url)
       const isSound =
         typeof answer.token === 'string' ||
         answer.unknown === true ||
-        (answer.superseded === true && Number.isSafeInteger(answer.last))
+        (answer.superseded === true &&
+          Number.isSafeInteger(answer.last) &&
+          (answer.handedOver === undefined ||
+            (Number.isSafeInteger(answer.handedOver?.last) &&
+              Number.isSafeInteger(answer.handedOver?.heard))))
       if (!isSound) throw invalid(url, answer)
       return answer as SeriesCheckInAnswer
     },
@@ -55,6 +64,12 @@ export function seriesServer(
 
 const isSeriesName = (series: unknown): boolean =>
   typeof series === 'string' && (/^[A-Z]+$/.test(series) || SERIES_NAME.test(series))
+
+const isMark = ({ last, periods }: SeriesMark): boolean =>
+  Number.isSafeInteger(last) &&
+  Array.isArray(periods) &&
+  periods.length > 0 &&
+  periods.every((each) => typeof each?.period === 'string' && Number.isSafeInteger(each.last))
 
 const NO_SERIES = 'The server gave no series; ask again later.'
 

@@ -8,6 +8,8 @@ import type {
   SeriesAnswer,
   SeriesCheckInAnswer,
   SeriesCheckInRequest,
+  SeriesHandedOver,
+  SeriesMark,
   SeriesRequest,
 } from '../core/wire.js'
 import { marksOf, neverOut } from './rows.js'
@@ -30,6 +32,8 @@ export interface CurrentSeries {
   token: string
   /** The highest place that the server has confirmed to have heard. */
   told: number
+  /** It was handed over to this device, and goes on after these numbers. */
+  after?: SeriesMark
   /** The check-in that was or will be sent, kept until its answer is stored. */
   checkIn?: { id: string } & Pick<SeriesCheckInRequest, 'last' | 'periods'>
   /** The server has refused this device: no number is made until it accepts a check-in. */
@@ -56,11 +60,15 @@ interface EndedSeries {
  *   the server had heard of from the other copy. All three are places in the order of making: the
  *   numbers themselves in a series that begins with 1 and has no periods. There is no range where
  *   all was heard of.
+ * - `handed-over`: a person has handed it over to another device, which goes on after the number
+ *   `last` of that period. What this one has handed out besides, from … to …, the other one may
+ *   have made, too.
  * - `closed`: somebody has closed it at the server.
  * - `unknown`: the server does not know it any more: its ledger was restored, or is another one.
  */
 export type SeriesEnd =
   | { kind: 'copied'; heard: number; doubtful?: { from: number; to: number } }
+  | (SeriesHandedOver & { kind: 'handed-over'; doubtful?: { from: number; to: number } })
   | { kind: 'closed'; at: string; by: string; reason: string }
   | { kind: 'unknown' }
 
@@ -122,7 +130,7 @@ export function withClaim(
   if (state.current) return { state, result: undefined }
   const { claim = id, ended } = state
   const before = ended.at(-1)
-  const doubtful = before?.reason.kind === 'copied' ? before.reason.doubtful : undefined
+  const doubtful = before && doubtfulIn(before.reason)
   return {
     state: state.claim === claim ? state : { ...state, claim },
     result: {
@@ -138,16 +146,21 @@ export function withClaim(
   }
 }
 
+/** Places of numbers that another device may have made, too. */
+export const doubtfulIn = (reason: SeriesEnd): { from: number; to: number } | undefined =>
+  'doubtful' in reason ? reason.doubtful : undefined
+
 /** Ignores the answer to a claim that is not under way: it came twice, or too late. */
 export function withSeries(
   state: SeriesState,
   claim: string,
-  { series: letter, token }: SeriesAnswer,
+  { series: letter, token, after }: SeriesAnswer,
 ): SeriesState {
   // guard: H28 a series is begun once
   if (state.claim !== claim) return state
   const { version, ended } = state
-  return { version, ended, current: { letter, begun: claim, token, told: 0 } }
+  const told = after?.last ?? 0
+  return { version, ended, current: { letter, begun: claim, token, told, ...(after && { after }) } }
 }
 
 /** The server refuses the claim for good: the next one has another id. */
@@ -243,11 +256,39 @@ function endOf(
     return [{ kind: 'unknown' }, 'the server does not know the series any more']
   if ('token' in answer)
     return [{ kind: 'closed', ...answer.closed! }, 'the series was closed at the server']
-  const [first, last] = [seen[0]?.place, seen.at(-1)?.place]
+  const { handedOver } = answer
+  // guard: H28 what a device made after its series was handed over is doubtful
+  const above = handedOver ? seen.filter((row) => !isStated(row, handedOver)) : seen
+  const [first, last] = [above[0]?.place, above.at(-1)?.place]
   const doubtful = first === undefined ? {} : { doubtful: { from: first, to: last! } }
+  if (handedOver)
+    return [
+      { kind: 'handed-over', ...handedOver, ...doubtful },
+      `${handedOver.to} goes on with the series`,
+    ]
   const why = 'another copy of this device goes on with the series'
   return [{ kind: 'copied', heard: answer.last, ...doubtful }, why]
 }
+
+/** Undefined: the device did not have this series before. */
+export const hadBefore = (
+  { ended }: SeriesState,
+  { series: letter }: SeriesAnswer,
+): HiloError | undefined =>
+  ended.some((each) => each.letter === letter) ? noReturn(letter) : undefined
+
+const noReturn = (letter: string): HiloError =>
+  new HiloError(
+    'invalid-response',
+    `The server gives the series ${letter} to this device, which had it before. No device goes ` +
+      'on with a series that has ended for it. Hand the series over to another one.',
+  )
+
+/** Does the other device know of this number? */
+const isStated = (
+  { place, period, number }: NumberRow,
+  { heard, last, period: stated }: SeriesHandedOver,
+): boolean => place <= heard || (period === stated && number <= last)
 
 function withEnd(
   { version, ended }: SeriesState,

@@ -249,7 +249,8 @@ function add(
 ): Taken | Drafted {
   const { letter, begun } = current
   const { checkIn, sealed } = make
-  const made = newNumber({ ...found, letter, isFirst: state.ended.length === 0 }, make)
+  const isFirst = state.ended.length === 0
+  const made = newNumber({ ...found, letter, isFirst, after: current.after }, make)
   const draft = sealed && draftOf(made, sealed, before, found.last)
   // guard: H28 a link is taken only while the record before it is the last one
   if (draft && !follows(link, draft)) return { draft }

@@ -137,6 +137,17 @@ export interface SeriesAnswer {
   /** `B` */
   series: string
   token: string
+  /**
+   * The series of a lost device, which a person has handed over: it goes on after these numbers.
+   */
+  after?: SeriesMark
+}
+
+export interface SeriesMark {
+  /** How many numbers were made, over all periods. */
+  last: number
+  /** How far each period has come, the newest last. */
+  periods: SeriesPeriod[]
 }
 
 /** Body of `POST /databases/{db}/hilo/series/checkin`. */
@@ -164,10 +175,24 @@ interface SeriesPeriod {
 export type SeriesCheckInAnswer =
   /** `closed`: no number may be made in this series any more. */
   | { token: string; closed?: SeriesClosed }
-  /** Another copy of this device has checked in before. It said that it has made up to `last`. */
-  | { superseded: true; last: number }
+  /**
+   * Another copy of this device has checked in before. It said that it has made up to `last`. Or a
+   * person has handed the series over to another device.
+   */
+  | { superseded: true; last: number; handedOver?: SeriesHandedOver }
   /** Written by another server, or by this one before it was restored from a backup. */
   | { unknown: true }
+
+/** Who has handed a series over, from which device to which. */
+export interface SeriesHandedOver extends SeriesClosed {
+  from: string
+  to: string
+  /** The last number that was made, as the person says, and its period. */
+  last: number
+  period: string
+  /** How many numbers the server had heard of, over all periods. */
+  heard: number
+}
 
 interface SeriesClosed {
   at: string
@@ -203,6 +228,8 @@ export interface ListedSeries {
   closed?: SeriesClosed
   /** Numbers that two copies of the device may have made. */
   doubtful?: { from: number; to: number }
+  /** The last time that it was. `taken`: the other device has it. */
+  handedOver?: SeriesHandedOver & { taken: boolean }
 }
 
 /** Answer of `GET /databases/{db}/hilo/explain` (extension): where one number is. */
@@ -227,7 +254,7 @@ export interface ExplainAnswer {
     returned: boolean
     usedTo?: number
   }[]
-  series: (Pick<ListedSeries, 'series' | 'device' | 'last' | 'seen' | 'closed' | 'doubtful'> & {
+  series: (Omit<ListedSeries, 'collection' | 'periods' | 'registered'> & {
     heard: SeriesPeriod[]
   })[]
 }

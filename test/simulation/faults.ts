@@ -240,7 +240,7 @@ function checkWaste(simulation: Simulation, page: Page): void {
   }
 }
 
-function comeOnline(device: Device): void {
+export function comeOnline(device: Device): void {
   device.isOnline = true
   device.journeys++
   for (const page of device.pages)

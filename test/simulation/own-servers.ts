@@ -159,6 +159,35 @@ export class OwnServer {
     return true
   }
 
+  /**
+   * A person lets a device go on with the series of one that is lost.
+   * @param period undefined: the newest that the server has heard of
+   * @param more the documents have so many more numbers
+   * @returns false when it was refused
+   */
+  async handOver(
+    database: string,
+    letter: string,
+    to: string,
+    { period, more }: { period: string; more: number },
+  ): Promise<boolean> {
+    const ledger = this.#ledgers[0]!
+    const series = (await ledger.series(database)).find((each) => each.letter === letter)
+    const known = series?.periods.at(-1) ?? { period, last: 0 }
+    const outcome = await ledger.handOverSeries({
+      database,
+      collection: 'receipts',
+      letter,
+      to,
+      period: known.period,
+      last: Math.max(1, known.last + more),
+      by: 'anna',
+      reason: 'lost',
+      at: 0,
+    })
+    return !('refused' in outcome)
+  }
+
   /** Ends the server and deletes its database. */
   async remove(): Promise<void> {
     await this.#close()

@@ -7,11 +7,14 @@
 import { chain } from '../../src/consecutive/chain.js'
 import { Series } from '../../src/consecutive/series.js'
 import { seriesServer } from '../../src/consecutive/server.js'
+import { doubtfulIn } from '../../src/consecutive/state.js'
 import { SeriesStorage } from '../../src/consecutive/storage.js'
 import { HiloError } from '../../src/core/errors.js'
 import type { Link, NumberRow } from '../../src/core/series-store.js'
 import type { Device, Page } from './device.js'
 import { DiskSeries, storedSeries } from './disk-series.js'
+import { comeOnline } from './faults.js'
+import { OwnServer } from './own-servers.js'
 import type { Profile } from './profile.js'
 import type { Simulation } from './simulation.js'
 
@@ -19,6 +22,8 @@ import type { Simulation } from './simulation.js'
 const EVERY = 5
 const SALES = 12
 const PERIOD_MS = 60_000
+/** A device that is taken for lost makes numbers offline meanwhile. */
+const SELLS_ON_MS = 5_000
 /** No digest that withstands anybody: it shows who follows whom. */
 const digest = (text: string): Uint8Array => {
   const sum = [...text].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) >>> 0, 7)
@@ -38,6 +43,8 @@ interface Made {
   key: string
   /** The server had heard of it before it was handed out. */
   heard?: boolean
+  /** Its device lost the series with its storage, and got it back by a hand-over. */
+  isLost?: true
 }
 
 export class Receipts {
@@ -47,6 +54,8 @@ export class Receipts {
   readonly #series = new WeakMap<object, Series>()
   /** By id: the devices that made it, and for which key. */
   readonly #made = new Map<string, Made[]>()
+  /** Letters of series that were handed over. */
+  readonly #handedOver = new Set<string>()
 
   constructor(simulation: Simulation, url: string) {
     this.#simulation = simulation
@@ -87,10 +96,59 @@ export class Receipts {
     })
   }
 
+  /**
+   * A person takes this device for lost, and hands its series over to another one, which gets it if
+   * it has none. The lost one is offline and sells on, so its documents have more numbers than the
+   * server has heard of, and the person may find some of them.
+   */
+  handOver(lost: Device): void {
+    const { random, scheduler, networkActor, servers, devices } = this.#simulation
+    const { database, profile } = this.#simulation
+    const { letter } = storedSeries(lost.disk).state.current ?? {}
+    const others = devices.filter(
+      ({ name, disk }) => name !== lost.name && !storedSeries(disk).state.current,
+    )
+    const server = servers.get(lost.node)
+    if (letter === undefined || others.length === 0 || !(server instanceof OwnServer)) return
+    const { name } = random.pick(others)
+    const known = {
+      period: this.#period(),
+      more: Number(random.weighted({ '0': 2, '1': 1, '3': 1 })),
+    }
+    if (profile.faults.has('offline')) lost.isOnline = false
+    for (const page of lost.pages.filter(({ isAlive }) => isAlive))
+      for (const n of [1, 2, 3]) this.#sell(page, `sale ${n} of a lost device`)
+    scheduler.post(
+      networkActor,
+      SELLS_ON_MS,
+      `${letter} of ${lost.name} goes to ${name}`,
+      async () => {
+        if (await server.handOver(database, letter, name, known)) this.#wasHandedOver(letter, name)
+        if (!lost.isOnline) comeOnline(lost)
+      },
+    )
+  }
+
+  #wasHandedOver(letter: string, name: string): void {
+    this.#handedOver.add(letter)
+    this.#simulation.hit('series handed over')
+    for (const [id, made] of this.#made)
+      for (const each of made)
+        if (id.startsWith(`${letter}-`) && each.device === name) each.isLost = true
+  }
+
+  #period(): string {
+    // So short that the clock goes back into one now and then.
+    return String(Math.floor(Date.now() / PERIOD_MS))
+  }
+
   /** The last sale of a device: it finds out what became of its series. */
   last(page: Page): void {
+    this.#sell(page, `last sale ${page.name}`)
+  }
+
+  #sell(page: Page, key: string): void {
     if (!page.device.traits.hasIndexedDb) return
-    const key = `last sale ${page.name}`
     page.run(`next ${key}`, () => {
       const storage = new SeriesStorage(new DiskSeries(page.device.databases, page.actor))
       void this.#take(page, this.#of(page, storage), key)
@@ -102,14 +160,13 @@ export class Receipts {
     try {
       const format = (number: number, letter: string, period?: string) =>
         `${letter}-${period}-${number}`
-      // So short that the clock goes back into one now and then.
-      const period = String(Math.floor(Date.now() / PERIOD_MS))
+      const period = this.#period()
       const { row, heard } = await series.take({
         key,
         format,
         period,
         sealed: { sealing: CHAIN, kind: 'number', content: key },
-        holder: { device: undefined },
+        holder: { device: page.device.name },
         wait: 1_000,
       })
       const { id } = row
@@ -162,10 +219,13 @@ export class Receipts {
         )
         const rows = numbers.filter((row) => row.letter === letter)
         const last = new Map<string, number>()
+        // Who got the series of another device goes on where that one stood.
+        const isOurs = !this.#handedOver.has(letter ?? '')
+        const first = isOurs ? 1 : rows[0]?.place
         const isHole = ({ place, period, number }: NumberRow, i: number) => {
-          const before = last.get(period) ?? 0
+          const before = last.get(period) ?? (isOurs ? 0 : number - 1)
           last.set(period, number)
-          return place !== i + 1 || number !== before + 1
+          return place !== i + first! || number !== before + 1
         }
         if (rows.some(isHole))
           checker.complain(`${name}: ${letter} has a hole: ${rows.map(({ id }) => id).join(' ')}`)
@@ -178,8 +238,8 @@ export class Receipts {
         )
           checker.complain(`${name}: ${id} is ${is}, of ${key}, because of ${reason}`)
       for (const [id, made] of this.#made)
-        for (const { device, key } of made)
-          if (device === name && letters.includes(id.split('-')[0]))
+        for (const { device, key, isLost } of made)
+          if (!isLost && device === name && letters.includes(id.split('-')[0]))
             if (!numbers.some((row) => row.id === id && row.key === key))
               checker.complain(`${name} has lost ${id} of ${key}`)
     }
@@ -187,7 +247,9 @@ export class Receipts {
       if (new Set(made.flatMap(({ heard, key }) => (heard ? key : []))).size > 1)
         checker.complain(`${id} was made twice although the server had heard of both`)
       // A device cannot tell what it has lost with its storage.
-      const remembered = made.filter(({ device }) => this.#hasSeries(id, device, devices))
+      const remembered = made.filter(
+        ({ device, isLost }) => !isLost && this.#hasSeries(id, device, devices),
+      )
       const keys = new Set(remembered.map(({ key }) => key))
       if (keys.size > 1 && !this.#isTold(id, devices))
         checker.complain(`${id} was made for ${[...keys].join(' and ')}, and nobody was told`)
@@ -219,8 +281,9 @@ export class Receipts {
       const { state, numbers } = storedSeries(disk)
       const place = numbers.find((row) => row.id === id)?.place
       return state.ended.some(({ letter: ended, reason }) => {
-        if (ended !== letter || reason.kind !== 'copied' || !reason.doubtful) return false
-        return place !== undefined && reason.doubtful.from <= place && place <= reason.doubtful.to
+        const doubtful = doubtfulIn(reason)
+        if (ended !== letter || !doubtful) return false
+        return place !== undefined && doubtful.from <= place && place <= doubtful.to
       })
     })
   }

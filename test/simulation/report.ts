@@ -40,6 +40,7 @@ const EXPECTED_HITS = [
   'server down',
   'ledger unavailable',
   'server restored',
+  'series handed over',
   'restore proved',
   'other node',
   'device offline',

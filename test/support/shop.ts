@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
-import { createHiloHandler, openLedger } from '../../server/src/index.js'
+import { createHiloHandler, type Ledger, openLedger } from '../../server/src/index.js'
 import { Hilo } from '../../src/client/hilo.js'
 import type { Owner } from '../../src/core/contract.js'
 import type { HiloError } from '../../src/core/errors.js'
@@ -23,6 +23,8 @@ export const refusal = (status: number, headers: HeadersInit = {}): Response =>
   Response.json({ Url: '/', Type: 'Error', Message: 'No.', Error: 'No.' }, { status, headers })
 
 export interface Shop {
+  /** The server's, for what a person does there. */
+  ledger: Ledger
   /** Every request that reached the server. */
   requests: {
     method: string
@@ -53,6 +55,7 @@ export async function newShop(): Promise<Shop> {
   const opened: { hilo: Hilo; page: FakePage }[] = []
   vi.stubGlobal('localStorage', fakeLocalStorage())
   const shop: Shop = {
+    ledger,
     requests: [],
     isDown: false,
     answer: undefined,

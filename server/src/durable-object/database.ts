@@ -10,11 +10,13 @@ import type {
   CollectionCounts,
   Explanation,
   Floors,
+  HandOverRefusal,
   Ledger,
   NumberQuestion,
   RaisedFloors,
   Series,
   SeriesClosing,
+  SeriesHandOver,
 } from '../ledger/ledger.js'
 import type { ObjectState } from './cloudflare.js'
 import { checkWorkerOptions, type HiloWorkerOptions } from './options.js'
@@ -32,6 +34,7 @@ export interface HiloDatabase {
   drop(what: { database: string; collection?: string | undefined }): Promise<void>
   series(database: string): Promise<Series[]>
   closeSeries(closing: Omit<SeriesClosing, 'at'>): Promise<Series | undefined>
+  handOverSeries(handOver: Omit<SeriesHandOver, 'at'>): Promise<Series | HandOverRefusal>
 }
 
 export type HiloDatabaseClass<Env> = new (ctx: ObjectState, env: Env) => HiloDatabase
@@ -98,6 +101,10 @@ export function hiloDatabase<Env>(
 
     async closeSeries(closing: Omit<SeriesClosing, 'at'>): Promise<Series | undefined> {
       return (await this.#ledger()).closeSeries({ ...closing, at: Date.now() })
+    }
+
+    async handOverSeries(handOver: Omit<SeriesHandOver, 'at'>): Promise<Series | HandOverRefusal> {
+      return (await this.#ledger()).handOverSeries({ ...handOver, at: Date.now() })
     }
   }
 }

@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { answer } from '../http/answer.js'
 import { badRequest, forbidden, noRoute, pathOf } from '../http/refusals.js'
+import { MAX_NAME_BYTES, MAX_REASON_BYTES, text } from '../http/texts.js'
 import { tokenFinder } from '../http/tokens.js'
 import { checked } from '../ledger/options.js'
 import type { HiloDatabase } from './database.js'
@@ -28,6 +29,16 @@ const close = z.strictObject({
   reason: z.string().min(1).max(200),
 })
 
+const handOver = z.strictObject({
+  collection: z.string().min(1),
+  letter: z.string().min(1),
+  to: text(MAX_NAME_BYTES).min(1),
+  last: z.int().min(1),
+  period: z.string().default(''),
+  by: text(MAX_NAME_BYTES).min(1),
+  reason: text(MAX_REASON_BYTES).min(1),
+})
+
 type Step = (object: HiloDatabase, database: string, body: unknown) => Promise<unknown>
 
 const step =
@@ -44,6 +55,9 @@ const STEPS: Readonly<Record<string, Step>> = {
   'raise-floors': step(raise, (object, database, { by }) => object.raiseFloors({ database, by })),
   drop: step(drop, (object, database, { collection }) => object.drop({ database, collection })),
   series: step(nothing, (object, database) => object.series(database)),
+  'hand-over-series': step(handOver, (object, database, given) =>
+    object.handOverSeries({ ...given, database }),
+  ),
   'close-series': step(close, (object, database, given) =>
     object.closeSeries({ database, ...given }),
   ),

@@ -11,6 +11,7 @@ import type { CheckedOptions } from './options.js'
 import { Parameters } from './parameters.js'
 import { checkTag, DEFAULT_SEPARATOR } from './query.js'
 import { badRequest } from './refusals.js'
+import { handOverBody, time } from './series-bodies.js'
 
 export function explainRoutes({ ledger }: CheckedOptions, access: Access): Hono {
   return new Hono().get('/hilo/explain', async (c) => {
@@ -40,8 +41,6 @@ function bodyOf(explanation: Explanation): ExplainAnswer {
   }
 }
 
-const time = (at: number): string => new Date(at).toISOString()
-
 function grantBody(grant: ExplainedGrant): ExplainAnswer['grants'][number] {
   const { low, high, grantedAt, heardAt, serverTag, device, isReturned, usedTo } = grant
   return {
@@ -57,7 +56,7 @@ function grantBody(grant: ExplainedGrant): ExplainAnswer['grants'][number] {
 }
 
 function seriesBody(found: ExplainedSeries): ExplainAnswer['series'][number] {
-  const { series, device, last, heard, seenAt, closed, doubtful } = found
+  const { series, device, last, heard, seenAt, closed, doubtful, handedOver } = found
   return {
     series,
     device,
@@ -66,5 +65,6 @@ function seriesBody(found: ExplainedSeries): ExplainAnswer['series'][number] {
     seen: time(seenAt),
     ...(closed && { closed: { ...closed, at: time(closed.at) } }),
     ...(doubtful && { doubtful }),
+    ...(handedOver && { handedOver: handOverBody(handedOver) }),
   }
 }

@@ -66,15 +66,20 @@ function grantInWords(number: number, grant: ExplainedGrant): string {
 }
 
 function seriesInWords(collection: string, number: number, found: ExplainedSeries): string {
-  const { series, device, last, heard, seenAt, closed, doubtful } = found
+  const { series, device, last, heard, seenAt, closed, doubtful, handedOver } = found
   const where = heard.flatMap(({ period }) => (period === '' ? [] : [visible(period)])).join(', ')
   const made =
     heard.length > 0
       ? `${whose(device)} has made ${number}${where && ` in ${where}`}`
       : `the server has not heard of ${number}, but of ${last} numbers of ${whose(device)}`
   const doubt = doubtful
-    ? ` Two copies of the device may have made what it made as its numbers ${doubtful.from} to ` +
-      `${doubtful.to}.`
+    ? ` Two devices may have made its numbers ${doubtful.from} to ${doubtful.to}.`
+    : ''
+  const over = handedOver
+    ? ` ${visible(handedOver.by)} handed the series over to ${visible(handedOver.to)} ` +
+      `${time(handedOver.at)}, after number ${handedOver.last}` +
+      `${handedOver.period && ` of ${visible(handedOver.period)}`} of ${whose(handedOver.from)}: ` +
+      `${visible(handedOver.reason)}.`
     : ''
   const end = closed
     ? ` The series was closed ${time(closed.at)} by ${visible(closed.by)}: ` +
@@ -83,7 +88,7 @@ function seriesInWords(collection: string, number: number, found: ExplainedSerie
   const more =
     heard.length > 0 ? ' Whether it is on a document or was cancelled, its report says.' : ''
   const seen = `last heard of ${time(seenAt)}`
-  return `${visible(collection)}, series ${series}: ${made}; ${seen}.${more}${doubt}${end}`
+  return `${visible(collection)}, series ${series}: ${made}; ${seen}.${more}${over}${doubt}${end}`
 }
 
 const whose = (device: string): string =>

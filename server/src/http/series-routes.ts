@@ -8,14 +8,12 @@ import { z } from 'zod'
 import type {
   ListedSeries,
   SeriesAnswer,
-  SeriesCheckInAnswer,
   SeriesCheckInRequest,
   SeriesCloseRequest,
   SeriesList,
   SeriesRequest,
 } from '../../../src/core/wire.js'
 import { SERIES_NAME } from '../../../src/core/wire.js'
-import type { Series, SeriesFate } from '../ledger/ledger.js'
 import { letterClaim } from '../ledger/series.js'
 import type { Access } from './access.js'
 import { answer } from './answer.js'
@@ -25,6 +23,7 @@ import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { checkTag, DEFAULT_SEPARATOR, readId } from './query.js'
 import { badRequest, nameTaken, noSeries, quotaReached } from './refusals.js'
+import { fateBody, listed } from './series-bodies.js'
 import { MAX_NAME_BYTES, MAX_REASON_BYTES, text } from './texts.js'
 
 const MAX_PERIOD_BYTES = 64
@@ -97,8 +96,13 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       if ('refused' in outcome && outcome.refused === 'full') throw quotaReached('series')
       if ('refused' in outcome && outcome.refused === 'taken') throw nameTaken(outcome.by)
       if ('refused' in outcome) throw claimRefused(outcome, letterClaim(asked))
-      if (!outcome.isRepeat) metrics.seriesBegan()
-      const granted: SeriesAnswer = { series: outcome.name, token: outcome.token }
+      if (!outcome.isRepeat && !outcome.after) metrics.seriesBegan()
+      const { name: series, token, after } = outcome
+      const granted: SeriesAnswer = {
+        series,
+        token,
+        ...(after && { after: { ...after, periods: [...after.periods] } }),
+      }
       return answer(granted, outcome.isRepeat ? 200 : 201)
     })
     .post('/hilo/series/checkin', async (c) => {
@@ -114,8 +118,8 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
         at: Date.now(),
       })
       if (fate === 'unknown') metrics.checkedIn(['unknown'])
-      else if ('superseded' in fate) metrics.checkedIn(['superseded'])
-      return answer(fateAnswer(fate))
+      else if ('superseded' in fate && !fate.handedOver) metrics.checkedIn(['superseded'])
+      return answer(fateBody(fate))
     })
     .post('/hilo/series/close', async (c) => {
       const { database, allow } = access.callerOf(c)
@@ -162,37 +166,4 @@ async function readCloseBody(c: Context): Promise<SeriesCloseRequest> {
     )
   checkTag(data.collection, DEFAULT_SEPARATOR)
   return data
-}
-
-const time = (at: number): string => new Date(at).toISOString()
-
-function listed({
-  collection,
-  letter,
-  device,
-  last,
-  periods,
-  registeredAt,
-  seenAt,
-  closed,
-  doubtful,
-}: Series): ListedSeries {
-  return {
-    collection,
-    series: letter,
-    device,
-    last,
-    ...(periods.length > 0 && { periods: [...periods] }),
-    registered: time(registeredAt),
-    seen: time(seenAt),
-    ...(closed && { closed: { ...closed, at: time(closed.at) } }),
-    ...(doubtful && { doubtful }),
-  }
-}
-
-function fateAnswer(fate: SeriesFate): SeriesCheckInAnswer {
-  if (fate === 'unknown') return { unknown: true }
-  if ('superseded' in fate) return fate
-  const { token, closed } = fate
-  return { token, ...(closed && { closed: { ...closed, at: time(closed.at) } }) }
 }

@@ -67,12 +67,13 @@ function grantOf(number: number, row: GrantRow): ExplainedGrant {
 }
 
 function inSeries(number: number, row: SeriesRow, period: string | undefined): ExplainedSeries {
-  const { letter: series, device, last, periods, seenAt, closed, doubtful } = toSeries(row)
+  const { letter: series, device, last, periods, seenAt, ...end } = toSeries(row)
+  const { closed, doubtful, handedOver } = end
   const marks: readonly SeriesPeriod[] =
     periods.length > 0 ? periods : last > 0 ? [{ period: '', first: 1, last }] : []
   const heard = marks.filter(
     (mark) =>
       mark.first <= number && number <= mark.last && (period ?? mark.period) === mark.period,
   )
-  return { series, device, last, heard, seenAt, closed, doubtful }
+  return { series, device, last, heard, seenAt, closed, doubtful, handedOver }
 }

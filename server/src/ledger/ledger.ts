@@ -221,10 +221,10 @@ export interface SeriesClaim extends CollectionKey {
 
 /**
  * `letter` counts from 1, which is A. Refusals as for a claim. `taken`: another series has or had
- * the name.
+ * the name. `after`: the series was handed over, and goes on after these numbers.
  */
 export type SeriesOutcome =
-  | { letter: number; name: string; token: string; isRepeat: boolean }
+  | { letter: number; name: string; token: string; isRepeat: boolean; after?: SeriesMark }
   | ClaimRefusal
   | { refused: 'taken'; by: Series }
 
@@ -248,16 +248,64 @@ export interface SeriesPeriod {
   last: number
 }
 
+/** How far a series has come, over all periods and in each. */
+export interface SeriesMark {
+  /** How many numbers were made. */
+  last: number
+  /** The newest last. */
+  periods: readonly SeriesPeriod[]
+}
+
 /**
  * What became of a series: its new token, and who has closed it; or that it ended for this device.
  *
  * - `superseded`: another copy of the device showed this token before. `last`: its highest number.
+ *   `handedOver`: no copy, but a person has handed the series over to another device.
  * - `unknown`: this ledger never wrote the token, or was restored from a backup before.
  */
 export type SeriesFate =
   | { token: string; closed?: { at: number; by: string; reason: string } }
-  | { superseded: true; last: number }
+  | { superseded: true; last: number; handedOver?: HandOver }
   | 'unknown'
+
+/** A person lets another device go on with the series of one that is lost. */
+export interface SeriesHandOver extends CollectionKey {
+  /** `T3` */
+  letter: string
+  /** The name of the device that gets it, when it asks for a series. */
+  to: string
+  /** The last number that was made, as the last document has it. */
+  last: number
+  /** Its period. Empty: the series has none. */
+  period: string
+  by: string
+  reason: string
+  at: number
+}
+
+/**
+ * One that was done. What the lost device has made besides is doubtful: numbers of that period
+ * above `last`, and of other periods those that were not heard of.
+ */
+export interface HandOver extends Omit<SeriesHandOver, 'database' | 'collection' | 'letter'> {
+  from: string
+  /** How many numbers the server had heard of, over all periods. */
+  heard: number
+}
+
+/**
+ * Why a series was not handed over.
+ *
+ * - `missing`: there is no series of that letter. `closed`: it is closed.
+ * - `heard`: the server has heard of more. `least`: the lowest number that can be stated.
+ * - `periods`: the series has periods, and this is none that it can go on in; or it has none.
+ * - `crowded`: it has had more periods than the ledger keeps.
+ * - `holder`: the device has a series that is not closed.
+ */
+export type HandOverRefusal =
+  | { refused: 'missing' | 'closed' | 'periods' | 'crowded' }
+  | { refused: 'heard'; least: number }
+  | { refused: 'holder'; letter: string }
 
 export interface SeriesClosing extends CollectionKey {
   /** `B` */
@@ -284,6 +332,8 @@ export interface Series extends CollectionKey {
   closed: { at: number; by: string; reason: string } | undefined
   /** Numbers that two copies of the device may have made. */
   doubtful: { from: number; to: number } | undefined
+  /** The last time that it was. `isTaken`: the other device has it. */
+  handedOver: (HandOver & { isTaken: boolean }) | undefined
 }
 
 /** Where is this number? */
@@ -340,7 +390,7 @@ export interface ExplainedGrant {
 }
 
 export interface ExplainedSeries
-  extends Pick<Series, 'device' | 'last' | 'seenAt' | 'closed' | 'doubtful'> {
+  extends Pick<Series, 'device' | 'last' | 'seenAt' | 'closed' | 'doubtful' | 'handedOver'> {
   series: string
   /** The periods in which the ledger has heard of the number. None: it has not heard of it. */
   heard: readonly SeriesPeriod[]
@@ -498,6 +548,12 @@ export interface SeriesRegister {
 
   /** Resolves with the series as it is now; undefined: there is none of that letter. */
   closeSeries(closing: SeriesClosing): Promise<Series | undefined>
+
+  /**
+   * Lets the named device go on with a series, above every number that the ledger has heard of. The
+   * token of the device that had it is void from then on.
+   */
+  handOverSeries(handOver: SeriesHandOver): Promise<Series | HandOverRefusal>
 
   /** The series of a database, in the order of their collections and letters. */
   series(database: string): Promise<Series[]>

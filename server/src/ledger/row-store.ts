@@ -47,6 +47,8 @@ export interface RowStore {
   readCovering(key: CollectionKey, number: number): Promise<GrantRow[]>
   /** Of a database, by collection and letter. */
   readSeries(database: string): Promise<SeriesRow[]>
+  /** Of a collection: those that were handed over. */
+  readHandedOver(key: CollectionKey): Promise<SeriesRow[]>
   findSeries(key: SeriesNameKey): Promise<SeriesRow | undefined>
   /** Of a database. */
   countSeries(database: string): Promise<number>

@@ -1,5 +1,12 @@
 /** The rows that the ledger keeps, and how a step makes and changes them. */
-import type { CollectionCounts, CollectionKey, IdentityKey, Mark, Series } from './ledger.js'
+import type {
+  CollectionCounts,
+  CollectionKey,
+  HandOver,
+  IdentityKey,
+  Mark,
+  Series,
+} from './ledger.js'
 import { EMPTY_LINE, type NumberLine, raise, type Span, sizeOf } from './number-line.js'
 
 export interface CollectionRow extends CollectionKey, NumberLine {
@@ -113,6 +120,18 @@ export interface SeriesRow extends CollectionKey {
   reason: string | null
   doubtfulFrom: number | null
   doubtfulTo: number | null
+  /** JSON: `StoredHandOver[]`, oldest first. */
+  handOvers: string
+}
+
+/** A hand-over of a series as it is stored. */
+export interface StoredHandOver extends HandOver {
+  /** How many numbers were made until then, over all periods, if the person is right. */
+  made: number
+  /** Of the grant, from then on: tokens with a lower one ended with it. */
+  rotation: number
+  /** The claim by which the other device got the series, and who claimed. Absent: none did yet. */
+  claim?: { id: string; by: string | null }
 }
 
 /** What holds for a whole database. Missing: it never was restored. */
@@ -231,7 +250,9 @@ export function toSeries(row: SeriesRow): Series {
     reason,
     doubtfulFrom: from,
     doubtfulTo: to,
+    handOvers,
   } = row
+  const handedOver = (JSON.parse(handOvers) as StoredHandOver[]).at(-1)
   return {
     database,
     collection,
@@ -243,5 +264,11 @@ export function toSeries(row: SeriesRow): Series {
     seenAt,
     closed: at === null ? undefined : { at, by: by!, reason: reason! },
     doubtful: from === null ? undefined : { from, to: to! },
+    handedOver: handedOver && toHandOver(handedOver),
   }
 }
+
+const toHandOver = ({ claim, rotation: _, made: __, ...done }: StoredHandOver) => ({
+  ...done,
+  isTaken: claim !== undefined,
+})

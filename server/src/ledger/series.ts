@@ -6,6 +6,7 @@
 import { grantClaims } from './claim.js'
 import type { LedgerContext } from './context.js'
 import type { TokenContent } from './grant-token.js'
+import { handOverOf, MOST_PERIODS, withLost } from './hand-over.js'
 import { keyText } from './keys.js'
 import type {
   ClaimRequest,
@@ -22,9 +23,6 @@ import { provenBy } from './restored.js'
 import type { Rows, StepResult } from './row-store.js'
 import { type GrantRow, type SeriesRow, toSeries } from './rows.js'
 import { withRotation } from './shown-tokens.js'
-
-/** Each takes some 40 bytes of a row that is written at each check-in. */
-const MOST_PERIODS = 1_000
 
 /** The claim of a series, as a claim to the collection that counts the letters. */
 export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
@@ -85,6 +83,7 @@ export function claimSeries(
       reason: null,
       doubtfulFrom: null,
       doubtfulTo: null,
+      handOvers: '[]',
     })
   if (grant && before?.database === database) series.push(withDoubt(before, claim))
   return {
@@ -109,7 +108,16 @@ export function checkInSeries(
   const known = { ...grant, rotation: Math.max(grant.rotation, token.rotation) }
   const rotated = withRotation(known, token, id)
   // guard: H28 a copy of a device does not go on with its series
-  if (!rotated) return { answer: { superseded: true, last: row.last }, changes: {} }
+  if (!rotated) {
+    const handedOver = handOverOf(row, token)
+    if (!handedOver) return { answer: { superseded: true, last: row.last }, changes: {} }
+    const { made, rotation, claim, ...done } = handedOver
+    const lost = withLost(row, handedOver, request)
+    return {
+      answer: { superseded: true, last: done.heard, handedOver: done },
+      changes: { series: [lost] },
+    }
+  }
   const seen: SeriesRow = {
     ...row,
     last: Math.max(row.last, last),

@@ -23,13 +23,14 @@ export const DROPPINGS: readonly string[] = [
   dropping('hilo_tombstones', 'id', 'hilo_counters', 'tag'),
   dropping('hilo_identity_claims', 'database, name, claim', 'hilo_identities', 'name'),
   // The series stays, so that its name is given to nobody else. `|` as in `lettersOf`.
-  `UPDATE hilo_series SET device = '',
+  `UPDATE hilo_series SET device = '', hand_overs = '[]',
     closed_by = CASE WHEN closed_by IS NULL THEN NULL ELSE '' END,
     reason = CASE WHEN reason IS NULL THEN NULL ELSE '' END
     WHERE grant_id IN (
       SELECT t.grant_id FROM hilo_counters n
       JOIN hilo_series t ON t.database = n.database AND t.tag || '|' = n.tag
-      WHERE n.dropped_at IS NOT NULL AND (t.device <> '' OR t.closed_by <> '' OR t.reason <> '')
+      WHERE n.dropped_at IS NOT NULL AND (t.device <> '' OR t.closed_by <> '' OR t.reason <> ''
+        OR t.hand_overs <> '[]')
       LIMIT ${STEP}) RETURNING 1 AS "dropped"`,
 ]
 

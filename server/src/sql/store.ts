@@ -42,6 +42,8 @@ const SERIES_OF = `SELECT ${selected(SERIES)} FROM hilo_series t
   WHERE t.database = $1 ORDER BY t.tag, t.letter`
 const SERIES_AT = `SELECT ${selected(SERIES)} FROM hilo_series t
   WHERE t.database = $1 AND t.tag = $2 AND t.name = $3`
+const HANDED_OVER = `SELECT ${selected(SERIES)} FROM hilo_series t
+  WHERE t.database = $1 AND t.tag = $2 AND t.hand_overs <> '[]' ORDER BY t.letter`
 const SERIES_COUNT = `SELECT count(*) AS "count" FROM hilo_series t WHERE t.database = $1`
 
 /** @param secret of the grant tokens */
@@ -78,6 +80,7 @@ export function sqlStore(unwatched: SqlConnection, secret: string): RowStore {
     readSeries: (database) => readAll(SERIES_OF, database),
     findSeries: async ({ database, collection, name }) =>
       (await readAll<SeriesRow>(SERIES_AT, database, collection, name))[0],
+    readHandedOver: ({ database, collection }) => readAll(HANDED_OVER, database, collection),
     countSeries: async (database) =>
       (await readAll<{ count: number }>(SERIES_COUNT, database))[0]!.count,
     readDatabases: async () => toDatabases(await readAll<Setting>(SETTINGS_OF_DATABASES)),

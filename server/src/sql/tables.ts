@@ -161,7 +161,7 @@ export const SERIES: Table<SeriesRow> = {
     collection: ['tag', 'text', 'fixed'],
     letter: ['letter', 'count', 'fixed'],
     name: ['name', 'text', 'fixed'],
-    device: ['device', 'text', 'fixed'],
+    device: ['device', 'text', 'changes'],
     last: ['last', 'count', 'changes'],
     periods: ['periods', 'text', 'changes'],
     registeredAt: ['registered_at', 'number', 'fixed'],
@@ -171,6 +171,7 @@ export const SERIES: Table<SeriesRow> = {
     reason: ['reason', 'text?', 'changes'],
     doubtfulFrom: ['doubtful_from', 'number?', 'changes'],
     doubtfulTo: ['doubtful_to', 'number?', 'changes'],
+    handOvers: ['hand_overs', 'text', 'changes'],
   },
   unique: [
     ['database', 'collection', 'letter'],

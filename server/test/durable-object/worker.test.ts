@@ -99,6 +99,12 @@ describe.skipIf(!WORKERD)(`in workerd${WORKERD ? '' : ' (npm has none for this s
     expect(await operate('drop', { collection: 'orders' })).toMatchObject([200, {}])
     expect(await operate('status')).toEqual([200, []])
     expect(await operate('series')).toEqual([200, []])
+    const over = { collection: 'receipts', letter: 'T3', to: 'Till 4', last: 9, by: 'anna' }
+    expect(await operate('hand-over-series', over)).toMatchObject([400, {}])
+    expect(await operate('hand-over-series', { ...over, reason: 'stolen' })).toEqual([
+      200,
+      { refused: 'missing' },
+    ])
     expect(await operate('restore')).toMatchObject([400, {}])
   })
 

@@ -108,6 +108,9 @@ export class MemoryStore implements RowStore, MemoryRows {
       .filter((row) => row.database === database)
       .sort((a, b) => keyText(a).localeCompare(keyText(b)) || a.letter - b.letter)
 
+  readonly readHandedOver: RowStore['readHandedOver'] = async (key) =>
+    [...this.series.values()].filter((row) => isSame(row, key) && row.handOvers !== '[]')
+
   readonly findSeries: RowStore['findSeries'] = async (key) => this.#named(key)
 
   #named(key: SeriesNameKey): SeriesRow | undefined {
@@ -146,7 +149,10 @@ export class MemoryStore implements RowStore, MemoryRows {
       if (this.collections.get(keyText(lettersOf(row)))?.droppedAt) {
         const { closedBy, reason } = row
         const written = { closedBy: closedBy && '', reason: reason && '' }
-        this.series.set(row.grant, Object.freeze({ ...row, device: '', ...written }))
+        this.series.set(
+          row.grant,
+          Object.freeze({ ...row, device: '', handOvers: '[]', ...written }),
+        )
       }
   }
 

@@ -1,5 +1,6 @@
 /** Series of consecutive numbers, each of one device. */
-import { keyText, normalized } from '../keys.js'
+import { handOver, isFor, takeOver } from '../hand-over.js'
+import { isSame, keyText, normalized } from '../keys.js'
 import type { SeriesRegister } from '../ledger.js'
 import { selectionOfShown } from '../restored.js'
 import { toSeries } from '../rows.js'
@@ -13,6 +14,14 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
       const claim = normalized(request)
       const { database, ended } = claim
       const token = ended && tokens.read(ended.token, database)
+      const handed = (await store.readHandedOver(claim)).find((row) => isFor(row, claim, token))
+      if (handed) {
+        const taken = await change([database], {
+          select: { grants: [handed.grant], series: [handed.grant] },
+          step: (rows) => takeOver(rows, claim, token, context),
+        })
+        if (taken) return taken
+      }
       const letter = letterClaim(claim)
       // Two servers may go above the limit by what each of them gives at one moment.
       const isFull = (await store.countSeries(database)) >= limits.collections
@@ -58,6 +67,19 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
         step: (rows) => closeSeries(rows, closing),
       })
       return row && toSeries(row)
+    },
+
+    async handOverSeries(request) {
+      const asked = normalized(request)
+      const found = await store.findSeries({ ...asked, name: asked.letter })
+      if (!found) return { refused: 'missing' }
+      const { database } = asked
+      const others = (await store.readSeries(database)).filter((row) => isSame(row, asked))
+      const done = await change([database], {
+        select: { grants: [found.grant], series: [found.grant] },
+        step: (rows) => handOver(rows, asked, others),
+      })
+      return 'refused' in done ? done : toSeries(done)
     },
 
     series: async (database) => (await store.readSeries(database.toLowerCase())).map(toSeries),

@@ -1,0 +1,147 @@
+/** What a person does with a series of consecutive numbers, and how the command tells of it. */
+import { userInfo } from 'node:os'
+import { isNote, MAX_NAME_BYTES, MAX_REASON_BYTES } from '../http/texts.js'
+import type { HandOverRefusal, Ledger, Series } from '../ledger/ledger.js'
+
+export interface Given {
+  close?: string
+  handOver?: string
+  to?: string
+  last?: number
+  period?: string
+  collection?: string
+  reason?: string
+  by?: string
+}
+
+/** @throws Error when there is no such series, or more than one */
+export async function closeSeries(
+  ledger: Ledger,
+  database: string,
+  letter: string,
+  given: Given,
+): Promise<string> {
+  const { reason, by } = signed('--close', given)
+  const found = await find(ledger, database, letter, given.collection)
+  const closed = await ledger.closeSeries({ ...found, by, reason, at: Date.now() })
+  return (
+    `Series ${closed!.letter} of '${closed!.collection}' is closed, by ${closed!.closed!.by}: ` +
+    `${closed!.closed!.reason}. The server has heard of numbers up to ${closed!.last}. The ` +
+    'device is told when it checks in next.\n'
+  )
+}
+
+/** @throws Error when it was not handed over, with what to do */
+export async function handOverSeries(
+  ledger: Ledger,
+  database: string,
+  letter: string,
+  given: Given,
+): Promise<string> {
+  const { reason, by } = signed('--hand-over', given)
+  const { to, last, period = '' } = given
+  if (!to || last === undefined)
+    throw new Error(
+      '--hand-over needs --to, the name of the device that goes on, and --last, the last number ' +
+        'that was made: look at the documents themselves. Nothing was changed.',
+    )
+  if (!isNote(to, MAX_NAME_BYTES))
+    throw new Error(`--to has up to ${MAX_NAME_BYTES} bytes of UTF-8, without control characters.`)
+  const found = await find(ledger, database, letter, given.collection)
+  const done = await ledger.handOverSeries({
+    ...found,
+    to,
+    last,
+    period,
+    by,
+    reason,
+    at: Date.now(),
+  })
+  if ('refused' in done) throw new Error(`${whyNot(done, found, to)} Nothing was changed.`)
+  const from = found.device || 'the device that had it'
+  const ofPeriod = period && ` of ${period}`
+  return (
+    `Series ${found.letter} of '${found.collection}' goes to ${to}, which gets it when it asks ` +
+    `for a series, and goes on at ${last + 1}${ofPeriod}. The token that ${from} had is void. If ` +
+    `${from} comes back, what it has made after ${last}${ofPeriod} is doubtful, and it makes no ` +
+    'number of the series any more.\n'
+  )
+}
+
+function whyNot(refusal: HandOverRefusal, series: Series, to: string): string {
+  const { letter, periods, last } = series
+  switch (refusal.refused) {
+    case 'heard':
+      return (
+        `The server has heard of numbers of series ${letter} up to ${refusal.least}, from its ` +
+        `device or a copy. --last is the last number that was made: at least ${refusal.least}.`
+      )
+    case 'periods':
+      return periods.length > 0
+        ? `Series ${letter} has the periods ${periods.map(({ period }) => period).join(', ')}: ` +
+            'say with --period of which --last is.'
+        : `Series ${letter} has no periods, and ${last} numbers: leave --period out.`
+    case 'crowded':
+      return (
+        `Series ${letter} has had more periods than the server keeps, so a number of an old one ` +
+        `could be made again. Close it: ${to} gets a new series.`
+      )
+    case 'holder':
+      return (
+        `${to} has series ${refusal.letter} already, and goes on with it. If that one was lost, ` +
+        'close it first.'
+      )
+    case 'closed':
+      return `Series ${letter} is closed, and a closed series never goes on.`
+    case 'missing':
+      return `Series ${letter} is not there any more.`
+  }
+}
+
+/** @throws Error without a reason, or with what would need more than a line */
+function signed(flag: string, { reason, by = userName() }: Given): { reason: string; by: string } {
+  if (!reason) throw new Error(`${flag} needs a --reason, which the list then shows.`)
+  // As the server asks of a request. The list has a line per series.
+  if (!isNote(reason, MAX_REASON_BYTES) || !isNote(by, MAX_NAME_BYTES))
+    throw new Error(
+      `--reason has up to ${MAX_REASON_BYTES} bytes of UTF-8 and --by ${MAX_NAME_BYTES}, both ` +
+        'without control characters such as line breaks. Nothing was changed.',
+    )
+  return { reason, by }
+}
+
+/** @throws Error when there is no such series, or more than one */
+async function find(
+  ledger: Ledger,
+  database: string,
+  letter: string,
+  collection: string | undefined,
+): Promise<Series> {
+  const found = (await ledger.series(database)).filter(
+    (each) =>
+      [letter, letter.toUpperCase()].includes(each.letter) &&
+      (collection === undefined || each.collection === collection.toLowerCase()),
+  )
+  if (found.length === 0)
+    throw new Error(
+      `There is no series ${letter}${collection ? ` of '${collection}'` : ''} in ${database}. ` +
+        `offline-hilo-server series ${database} lists them.`,
+    )
+  if (found.length > 1)
+    throw new Error(
+      `Several collections have a series ${letter}: say which with --collection ` +
+        `(${found.map((each) => each.collection).join(', ')}).`,
+    )
+  return found[0]!
+}
+
+/** @throws Error for a user without a name, as containers may have */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch (error) {
+    throw new Error('This user has no name on this machine: say with --by who does it.', {
+      cause: error,
+    })
+  }
+}

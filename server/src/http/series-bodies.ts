@@ -1,0 +1,51 @@
+/** What the server answers about series, as JSON with times that people read. */
+import type { ListedSeries, SeriesCheckInAnswer } from '../../../src/core/wire.js'
+import type { Series, SeriesFate } from '../ledger/ledger.js'
+
+export const time = (at: number): string => new Date(at).toISOString()
+
+export function listed({
+  collection,
+  letter,
+  device,
+  last,
+  periods,
+  registeredAt,
+  seenAt,
+  closed,
+  doubtful,
+  handedOver,
+}: Series): ListedSeries {
+  return {
+    collection,
+    series: letter,
+    device,
+    last,
+    ...(periods.length > 0 && { periods: [...periods] }),
+    registered: time(registeredAt),
+    seen: time(seenAt),
+    ...(closed && { closed: { ...closed, at: time(closed.at) } }),
+    ...(doubtful && { doubtful }),
+    ...(handedOver && { handedOver: handOverBody(handedOver) }),
+  }
+}
+
+export function fateBody(fate: SeriesFate): SeriesCheckInAnswer {
+  if (fate === 'unknown') return { unknown: true }
+  if ('superseded' in fate) {
+    const { handedOver, ...copied } = fate
+    return { ...copied, ...(handedOver && { handedOver: withTime(handedOver) }) }
+  }
+  const { token, closed } = fate
+  return { token, ...(closed && { closed: { ...closed, at: time(closed.at) } }) }
+}
+
+const withTime = <T extends { at: number }>(done: T): Omit<T, 'at'> & { at: string } => ({
+  ...done,
+  at: time(done.at),
+})
+
+export const handOverBody = ({ isTaken: taken, ...done }: NonNullable<Series['handedOver']>) => ({
+  ...withTime(done),
+  taken,
+})

@@ -1,0 +1,168 @@
+/**
+ * How a series of a lost device goes to another one, because a person says so. Pure. Guarantees
+ * that the other device goes on above every number that the ledger has heard of, and that the token
+ * of the lost one, and of its copies, is void.
+ */
+import type { LedgerContext } from './context.js'
+import type { TokenContent } from './grant-token.js'
+import type {
+  HandOverRefusal,
+  SeriesCheckIn,
+  SeriesClaim,
+  SeriesHandOver,
+  SeriesMark,
+  SeriesOutcome,
+  SeriesPeriod,
+} from './ledger.js'
+import { isRestored } from './restored.js'
+import type { Rows, StepResult } from './row-store.js'
+import type { SeriesRow, StoredHandOver } from './rows.js'
+
+/**
+ * As many periods does the ledger keep of a series. Each takes some 40 bytes of a row that is
+ * written at each check-in.
+ */
+export const MOST_PERIODS = 1_000
+
+/** @param others series of the collection */
+export function handOver(
+  rows: Rows,
+  request: SeriesHandOver,
+  others: readonly SeriesRow[],
+): StepResult<SeriesRow | HandOverRefusal> {
+  const refuse = (answer: HandOverRefusal) => ({ answer, changes: {} })
+  const [row] = rows.series.values()
+  const grant = row && rows.grants.get(row.grant)
+  if (!row || !grant) return refuse({ refused: 'missing' })
+  if (row.closedAt !== null) return refuse({ refused: 'closed' })
+  const holds = others.find(
+    ({ grant, device, closedAt }) =>
+      grant !== row.grant && device === request.to && closedAt === null,
+  )
+  if (holds) return refuse({ refused: 'holder', letter: holds.name })
+  const { to, by, reason, at, last, period } = request
+  const mark = markAfter(row, request)
+  if ('refused' in mark) return refuse(mark)
+  const rotation = grant.rotation + 1
+  const { device: from, last: heard } = row
+  const stated = { from, to, by, reason, at, heard, period, last }
+  const done: StoredHandOver = { ...stated, made: mark.last, rotation }
+  const changed: SeriesRow = {
+    ...row,
+    device: to,
+    last: mark.last,
+    periods: JSON.stringify(mark.periods.every(isPlace(mark)) ? [] : mark.periods),
+    handOvers: JSON.stringify([...handOversOf(row), done]),
+  }
+  return {
+    answer: changed,
+    // guard: H28 a hand-over ends the token of the lost device
+    changes: { grants: [{ ...grant, rotation, checkIn: null }], series: [changed] },
+  }
+}
+
+/** How far the series has come, when `last` was its last number. */
+function markAfter(row: SeriesRow, { last, period }: SeriesHandOver): SeriesMark | HandOverRefusal {
+  const periods = periodsOf(row)
+  // A number of a period that is forgotten would be made again.
+  if (periods.length >= MOST_PERIODS) return { refused: 'crowded' }
+  const isPlain = periods.length === 1 && periods[0]!.period === ''
+  if (periods.length > 0 && isPlain !== (period === '')) return { refused: 'periods' }
+  const known = periods.find((each) => each.period === period)
+  const heard = known?.last ?? 0
+  const made = row.last + last - heard
+  // A copy of the lost device may have told of numbers that it made.
+  const least = Math.max(row.last, row.doubtfulTo ?? 0)
+  // guard: H28 a hand-over begins above all that was heard
+  if (last < heard || made < least) return { refused: 'heard', least: heard + least - row.last }
+  const after = { period, first: known?.first ?? Math.min(1, last), last }
+  return { last: made, periods: [...periods.filter((each) => each !== known), after] }
+}
+
+/** The periods of a series; of one without periods its numbers as one. */
+function periodsOf({ periods, last }: SeriesRow): SeriesPeriod[] {
+  const known = JSON.parse(periods) as SeriesPeriod[]
+  return known.length > 0 || last === 0 ? known : [{ period: '', first: 1, last }]
+}
+
+/** Are the numbers of a period those of their places? */
+const isPlace =
+  (mark: { last: number }) =>
+  ({ period, first, last }: SeriesPeriod): boolean =>
+    period === '' && first === 1 && last === mark.last
+
+const handOversOf = ({ handOvers }: SeriesRow): StoredHandOver[] => JSON.parse(handOvers)
+
+/** The first hand-over after a token was written: it ended the token. */
+export const handOverOf = (
+  row: SeriesRow,
+  { rotation }: TokenContent,
+): StoredHandOver | undefined => handOversOf(row).find((each) => rotation < each.rotation)
+
+/** @param told what a device says that has lost the series */
+export function withLost(
+  row: SeriesRow,
+  { heard, made, period }: StoredHandOver,
+  { last, periods = [] }: Pick<SeriesCheckIn, 'last' | 'periods'>,
+): SeriesRow {
+  // The person spoke of one period. What the device has made of another one is not among it.
+  const isStated = periods.every((each) => each.period === period)
+  const from = (isStated ? made : heard) + 1
+  if (last < from) return row
+  return {
+    ...row,
+    doubtfulFrom: Math.min(row.doubtfulFrom ?? from, from),
+    doubtfulTo: Math.max(row.doubtfulTo ?? last, last),
+  }
+}
+
+/**
+ * Is this series for that claim? Also if the claim is repeated.
+ * @param ended the token of the series that the device has ended
+ */
+export function isFor(
+  row: SeriesRow,
+  { id, device, name }: SeriesClaim,
+  ended: TokenContent | undefined,
+): boolean {
+  const done = handOversOf(row)
+  if (done.some(({ claim }) => claim?.id === id)) return true
+  const newest = done.at(-1)
+  // guard: H28 who had a series does not get it handed over
+  if (!newest || newest.claim || row.closedAt !== null || ended?.id === row.grant) return false
+  return device === newest.to && (name === undefined || name === row.name)
+}
+
+/** @returns undefined as the answer: the series is not for that claim any more */
+export function takeOver(
+  rows: Rows,
+  claim: SeriesClaim,
+  ended: TokenContent | undefined,
+  { tokens }: Pick<LedgerContext, 'tokens'>,
+): StepResult<SeriesOutcome | undefined> {
+  const [row] = rows.series.values()
+  const grant = row && rows.grants.get(row.grant)
+  if (!row || !grant || !isFor(row, claim, ended)) return { answer: undefined, changes: {} }
+  const answered = (rotated: typeof grant, isRepeat: boolean): SeriesOutcome => ({
+    letter: row.letter,
+    name: row.name,
+    token: tokens.write(rotated),
+    isRepeat,
+    after: { last: row.last, periods: periodsOf(row) },
+  })
+  const refuse = (refused: 'restored' | 'spent') => ({
+    answer: { refused, max: row.letter },
+    changes: {},
+  })
+  if (isRestored(rows, row.database)) return refuse('restored')
+  const { id, by = null, at } = claim
+  const done = handOversOf(row)
+  const newest = done.at(-1)!
+  if (newest.claim?.id === id && newest.claim.by === by && grant.checkIn === id)
+    return { answer: answered(grant, true), changes: {} }
+  if (done.some((each) => each.claim?.id === id)) return refuse('spent')
+  const rotated = { ...grant, rotation: grant.rotation + 1, checkIn: id }
+  const taken = [...done.slice(0, -1), { ...newest, claim: { id, by } }]
+  const changed: SeriesRow = { ...row, seenAt: at, handOvers: JSON.stringify(taken) }
+  return { answer: answered(rotated, false), changes: { grants: [rotated], series: [changed] } }
+}

@@ -1,0 +1,169 @@
+/** What a ledger promises when a person hands the series of a lost device over to another one. */
+import { expect } from 'vitest'
+import type { SeriesClaim, SeriesHandOver, SeriesPeriod } from '../src/ledger/ledger.js'
+import { AT, type Bench, newId, type Promises } from './ledger-bench.js'
+
+const KEY = { collection: 'receipts', letter: 'T3' }
+const DONE = { by: 'anna', reason: 'the till was stolen', at: AT + 5 }
+
+/** Till 3 has the series T3. */
+async function lostTill({ ledger, database }: Bench) {
+  const claim = (change: Partial<SeriesClaim>) => {
+    const asked = { database, collection: 'receipts', id: newId(), device: 'Till 3', at: AT }
+    return ledger.claimSeries({ ...asked, ...change })
+  }
+  const given = async (change: Partial<SeriesClaim>) => {
+    const outcome = await claim(change)
+    if ('refused' in outcome) throw new Error(outcome.refused)
+    return outcome
+  }
+  const checkIn = (token: string, last: number, periods?: SeriesPeriod[]) =>
+    ledger.checkInSeries({ database, id: newId(), token, last, periods, at: AT + 1 })
+  const tell = async (token: string, last: number, periods?: SeriesPeriod[]) => {
+    const fate = await checkIn(token, last, periods)
+    if (fate === 'unknown' || 'superseded' in fate) throw new Error('The series has ended.')
+    return fate.token
+  }
+  const handOver = (change: Partial<SeriesHandOver> = {}) =>
+    ledger.handOverSeries({
+      database: database.toUpperCase(),
+      ...KEY,
+      to: 'Till 4',
+      last: 131,
+      period: '',
+      ...DONE,
+      ...change,
+    })
+  const { token } = await given({ name: 'T3' })
+  return { token, claim, given, checkIn, tell, handOver }
+}
+
+export function describeHandOvers(promise: Promises): void {
+  promise(
+    'the named device goes on above the stated number, under the same name',
+    async (bench) => {
+      const { ledger, database } = bench
+      const { token, given, checkIn, tell, handOver } = await lostTill(bench)
+      const lost = await tell(token, 128)
+      const over = { ...DONE, from: 'Till 3', to: 'Till 4', last: 131, period: '', heard: 128 }
+      expect(await handOver()).toMatchObject({ letter: 'T3', device: 'Till 4', last: 131 })
+      expect((await given({ device: 'Till 5' })).name).toBe('B')
+      const id = newId()
+      const taken = await given({ id, device: 'Till 4' })
+      const after = { last: 131, periods: [{ period: '', first: 1, last: 131 }] }
+      expect(taken).toMatchObject({ name: 'T3', isRepeat: false, after })
+      expect(await given({ id, device: 'Till 4' })).toEqual({ ...taken, isRepeat: true })
+      expect((await given({ device: 'Till 4' })).name).toBe('C')
+      expect(await checkIn(lost, 140)).toEqual({ superseded: true, last: 128, handedOver: over })
+      const next = await tell(taken.token, 132)
+      await expect(given({ id, device: 'Till 4' })).rejects.toThrow('spent')
+      const [listed] = await ledger.series(database)
+      expect(listed).toMatchObject({
+        letter: 'T3',
+        last: 132,
+        periods: [],
+        doubtful: { from: 132, to: 140 },
+        handedOver: { ...over, isTaken: true },
+      })
+      await tell(next, 133)
+      expect(await checkIn(next, 134)).toEqual({ superseded: true, last: 133 })
+    },
+  )
+
+  promise('a lower number than was heard is refused, with what was heard', async (bench) => {
+    const { token, checkIn, tell, handOver } = await lostTill(bench)
+    const lost = await tell(token, 131)
+    expect(await handOver({ last: 130 })).toEqual({ refused: 'heard', least: 131 })
+    // The answer to the first check-in was lost to a copy, which tells of what it made.
+    expect(await checkIn(token, 9)).toEqual({ superseded: true, last: 131 })
+    await tell(lost, 132)
+    expect(await handOver({ last: 131 })).toEqual({ refused: 'heard', least: 132 })
+    expect(await handOver({ last: 132 })).toMatchObject({ last: 132 })
+  })
+
+  promise('numbers that a copy has told of count as heard', async (bench) => {
+    const { token, claim, tell, handOver } = await lostTill(bench)
+    await tell(token, 5)
+    await claim({ device: '', ended: { letter: 'T3', token, from: 6, to: 9 } })
+    expect(await handOver({ last: 8 })).toEqual({ refused: 'heard', least: 9 })
+    expect(await handOver({ last: 9 })).toMatchObject({ last: 9 })
+  })
+
+  promise('a series with periods goes on in each of them where it stood', async (bench) => {
+    const { ledger, database } = bench
+    const { token, given, checkIn, tell, handOver } = await lostTill(bench)
+    const known = [
+      { period: '2026', first: 39, last: 45 },
+      { period: '2027', first: 1, last: 3 },
+    ]
+    const first = await tell(token, 10, known)
+    expect(await handOver({ last: 5 })).toEqual({ refused: 'periods' })
+    expect(await handOver({ period: '2027', last: 2 })).toEqual({ refused: 'heard', least: 3 })
+    const lost = await tell(first, 10)
+    await handOver({ period: '2027', last: 5 })
+    const { after } = await given({ device: 'Till 4', name: 'T3' })
+    expect(after).toEqual({
+      last: 12,
+      periods: [known[0], { period: '2027', first: 1, last: 5 }],
+    })
+    // What it made in a period of which nobody spoke, the other one may make, too.
+    await checkIn(lost, 12, [{ period: '2028', first: 1, last: 2 }])
+    expect((await ledger.series(database))[0]).toMatchObject({ doubtful: { from: 11, to: 12 } })
+  })
+
+  promise(
+    'one that is closed, missing, or for a device with a series is not handed over',
+    async (bench) => {
+      const { ledger, database } = bench
+      const { given, handOver } = await lostTill(bench)
+      expect(await handOver({ letter: 'T9' })).toEqual({ refused: 'missing' })
+      expect(await handOver({ period: '2027', collection: 'bills' })).toEqual({
+        refused: 'missing',
+      })
+      const { name: letter } = await given({ device: 'Till 4' })
+      expect(await handOver()).toEqual({ refused: 'holder', letter })
+      const closing = { database, collection: 'receipts', by: 'anna', reason: 'lost', at: AT }
+      await ledger.closeSeries({ ...closing, letter })
+      await handOver()
+      await ledger.closeSeries({ ...closing, letter: 'T3' })
+      expect(await handOver({ to: 'Till 5' })).toEqual({ refused: 'closed' })
+      expect((await given({ device: 'Till 4' })).name).toBe('C')
+    },
+  )
+
+  promise(
+    'who had a series does not get it handed over; nobody gets it from two',
+    async (bench) => {
+      const { token, given, checkIn, handOver } = await lostTill(bench)
+      await handOver({ to: 'Till 3' })
+      const ended = { letter: 'T3', token, from: 1, to: 0 }
+      expect((await given({ ended })).name).toBe('B')
+      const second = await given({ device: 'Till 3' })
+      expect(second.name).toBe('T3')
+      await handOver({ to: 'Till 6', last: 200 })
+      const lost = await checkIn(token, 133)
+      expect(lost).toMatchObject({ superseded: true, last: 0, handedOver: { to: 'Till 3' } })
+      expect(await checkIn(second.token, 205)).toMatchObject({
+        superseded: true,
+        last: 131,
+        handedOver: { from: 'Till 3', to: 'Till 6' },
+      })
+    },
+  )
+
+  promise('two devices of one name: only one gets the series', async (bench) => {
+    const { given, handOver } = await lostTill(bench)
+    await handOver()
+    const both = await Promise.all([1, 2].map(() => given({ device: 'Till 4' })))
+    expect(both.map(({ name }) => name).sort()).toEqual(['B', 'T3'])
+  })
+
+  promise('one that was dropped tells nobody who had it', async (bench) => {
+    const { ledger, database } = bench
+    const { token, checkIn, handOver } = await lostTill(bench)
+    await handOver()
+    await ledger.drop({ database, collection: 'receipts|', at: AT })
+    expect(await checkIn(token, 140)).toBe('unknown')
+    expect(JSON.stringify(await ledger.series(database))).not.toContain('Till')
+  })
+}

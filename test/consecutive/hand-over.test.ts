@@ -1,0 +1,158 @@
+/** A lost till's series goes to another till: no number is made twice, and what may be is told. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { newName } from '../support/idb.js'
+import { newShop, type Shop } from '../support/shop.js'
+import { idsOf, inEachStore, openTill, registry } from './devices.js'
+
+let shop: Shop
+
+beforeEach(async () => {
+  shop = await newShop()
+})
+afterEach(() => shop.close())
+
+/** A person hands T3 over to Till 4. */
+const handOver = (last: number, period = '') =>
+  shop.ledger.handOverSeries({
+    database: 'default',
+    collection: 'receipts',
+    letter: 'T3',
+    to: 'Till 4',
+    last,
+    period,
+    by: 'anna',
+    reason: 'the till was stolen',
+    at: Date.UTC(2026, 10, 21),
+  })
+
+const yearly = (year: () => string) => ({ period: year })
+
+inEachStore(() => {
+  test('the named device goes on; what the lost one made above is doubtful', async () => {
+    const [lost, other] = [newName(), newName()]
+    const till3 = openTill(shop, { name: lost, series: { device: 'Till 3', series: 'T3' } })
+    await idsOf(till3.receipts, 'a', 'b')
+    till3.hilo.goOffline()
+    await idsOf(till3.receipts, 'c', 'd', 'e')
+    // A person has found the receipt of number 3.
+    expect(await handOver(3)).toMatchObject({ last: 3 })
+    const till4 = openTill(shop, { name: other, series: { device: 'Till 4' } })
+    expect(await till4.receipts.prepare()).toEqual({ series: 'T3', last: 3, made: 3, told: 3 })
+    const made = [await till4.receipts.next({ key: 'x' }), await till4.receipts.next({ key: 'y' })]
+    expect(made).toMatchObject([
+      { id: 'T3-000004', number: 4, heard: true },
+      { id: 'T3-000005', number: 5, heard: true },
+    ])
+    till3.hilo.goOnline()
+    await expect
+      .poll(async () => (await till3.receipts.report())[0]!.ended)
+      .toEqual({
+        kind: 'handed-over',
+        from: 'Till 3',
+        to: 'Till 4',
+        by: 'anna',
+        reason: 'the till was stolen',
+        at: '2026-11-21T00:00:00.000Z',
+        last: 3,
+        period: '',
+        heard: 2,
+        doubtful: { from: 4, to: 5 },
+      })
+    const [ended] = await till3.receipts.report()
+    expect(ended!.numbers.map((each) => 'isDoubtful' in each)).toEqual([
+      false,
+      false,
+      false,
+      true,
+      true,
+    ])
+    expect(await registry()).toMatchObject([
+      { series: 'T3', device: 'Till 4', last: 5, doubtful: { from: 4, to: 5 } },
+    ])
+    // Its app asks for T3 by name, which is not its own any more.
+    await expect(till3.receipts.next({ key: 'f' })).rejects.toMatchObject({
+      code: 'server-refused',
+      message: expect.stringContaining('T3'),
+    })
+    expect(await idsOf(till4.receipts, 'z')).toEqual(['T3-000006'])
+    expect((await till4.receipts.report())[0]!.numbers.map(({ number }) => number)).toEqual([
+      4, 5, 6,
+    ])
+  })
+
+  test('a number that was taken and not handed out is of nobody', async () => {
+    const till3 = openTill(shop, { name: newName(), series: { device: 'Till 3' } })
+    await idsOf(till3.receipts, 'a')
+    await shop.ledger.handOverSeries({
+      database: 'default',
+      collection: 'receipts',
+      letter: 'A',
+      to: 'Till 4',
+      last: 7,
+      period: '',
+      by: 'anna',
+      reason: 'lost',
+      at: 0,
+    })
+    expect(await idsOf(till3.receipts, 'b')).toEqual(['B-000001'])
+    const [ended] = await till3.receipts.report()
+    expect(ended).toMatchObject({
+      ended: { kind: 'handed-over', last: 7 },
+      numbers: [
+        { number: 1, state: 'open' },
+        { number: 2, state: 'cancelled', reason: expect.stringContaining('Till 4 goes on') },
+      ],
+    })
+    expect(ended!.ended).not.toHaveProperty('doubtful')
+  })
+
+  test('each period goes on where it stood, and a new one begins with 1', async () => {
+    let year = '2026'
+    const series = { device: 'Till 3', series: 'T3', start: 39, ...yearly(() => year) }
+    const till3 = openTill(shop, { name: newName(), series })
+    await idsOf(till3.receipts, 'a', 'b')
+    year = '2027'
+    await idsOf(till3.receipts, 'c')
+    till3.hilo.goOffline()
+    await handOver(3, '2027')
+    const options = { ...series, device: 'Till 4', start: 1 }
+    const till4 = openTill(shop, { name: newName(), series: options })
+    expect(await idsOf(till4.receipts, 'x', 'y')).toEqual(['T3-2027-000004', 'T3-2027-000005'])
+    year = '2026'
+    await idsOf(till3.receipts, 'd')
+    expect(await till4.receipts.next({ key: 'z' })).toMatchObject({ number: 41, isBack: true })
+    till3.hilo.goOnline()
+    // The person spoke of number 3 of 2027, and this is number 41 of 2026.
+    await expect
+      .poll(async () => (await till3.receipts.report())[0]!.ended)
+      .toMatchObject({ kind: 'handed-over', period: '2027', doubtful: { from: 4, to: 4 } })
+    year = '2028'
+    expect(await idsOf(till4.receipts, 'n')).toEqual(['T3-2028-000001'])
+    expect((await registry())[0]).toMatchObject({
+      last: 9,
+      periods: [
+        { period: '2026', first: 39, last: 41 },
+        { period: '2027', first: 1, last: 5 },
+        { period: '2028', first: 1, last: 1 },
+      ],
+    })
+  })
+})
+
+test('a device does not go on with a series that it had', async () => {
+  const name = newName()
+  const till = openTill(shop, { name, series: { device: 'Till 3' } })
+  await idsOf(till.receipts, 'a')
+  const closing = { collection: 'receipts', by: 'anna', reason: 'lost', at: 0 }
+  await shop.ledger.closeSeries({ database: 'default', letter: 'A', ...closing })
+  await expect(idsOf(till.receipts, 'b')).resolves.toEqual(['B-000001'])
+  shop.answer = (request) =>
+    request.url.endsWith('/series') ? Response.json({ series: 'A', token: 'a' }) : undefined
+  await shop.ledger.closeSeries({ database: 'default', letter: 'B', ...closing })
+  await expect(till.receipts.next({ key: 'c' })).rejects.toMatchObject({
+    code: 'invalid-response',
+    message: expect.stringContaining('which had it before'),
+  })
+  shop.answer = undefined
+  expect(await idsOf(till.receipts, 'c')).toEqual(['C-000001'])
+})
