@@ -1,36 +1,15 @@
 /**
- * Issues the ids of one collection from what this page holds, and keeps enough of them at hand.
- * Guarantees that a call takes all it asked for or nothing, and that after the page was closed
- * nothing is issued.
+ * Issues the ids of one collection from what this page holds. Guarantees that a call takes all it
+ * asked for or nothing, and that after the page was closed nothing is issued.
  */
-import type { DeviceView, Target } from '../core/contract.js'
-import { type Failure, fromFailure, type HiloError, toFailure } from '../core/errors.js'
+import type { Target } from '../core/contract.js'
+import type { HiloError } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
 import type { LeaseQueue } from '../core/page/lease-queue.js'
-import { ambiguous, notLeased, notServed } from '../core/page/refusals.js'
-import {
-  asked,
-  begun,
-  ended,
-  failed,
-  heard,
-  hidden,
-  isDry,
-  isLow,
-  isUsed,
-  limit,
-  looksAgain,
-  type Mode,
-  nextCall,
-  parksAtRest,
-  released,
-  type Situation,
-  spared,
-  wish,
-} from '../core/page/stock.js'
-import { Pace } from './pace.js'
+import { ambiguous, notLeased } from '../core/page/refusals.js'
 import { PageLeases, type PageLeasesContext } from './page-leases.js'
-import { Waiters, type WaitLimits } from './waiters.js'
+import { Stock } from './stock.js'
+import type { WaitLimits } from './waiters.js'
 
 export interface AllocatorContext extends Omit<PageLeasesContext, 'changed' | 'forked'> {
   /** Aborted when the page is closed, with the error for callers. */
@@ -41,34 +20,15 @@ export interface AllocatorContext extends Omit<PageLeasesContext, 'changed' | 'f
   forked(allocator: Allocator): void
 }
 
-/**
- * How long a page may hold more ids than it needs before it parks them, or leave surplus free
- * before it asks for an offer.
- */
-const REST_MS = 1_000
-
-/**
- * An owner that runs repeats a request within a minute, unless the server asked for a longer pause.
- */
-const SILENCE_MS = 90_000
-
 /** Listeners are told of a burst of issued ids at most this often. */
 const NOTIFY_MS = 50
 
 export class Allocator {
   readonly pageLeases: PageLeases
+  readonly stock: Stock
   readonly #queue: LeaseQueue
   readonly #context: AllocatorContext
-  readonly #waiters = new Waiters()
-  readonly #pace = new Pace()
-  #warmed = { count: 0, since: 0 }
-  #mode: Mode = { is: 'unused' }
-  #restTimer: ReturnType<typeof setTimeout> | undefined
-  #silenceTimer: ReturnType<typeof setTimeout> | undefined
-  #retryTimer: ReturnType<typeof setTimeout> | undefined
   #isNotifying = false
-  /** The fetch is for nobody: what was released stays so. */
-  #isIdle = false
 
   constructor(target: Target, context: AllocatorContext) {
     this.#context = context
@@ -77,16 +37,21 @@ export class Allocator {
       changed: () => context.changed(this),
       forked: () => {
         context.forked(this)
-        this.refill(true)
+        this.stock.refill(true)
       },
     })
     this.#queue = this.pageLeases.queue
+    this.stock = new Stock(this.pageLeases, {
+      ...context,
+      changed: () => this.#notify(),
+      exhausted: (error) => context.exhausted(this, error),
+    })
   }
 
   /** @throws HiloError `not-leased`, `closed`, or `invalid-argument` when numbers are ambiguous */
   nextNumberSync(): number {
-    // guard: H10 a bare number is refused once two nodes have granted
     const { mixedNodes } = this.pageLeases
+    // guard: H10 a bare number is refused once two nodes have granted
     if (mixedNodes) throw ambiguous(this.#collection, mixedNodes)
     return this.#take()
   }
@@ -94,7 +59,7 @@ export class Allocator {
   #take(): number {
     const number = this.#queue.take()
     if (number < 0) throw this.#notLeased()
-    if (isLow(this.#mode, this.#queue.held)) this.refill()
+    if (this.stock.isLow) this.stock.refill()
     if (!this.#isNotifying) this.#notify()
     return number
   }
@@ -114,7 +79,7 @@ export class Allocator {
     const { held } = this.#queue
     // A closed page holds nothing; to ask its signal each time would slow every id down.
     if (held === 0 && this.#context.signal.aborted) return false
-    return held >= count && (!this.#waiters.hasTakers || isDry(this.#mode))
+    return held >= count && (!this.stock.waiters.hasTakers || this.stock.isDry)
   }
 
   /**
@@ -125,240 +90,24 @@ export class Allocator {
     if (this.canServe(count) && !limits.signal?.aborted) return Promise.resolve(take(this))
     const { signal } = this.#context
     if (signal.aborted) return Promise.reject(signal.reason)
-    const taken = this.#waiters.add(count, () => take(this), limits)
-    this.refill()
+    const taken = this.stock.waiters.add(count, () => take(this), limits)
+    this.stock.refill()
     return taken
   }
 
   /** Keeps `count` ids in this page until they are issued or the page is hidden. */
   async warm(count: number, limits: WaitLimits): Promise<void> {
     await this.hold(count, limits)
-    this.#warmed = { count, since: this.#queue.issued }
+    this.stock.warm(count)
   }
 
   /** Resolves once the page holds `count` ids. Nobody waits for it. */
   async hold(count: number, limits: WaitLimits): Promise<void> {
     this.#context.signal.throwIfAborted()
     if (this.#queue.held >= count && !limits.signal?.aborted) return
-    const held = this.#waiters.keep(count, limits)
-    this.refill()
+    const held = this.stock.waiters.keep(count, limits)
+    this.stock.refill()
     await held
-  }
-
-  /**
-   * Fetches leases until the page holds what it should and every caller is served, or no more can
-   * be had. One at a time.
-   * @param isIdle nobody asked for an id
-   */
-  refill(isIdle = false): void {
-    const { is } = this.#mode
-    if (this.#context.signal.aborted) return
-    this.#isIdle = isIdle
-    // guard: H16 a call during the refusal of another one is not forgotten
-    this.#mode = asked()
-    if (is !== 'fetching') this.#fetchWhileAsked()
-    // A claim may take long, and its callers may leave meanwhile.
-    this.#watchRest()
-  }
-
-  /**
-   * The page is seen again, perhaps after a stay in the back/forward cache: it leases anew (H6).
-   */
-  wake(): void {
-    if (isUsed(this.#mode)) this.refill(true)
-  }
-
-  /** The network may be back. */
-  retryNow(): void {
-    if (!this.#waiters.isEmpty) this.refill()
-  }
-
-  /** The device or another tab reported something. */
-  onChange(view: DeviceView): void {
-    const before = this.pageLeases.view
-    this.pageLeases.observe(view)
-    this.#watchOwner()
-    const { failure } = view
-    const canServe = this.#waiters.canServe(this.#queue.held + view.free)
-    const todo = !this.#waiters.isEmpty && heard(this.#mode, before?.failure, failure, canServe)
-    if (todo === 'fetch') {
-      this.refill()
-      return
-    }
-    if (todo === 'refuse') this.#refuse(failure!)
-    const hasNewTokens = view.checkedIn !== before?.checkedIn && this.#queue.held > 0
-    if (hasNewTokens && this.#mode.is !== 'fetching') this.pageLeases.exchange(0, false)
-    // Surplus is not set aside at once: another page of this device may be about to lease it.
-    if (hasNewTokens || this.pageLeases.hasSurplus()) this.#watchRest()
-  }
-
-  /** Offline: what this page would have sent back goes to the device, for every tab to use. */
-  keepSurplus(): void {
-    if (this.pageLeases.offers.length > 0) this.pageLeases.exchange(0)
-  }
-
-  /** Another page of this device has no id left: parks the ids that no caller here waits for. */
-  async parkExcess(): Promise<void> {
-    const keeps = () => spared(this.#mode, this.#situation(0))
-    // It repeats this if an answer that was under way brought more.
-    // guard: H3 a page parks its excess again, when an answer brought more
-    do await this.pageLeases.parkDownTo(keeps(), false)
-    while (this.#queue.held > keeps())
-  }
-
-  park(): void {
-    this.#forgetPace()
-    this.pageLeases.park()
-  }
-
-  exit(): void {
-    this.#forgetPace()
-    this.pageLeases.exit()
-  }
-
-  /** @throws HiloError */
-  release(ended: AbortSignal): Promise<void> {
-    this.#forgetPace()
-    this.#mode = released(this.#mode)
-    // It ended the repetitions of a claim that callers wait for.
-    return this.pageLeases.release(ended).finally(() => this.retryNow())
-  }
-
-  /** The page is closed: its signal is aborted. */
-  close(): Promise<void> {
-    this.#mode = released(this.#mode)
-    clearTimeout(this.#restTimer)
-    clearTimeout(this.#silenceTimer)
-    clearTimeout(this.#retryTimer)
-    this.#waiters.refuse(() => this.#context.signal.reason, 'all')
-    return this.pageLeases.close()
-  }
-
-  async #fetchWhileAsked(): Promise<void> {
-    await this.#callersHadTheirTurn()
-    // Checked after each wait: the page may have been closed or released.
-    for (let mode = begun(this.#mode); mode; mode = begun(this.#mode)) {
-      this.#mode = mode
-      const failure = await this.#fetch().catch((error) => toFailure(error, 'storage-failed'))
-      if (failure) await this.#refuse(failure)
-    }
-    this.#mode = ended(this.#mode, this.#situation())
-    this.#watchRest()
-    this.#notify()
-  }
-
-  /** @returns why no more can be had */
-  async #fetch(): Promise<Failure | undefined> {
-    let call: 'exchange' | 'claim' | undefined = 'exchange'
-    while (call && isUsed(this.#mode)) {
-      this.#waiters.serve(() => this.#queue.held)
-      const lacking = wish(this.#situation())
-      if (!lacking) return undefined
-      const { want, ahead } = lacking
-      const isIdle = this.#isIdle && this.#waiters.isEmpty
-      const failure = await this.pageLeases.exchange(want, undefined, ahead, isIdle, call)
-      this.#waiters.serve(() => this.#queue.held)
-      if (failure || !isUsed(this.#mode)) return failure
-      const { free, failure: lastFailure, isReleased } = this.pageLeases.view!
-      if (isReleased && this.#waiters.isEmpty) return undefined
-      call = nextCall(this.#situation(), free + this.pageLeases.offers.length, lastFailure)
-    }
-    return undefined
-  }
-
-  /**
-   * Lets callers use up the page's numbers first; then the next lease is sized by the full rate.
-   * Not while the page is hidden: its timers may be a second late.
-   */
-  async #callersHadTheirTurn(): Promise<void> {
-    if (this.#waiters.isEmpty && this.#context.state() === 'visible')
-      await new Promise((resolve) => setTimeout(resolve))
-  }
-
-  /**
-   * No more numbers come now. Serves the callers for whom the page holds enough, and parks what was
-   * leased for the others. Refuses the others, except callers without a timeout: if the request
-   * will be repeated, these wait for it.
-   */
-  async #refuse(failure: Failure): Promise<void> {
-    if (!isUsed(this.#mode)) return
-    this.#mode = failed(this.#mode)
-    this.#waiters.serve(() => this.#queue.held, true)
-    // What became of a step that hung is not known; the next one reads it, and takes it back.
-    // guard: H18 a storage that hung is asked again while a caller waits
-    if (failure.code === 'storage-failed' && failure.retryAfter)
-      return this.#retryAfter(failure.retryAfter)
-    const left = this.#queue.held + (this.pageLeases.view?.free ?? 0)
-    const most = limit(this.#situation())
-    // guard: H3 a call that fails leaves its numbers to others
-    if (this.#queue.held > most) {
-      await this.pageLeases.parkDownTo(most)
-      // More callers may have come while the page parked.
-      this.#waiters.serve(() => this.#queue.held, true)
-    }
-    const cause = fromFailure(failure)
-    if (!failure.isRepeated) return this.#waiters.refuse(() => cause, 'all')
-    const errors = new Map<number, HiloError>()
-    const errorFor = (count: number) => {
-      const error = errors.get(count) ?? notServed(this.#collection, count, left, cause)
-      errors.set(count, error)
-      return error
-    }
-    this.#waiters.refuse(errorFor, 'with-timeout')
-    this.#watchOwner()
-    if (left === 0) this.#context.exhausted(this, errorFor([...errors.keys()][0] ?? 1))
-  }
-
-  #retryAfter(wait: number): void {
-    this.#retryTimer ??= setTimeout(() => {
-      this.#retryTimer = undefined
-      this.retryNow()
-    }, wait)
-    this.#retryTimer.unref?.()
-  }
-
-  #situation(perSecond = this.#pace.perSecond(performance.now(), this.#queue.issued)): Situation {
-    const { held, issued } = this.#queue
-    return {
-      held,
-      called: this.#waiters.total,
-      perSecond,
-      warmed: this.#warmed.count - (issued - this.#warmed.since),
-      isVisible: this.#context.state() === 'visible',
-    }
-  }
-
-  #forgetPace(): void {
-    this.#warmed.count = 0
-    this.#mode = hidden(this.#mode)
-  }
-
-  /** Callers wait for a request that the owner repeats. If its worker dies, nobody repeats it. */
-  #watchOwner(): void {
-    clearTimeout(this.#silenceTimer)
-    if (this.#waiters.isEmpty) return
-    // guard: H16 a page whose callers wait asks an owner that is silent
-    this.#silenceTimer = setTimeout(() => this.retryNow(), SILENCE_MS)
-    // In Node, it does not keep the process alive. In a browser, timers are numbers.
-    this.#silenceTimer.unref?.()
-  }
-
-  /** After a burst, or in the background, parks what the page does not need any more. */
-  #watchRest(): void {
-    if (this.#context.signal.aborted) return
-    this.#restTimer ??= setTimeout(() => {
-      this.#restTimer = undefined
-      this.#rest()
-    }, REST_MS)
-  }
-
-  async #rest(): Promise<void> {
-    const situation = this.#situation()
-    const most = limit(situation)
-    if (parksAtRest(this.#mode, situation, this.pageLeases.hasSurplus()))
-      await this.pageLeases.parkDownTo(most)
-    if (this.#context.state() !== 'visible' && most === 0) await this.pageLeases.returnSurplus()
-    if (looksAgain(this.#situation(0), most)) this.#watchRest()
   }
 
   /** Tells the façade, once for all ids that are issued in the meantime. */
@@ -373,7 +122,7 @@ export class Allocator {
   #notLeased(): Error {
     const { signal } = this.#context
     if (signal.aborted) return signal.reason
-    this.refill()
+    this.stock.refill()
     return notLeased(this.#collection)
   }
 

@@ -77,8 +77,8 @@ export class Instance {
         },
         stored: listener.stored,
         claim: async (target, claim) => source!.claim(target, claim, timeout),
-        changed: (target, view) => this.#known(target)?.onChange(view),
-        parkExcess: async (target) => this.#known(target)?.parkExcess(),
+        changed: (target, view) => this.#known(target)?.stock.onChange(view),
+        parkExcess: async (target) => this.#known(target)?.stock.parkExcess(),
       },
       signal: this.#ended.signal,
     })
@@ -98,25 +98,25 @@ export class Instance {
     const lifecycle = {
       // guard: H4 a hidden page parks
       hidden: () => {
-        this.#each((allocator) => allocator.park())
+        this.#each(({ stock }) => stock.park())
         // It may be frozen in the middle of a transaction, which blocks those of all others.
         // guard: H18 a page that is left begins no transaction
         if (!isLeft) this.link.reportNow()
       },
       exit: () => {
         isLeft = true
-        this.#each((allocator) => allocator.exit())
+        this.#each(({ stock }) => stock.exit())
       },
       shown: () => {
         isLeft = false
-        this.#each((allocator) => allocator.wake())
+        this.#each(({ stock }) => stock.wake())
         this.link.retryNow()
       },
       online: () => {
         this.link.retryNow()
-        this.#each((allocator) => allocator.retryNow())
+        this.#each(({ stock }) => stock.retryNow())
       },
-      offline: () => this.#each((allocator) => allocator.keepSurplus()),
+      offline: () => this.#each(({ stock }) => stock.keepSurplus()),
     }
     watchLifecycle(lifecycle, this.signal)
   }
@@ -144,7 +144,7 @@ export class Instance {
   switchOnline(isOn: boolean): void {
     this.#isSwitchedOn = isOn
     this.link.setOnline(isOn)
-    this.#each((allocator) => (isOn ? allocator.retryNow() : allocator.keepSurplus()))
+    this.#each(({ stock }) => (isOn ? stock.retryNow() : stock.keepSurplus()))
   }
 
   /** The allocator of a collection; for a string that was asked for just before, one comparison. */
@@ -192,7 +192,7 @@ export class Instance {
   async #close(): Promise<void> {
     this.#closing.abort(closed())
     if (!this.link.wasOpened) this.#ended.abort(closed())
-    await Promise.all(this.allocators.map((allocator) => allocator.close()))
+    await Promise.all(this.allocators.map(({ stock }) => stock.close()))
     this.#ended.abort(closed())
   }
 

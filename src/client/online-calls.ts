@@ -6,7 +6,6 @@ import type { DeviceView, HeldCollection, Target } from '../core/contract.js'
 import type { fromFailure } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
 import { notReserved } from '../core/reserved.js'
-import type { Allocator } from './allocator.js'
 import {
   type Checks,
   type IdentityOptions,
@@ -19,6 +18,7 @@ import {
 import type { Instance } from './instance.js'
 import { limited } from './limited.js'
 import type { PageLeases } from './page-leases.js'
+import type { Stock } from './stock.js'
 
 export { giveBack } from './give-back.js'
 
@@ -33,7 +33,7 @@ export interface Caller extends Checks {
   newId(): string
 }
 
-type Releasable = Pick<Allocator, 'release'>
+type Releasable = Pick<Stock, 'release'>
 
 /** @throws HiloError */
 export async function reserve(caller: Caller, args: ReserveArgs): Promise<void> {
@@ -73,7 +73,8 @@ async function filledUp(pageLeases: PageLeases, view: DeviceView): Promise<void>
 /** @throws HiloError */
 export async function release(caller: Caller, args: ReleaseArgs): Promise<void> {
   const { ref, options } = readRelease(args, caller)
-  const one = ref === undefined ? undefined : caller.instance.allocatorOf(ref, options.database)
+  const one =
+    ref === undefined ? undefined : caller.instance.allocatorOf(ref, options.database).stock
   const meaning = 'What was not sent yet stays on this device.'
   return limited(caller.HiloError, options, meaning, async (ended) => {
     const released = one ? [one] : await everyCollection(caller, options.database)
@@ -104,7 +105,7 @@ async function everyCollection(caller: Caller, database?: string): Promise<Relea
     const target = instance.targetOf(collection, database, separator)
     return new PageLeases(target, { ...instance.context, changed() {}, forked() {} })
   })
-  return [...used, ...unused]
+  return [...used.map(({ stock }) => stock), ...unused]
 }
 
 /** @throws HiloError */

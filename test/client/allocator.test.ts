@@ -72,7 +72,7 @@ test('a page asked to spare ids parks what was on its way to it, and then answer
   await expect(refused).rejects.toMatchObject({ code: 'aborted' })
 
   const spared = vi.fn()
-  allocator.parkExcess().then(spared)
+  allocator.stock.parkExcess().then(spared)
   await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', page: 'page', range: range(1, 500) }] })
   await exchanges[1]!.answer()
   expect(exchanges[2]?.request.cuts).toEqual([{ lease: 'page:0.0', to: 16 }])
@@ -124,7 +124,7 @@ test('callers that wait are not refused because the device was found to be a cop
   const failure = { code: 'server-unreachable', message: '', isRepeated: true } as const
   await exchanges[1]!.answer({ failure, view: { ...view, failure } } as object)
   const notice = { code: 'forked', message: '' } as const
-  allocator.onChange({ ...allocator.pageLeases.view!, failure: undefined, notice } as never)
+  allocator.stock.onChange({ ...allocator.pageLeases.view!, failure: undefined, notice } as never)
   await flush()
   await exchanges[2]!.answer({ leases: [{ id: 'page:2.0', page: 'page', range: range(1, 16) }] })
   expect(await taken).toBe(1)
