@@ -489,6 +489,11 @@ export const GUARDS: Guard[] = [
   guard('H28 a copy of a device does not go on with its series', 'server/ledger/series'),
   guard("H28 a name is one device's for ever", 'server/sqlite-ledger'),
   guard(
+    'H28 a device that has changed what the server heard of makes no number',
+    'server/ledger/rules',
+    'const seen = withLink(told, request)',
+  ),
+  guard(
     'H28 a hand-over ends the token of the lost device',
     'server/ledger/rules',
     'changes: { series: [changed] }',

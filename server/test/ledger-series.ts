@@ -153,6 +153,7 @@ export function describeSeries(promise: Promises): void {
           seenAt: AT + 1,
           closed: undefined,
           doubtful: undefined,
+          link: undefined,
           handedOver: undefined,
         },
       ])
@@ -171,6 +172,52 @@ export function describeSeries(promise: Promises): void {
       expect((await begin({ ended })).letter).toBe(2)
       const [copied] = await list()
       expect(copied).toMatchObject({ last: 10, doubtful: { from: 5, to: 12 } })
+    },
+  )
+
+  promise(
+    'a device that has changed what was heard, or lost its end, is found: its series is closed',
+    async ({ ledger, database }) => {
+      const { begin, list } = seriesOf(ledger, database)
+      const link = (at: number) => ({ at, hash: `hash ${at}` })
+      const tell = (token: string, last: number, heard?: object, id = newId()) =>
+        ledger.checkInSeries({ database, id, token, last, link: link(last), ...heard, at: AT })
+      const told = (last: number, of = link(last)) => ({ heard: { last, link: of } })
+      const lies: (object | undefined)[] = [
+        told(2, { at: 2, hash: 'another' }),
+        { heard: { last: 2 } },
+        told(1),
+        undefined,
+      ]
+      for (const lie of lies) {
+        const { token, name } = await begin()
+        const first = tokenOf(await tell(token, 1))
+        const second = tokenOf(await tell(first, 2, told(1)))
+        const id = newId()
+        const fate = await tell(second, 3, lie, id)
+        const reason = expect.stringContaining('stored of its number 2 is not what')
+        expect(fate).toMatchObject({ closed: { by: 'the server', reason } })
+        expect(await tell(second, 3, lie, id)).toEqual(fate)
+        const closed = (await list()).find(({ letter }) => letter === name)
+        expect(closed).toMatchObject({ link: { last: 2, ...link(2) }, closed: { reason } })
+      }
+    },
+  )
+
+  promise(
+    'a check-in that is repeated, and a ledger that heard of less, accuse nobody',
+    async (bench) => {
+      const { ledger, database } = bench
+      const { begin } = seriesOf(ledger, database)
+      const link = (at: number) => ({ at, hash: `hash ${at}` })
+      const { token } = await begin()
+      const request = { database, at: AT, token, link: link(2), last: 2, heard: undefined }
+      const id = newId()
+      const next = tokenOf(await ledger.checkInSeries({ ...request, id }))
+      expect(await ledger.checkInSeries({ ...request, id })).toEqual({ token: next })
+      const heard = { last: 5, link: link(5) }
+      const later = { ...request, id: newId(), token: next, last: 6, link: undefined, heard }
+      expect(await ledger.checkInSeries(later)).toEqual({ token: expect.any(String) })
     },
   )
 

@@ -176,6 +176,18 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
     shop('/hilo/series/checkin'),
     json({ id: CLAIM, token: 'unheard-of', last: 3 }),
   ],
+  [
+    'checkInSeries',
+    200,
+    shop('/hilo/series/checkin'),
+    json({
+      id: CLAIM.replace('1', '7'),
+      token: 'SERIES',
+      last: 3,
+      link: { at: 3, hash: 'ab' },
+      heard: { last: 2, link: { at: 2, hash: 'cd' } },
+    }),
+  ],
   ['listSeries', 200, shop('/hilo/series')],
   ['explainNumber', 200, shop('/hilo/explain?tag=orders&number=3')],
   ['explainNumber', 200, shop('/hilo/explain?tag=receipts&number=3&series=A&period=')],

@@ -176,8 +176,8 @@ export class Series {
       return withCheckIn(state, undefined, newId())
     })
     const form = () =>
-      storage.changeUntold((state, untold) => ({
-        ...withCheckIn(state, untold, newId()),
+      storage.changeUntold((state, untold, heard) => ({
+        ...withCheckIn(state, untold, newId(), heard),
         rows: [],
       }))
     const request = known ?? (this.#heard?.begun === undefined ? undefined : await form())

@@ -9,9 +9,11 @@ import type {
   SeriesCheckInAnswer,
   SeriesCheckInRequest,
   SeriesHandedOver,
+  SeriesLink,
   SeriesMark,
   SeriesRequest,
 } from '../core/wire.js'
+import { LINK_HASH } from '../core/wire.js'
 import { marksOf, neverOut } from './rows.js'
 
 export interface SeriesState {
@@ -35,7 +37,7 @@ export interface CurrentSeries {
   /** It was handed over to this device, and goes on after these numbers. */
   after?: SeriesMark
   /** The check-in that was or will be sent, kept until its answer is stored. */
-  checkIn?: { id: string } & Pick<SeriesCheckInRequest, 'last' | 'periods'>
+  checkIn?: { id: string } & Pick<SeriesCheckInRequest, 'last' | 'periods' | 'link' | 'heard'>
   /** The server has refused this device: no number is made until it accepts a check-in. */
   refused?: Refusal
 }
@@ -172,12 +174,14 @@ export function withoutClaim(state: SeriesState, claim: string): SeriesState {
 /**
  * @param untold the numbers of which the server has not heard. Undefined: they are not known
  * @param id of the check-in, if none is under way
+ * @param heard the last number of which it has heard, as it is stored now
  * @returns the check-in to send; undefined: there is no series, or the numbers have to be known
  */
 export function withCheckIn(
   state: SeriesState,
   untold: readonly NumberRow[] | undefined,
   id: string,
+  heard?: NumberRow,
 ): { state: SeriesState; result: SeriesCheckInRequest | undefined } {
   const { current } = state
   if (!current) return { state, result: undefined }
@@ -185,7 +189,7 @@ export function withCheckIn(
   // guard: H28 a check-in is sent again under its id
   if (current.checkIn) return { state, result: { ...current.checkIn, token } }
   if (!untold) return { state, result: undefined }
-  const checkIn = checkInOf(current, firstPeriods(untold), id)
+  const checkIn = checkInOf(current, firstPeriods(untold), heard, id)
   return { state: { ...state, current: { ...current, checkIn } }, result: { ...checkIn, token } }
 }
 
@@ -196,19 +200,41 @@ function firstPeriods(rows: readonly NumberRow[]): readonly NumberRow[] {
   return end < 0 ? rows : rows.slice(0, end)
 }
 
-function checkInOf({ told }: CurrentSeries, rows: readonly NumberRow[], id: string) {
+function checkInOf(
+  { told }: CurrentSeries,
+  rows: readonly NumberRow[],
+  heard: NumberRow | undefined,
+  id: string,
+) {
   const periods = marksOf(rows)
-  return { id, last: rows.at(-1)?.place ?? told, ...(periods && { periods }) }
+  const last = rows.at(-1)
+  return {
+    id,
+    last: last?.place ?? told,
+    ...(periods && { periods }),
+    ...linkOf(last),
+    ...(told > 0 && { heard: { last: told, ...linkOf(heard) } }),
+  }
+}
+
+const linkOf = (row: NumberRow | undefined): { link?: SeriesLink } => {
+  const { at, hash } = row?.link ?? {}
+  return at !== undefined && LINK_HASH.test(hash!) ? { link: { at, hash: hash! } } : {}
 }
 
 /**
  * The series with the check-in that names a number which was just taken. It is made later where
  * another one is under way, or the server has not heard of the numbers before.
  */
-export function withNamed(state: SeriesState, row: NumberRow, id: string): SeriesState {
+export function withNamed(
+  state: SeriesState,
+  row: NumberRow,
+  heard: NumberRow | undefined,
+  id: string,
+): SeriesState {
   const { current } = state
   if (!current || current.checkIn || current.told !== row.place - 1) return state
-  return { ...state, current: { ...current, checkIn: checkInOf(current, [row], id) } }
+  return { ...state, current: { ...current, checkIn: checkInOf(current, [row], heard, id) } }
 }
 
 /** The server refuses this device. */

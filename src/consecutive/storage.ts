@@ -162,13 +162,19 @@ export class SeriesStorage {
 
   /** One step that needs the numbers of which the server has not heard. It may change them. */
   changeUntold<T>(
-    step: (state: SeriesState, untold: readonly NumberRow[]) => Step<T> & { rows: NumberRow[] },
+    step: (
+      state: SeriesState,
+      untold: readonly NumberRow[],
+      heard: NumberRow | undefined,
+    ) => Step<T> & { rows: NumberRow[] },
   ): Promise<T> {
     return this.#write(async (tx) => {
       const before = readState(await tx.state())
       const { current } = before
-      const untold = current ? await tx.numbersAfter(current.letter, current.told) : []
-      const { state, rows, result } = step(before, untold)
+      const { letter = '', told = 0 } = current ?? {}
+      const known = await tx.numbersAfter(letter, told - 1)
+      const heard = known[0]?.place === told ? known[0] : undefined
+      const { state, rows, result } = step(before, heard ? known.slice(1) : known, heard)
       for (const row of rows) tx.saveNumber(row)
       if (state !== before) tx.saveState(state)
       return result
@@ -259,7 +265,7 @@ function add(
   tx.addNumber(row)
   if (link) tx.addLink(link)
   // guard: H28 a number and the check-in that names it are stored together
-  const named = checkIn === undefined ? state : withNamed(state, row, checkIn)
+  const named = checkIn === undefined ? state : withNamed(state, row, found.last, checkIn)
   if (named !== state) tx.saveState(named)
   return { row, begun, isOut: checkIn === undefined, heard: false }
 }

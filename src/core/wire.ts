@@ -162,7 +162,23 @@ export interface SeriesCheckInRequest {
    * series counts 1, 2, 3 … without periods.
    */
   periods?: SeriesPeriod[] | undefined
+  /** The record of the number `last` in a chain, where it has one. */
+  link?: SeriesLink | undefined
+  /**
+   * What is stored now of the last number of which the server has confirmed to have heard. Absent:
+   * there is none.
+   */
+  heard?: { last: number; link?: SeriesLink | undefined } | undefined
 }
+
+/** A record of a chain: its place there, and its hash, as {@link LINK_HASH} has it. */
+export interface SeriesLink {
+  at: number
+  hash: string
+}
+
+/** A hash of another form stays on the device. */
+export const LINK_HASH = /^[\x20-\x7e]{1,512}$/
 
 interface SeriesPeriod {
   /** Empty: the series has no periods, and does not begin with 1. */
@@ -228,6 +244,8 @@ export interface ListedSeries {
   closed?: SeriesClosed
   /** Numbers that two copies of the device may have made. */
   doubtful?: { from: number; to: number }
+  /** The record of the number `last` in its chain, which the server keeps. */
+  link?: SeriesLink & { last: number }
   /** The last time that it was. `taken`: the other device has it. */
   handedOver?: SeriesHandedOver & { taken: boolean }
 }
@@ -254,7 +272,7 @@ export interface ExplainAnswer {
     returned: boolean
     usedTo?: number
   }[]
-  series: (Omit<ListedSeries, 'collection' | 'periods' | 'registered'> & {
+  series: (Omit<ListedSeries, 'collection' | 'periods' | 'registered' | 'link'> & {
     heard: SeriesPeriod[]
   })[]
 }

@@ -211,6 +211,9 @@ export class Receipts {
     for (const { name, disk } of devices) {
       const { state, numbers, links } = storedSeries(disk)
       const letters = [...state.ended.map(({ letter }) => letter), state.current?.letter]
+      // Nobody closes a series here, but the server that finds another past than it heard of.
+      for (const { letter, reason } of state.ended)
+        if (reason.kind === 'closed') checker.complain(`${name}: ${letter}: ${reason.reason}`)
       for (const letter of letters) {
         this.#accountChain(
           name,

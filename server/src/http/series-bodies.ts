@@ -14,6 +14,7 @@ export function listed({
   seenAt,
   closed,
   doubtful,
+  link,
   handedOver,
 }: Series): ListedSeries {
   return {
@@ -26,6 +27,7 @@ export function listed({
     seen: time(seenAt),
     ...(closed && { closed: { ...closed, at: time(closed.at) } }),
     ...(doubtful && { doubtful }),
+    ...(link && { link }),
     ...(handedOver && { handedOver: handOverBody(handedOver) }),
   }
 }

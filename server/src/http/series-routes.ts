@@ -13,7 +13,7 @@ import type {
   SeriesList,
   SeriesRequest,
 } from '../../../src/core/wire.js'
-import { SERIES_NAME } from '../../../src/core/wire.js'
+import { LINK_HASH, SERIES_NAME } from '../../../src/core/wire.js'
 import { letterClaim } from '../ledger/series.js'
 import type { Access } from './access.js'
 import { answer } from './answer.js'
@@ -51,6 +51,8 @@ const seriesBody = z.object({
     .optional(),
 }) satisfies z.ZodType<SeriesRequest>
 
+const link = z.object({ at: number, hash: z.string().regex(LINK_HASH) })
+
 const checkInBody = z.object({
   id: z.string(),
   token: z.string(),
@@ -59,6 +61,8 @@ const checkInBody = z.object({
     .array(z.object({ period: text(MAX_PERIOD_BYTES), first: number, last: number }))
     .max(MOST_PERIODS)
     .optional(),
+  link: link.optional(),
+  heard: z.object({ last: number, link: link.optional() }).optional(),
 }) satisfies z.ZodType<SeriesCheckInRequest>
 
 const closeBody = z.object({
@@ -107,14 +111,12 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
     })
     .post('/hilo/series/checkin', async (c) => {
       const { database, allow } = access.callerOf(c)
-      const { id, token, last, periods } = await readCheckInBody(c)
+      const { id, ...told } = await readCheckInBody(c)
       await allow({ action: 'series', count: 0 })
       const fate = await ledger.checkInSeries({
         database,
         id,
-        token,
-        last,
-        periods,
+        ...told,
         at: Date.now(),
       })
       if (fate === 'unknown') metrics.checkedIn(['unknown'])
@@ -151,7 +153,8 @@ async function readCheckInBody(c: Context): Promise<SeriesCheckInRequest> {
   if (!data)
     throw badRequest(
       'A series checks in by JSON {"id": "<uuid>", "token": "…", "last": 124, "periods"?: ' +
-        `[{"period": "2027", "first": 1, "last": 124}]}, with up to ${MOST_PERIODS} periods.`,
+        `[{"period": "2027", "first": 1, "last": 124}], "link"?: {"at": 1, "hash": "…"}, ` +
+        `"heard"?: {"last": 123, "link"?: …}}, with up to ${MOST_PERIODS} periods.`,
     )
   return { ...data, id: readId(data.id, 'id') }
 }

@@ -51,6 +51,8 @@ export function handOver(
     ...row,
     device: to,
     last: mark.last,
+    // The other device begins a chain of its own.
+    link: null,
     periods: JSON.stringify(mark.periods.every(isPlace(mark)) ? [] : mark.periods),
     handOvers: JSON.stringify([...handOversOf(row), done]),
   }

@@ -237,7 +237,17 @@ export interface SeriesCheckIn {
   last: number
   /** How far each period has come whose numbers are told for the first time. */
   periods?: readonly SeriesPeriod[] | undefined
+  /** The record of the number `last` in a chain. */
+  link?: SeriesLink | undefined
+  /** What the device has stored now of the last number of which it knows that this ledger heard. */
+  heard?: { last: number; link?: SeriesLink | undefined } | undefined
   at: number
+}
+
+/** A record of a chain. */
+interface SeriesLink {
+  at: number
+  hash: string
 }
 
 /** The numbers of one period of a series that the ledger has heard of. */
@@ -332,6 +342,8 @@ export interface Series extends CollectionKey {
   closed: { at: number; by: string; reason: string } | undefined
   /** Numbers that two copies of the device may have made. */
   doubtful: { from: number; to: number } | undefined
+  /** The last record of its chain that the ledger has heard of, which is that of number `last`. */
+  link: (SeriesLink & { last: number }) | undefined
   /** The last time that it was. `isTaken`: the other device has it. */
   handedOver: (HandOver & { isTaken: boolean }) | undefined
 }

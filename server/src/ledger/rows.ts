@@ -120,6 +120,8 @@ export interface SeriesRow extends CollectionKey {
   reason: string | null
   doubtfulFrom: number | null
   doubtfulTo: number | null
+  /** JSON: the last record of its chain that was heard of. Null: none. */
+  link: string | null
   /** JSON: `StoredHandOver[]`, oldest first. */
   handOvers: string
 }
@@ -250,6 +252,7 @@ export function toSeries(row: SeriesRow): Series {
     reason,
     doubtfulFrom: from,
     doubtfulTo: to,
+    link,
     handOvers,
   } = row
   const handedOver = (JSON.parse(handOvers) as StoredHandOver[]).at(-1)
@@ -264,6 +267,7 @@ export function toSeries(row: SeriesRow): Series {
     seenAt,
     closed: at === null ? undefined : { at, by: by!, reason: reason! },
     doubtful: from === null ? undefined : { from, to: to! },
+    link: link === null ? undefined : JSON.parse(link),
     handedOver: handedOver && toHandOver(handedOver),
   }
 }

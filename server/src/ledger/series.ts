@@ -10,6 +10,7 @@ import { handOverOf, MOST_PERIODS, withLost } from './hand-over.js'
 import { keyText } from './keys.js'
 import type {
   ClaimRequest,
+  Series,
   SeriesCheckIn,
   SeriesClaim,
   SeriesClosing,
@@ -23,6 +24,9 @@ import { provenBy } from './restored.js'
 import type { Rows, StepResult } from './row-store.js'
 import { type GrantRow, type SeriesRow, toSeries } from './rows.js'
 import { withRotation } from './shown-tokens.js'
+
+/** Who closes a series that no person has closed. */
+const SERVER = 'the server'
 
 /** The claim of a series, as a claim to the collection that counts the letters. */
 export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
@@ -83,6 +87,7 @@ export function claimSeries(
       reason: null,
       doubtfulFrom: null,
       doubtfulTo: null,
+      link: null,
       handOvers: '[]',
     })
   if (grant && before?.database === database) series.push(withDoubt(before, claim))
@@ -118,13 +123,16 @@ export function checkInSeries(
       changes: { series: [lost] },
     }
   }
-  const seen: SeriesRow = {
+  const told: SeriesRow = {
     ...row,
     last: Math.max(row.last, last),
     periods: withPeriods(row.periods, periods),
     seenAt: Math.max(row.seenAt, at),
   }
-  const { closedAt, closedBy, reason } = row
+  const isNew = rotated !== known
+  // guard: H28 a device that has changed what the server heard of makes no number
+  const seen = isNew && isRewritten(row, request.heard) ? rewritten(told) : withLink(told, request)
+  const { closedAt, closedBy, reason } = seen
   return {
     answer: {
       token: tokens.write(rotated),
@@ -132,6 +140,32 @@ export function checkInSeries(
     },
     changes: { grants: [rotated], series: [seen], restored },
   }
+}
+
+/** Is what a device has stored not what was heard of it? Only the holder of its token tells. */
+function isRewritten({ link }: SeriesRow, heard: SeriesCheckIn['heard']): boolean {
+  if (link === null) return false
+  const { last, hash } = JSON.parse(link) as NonNullable<Series['link']>
+  // A ledger that was restored has heard of less.
+  const isLater = heard !== undefined && heard.last > last
+  return !isLater && (heard?.last !== last || heard.link?.hash !== hash)
+}
+
+/** The series is closed, unless a person has closed it before. */
+function rewritten(row: SeriesRow): SeriesRow {
+  if (row.closedAt !== null) return row
+  const { last } = JSON.parse(row.link!) as NonNullable<Series['link']>
+  const reason =
+    `What the device has stored of its number ${last} is not what the server has heard of it: ` +
+    'records were changed on the device, or have gone'
+  return { ...row, closedAt: row.seenAt, closedBy: SERVER, reason }
+}
+
+function withLink(row: SeriesRow, { link, last }: Pick<SeriesCheckIn, 'link' | 'last'>): SeriesRow {
+  // Who looks later finds what was heard before the series was closed.
+  return link && row.closedAt === null
+    ? { ...row, link: JSON.stringify({ last, at: link.at, hash: link.hash }) }
+    : row
 }
 
 /** @param stored JSON */

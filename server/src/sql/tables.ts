@@ -171,6 +171,7 @@ export const SERIES: Table<SeriesRow> = {
     reason: ['reason', 'text?', 'changes'],
     doubtfulFrom: ['doubtful_from', 'number?', 'changes'],
     doubtfulTo: ['doubtful_to', 'number?', 'changes'],
+    link: ['link', 'text?', 'changes'],
     handOvers: ['hand_overs', 'text', 'changes'],
   },
   unique: [

@@ -22,6 +22,7 @@ const row: SeriesRow = {
   reason: null,
   doubtfulFrom: null,
   doubtfulTo: null,
+  link: null,
   handOvers: '[]',
 }
 const letter = { ...LETTERS, low: 2, high: 2, firstHigh: 2, count: 1, serverTag: '' }
