@@ -251,9 +251,9 @@ export const GUARDS: Guard[] = [
     change('this.#last', 'Promise.resolve()'),
   ),
   guard(
-    'H18 one tab at a time asks a server that grants anew',
+    'H18 one tab at a time claims for a collection',
     'worker/claims',
-    'await this.#claim(want, true)',
+    change('${name}', '${world.newId()}'),
   ),
   guard("H18 the app's transactions hold no id up", 'sqlite/store'),
   guard('H18 who waits behind a transaction that hangs fails with it', 'store/indexeddb'),

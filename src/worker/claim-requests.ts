@@ -38,11 +38,14 @@ interface Stored {
 
 export class ClaimRequests {
   readonly #owner: OwnerContext
+  /** Of this page alone. */
+  readonly #lock: string
   #gathered: Part[] = []
   #isRunning = false
 
   constructor(owner: OwnerContext) {
     this.#owner = owner
+    this.#lock = `offline-hilo ${owner.world.newId()} gather`
   }
 
   /**
@@ -56,15 +59,21 @@ export class ClaimRequests {
       if (isAlone) this.#begin([part])
       else {
         this.#gathered.push(part)
-        if (!this.#isRunning) this.#run()
+        this.open()
       }
     })
   }
 
+  /** Collections ask for their locks in this turn: what they will claim goes together. */
+  open(): void {
+    if (!this.#isRunning) this.#run()
+  }
+
   async #run(): Promise<void> {
     this.#isRunning = true
-    // All that are asked for in this turn go together.
     await undefined
+    // Locks are granted in turn: when this one is, all that were free before have been.
+    await this.#owner.world.lock(this.#lock, async () => {})
     while (this.#gathered.length > 0) await this.#begin(this.#gathered.splice(0, MAX_COLLECTIONS))
     this.#isRunning = false
   }

@@ -102,21 +102,24 @@ export class Claims {
   }
 
   /**
-   * Another tab may send the same stored claim. An offline-hilo-server gives both the same grant.
-   * Any other server grants anew for each request, so only one tab at a time asks that.
+   * Another tab may send the same stored claim, and use what it got before this one is answered. So
+   * one tab at a time claims for a collection. Nobody waits here for the lock of another one.
    */
   async #claimInTurn(want: number): Promise<void> {
     const { owner, target, name } = this.#context
     const { source, world } = owner
-    const isPlain = () => source.isPlain?.(target.database) ?? true
-    if (!isPlain())
-      try {
-        return await this.#claim(want, false)
-      } catch (error) {
-        if (!isPlain()) throw error
-      }
-    // guard: H18 one tab at a time asks a server that grants anew
-    await world.lock(`offline-hilo ${name} claim`, () => this.#claim(want, true))
+    const isAlone = () => source.isPlain?.(target.database) ?? true
+    if (!isAlone()) this.#requests.open()
+    // guard: H18 one tab at a time claims for a collection
+    await world.lock(`offline-hilo ${name} claim`, async () => {
+      if (!isAlone())
+        try {
+          return await this.#claim(want, false)
+        } catch (error) {
+          if (!isAlone()) throw error
+        }
+      await this.#claim(want, true)
+    })
   }
 
   async #claim(want: number, isAlone: boolean): Promise<void> {

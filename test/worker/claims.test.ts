@@ -131,7 +131,9 @@ describe('a claim', () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
+    must(await owner.claim(target, 40))
     must(await owner.claim({ ...target, collection: 'invoices' }, 1))
+    expect(world.source.claims).toHaveLength(3)
     expect(new Set(world.locks).size).toBe(2)
   })
 
