@@ -36,6 +36,7 @@ const FULL_ONLY = [
   'test/browser/run-end.test.ts',
   'test/docs/counters.test.ts',
   'test/processes/power-cut.test.ts',
+  'test/spec/spec.test.ts',
 ]
 
 /**
