@@ -19,6 +19,10 @@ export const storedSeries = (disk: Disk): StoredSeries =>
   (disk.stores.get(STORE)?.get(JSON.stringify(KEY))?.value as StoredSeries | undefined) ??
   NOTHING_STORED
 
+/** Somebody changes what is stored, while no page is open. */
+export const changeStored = (disk: Disk, value: StoredSeries): void =>
+  disk.commit([{ store: STORE, key: KEY, value }], true)
+
 export class DiskSeries implements SeriesStore {
   readonly #host: DatabaseHost
   readonly #actor: Actor

@@ -212,7 +212,7 @@ function closeBusy(simulation: Simulation, page: Page): void {
   page.closeBusy(random.between(0, 5_000), random.chance(0.7))
 }
 
-function killBrowser(simulation: Simulation, device: Device): void {
+export function killBrowser(simulation: Simulation, device: Device): void {
   simulation.hit('browser killed')
   excuseAll(simulation, device, 'browser killed')
   for (const page of device.pages) if (page.isAlive) checkWaste(simulation, page)

@@ -22,6 +22,7 @@ export function move(simulation: Simulation): void {
     restore: () => backUpOrRestore(simulation, device.node),
     goBack: () => backUpOrGoBack(simulation, device),
     receipt: () => page && simulation.receipts?.act(page),
+    rewrite: () => simulation.receipts?.rewrite(device),
     handOver: () => simulation.receipts?.handOver(device),
   }
   const weights = {
@@ -32,6 +33,7 @@ export function move(simulation: Simulation): void {
     restore: profile.hasRestore ? 1.5 : 0,
     goBack: profile.goesBack ? 1.5 : 0,
     receipt: simulation.receipts ? 6 : 0,
+    rewrite: simulation.receipts && profile.faults.has('crashes') ? 0.5 : 0,
     handOver: simulation.receipts && devices.length > 1 ? 1 : 0,
   }
   moves[random.weighted(weights)]()

@@ -5,6 +5,7 @@
  */
 
 import { chain } from '../../src/consecutive/chain.js'
+import type { StoredSeries } from '../../src/consecutive/numbers.js'
 import { Series } from '../../src/consecutive/series.js'
 import { seriesServer } from '../../src/consecutive/server.js'
 import { doubtfulIn } from '../../src/consecutive/state.js'
@@ -12,8 +13,8 @@ import { SeriesStorage } from '../../src/consecutive/storage.js'
 import { HiloError } from '../../src/core/errors.js'
 import type { Link, NumberRow } from '../../src/core/series-store.js'
 import type { Device, Page } from './device.js'
-import { DiskSeries, storedSeries } from './disk-series.js'
-import { comeOnline } from './faults.js'
+import { changeStored, DiskSeries, storedSeries } from './disk-series.js'
+import { comeOnline, killBrowser } from './faults.js'
 import { OwnServer } from './own-servers.js'
 import type { Profile } from './profile.js'
 import type { Simulation } from './simulation.js'
@@ -56,6 +57,8 @@ export class Receipts {
   readonly #made = new Map<string, Made[]>()
   /** Letters of series that were handed over. */
   readonly #handedOver = new Set<string>()
+  /** By letter: the record that somebody has changed behind its device's back. */
+  readonly #rewritten = new Map<string, { place: number; hash: string }>()
 
   constructor(simulation: Simulation, url: string) {
     this.#simulation = simulation
@@ -127,6 +130,32 @@ export class Receipts {
         if (!lost.isOnline) comeOnline(lost)
       },
     )
+  }
+
+  /**
+   * Somebody changes the last record, of which the server has heard, and its number, so that all
+   * that is stored fits.
+   */
+  rewrite(device: Device): void {
+    const stored = storedSeries(device.disk)
+    const { letter, told, checkIn } = stored.state.current ?? {}
+    const isTold = (row: NumberRow) => row.letter === letter && row.place === told
+    const row = stored.numbers.find(isTold)
+    // A check-in that is under way says what was stored when it was formed.
+    const isLast = row !== undefined && stored.links.findLast(isOf(letter))?.id === row.id
+    if (!row?.link || !isLast || checkIn || letter === undefined || told === undefined) return
+    killBrowser(this.#simulation, device)
+    const text = `${row.id}, rewritten`
+    const hash = Buffer.from(digest(text)).toString('hex')
+    changeStored(device.disk, {
+      ...stored,
+      numbers: stored.numbers.map((each) =>
+        isTold(each) ? { ...each, link: { ...row.link!, hash } } : each,
+      ),
+      links: stored.links.map((each) => (each.id === row.id ? { ...each, text, hash } : each)),
+    })
+    this.#rewritten.set(letter, { place: told, hash })
+    this.#simulation.hit('past rewritten')
   }
 
   #wasHandedOver(letter: string, name: string): void {
@@ -209,11 +238,17 @@ export class Receipts {
   account(devices: readonly Device[]): void {
     const { checker } = this.#simulation
     for (const { name, disk } of devices) {
-      const { state, numbers, links } = storedSeries(disk)
+      const stored = storedSeries(disk)
+      const { state, numbers, links } = stored
       const letters = [...state.ended.map(({ letter }) => letter), state.current?.letter]
       // Nobody closes a series here, but the server that finds another past than it heard of.
       for (const { letter, reason } of state.ended)
-        if (reason.kind === 'closed') checker.complain(`${name}: ${letter}: ${reason.reason}`)
+        if (reason.kind === 'closed' && !this.#rewritten.has(letter))
+          checker.complain(`${name}: ${letter}: ${reason.reason}`)
+      const { letter = '', told = 0 } = state.current ?? {}
+      const changed = this.#rewritten.get(letter)
+      if (changed && told > changed.place && isStored(stored, changed.hash))
+        checker.complain(`${name} goes on with ${letter}, whose past was rewritten`)
       for (const letter of letters) {
         this.#accountChain(
           name,
@@ -291,3 +326,12 @@ export class Receipts {
     })
   }
 }
+
+/** Has this device the changed record, or is it an honest copy? */
+const isStored = ({ links }: StoredSeries, changed: string): boolean =>
+  links.some(({ hash }) => hash === changed)
+
+const isOf =
+  (letter: string | undefined) =>
+  ({ chain }: Link): boolean =>
+    chain === letter
