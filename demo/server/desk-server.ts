@@ -11,6 +11,7 @@ import { Hono } from 'hono'
 import { csrf } from 'hono/csrf'
 import { secureHeaders } from 'hono/secure-headers'
 import { createHiloHandler, openLedger } from '../../server/src/index.js'
+import { namesToAnswer } from '../../server/src/open.js'
 import { deskApi } from './desk-api.js'
 import { openSql } from './sql.js'
 import { openTables } from './tables.js'
@@ -22,6 +23,8 @@ export interface DeskOptions {
   database: { databaseUrl: string } | { data: string }
   /** Default `127.0.0.1`: this machine only. */
   host?: string
+  /** Everybody who reaches the address may use it. Default: this machine only. */
+  open?: boolean | undefined
   /** Default 0: any free one. */
   port?: number
 }
@@ -38,6 +41,7 @@ export async function startDesk({
   pages,
   database,
   host = '127.0.0.1',
+  open = false,
   port = 0,
 }: DeskOptions): Promise<Desk> {
   const ledger = await openLedger({
@@ -52,7 +56,8 @@ export async function startDesk({
   const outage = new Outage()
   const http = createServer()
   try {
-    const hilo = createHiloHandler({ ledger })
+    const hosts = namesToAnswer({ host, open })
+    const hilo = createHiloHandler({ ledger, ...(hosts && { hosts }) })
     const app = new Hono()
       .route('/', deskApi(await openTables(sql)))
       .route('/', outage.api())

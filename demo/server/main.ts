@@ -9,7 +9,7 @@ import { startDesk } from './desk-server.js'
 
 const PAGES = fileURLToPath(new URL('../dist', import.meta.url))
 
-const { port, host, data, databaseUrl } = new Command('npm start --')
+const { port, host, open, data, databaseUrl } = new Command('npm start --')
   .description('The order desk: pages, HiLo server and orders API in one process.')
   .option(
     '--port <number>',
@@ -19,9 +19,10 @@ const { port, host, data, databaseUrl } = new Command('npm start --')
   )
   .option(
     '--host <address>',
-    'address to listen on; 0.0.0.0 for every network',
+    'address to listen on; 0.0.0.0 for every network, with --open',
     process.env.HOST ?? '127.0.0.1',
   )
+  .option('--open', 'everybody who reaches this address may use it: nobody is asked for a token')
   .option(
     '--data <folder>',
     'folder of the SQLite database',
@@ -33,13 +34,13 @@ const { port, host, data, databaseUrl } = new Command('npm start --')
     process.env.DATABASE_URL,
   )
   .parse()
-  .opts<{ port: number; host: string; data: string; databaseUrl?: string }>()
+  .opts<{ port: number; host: string; open?: boolean; data: string; databaseUrl?: string }>()
 
 try {
   console.log('Building the order desk …')
   await buildDesk(PAGES)
   const database = databaseUrl ? { databaseUrl } : { data }
-  const desk = await startDesk({ pages: PAGES, database, port, host })
+  const desk = await startDesk({ pages: PAGES, database, port, host, open })
   console.log(
     `Order desk: ${desk.url}  (data in ${databaseUrl ? 'PostgreSQL' : data}; Ctrl+C stops it)`,
   )

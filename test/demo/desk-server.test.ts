@@ -22,6 +22,14 @@ function newFolder(): string {
   return folder
 }
 
+test('other machines reach it only where somebody said so', async () => {
+  const on = (open: boolean) =>
+    startDesk({ pages, database: { data: newFolder() }, host: '0.0.0.0', open })
+  await expect(on(false)).rejects.toThrow('there are no tokens: everybody who reaches this address')
+  const desk = await on(true)
+  await desk.close()
+})
+
 test('one address serves the page, the library, the ids and the orders API', async () => {
   const { url } = await start(newFolder())
   const get = async (path: string) => {
