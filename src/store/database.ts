@@ -31,8 +31,8 @@ export interface DatabaseDescription<Schema extends DBSchema> {
 }
 
 /**
- * How long an open or a transaction may take before it counts as failed: much longer than a commit to
- * a disk. A transaction of a frozen page in another tab can block this one for ever (H18).
+ * How long an open or a transaction may take before it counts as failed: much longer than a commit
+ * to a disk. A transaction of a frozen page in another tab can block this one for ever (H18).
  */
 const DEADLINE_MS = 5_000
 
