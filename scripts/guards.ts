@@ -568,6 +568,11 @@ export const GUARDS: Guard[] = [
   guard('H25 only a HiLo server refuses', 'source/raven', change('isHiloRefusal(body)', 'true')),
   guard('H25 a page that answers a write has written nothing', 'source/document'),
   guard('H25 only who does not know the route is asked by another one', 'source/raven'),
+  guard(
+    'H25 only a claim that was refused is made by another route',
+    'client/reserve',
+    change(" || code !== 'server-refused'", ''),
+  ),
   guard('H25 a claim that is refused for good is forgotten', 'worker/claims'),
   guard(
     "H25 an app's own source is not waited for without a deadline",

@@ -30,6 +30,7 @@ import { Series, type TakenNumber, untilAborted } from './series.js'
 import { type SeriesServer, seriesServer } from './server.js'
 import { SeriesStorage } from './storage.js'
 
+export type { SeriesHandedOver } from '../core/wire.js'
 export type { HeldSeries } from './numbers.js'
 export type { ConsecutiveOptions } from './options.js'
 export type { NumberState, ReportedNumber, SeriesReport } from './report.js'

@@ -116,7 +116,10 @@ export class Claims {
         try {
           return await this.#claim(want, false)
         } catch (error) {
-          if (!isAlone()) throw error
+          const { code } = error as HiloError
+          // Another collection may have learnt meanwhile that this is a RavenDB.
+          // guard: H25 only a claim that was refused is made by another route
+          if (!isAlone() || code !== 'server-refused') throw error
         }
       await this.#claim(want, true)
     })

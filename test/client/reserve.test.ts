@@ -146,6 +146,34 @@ describe('several collections', () => {
     ])
   })
 
+  test('wait as long as the server asked, also where another one learnt its route', async () => {
+    shop.answer = ({ method }) => {
+      if (method !== 'POST') return undefined
+      const [{ tag }] = claims().at(-1)!.body.collections as [{ tag: string }]
+      return tag === 'lines' ? refusal(503, { 'Retry-After': '60' }) : refusal(404)
+    }
+    const handle = globalThis.fetch
+    const answered: (() => void)[] = []
+    vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => {
+      const isOfLines = String(args[1]?.body).includes('"lines"')
+      const response = await handle(...args)
+      if (isOfLines) await new Promise<void>((resolve) => answered.push(resolve))
+      return response
+    })
+    const { hilo } = shop.open()
+    const lines = hilo.nextId('lines').catch(() => 'none')
+    await expect.poll(() => answered.length).toBe(1)
+    expect(await hilo.nextId('orders')).toBe('orders/1-A')
+    answered[0]!()
+    expect(await lines).toBe('none')
+    await quiet()
+    expect(claims().map(({ method, query }) => [method, query.tag])).toEqual([
+      ['POST', undefined],
+      ['POST', undefined],
+      ['GET', 'orders'],
+    ])
+  })
+
   test("are asked for one by one of an app's own source", async () => {
     const asked: string[] = []
     const nextHi = (collection: string) => asked.push(collection)

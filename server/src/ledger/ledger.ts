@@ -245,7 +245,7 @@ export interface SeriesCheckIn {
 }
 
 /** A record of a chain. */
-interface SeriesLink {
+export interface SeriesLink {
   at: number
   hash: string
 }
