@@ -2,7 +2,7 @@
  * Apps outside of a browser, for real: processes of Node, Bun and Deno on SQLite files, beside the
  * real server.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -109,6 +109,25 @@ describe.each(named)('%s', (_, runtime) => {
       expect(numbers).toEqual(Array.from({ length: 6 }, (_, i) => numbers[0]! + i))
     },
   )
+})
+
+test('the receipts of the documentation survive kill -9, each of them once', async () => {
+  const [runtime] = RUNTIMES as [Runtime]
+  const text = read('examples/receipts.mjs').replace("'node:sqlite'", `'${runtime.driver}'`)
+  const program = await bundle('receipts', text)
+  const cwd = newFolder()
+  const printed: string[] = []
+  for (let kills = 0; kills < sizeOf('KILLS'); kills++) {
+    const running = startTill(runtime, [program], { cwd, env: { HILO_URL: server.url } })
+    await running.printed(kills + 1)
+    running.kill('SIGKILL')
+    await running.ended
+    printed.push(...running.ids)
+  }
+  const stored = readFileSync(join(cwd, 'receipts.txt'), 'utf8').trim().split('\n')
+  const ids = stored.map((line) => line.split(' ')[0]!)
+  expect(ids).toEqual(ids.map((_, i) => `A-${String(i + 1).padStart(6, '0')}`))
+  expect(ids).toEqual(expect.arrayContaining(printed))
 })
 
 test('all of them on one file, beside another device, share one counter', async () => {
