@@ -4,6 +4,7 @@ import { hint } from '../ledger/options.js'
 import { createLog } from '../node/log.js'
 import { serve } from '../serve.js'
 import { DEFAULT_DRAIN_SECONDS, DESCRIBED, type Settings } from '../settings.js'
+import { cautionsOf } from './cautions.js'
 import { fail } from './fail.js'
 import { flagOf, ledgerCommand, withSettings } from './flags.js'
 import { newLedgerLine } from './init-command.js'
@@ -30,11 +31,11 @@ export function serveCommand(): Command {
     .action(async (_, command: Command) => {
       const [unknown] = command.args
       if (unknown !== undefined) refuseUnknown(command, unknown)
-      await withSettings(command, run)
+      await withSettings(command, (settings) => run(settings, command.getOptionValue('config')))
     })
 }
 
-async function run(settings: Settings): Promise<void> {
+async function run(settings: Settings, config: string | undefined): Promise<void> {
   const { drain = DEFAULT_DRAIN_SECONDS, ...options } = settings
   const log = createLog()
   // The first process of a container ends by no signal that it does not handle. A start may be cut
@@ -56,9 +57,11 @@ async function run(settings: Settings): Promise<void> {
   if (process.stdout.isTTY) {
     const ledger = isNew ? newLedgerLine(options) : `The ledger: ${line.storage}\n`
     process.stdout.write(`${serves}${ledger}Ctrl-C stops it.\n`)
+    for (const caution of cautionsOf(settings, config)) process.stderr.write(`${caution}\n`)
     return
   }
   log.info(line, 'The server has started.')
+  for (const caution of cautionsOf(settings, config)) log.error({}, caution)
   process.stdout.write(`${serves}${isNew ? newLedgerLine(options) : ''}`)
 }
 

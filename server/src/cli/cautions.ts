@@ -1,0 +1,53 @@
+/**
+ * What an operator should mend although the server runs: files that other users of the host can
+ * read, and tokens that are easy to guess. Guarantees that no token and no password is in it.
+ */
+import { statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import type { ScopedToken } from '../http/token-options.js'
+import { DEFAULT_DATA_DIR } from '../open-ledger.js'
+import type { Settings } from '../settings.js'
+import { SQLITE_FILE } from '../sql/schema.js'
+
+/** Such a token is one word again and again, or a row of keys. */
+const FEW_CHARACTERS = 8
+const READ_BY_OTHERS = 0o044
+const ENTERED_BY_OTHERS = 0o011
+
+/** @param config the path of the configuration file */
+export function cautionsOf(settings: Settings, config: string | undefined): string[] {
+  const { databaseUrl, dataDir = DEFAULT_DATA_DIR } = settings
+  // A file has a list of them.
+  const tokens = [settings.tokens ?? []].flat() as (string | ScopedToken)[]
+  const plain = tokens
+    .map((each) => (typeof each === 'string' ? each : each.token))
+    .filter((text) => !/^sha256:/i.test(text))
+  const weak = plain.filter((text) => new Set(text).size < FEW_CHARACTERS).length
+  const hasSecret = plain.length > 0 || (databaseUrl !== undefined && /:[^/@]+@/.test(databaseUrl))
+  const ledger = databaseUrl === undefined ? join(dataDir, SQLITE_FILE) : undefined
+  return [
+    ...(weak > 0
+      ? [
+          `${weak} of ${tokens.length} tokens have less than ${FEW_CHARACTERS} different ` +
+            'characters, so they can be guessed. Make others: openssl rand -hex 32',
+        ]
+      : []),
+    ...(config !== undefined && hasSecret && isReadByOthers(config)
+      ? [
+          `${config} holds secrets, and other users of this machine can read it: chmod 600 ${config}`,
+        ]
+      : []),
+    ...(ledger !== undefined && isReadByOthers(ledger)
+      ? [
+          `${ledger} holds the secret that signs grant tokens, and other users of this machine ` +
+            `can read it: chmod 600 ${ledger}`,
+        ]
+      : []),
+  ]
+}
+
+/** In Windows a file has no such mode. */
+const isReadByOthers = (file: string): boolean =>
+  process.platform !== 'win32' &&
+  (statSync(file).mode & READ_BY_OTHERS) !== 0 &&
+  (statSync(dirname(resolve(file))).mode & ENTERED_BY_OTHERS) !== 0
