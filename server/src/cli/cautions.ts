@@ -33,18 +33,16 @@ export function cautionsOf(settings: Settings, config: string | undefined): stri
         ]
       : []),
     ...(config !== undefined && hasSecret && isReadByOthers(config)
-      ? [
-          `${config} holds secrets, and other users of this machine can read it: chmod 600 ${config}`,
-        ]
+      ? [readable(config, 'holds secrets')]
       : []),
     ...(ledger !== undefined && isReadByOthers(ledger)
-      ? [
-          `${ledger} holds the secret that signs grant tokens, and other users of this machine ` +
-            `can read it: chmod 600 ${ledger}`,
-        ]
+      ? [readable(ledger, 'holds the secret that signs grant tokens')]
       : []),
   ]
 }
+
+const readable = (file: string, what: string): string =>
+  `${file} ${what}, and other users of this machine can read it: chmod 600 ${file}`
 
 /** In Windows a file has no such mode. */
 const isReadByOthers = (file: string): boolean =>
