@@ -202,6 +202,11 @@ export const GUARDS: Guard[] = [
     'if (isAlive) this.#watch()',
   ),
   guard('H16 time in the back/forward cache is no delay', 'core/when-late', 'const PARTS = 1'),
+  guard(
+    'H16 a page that was in the cache takes nobody for dead at once',
+    'worker/dead-pages',
+    'const PARTS = 1',
+  ),
   guard('H16 an exchange that comes again is answered the same way', 'core/device'),
   guard(
     'H16 a release that comes again sends the rest',
@@ -580,6 +585,11 @@ export const GUARDS: Guard[] = [
     'const answer = await callbacks.claim!(target, claim)',
   ),
   guard('H25 callers that wait hear that a repetition was refused', 'client/offline'),
+  guard(
+    'H25 a storage that fails says nothing of the server',
+    'client/offline',
+    change('.catch(() => true)', ''),
+  ),
   guard('H25 a release that reaches nobody keeps everything', 'worker/owner'),
   guard('H18 a storage that hung is asked again while a caller waits', 'client/callers'),
   guard('H25 what was released is claimed again only for who asks', 'worker/claims'),

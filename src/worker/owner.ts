@@ -88,7 +88,9 @@ export function createOwner(world: World): Owner {
     const { config } = opened!
     const isSilent = failure.code === 'server-unreachable' && failure.message.startsWith(config.url)
     const mayBeUp = failure.status !== undefined && !failure.noAnswer
-    if (config.isAsked || !isSilent || mayBeUp || (await wasServed())) return failure
+    if (config.isAsked || !isSilent || mayBeUp) return failure
+    // guard: H25 a storage that fails says nothing of the server
+    if (await wasServed().catch(() => true)) return failure
     const advice = failure.noAnswer ? '' : ` ${CHECK_ADDRESS}`
     const message = `${failure.message} This device never got an id from there.${advice}`
     return { ...failure, code: 'no-hilo-server', noAnswer: true, message }

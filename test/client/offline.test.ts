@@ -3,8 +3,9 @@
  * are told why not.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { HiloError } from '../../src/core/errors.js'
+import { HiloError } from '../../src/core/errors.js'
 import { TOO_MANY } from '../../src/core/wire.js'
+import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import { errorOf, newShop, refusal, type Shop } from '../support/shop.js'
 
 let shop: Shop
@@ -14,6 +15,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   vi.useRealTimers()
+  vi.restoreAllMocks()
   await shop.close()
 })
 
@@ -250,6 +252,14 @@ describe('a device that never got an id from this address', () => {
     const { code, message } = await errorOf(hilo.nextId('orders'))
     expect(code).toBe('exhausted')
     expect(message).toContain('`headers` failed: no token')
+  })
+
+  test('blames no server where the storage cannot say whether it ever answered', async () => {
+    shop.isDown = true
+    const failure = new HiloError('storage-failed', 'The disk is full.')
+    vi.spyOn(IndexedDbStore.prototype, 'keys').mockRejectedValue(failure)
+    const { hilo } = shop.open()
+    expect((await errorOf(hilo.nextId('orders'))).code).toBe('exhausted')
   })
 
   test('blames no server while the app has the network switched off', async () => {

@@ -3,7 +3,7 @@
  * preloaded library knows what was synced, so this needs Linux and a C compiler.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -17,6 +17,8 @@ const leftOut = canCompile ? '' : ' (left out: it needs Linux and a C compiler)'
 
 const folder = mkdtempSync(join(tmpdir(), 'hilo-power-'))
 const library = join(folder, 'power-cut.so')
+/** The library copies what is synced, so a file that grows takes longer and longer. */
+const SERIES_CUTS = Math.min(sizeOf('KILLS'), 5)
 const PATIENCE = 60_000 + 10_000 * sizeOf('KILLS')
 let till: string
 let register: string
@@ -36,8 +38,9 @@ async function cutPower(disk: string, tills: readonly Till[]): Promise<void> {
   await Promise.all(tills.map(({ ended }) => ended))
   const files = readdirSync(disk)
   for (const file of files.filter((each) => !/\.synced$/.test(each))) rmSync(join(disk, file))
+  // What is on the disk now stays there, also where nobody has it synced again.
   for (const file of files.filter((each) => /\.synced$/.test(each)))
-    renameSync(join(disk, file), join(disk, file.replace(/\.synced$/, '')))
+    copyFileSync(join(disk, file), join(disk, file.replace(/\.synced$/, '')))
 }
 
 /** A device whose power is cut again and again, and the server that it knows. */
@@ -80,12 +83,12 @@ describe.each(RUNTIMES.map((each) => [each.title + (leftOut || each.leftOut), ea
     run('a series is whole after a power cut', { timeout: PATIENCE }, async () => {
       const { disk, start } = await newDevice(runtime)
       const printed: string[] = []
-      for (let cuts = 0; cuts < sizeOf('KILLS'); cuts++) {
+      for (let cuts = 0; cuts < SERIES_CUTS; cuts++) {
         const tills = [
           start(Number.POSITIVE_INFINITY, register),
           start(Number.POSITIVE_INFINITY, register),
         ]
-        await Promise.all(tills.map((each, i) => each.printed(10 * (cuts + 1) + 7 * i)))
+        await Promise.all(tills.map((each, i) => each.printed(10 + 7 * i)))
         await cutPower(disk, tills)
         printed.push(...tills.flatMap((each) => each.ids))
       }
@@ -99,7 +102,7 @@ describe.each(RUNTIMES.map((each) => [each.title + (leftOut || each.leftOut), ea
       expect(ofKeys).toEqual(expect.arrayContaining(printed))
       expect(new Set(printed).size).toBe(printed.length)
       // What was taken and not printed is there, with its key, to be looked for.
-      expect(numbers.length - printed.length).toBeLessThanOrEqual(2 * sizeOf('KILLS'))
+      expect(numbers.length - printed.length).toBeLessThanOrEqual(2 * SERIES_CUTS)
     })
   },
 )

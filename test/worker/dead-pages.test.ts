@@ -1,0 +1,27 @@
+/** Which pages are taken for dead, with timers that the test moves. */
+import { expect, test } from 'vitest'
+import type { OwnerContext } from '../../src/worker/context.js'
+import { DeadPages } from '../../src/worker/dead-pages.js'
+import { flush } from '../support/world.js'
+
+test('none by a page that comes back from the cache, before it has heard the others', async () => {
+  const due: (() => void)[] = []
+  const heard = new Set<string>()
+  const context = {
+    after: (_: number, run: () => void) => due.push(run),
+    tabs: { askWhoLives: () => (page: string) => heard.has(page) },
+  } as unknown as OwnerContext
+  const dead: string[] = []
+  const pages = new DeadPages(context, async (written) => {
+    dead.push(...written)
+    return new Set()
+  })
+  pages.search(new Set(['alive', 'killed']))
+  // In the cache the time passes, and no message comes. Afterwards what is due is first.
+  due.shift()!()
+  await flush()
+  heard.add('alive')
+  while (due.length > 0) due.shift()!()
+  await pages.idle()
+  expect(dead).toEqual(['killed'])
+})
