@@ -77,6 +77,11 @@ export const GUARDS: Guard[] = [
   guard('H4 a hidden page parks', 'client/pages', 'hidden: () => {}'),
   guard('H4 a page that has gone is leased nothing that a claim brings', 'worker/claims'),
   guard(
+    'H4 a page that has gone is leased nothing by an exchange that comes to its turn late',
+    'worker/owner',
+    'const wanted = () => request',
+  ),
+  guard(
     'H4 without a document a page counts as hidden',
     'worker/index',
     change(/document\?\..*/, "document?.visibilityState === 'hidden' ? 'hidden' : 'visible'"),

@@ -42,7 +42,8 @@ export class OwnedCollection {
   readonly #claims: Claims
   readonly #checkIns: CheckIns
   readonly #deadPages: DeadPages
-  /** Exchanges that wait for a claim, and those that wait for the first check-in. */
+  /** Exchanges that wait for their turn, for a claim, and for the first check-in. */
+  readonly #arrived = new Waiting<Given>()
   readonly #waiting = new Waiting<Given>()
   readonly #starting = new Waiting<Given>()
   /** Up to these numbers a `reserve` that is under way fills the device. */
@@ -276,14 +277,21 @@ export class OwnedCollection {
 
   async #exchange(request: Exchange): Promise<Exchanged> {
     this.#cancel(request.notes)
-    const store = await this.#owner.store
-    if (request.want > 0) await this.#asking
-    const given = await this.#update<Given | undefined>((state, reserve) =>
-      this.#asksFirst(state, request)
-        ? [state, undefined]
-        : this.#lease(state, request, store, reserve),
-    )
-    return given ? this.#give(request, given) : this.#askFirst(request)
+    const arrived = this.#arrived.add(request)
+    // guard: H4 a page that has gone is leased nothing by an exchange that comes to its turn late
+    const wanted = () => (this.#arrived.has(arrived) ? request : unwanted(request))
+    try {
+      const store = await this.#owner.store
+      if (request.want > 0) await this.#asking
+      const given = await this.#update<Given | undefined>((state, reserve) =>
+        this.#asksFirst(state, wanted())
+          ? [state, undefined]
+          : this.#lease(state, wanted(), store, reserve),
+      )
+      return given ? this.#give(request, given) : this.#askFirst(wanted())
+    } finally {
+      this.#arrived.remove(arrived)
+    }
   }
 
   #asksFirst(state: DeviceState, { want }: Exchange): boolean {
@@ -362,8 +370,7 @@ export class OwnedCollection {
   }
 
   #cancel(notes: readonly Note[]): void {
-    this.#waiting.cancel(notes)
-    this.#starting.cancel(notes)
+    for (const each of [this.#arrived, this.#waiting, this.#starting]) each.cancel(notes)
   }
 
   /**

@@ -1,7 +1,7 @@
 /**
- * Exchanges of this page that wait for a claim. The transaction that finds enough numbers, as a
- * rule the one that stores what was granted, also leases them. Guarantees that nothing is leased to
- * a page that does not wait any more.
+ * Exchanges of this page that wait: for a claim, a check-in or their turn. The transaction that
+ * finds enough numbers, as a rule the one that stores what was granted, also leases them.
+ * Guarantees that nothing is leased to a page that does not wait any more.
  */
 import { isNote } from '../core/page-exit.js'
 import { total } from '../core/range.js'
@@ -23,6 +23,11 @@ export class Waiting<Given> {
     const waiting = { request }
     this.#all.set(request.id, waiting)
     return waiting
+  }
+
+  /** Does its page still want it? */
+  has({ request }: WaitingExchange<Given>): boolean {
+    return this.#all.has(request.id)
   }
 
   /** @returns whether its page still wanted it */

@@ -83,6 +83,23 @@ describe('a page that starts', () => {
     expect((await lease(ownerIn(world).owner, 16)).leases).toHaveLength(1)
   })
 
+  test('leases nothing to exchanges that were cancelled while it asked first', async () => {
+    const world = await yesterday()
+    await world.pass(DAY)
+    const answer = holdCheckIn(world)
+    const { owner } = ownerIn(world)
+    const asks = exchangeOf({ want: 4 })
+    const waits = exchangeOf({ want: 4 })
+    const answers = [owner.exchange(target, asks)]
+    await flush()
+    answers.push(owner.exchange(target, waits))
+    const notes = [asks, waits].map(({ id }) => ({ exchange: id, takeBack: [] }))
+    must(await owner.exchange(target, exchangeOf({ notes })))
+    answer()
+    for (const each of await Promise.all(answers)) expect(must(each).leases).toEqual([])
+    expect((await world.stored()).leases).toEqual([])
+  })
+
   test('tells the page its new tokens, and leases carry them', async () => {
     const world = await yesterday()
     const { owner, views } = ownerIn(world)

@@ -75,6 +75,16 @@ describe('beside other pages', () => {
   })
 })
 
+test('a page that closes while its exchange is under way is leased nothing', async () => {
+  const world = await holding(new FakeSource(), range(1, 100))
+  const { owner } = ownerIn(world)
+  const request = exchangeOf({ want: 16 })
+  const last = exchangeOf({ notes: [{ exchange: request.id, takeBack: [] }] })
+  const answers = [owner.exchange(target, request), owner.exchange(target, last)]
+  for (const answer of await Promise.all(answers)) expect(must(answer).leases).toEqual([])
+  expect(await world.stored()).toMatchObject({ leases: [], ranges: [{ from: 1, to: 100 }] })
+})
+
 describe('release', () => {
   test('that reached the server leaves no failure of a claim that nobody repeats', async () => {
     const world = new FakeWorld()
