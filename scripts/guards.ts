@@ -525,6 +525,11 @@ export const GUARDS: Guard[] = [
     'const above: typeof seen = handedOver ? [] : seen',
   ),
   guard(
+    'H28 a range makes no number above its end, and none after its last day',
+    'consecutive/ranges',
+    'const range = ranges.at(-1)',
+  ),
+  guard(
     'H28 a device does not go on with a series that it had',
     'consecutive/hand-over',
     'const refused = undefined as HiloError | undefined',

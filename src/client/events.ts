@@ -13,6 +13,11 @@ export interface HiloEvents {
   low: { collection: string; available: number }
   /** A call was refused because no id is left. */
   exhausted: { collection: string; error: HiloError }
+  /**
+   * A tenth of the numbers of a series' ranges is left, or a month: ask the authority for another
+   * range. `left`: how many. `validUntil`: their last day.
+   */
+  ending: { collection: string; series: string; left: number; validUntil?: string }
   /** This device's storage is a copy, and another copy has checked in: its ranges were dropped. */
   fork: { collection: string }
   /** A claim failed; ids go on while there are some. */

@@ -9,11 +9,11 @@ import type { StoredSeries } from './numbers.js'
 import { type ReportedNumber, reportOf, type SeriesReport } from './report.js'
 
 export async function exported(
-  { state, numbers, links }: StoredSeries,
+  { state, numbers, links, ranges }: StoredSeries,
   head: object,
   { broken, chains, flagged = [] }: Verified,
 ): Promise<string> {
-  const reports = reportOf(state, numbers)
+  const reports = reportOf(state, numbers, ranges)
   const linkOf = new Map(links.map((link) => [idText(link.series, link.id), link]))
   const rows = reports.flatMap(({ series, numbers }) =>
     numbers.map((number) => rowOf(series, number, linkOf.get(idText(series, number.id)))),
@@ -45,12 +45,17 @@ export async function exported(
 
 const idText = (series: string | undefined, id: string | undefined) => JSON.stringify([series, id])
 
-function seriesOf({ series, numbers, ended }: SeriesReport, i: number, all: SeriesReport[]) {
+function seriesOf(
+  { series, numbers, ranges, ended }: SeriesReport,
+  i: number,
+  all: SeriesReport[],
+) {
   const [first, last] = [numbers[0]?.id, numbers.at(-1)?.id]
   return {
     series,
     first,
     last,
+    ...(ranges && { ranges }),
     ...(ended && { ended, successor: all[i + 1]?.series ?? null }),
   }
 }
@@ -86,6 +91,7 @@ function totalsOf(reports: readonly SeriesReport[]) {
     refused: inState('refused'),
     doubtful: all.filter(({ isDoubtful }) => isDoubtful).length,
     unheard: all.filter(({ isUnheard }) => isUnheard).length,
+    unused: reports.flatMap(({ ranges = [] }) => ranges).reduce((sum, { left }) => sum + left, 0),
     holes: reports.reduce((sum, { numbers }) => sum + holesIn(numbers), 0),
   }
 }

@@ -8,7 +8,7 @@ import { plainHeaders } from '../core/headers.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { checkDatabase } from '../core/options.js'
 import type { SeriesKey } from '../core/page-exit.js'
-import type { ChainFlag, NumberRow, SeriesStore } from '../core/series-store.js'
+import type { ChainFlag, NumberRange, NumberRow, SeriesStore } from '../core/series-store.js'
 import type { Known, Verified } from './chain-verify.js'
 import { seriesInIndexedDb } from './indexeddb.js'
 import { LivingPage, livingPages } from './living.js'
@@ -24,15 +24,18 @@ import {
   checkSeriesOptions,
   checkSignal,
 } from './options.js'
+import { dataOf, isEnding, type Rest, restOf } from './ranges.js'
 import { reportOf, type SeriesReport } from './report.js'
 import { type Settled, settledAs, type Why } from './rows.js'
 import { Series, type TakenNumber, untilAborted } from './series.js'
 import { type SeriesServer, seriesServer } from './server.js'
 import { SeriesStorage } from './storage.js'
 
+export type { NumberRange } from '../core/series-store.js'
 export type { SeriesHandedOver } from '../core/wire.js'
 export type { HeldSeries } from './numbers.js'
 export type { ConsecutiveOptions } from './options.js'
+export type { ReportedRange } from './ranges.js'
 export type { NumberState, ReportedNumber, SeriesReport } from './report.js'
 export type { SeriesEnd } from './state.js'
 
@@ -42,9 +45,11 @@ export interface ConsecutiveNumber {
   id: string
   /** `124` */
   number: number
-  /** `'2027'`. Absent: the series has no periods. */
+  /** `'2027'`, or its range: `'1001-2000'`. Absent: the series has neither. */
   period?: string
-  /** The clock of this device went back into this period, which had ended. */
+  /** Of its range. */
+  data?: unknown
+  /** The device's clock went back: into this period, which had ended, or with ranges by days. */
   isBack?: true
   /**
    * The server had heard of this number before it was handed out, so no copy of this device makes
@@ -89,7 +94,8 @@ export interface Consecutive {
    * `content` is what is on the document, as JSON has it, and `kind` what the app calls it
    * @throws HiloError `server-unreachable` without a series; `server-refused` without a series, or
    * while the server refuses this device; `storage-failed`, `outdated`, `closed`, `aborted`;
-   * `invalid-argument` for a key that was cancelled
+   * `exhausted` where its ranges have no number left; `invalid-argument` for a key that was
+   * cancelled
    */
   next(options: {
     key: string
@@ -181,8 +187,12 @@ export function consecutive<Name extends string>(
   const checked = checkSeriesOptions(options)
   const name = collectionOf(collection, of)
   const database = checkDatabase(options?.database ?? of.database, of)
-  return methodsOf(openedOf(hilo, access, database, name), access.signal, checked)
+  const tell: Tell = (type, detail) =>
+    hilo.dispatchEvent(new CustomEvent(type, { detail: { collection: name, ...detail } }))
+  return methodsOf(openedOf(hilo, access, database, name), access.signal, checked, tell)
 }
+
+type Tell = (type: 'ending' | 'exhausted', detail: object) => void
 
 interface Opened {
   series: Series
@@ -246,8 +256,16 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
 function methodsOf(
   { series, storage, page }: Opened,
   closing: AbortSignal,
-  { holder, chain, makeOf, sealedOf, wait }: Checked,
+  { holder, chain, ranges, makeOf, sealedOf, wait }: Checked,
+  tell: Tell,
 ): Consecutive {
+  const stored = async () => ({ ...(await storage.all()), ranges })
+  const current = async () => {
+    const held = await storage.current()
+    return held && { ...held, ...(ranges && restOf(ranges, held.last)) }
+  }
+  const toldEnding =
+    ranges && endingOf(ranges, (rest) => tell('ending', { series: holder.series, ...rest }))
   async function settle(key: string, state: Settled, why: Why): Promise<void> {
     await storage.settle(checkKey(key), (row) => settledAs(row, state, why))
     page?.settled(key)
@@ -264,10 +282,21 @@ function methodsOf(
       const { row, heard } = await inSale(page, key, async (name) => {
         const taking = series.take({ ...makeOf(key), page: name, sealed, holder, wait })
         return signal ? untilAborted(signal, taking, () => aborted(signal)) : taking
+      }).catch((error) => {
+        if (error.code === 'exhausted') tell('exhausted', { error })
+        throw error
       })
-      const { state, id, reason, isBack } = row
+      const { state, id, reason, isBack, range } = row
+      toldEnding?.(row)
       if (state !== 'cancelled')
-        return { id, ...numberOf(row), ...(isBack && { isBack: true }), heard, ...hashOf(row) }
+        return {
+          id,
+          ...numberOf(row),
+          ...dataOf(range),
+          ...(isBack && { isBack: true }),
+          heard,
+          ...hashOf(row),
+        }
       throw new HiloError(
         'invalid-argument',
         `${id} was made for the key ${JSON.stringify(key)} and cancelled: ${reason}. It stays ` +
@@ -285,16 +314,16 @@ function methodsOf(
     },
     async verify(options) {
       closing.throwIfAborted()
-      return chainIn(chain).verify(await storage.all(), options?.known)
+      return chainIn(chain).verify(await stored(), options?.known)
     },
     async export(head) {
       closing.throwIfAborted()
-      return chainIn(chain).export(await storage.all(), { ...head, ...holder })
+      return chainIn(chain).export(await stored(), { ...head, ...holder })
     },
     async prepare() {
       closing.throwIfAborted()
       await series.prepare(holder)
-      return (await storage.current())!
+      return (await current())!
     },
     async confirm(key, options) {
       closing.throwIfAborted()
@@ -310,7 +339,7 @@ function methodsOf(
     },
     async current() {
       closing.throwIfAborted()
-      return storage.current()
+      return current()
     },
     async open(options) {
       closing.throwIfAborted()
@@ -333,8 +362,24 @@ function methodsOf(
     async report() {
       closing.throwIfAborted()
       const { state, numbers } = await storage.all()
-      return reportOf(state, numbers)
+      return reportOf(state, numbers, ranges)
     },
+  }
+}
+
+/** Tells once that few numbers are left, or few days. */
+function endingOf(
+  ranges: readonly NumberRange[],
+  tell: (rest: Rest) => void,
+): (row: TakenNumber['row']) => void {
+  let above = 0
+  let isTold = false
+  return ({ number }) => {
+    above = Math.max(above, number)
+    const rest = restOf(ranges, above)
+    const isNow = isEnding(ranges, rest)
+    if (isNow && !isTold) tell(rest)
+    isTold = isNow
   }
 }
 

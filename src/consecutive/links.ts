@@ -2,7 +2,8 @@
  * A chain of records as it is stored, each with the link of the one before. Pure. What makes the
  * links is passed in, so that an app without a chain does not load it.
  */
-import type { ChainFlag, ChainRecord, Link, LinkMark } from '../core/series-store.js'
+import type { ChainFlag, ChainRecord, Link, LinkMark, NumberRow } from '../core/series-store.js'
+import { dataOf } from './ranges.js'
 
 /** What is known of a record before its link is made. */
 export interface Draft {
@@ -31,13 +32,21 @@ export interface Sealed {
 
 /** The record of a number, before its link is made. */
 export function draftOf(
-  row: { letter: string; id: string; number: number; period: string },
+  row: Pick<NumberRow, 'letter' | 'id' | 'number' | 'period' | 'range'>,
   { sealing, kind, content }: Sealed,
   before: Link | undefined,
   last: { link?: LinkMark } | undefined,
 ): Draft {
-  const { letter: series, id, number, period } = row
-  const record = { kind, content, series, id, number, ...(period && { period }) }
+  const { letter: series, id, number, period, range } = row
+  const record = {
+    kind,
+    content,
+    series,
+    id,
+    number,
+    ...(period && { period }),
+    ...dataOf(range),
+  }
   const chain = sealing.chainOf(series)!
   const expected = last?.link?.chain === chain ? last.link : undefined
   return { chain, record, before, expected }

@@ -1,5 +1,5 @@
 /** What becomes of a call for a number, and what is known of a series. Pure. */
-import type { Link, NumberRow } from '../core/series-store.js'
+import type { Link, NumberRange, NumberRow } from '../core/series-store.js'
 import type { Draft } from './links.js'
 import { lastOf } from './rows.js'
 import type { Refusal, SeriesState } from './state.js'
@@ -35,6 +35,10 @@ export interface HeldSeries {
   made: number
   /** Of how many of them the server has heard. */
   told: number
+  /** How many numbers of its ranges can still be made. Absent: it has none. */
+  left?: number
+  /** The last day of these numbers. Absent: they have none. */
+  validUntil?: string
 }
 
 export interface Step<T> {
@@ -48,6 +52,8 @@ export interface StoredSeries {
   numbers: NumberRow[]
   /** By chain, in their order. */
   links: Link[]
+  /** Which the app gives now. Absent: none. */
+  ranges?: readonly NumberRange[] | undefined
 }
 
 /** What is known of a number that was taken. */

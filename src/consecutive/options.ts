@@ -1,6 +1,7 @@
 /** The options of `consecutive`, and their check. */
 import { HiloError } from '../core/errors.js'
 import { checkKeys } from '../core/options.js'
+import type { NumberRange } from '../core/series-store.js'
 import { utf8Length } from '../core/utf8.js'
 import { SERIES_NAME } from '../core/wire.js'
 import type { Chain } from './chain.js'
@@ -31,8 +32,15 @@ export interface ConsecutiveOptions {
    */
   period?: (date: Date) => string
   /**
-   * What happens when the clock of this device goes back into a period that had ended. `flag`: that
-   * period goes on, and the report says so. `refuse`: no number is made. Default: `flag`.
+   * The ranges of numbers that an authority gave for this series, the lowest first. They are in the
+   * place of periods, and need `series`: the server gives a name once, so no other device begins
+   * them again. Default: the numbers have no end.
+   */
+  ranges?: readonly NumberRange[]
+  /**
+   * What happens when the clock of this device goes back into a period that had ended, or with
+   * ranges to another day. `flag`: the numbers go on, and the report says so. `refuse`: none is
+   * made. Default: `flag`.
    */
   clockWentBack?: 'flag' | 'refuse'
   /**
@@ -62,16 +70,17 @@ export interface ConsecutiveOptions {
   /**
    * Makes the id of a number. Each number of each series must get its own text. It may be called
    * for a number that is then not made, and again for the same number: what it returned when the
-   * number was made is stored. Default: `'B-000124'`, with at least six digits; with periods
-   * `'B-2027-000124'`.
+   * number was made is stored. With ranges it gets the `data` of the range, and no period. Default:
+   * `'B-000124'`, with at least six digits; with periods `'B-2027-000124'`.
    */
-  formatId?: (number: number, series: string, period: string | undefined) => string
+  formatId?: (number: number, series: string, period: string | undefined, data?: unknown) => string
 }
 
 export interface Checked {
   holder: Holder
   wait: number
   chain: Chain | undefined
+  ranges: readonly NumberRange[] | undefined
   /** @throws HiloError `invalid-argument` */
   makeOf(key: string): Omit<Make, 'checkIn'>
   /** @throws HiloError `invalid-argument` where there is no chain, or this is not for one */
@@ -86,6 +95,7 @@ const KEYS = [
   'formatId',
   'limits',
   'period',
+  'ranges',
   'series',
   'start',
   'wait',
@@ -119,20 +129,23 @@ export function checkSeriesOptions(options: ConsecutiveOptions = {}): Checked {
     throw badOption("chain is made by chain() of 'offline-hilo/consecutive/chain'", chain)
   if (typeof formatId !== 'function') throw badOption('formatId is a function', formatId)
   const format = limited(formatId, checkLimits(limits))
+  const ranges = options.ranges && checkRanges(options.ranges, options)
   const makeOf = (key: string) => ({
     key,
     format,
     start,
     refusesBack: clockWentBack === 'refuse',
     period: period ? periodOf(period) : '',
+    ranges,
   })
-  if (series !== undefined) format(start, series, makeOf('').period || undefined)
+  if (ranges) for (const { to, data } of ranges) format(to, series!, undefined, data)
+  else if (series !== undefined) format(start, series, makeOf('').period || undefined)
   const sealedOf = (kind: unknown, content: unknown) => ({
     sealing: chainIn(chain),
     kind: checkText('kind', kind, MAX_KIND_BYTES),
     content: frozen(content),
   })
-  return { holder: { device, series }, wait, chain, makeOf, sealedOf }
+  return { holder: { device, series }, wait, chain, ranges, makeOf, sealedOf }
 }
 
 /** @throws HiloError `invalid-argument` */
@@ -142,11 +155,11 @@ export function chainIn(chain: Chain | undefined): Chain {
 }
 
 /** What is hashed now is what is stored, whatever the app changes later. */
-function frozen(content: unknown): unknown {
+function frozen(content: unknown, what = 'content'): unknown {
   try {
     return content === undefined ? undefined : JSON.parse(JSON.stringify(content))
   } catch {
-    throw badOption('content is what JSON can write', content)
+    throw badOption(`${what} is what JSON can write`, content)
   }
 }
 
@@ -160,6 +173,43 @@ function periodOf(period: (date: Date) => string): string {
   if (/[\p{Cc}\p{Cs}]/u.test(made))
     throw badOption('a period is well-formed Unicode without control characters', made)
   return made
+}
+
+/** @returns the ranges from `start` on */
+function checkRanges(
+  ranges: readonly NumberRange[],
+  { series, period, start = 1 }: ConsecutiveOptions,
+): NumberRange[] {
+  if (!Array.isArray(ranges) || ranges.length === 0)
+    throw badOption('ranges is a list of at least one range', ranges)
+  if (series === undefined) throw badOption('ranges need the option `series`', series)
+  if (period) throw badOption('ranges have no period', period)
+  let above = 0
+  const checked = ranges
+    .map((range) => {
+      checkKeys('options.ranges', range, ['from', 'to', 'validUntil', 'data'])
+      const { from, to, validUntil, data } = range
+      if (![from, to].every(Number.isSafeInteger) || from < 1 || to < from)
+        throw badOption('a range goes from … to …, whole numbers from 1 on', `${from} to ${to}`)
+      if (from <= above) throw badOption('each range begins above the one before', `${from}`)
+      above = to
+      if (validUntil !== undefined && !isDay(validUntil))
+        throw badOption("validUntil is a day: '2027-12-31'", validUntil)
+      return {
+        from: Math.max(from, start),
+        to,
+        ...(validUntil !== undefined && { validUntil }),
+        ...(data !== undefined && { data: frozen(data, 'data') }),
+      }
+    })
+    .filter(({ from, to }) => from <= to)
+  if (checked.length === 0) throw badOption('start is not above all ranges', `${start}`)
+  return checked
+}
+
+function isDay(text: string): boolean {
+  const date = new Date(`${text}T00:00Z`)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${text}T`)
 }
 
 type Limits = NonNullable<ConsecutiveOptions['limits']>
@@ -189,12 +239,12 @@ function limited(formatId: FormatNumber, limits: Limits): FormatNumber {
       throw badOption(`an id is of the form ${characters}`, id)
     return id
   }
-  return (number, series, period) => {
-    if (highest === undefined) return check(number, series, period)
+  return (number, ...of) => {
+    if (highest === undefined) return check(number, ...of)
     if (number > highest)
       throw badOption(`the highest number is ${highest}: this series is full`, String(number))
-    check(highest, series, period)
-    return check(number, series, period)
+    check(highest, ...of)
+    return check(number, ...of)
   }
 }
 

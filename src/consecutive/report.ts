@@ -1,5 +1,6 @@
 /** The whole series of a device, number by number, for people who have to account for them. */
-import type { ChainFlag, NumberRow } from '../core/series-store.js'
+import type { ChainFlag, NumberRange, NumberRow } from '../core/series-store.js'
+import { dataOf, type ReportedRange, reportedRanges } from './ranges.js'
 import { doubtfulIn, type SeriesEnd, type SeriesState } from './state.js'
 
 /**
@@ -13,9 +14,11 @@ export type NumberState = NumberRow['state']
 
 export interface ReportedNumber {
   id: string
-  /** Absent: the series has no periods. */
+  /** Absent: the series has no periods. `1001-2000`: the range that it is of. */
   period?: string
   number: number
+  /** Of its range. */
+  data?: unknown
   state: NumberState
   /** What the number is for. Absent: it was never handed out, and its key got another number. */
   key?: string
@@ -29,7 +32,7 @@ export interface ReportedNumber {
   by?: string
   /** It was handed out before the server had heard of it: offline, or the answer was late. */
   isUnheard?: true
-  /** Its period had given way to another one before: the device's clock went back. */
+  /** The device's clock went back before: to another day, or into a period that had ended. */
   isBack?: true
   /** Another device may have made this number, too. */
   isDoubtful?: true
@@ -41,10 +44,12 @@ export interface SeriesReport {
   /** `'B'` */
   series: string
   /**
-   * In the order of making. Each period counts from 1, or the first one from `start`, each number
-   * higher by one than the one before.
+   * In the order of making. Each period counts from 1, or the first one from `start`, a range from
+   * its first number, each number higher by one than the one before.
    */
   numbers: ReportedNumber[]
+  /** Those that an authority gave, the lowest first. Absent: there are none. */
+  ranges?: ReportedRange[]
   /** Of how many of them the server has heard. Absent: the series has ended. */
   told?: number
   /** Why no number is made in this series any more. */
@@ -54,48 +59,64 @@ export interface SeriesReport {
 export function reportOf(
   { ended, current }: SeriesState,
   rows: readonly NumberRow[],
+  given: readonly NumberRange[] = [],
 ): SeriesReport[] {
-  const numbersOf = (letter: string, doubtful?: { from: number; to: number }) =>
-    rows
-      .filter((row) => row.letter === letter)
-      .map(
-        ({
-          id,
-          place,
-          period,
-          number,
-          state,
-          key,
-          reason,
-          takenAt,
-          settledAt,
-          by,
-          unheard,
-          isBack,
-          flags,
-        }): ReportedNumber => ({
-          id,
-          ...(period && { period }),
-          number,
-          state,
-          ...(key !== undefined && { key }),
-          ...(reason !== undefined && { reason }),
-          takenAt,
-          ...(settledAt !== undefined && { settledAt }),
-          ...(by !== undefined && { by }),
-          ...(unheard && { isUnheard: true }),
-          ...(isBack && { isBack: true }),
-          ...(key !== undefined && isIn(place, doubtful) && { isDoubtful: true }),
-          ...(flags && { flags }),
-        }),
-      )
   const reports = ended.map(({ letter, reason }): SeriesReport => {
-    return { series: letter, numbers: numbersOf(letter, doubtfulIn(reason)), ended: reason }
+    const of = rows.filter((row) => row.letter === letter)
+    return { series: letter, ...listed(of, [], doubtfulIn(reason)), ended: reason }
   })
   if (!current) return reports
   const { letter, told } = current
-  return [...reports, { series: letter, numbers: numbersOf(letter), told }]
+  const of = rows.filter((row) => row.letter === letter)
+  return [...reports, { series: letter, ...listed(of, given), told }]
 }
+
+function listed(
+  rows: readonly NumberRow[],
+  given: readonly NumberRange[],
+  doubtful?: { from: number; to: number },
+): Pick<SeriesReport, 'numbers' | 'ranges'> {
+  const ranges = reportedRanges(rows, given)
+  return {
+    numbers: rows.map((row) => reported(row, doubtful)),
+    ...(ranges.length > 0 && { ranges }),
+  }
+}
+
+const reported = (
+  {
+    id,
+    place,
+    period,
+    number,
+    range,
+    state,
+    key,
+    reason,
+    takenAt,
+    settledAt,
+    by,
+    unheard,
+    isBack,
+    flags,
+  }: NumberRow,
+  doubtful: { from: number; to: number } | undefined,
+): ReportedNumber => ({
+  id,
+  ...(period && { period }),
+  number,
+  ...dataOf(range),
+  state,
+  ...(key !== undefined && { key }),
+  ...(reason !== undefined && { reason }),
+  takenAt,
+  ...(settledAt !== undefined && { settledAt }),
+  ...(by !== undefined && { by }),
+  ...(unheard && { isUnheard: true }),
+  ...(isBack && { isBack: true }),
+  ...(key !== undefined && isIn(place, doubtful) && { isDoubtful: true }),
+  ...(flags && { flags }),
+})
 
 const isIn = (number: number, range: { from: number; to: number } | undefined): boolean =>
   range !== undefined && range.from <= number && number <= range.to

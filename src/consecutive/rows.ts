@@ -1,11 +1,17 @@
 /** A number of a series as it is stored, and how that changes. Pure. */
 import { HiloError } from '../core/errors.js'
-import type { NumberRow } from '../core/series-store.js'
+import type { NumberRange, NumberRow } from '../core/series-store.js'
 import type { SeriesMark } from '../core/wire.js'
 import type { Sealed } from './links.js'
+import { placeIn } from './ranges.js'
 
 /** Makes the id of a number. */
-export type FormatNumber = (number: number, letter: string, period: string | undefined) => string
+export type FormatNumber = (
+  number: number,
+  letter: string,
+  period: string | undefined,
+  data?: unknown,
+) => string
 
 /** What a number is made of. */
 export interface Make {
@@ -15,6 +21,8 @@ export interface Make {
   start?: number
   /** Empty: it has none. */
   period: string
+  /** Which an authority gave: they are in the place of periods. */
+  ranges?: readonly NumberRange[] | undefined
   /** A period that has given way to another one gets no number any more. */
   refusesBack?: boolean
   /** Who takes it. Undefined: others cannot tell whether that page lives. */
@@ -28,13 +36,15 @@ export interface Make {
   sealed?: Sealed | undefined
 }
 
+type Last = Pick<NumberRow, 'place' | 'period' | 'number'> & Partial<Pick<NumberRow, 'takenAt'>>
+
 /** What is known where a number is made. */
 export interface Before {
   letter: string
   /** Is it the first series of this device? */
   isFirst: boolean
   /** The last number of the series. */
-  last: Pick<NumberRow, 'place' | 'period' | 'number'> | undefined
+  last: Last | undefined
   /** The last number of the period. */
   ofPeriod: Pick<NumberRow, 'number'> | undefined
   /** Of a series that was handed over: what the device before has made. */
@@ -45,21 +55,20 @@ export interface Before {
  * The row of a number that is made now.
  * @throws HiloError `invalid-argument`
  */
-export function newNumber({ letter, isFirst, after, ...before }: Before, make: Make): NumberRow {
-  const { key, format, start = 1, period, page, checkIn } = make
+export function newNumber(before: Before, make: Make): NumberRow {
+  const { letter, after } = before
+  const { key, format, ranges, page, checkIn } = make
   const last = before.last ?? lastOf(after)
-  // guard: H28 a series that was handed over goes on above what was made
-  const ofPeriod = before.ofPeriod ?? lastOf(after, period)
-  const isBack = ofPeriod !== undefined && last?.period !== period
-  if (isBack && make.refusesBack) throw wentBack(period, last?.period)
-  const begin = isFirst && !last ? start : 1
-  const number = ofPeriod ? ofPeriod.number + 1 : begin
+  const made = ranges ? placeIn(ranges, last) : placeAfter({ ...before, last }, make)
+  const { period, number, isBack, range } = made
+  if (isBack && make.refusesBack) throw wentBack(period, last)
   return {
     letter,
     place: (last?.place ?? 0) + 1,
     period,
+    ...(range && { range }),
     number,
-    id: format(number, letter, period || undefined),
+    id: format(number, letter, (!range && period) || undefined, range?.data),
     key,
     state: 'open',
     takenAt: new Date().toISOString(),
@@ -68,6 +77,22 @@ export function newNumber({ letter, isFirst, after, ...before }: Before, make: M
     ...(checkIn === undefined && { unheard: 1 }),
     ...(isBack && { isBack: 1 }),
   }
+}
+
+/** Does the next number of the series need no other number to be known than this one? */
+export const isEnough = (row: Last | undefined, { ranges, period }: Make): boolean =>
+  ranges !== undefined || row?.period === period
+
+/** Where the next number of a period is. */
+function placeAfter(
+  { isFirst, last, after, ...before }: Before,
+  { period, start = 1 }: Make,
+): { period: string; number: number; isBack: boolean; range?: undefined } {
+  // guard: H28 a series that was handed over goes on above what was made
+  const ofPeriod = before.ofPeriod ?? lastOf(after, period)
+  const isBack = ofPeriod !== undefined && last?.period !== period
+  const begin = isFirst && !last ? start : 1
+  return { period, number: ofPeriod ? ofPeriod.number + 1 : begin, isBack }
 }
 
 /** The last number of a series that was handed over, or of one period of it. */
@@ -165,9 +190,13 @@ export const noNumber = (key: string): HiloError =>
       'with next({ key }) first.',
   )
 
-const wentBack = (period: string | undefined, last: string | undefined): HiloError =>
+const wentBack = (period: string, last: Last | undefined): HiloError =>
   new HiloError(
     'invalid-argument',
-    `No number was made: ${last || 'a time without periods'} has begun after ${period}, and the ` +
-      "clock of this device says that it is back there. Set the device's clock, and ask again.",
+    `No number was made: ${
+      last?.period === period
+        ? `the last one was made on ${last.takenAt}, and the clock of this device went back`
+        : `${last?.period || 'a time without periods'} has begun after ${period}, and the clock ` +
+          'of this device says that it is back there'
+    }. Set the device's clock, and ask again.`,
   )

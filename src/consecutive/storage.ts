@@ -14,7 +14,15 @@ import {
   type Taken,
   takenBefore,
 } from './numbers.js'
-import { type Before, handedOut, type Make, newNumber, noNumber, takenBy } from './rows.js'
+import {
+  type Before,
+  handedOut,
+  isEnough,
+  type Make,
+  newNumber,
+  noNumber,
+  takenBy,
+} from './rows.js'
 import { type CurrentSeries, readState, type SeriesState, withNamed } from './state.js'
 
 interface Seen {
@@ -66,7 +74,7 @@ export class SeriesStorage {
   /** Of the number after the one that this page has seen last. */
   async #linkAtOnce(make: Make, sealed: Sealed): Promise<Link | undefined> {
     const { row, link } = this.#seen ?? {}
-    if (!row || row.period !== make.period) return undefined
+    if (!row || !isEnough(row, make)) return undefined
     const next = newNumber({ letter: row.letter, isFirst: false, last: row, ofPeriod: row }, make)
     return sealed.sealing.linkOf(draftOf(next, sealed, link, row))
   }
@@ -97,7 +105,7 @@ export class SeriesStorage {
    */
   async #takeAtOnce(make: Make, link: Link | undefined): Promise<Taken | Drafted | undefined> {
     const seen = this.#seen
-    if (!seen || seen.row.period !== make.period || (make.sealed && !link)) return undefined
+    if (!seen || !isEnough(seen.row, make) || (make.sealed && !link)) return undefined
     const { row } = seen
     try {
       return await this.#write(async (tx) => {
@@ -234,14 +242,15 @@ interface Found extends Pick<Before, 'last' | 'ofPeriod'> {
 
 async function look(
   tx: SeriesTransaction,
-  { key, period, sealed }: Make,
+  make: Make,
 ): Promise<Found & { state: SeriesState; known: NumberRow | undefined }> {
+  const { key, period, sealed } = make
   const [stored, known] = await Promise.all([tx.state(), tx.numberOf(key)])
   const state = readState(stored)
   const { current } = state
   const last = await lastIn(tx, current)
   const before = sealed && (await lastLink(tx, sealed.sealing.chainOf(current?.letter)))
-  if (!current || last?.period === period) return { state, known, last, ofPeriod: last, before }
+  if (!current || isEnough(last, make)) return { state, known, last, ofPeriod: last, before }
   return { state, known, last, ofPeriod: await tx.lastNumber(current.letter, period), before }
 }
 

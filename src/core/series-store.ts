@@ -28,6 +28,8 @@ export interface ChainRecord<Content = unknown> {
   id?: string
   number?: number
   period?: string
+  /** Of the range that an authority gave. */
+  data?: unknown
 }
 
 /**
@@ -59,13 +61,25 @@ export interface LinkMark {
   hash: string
 }
 
+/** Numbers that an authority gave: `{ from: 1001, to: 2000, validUntil: '2027-12-31' }`. */
+export interface NumberRange {
+  from: number
+  to: number
+  /** The last day on which its numbers are made, by this device's clock. Absent: it has none. */
+  validUntil?: string
+  /** Comes with each number, as JSON has it: what the authority calls the range. */
+  data?: unknown
+}
+
 /** A number that was made. */
 export interface NumberRow {
   letter: string
   /** 1, 2, 3 …: in the order of making, over all periods of the series. */
   place: number
-  /** Empty: it has none. */
+  /** Empty: it has none. `1001-2000`: its range. */
   period: string
+  /** Which an authority gave. */
+  range?: NumberRange
   /** Follows the number before it in its period. */
   number: number
   /** As it was written when it was made: `B-000124`. */

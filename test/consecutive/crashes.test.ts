@@ -1,18 +1,28 @@
 /**
  * Crashes, power cuts, lost answers and full disks at any step of a device with two tabs: each of
- * its series is 1 … n, and each key keeps the number that it got.
+ * its series is 1 … n, or goes through its ranges, and each key keeps the number that it got.
  */
 
 import { forceCloseDatabase, IDBDatabase, IDBTransaction } from 'fake-indexeddb'
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Hilo } from '../../src/client/hilo.js'
+import type { ConsecutiveOptions } from '../../src/consecutive/index.js'
 import { newName } from '../support/idb.js'
 import { newShop, type Shop } from '../support/shop.js'
 import { sizeOf } from '../support/sizes.js'
 import { copyProfile, expectWhole, openTill, registry, type Till } from './devices.js'
 
 const TABS = 2
+
+const RANGES = [
+  { from: 3, to: 4 },
+  { from: 11, to: 13 },
+  { from: 21, to: 99 },
+]
+const IN_RANGES = RANGES.flatMap(({ from, to }) =>
+  Array.from({ length: to - from + 1 }, (_, i) => from + i),
+)
 
 const key = fc.integer({ min: 1, max: 12 }).map((n) => `sale ${n}`)
 const tab = fc.nat(TABS - 1)
@@ -41,11 +51,13 @@ class Device {
   /** As it would be found after a power cut. */
   #durable: string | undefined
   readonly #shop: Shop
+  readonly #series: ConsecutiveOptions
   readonly #connections: IDBDatabase[] = []
   #relaxed = 0
 
-  constructor(shop: Shop) {
+  constructor(shop: Shop, series: ConsecutiveOptions) {
     this.#shop = shop
+    this.#series = series
     const begin = IDBDatabase.prototype.transaction
     const note = (db: IDBDatabase, tx: IDBTransaction) => {
       if (!db.name.includes('-series')) return
@@ -64,7 +76,8 @@ class Device {
   }
 
   #start(): void {
-    this.tabs = Array.from({ length: TABS }, () => openTill(this.#shop, { name: this.name }))
+    const options = { name: this.name, series: this.#series }
+    this.tabs = Array.from({ length: TABS }, () => openTill(this.#shop, options))
   }
 
   /** All tabs die at once: what was not committed never happens. */
@@ -99,8 +112,8 @@ class Device {
   }
 }
 
-async function play(shop: Shop, steps: readonly Step[]): Promise<void> {
-  const device = new Device(shop)
+async function play(shop: Shop, steps: readonly Step[], hasRanges: boolean): Promise<void> {
+  const device = new Device(shop, hasRanges ? { series: 'T3', ranges: RANGES } : {})
   /** What `next` has answered. */
   const given = new Map<string, string>()
   const cancelled = new Set<string>()
@@ -152,7 +165,7 @@ async function play(shop: Shop, steps: readonly Step[]): Promise<void> {
   }
   const { receipts } = device.tabs[0]!
   const reports = await receipts.report()
-  expectWhole(reports)
+  expectWhole(reports, hasRanges ? IN_RANGES : undefined)
   expect(reports.length).toBeLessThanOrEqual(1)
   const stored = new Map(
     reports.flatMap(({ numbers }) => numbers.map(({ key, id }) => [key!, id] as const)),
@@ -165,10 +178,10 @@ test('no number twice, no hole, and none without its key, whatever crashes when'
   timeout: 120_000,
 }, async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.boolean(), async (steps, hasRanges) => {
       const shop = await newShop()
       try {
-        await play(shop, steps)
+        await play(shop, steps, hasRanges)
       } finally {
         await shop.close()
         vi.restoreAllMocks()

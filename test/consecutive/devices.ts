@@ -70,10 +70,15 @@ export async function idsOf(receipts: Consecutive, ...keys: string[]): Promise<s
   return ids
 }
 
-/** Each series is 1 … n: no hole, no number twice, and no key with two numbers. */
-export function expectWhole(reports: readonly SeriesReport[]): void {
+/**
+ * Each series is 1 … n: no hole, no number twice, and no key with two numbers.
+ * @param expected the numbers of ranges
+ */
+export function expectWhole(reports: readonly SeriesReport[], expected?: readonly number[]): void {
   for (const { numbers } of reports) {
-    expect(numbers.map(({ number }) => number)).toEqual(numbers.map((_, i) => i + 1))
+    expect(numbers.map(({ number }) => number)).toEqual(
+      numbers.map((_, i) => (expected ? expected[i] : i + 1)),
+    )
     for (const { state, key, reason } of numbers) {
       expect(reason !== undefined).toBe(state === 'cancelled')
       if (state !== 'cancelled') expect(key).toBeDefined()

@@ -6,6 +6,8 @@ import {
   type ConsecutiveNumber,
   consecutive,
   type HeldSeries,
+  type NumberRange,
+  type ReportedRange,
   type SeriesReport,
 } from '../../src/consecutive/index.js'
 import { createHilo } from '../../src/index.js'
@@ -20,6 +22,19 @@ export const typed = () => {
   consecutive(hilo, 'receipts', { padding: 6 })
   expectTypeOf(receipts.next({ key: 'sale' })).resolves.toEqualTypeOf<ConsecutiveNumber>()
   expectTypeOf(receipts.current()).resolves.toEqualTypeOf<HeldSeries | undefined>()
+  const ranges = [{ from: 1, to: 9, validUntil: '2027-12-31', data: 'SETP' }] as const
+  consecutive(hilo, 'receipts', {
+    series: 'T3',
+    ranges,
+    formatId: (n, _, __, data) => `${data}${n}`,
+  })
+  // @ts-expect-error a range has an end
+  consecutive(hilo, 'receipts', { series: 'T3', ranges: [{ from: 1 }] })
+  expectTypeOf<SeriesReport['ranges']>().toEqualTypeOf<ReportedRange[] | undefined>()
+  expectTypeOf<ReportedRange>().toExtend<NumberRange>()
+  hilo.addEventListener('ending', ({ detail }) =>
+    expectTypeOf(detail.validUntil).toEqualTypeOf<string | undefined>(),
+  )
   // @ts-expect-error no number without a key
   receipts.next({})
   // @ts-expect-error a cancelled receipt has a reason

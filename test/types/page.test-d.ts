@@ -130,7 +130,9 @@ export function everyEvent(): void {
   // @ts-expect-error there is no such event
   hilo.addEventListener('empty', () => {})
 }
-expectTypeOf<keyof HiloEvents>().toEqualTypeOf<'status' | 'low' | 'exhausted' | 'fork' | 'error'>()
+expectTypeOf<keyof HiloEvents>().toEqualTypeOf<
+  'status' | 'low' | 'exhausted' | 'fork' | 'ending' | 'error'
+>()
 expectTypeOf(hilo).toExtend<EventTarget>()
 expectTypeOf(hilo).toExtend<AsyncDisposable>()
 
