@@ -14,12 +14,19 @@ export async function exported(
   { broken, chains, flagged = [] }: Verified,
 ): Promise<string> {
   const reports = reportOf(state, numbers, ranges)
-  const linkOf = new Map(links.map((link) => [idText(link.series, link.id), link]))
-  const rows = reports.flatMap(({ series, numbers }) =>
-    numbers.map((number) => rowOf(series, number, linkOf.get(idText(series, number.id)))),
+  const linkAt = new Map(links.map((link) => [textOf(link.chain, link.at), link]))
+  const linkOf = new Map(
+    numbers.map(({ letter, id, link }) => [
+      textOf(letter, id),
+      link && linkAt.get(textOf(link.chain, link.at)),
+    ]),
   )
+  const rows = reports.flatMap(({ series, numbers }) =>
+    numbers.map((number) => rowOf(series, number, linkOf.get(textOf(series, number.id)))),
+  )
+  const ofNumbers = new Set(linkOf.values())
   const records = links
-    .filter(({ id }) => id === undefined)
+    .filter((link) => !ofNumbers.has(link))
     .map((link) => ({ record: 'record', ...link }))
   const lines = [
     {
@@ -43,7 +50,7 @@ export async function exported(
   return `${body}${JSON.stringify(end)}\n`
 }
 
-const idText = (series: string | undefined, id: string | undefined) => JSON.stringify([series, id])
+const textOf = (...of: (string | number)[]) => JSON.stringify(of)
 
 function seriesOf(
   { series, numbers, ranges, ended }: SeriesReport,

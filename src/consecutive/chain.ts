@@ -27,7 +27,8 @@ export interface ChainOptions<Content = unknown> {
   initial?: string | ((of: { series?: string | undefined }) => string | Promise<string>)
   /**
    * `series`: each series of this device has a chain. `device`: one chain goes over all series that
-   * this device has or had in this collection. Default: `series`.
+   * this device has or had, in all collections of the database that have this option. Give them the
+   * same chain: a check makes the texts of all. Default: `series`.
    */
   over?: 'series' | 'device'
   /**

@@ -184,8 +184,8 @@ export function consecutive<Name extends string>(
 ): Consecutive {
   const access = accessOf(hilo)
   const { options: of } = access
-  const checked = checkSeriesOptions(options)
   const name = collectionOf(collection, of)
+  const checked = checkSeriesOptions(name, options)
   const database = checkDatabase(options?.database ?? of.database, of)
   const tell: Tell = (type, detail) =>
     hilo.dispatchEvent(new CustomEvent(type, { detail: { collection: name, ...detail } }))

@@ -1,38 +1,48 @@
-/** Series in IndexedDB, each collection's in a database of its own: strict transactions. */
+/** Series in IndexedDB, those of a server's database in one of their own: strict transactions. */
 import { HiloError } from '../core/errors.js'
 import type { SeriesKey } from '../core/page-exit.js'
 import type { Link, NumberRow, SeriesStore, SeriesTransaction } from '../core/series-store.js'
 import { Database, type DBSchema, type Transaction } from '../store/database.js'
 
-interface Schema extends DBSchema {
-  series: { key: typeof STATE; value: object }
-  numbers: {
-    key: [letter: string, place: number]
-    value: NumberRow
-    indexes: { key: string; open: number; period: [letter: string, period: string, number: number] }
-  }
-  links: { key: [chain: string, at: number]; value: Link; indexes: { key: string } }
+/** The collection. Empty: all of them share it. */
+interface Of {
+  of: string
 }
 
-/** The only key of the store `series`. */
-const STATE = 'state'
+interface Schema extends DBSchema {
+  series: { key: string; value: object }
+  numbers: {
+    key: [of: string, letter: string, place: number]
+    value: NumberRow & Of
+    indexes: {
+      key: [of: string, key: string]
+      open: [of: string, open: number]
+      period: [of: string, letter: string, period: string, number: number]
+    }
+  }
+  links: {
+    key: [of: string, chain: string, at: number]
+    value: Link & Of
+    indexes: { key: [of: string, key: string] }
+  }
+}
 
 /** @param name of the `Hilo`'s own database */
-export function seriesInIndexedDb(name: string, of: SeriesKey): SeriesStore {
+export function seriesInIndexedDb(name: string, [url, database, of]: SeriesKey): SeriesStore {
   if (!('indexedDB' in globalThis))
     return { transact: async () => Promise.reject(nowhere()), close() {} }
   const db = new Database<Schema>({
-    name: `${name}-series${JSON.stringify(of)}`,
+    name: `${name}-series${JSON.stringify([url, database])}`,
     version: 1,
     stores: ['series', 'numbers', 'links'],
     create(db) {
       db.createObjectStore('series')
-      const numbers = db.createObjectStore('numbers', { keyPath: ['letter', 'place'] })
-      numbers.createIndex('key', 'key', { unique: true })
-      numbers.createIndex('open', 'open')
-      numbers.createIndex('period', ['letter', 'period', 'number'], { unique: true })
-      const links = db.createObjectStore('links', { keyPath: ['chain', 'at'] })
-      links.createIndex('key', 'key', { unique: true })
+      const numbers = db.createObjectStore('numbers', { keyPath: ['of', 'letter', 'place'] })
+      numbers.createIndex('key', ['of', 'key'], { unique: true })
+      numbers.createIndex('open', ['of', 'open'])
+      numbers.createIndex('period', ['of', 'letter', 'period', 'number'], { unique: true })
+      const links = db.createObjectStore('links', { keyPath: ['of', 'chain', 'at'] })
+      links.createIndex('key', ['of', 'key'], { unique: true })
     },
     meaning:
       'Consecutive numbers are not made in memory. Ask again with the same key: it gets the ' +
@@ -41,7 +51,7 @@ export function seriesInIndexedDb(name: string, of: SeriesKey): SeriesStore {
   return {
     transact: (mode, work) =>
       db.transact(mode, async (tx) => {
-        const result = await work(transactionOf(tx as Transaction<Schema, 'readwrite'>))
+        const result = await work(transactionOf(tx as Transaction<Schema, 'readwrite'>, of))
         tx.commit()
         return result
       }),
@@ -49,7 +59,7 @@ export function seriesInIndexedDb(name: string, of: SeriesKey): SeriesStore {
   }
 }
 
-function transactionOf(tx: Transaction<Schema, 'readwrite'>): SeriesTransaction {
+function transactionOf(tx: Transaction<Schema, 'readwrite'>, of: string): SeriesTransaction {
   const [series, numbers, links] = [
     tx.objectStore('series'),
     tx.objectStore('numbers'),
@@ -57,29 +67,41 @@ function transactionOf(tx: Transaction<Schema, 'readwrite'>): SeriesTransaction 
   ]
   // A write that fails aborts the transaction, which says so.
   const begin = (write: Promise<unknown>) => void write.catch(() => {})
+  const under = (...key: (string | number)[]) => IDBKeyRange.bound(key, [...key, []])
+  const withChain = (chain: string | undefined) => (chain === '' ? '' : of)
   return {
-    state: () => series.get(STATE),
-    numberOf: (key) => numbers.index('key').get(key),
+    state: () => series.get(of),
+    numberOf: async (key) => bare(await numbers.index('key').get([of, key])),
     async lastNumber(letter, period) {
-      const [source, of] =
-        period === undefined ? [numbers, [letter]] : [numbers.index('period'), [letter, period]]
-      return (await source.openCursor(IDBKeyRange.bound(of, [...of, []]), 'prev'))?.value
+      const row =
+        period === undefined
+          ? await numbers.openCursor(under(of, letter), 'prev')
+          : await numbers.index('period').openCursor(under(of, letter, period), 'prev')
+      return bare(row?.value)
     },
-    numbersAfter: (letter, place) =>
-      numbers.getAll(IDBKeyRange.bound([letter, place + 1], [letter, []])),
-    openNumbers: () => numbers.index('open').getAll(),
-    linkOf: (key) => links.index('key').get(key),
-    async lastLink(chain) {
-      const of = IDBKeyRange.bound([chain], [chain, []])
-      return (await links.openCursor(of, 'prev'))?.value
-    },
-    numbers: () => numbers.getAll(),
-    links: () => links.getAll(),
-    saveState: (state) => begin(series.put(state, STATE)),
-    addNumber: (row) => begin(numbers.add(row)),
-    saveNumber: (row) => begin(numbers.put(row)),
-    addLink: (link) => begin(links.add(link)),
+    numbersAfter: async (letter, place) =>
+      (await numbers.getAll(IDBKeyRange.bound([of, letter, place + 1], [of, letter, []]))).map(
+        bare,
+      ),
+    openNumbers: async () => (await numbers.index('open').getAll(under(of))).map(bare),
+    linkOf: async (key, chain) => bare(await links.index('key').get([withChain(chain), key])),
+    lastLink: async (chain) =>
+      bare((await links.openCursor(under(withChain(chain), chain), 'prev'))?.value),
+    numbers: async () => (await numbers.getAll(under(of))).map(bare),
+    links: async () =>
+      [...(await links.getAll(under(''))), ...(await links.getAll(under(of)))].map(bare),
+    saveState: (state) => begin(series.put(state, of)),
+    addNumber: (row) => begin(numbers.add({ ...row, of })),
+    saveNumber: (row) => begin(numbers.put({ ...row, of })),
+    addLink: (link) => begin(links.add({ ...link, of: withChain(link.chain) })),
   }
+}
+
+/** As it was saved. */
+function bare<T extends Of | undefined>(stored: T): T extends Of ? Omit<T, 'of'> : undefined {
+  if (!stored) return undefined as never
+  const { of: _, ...row } = stored
+  return row as never
 }
 
 const nowhere = (): HiloError =>

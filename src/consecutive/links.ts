@@ -28,26 +28,29 @@ export interface Sealed {
   sealing: Sealing
   kind: string
   content: unknown
+  /** Of the series. */
+  collection: string
 }
 
 /** The record of a number, before its link is made. */
 export function draftOf(
   row: Pick<NumberRow, 'letter' | 'id' | 'number' | 'period' | 'range'>,
-  { sealing, kind, content }: Sealed,
+  { sealing, kind, content, collection }: Sealed,
   before: Link | undefined,
   last: { link?: LinkMark } | undefined,
 ): Draft {
   const { letter: series, id, number, period, range } = row
+  const chain = sealing.chainOf(series)!
   const record = {
     kind,
     content,
+    ...(chain === '' && { collection }),
     series,
     id,
     number,
     ...(period && { period }),
     ...dataOf(range),
   }
-  const chain = sealing.chainOf(series)!
   const expected = last?.link?.chain === chain ? last.link : undefined
   return { chain, record, before, expected }
 }

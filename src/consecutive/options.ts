@@ -110,7 +110,7 @@ const WAIT_MS = 1_000
 const MAX_WAIT_MS = 60_000
 
 /** @throws HiloError `invalid-argument` */
-export function checkSeriesOptions(options: ConsecutiveOptions = {}): Checked {
+export function checkSeriesOptions(collection: string, options: ConsecutiveOptions = {}): Checked {
   checkKeys('options', options, [...KEYS])
   const { device, series, start = 1, period, clockWentBack = 'flag', limits = {} } = options
   const { wait = WAIT_MS, formatId = defaultId, chain } = options
@@ -144,6 +144,7 @@ export function checkSeriesOptions(options: ConsecutiveOptions = {}): Checked {
     sealing: chainIn(chain),
     kind: checkText('kind', kind, MAX_KIND_BYTES),
     content: frozen(content),
+    collection,
   })
   return { holder: { device, series }, wait, chain, ranges, makeOf, sealedOf }
 }

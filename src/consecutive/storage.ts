@@ -282,17 +282,18 @@ function add(
 async function addRecord(
   tx: SeriesTransaction,
   key: string,
-  { sealing, kind, content }: Sealed,
+  { sealing, kind, content, collection }: Sealed,
   link: Link | undefined,
 ): Promise<Link | Drafted | undefined> {
-  const [stored, known] = await Promise.all([tx.state(), tx.linkOf(key)])
-  const { current } = readState(stored)
+  const { current } = readState(await tx.state())
   const chain = sealing.chainOf(current?.letter)
+  const known = await tx.linkOf(key, chain)
   if (known || chain === undefined) return known
   const last = await lastIn(tx, current)
   const before = await lastLink(tx, chain)
   const expected = last?.link?.chain === chain ? last.link : undefined
-  const draft = { chain, record: { kind, content }, key, before, expected }
+  const record = { kind, content, ...(chain === '' && { collection }) }
+  const draft = { chain, record, key, before, expected }
   if (!follows(link, draft)) return { draft }
   tx.addLink(link)
   return link

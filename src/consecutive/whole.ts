@@ -18,6 +18,7 @@ export function wholeTransaction(stored: StoredSeries): SeriesTransaction {
   const isLink = (a: Link, b: Link) => a.chain === b.chain && a.at === b.at
   const isOfKey = (a: { key?: string }, b: { key?: string }) =>
     a.key !== undefined && a.key === b.key
+  const isOfDevice = ({ chain }: Link) => chain === ''
   const add = <T>(all: T[], one: T, ...areSame: ((a: T, b: T) => boolean)[]) => {
     if (all.some((each) => areSame.some((isSame) => isSame(each, one))))
       throw new Error(`It is there already: ${JSON.stringify(one)}`)
@@ -31,7 +32,8 @@ export function wholeTransaction(stored: StoredSeries): SeriesTransaction {
     numbersAfter: async (letter, place) =>
       numbers.filter((row) => row.letter === letter && row.place > place),
     openNumbers: async () => numbers.filter(({ open }) => open),
-    linkOf: async (key) => links.find((link) => link.key === key),
+    linkOf: async (key, chain) =>
+      links.find((link) => link.key === key && isOfDevice(link) === (chain === '')),
     lastLink: async (chain) => links.findLast((link) => link.chain === chain),
     numbers: async () => [...numbers],
     links: async () => [...links],
@@ -42,6 +44,7 @@ export function wholeTransaction(stored: StoredSeries): SeriesTransaction {
     saveNumber(row) {
       numbers[numbers.findIndex((each) => isAt(each, row))] = row
     },
-    addLink: (link) => add(links, link, isLink, isOfKey),
+    addLink: (link) =>
+      add(links, link, isLink, (a, b) => isOfKey(a, b) && isOfDevice(a) === isOfDevice(b)),
   }
 }

@@ -10,6 +10,8 @@
  *   outcome unknown.
  * - A number or a link that is added where one is, and a second number or link of a key, fail the
  *   whole transaction.
+ * - The chain without a name is of the device: all collections of a server's database share its
+ *   links, also in their transactions.
  */
 
 /** What a chain is made of. */
@@ -22,6 +24,8 @@ export interface ChainRecord<Content = unknown> {
   time: string
   /** What the app gave, as JSON has it. */
   content: Content
+  /** Which collection made it. Absent: the chain is the series'. */
+  collection?: string
   /** Absent: the record has no number, and the chain is the device's. */
   series?: string
   /** `B-000124`. Absent: the record has no number. */
@@ -119,9 +123,10 @@ export interface SeriesTransaction {
   numbersAfter(letter: string, place: number): Promise<NumberRow[]>
   /** Those that are open. */
   openNumbers(): Promise<NumberRow[]>
-  linkOf(key: string): Promise<Link | undefined>
+  /** Of a record without a number, in the chain of the device or in those of series. */
+  linkOf(key: string, chain: string | undefined): Promise<Link | undefined>
   lastLink(chain: string): Promise<Link | undefined>
-  /** All, by series or chain, in their order. */
+  /** All, by series or chain, in their order; also those of the device's chain. */
   numbers(): Promise<NumberRow[]>
   links(): Promise<Link[]>
   saveState(state: object): void

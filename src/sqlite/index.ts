@@ -119,11 +119,12 @@ class SqliteStore implements DeviceStore {
   }
 
   series(key: StoreKey): SeriesStore {
+    const [of, ofDevice] = [keyOf(key), JSON.stringify(key.slice(0, 2))]
     return {
       transact: (mode, work) => {
         const begin = mode === 'readonly' ? 'BEGIN' : 'BEGIN IMMEDIATE'
         return this.#inTurn(() =>
-          this.#transactionOf(begin, (run) => seriesSteps(run, keyOf(key), work)),
+          this.#transactionOf(begin, (run) => seriesSteps(run, of, ofDevice, work)),
         )
       },
       close() {},

@@ -29,29 +29,36 @@ const ADD_LINK = `INSERT INTO offline_hilo_links (of, chain, place, key, record)
   VALUES (?, ?, ?, NULLIF(?, ''), ?)`
 const NUMBERS = 'SELECT record FROM offline_hilo_numbers WHERE of = ?'
 const LINKS = 'SELECT record FROM offline_hilo_links WHERE of = ?'
+const LAST_LINK = `${LINKS} AND chain = ? ORDER BY place DESC LIMIT 1`
 
 export type Run = (sql: string, ...parameters: string[]) => Promise<readonly SqliteRow[]>
 
-/** @param of the series of which collection */
+/**
+ * @param of the series of which collection
+ * @param ofDevice what all collections of its server's database share
+ */
 export async function seriesSteps<T>(
   run: Run,
   of: string,
+  ofDevice: string,
   work: (tx: SeriesTransaction) => Promise<T>,
 ): Promise<T> {
   const writes: Promise<unknown>[] = []
-  const all = async <T>(sql: string, ...parameters: string[]) =>
-    (await run(sql, of, ...parameters)).map(({ record }) => JSON.parse(record as string) as T)
+  const read = async <T>(sql: string, ...parameters: string[]) =>
+    (await run(sql, ...parameters)).map(({ record }) => JSON.parse(record as string) as T)
+  const all = <T>(sql: string, ...parameters: string[]) => read<T>(sql, of, ...parameters)
   const one = async <T>(sql: string, ...parameters: string[]) =>
     (await all<T>(`${sql} LIMIT 1`, ...parameters))[0]
+  const withChain = (chain: string | undefined) => (chain === '' ? ofDevice : of)
   const begin = (sql: string, ...parameters: string[]) => {
-    const write = run(sql, of, ...parameters)
+    const write = run(sql, ...parameters)
     write.catch(() => {})
     writes.push(write)
   }
   const save = (sql: string, row: NumberRow) => {
     const { letter, place, period, number, key = '', open = '' } = row
     const columns = [letter, place, period, number, key, open].map(String)
-    begin(sql, ...columns, JSON.stringify(row))
+    begin(sql, of, ...columns, JSON.stringify(row))
   }
   const tx: SeriesTransaction = {
     state: () => one('SELECT record FROM offline_hilo_series WHERE of = ?'),
@@ -67,15 +74,21 @@ export async function seriesSteps<T>(
     numbersAfter: (letter, place) =>
       all<NumberRow>(`${NUMBERS} AND letter = ? AND place > ? ORDER BY place`, letter, `${place}`),
     openNumbers: () => all<NumberRow>(`${NUMBERS} AND open IS NOT NULL ORDER BY letter, place`),
-    linkOf: (key) => one<Link>(`${LINKS} AND key = ?`, key),
-    lastLink: (chain) => one<Link>(`${LINKS} AND chain = ? ORDER BY place DESC`, chain),
+    linkOf: async (key, chain) =>
+      (await read<Link>(`${LINKS} AND key = ?`, withChain(chain), key))[0],
+    lastLink: async (chain) => (await read<Link>(LAST_LINK, withChain(chain), chain))[0],
     numbers: () => all<NumberRow>(`${NUMBERS} ORDER BY letter, place`),
-    links: () => all<Link>(`${LINKS} ORDER BY chain, place`),
-    saveState: (state) => begin(SAVE_STATE, JSON.stringify(state)),
+    links: async () => [
+      ...(await read<Link>(`${LINKS} ORDER BY place`, ofDevice)),
+      ...(await all<Link>(`${LINKS} ORDER BY chain, place`)),
+    ],
+    saveState: (state) => begin(SAVE_STATE, of, JSON.stringify(state)),
     addNumber: (row) => save(ADD_NUMBER, row),
     saveNumber: (row) => save(SAVE_NUMBER, row),
-    addLink: (link) =>
-      begin(ADD_LINK, link.chain, `${link.at}`, link.key ?? '', JSON.stringify(link)),
+    addLink(link) {
+      const { chain, at, key = '' } = link
+      begin(ADD_LINK, withChain(chain), chain, `${at}`, key, JSON.stringify(link))
+    },
   }
   const result = await work(tx)
   await Promise.all(writes)

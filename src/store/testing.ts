@@ -161,13 +161,16 @@ export function storeChecks(makeBench: () => StoreBench | Promise<StoreBench>): 
       check(name, async (bench) => {
         const opened = (await bench.open()).series
         // Series are in IndexedDB where the store has none.
-        if (opened) await run(async () => (await bench.open()).series!(KEY))
+        if (opened) await run(async (key = KEY) => (await bench.open()).series!(key))
       }),
     ),
   ]
 }
 
-type SeriesCheck = [name: string, run: (open: () => Promise<SeriesStore>) => Promise<void>]
+type SeriesCheck = [
+  name: string,
+  run: (open: (key?: StoreKey) => Promise<SeriesStore>) => Promise<void>,
+]
 
 const SERIES_CHECKS: SeriesCheck[] = [
   [
@@ -195,7 +198,8 @@ const SERIES_CHECKS: SeriesCheck[] = [
         mustBe(await tx.lastNumber('B'), undefined, 'the last number of another series')
         mustBe(await tx.numbersAfter('A', 1), all.slice(1), 'the numbers after the first one')
         mustBe(await tx.openNumbers(), [rows[0], rows[2]], 'the open numbers')
-        mustBe(await tx.linkOf('b'), links[1], 'the link of a key')
+        mustBe(await tx.linkOf('b', 'A'), links[1], 'the link of a key')
+        mustBe(await tx.linkOf('b', ''), undefined, 'the link of a key in the chain of the device')
         mustBe(await tx.lastLink('A'), links[2], 'the last link')
       })
     },
@@ -228,6 +232,33 @@ const SERIES_CHECKS: SeriesCheck[] = [
         mustBe(await tx.state(), undefined, 'the state')
         mustBe(await tx.numbers(), [number(1, 'a', '')], 'the numbers')
         mustBe(await tx.links(), [linkOf(1, 'a')], 'the links')
+      })
+    },
+  ],
+  [
+    'shares the chain of the device between the collections of a database, and nothing else',
+    async (open) => {
+      const [url, database] = KEY
+      const link = { ...linkOf(1, 'a'), chain: '' }
+      await (await open()).transact('readwrite', async (tx) => {
+        tx.saveState({ version: 1 })
+        tx.addNumber(number(1, 'a', ''))
+        tx.addLink(link)
+        tx.addLink(linkOf(1, 'a'))
+      })
+      await (await open([url, database, 'other'])).transact('readonly', async (tx) => {
+        mustBe(await tx.links(), [link], 'the links of another collection')
+        mustBe(await tx.lastLink(''), link, 'the last link of the device')
+        mustBe(await tx.linkOf('a', ''), link, 'the link of a key in the chain of the device')
+        mustBe(await tx.lastLink('A'), undefined, 'the last link of a series elsewhere')
+        mustBe(await tx.linkOf('a', 'A'), undefined, 'the link of a key elsewhere')
+        const rest = [await tx.state(), await tx.lastNumber('A'), await tx.numberOf('a')]
+        mustBe(rest, [undefined, undefined, undefined], 'the rest of another collection')
+        const all = [await tx.numbers(), await tx.openNumbers()]
+        mustBe(all, [[], []], 'the numbers of another collection')
+      })
+      await (await open([url, 'Elsewhere', 'other'])).transact('readonly', async (tx) => {
+        mustBe(await tx.links(), [], 'the links of another database')
       })
     },
   ],

@@ -40,7 +40,7 @@ import {
 } from '../core/options.js'
 import { notReserved } from '../core/reserved.js'
 import { PAGE, TestCollection, unreachable } from './collection.js'
-import { TestSeries } from './series.js'
+import { type TestDevice, TestSeries } from './series.js'
 import { TestServer } from './server.js'
 
 /** What a test can make happen, besides what an app can. */
@@ -92,6 +92,8 @@ class Instance<Name extends string>
   readonly #collections = new Map<string, TestCollection>()
   /** By database and collection, of those that `consecutive` was asked for. */
   readonly #series = new Map<string, { collection: string; series: TestSeries }>()
+  /** By database. */
+  readonly #devices = new Map<string, TestDevice>()
   readonly #closing = new AbortController()
   readonly #observers = new Set<Observer>()
   readonly #events = new Events(this)
@@ -121,7 +123,9 @@ class Instance<Name extends string>
       isSwitchedOn: () => this.#isOnline(),
       series: (database, collection) => {
         const name = JSON.stringify([database, collection])
-        const known = this.#series.get(name) ?? { collection, series: new TestSeries() }
+        const device = this.#devices.get(database) ?? { links: [], last: Promise.resolve() }
+        this.#devices.set(database, device)
+        const known = this.#series.get(name) ?? { collection, series: new TestSeries(device) }
         this.#series.set(name, known)
         return known.series
       },

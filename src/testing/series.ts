@@ -5,7 +5,7 @@
 import type { SeriesServer } from '../consecutive/server.js'
 import { withCheckIn, withFate } from '../consecutive/state.js'
 import { NOTHING_STORED, wholeTransaction } from '../consecutive/whole.js'
-import type { SeriesStore, SeriesTransaction } from '../core/series-store.js'
+import type { Link, SeriesStore, SeriesTransaction } from '../core/series-store.js'
 import type { SeriesRequest } from '../core/wire.js'
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
@@ -15,21 +15,34 @@ const letterOf = (index: number): string =>
   (index < LETTERS.length ? '' : letterOf(Math.floor(index / LETTERS.length) - 1)) +
   LETTERS[index % LETTERS.length]
 
+/** What all series of a device have together. */
+export interface TestDevice {
+  /** Of the chain that goes over all collections. */
+  links: Link[]
+  /** One transaction runs after another. */
+  last: Promise<unknown>
+}
+
 export class TestSeries implements SeriesStore, SeriesServer {
   #stored = NOTHING_STORED
   #given = 0
-  /** One transaction runs after another. */
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #device: TestDevice
+
+  constructor(device: TestDevice) {
+    this.#device = device
+  }
 
   transact<T>(_: unknown, work: (tx: SeriesTransaction) => Promise<T>): Promise<T> {
-    const turn = this.#last.then(async () => {
+    const turn = this.#device.last.then(async () => {
       const { state, numbers, links } = this.#stored
-      const stored = { state, numbers: [...numbers], links: [...links] }
+      const all = [...this.#device.links, ...links]
+      const stored = { state, numbers: [...numbers], links: all }
       const result = await work(wholeTransaction(stored))
-      this.#stored = stored
+      this.#stored = { ...stored, links: all.filter(({ chain }) => chain !== '') }
+      this.#device.links = all.filter(({ chain }) => chain === '')
       return result
     })
-    this.#last = turn.catch(() => {})
+    this.#device.last = turn.catch(() => {})
     return turn
   }
 

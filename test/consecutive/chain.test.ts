@@ -232,7 +232,7 @@ async function closeSeries(series: string) {
 async function rewrite(name: string, at: number, change: (link: Link) => Link | undefined) {
   const db = await openRaw(databaseOf(name))
   const links = db.transaction('links', 'readwrite').objectStore('links')
-  const changed = change(await requested(links.get(['A', at])))
-  await (changed ? requested(links.put(changed)) : requested(links.delete(['A', at])))
+  const changed = change(await requested(links.get(['receipts', 'A', at])))
+  await (changed ? requested(links.put(changed)) : requested(links.delete(['receipts', 'A', at])))
   db.close()
 }

@@ -681,7 +681,7 @@ describe('the storage', () => {
     const together = put.mock.calls.filter(
       (_, i) => (put.mock.contexts[i] as IDBObjectStore).transaction === transaction,
     )
-    expect(together).toMatchObject([[{ current: { checkIn: { last: 2 } } }, 'state']])
+    expect(together).toMatchObject([[{ current: { checkIn: { last: 2 } } }, 'receipts']])
   })
 
   test('that is full refuses the number, which is not taken', async () => {

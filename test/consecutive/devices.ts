@@ -98,7 +98,7 @@ const STORES = ['series', 'numbers', 'links'] as const
 
 /** Where a device stores its receipts. */
 export const databaseOf = (name: string): string =>
-  `${name}-series["https://shop.example.com","default","receipts"]`
+  `${name}-series["https://shop.example.com","default"]`
 
 /** Everything that a device has stored of its series. */
 export async function copyProfile(from: string, to: string): Promise<void> {

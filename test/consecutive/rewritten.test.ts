@@ -27,9 +27,9 @@ async function till(name: string) {
 async function change(name: string, what: (number: object) => object | undefined): Promise<void> {
   const db = await openRaw(databaseOf(name))
   const numbers = db.transaction(NUMBERS, 'readwrite').objectStore('numbers')
-  const changed = what(await requested(numbers.get(['A', 3])))
+  const changed = what(await requested(numbers.get(['receipts', 'A', 3])))
   if (changed) await requested(numbers.put(changed))
-  else await requested(numbers.delete(['A', 3]))
+  else await requested(numbers.delete(['receipts', 'A', 3]))
   db.close()
 }
 

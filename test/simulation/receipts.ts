@@ -194,7 +194,7 @@ export class Receipts {
         key,
         format,
         period,
-        sealed: { sealing: CHAIN, kind: 'number', content: key },
+        sealed: { sealing: CHAIN, kind: 'number', content: key, collection: 'receipts' },
         holder: { device: page.device.name },
         wait: 1_000,
       })

@@ -1,14 +1,24 @@
 /** The store in memory. */
 import { describe, expect, test } from 'vitest'
 import { MemoryStore } from '../../src/store/memory.js'
-import { TestSeries } from '../../src/testing/series.js'
+import type { StoreKey } from '../../src/store/store.js'
+import { type TestDevice, TestSeries } from '../../src/testing/series.js'
 import { runStoreContract } from './contract.js'
 
 describe('MemoryStore', () => {
   runStoreContract(() => {
     // Series in memory are those of an app's tests.
-    const series = new TestSeries()
-    const store = Object.assign(new MemoryStore(), { series: () => series })
+    const made = new Map<string, TestSeries>()
+    const devices = new Map<string, TestDevice>()
+    const series = ([, database, collection]: StoreKey) => {
+      const device = devices.get(database) ?? { links: [], last: Promise.resolve() }
+      devices.set(database, device)
+      const name = JSON.stringify([database, collection])
+      const known = made.get(name) ?? new TestSeries(device)
+      made.set(name, known)
+      return known
+    }
+    const store = Object.assign(new MemoryStore(), { series })
     return { open: () => store }
   })
 
