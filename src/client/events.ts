@@ -18,7 +18,10 @@ export interface HiloEvents {
    * range. `left`: how many. `validUntil`: their last day.
    */
   ending: { collection: string; series: string; left: number; validUntil?: string }
-  /** This device's storage is a copy, and another copy has checked in: its ranges were dropped. */
+  /**
+   * This device's storage is a copy, and another copy has checked in: its ranges were dropped. Ids
+   * that it made before may exist twice: tell somebody who can check.
+   */
   fork: { collection: string }
   /** A claim failed; ids go on while there are some. */
   error: { collection: string; error: HiloError }

@@ -161,6 +161,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * @throws HiloError as {@link nextId}, and `server-unreachable` when the server cannot be asked
    */
   reserve(collection: CollectionRef<Name>, count: number, options?: ReserveOptions): Promise<void>
+  /** The same for several collections: `{ orders: 500, customers: 100 }`. */
   reserve(counts: Counts<Name>, options?: ReserveOptions): Promise<void>
   async reserve(...args: unknown[]): Promise<void> {
     const { reserve } = await this.#loadOnlineCalls()
@@ -181,7 +182,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /** How things stand now, for a UI. It waits for nothing. */
   status(): HiloStatus
-  /** @throws HiloError `invalid-collection` */
+  /**
+   * The same for one collection.
+   * @throws HiloError `invalid-collection`
+   */
   status(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): CollectionStatus
   status(
     collection?: CollectionRef<Name>,
@@ -258,13 +262,13 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   /**
-   * Gives back what this page and the device hold: of one collection that the app does not need any
-   * more, or of every collection, at sign-out. Other pages keep what they hold. With `database` and
-   * no collection, every collection of that database.
+   * Gives back what this page and the device hold, of every collection: at sign-out, say. Other
+   * pages keep what they hold. With `database`, every collection of that database.
    * @throws HiloError `server-unreachable`: the device keeps what it holds. `server-refused`,
    * `invalid-collection`, `aborted`: it keeps what was not sent yet
    */
   release(options?: Omit<IdOptions, 'timeout'>): Promise<void>
+  /** The same for one collection that the app does not need any more. */
   release(
     collection: CollectionRef<Name> | undefined,
     options?: Omit<IdOptions, 'timeout'>,

@@ -13,7 +13,9 @@ import type { PageLeases } from './page-leases.js'
  * secrets.
  */
 export interface Inspection {
+  /** Its name, as the server knows it. */
   collection: string
+  /** The database that was asked. */
   database: string
   /**
    * Lowest first. No number is in two of them, but for numbers of different prefixes or server
@@ -24,6 +26,7 @@ export interface Inspection {
   reserve: number
   /** The highest number that a page of this device may have issued; 0 before the first. */
   issued: number
+  /** How many numbers nobody will issue, by cause. */
   gaps: Gaps
   /** A claim was stored, and its answer is not here yet. */
   isClaiming: boolean
@@ -35,15 +38,19 @@ export interface Inspection {
 }
 
 export interface InspectedSegment extends Segment {
+  /** Is `page` the one that asks? */
   isThisPage: boolean
 }
 
 /** What happened to some numbers: what {@link Hilo.watch} reports. */
 export interface Activity extends Step {
+  /** Its name, as the server knows it. */
   collection: string
+  /** The collection's database. */
   database: string
   /** When this page saw it: milliseconds since the epoch, by this device's clock. */
   time: number
+  /** Is `page` the one that watches? */
   isThisPage: boolean
 }
 

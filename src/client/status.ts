@@ -19,8 +19,8 @@ export interface CollectionStatus {
   /** How many this device keeps for offline work. */
   reserve: number
   /**
-   * `low`: less than half of the reserve is left. `claiming`: the same, and a request for more is
-   * under way. `exhausted`: nothing is left, and the server gave none.
+   * `ready`: at least half of the reserve is left. `low`: less than half is. `claiming`: the same,
+   * and a request for more is under way. `exhausted`: nothing is left, and the server gave none.
    */
   state: 'ready' | 'low' | 'claiming' | 'exhausted'
   /** Numbers nobody will ever issue, as far as this device knows: an upper bound. */
@@ -33,8 +33,8 @@ export interface HiloStatus {
   /** Does the server answer, as far as is known? */
   online: boolean
   /**
-   * `memory`: nothing survives this page. `best-effort`: the browser may evict it when space is
-   * short.
+   * `persistent`: the browser keeps it. `best-effort`: the browser may evict it when space is
+   * short. `memory`: nothing survives this page.
    */
   storage: StorageKind
   /** By collection; of a database that is not the option's, by `collection|database`. */

@@ -15,15 +15,23 @@ export type { BrokenRecord, Known, Verified, VerifiedChain } from './chain-verif
 
 export interface ChainOptions<Content = unknown> {
   /**
-   * What is hashed: one text of the record and of the hash of the record before. It is stored. The
-   * same record has to get the same text again when the chain is checked.
+   * What is hashed: one text of the record and of the hash of the record before. A record has `at`,
+   * `kind`, `time`, `content`, with `over: 'device'` also `collection`, and with a number `series`,
+   * `id`, `number`, `period`, and `data` of its range. The text is stored. The same record has to
+   * get the same text again when the chain is checked.
    */
   text(record: ChainRecord<Content>, previous: string): string
-  /** Default: `SHA-256`. */
+  /** `SHA-256`, `SHA-384` or a function of the text. Default: `SHA-256`. */
   digest?: 'SHA-256' | 'SHA-384' | ((text: string) => Uint8Array | Promise<Uint8Array>)
-  /** How a hash is written. `HEX` has upper letters. Default: `hex`. */
+  /**
+   * How a hash is written: `hex`, `HEX`, `base64`, `base64url` or a function of the bytes. Default:
+   * `hex`.
+   */
   encoding?: 'hex' | 'HEX' | 'base64' | 'base64url' | ((bytes: Uint8Array) => string)
-  /** What the first record holds in place of a hash. Default: the empty text. */
+  /**
+   * What the first record holds in place of a hash: a text, or a function of `{ series }`. Default:
+   * the empty text.
+   */
   initial?: string | ((of: { series?: string | undefined }) => string | Promise<string>)
   /**
    * `series`: each series of this device has a chain. `device`: one chain goes over all series that

@@ -44,8 +44,9 @@ export interface ConsecutiveOptions {
    */
   clockWentBack?: 'flag' | 'refuse'
   /**
-   * What an id may be. It is checked for the highest number, too, before the first number is made,
-   * and not at number 100,000.
+   * What an id may be, `{ length, characters, highest }`: its most characters, a regular expression
+   * for it, the highest number. It is checked for the highest number, too, before the first number
+   * is made, and not at number 100,000.
    */
   limits?: {
     /** The most characters of an id. */
@@ -56,8 +57,8 @@ export interface ConsecutiveOptions {
     highest?: number
   }
   /**
-   * Each record holds the hash of the one before: see `offline-hilo/consecutive/chain`. Default: no
-   * chain.
+   * Each record holds the hash of the one before: `chain()` of `offline-hilo/consecutive/chain`.
+   * Default: no chain.
    */
   chain?: Chain
   /**
@@ -71,7 +72,7 @@ export interface ConsecutiveOptions {
    * Makes the id of a number. Each number of each series must get its own text. It may be called
    * for a number that is then not made, and again for the same number: what it returned when the
    * number was made is stored. With ranges it gets the `data` of the range, and no period. Default:
-   * `'B-000124'`, with at least six digits; with periods `'B-2027-000124'`.
+   * `'B-000124'`, with at least six digits, and `'B-2027-000124'` with periods.
    */
   formatId?: (number: number, series: string, period: string | undefined, data?: unknown) => string
 }

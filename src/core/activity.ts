@@ -7,24 +7,32 @@ import { size, total } from './range.js'
 import { type HeldSegment, heldSegments, type Numbers } from './segments.js'
 import type { DeviceState } from './state.js'
 
-/**
- * What can happen to numbers, in the words of the guide. `issue`: a page has said what the app
- * used. `take-back`: an offer stays here after all.
- */
+/** What can happen to numbers. */
 export type ActivityKind =
+  /** The server has granted them to this device. */
   | 'claim'
+  /** They were set aside for a page. */
   | 'lease'
+  /** A page has said that the app has used them. */
   | 'issue'
+  /** A page does not need them: they are free on the device again. */
   | 'park'
+  /** They exceed the reserve: the page may give them back when it goes. */
   | 'offer'
+  /** What was offered or sent back stays here after all. */
   | 'take-back'
+  /** They were sent back to the server, or the server has confirmed that. */
   | 'give-back'
+  /** Their grant tokens were swapped for new ones. */
   | 'check-in'
+  /** They were dropped: this storage is a copy of one that went on elsewhere. */
   | 'fork'
+  /** Nobody will issue them: their page was killed, or they were lost on the way to the server. */
   | 'gap'
 
 /** One step on the way of some numbers. */
 export interface Step {
+  /** What happened. */
   kind: ActivityKind
   /** Lowest first. */
   numbers: Numbers[]

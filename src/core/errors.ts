@@ -6,38 +6,64 @@
 
 /** What happened, for code to act on. The message says what it means and what to do. */
 export type HiloErrorCode =
-  /** No number is left on this device, and the server gave none. */
+  /**
+   * No id is left on this device, and the server gave none; or the ranges of a series have no
+   * number. Keep what the user typed, and try again when `status` changes.
+   */
   | 'exhausted'
-  /** A `…Sync` call found no lease in this page; `await hilo.warm(collection)` first. */
+  /**
+   * A `…Sync` call found no id in this page: call `await hilo.warm(collection, count)` first, or
+   * `await hilo.nextId(collection)`.
+   */
   | 'not-leased'
-  /** The call's `timeout` passed. */
+  /** The call's `timeout` passed. No id was used up. */
   | 'timeout'
-  /** The call's `signal` was aborted. */
+  /** The call's `signal` was aborted. No id was used up. */
   | 'aborted'
-  /** `hilo.close()` was called. */
+  /** `hilo.close()` was called. No id was used up. */
   | 'closed'
-  /** The server answered, and said no. */
+  /**
+   * The server answered, and said no. `status` and the message say why: token, origin, database,
+   * limits.
+   */
   | 'server-refused'
-  /** No answer, or the 502, 503 or 504 of a proxy: offline, or a dead server. */
+  /**
+   * No answer, or the 502, 503 or 504 of a proxy: offline, or a dead server. `reserve`, `release`
+   * and `nextIdentity` need the server.
+   */
   | 'server-unreachable'
   /**
    * No HiLo server is known there: what answers is something else, or this device never got an id
-   * from this address.
+   * from this address. Does the server run? Is `url` right? Does the dev server or the proxy pass
+   * `/databases` on? A device that starts for the first time without a network says so, too.
    */
   | 'no-hilo-server'
-  /** The server's answer is not a HiLo answer, or contradicts what this device holds. */
+  /**
+   * The server's answer is not a HiLo answer, or contradicts what this device holds. Nothing of it
+   * is used.
+   */
   | 'invalid-response'
-  /** A range above `Number.MAX_SAFE_INTEGER`, which JavaScript cannot count through. */
+  /** The answer was a range beyond 2^53−1, where JavaScript cannot count. Nothing of it is used. */
   | 'unsafe-range'
-  /** The name of a collection that cannot be used, or what names none. */
+  /** The name of a collection that cannot be used, or what names none. Correct the call. */
   | 'invalid-collection'
-  /** A count, an option or another argument that cannot be used. */
+  /** A count, an option or another argument that cannot be used. Correct the call. */
   | 'invalid-argument'
-  /** IndexedDB failed or did not answer; nothing was handed out. */
+  /**
+   * The browser's storage failed, or its content made no sense. Nothing was handed out. A storage
+   * that hangs, as behind a frozen tab, is asked again until the call's `timeout` or `signal` ends
+   * it.
+   */
   | 'storage-failed'
-  /** A newer version of this package runs in another tab; reload this page. */
+  /**
+   * A newer version of this package runs in another tab, or has stored what is here. Reload this
+   * page, or load that version; what is stored stays as it is.
+   */
   | 'outdated'
-  /** This device's storage is a copy, and another copy has checked in: its ranges were dropped. */
+  /**
+   * This device's storage is a copy, and another copy has checked in: its ranges were dropped. See
+   * the event `fork`.
+   */
   | 'forked'
 
 /** A {@link HiloError} as plain data: what crosses between worker and page. */
@@ -60,6 +86,7 @@ export interface Failure {
 /** Every error this package throws. */
 export class HiloError extends Error {
   override readonly name = 'HiloError'
+  /** What happened, for code to act on. The message says what it means and what to do. */
   readonly code: HiloErrorCode
   /** HTTP status, when the server answered. */
   readonly status: number | undefined

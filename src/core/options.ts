@@ -30,7 +30,7 @@ export interface HiloOptions<Name extends string = string> {
    * resolved against the page's address. Not used with a `source`.
    */
   url?: string
-  /** The server's database. Default `'default'`; a call may name another. */
+  /** The server's database. Default `'default'`. A call may name another. */
   database?: string
   /**
    * Collections that are leased at the start; {@link Hilo.ready} waits for them. Any other

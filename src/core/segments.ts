@@ -6,7 +6,9 @@ import type { DeviceState, LeaseNote } from './state.js'
 
 /** Numbers `from`…`to`, both included, of one prefix and server tag. */
 export interface Numbers {
+  /** The lowest. */
   from: number
+  /** The highest. */
   to: number
   /** What stands before the number: `orders/`. */
   prefix: string

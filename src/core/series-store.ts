@@ -67,9 +67,11 @@ export interface LinkMark {
 
 /** Numbers that an authority gave: `{ from: 1001, to: 2000, validUntil: '2027-12-31' }`. */
 export interface NumberRange {
+  /** Its first number. */
   from: number
+  /** Its last number. */
   to: number
-  /** The last day on which its numbers are made, by this device's clock. Absent: it has none. */
+  /** The last day on which its numbers are made, by this device's clock. Default: it has none. */
   validUntil?: string
   /** Comes with each number, as JSON has it: what the authority calls the range. */
   data?: unknown
