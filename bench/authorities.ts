@@ -1,6 +1,6 @@
 /**
- * Who grants numbers to this package in the fleet's day: the HiLo server, or a document on a store
- * with conditional writes, by `documentSource`.
+ * Who grants numbers to this package in the fleet's day: the HiLo server, a RavenDB, or a document
+ * on a store with conditional writes, by `documentSource`.
  */
 import { rmSync } from 'node:fs'
 import { createHiloHandler, openLedger } from '../server/src/index.js'
@@ -8,6 +8,7 @@ import type { HiloOptions } from '../src/core/options.js'
 import { documentSource } from '../src/source/index.js'
 import { SimulatedRequest } from '../test/simulation/http.js'
 import type { Reply, Request as SentRequest } from '../test/simulation/network.js'
+import { RavenModel } from '../test/simulation/raven-model.js'
 import { makeFolder } from '../test/simulation/sqlite-storage.js'
 
 export interface Authority {
@@ -19,12 +20,12 @@ export interface Authority {
   close(): Promise<void>
 }
 
-export async function hiloServer(): Promise<Authority> {
+export async function hiloServer(reserve?: number): Promise<Authority> {
   const dataDir = makeFolder()
   const ledger = await openLedger({ create: true, dataDir })
   const handler = createHiloHandler({ ledger })
   return {
-    options: { url: 'https://hilo.test', database: 'fleet', collections: { orders: {} } },
+    options: appOf(reserve),
     async handle({ method, url, headers, body }) {
       const request = new SimulatedRequest(method, url.href, headers, body)
       const response = await handler(request as unknown as Request)
@@ -41,6 +42,34 @@ export async function hiloServer(): Promise<Authority> {
     },
   }
 }
+
+/** The simulation's model of it: it grants by its table, and takes back what was granted last. */
+export function ravenServer(reserve?: number): Authority {
+  let max = 0
+  const raven = new RavenModel(
+    'A',
+    {
+      granted: (_series, _device, _low, high) => (max = high),
+      returned: (_series, _device, low) => (max = low - 1),
+      excuse: () => {},
+      returnedAstray: () => {},
+    },
+    Date.now,
+  )
+  return {
+    options: appOf(reserve),
+    handle: (request) => raven.handle(request),
+    outstanding: async () => max,
+    close: async () => {},
+  }
+}
+
+const appOf = (reserve?: number): HiloOptions => ({
+  url: 'https://hilo.test',
+  database: 'fleet',
+  collections: { orders: {} },
+  ...(reserve !== undefined && { reserve }),
+})
 
 /** The document's version is its content. */
 export function documentStore(): Authority {

@@ -9,8 +9,17 @@ export interface DayLog {
   requests: number
   /** Ids that were issued before. */
   duplicates: number
+  /** The highest number in an id. */
+  highest: number
   /** How many were issued and burnt by the end of each hour. */
   hours: { issued: number; burnt: number }[]
+}
+
+export function issue(log: DayLog, issued: Set<string>, id: string): void {
+  log.issued++
+  if (issued.has(id)) log.duplicates++
+  issued.add(id)
+  log.highest = Math.max(log.highest, Number(/\d+(?=\D*$)/.exec(id)![0]))
 }
 
 export const newDayLog = (): DayLog => ({
@@ -19,6 +28,7 @@ export const newDayLog = (): DayLog => ({
   burnt: 0,
   requests: 0,
   duplicates: 0,
+  highest: 0,
   hours: [],
 })
 

@@ -56,6 +56,29 @@ function copyIn(day: readonly Happening[], devices: number): Happening {
   return { at: at - 1, device, what: 'copy', ids: 0, from: (device + 1) % devices }
 }
 
+/** Pages that are open for two minutes, and make one id. */
+export function terminalDay(devices: number, loads: number, random: Random): Happening[] {
+  const pause = DAY_MS / loads
+  return Array.from({ length: devices * loads }, (_, i): Happening[] => {
+    const device = i % devices
+    const at = Math.floor((Math.floor(i / devices) + 0.8 * random.next()) * pause)
+    return [
+      { at, device, what: 'open', ids: 0 },
+      { at: at + 1_000, device, what: 'save', ids: 1 },
+      { at: at + 2 * MINUTE, device, what: 'close', ids: 0 },
+    ]
+  })
+    .flat()
+    .sort((a, b) => a.at - b.at)
+}
+
+/** One working day after the other. */
+export function fleetDays(days: number, devices: number, random: Random): Happening[] {
+  return Array.from({ length: days }, (_, day) =>
+    fleetDay(devices, random).map((each) => ({ ...each, at: each.at + day * DAY_MS })),
+  ).flat()
+}
+
 function deviceDay(device: number, random: Random): Happening[] {
   const happenings: Happening[] = []
   let at = random.between(0, 2 * HOUR)

@@ -18,13 +18,14 @@ import { issuing } from './parts/issuing.js'
 import { regions } from './parts/regions.js'
 import { series } from './parts/series.js'
 import { server } from './parts/server.js'
+import { short } from './parts/short.js'
 import { size } from './parts/size.js'
 import { tabs } from './parts/tabs.js'
 import { plot } from './plot.js'
 import { count, machine, table } from './text.js'
 import { writeFigures } from './written.js'
 
-const PARTS = [issuing, firstId, tabs, bulk, gaps, series, server, hostile, regions, size]
+const PARTS = [issuing, firstId, tabs, bulk, gaps, short, series, server, hostile, regions, size]
 const DOCUMENT = 'docs/performance.md'
 
 const { values, positionals } = parseArgs({

@@ -3,15 +3,16 @@
  * counts, in the simulation's browsers and on its virtual clock. Every device has a clock of its
  * own; they run in turns of a minute, and share the authority.
  */
+import '../src/client/online-calls.js'
 import '../test/simulation/comlink.js'
 import { Device, type Page } from '../test/simulation/device.js'
 import { Gateway } from '../test/simulation/gateway.js'
 import { Network, type Reply, type Request as SentRequest } from '../test/simulation/network.js'
 import { createRandom, type Random } from '../test/simulation/random.js'
 import { installGlobals, serverRealm } from '../test/simulation/realm.js'
-import { Actor, Scheduler } from '../test/simulation/scheduler.js'
+import { Actor, Scheduler, turn } from '../test/simulation/scheduler.js'
 import type { Authority } from './authorities.js'
-import { type DayLog, HOUR_MS, newDayLog } from './day-log.js'
+import { type DayLog, HOUR_MS, issue, newDayLog } from './day-log.js'
 import type { Happening } from './fleet-day.js'
 
 const MINUTE = 60_000
@@ -60,6 +61,8 @@ export async function ownDay(
       await scheduler.runUntil(until)
     }
     running = undefined
+    // Pages load a file on demand, in real time.
+    await turn()
   }
   try {
     let next = 0
@@ -142,7 +145,7 @@ function happen(fleet: Fleet, { device: number, what, ids, from }: Happening): v
       inPage(({ hilo }) => {
         for (let i = 0; i < ids; i++)
           hilo.nextId('orders').then(
-            (id) => issue(fleet, id),
+            (id) => issue(log, fleet.issued, id),
             () => log.refused++,
           )
       })
@@ -177,10 +180,4 @@ function happen(fleet: Fleet, { device: number, what, ids, from }: Happening): v
       device.isOnline = true
       inPage((each) => each.window.emit('online'))
   }
-}
-
-function issue({ log, issued }: Fleet, id: string): void {
-  log.issued++
-  if (issued.has(id)) log.duplicates++
-  issued.add(id)
 }

@@ -2,7 +2,7 @@
  * The day with the rules of another way to make ids: goes through the events, asks the rules for
  * each id, and counts.
  */
-import { type DayLog, HOUR_MS, newDayLog } from './day-log.js'
+import { type DayLog, HOUR_MS, issue, newDayLog } from './day-log.js'
 import type { Happening } from './fleet-day.js'
 
 export interface Rules {
@@ -34,9 +34,7 @@ export function peerDay(
         log.refused++
         continue
       }
-      log.issued++
-      if (issued.has(id)) log.duplicates++
-      issued.add(id)
+      issue(log, issued, id)
     }
   }
 

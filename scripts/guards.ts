@@ -74,6 +74,10 @@ export const GUARDS: Guard[] = [
     change('(alive.get(other) ?? 0) >= question', 'alive.has(other)'),
   ),
 
+  guard(
+    'H4 what a page could not give back before it could send goes back after all',
+    'client/late-file',
+  ),
   guard('H4 a hidden page parks', 'client/pages', 'hidden: () => {}'),
   guard('H4 a page that has gone is leased nothing that a claim brings', 'worker/claims'),
   guard(

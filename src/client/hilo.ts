@@ -349,6 +349,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     try {
       const calls = import('./online-calls.js')
       context.pageExit.sender = (await calls).giveBack
+      // guard: H4 what a page could not give back before it could send goes back after all
+      for (const { stock } of this.#instance.allocators) stock.watchSurplus()
       return await calls
     } catch (cause) {
       throw new HiloError('server-unreachable', NOT_LOADED, { cause })

@@ -130,8 +130,13 @@ export class Stock {
     if (todo === 'refuse') this.#refuse(failure!)
     const hasNewTokens = view.checkedIn !== before?.checkedIn && this.#queue.held > 0
     if (hasNewTokens && this.#mode.is !== 'fetching') this.#pageLeases.exchange(0, false)
-    // Surplus is not set aside at once: another page of this device may be about to lease it.
-    if (hasNewTokens || this.#pageLeases.hasSurplus()) this.#watchRest()
+    if (hasNewTokens) this.#watchRest()
+    this.watchSurplus()
+  }
+
+  /** Surplus is not set aside at once: another page of this device may be about to lease it. */
+  watchSurplus(): void {
+    if (this.#pageLeases.hasSurplus()) this.#watchRest()
   }
 
   /** Offline: what this page would have sent back goes to the device, for every tab to use. */

@@ -17,9 +17,12 @@ const NO_ROUTE = JSON.stringify({
   Message: 'There is no handler for path.',
 })
 
+/** Hears what was granted, and what came back. */
+type Witness = Pick<Checker, 'granted' | 'excuse' | 'returned' | 'returnedAstray'>
+
 export class RavenModel {
   readonly #node: string
-  readonly #checker: Checker
+  readonly #checker: Witness
   readonly #now: () => number
   readonly #max = new Map<string, number>()
   /** Our client names its claims; RavenDB does not read that, and grants anew each time. */
@@ -27,7 +30,7 @@ export class RavenModel {
 
   constructor(
     node: string,
-    checker: Checker,
+    checker: Witness,
     now: () => number,
     answered: (claim: string, series: string, low: number, high: number) => void = () => {},
   ) {
