@@ -7,6 +7,8 @@ let shop: Shop
 
 beforeEach(async () => {
   shop = await newShop()
+  // A page loads it when somebody looks on. What is there already comes at once.
+  await import('../../src/client/observer.js')
 })
 afterEach(() => shop.close())
 
