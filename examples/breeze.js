@@ -10,11 +10,9 @@ import {
   MetadataStore,
 } from 'breeze-client'
 import { ModelLibraryBackingStoreAdapter } from 'breeze-client/adapter-model-library-backing-store'
-import { createHilo } from 'offline-hilo'
+import { hilo } from './hilo'
 
 ModelLibraryBackingStoreAdapter.register()
-
-const hilo = createHilo({ collections: { orders: { reserve: 200 }, lines: { reserve: 1000 } } })
 
 /** By the short name of a type. */
 const COLLECTIONS = { Order: 'orders', Line: 'lines' }

@@ -1,9 +1,7 @@
 /** Dexie Cloud: final ids of your own in synced tables, instead of its `@id`. */
 import Dexie from 'dexie'
 import dexieCloud from 'dexie-cloud-addon'
-import { createHilo } from 'offline-hilo'
-
-const hilo = createHilo({ collections: { orders: { reserve: 200 }, lines: { reserve: 1000 } } })
+import { hilo } from './hilo'
 
 const db = new Dexie('cloud-shop', { addons: [dexieCloud] })
 // No `@` before `id`: the key is yours. The server keeps it as it is.

@@ -1,6 +1,6 @@
 /** Dexie: a creating hook gives each object its final id, inside the transaction. */
 import Dexie, { type Table } from 'dexie'
-import { createHilo } from 'offline-hilo'
+import { hilo } from './hilo'
 
 interface Order {
   id: string
@@ -12,8 +12,6 @@ interface Line {
   orderId: string
   product: string
 }
-
-const hilo = createHilo({ collections: { orders: { reserve: 200 }, lines: { reserve: 1000 } } })
 
 const db = new Dexie('dexie-shop') as Dexie & {
   orders: Table<Order, string, Omit<Order, 'id'>>

@@ -1,8 +1,6 @@
-/** The one `Hilo` of an app, in its own module: hot updates and new mounts leave it alone. */
+/** The one `Hilo` of the app. Every module that needs an id imports it. */
 import { createHilo } from 'offline-hilo'
 
-// A framework may also load this on its server, where there is no page.
-export const hilo =
-  typeof window === 'undefined'
-    ? undefined
-    : createHilo({ collections: { orders: { reserve: 200 } } })
+export const hilo = createHilo({
+  collections: { orders: { reserve: 200 }, lines: { reserve: 1000 } },
+})

@@ -1,14 +1,12 @@
 /** idb, and IndexedDB itself: first the ids, then one transaction that uses them all. */
 import { openDB } from 'idb'
-import { createHilo } from 'offline-hilo'
+import { hilo } from './hilo'
 
 interface Line {
   id: string
   orderId: string
   product: string
 }
-
-const hilo = createHilo({ collections: { orders: { reserve: 200 }, lines: { reserve: 1000 } } })
 
 const opening = openDB('idb-shop', 1, {
   upgrade(db) {

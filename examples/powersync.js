@@ -1,8 +1,6 @@
 /** PowerSync: the number that the back end wants as its key is there at the insert. */
 import { column, PowerSyncDatabase, Schema, Table } from '@powersync/web'
-import { createHilo } from 'offline-hilo'
-
-const hilo = createHilo({ collections: { orders: { reserve: 200 }, lines: { reserve: 1000 } } })
+import { hilo } from './hilo'
 
 const schema = new Schema({
   orders: new Table({ customer: column.text }),

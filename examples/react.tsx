@@ -10,7 +10,7 @@ export function Orders() {
   const status = useHiloStatus(hilo, 'orders')
   const [ids, setIds] = useState<string[]>([])
   const add = async () => {
-    const id = await hilo!.nextId('orders')
+    const id = await hilo.nextId('orders')
     setIds((before) => [...before, id])
   }
   return (

@@ -2,10 +2,8 @@
  * Replicache: ids go into a mutation's arguments, never into the mutator. It runs again when
  * Replicache rebases, and on the server, and each time it has to make the same rows.
  */
-import { createHilo } from 'offline-hilo'
 import { Replicache } from 'replicache'
-
-const hilo = createHilo({ collections: { orders: { reserve: 200 }, lines: { reserve: 1000 } } })
+import { hilo } from './hilo'
 
 const replicache = new Replicache({
   name: 'shop',

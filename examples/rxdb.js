@@ -1,7 +1,7 @@
 /** RxDB: a plugin that gives each document its final id when it is inserted. */
-import { createHilo } from 'offline-hilo'
 import { addRxPlugin, createRxDatabase } from 'rxdb'
 import { getRxStorageDexie } from 'rxdb/plugins/storage-dexie'
+import { hilo } from './hilo'
 
 /** For collections with `options: { hilo: 'orders' }`. A document that has an id keeps it. */
 const hiloPlugin = (hilo) => ({
@@ -19,7 +19,6 @@ const hiloPlugin = (hilo) => ({
   },
 })
 
-const hilo = createHilo({ collections: { orders: { reserve: 200 }, lines: { reserve: 1000 } } })
 addRxPlugin(hiloPlugin(hilo))
 
 const schemaOf = (...fields) => ({

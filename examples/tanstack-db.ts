@@ -3,7 +3,7 @@
  * server answers.
  */
 import { createCollection, localOnlyCollectionOptions } from '@tanstack/db'
-import { createHilo } from 'offline-hilo'
+import { hilo } from './hilo'
 
 interface Order {
   id: string
@@ -15,8 +15,6 @@ interface Line {
   orderId: string
   product: string
 }
-
-const hilo = createHilo({ collections: { orders: { reserve: 200 }, lines: { reserve: 1000 } } })
 
 const orders = createCollection(
   localOnlyCollectionOptions({ id: 'orders', getKey: (order: Order) => order.id }),

@@ -4,9 +4,7 @@
  */
 import { createCollection, localOnlyCollectionOptions } from '@tanstack/db'
 import { startOfflineExecutor } from '@tanstack/offline-transactions'
-import { createHilo } from 'offline-hilo'
-
-const hilo = createHilo({ collections: { orders: { reserve: 200 }, lines: { reserve: 1000 } } })
+import { hilo } from './hilo'
 
 const getKey = (row) => row.id
 const orders = createCollection(localOnlyCollectionOptions({ id: 'orders', getKey }))

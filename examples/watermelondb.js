@@ -1,13 +1,10 @@
 /** WatermelonDB: records with final ids, which its sync sends as they are. */
 import { appSchema, Database, Model, Q, tableSchema } from '@nozbe/watermelondb'
 import LokiJSAdapter from '@nozbe/watermelondb/adapters/lokijs'
-import { createHilo } from 'offline-hilo'
+import { hilo } from './hilo'
 
-const hilo = createHilo({
-  collections: { orders: { reserve: 200 }, lines: { reserve: 1000 } },
-  // WatermelonDB allows letters, digits, '.' and '_' in ids: orders.33.A
-  formatId: (number, { collection, serverTag }) => [collection, number, serverTag].join('.'),
-})
+// WatermelonDB allows letters, digits, '.' and '_' in ids: orders.33.A
+const idOf = (id) => id.replace(/[/-]/g, '.')
 
 class Order extends Model {
   static table = 'orders'
@@ -39,14 +36,17 @@ const prepare = (table, id, values) =>
 
 export async function addOrder(customer, products) {
   // Before `write`, which keeps all other writers waiting.
-  const [orderId, lineIds] = await Promise.all([
+  const [made, lines] = await Promise.all([
     hilo.nextId('orders'),
     hilo.nextIds('lines', products.length),
   ])
+  const orderId = idOf(made)
   await db.write(() =>
     db.batch(
       prepare('orders', orderId, { customer }),
-      ...products.map((product, i) => prepare('lines', lineIds[i], { order_id: orderId, product })),
+      ...products.map((product, i) =>
+        prepare('lines', idOf(lines[i]), { order_id: orderId, product }),
+      ),
     ),
   )
   return orderId

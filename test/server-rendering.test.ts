@@ -2,13 +2,15 @@
 import { createElement } from 'react'
 import { renderToString } from 'react-dom/server'
 import { get } from 'svelte/store'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createSSRApp } from 'vue'
 import { renderToString as renderVue } from 'vue/server-renderer'
-import { hilo } from '../examples/hilo.js'
+import { hilo } from '../examples/hilo-rendered.js'
 import { Orders } from '../examples/react.js'
 import { hiloStatus } from '../examples/svelte.js'
 import { useHiloStatus } from '../examples/vue.js'
+
+vi.mock('../examples/hilo.js', () => import('../examples/hilo-rendered.js'))
 
 test('there is no hilo', () => {
   expect(hilo).toBeUndefined()

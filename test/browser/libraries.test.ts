@@ -37,7 +37,7 @@ async function openPage(library: Library, main: string, post?: (body: string) =>
   const names =
     library === ANGULAR
       ? ['app.ts', 'app.config.ts', 'hilo.ts', 'hilo.worker.ts']
-      : [`${library.example}.js`]
+      : [`${library.example}.js`, 'hilo.ts']
   const files = {
     ...Object.fromEntries(names.map((name) => [name, read(library, name)])),
     'main.ts': main,

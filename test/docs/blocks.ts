@@ -23,7 +23,7 @@ export interface Block {
 }
 
 const FENCE = /^( *)```(\w*) *(.*)$/
-const MODULE_LANGUAGES = ['ts', 'tsx', 'js']
+export const MODULE_LANGUAGES = ['ts', 'tsx', 'js']
 
 /** @throws Error when a block does not end, or its first line cannot be understood */
 export function blocksOf(markdown: string): Block[] {

@@ -19,7 +19,7 @@ import { promisify } from 'node:util'
 import { build } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type HiloServer, serve } from '../../server/src/index.js'
-import { blocksOf, modulesOf } from './blocks.js'
+import { type Block, blocksOf, MODULE_LANGUAGES, modulesOf } from './blocks.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
@@ -40,6 +40,26 @@ const MODULES = PAGES.flatMap((page) =>
   modulesOf(page.replace(/\.md$/, '').replaceAll('/', '.'), read(page)),
 )
 
+/** How the one `Hilo` of an app is made, or why a place has one of its own. */
+const MAKERS: Record<string, string> = {
+  'README.md': 'the first look',
+  'docs/getting-started.md': 'the first app',
+  'docs/tutorial.md': 'its module, which the recipes import',
+  'docs/recipes/README.md': 'the same module again',
+  'docs/recipes/frameworks.md': 'the module where a server renders',
+  'docs/guide.md': 'its options',
+  'docs/security.md': 'its option `headers`',
+  'docs/formats.md': 'its option `formatId`',
+  'docs/ravendb.md': 'its options for RavenDB',
+  'docs/migrating/from-ravendb-client.md': 'its options for RavenDB',
+  'docs/bundlers.md': 'its option `worker`',
+  'docs/recipes/angular.md': 'its provider',
+  'docs/document-numbers.md': 'a till without a page, and its series',
+  'docs/processes.md': 'an app without a page',
+  'docs/recipes/web-worker.md': 'an app in a worker',
+  'docs/recipes/background-sync.md': 'a service worker, where no page is',
+}
+
 /** Among the sources, so that modules find what they import. */
 const written = join(ROOT, 'test-results/docs')
 const cwd = mkdtempSync(join(tmpdir(), 'hilo-docs-'))
@@ -49,10 +69,11 @@ beforeAll(async () => {
   rmSync(written, { recursive: true, force: true })
   mkdirSync(written, { recursive: true })
   for (const { name, text } of MODULES) writeFileSync(join(written, `${name}.tsx`), text)
+  writeFileSync(join(written, 'hilo.ts'), read('examples/hilo.ts'))
   const extended = relative(written, join(ROOT, 'tsconfig.json'))
   writeFileSync(
     join(written, 'tsconfig.json'),
-    JSON.stringify({ extends: extended, include: ['*.tsx'], exclude: [] }),
+    JSON.stringify({ extends: extended, include: ['*.ts', '*.tsx'], exclude: [] }),
   )
   await build({
     input: {
@@ -77,6 +98,14 @@ afterAll(async () => {
 test('all blocks compile', async () => {
   expect(MODULES.length).toBeGreaterThan(10)
   await expect(node(join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', written)).resolves.toBe('')
+})
+
+test('an app has one Hilo: its pages import it', () => {
+  const makes = ({ text, language }: Block) =>
+    MODULE_LANGUAGES.includes(language) && /createHilo(<.*>)?\(/.test(text)
+  expect(PAGES.filter((page) => blocksOf(read(page)).some(makes)).sort()).toEqual(
+    Object.keys(MAKERS).sort(),
+  )
 })
 
 describe.concurrent('blocks run', () => {
