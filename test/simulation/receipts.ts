@@ -1,7 +1,7 @@
 /**
  * An app that makes receipts in a series, and the truth about every number of it. Each series is
- * 1 … n. Each number is confirmed, cancelled or open. A number that two copies of a device both
- * made is reported to one of them.
+ * 1 … n, or goes through ranges that an authority gave. Each number is confirmed, cancelled or
+ * open. A number that two copies of a device both made is reported to one of them.
  */
 
 import { chain } from '../../src/consecutive/chain.js'
@@ -22,6 +22,15 @@ import type { Simulation } from './simulation.js'
 /** One seed in this many has such an app. */
 const EVERY = 5
 const SALES = 12
+/** In every second one an authority gave these. */
+const RANGES = [
+  { from: 2, to: 4 },
+  { from: 11, to: 14 },
+  { from: 101, to: 1_000 },
+]
+const IN_RANGES = RANGES.flatMap(({ from, to }) =>
+  Array.from({ length: to - from + 1 }, (_, i) => from + i),
+)
 const PERIOD_MS = 60_000
 /** A device that is taken for lost makes numbers offline meanwhile. */
 const SELLS_ON_MS = 5_000
@@ -60,10 +69,17 @@ export class Receipts {
   /** By letter: the record that somebody has changed behind its device's back. */
   readonly #rewritten = new Map<string, { place: number; hash: string }>()
 
-  constructor(simulation: Simulation, url: string) {
+  readonly #ranges: typeof RANGES | undefined
+
+  /** @param hasRanges did an authority give the numbers? */
+  constructor(simulation: Simulation, url: string, hasRanges = false) {
+    this.#ranges = hasRanges ? RANGES : undefined
     this.#simulation = simulation
     this.#url = url
   }
+
+  /** In every second schedule that has such an app. */
+  static haveRanges = (seed: number): boolean => seed % (2 * EVERY) !== 0
 
   /** A restored server may give a letter again until its floors are raised. */
   static areMade(seed: number, { authority, nodes, hasRestore, goesBack }: Profile): boolean {
@@ -167,6 +183,7 @@ export class Receipts {
   }
 
   #period(): string {
+    if (this.#ranges) return '2-4'
     // So short that the clock goes back into one now and then.
     return String(Math.floor(Date.now() / PERIOD_MS))
   }
@@ -188,12 +205,13 @@ export class Receipts {
     const { checker, scheduler } = this.#simulation
     try {
       const format = (number: number, letter: string, period?: string) =>
-        `${letter}-${period}-${number}`
+        `${letter}-${period ?? 'range'}-${number}`
       const period = this.#period()
       const { row, heard } = await series.take({
         key,
         format,
         period,
+        ranges: this.#ranges,
         sealed: { sealing: CHAIN, kind: 'number', content: key, collection: 'receipts' },
         holder: { device: page.device.name },
         wait: 1_000,
@@ -260,13 +278,17 @@ export class Receipts {
         // Who got the series of another device goes on where that one stood.
         const isOurs = !this.#handedOver.has(letter ?? '')
         const first = isOurs ? 1 : rows[0]?.place
+        const begin = isOurs ? IN_RANGES[0]! : (rows[0]?.number ?? 0)
         const isHole = ({ place, period, number }: NumberRow, i: number) => {
+          if (this.#ranges)
+            return place !== i + first! || number !== IN_RANGES[IN_RANGES.indexOf(begin) + i]
           const before = last.get(period) ?? (isOurs ? 0 : number - 1)
           last.set(period, number)
           return place !== i + first! || number !== before + 1
         }
         if (rows.some(isHole))
           checker.complain(`${name}: ${letter} has a hole: ${rows.map(({ id }) => id).join(' ')}`)
+        if (rows.some(({ period }) => period === '11-14')) this.#simulation.hit('a range gave way')
         if (rows.some(({ isBack }) => isBack)) this.#simulation.hit('a period went on again')
       }
       for (const { id, key, state: is, reason } of numbers)

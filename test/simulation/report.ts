@@ -41,6 +41,7 @@ const EXPECTED_HITS = [
   'ledger unavailable',
   'server restored',
   'series handed over',
+  'a range gave way',
   'past rewritten',
   'restore proved',
   'other node',

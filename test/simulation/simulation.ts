@@ -86,7 +86,8 @@ export class Simulation {
     this.scheduler.trace = trace
     this.database = database
     this.profile = chooseProfile(this.random)
-    if (Receipts.areMade(seed, this.profile)) this.receipts = new Receipts(this, SERVER_URL)
+    if (Receipts.areMade(seed, this.profile))
+      this.receipts = new Receipts(this, SERVER_URL, Receipts.haveRanges(seed))
     this.checker.madeByBoth = (series, name, n) => {
       if (isCalm(this) && this.besideCopy.isTooLate(series, n))
         this.checker.complain(`${series} ${n} was made by ${name}, long after its copy made it`)
