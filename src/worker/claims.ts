@@ -127,7 +127,7 @@ export class Claims {
 
   async #claim(want: number, isAlone: boolean): Promise<void> {
     const { update } = this.#context
-    for (let isFirstFailure = this.#retry.failures === 0; ; isFirstFailure = false) {
+    for (let isFirstFailure = this.#retry.failures === 0; ; ) {
       const { claim, grant } = await this.#ask(want, isAlone)
       // Without a claim there are enough numbers: other tabs claimed or parked some.
       this.#missing = 0
@@ -138,12 +138,19 @@ export class Claims {
         const step = nextStep(toFailure(error, 'storage-failed'))
         if (step === 'same' || step === 'stop') throw error
         // guard: H25 a claim that is refused for good is forgotten
-        await update((state) => [dropClaim(state, claim.id), undefined])
+        const isOurs = await update((state) => [
+          dropClaim(state, claim.id),
+          state.claim?.id === claim.id,
+        ])
         if (claim.shown) this.#context.showAgain()
         const isSmallest = claim.lastBatchSize <= MIN_CAPACITY
         if (step === 'smaller')
           this.#largest = isSmallest ? undefined : Math.max(MIN_CAPACITY, claim.lastBatchSize >> 1)
-        if (step === 'forget' || (step === 'smaller' ? isSmallest : !isFirstFailure)) throw error
+        // Without Web Locks another tab sends the same claim, and may use what it brings first.
+        const isTaken = step === 'fresh' && !isOurs
+        if (step === 'forget' || (step === 'smaller' ? isSmallest : !isFirstFailure && !isTaken))
+          throw error
+        if (!isTaken) isFirstFailure = false
       }
     }
   }

@@ -159,6 +159,21 @@ describe('a claim', () => {
     expect(new Set(world.source.claims.map(({ id }) => id)).size).toBe(world.source.claims.length)
   })
 
+  test('that other tabs have used is replaced at once, however often', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = async () => {
+      if (world.source.claims.length > 3) return
+      // Without Web Locks another tab sends the same claim, and uses what it brings.
+      const { claim: _, ...rest } = await world.stored()
+      await world.put(rest)
+      throw refused(410)
+    }
+    const { owner } = ownerIn(world)
+    expect(must(await owner.claim(target, 1)).view.free).toBe(32)
+    expect(world.source.claims).toHaveLength(4)
+    expect(world.waits).toEqual([])
+  })
+
   test('is repeated when its timer goes off a little before the clock shows the time', async () => {
     const world = new FakeWorld()
     const { after } = world
