@@ -606,6 +606,11 @@ export const GUARDS: Guard[] = [
   ),
   guard('H25 a release that reaches nobody keeps everything', 'worker/owner'),
   guard('H18 a storage that hung is asked again while a caller waits', 'client/callers'),
+  guard(
+    'H18 a storage that hung is asked again by reserve and release',
+    'client/callers',
+    'throw error',
+  ),
   guard('H25 what was released is claimed again only for who asks', 'worker/claims'),
   guard('H25 all tabs know that everything was released', 'client/release'),
   guard('H25 a release sends nothing for a collection without numbers', 'client/release', ''),

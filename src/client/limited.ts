@@ -33,11 +33,25 @@ export async function limited<T>(
       ? setTimeout(late, Math.min(timeout, MAX_TIMER_MS))
       : undefined
   try {
-    return await Promise.race([run(ending.signal), ended])
+    return await Promise.race([untilStored(run, ending.signal), ended])
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', abort)
   }
+}
+
+/** What became of a step that hung is not known; the next run reads it. */
+async function untilStored<T>(run: (ended: AbortSignal) => Promise<T>, ended: AbortSignal) {
+  for (;;)
+    try {
+      return await run(ended)
+    } catch (error) {
+      const { code, retryAfter } = error as HiloError
+      // guard: H18 a storage that hung is asked again by reserve and release
+      if (code !== 'storage-failed' || !retryAfter || ended.aborted) throw error
+      await new Promise((resolve) => setTimeout(resolve, retryAfter))
+      ended.throwIfAborted()
+    }
 }
 
 /** @param meaning a sentence for the error: what this means for the caller */

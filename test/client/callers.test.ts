@@ -138,6 +138,9 @@ describe('a storage that hangs', () => {
   /** Each update fails late, as long as it hangs: before or after it was applied. */
   class Hanging extends MemoryStore {
     hangs: 'before' | 'after' | undefined
+    /** It hangs from this update on. */
+    hangsFrom = Number.POSITIVE_INFINITY
+    updates = 0
     failures = 0
 
     override async update<T>(
@@ -145,6 +148,7 @@ describe('a storage that hangs', () => {
       change: (stored: unknown, notes: never[]) => Change<T>,
     ): Promise<T> {
       const late = new HiloError('storage-failed', 'It did not finish.', { retryAfter: 1 })
+      if (++this.updates === this.hangsFrom) this.hangs = 'after'
       if (this.hangs) this.failures++
       if (this.hangs === 'before') throw late
       const result = await super.update(key, change)
@@ -174,6 +178,64 @@ describe('a storage that hangs', () => {
       await hilo.close()
     },
   )
+
+  test.each(['before', 'after'] as const)(
+    'is asked again by reserve and release; what was stored (%s) all goes back',
+    async (hangs) => {
+      const { hilo, store } = open()
+      store.hangs = hangs
+      const reserved = hilo.reserve('orders', 500)
+      await vi.waitFor(() => expect(store.failures).toBeGreaterThan(2))
+      store.hangs = undefined
+      await reserved
+      expect(hilo.status('orders').available).toBe(500)
+      await hilo.nextId('orders')
+      store.hangs = hangs
+      const released = hilo.release('orders')
+      const before = store.failures
+      await vi.waitFor(() => expect(store.failures).toBeGreaterThan(before + 4))
+      store.hangs = undefined
+      await released
+      expect(hilo.status('orders').available).toBe(0)
+      await hilo.close()
+      // Everything but the number that was used is the server's again.
+      const { hilo: other } = shop.open({ name: newName() })
+      expect(await other.nextId('orders')).toBe('orders/2-A')
+    },
+  )
+
+  // The sixth one counts the numbers as sent: if it hangs, they are a gap, as after a crash.
+  test.each([1, 2, 3, 4, 5])(
+    'from step %i of a release on is asked again, and everything goes back',
+    async (step) => {
+      const { hilo, store } = open()
+      await hilo.reserve('orders', 500)
+      store.hangsFrom = store.updates + step
+      const released = hilo.release('orders')
+      await vi.waitFor(() => expect(store.failures).toBeGreaterThan(2))
+      store.hangs = undefined
+      await released
+      expect(hilo.status('orders').available).toBe(0)
+      await hilo.close()
+      const { hilo: other } = shop.open({ name: newName() })
+      expect(await other.nextId('orders')).toBe('orders/1-A')
+    },
+  )
+
+  test('is asked by reserve and release until the timeout, or the signal', async () => {
+    const { hilo, store } = open()
+    store.hangs = 'before'
+    const off = new AbortController()
+    const released = errorOf(hilo.release('orders', { signal: off.signal }))
+    expect((await errorOf(hilo.reserve('orders', 9, { timeout: 20 }))).code).toBe('timeout')
+    off.abort()
+    expect((await released).code).toBe('aborted')
+    await quiet()
+    const { failures } = store
+    await quiet()
+    expect(store.failures).toBe(failures)
+    await hilo.close()
+  })
 
   test('is asked until the timeout of the caller, or its signal', async () => {
     const { hilo, store } = open()
