@@ -5,7 +5,7 @@
  *     npm run bench -- issuing server     only these
  *     npm run bench -- --quick            only shows that all of it works: its figures mean nothing
  *     npm run bench -- --full             also with a ledger of ten million rows
- *     npm run bench -- --write            puts figures and plots into docs/performance.md
+ *     npm run bench -- --write            puts figures and plots into docs/internals/performance.md
  */
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -26,7 +26,7 @@ import { count, machine, table } from './text.js'
 import { writeFigures } from './written.js'
 
 const PARTS = [issuing, firstId, tabs, bulk, gaps, short, series, server, hostile, regions, size]
-const DOCUMENT = 'docs/performance.md'
+const DOCUMENT = 'docs/internals/performance.md'
 
 const { values, positionals } = parseArgs({
   options: {
@@ -69,7 +69,7 @@ for (const { name, title, run } of PARTS) {
       const svg = plot(drawing)
       if (!values.write) return
       writeFileSync(inProject(`docs/images/${name}.svg`), svg)
-      printed.push(`![${drawing.title}](images/${name}.svg)`)
+      printed.push(`![${drawing.title}](../images/${name}.svg)`)
     },
   })
   texts.set(name, printed.join('\n\n'))

@@ -15,7 +15,7 @@ for (const file of ['package.json', 'server/package.json']) {
   if (!url.replace(/\.git$/, '').endsWith(`/${repository}`))
     problems.push(
       `${file} has ${named ? `the repository ${url}` : 'no repository'}, and this is ` +
-        `${repository}. Set repository, homepage and bugs: docs/releasing.md.`,
+        `${repository}. Set repository, homepage and bugs: docs/internals/releasing.md.`,
     )
 }
 if (problems.length > 0) {

@@ -2,7 +2,7 @@
  * The guards against duplicates (and against waste, where a hazard is only that). A comment with a
  * guard's name stands before its code. This list names, for each guard, the test that fails without
  * it and the code that replaces it; `npm run mutate` proves them. Hazards are the rows of
- * docs/why-it-cannot-duplicate.md.
+ * docs/internals/why-it-cannot-duplicate.md.
  */
 
 export interface Guard {

@@ -17,7 +17,8 @@ interface Limits {
 }
 
 /**
- * A budget is raised only for a feature. docs/performance.md says why a goal is not reached.
+ * A budget is raised only for a feature. docs/internals/performance.md says why a goal is not
+ * reached.
  */
 const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'page', file: 'client/index.js', budget: 13.8 * kB, goal: 11.9 * kB },

@@ -1,7 +1,7 @@
 ------------------------------- MODULE Ranges -------------------------------
 (* Ids: the range that a device holds, and a copy of the device.             *)
 (*                                                                           *)
-(* The words are those of docs/why-it-cannot-duplicate.md. What a device has *)
+(* The words are those of docs/glossary.md. What a device has stored         *)
 (* on its disk may be copied while it is closed, or be set back to a backup. *)
 (* Each message may be lost, late, and come twice. Each rule of the protocol *)
 (* is a constant: set to FALSE, TLC shows how a number is used twice without *)
@@ -166,7 +166,7 @@ Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
 (* A number of which the server has heard is used by nobody else. What it has *)
-(* not heard of is the limit of docs/storage.md: a copy may use what the      *)
+(* not heard of is the limit of docs/guide.md: a copy may use what the       *)
 (* device used since its last check-in.                                      *)
 NoNamedNumberTwice == ~isTwice
 

@@ -1,7 +1,7 @@
 ------------------------------- MODULE Series -------------------------------
 (* Consecutive numbers: one series, a device, and a copy of it.               *)
 (*                                                                           *)
-(* The words are those of docs/why-it-cannot-duplicate.md. What a device has *)
+(* The words are those of docs/glossary.md. What a device has stored         *)
 (* on its disk may be copied at any moment, or be set back to a backup. Each *)
 (* message may be lost, late, and come twice. Each rule of the protocol is a *)
 (* constant: set to FALSE, TLC shows how a number is made twice without it,  *)

@@ -67,13 +67,13 @@ test('a run for a name that no guard has says so, and ends', async () => {
   })
 })
 
-const PAGE = read('docs/why-it-cannot-duplicate.md')
+const PAGE = read('docs/internals/why-it-cannot-duplicate.md')
 const rows = [...PAGE.matchAll(/^\| (H\d+) \|.*\|(.*)\|$/gm)].map(([, hazard, heldUpBy]) => ({
   hazard: hazard!,
   heldUpBy: heldUpBy!,
 }))
 
-test('each hazard of docs/why-it-cannot-duplicate.md has a guard, and the reverse', () => {
+test('each hazard of the page has a guard, and the reverse', () => {
   const hazards = new Set(rows.map(({ hazard }) => hazard))
   const numbers = [...hazards].map((hazard) => Number(hazard.slice(1))).sort((a, b) => a - b)
   expect(numbers.length).toBeGreaterThanOrEqual(23)
@@ -81,7 +81,7 @@ test('each hazard of docs/why-it-cannot-duplicate.md has a guard, and the revers
   expect(new Set(GUARDS.map(hazardOf))).toEqual(hazards)
 })
 
-test('the tests that docs/why-it-cannot-duplicate.md names exist under those names', () => {
+test('the tests that the page names exist under those names', () => {
   for (const { heldUpBy } of rows) {
     const files = [...heldUpBy.matchAll(/`([\w/-]+)`([^`]*)/g)]
     expect(files.length).toBeGreaterThan(0)

@@ -1,6 +1,6 @@
 /**
- * The rules of which part of the two packages may use which (docs/architecture.md), checked on the
- * sources; and that the check finds what breaks them.
+ * The rules of which part of the two packages may use which (docs/internals/architecture.md),
+ * checked on the sources; and that the check finds what breaks them.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { arrowsBetweenParts, brokenRules } from './import-rules.js'
 
 const ROOT = new URL('..', import.meta.url).pathname
-const PAGE = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
+const PAGE = readFileSync(join(ROOT, 'docs/internals/architecture.md'), 'utf8')
 
 const sources = new Map<string, string>()
 for (const folder of ['src', 'server/src'])
@@ -22,7 +22,7 @@ test('the sources keep the import rules', () => {
   expect(brokenRules(sources)).toEqual([])
 })
 
-/** Of the drawing in docs/architecture.md under the heading. */
+/** Of the drawing in docs/internals/architecture.md under the heading. */
 const drawnUnder = (heading: string): string[] => {
   const drawing = /```mermaid\n([^`]*)```/.exec(PAGE.slice(PAGE.indexOf(heading)))![1]!
   return [...drawing.matchAll(/^ *([\w.-]+) (-->|-\.->) ([\w.-]+)$/gm)]
@@ -30,7 +30,7 @@ const drawnUnder = (heading: string): string[] => {
     .sort()
 }
 
-test('the drawings in docs/architecture.md are those of the sources', () => {
+test('the drawings in docs/internals/architecture.md are those of the sources', () => {
   const arrows = arrowsBetweenParts(sources)
   const ofServer = arrows.filter((arrow) => arrow.startsWith('server'))
   expect(drawnUnder('The browser package')).toEqual(
@@ -41,7 +41,7 @@ test('the drawings in docs/architecture.md are those of the sources', () => {
   )
 })
 
-test('the places in docs/architecture.md are those of the sources', () => {
+test('the places in docs/internals/architecture.md are those of the sources', () => {
   const listed = [...PAGE.matchAll(/^((?:server\/)?src\/[\w.-]+)\/?[\w/]* /gm)].map(([, it]) => it)
   const there = [...sources.keys()].map((path) => /^(server\/)?src\/[^/]+/.exec(path)![0])
   expect([...new Set(listed)].sort()).toEqual([...new Set(there)].sort())

@@ -18,7 +18,7 @@ const REST_MS = 300
 
 type Milliseconds = Record<'first-id' | 'floor', number[]>
 
-/** Most of it passes before a worker's first statement: see docs/performance.md. */
+/** Most of it passes before a worker's first statement: see docs/internals/performance.md. */
 const GOAL = '≤ 1.5 ×'
 
 export const firstId: Part = {

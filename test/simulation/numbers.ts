@@ -24,7 +24,7 @@ export const LIMITS = {
   astray: 32,
 } as const
 
-/** The documented limits (docs/why-it-cannot-duplicate.md). */
+/** The documented limits (docs/internals/why-it-cannot-duplicate.md). */
 export type Limit =
   | 'granted again by a restored server'
   | 'issued twice after a restored server granted them again'
