@@ -1,4 +1,5 @@
 /** The page in which ids are made by the thousand. The benches call it from outside. */
+import { chain } from '../../src/consecutive/chain.js'
 import { consecutive } from '../../src/consecutive/index.js'
 import { createHilo, type Hilo } from '../../src/index.js'
 import { openCounter } from './counter.js'
@@ -61,22 +62,29 @@ const workbench = {
   },
 
   /**
-   * Consecutive numbers offline and bare strict commits, by turns.
+   * Bare strict commits and consecutive numbers offline, without and with a chain, by turns.
    * @returns milliseconds of each
    */
-  async series(count: number): Promise<{ bare: number[]; next: number[] }> {
-    const result = { bare: [] as number[], next: [] as number[] }
+  async series(count: number): Promise<Record<'bare' | 'next' | 'chained', number[]>> {
+    const result = { bare: [] as number[], next: [] as number[], chained: [] as number[] }
     const counter = await openCounter('bench-bare-commit')
     const receipts = consecutive(hilo, 'receipts')
+    const linked = consecutive(hilo, 'linked', {
+      chain: chain<string>({ text: ({ content }, previous) => `${content} ${previous}` }),
+    })
     await receipts.next({ key: 'first' })
+    await linked.next({ key: 'first', content: 'first' })
     hilo.goOffline()
     for (let i = 0; i < count; i++) {
       const start = performance.now()
       await counter.next()
       const between = performance.now()
       await receipts.next({ key: `sale ${i}` })
+      const last = performance.now()
+      await linked.next({ key: `sale ${i}`, content: `12.35 EUR, sale ${i}` })
       result.bare.push(between - start)
-      result.next.push(performance.now() - between)
+      result.next.push(last - between)
+      result.chained.push(performance.now() - last)
     }
     counter.close()
     return result
