@@ -12,12 +12,13 @@ import {
 import { withRavens } from './bound/raven/ledger.js'
 import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
-import { checked, type Given, ledgerLimits } from './ledger/options.js'
+import { checked, type Given, ledgerLimits, secrets } from './ledger/options.js'
 import type { RowStore } from './ledger/row-store.js'
 import { addressIn } from './postgres/address.js'
 import type { PostgresPool } from './postgres/pool.js'
 import { type RootSetting, rootSettings } from './region/options.js'
 import { ALL_FROM_ROOT, checkRole, openRegion } from './region/region.js'
+import type { Opening } from './sql/schema.js'
 
 export interface LedgerOptions {
   /** Folder of the SQLite file `hilo.db`. Default `./hilo-data`. */
@@ -30,6 +31,12 @@ export interface LedgerOptions {
    * begins at 1.
    */
   create?: boolean | undefined
+  /**
+   * What signs the grant tokens, kept outside of the ledger: then a copy of the ledger signs none.
+   * Each has at least 32 characters. The first one signs; tokens of all are known. Default: the
+   * ledger keeps a secret of its own.
+   */
+  secrets?: readonly string[] | undefined
   limits?: Given<LedgerLimits> | undefined
   /**
    * Collections whose numbers come from another counter: an ORM's in the same PostgreSQL database,
@@ -71,6 +78,7 @@ const ledgerOptions = z.strictObject({
   dataDir: dataDir.optional(),
   databaseUrl: databaseUrl.optional(),
   create: z.boolean().optional(),
+  secrets: secrets.optional(),
   limits: ledgerLimits.prefault({}),
   collections: collectionsSetting.prefault({}),
   upstream: rootSettings.optional(),
@@ -87,7 +95,7 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
     options,
     'openLedger',
   )
-  const { create = dataDir === undefined && databaseUrl === undefined } = given
+  const { create = dataDir === undefined && databaseUrl === undefined, secrets } = given
   if (databaseUrl !== undefined && dataDir !== undefined)
     throw new Error('openLedger: give databaseUrl or dataDir, not both: there is one ledger.')
   if (upstream && collections.size > 0)
@@ -97,8 +105,8 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
     )
   refuseWithoutPostgres(collections, databaseUrl)
   const store = await (databaseUrl === undefined
-    ? openFile(dataDir ?? DEFAULT_DATA_DIR, collections, create)
-    : openDatabase(databaseUrl, collections, create, first))
+    ? openFile(dataDir ?? DEFAULT_DATA_DIR, collections, { create, secrets })
+    : openDatabase(databaseUrl, collections, { create, secrets }, first))
   const ledger = createLedger(store, limits, upstream ? ALL_FROM_ROOT : collections)
   try {
     await checkRole(ledger, store.devices, upstream !== undefined)
@@ -111,19 +119,19 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
 }
 
 // Loaded on demand: each has a driver that the other does not need.
-async function openFile(dataDir: string, bindings: Bindings, create: boolean): Promise<RowStore> {
+async function openFile(dataDir: string, bindings: Bindings, opening: Opening): Promise<RowStore> {
   const { openSqliteStore } = await import('./sqlite/store.js')
-  return openSqliteStore(dataDir, bindings, { create })
+  return openSqliteStore(dataDir, bindings, opening)
 }
 
 async function openDatabase(
   databaseUrl: string,
   bindings: Bindings,
-  create: boolean,
+  opening: Opening,
   isFirst: boolean,
 ): Promise<RowStore> {
   const { openPostgresStore } = await import('./postgres/store.js')
   const { startBindings } = await import('./bound/orm/orm-counters.js')
   const start = (pool: PostgresPool) => startBindings(pool, bindings, isFirst)
-  return openPostgresStore(databaseUrl, start, { create })
+  return openPostgresStore(databaseUrl, start, opening)
 }

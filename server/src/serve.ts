@@ -39,6 +39,8 @@ export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> 
   first?: boolean | undefined
   /** As for `openLedger`. */
   create?: boolean | undefined
+  /** As for `openLedger`. */
+  secrets?: readonly string[] | undefined
   /**
    * Days: a grant of which nothing was heard for so long counts as issued, and its row goes. A
    * device that comes back later keeps its numbers. Default 400, at least 30.
@@ -91,6 +93,7 @@ export async function serve({
   upstream,
   first,
   create,
+  secrets,
   horizon: horizonDays = DEFAULT_HORIZON_DAYS,
   limits = {},
   log = createLog(),
@@ -106,6 +109,7 @@ export async function serve({
     upstream,
     first,
     create,
+    secrets,
     limits: ledgerLimits,
   })
   try {

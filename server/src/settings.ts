@@ -10,7 +10,15 @@ import { readConfigFile } from './config-file.js'
 import { DATABASES_LISTED, databases, host, limits, origin, serverPrefix } from './http/options.js'
 import { tokens } from './http/token-options.js'
 import { DEFAULT_HORIZON_DAYS, horizon } from './ledger/horizon.js'
-import { checked, hint, inWords, ledgerLimits, nodeTag, publicUrl } from './ledger/options.js'
+import {
+  checked,
+  hint,
+  inWords,
+  ledgerLimits,
+  nodeTag,
+  publicUrl,
+  secrets,
+} from './ledger/options.js'
 import { DEFAULT_DATA_DIR, databaseUrl, dataDir } from './open-ledger.js'
 import { type RootSetting, rootSettings } from './region/options.js'
 import { DEFAULT_HOST, DEFAULT_PORT, type ServeOptions } from './serve.js'
@@ -154,6 +162,13 @@ export const SETTINGS = {
       'a list of texts or of `{"token", "databases", "collections", "actions", "devices"}`: ' +
       'see [below](#who-may-ask)',
   },
+  secrets: {
+    check: secrets,
+    default: 'the ledger keeps its own',
+    says:
+      'a list of texts that sign grant tokens, the newest first. Also HILO_SECRETS, with commas ' +
+      'between: [A secret outside of the ledger](security.md#a-secret-outside-of-the-ledger)',
+  },
   cors: {
     check: z.strictObject({ origins: z.array(origin) }),
     default: "none: only pages of the server's own origin",
@@ -240,6 +255,7 @@ export function readConfig(
     if (flags[name] !== undefined) given[name] = read(flags[name])
   if (Object(given.upstream) === given.upstream)
     given.upstream = withSecrets(given.upstream as RootSetting)
+  if (process.env.HILO_SECRETS) given.secrets = list(process.env.HILO_SECRETS)
   const { data, ...settings } = checked(config, given, 'offline-hilo-server', nameOf)
   if (data !== undefined && settings.databaseUrl !== undefined)
     throw new Error(
@@ -260,6 +276,7 @@ const SECRETS = ['HILO_UPSTREAM_TOKEN', 'HILO_UPSTREAM_USER', 'HILO_UPSTREAM_PAS
 const VARIABLES = [
   ...DESCRIBED.filter(([, { value }]) => value !== undefined).map(([name]) => variableOf(name)),
   'HILO_CONFIG',
+  'HILO_SECRETS',
   ...SECRETS,
 ]
 

@@ -102,7 +102,7 @@ function newBench({ open, secret, ledger }: Opened): Bench {
       ledger.checkIn({ database, id, at: AT, grants: tokens.map((token) => ({ token, next: 0 })) }),
     max: async () => (await ledger.read({ database, collection: 'orders' })).max,
     lost: async (change) =>
-      grantTokens(await secret()).write({
+      grantTokens([await secret()]).write({
         database,
         collection: 'orders',
         id: newGrantId(),

@@ -1,9 +1,12 @@
-/** A ledger gets a new secret: a test copy, and one whose backup got into wrong hands. */
-import { mkdirSync, renameSync } from 'node:fs'
+/**
+ * Who can sign grant tokens: a ledger gets a new secret, or an operator keeps it outside of it.
+ */
+import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { openLedger } from '../src/index.js'
-import { newFolder } from './folders.js'
+import { describe, expect, test } from 'vitest'
+import { type Ledger, openLedger } from '../src/index.js'
+import { grantTokens } from '../src/ledger/grant-token.js'
+import { newFolder, secretIn } from './folders.js'
 import { grantOf, newId } from './ledger-bench.js'
 import { runCli } from './processes.js'
 
@@ -67,4 +70,87 @@ test('a token of a test copy does not stop the original', { timeout: TIMEOUT }, 
   expect(await show()).toEqual(['unknown'])
   expect(await original.restored()).toEqual([])
   await original.close()
+})
+
+describe('a secret outside of the ledger', () => {
+  const [OLD, NEW] = ['an old secret of thirty-two letters', 'a new secret of thirty-two letters!']
+  const SHOWN = { database: 'Shop', id: newId(), at: 0 }
+
+  async function tokenFrom(ledger: Ledger): Promise<string> {
+    return grantOf((await ledger.claim([{ ...WISH, id: newId() }]))[0]!).token
+  }
+  const isKnown = async (ledger: Ledger, token: string): Promise<boolean> => {
+    const shown = { ...SHOWN, id: newId(), grants: [{ token, next: 1 }] }
+    return (await ledger.checkIn(shown))[0] !== 'unknown'
+  }
+
+  test('leaves nothing in it that signs a token, and opens no other one', async () => {
+    const dataDir = newFolder()
+    const ledger = await openLedger({ create: true, dataDir, secrets: [OLD] })
+    const token = await tokenFrom(ledger)
+    expect(await isKnown(ledger, token)).toBe(true)
+    await ledger.close()
+    const kept = secretIn(dataDir)
+    expect(
+      readdirSync(dataDir).some((file) => readFileSync(join(dataDir, file)).includes(OLD)),
+    ).toBe(false)
+    // Whoever has a copy of the file can sign with what is in it, and with nothing else.
+    const forged = grantTokens([kept]).write({
+      id: token.split('.')[0]!,
+      rotation: 0,
+      serial: 1,
+      high: 32,
+      database: 'Shop',
+      collection: 'orders',
+    })
+    const again = await openLedger({ dataDir, secrets: [OLD] })
+    expect(await isKnown(again, forged)).toBe(false)
+    await again.close()
+    await expect(openLedger({ dataDir })).rejects.toThrow('kept outside of it. Give it as HILO_SEC')
+    await expect(openLedger({ dataDir, secrets: [NEW] })).rejects.toThrow('None of `secrets`')
+    expect(secretIn(dataDir)).toBe(kept)
+  })
+
+  test('is followed by another one, and no token is lost', async () => {
+    const dataDir = newFolder()
+    const before = await openLedger({ create: true, dataDir, secrets: [OLD] })
+    const old = await tokenFrom(before)
+    await before.close()
+    const between = await openLedger({ dataDir, secrets: [NEW, OLD] })
+    const next = await tokenFrom(between)
+    await between.renewSecret()
+    // A server that knows both goes on.
+    expect(await Promise.all([isKnown(between, old), isKnown(between, next)])).toEqual([true, true])
+    await between.close()
+    const after = await openLedger({ dataDir, secrets: [NEW] })
+    expect(await isKnown(after, next)).toBe(true)
+    await after.close()
+    await expect(openLedger({ dataDir, secrets: [OLD] })).rejects.toThrow('None of `secrets`')
+  })
+
+  test('takes the place of the one in the ledger', { timeout: TIMEOUT }, async () => {
+    const data = newFolder()
+    const before = await openLedger({ create: true, dataDir: data })
+    const old = await tokenFrom(before)
+    await before.close()
+    const inside = secretIn(data)
+    const between = await openLedger({ dataDir: data, secrets: [NEW] })
+    const next = await tokenFrom(between)
+    expect(await Promise.all([isKnown(between, old), isKnown(between, next)])).toEqual([true, true])
+    await between.close()
+    const renewed = await runCli(['renew-secret', '--yes', '--data', data], { HILO_SECRETS: NEW })
+    expect(renewed).toMatchObject({ code: 0, stderr: '' })
+    expect(secretIn(data)).not.toBe(inside)
+    expect((await runCli(['status', '--data', data])).stderr).toContain('HILO_SECRETS')
+    const shown = await runCli(['status', '--data', data], { HILO_SECRETS: `${NEW},${OLD}` })
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('orders') })
+    const after = await openLedger({ dataDir: data, secrets: [NEW] })
+    expect(await Promise.all([isKnown(after, old), isKnown(after, next)])).toEqual([false, true])
+    await after.close()
+  })
+
+  test('is too long to be guessed', async () => {
+    const opening = openLedger({ create: true, dataDir: newFolder(), secrets: ['short'] })
+    await expect(opening).rejects.toThrow('at least 32 characters')
+  })
 })

@@ -12,7 +12,7 @@ async function newServer() {
   const dataDir = newFolder()
   const log = { info: vi.fn(), error: vi.fn() }
   const server = await newHandler({ log }, { dataDir })
-  const lost = grantTokens(secretIn(dataDir)).write({
+  const lost = grantTokens([secretIn(dataDir)]).write({
     database: 'shop',
     collection: 'orders',
     id: newGrantId(),

@@ -9,11 +9,11 @@ export const initCommand = (): Command =>
     'init',
     'Make a new ledger, which begins at 1. Once, before the first start.',
   ).action((_, command: Command) =>
-    withSettings(command, async ({ dataDir, databaseUrl }) => {
+    withSettings(command, async ({ dataDir, databaseUrl, secrets }) => {
       const place = { dataDir, databaseUrl }
       if ((await versionAt(place)) !== undefined)
         throw new Error(`There is a ledger in ${placeIn(place)} already. Nothing was changed.`)
-      await (await openLedger({ ...place, create: true })).close()
+      await (await openLedger({ ...place, secrets, create: true })).close()
       process.stdout.write(newLedgerLine(place))
     }),
   )

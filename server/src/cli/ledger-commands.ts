@@ -44,11 +44,11 @@ export const report = (
 
 /** Opens a ledger that exists. A mistyped folder or database does not become a new one. */
 async function openExisting(settings: ServeOptions): Promise<Ledger> {
-  const { dataDir, databaseUrl, collections, upstream } = settings
+  const { dataDir, databaseUrl, collections, upstream, secrets } = settings
   const version = await versionAt(settings)
   refuseMissing(version, placeIn(settings))
   refuseOlder(version)
-  return openLedger({ dataDir, databaseUrl, collections, upstream })
+  return openLedger({ dataDir, databaseUrl, collections, upstream, secrets })
 }
 
 const COLUMNS: Column<CollectionCounts>[] = [

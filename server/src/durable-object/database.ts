@@ -110,8 +110,8 @@ export function hiloDatabase<Env>(
 }
 
 async function openIn({ storage }: ObjectState, options: HiloWorkerOptions): Promise<Opened> {
-  const { create, ledgerLimits, handler } = checkWorkerOptions(options)
-  const store = openDurableStore(storage, { create })
+  const { create, secrets, ledgerLimits, handler } = checkWorkerOptions(options)
+  const store = openDurableStore(storage, { create, secrets })
   const ledger = createLedger(store, ledgerLimits, new Map())
   // The clock is asked here: while a Worker's modules load, it is 1970.
   if ((await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + PRUNE_INTERVAL_MS)

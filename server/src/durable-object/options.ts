@@ -3,7 +3,14 @@ import { z } from 'zod'
 import type { HandlerLimits, HandlerOptions } from '../http/options.js'
 import { DEFAULT_HORIZON_DAYS, horizon } from '../ledger/horizon.js'
 import type { LedgerLimits } from '../ledger/ledger.js'
-import { checked, databaseName, type Given, ledgerLimits, parted } from '../ledger/options.js'
+import {
+  checked,
+  databaseName,
+  type Given,
+  ledgerLimits,
+  parted,
+  secrets,
+} from '../ledger/options.js'
 
 export interface HiloWorkerOptions
   extends Omit<HandlerOptions, 'ledger' | 'databases' | 'limits' | 'isReady'> {
@@ -21,6 +28,8 @@ export interface HiloWorkerOptions
   operatorToken?: string | undefined
   /** As for `serve`. Default 400 days. */
   horizon?: number | undefined
+  /** As for `openLedger`. */
+  secrets?: readonly string[] | undefined
   limits?: Given<LedgerLimits & HandlerLimits> | undefined
 }
 
@@ -29,6 +38,7 @@ const own = z.object({
   create: z.boolean().default(false),
   operatorToken: z.string().min(16, 'has to have at least 16 characters').optional(),
   horizon: horizon.default(DEFAULT_HORIZON_DAYS),
+  secrets: secrets.optional(),
 })
 
 type Checked = z.output<typeof own> & {
@@ -39,12 +49,21 @@ type Checked = z.output<typeof own> & {
 
 /** @throws Error that names the option and the fix */
 export function checkWorkerOptions(options: HiloWorkerOptions): Checked {
-  const { databases, create, operatorToken, horizon, limits = {}, ...rest } = options
-  const mine = checked(own, { databases, create, operatorToken, horizon }, 'createHiloWorker')
-  const { ledgerLimits: given, handlerLimits } = parted(limits)
+  const {
+    databases,
+    create,
+    operatorToken,
+    limits = {},
+    horizon,
+    secrets: outside,
+    ...rest
+  } = options
+  const given = { databases, create, operatorToken, horizon, secrets: outside }
+  const mine = checked(own, given, 'createHiloWorker')
+  const { ledgerLimits: ofLedger, handlerLimits } = parted(limits)
   return {
     ...mine,
-    ledgerLimits: checked(ledgerLimits, given, 'createHiloWorker', (path) =>
+    ledgerLimits: checked(ledgerLimits, ofLedger, 'createHiloWorker', (path) =>
       ['limits', ...path].join('.'),
     ),
     handler: { ...rest, databases: mine.databases, limits: handlerLimits },

@@ -20,7 +20,7 @@ export function openDurableStore(storage: ObjectStorage, opening: Opening): RowS
     return answer
   }
 
-  const secret = guard(() =>
+  const secrets = guard(() =>
     storage.transactionSync(() => upgradeSqlite(run, 'this Durable Object', opening)),
   )
   const connection: SqlConnection = {
@@ -34,7 +34,7 @@ export function openDurableStore(storage: ObjectStorage, opening: Opening): RowS
       }),
     close: async () => {},
   }
-  return sqlStore(connection, secret)
+  return sqlStore(connection, secrets)
 }
 
 /** SQLite's codes for a disk that fails or is full. A mistake in this program is none of them. */

@@ -6,6 +6,7 @@ import { Buffer } from 'node:buffer'
 import {
   createHmac,
   createSecretKey,
+  type KeyObject,
   randomBytes,
   randomFillSync,
   timingSafeEqual,
@@ -61,22 +62,26 @@ export function newGrantId(now = Date.now()): string {
   return pool.toString('base64url', next - ID_BYTES, next)
 }
 
-export function grantTokens(secret: string): GrantTokens {
-  const key = createSecretKey(Buffer.from(secret))
+/** @param secrets the first signs; tokens of all are read */
+export function grantTokens(secrets: readonly string[]): GrantTokens {
+  const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret)))
   // As text: a digest as bytes gets memory of its own, outside of the heap.
-  const digestOf = (body: string) => createHmac('sha256', key).update(body).digest('base64url')
-  const macOf = (body: string) => Buffer.from(digestOf(body), 'base64url').subarray(0, MAC_BYTES)
+  const digestOf = (body: string, key: KeyObject) =>
+    createHmac('sha256', key).update(body).digest('base64url')
+  const macOf = (body: string, key: KeyObject) =>
+    Buffer.from(digestOf(body, key), 'base64url').subarray(0, MAC_BYTES)
   return {
     write({ id, rotation, serial, high, database, collection }) {
       const name = Buffer.from(collection).toString('base64url')
       const body = `${id}.${rotation}.${serial}.${high}.${name}`
-      return `${body}.${macOf(signed(body, database)).toString('base64url')}`
+      return `${body}.${macOf(signed(body, database), keys[0]!).toString('base64url')}`
     },
     read(token, database) {
       const [, body, id, rotation, serial, high, name, mac] = TOKEN.exec(token) ?? []
       if (!body) return undefined
       // guard: H22 a grant token cannot be forged
-      if (!timingSafeEqual(macOf(signed(body, database)), Buffer.from(mac!, 'base64url')))
+      const shown = Buffer.from(mac!, 'base64url')
+      if (!keys.some((key) => timingSafeEqual(macOf(signed(body, database), key), shown)))
         return undefined
       return {
         id: id!,

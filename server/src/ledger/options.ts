@@ -48,6 +48,11 @@ export function parted<T extends Given<LedgerLimits>>(limits: T) {
   return { ledgerLimits: { maxJump, maxId, collections, databases }, handlerLimits }
 }
 
+/** The messages do not say the value. */
+export const secrets = z
+  .array(z.string().min(32, 'has to have at least 32 characters, as `openssl rand -hex 32` makes'))
+  .min(1, 'is empty: give a secret, or leave it out')
+
 /**
  * @param nameOf the name of the option at a path, as the user wrote it
  * @throws Error that names every wrong option and the fix

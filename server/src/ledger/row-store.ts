@@ -33,10 +33,11 @@ import type {
   SeriesRow,
   Tombstone,
 } from './rows.js'
+import type { Secrets } from './secrets.js'
 
 export interface RowStore {
-  /** The secret of the grant tokens. */
-  secret: string
+  /** What signs the grant tokens. */
+  secrets: Secrets
   change<T>(transaction: Transaction<T>): Promise<T>
   readCollection(key: CollectionKey): Promise<CollectionRow | undefined>
   /** Collections that were not dropped, by database and name. */

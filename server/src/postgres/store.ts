@@ -42,10 +42,10 @@ export async function openPostgresStore(
 ): Promise<RowStore> {
   const pool = openPool(databaseUrl)
   try {
-    const secret = await upgradePostgres(pool, placeOf(databaseUrl), opening)
+    const secrets = await upgradePostgres(pool, placeOf(databaseUrl), opening)
     await pool.findLedger()
     const counters = await startCounters(pool)
-    return sqlStore(connectionTo(pool, counters, await timelineOf(pool)), secret)
+    return sqlStore(connectionTo(pool, counters, await timelineOf(pool)), secrets)
   } catch (error) {
     await pool.close()
     throw error

@@ -4,12 +4,13 @@
  */
 import { isThere, type Query } from '../ledger/counter-port.js'
 import { LedgerUnavailable, RowLocked } from '../ledger/errors.js'
+import type { Secrets } from '../ledger/secrets.js'
 import {
   META_TABLE,
   type Opening,
   refuseMissing,
   SCHEMA,
-  secretFrom,
+  secretsIn,
   stepsFrom,
   versionOf,
 } from '../sql/schema.js'
@@ -26,17 +27,17 @@ const PAUSE_MS = 1_000
 
 /**
  * Waits as long as others keep the tables locked, and says so once.
- * @returns the secret of the grant tokens
+ * @returns what signs the grant tokens
  */
 export async function upgradePostgres(
   pool: PostgresPool,
   place: string,
   opening: Opening,
-): Promise<string> {
+): Promise<Secrets> {
   for (let isTold = false; ; isTold = true) {
     try {
-      const secret = await pool.transaction((query) => secretOfNewest(query, opening))
-      return secret ?? (await pool.transaction((query) => upgrade(query, place, opening), UPGRADE))
+      const secrets = await pool.transaction((query) => secretsOfNewest(query, opening))
+      return secrets ?? (await pool.transaction((query) => upgrade(query, place, opening), UPGRADE))
     } catch (error) {
       if (!(error instanceof RowLocked)) throw error
       if (!isTold) process.emitWarning(LOCKED)
@@ -50,22 +51,18 @@ const LOCKED =
   "another server's upgrade does. Claims go on meanwhile."
 
 /** Undefined where there is something to do. A start waits for this no longer than a claim. */
-async function secretOfNewest(
-  query: Query,
-  { schema = SCHEMA }: Opening,
-): Promise<string | undefined> {
+async function secretsOfNewest(query: Query, opening: Opening): Promise<Secrets | undefined> {
   await refuseStandby(query)
   if (!(await isThere(query, 'hilo_meta'))) return undefined
   const meta = await readMeta(query)
   const version = Number(meta.get('version') ?? 0)
-  return stepsFrom(version, schema).length > 0 ? undefined : secretFrom(version, meta.get('secret'))
+  return stepsFrom(version, opening.schema).length > 0
+    ? undefined
+    : secretsIn(version, meta.get('secret'), opening)
 }
 
-async function upgrade(
-  query: Query,
-  place: string,
-  { create, schema = SCHEMA }: Opening,
-): Promise<string> {
+async function upgrade(query: Query, place: string, opening: Opening): Promise<Secrets> {
+  const { create, schema = SCHEMA } = opening
   await refuseStandby(query)
   const [server] = await query<{ encoding: string }>(
     "SELECT current_setting('server_encoding') AS encoding",
@@ -85,16 +82,16 @@ async function upgrade(
   refuseMissing(found, place, create)
   const version = Number(found ?? 0)
   const steps = stepsFrom(version, schema)
-  const secret = secretFrom(version, meta.get('secret'))
-  if (steps.length === 0) return secret
+  const secrets = secretsIn(version, meta.get('secret'), opening)
+  if (steps.length === 0) return secrets
   if (version > 0) await lockTables(query)
   for (const statement of steps) await query(statement)
   await query(
     'INSERT INTO hilo_meta (key, value) VALUES ($1, $2), ($3, $4) ON CONFLICT (key) DO ' +
       'UPDATE SET value = excluded.value',
-    ['version', String(versionOf(schema)), 'secret', secret],
+    ['version', String(versionOf(schema)), 'secret', secrets.kept],
   )
-  return secret
+  return secrets
 }
 
 async function readMeta(query: Query): Promise<Map<string, string>> {

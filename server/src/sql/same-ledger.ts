@@ -5,6 +5,7 @@
  * that came back, nor on a copy that was put in the ledger's place.
  */
 import { LedgerReplaced } from '../ledger/errors.js'
+import type { Secrets } from '../ledger/secrets.js'
 import type { SqlConnection, Work } from './connection.js'
 import { statement } from './statements.js'
 
@@ -27,8 +28,8 @@ const RAISE_MARK = statement(
     DO UPDATE SET value = CAST(CAST(hilo_meta.value AS BIGINT) + 1 AS TEXT)`,
 )
 
-/** @param secret of the ledger as it was opened */
-export function sameLedger(connection: SqlConnection, secret: string): SqlConnection {
+/** @param isOurs does the ledger keep its secret still, or the fingerprint of one that is given? */
+export function sameLedger(connection: SqlConnection, isOurs: Secrets['isOurs']): SqlConnection {
   const readState = statement(
     `SELECT (SELECT value FROM hilo_meta WHERE key = 'secret') AS "secret",
       (SELECT value FROM hilo_meta WHERE key = 'mark') AS "mark",
@@ -41,7 +42,7 @@ export function sameLedger(connection: SqlConnection, secret: string): SqlConnec
     let least = seen
     let reached = seen
     const requireSame = ([states]: readonly unknown[][]) => {
-      reached = stateIn(states![0] as StateRow, secret, least)
+      reached = stateIn(states![0] as StateRow, isOurs, least)
     }
     const answer = await run({
       isHasty: work.isHasty,
@@ -78,10 +79,10 @@ export function sameLedger(connection: SqlConnection, secret: string): SqlConnec
 }
 
 /** @throws LedgerReplaced where the ledger was seen higher, or has another secret */
-function stateIn(row: StateRow, secret: string, least: State): State {
+function stateIn(row: StateRow, isOurs: Secrets['isOurs'], least: State): State {
   const found = { mark: Number(row.mark ?? 0), timeline: row.timeline ?? least.timeline }
   // guard: H31 another ledger grants nothing
-  if (row.secret !== secret) throw new LedgerReplaced('it has another secret')
+  if (!isOurs(row.secret)) throw new LedgerReplaced('it has another secret')
   // guard: H31 an old primary that comes back grants nothing
   if (found.timeline < least.timeline)
     throw new LedgerReplaced('it is on an older timeline, as a primary that came back is')

@@ -4,7 +4,7 @@
  * version was released, its upgrade is never edited.
  */
 import { LedgerMissing } from '../ledger/errors.js'
-import { newSecret } from '../ledger/grant-token.js'
+import { type Secrets, secretsOf } from '../ledger/secrets.js'
 import {
   COLLECTIONS,
   creationOf,
@@ -74,6 +74,8 @@ export const HEALTH_KEY = 'health'
 export interface Opening {
   /** Makes the ledger where there is none. Default false. */
   create?: boolean
+  /** What signs its grant tokens, if an operator keeps that outside; the newest first. */
+  secrets?: readonly string[] | undefined
   schema?: Schema
 }
 
@@ -106,19 +108,24 @@ export function refuseOlder(version = 0): void {
 }
 
 /**
- * The secret of the grant tokens; of a new ledger a new one.
+ * What signs the grant tokens; of a new ledger a new secret.
+ * @param kept what the ledger has of it
  * @throws Error when a ledger has lost its own: no token could prove that it is an older copy
  */
-export function secretFrom(version: number, secret: string | undefined): string {
+export function secretsIn(
+  version: number,
+  kept: string | undefined,
+  { secrets }: Opening,
+): Secrets {
   // guard: H20 a ledger without its secret does not start
-  if (version > 0 && secret === undefined)
+  if (version > 0 && kept === undefined)
     throw new Error(
       'The ledger has lost its secret, without which no device can show that the ledger was ' +
         "restored from a backup. Put the row 'secret' of hilo_meta back from a backup that has " +
         'it. If there is none: add the row with a random text, then raise all floors before the ' +
         'server starts: offline-hilo-server raise-floor <database> --all --by <numbers>.',
     )
-  return secret ?? newSecret()
+  return secretsOf(kept, secrets)
 }
 
 export const versionOf = ({ upgrades }: Schema): number => 1 + upgrades.length

@@ -2,6 +2,7 @@
  * SQLite as the ledger speaks it, wherever it runs: in a file, or in a Durable Object. Whoever
  * brings a driver brings its transactions.
  */
+import type { Secrets } from '../ledger/secrets.js'
 import type { Work } from './connection.js'
 import {
   HEALTH_KEY,
@@ -9,7 +10,7 @@ import {
   type Opening,
   refuseMissing,
   SCHEMA,
-  secretFrom,
+  secretsIn,
   stepsFrom,
   versionOf,
 } from './schema.js'
@@ -36,13 +37,10 @@ const READ = 'SELECT value FROM hilo_meta WHERE key = $1'
 /**
  * Brings the ledger up to date, in the caller's transaction.
  * @param place for people
- * @returns the secret of its grant tokens
+ * @returns what signs its grant tokens
  */
-export function upgradeSqlite(
-  run: Run,
-  place: string,
-  { create, schema = SCHEMA }: Opening,
-): string {
+export function upgradeSqlite(run: Run, place: string, opening: Opening): Secrets {
+  const { create, schema = SCHEMA } = opening
   run(statement(META_TABLE))
   const read = (key: string) => (run(statement(READ, key))[0] as { value: string })?.value
   const found = read('version')
@@ -50,9 +48,9 @@ export function upgradeSqlite(
   const version = Number(found ?? 0)
   for (const step of stepsFrom(version, schema)) run(statement(step))
   run(statement(PUT, 'version', String(versionOf(schema))))
-  const secret = secretFrom(version, read('secret'))
-  run(statement(PUT, 'secret', secret))
-  return secret
+  const secrets = secretsIn(version, read('secret'), opening)
+  run(statement(PUT, 'secret', secrets.kept))
+  return secrets
 }
 
 /** The work in the caller's transaction. */

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers'
 import type { IdentityKey } from '../ledger/ledger.js'
 import type { RowStore, Selection, StepResult, Transaction } from '../ledger/row-store.js'
 import type { CountsRow, GrantRow, SeriesRow } from '../ledger/rows.js'
+import type { Secrets } from '../ledger/secrets.js'
 import type { SqlConnection } from './connection.js'
 import { SETTINGS_OF_DATABASES, type Setting, toDatabases } from './database-rows.js'
 import { deviceStore } from './devices.js'
@@ -46,9 +47,9 @@ const HANDED_OVER = `SELECT ${selected(SERIES)} FROM hilo_series t
   WHERE t.database = $1 AND t.tag = $2 AND t.hand_overs <> '[]' ORDER BY t.letter`
 const SERIES_COUNT = `SELECT count(*) AS "count" FROM hilo_series t WHERE t.database = $1`
 
-/** @param secret of the grant tokens */
-export function sqlStore(unwatched: SqlConnection, secret: string): RowStore {
-  const connection = sameLedger(unwatched, secret)
+/** @param secrets what signs the grant tokens */
+export function sqlStore(unwatched: SqlConnection, secrets: Secrets): RowStore {
+  const connection = sameLedger(unwatched, secrets.isOurs)
   const { transaction, read } = connection
   const load = loader(connection.dialect)
   const change = changer(connection, load)
@@ -64,7 +65,7 @@ export function sqlStore(unwatched: SqlConnection, secret: string): RowStore {
   }
 
   return {
-    secret,
+    secrets,
     devices: deviceStore(connection),
 
     change(wanted) {

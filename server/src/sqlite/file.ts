@@ -7,6 +7,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { losesCommits } from '../../../src/core/sqlite-version.js'
 import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
+import type { Secrets } from '../ledger/secrets.js'
 import { type Opening, refuseMissing, SQLITE_FILE } from '../sql/schema.js'
 import { upgradeSqlite } from '../sql/sqlite.js'
 import { type Connect, connectTo, connectToRead } from './connection.js'
@@ -19,7 +20,7 @@ export const BUSY_TIMEOUT_MS = 5_000
 export interface SqliteFile {
   db: Sqlite
   /** Of its grant tokens. */
-  secret: string
+  secrets: Secrets
   /**
    * One transaction.
    * @throws LedgerUnavailable when another file stands in its place, or none. It may have happened
@@ -93,12 +94,12 @@ function openIn(folder: string, opening: Opening, connect: Connect | undefined):
   const { db, close } = connectTo(file, (opened) => prepare(opened, folder), connect)
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    const secret = write(db, () => upgradeSqlite(runIn(db), folder, opening))
+    const secrets = write(db, () => upgradeSqlite(runIn(db), folder, opening))
     // A copy of the file alone, without its log, then knows the tokens that prove it a copy.
     // guard: H20 a copy of the file alone has the secret
     db.exec('PRAGMA wal_checkpoint(PASSIVE)')
     syncEntries(folder)
-    return { db, secret, commit: commitsTo(db, placeOf(file)), close }
+    return { db, secrets, commit: commitsTo(db, placeOf(file)), close }
   } catch (error) {
     close()
     throw error

@@ -28,7 +28,7 @@ export function openSqliteStore(
   }
   // From here on, waiting for another program's lock does not stop the process.
   file.db.exec('PRAGMA busy_timeout = 0')
-  return sqlStore(connectionTo(file), file.secret)
+  return sqlStore(connectionTo(file), file.secrets)
 }
 
 function connectionTo({ db, commit, close }: SqliteFile): SqlConnection {

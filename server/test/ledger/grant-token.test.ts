@@ -4,7 +4,7 @@ import { checkTag } from '../../src/http/query.js'
 import { grantTokens, newGrantId, newSecret } from '../../src/ledger/grant-token.js'
 
 test('a token says what was written, to who has the secret', () => {
-  const [ours, others] = [grantTokens(newSecret()), grantTokens(newSecret())]
+  const [ours, others] = [grantTokens([newSecret()]), grantTokens([newSecret()])]
   const content = { id: newGrantId(), rotation: 3, serial: 7, high: 90, collection: 'größe' }
   const token = ours.write({ ...content, database: 'shop' })
   expect(ours.read(token, 'shop')).toEqual(content)
@@ -17,7 +17,7 @@ test('a token says what was written, to who has the secret', () => {
 })
 
 test('a token is read of the longest name that there is, also where lower case is longer', () => {
-  const tokens = grantTokens(newSecret())
+  const tokens = grantTokens([newSecret()])
   const longest = 'İ'.repeat(250)
   expect(() => checkTag(longest, '/')).not.toThrow()
   const content = {

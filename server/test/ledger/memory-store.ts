@@ -29,6 +29,7 @@ import {
   type SeriesRow,
   type Tombstone,
 } from '../../src/ledger/rows.js'
+import { type Secrets, secretsOf } from '../../src/ledger/secrets.js'
 import { SECRET, settingKeysOf, settingsFrom, toDatabases } from '../../src/sql/database-rows.js'
 
 export interface MemoryRows {
@@ -54,8 +55,8 @@ export class MemoryStore implements RowStore, MemoryRows {
   identityClaims: IdentityClaimRow[] = []
   returns: ReturnRow[] = []
 
-  get secret(): string {
-    return this.settings.get(SECRET) ?? this.#secret
+  get secrets(): Secrets {
+    return secretsOf(this.settings.get(SECRET) ?? this.#secret)
   }
 
   /** All rows as they are now; rows are never changed in place. */

@@ -11,6 +11,6 @@ describeLedger('ledger in memory', async () => {
   const store = new MemoryStore()
   return {
     open: async (limits) => createLedger(store, { ...LIMITS, ...limits }, new Map()),
-    secret: async () => store.secret,
+    secret: async () => store.secrets.kept,
   }
 })

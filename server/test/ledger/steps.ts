@@ -18,7 +18,7 @@ import {
 } from '../../src/ledger/rows.js'
 
 export const ORDERS = { database: 'shop', collection: 'orders' }
-export const TOKENS = grantTokens('a secret of tests')
+export const TOKENS = grantTokens(['a secret of tests'])
 /** As long as a grant's id is. */
 export const grantId = (n: number): string => `grant-${n}`.padEnd(16, '_')
 

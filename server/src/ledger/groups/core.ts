@@ -27,7 +27,7 @@ export function ledgerCore(
   limits: LedgerLimits,
   bound: BoundCollections,
 ): LedgerCore {
-  const tokens = grantTokens(store.secret)
+  const tokens = grantTokens(store.secrets.known)
   const context: LedgerContext = { limits, bound, tokens, newGrantId }
   const alarm = createAlarm()
 

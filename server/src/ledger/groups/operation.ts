@@ -3,7 +3,6 @@
 import { setImmediate } from 'node:timers'
 import { drop, isOf } from '../drop.js'
 import { explain } from '../explain.js'
-import { newSecret } from '../grant-token.js'
 import { distinct, isSame, keyOf, keyText, normalized } from '../keys.js'
 import type { Operation } from '../ledger.js'
 import { prune } from '../prune.js'
@@ -63,7 +62,7 @@ export function operation({ store, change }: LedgerCore): Operation {
     renewSecret: () =>
       store.change({
         select: {},
-        step: () => ({ answer: undefined, changes: { secret: newSecret() } }),
+        step: () => ({ answer: undefined, changes: { secret: store.secrets.renewed() } }),
       }),
 
     connections: () => store.connections?.(),
