@@ -424,6 +424,7 @@ export const GUARDS: Guard[] = [
     'server/ledger/stock',
     'const part = takeFrom(fresh, count)',
   ),
+  guard('H22 a ledger is opened with its own secret or not at all', 'server/renew-secret'),
   guard('H22 only the tail of a grant comes back', 'server/sqlite-ledger', 'last < end'),
   guard(
     'H22 a grant token cannot be forged',
