@@ -23,7 +23,12 @@ export interface AppSite {
   close(): void
 }
 
-const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' }
+const TYPES: Record<string, string> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+}
 
 export interface AppSiteOptions {
   /** The folder of the app's files. Absent: the backend serves them, too. */

@@ -69,9 +69,19 @@ export const JSDOM = library(
   'react-dom@19.3.1',
 )
 
-export const LIBRARY_PEERS: readonly Peer[] = [...DATABASES, ANGULAR, PLAYWRIGHT, JSDOM].map(
-  ({ peer }) => peer,
+/** Builds the documentation's site; `npm run site` names the same version. */
+export const { peer: VITEPRESS } = library(
+  'vitepress',
+  'VitePress',
+  'vitepress@2.0.0-alpha.20',
+  'vite@8.3.8',
+  'vue@3.5.45',
 )
+
+export const LIBRARY_PEERS: readonly Peer[] = [
+  ...[...DATABASES, ANGULAR, PLAYWRIGHT, JSDOM].map(({ peer }) => peer),
+  VITEPRESS,
+]
 
 const source = (path: string) => join(import.meta.dirname, '../../src', path)
 

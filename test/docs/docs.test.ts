@@ -30,7 +30,7 @@ const PAGES = [
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map(
     (path) => `docs/${path}`,
   ),
-].filter((path) => path.endsWith('.md'))
+].filter((path) => path.endsWith('.md') && !path.includes('.vitepress/'))
 
 /** The page whose commands are those of an app of its own. */
 const TUTORIAL = 'docs/tutorial.md'

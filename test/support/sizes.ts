@@ -26,6 +26,7 @@ const FULL_ONLY = [
   'test/browser/demo-details.test.ts',
   'test/browser/desk-paths.test.ts',
   'test/browser/document.test.ts',
+  'test/browser/documentation.test.ts',
   'test/browser/examples.test.ts',
   'test/browser/inspector.test.ts',
   'test/browser/jsdom.test.ts',

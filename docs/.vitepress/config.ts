@@ -1,0 +1,105 @@
+/**
+ * The documentation as a site, by VitePress: `npm run site`. The sidebar is docs/README.md. A link
+ * into the sources becomes its text, because the site has none.
+ */
+import { cpSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'vite'
+
+const DOCS = fileURLToPath(new URL('..', import.meta.url))
+const ROOT = join(DOCS, '..')
+const INDEX = readFileSync(join(DOCS, 'README.md'), 'utf8')
+const { description } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+
+const PLAY = '/demo/play/'
+
+const sidebar = INDEX.split(/^## /m)
+  .slice(1)
+  .map((section) => ({
+    text: section.slice(0, section.indexOf('\n')),
+    items: [...section.matchAll(/^\* \[(.+)\]\((.+)\.md\): /gm)].map(([, text, path]) => ({
+      text: text!.replaceAll('`', ''),
+      link: `/${path!.replace(/README$/, '')}`,
+    })),
+  }))
+
+/** On a phone, more of a table is seen at once. */
+const STYLE = `@media (max-width: 640px) {
+  .vp-doc :is(td, th) { padding: 6px 8px; vertical-align: top }
+}`
+
+export default {
+  title: 'offline-hilo',
+  description,
+  cacheDir: join(ROOT, 'node_modules/.cache/vitepress'),
+  rewrites: { 'README.md': 'index.md', 'recipes/README.md': 'recipes/index.md' },
+  head: [['style', {}, STYLE]],
+  markdown: { config: followLinks },
+  themeConfig: {
+    sidebar,
+    nav: [{ text: 'Try to make a duplicate', link: PLAY, target: '_self' }],
+    search: { provider: 'local' },
+    outline: [2, 3],
+  },
+  buildEnd,
+}
+
+interface Token {
+  type: string
+  tag: string
+  attrs: [string, string][] | null
+  children: Token[] | null
+}
+
+interface MarkdownIt {
+  core: {
+    ruler: {
+      push(
+        name: string,
+        rule: (state: { tokens: Token[]; env: { relativePath: string } }) => void,
+      ): void
+    }
+  }
+}
+
+function followLinks(md: MarkdownIt): void {
+  md.core.ruler.push('links of the site', ({ tokens, env }) => {
+    const folder = posix.dirname(env.relativePath)
+    for (const { children } of tokens) {
+      let isOut = false
+      for (const token of children ?? []) {
+        if (token.type === 'link_open') {
+          const [, href] = token.attrs!.find(([name]) => name === 'href')!
+          isOut = !/^(\w+:|#)/.test(href) && posix.join(folder, href).startsWith('..')
+          token.attrs = isOut
+            ? null
+            : token.attrs!.map(([name, value]) => [name, value.replace('README.md', 'index.md')])
+        }
+        if (isOut && /^link_/.test(token.type)) token.tag = 'span'
+      }
+    }
+  })
+}
+
+/** The page that plays seeds, and for programs the Markdown and its index. */
+async function buildEnd({ outDir, pages }: { outDir: string; pages: string[] }): Promise<void> {
+  await build({
+    configFile: false,
+    root: ROOT,
+    publicDir: 'demo/public',
+    logLevel: 'warn',
+    plugins: [
+      {
+        name: 'the way back',
+        transformIndexHtml: (html: string) => html.replace('>Order desk<', '>Documentation<'),
+      },
+    ],
+    build: {
+      outDir,
+      emptyOutDir: false,
+      rolldownOptions: { input: join(ROOT, `${PLAY}index.html`) },
+    },
+  })
+  for (const path of [...pages, 'llms.txt']) cpSync(join(DOCS, path), join(outDir, path))
+}

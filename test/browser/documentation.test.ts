@@ -1,0 +1,79 @@
+/**
+ * The documentation as a site, built by VitePress, in Chromium: every link leads somewhere, the
+ * search finds, and people who need help can read it. Each look is tried on a desktop and a phone.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isInstalled, run, unlessInstalled } from '../support/peers.js'
+import { openAppSite } from './app-site.js'
+import { complaintsAbout } from './axe.js'
+import { openContext } from './desk-page.js'
+import { VITEPRESS } from './libraries.js'
+
+const ROOT = join(import.meta.dirname, '../..')
+const left = unlessInstalled(VITEPRESS)
+const folder = mkdtempSync(join(tmpdir(), 'hilo-site-'))
+
+/** VitePress builds nothing where a link is dead. */
+beforeAll(() => {
+  if (!isInstalled(VITEPRESS)) return
+  const program = join(VITEPRESS.folder, 'node_modules/vitepress/bin/vitepress.js')
+  run(process.execPath, [program, 'build', 'docs', '--outDir', folder], ROOT)
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const SIZES = { desktop: { width: 1280, height: 900 }, phone: { width: 360, height: 780 } }
+
+async function open(path: string, size: keyof typeof SIZES = 'desktop'): Promise<Page> {
+  const { url } = await openAppSite({ folder, backend: 'http://127.0.0.1:9', csp: '' })
+  const page = await (await openContext()).newPage()
+  page.on('pageerror', (error) => expect.unreachable(`the page threw ${error}`))
+  await page.emulateMedia({ reducedMotion: 'reduce' })
+  await page.setViewportSize(SIZES[size])
+  await page.goto(url + path)
+  return page
+}
+
+test('npm run site builds with the VitePress that is tested', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  expect(scripts.site).toContain(VITEPRESS.title.replace('VitePress ', 'vitepress@'))
+})
+
+test.skipIf(left)(`from the index to a page, and to another by the search${left}`, async () => {
+  const page = await open('/')
+  await page.locator('.VPSidebar').getByRole('link', { name: 'Guide', exact: true }).click()
+  await page.waitForSelector('h1:has-text("Guide")')
+  await page.click('.VPNavBarSearchButton')
+  await page.fill('#localsearch-input', 'no-hilo-server')
+  await page.click('.results a >> nth=0')
+  await page.waitForSelector('.VPDoc code:text-is("no-hilo-server")')
+})
+
+const LOOKS = (['light', 'dark'] as const).flatMap((scheme) =>
+  (['desktop', 'phone'] as const).map((size) => [scheme, size] as const),
+)
+
+test.skipIf(left).each(LOOKS)(`people can read it: %s, %s${left}`, async (scheme, size) => {
+  const page = await open('/', size)
+  await page.emulateMedia({ colorScheme: scheme })
+  for (const path of ['/', '/guide.html', '/reference.html', '/recipes/', '/tutorial.html']) {
+    await page.goto(new URL(path, page.url()).href)
+    await page.waitForSelector('.VPDoc h1')
+    expect(await complaintsAbout(page), path).toEqual([])
+    const wide = () => document.documentElement.scrollWidth > document.documentElement.clientWidth
+    expect(await page.evaluate(wide), path).toBe(false)
+  }
+})
+
+test.skipIf(left)(`a seed is played without a server${left}`, async () => {
+  const page = await open('/guide.html')
+  await page.getByRole('link', { name: 'Try to make a duplicate' }).first().click()
+  await page.waitForSelector('#count:text("Event 0")')
+  await page.press('#position', 'End')
+  expect(await page.textContent('#outcome-title')).toContain('None twice.')
+  await page.click('a:text-is("Documentation")')
+  await page.waitForSelector('h1:has-text("Documentation")')
+})
