@@ -534,6 +534,7 @@ export const GUARDS: Guard[] = [
     'consecutive/ranges',
     'const range = ranges.at(-1)',
   ),
+  guard('H28 a number of a range is given once', 'server/ledger/rules'),
   guard(
     'H28 a device does not go on with a series that it had',
     'consecutive/hand-over',

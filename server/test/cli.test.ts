@@ -636,10 +636,10 @@ describe('series', { timeout: TIMEOUT }, () => {
     await begin(2, 'bills')
     expect((await run()).stdout.split('\n')).toEqual([
       expect.stringMatching(
-        /^collection +series +last +periods +last seen +device +closed +handed over +doubtful$/,
+        /^collection +series +last +periods +ranges +last seen +device +closed +handed over +doubt/,
       ),
-      expect.stringMatching(/^bills +A +0 +- +\S+Z +Till 3 +- +- +-$/),
-      expect.stringMatching(/^receipts +A +0 +- +\S+Z +Till 3 +- +- +-$/),
+      expect.stringMatching(/^bills +A +0 +- +- +\S+Z +Till 3 +- +- +-$/),
+      expect.stringMatching(/^receipts +A +0 +- +- +\S+Z +Till 3 +- +- +-$/),
       '',
     ])
     expect((await run('--collection', 'Bills')).stdout).not.toContain('receipts')
@@ -683,6 +683,25 @@ describe('series', { timeout: TIMEOUT }, () => {
       'at least 131',
     )
     expect((await run()).stdout).toMatch(/bills .* by anna, Till 3 to Till 4: stolen +-\n/)
+    const give = ['--give', 'A', '--collection', 'bills']
+    const until = ['--until', '2027-12-31']
+    expect((await run(...give, '--range', '2001-3000', ...until)).stdout).toBe(
+      "Series A of 'bills' has the numbers 2001 to 3000 until 2027-12-31. Its device gets them " +
+        'when it checks in next.\n',
+    )
+    const notGiven: [string[], string][] = [
+      [give, '--give needs a --range such as 2001-3000'],
+      [[...give, '--range', '3000-2001'], '--give needs a --range such as 2001-3000'],
+      [[...give, '--range', '1-9', '--until', '2027-02-30'], '--until is a day'],
+      [[...give, '--range', '3000-4000'], 'Series A has the numbers 2001 to 3000'],
+      [['--give', 'A', '--collection', 'receipts', '--range', '1-9'], 'a closed series never'],
+    ]
+    for (const [args, message] of notGiven)
+      expect(await run(...args)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(message),
+      })
+    expect((await run()).stdout).toMatch(/bills .* 2001 to 3000 until 2027-12-31 /)
     expect(await server.stop()).toBe(0)
   })
 })

@@ -11,6 +11,7 @@ import { describeGrowth } from './ledger-growth.js'
 import { describeHandOvers } from './ledger-hand-overs.js'
 import { describeIdentities } from './ledger-identities.js'
 import { describeNumberLines } from './ledger-number-lines.js'
+import { describeRanges } from './ledger-ranges.js'
 import { describeRestores } from './ledger-restores.js'
 import { describeSeries } from './ledger-series.js'
 import { describeStorage } from './ledger-storage.js'
@@ -36,6 +37,7 @@ export function describeLedger(name: string, newStorage: () => Promise<Storage>)
     describeIdentities(promise)
     describeSeries(promise)
     describeHandOvers(promise)
+    describeRanges(promise)
     describeExplains(promise)
     describeStorage(promise)
     describeGrowth(promise)

@@ -155,6 +155,7 @@ export function describeSeries(promise: Promises): void {
           doubtful: undefined,
           link: undefined,
           handedOver: undefined,
+          ranges: [],
         },
       ])
     },

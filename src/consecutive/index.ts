@@ -259,13 +259,13 @@ function methodsOf(
   { holder, chain, ranges, makeOf, sealedOf, wait }: Checked,
   tell: Tell,
 ): Consecutive {
-  const stored = async () => ({ ...(await storage.all()), ranges })
+  const given = async () => (ranges === 'server' ? storage.ranges() : ranges)
+  const stored = async () => ({ ...(await storage.all()), ranges: await given() })
   const current = async () => {
-    const held = await storage.current()
-    return held && { ...held, ...(ranges && restOf(ranges, held.last)) }
+    const [held, of] = [await storage.current(), await given()]
+    return held && { ...held, ...(of && restOf(of, held.last)) }
   }
-  const toldEnding =
-    ranges && endingOf(ranges, (rest) => tell('ending', { series: holder.series, ...rest }))
+  const ending = endingOf((rest) => tell('ending', rest))
   async function settle(key: string, state: Settled, why: Why): Promise<void> {
     await storage.settle(checkKey(key), (row) => settledAs(row, state, why))
     page?.settled(key)
@@ -287,7 +287,7 @@ function methodsOf(
         throw error
       })
       const { state, id, reason, isBack, range } = row
-      toldEnding?.(row)
+      if (ranges) ending(row, (await given())!)
       if (state !== 'cancelled')
         return {
           id,
@@ -362,23 +362,20 @@ function methodsOf(
     async report() {
       closing.throwIfAborted()
       const { state, numbers } = await storage.all()
-      return reportOf(state, numbers, ranges)
+      return reportOf(state, numbers, await given())
     },
   }
 }
 
 /** Tells once that few numbers are left, or few days. */
-function endingOf(
-  ranges: readonly NumberRange[],
-  tell: (rest: Rest) => void,
-): (row: TakenNumber['row']) => void {
+function endingOf(tell: (rest: Rest & { series: string }) => void) {
   let above = 0
   let isTold = false
-  return ({ number }) => {
+  return ({ number, letter: series }: TakenNumber['row'], ranges: readonly NumberRange[]) => {
     above = Math.max(above, number)
     const rest = restOf(ranges, above)
     const isNow = isEnding(ranges, rest)
-    if (isNow && !isTold) tell(rest)
+    if (isNow && !isTold) tell({ series, ...rest })
     isTold = isNow
   }
 }

@@ -6,6 +6,7 @@ import { utf8Length } from '../core/utf8.js'
 import { SERIES_NAME } from '../core/wire.js'
 import type { Chain } from './chain.js'
 import type { Sealed } from './links.js'
+import { isDay, type Ranges } from './ranges.js'
 import type { FormatNumber, Make } from './rows.js'
 import type { Holder } from './series.js'
 
@@ -34,9 +35,10 @@ export interface ConsecutiveOptions {
   /**
    * The ranges of numbers that an authority gave for this series, the lowest first. They are in the
    * place of periods, and need `series`: the server gives a name once, so no other device begins
-   * them again. Default: the numbers have no end.
+   * them again. `'server'`: those that a person gives to the series at the server. Default: the
+   * numbers have no end.
    */
-  ranges?: readonly NumberRange[]
+  ranges?: readonly NumberRange[] | 'server'
   /**
    * What happens when the clock of this device goes back into a period that had ended, or with
    * ranges to another day. `flag`: the numbers go on, and the report says so. `refuse`: none is
@@ -81,7 +83,7 @@ export interface Checked {
   holder: Holder
   wait: number
   chain: Chain | undefined
-  ranges: readonly NumberRange[] | undefined
+  ranges: Ranges | undefined
   /** @throws HiloError `invalid-argument` */
   makeOf(key: string): Omit<Make, 'checkIn'>
   /** @throws HiloError `invalid-argument` where there is no chain, or this is not for one */
@@ -139,8 +141,8 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
     period: period ? periodOf(period) : '',
     ranges,
   })
-  if (ranges) for (const { to, data } of ranges) format(to, series!, undefined, data)
-  else if (series !== undefined) format(start, series, makeOf('').period || undefined)
+  if (Array.isArray(ranges)) for (const { to, data } of ranges) format(to, series!, undefined, data)
+  else if (!ranges && series !== undefined) format(start, series, makeOf('').period || undefined)
   const sealedOf = (kind: unknown, content: unknown) => ({
     sealing: chainIn(chain),
     kind: checkText('kind', kind, MAX_KIND_BYTES),
@@ -178,14 +180,12 @@ function periodOf(period: (date: Date) => string): string {
 }
 
 /** @returns the ranges from `start` on */
-function checkRanges(
-  ranges: readonly NumberRange[],
-  { series, period, start = 1 }: ConsecutiveOptions,
-): NumberRange[] {
+function checkRanges(ranges: Ranges, { series, period, start = 1 }: ConsecutiveOptions): Ranges {
+  if (period) throw badOption('ranges have no period', period)
+  if (ranges === 'server') return ranges
   if (!Array.isArray(ranges) || ranges.length === 0)
     throw badOption('ranges is a list of at least one range', ranges)
   if (series === undefined) throw badOption('ranges need the option `series`', series)
-  if (period) throw badOption('ranges have no period', period)
   let above = 0
   const checked = ranges
     .map((range) => {
@@ -207,11 +207,6 @@ function checkRanges(
     .filter(({ from, to }) => from <= to)
   if (checked.length === 0) throw badOption('start is not above all ranges', `${start}`)
   return checked
-}
-
-function isDay(text: string): boolean {
-  const date = new Date(`${text}T00:00Z`)
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${text}T`)
 }
 
 type Limits = NonNullable<ConsecutiveOptions['limits']>

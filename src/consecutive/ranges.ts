@@ -25,6 +25,14 @@ export interface ReportedRange extends NumberRange {
   isOver?: true
 }
 
+/** The ranges that a series has: the app's, or those that its server gave. */
+export type Ranges = readonly NumberRange[] | 'server'
+
+export const rangesOf = (
+  ranges: Ranges,
+  given: readonly NumberRange[] = [],
+): readonly NumberRange[] => (ranges === 'server' ? given : ranges)
+
 /** What each of its numbers says of a range. */
 export const dataOf = (range: NumberRange | undefined): { data?: unknown } =>
   range?.data === undefined ? {} : { data: range.data }
@@ -34,6 +42,12 @@ const periodOf = ({ from, to }: NumberRange): string => `${from}-${to}`
 
 /** The end of a day by this device's clock. */
 const endOf = (day: string): number => Date.parse(`${day}T23:59:59.999`)
+
+/** `2027-12-31` */
+export function isDay(text: string): boolean {
+  const date = new Date(`${text}T00:00Z`)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${text}T`)
+}
 
 const isOver = ({ validUntil }: NumberRange): boolean =>
   validUntil !== undefined && endOf(validUntil) < Date.now()
@@ -101,10 +115,13 @@ export function reportedRanges(
 
 function exhausted(ranges: readonly NumberRange[], above: number): HiloError {
   const expired = ranges.find((each) => leftIn(each, above) > 0)
-  const why = expired
-    ? `the range ${expired.from} to ${expired.to} ended on ${expired.validUntil}, with ` +
-      `${leftIn(expired, above)} numbers left`
-    : `all numbers of its ranges up to ${ranges.at(-1)!.to} are used`
+  const last = ranges.at(-1)
+  const why = !last
+    ? 'the server has not given it a range yet'
+    : expired
+      ? `the range ${expired.from} to ${expired.to} ended on ${expired.validUntil}, with ` +
+        `${leftIn(expired, above)} numbers left`
+      : `all numbers of its ranges up to ${last.to} are used`
   return new HiloError(
     'exhausted',
     `No number was made: ${why}. Give this series another range of the authority.`,

@@ -3,7 +3,7 @@ import { HiloError } from '../core/errors.js'
 import type { NumberRange, NumberRow } from '../core/series-store.js'
 import type { SeriesMark } from '../core/wire.js'
 import type { Sealed } from './links.js'
-import { placeIn } from './ranges.js'
+import { placeIn, type Ranges, rangesOf } from './ranges.js'
 
 /** Makes the id of a number. */
 export type FormatNumber = (
@@ -22,7 +22,7 @@ export interface Make {
   /** Empty: it has none. */
   period: string
   /** Which an authority gave: they are in the place of periods. */
-  ranges?: readonly NumberRange[] | undefined
+  ranges?: Ranges | undefined
   /** A period that has given way to another one gets no number any more. */
   refusesBack?: boolean
   /** Who takes it. Undefined: others cannot tell whether that page lives. */
@@ -47,6 +47,8 @@ export interface Before {
   last: Last | undefined
   /** The last number of the period. */
   ofPeriod: Pick<NumberRow, 'number'> | undefined
+  /** Which the server gave to the series. */
+  given?: readonly NumberRange[] | undefined
   /** Of a series that was handed over: what the device before has made. */
   after?: SeriesMark | undefined
 }
@@ -56,10 +58,12 @@ export interface Before {
  * @throws HiloError `invalid-argument`
  */
 export function newNumber(before: Before, make: Make): NumberRow {
-  const { letter, after } = before
+  const { letter, after, given } = before
   const { key, format, ranges, page, checkIn } = make
   const last = before.last ?? lastOf(after)
-  const made = ranges ? placeIn(ranges, last) : placeAfter({ ...before, last }, make)
+  const made = ranges
+    ? placeIn(rangesOf(ranges, given), last)
+    : placeAfter({ ...before, last }, make)
   const { period, number, isBack, range } = made
   if (isBack && make.refusesBack) throw wentBack(period, last)
   return {

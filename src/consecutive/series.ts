@@ -50,7 +50,7 @@ export interface TakeOptions extends Omit<Make, 'checkIn'> {
 
 /** A number, and whether the server had heard of it before it was handed out. */
 export interface TakenNumber {
-  row: Omit<NumberRow, 'letter' | 'place'>
+  row: Omit<NumberRow, 'place'>
   heard: boolean
 }
 
@@ -88,8 +88,15 @@ export class Series {
         if (isHeardOut() && this.#telling) await this.#wait(this.#telling, late)
         signal.throwIfAborted()
         const checkIn = isHeardOut() ? newId() : undefined
-        const taken = await storage.take({ ...make, checkIn })
-        if (!taken) {
+        const taken = await storage.take({ ...make, checkIn }).catch((error: HiloError) => {
+          // A person may have given a range meanwhile.
+          if (error.code !== 'exhausted' || make.ranges !== 'server' || asked > 0) throw error
+          return error
+        })
+        if (taken instanceof HiloError) {
+          asked++
+          await this.#wait(this.#tell(), late)
+        } else if (!taken) {
           if (begun++ >= MOST_BEGUN) throw endless(collection)
           await this.prepare(holder)
         } else if ('refused' in taken) {

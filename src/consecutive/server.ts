@@ -12,6 +12,7 @@ import type {
 } from '../core/wire.js'
 import { SERIES_NAME } from '../core/wire.js'
 import { type GetHeaders, requester, type ServerAddress } from '../source/http.js'
+import { isDay } from './ranges.js'
 
 export interface SeriesServer {
   /** @throws HiloError `server-unreachable`, `server-refused`, `invalid-response` */
@@ -32,24 +33,26 @@ export function seriesServer(
   return {
     async begin(body) {
       const answer = readJson<SeriesAnswer>(await request('POST', address, body, NO_SERIES), url)
-      const { series, token, after } = answer
+      const { series, token, after, ranges } = answer
       const isSound =
         isSeriesName(series) &&
         typeof token === 'string' &&
-        (after === undefined || isMark(Object(after)))
+        (after === undefined || isMark(Object(after))) &&
+        areRanges(ranges)
       if (!isSound) throw invalid(url, answer)
-      return { series: series as string, token, ...(after && { after }) } as SeriesAnswer
+      return { series, token, ...(after && { after }), ...(ranges && { ranges }) } as SeriesAnswer
     },
     async checkIn(body) {
       const answer = readJson<{
         token: unknown
+        ranges: unknown
         superseded: unknown
         unknown: unknown
         last: unknown
         handedOver: { last: unknown; heard: unknown } | null | undefined
       }>(await request('POST', `${address}/checkin`, body), url)
       const isSound =
-        typeof answer.token === 'string' ||
+        (typeof answer.token === 'string' && areRanges(answer.ranges)) ||
         answer.unknown === true ||
         (answer.superseded === true &&
           Number.isSafeInteger(answer.last) &&
@@ -70,6 +73,16 @@ const isMark = ({ last, periods }: SeriesMark): boolean =>
   Array.isArray(periods) &&
   periods.length > 0 &&
   periods.every((each) => typeof each?.period === 'string' && Number.isSafeInteger(each.last))
+
+const areRanges = (ranges: unknown): boolean =>
+  ranges === undefined ||
+  (Array.isArray(ranges) &&
+    ranges.every(
+      (each) =>
+        Number.isSafeInteger(each?.from) &&
+        Number.isSafeInteger(each.to) &&
+        (each.validUntil === undefined || isDay(each.validUntil)),
+    ))
 
 const NO_SERIES = 'The server gave no series; ask again later.'
 

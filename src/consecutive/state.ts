@@ -3,7 +3,7 @@
  * a series is begun once, and that a series that has ended never goes on.
  */
 import { HiloError } from '../core/errors.js'
-import type { NumberRow } from '../core/series-store.js'
+import type { NumberRange, NumberRow } from '../core/series-store.js'
 import type {
   SeriesAnswer,
   SeriesCheckInAnswer,
@@ -36,6 +36,8 @@ export interface CurrentSeries {
   told: number
   /** It was handed over to this device, and goes on after these numbers. */
   after?: SeriesMark
+  /** Which a person gave to it at the server. */
+  ranges?: NumberRange[]
   /** The check-in that was or will be sent, kept until its answer is stored. */
   checkIn?: { id: string } & Pick<SeriesCheckInRequest, 'last' | 'periods' | 'link' | 'heard'>
   /** The server has refused this device: no number is made until it accepts a check-in. */
@@ -115,9 +117,18 @@ function isSound({ version, ended, current, claim }: SeriesState): boolean {
   )
 }
 
-const isCurrent = ({ letter, begun, token, told, checkIn, refused }: CurrentSeries): boolean =>
+const isCurrent = ({
+  letter,
+  begun,
+  token,
+  told,
+  checkIn,
+  refused,
+  ranges,
+}: CurrentSeries): boolean =>
   [letter, begun, token].every(isText) &&
   isCount(told) &&
+  (ranges === undefined || Array.isArray(ranges)) &&
   (refused === undefined || isText(refused?.message)) &&
   (checkIn === undefined || (isText(checkIn?.id) && isCount(checkIn.last)))
 
@@ -156,14 +167,18 @@ export const doubtfulIn = (reason: SeriesEnd): { from: number; to: number } | un
 export function withSeries(
   state: SeriesState,
   claim: string,
-  { series: letter, token, after }: SeriesAnswer,
+  { series: letter, token, after, ranges }: SeriesAnswer,
 ): SeriesState {
   // guard: H28 a series is begun once
   if (state.claim !== claim) return state
   const { version, ended } = state
   const told = after?.last ?? 0
-  return { version, ended, current: { letter, begun: claim, token, told, ...(after && { after }) } }
+  const current = { letter, begun: claim, token, told, ...(after && { after }), ...given(ranges) }
+  return { version, ended, current }
 }
+
+const given = (ranges: SeriesAnswer['ranges']): Pick<CurrentSeries, 'ranges'> =>
+  ranges ? { ranges: ranges as NumberRange[] } : {}
 
 /** The server refuses the claim for good: the next one has another id. */
 export function withoutClaim(state: SeriesState, claim: string): SeriesState {
@@ -259,7 +274,8 @@ export function withFate(
   if (current?.checkIn?.id !== id) return { state, rows: [] }
   const { checkIn, refused, ...checkedIn } = current
   if ('token' in answer && !answer.closed) {
-    const told = { ...checkedIn, token: answer.token, told: checkIn.last }
+    const { token, ranges } = answer
+    const told = { ...checkedIn, token, told: checkIn.last, ...given(ranges) }
     return { state: { ...state, current: told }, rows: [] }
   }
   // guard: H28 a number of a series that has ended is not handed out

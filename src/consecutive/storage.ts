@@ -3,7 +3,13 @@
  * stored in one transaction, one after another in all tabs: a crash at any moment leaves the number
  * bound to its key, or not taken.
  */
-import type { Link, NumberRow, SeriesStore, SeriesTransaction } from '../core/series-store.js'
+import type {
+  Link,
+  NumberRange,
+  NumberRow,
+  SeriesStore,
+  SeriesTransaction,
+} from '../core/series-store.js'
 import { draftOf, follows, markOf, type Sealed } from './links.js'
 import {
   type Drafted,
@@ -74,7 +80,7 @@ export class SeriesStorage {
   /** Of the number after the one that this page has seen last. */
   async #linkAtOnce(make: Make, sealed: Sealed): Promise<Link | undefined> {
     const { row, link } = this.#seen ?? {}
-    if (!row || !isEnough(row, make)) return undefined
+    if (!row || !isEnough(row, make) || make.ranges === 'server') return undefined
     const next = newNumber({ letter: row.letter, isFirst: false, last: row, ofPeriod: row }, make)
     return sealed.sealing.linkOf(draftOf(next, sealed, link, row))
   }
@@ -197,6 +203,14 @@ export class SeriesStorage {
     })
   }
 
+  /** Those that the server gave to the series. */
+  ranges(): Promise<readonly NumberRange[]> {
+    return this.#store.transact('readonly', async (tx) => {
+      const { current } = readState(await tx.state())
+      return current?.ranges ?? []
+    })
+  }
+
   /** Numbers that are open, and whether each was handed out. */
   open(): Promise<{ row: NumberRow; isOut: boolean }[]> {
     return this.#store.transact('readonly', async (tx) => {
@@ -262,10 +276,10 @@ function add(
   make: Make,
   link: Link | undefined,
 ): Taken | Drafted {
-  const { letter, begun } = current
+  const { letter, begun, after, ranges: given } = current
   const { checkIn, sealed } = make
   const isFirst = state.ended.length === 0
-  const made = newNumber({ ...found, letter, isFirst, after: current.after }, make)
+  const made = newNumber({ ...found, letter, isFirst, after, given }, make)
   const draft = sealed && draftOf(made, sealed, before, found.last)
   // guard: H28 a link is taken only while the record before it is the last one
   if (draft && !follows(link, draft)) return { draft }

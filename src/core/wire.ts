@@ -141,6 +141,18 @@ export interface SeriesAnswer {
    * The series of a lost device, which a person has handed over: it goes on after these numbers.
    */
   after?: SeriesMark
+  /** Which a person gave to it, the lowest first. */
+  ranges?: SeriesRange[]
+}
+
+/** Numbers that an authority gave. */
+interface SeriesRange {
+  from: number
+  to: number
+  /** The last day on which they are made: `2027-12-31`. */
+  validUntil?: string | undefined
+  /** What the authority calls the range. */
+  data?: string | undefined
 }
 
 export interface SeriesMark {
@@ -189,8 +201,8 @@ interface SeriesPeriod {
 
 /** Its answer, 200. */
 export type SeriesCheckInAnswer =
-  /** `closed`: no number may be made in this series any more. */
-  | { token: string; closed?: SeriesClosed }
+  /** `closed`: no number may be made in this series any more. `ranges`: as when it was given. */
+  | { token: string; closed?: SeriesClosed; ranges?: SeriesRange[] }
   /**
    * Another copy of this device has checked in before. It said that it has made up to `last`. Or a
    * person has handed the series over to another device.
@@ -248,6 +260,8 @@ export interface ListedSeries {
   link?: SeriesLink & { last: number }
   /** The last time that it was. `taken`: the other device has it. */
   handedOver?: SeriesHandedOver & { taken: boolean }
+  /** Of an authority, the lowest first. */
+  ranges?: SeriesRange[]
 }
 
 /** Answer of `GET /databases/{db}/hilo/explain` (extension): where one number is. */

@@ -187,6 +187,93 @@ inEachStore(() => {
   })
 })
 
+describe('ranges that a person gives at the server', () => {
+  const ofServer = { series: { device: 'Till 3', ranges: 'server' as const } }
+  const give = (letter: string, range: { from: number; to: number; validUntil?: string }) =>
+    shop.ledger.giveRange({ database: 'default', collection: 'receipts', letter, range })
+
+  inEachStore(() => {
+    test('come with the next check-in, and no number is made before', async () => {
+      clock('2027-06-01T09:00:00Z')
+      const name = newName()
+      const { hilo, receipts } = openTill(shop, { name, ...ofServer })
+      await expect(receipts.next({ key: 'a' })).rejects.toEqual(
+        refusal('exhausted', 'the server has not given it a range yet'),
+      )
+      await give('A', { from: 2001, to: 2002, validUntil: '2027-12-31' })
+      // It asks the server once more before it gives up.
+      expect(await receipts.next({ key: 'a' })).toMatchObject({ id: 'A-002001', heard: true })
+      expect(await receipts.current()).toMatchObject({ left: 1, validUntil: '2027-12-31' })
+      hilo.goOffline()
+      const page = openTill(shop, { name, ...ofServer })
+      page.hilo.goOffline()
+      expect(await idsOf(page.receipts, 'b')).toEqual(['A-002002'])
+      await expect(page.receipts.next({ key: 'c' })).rejects.toEqual(
+        refusal('exhausted', 'up to 2002 are used'),
+      )
+      await give('A', { from: 3001, to: 3040 })
+      page.hilo.goOnline()
+      expect(await idsOf(page.receipts, 'c')).toEqual(['A-003001'])
+      expect((await page.receipts.report())[0]!.ranges).toMatchObject([{ left: 0 }, { left: 39 }])
+      const ranges = [
+        { from: 2001, to: 2002, validUntil: '2027-12-31' },
+        { from: 3001, to: 3040 },
+      ]
+      expect(await registry()).toMatchObject([{ series: 'A', ranges }])
+    })
+
+    test('stay with the series: its copy gets another one, without ranges', async () => {
+      const [name, copy] = [newName(), newName()]
+      const till = openTill(shop, { name, ...ofServer })
+      await till.receipts.prepare()
+      await give('A', { from: 2001, to: 2040 })
+      await idsOf(till.receipts, 'a')
+      await copyProfile(name, copy)
+      expect(await idsOf(till.receipts, 'b')).toEqual(['A-002002'])
+      const copied = openTill(shop, { name: copy, ...ofServer })
+      await expect(copied.receipts.next({ key: 'x' })).rejects.toEqual(
+        refusal('exhausted', 'the server has not given it a range yet'),
+      )
+      expect(await copied.receipts.current()).toMatchObject({ series: 'B', left: 0 })
+    })
+  })
+
+  test('go with a series that is handed over', async () => {
+    const till3 = openTill(shop, { name: newName(), ...ofServer })
+    await till3.receipts.prepare()
+    await give('A', { from: 2001, to: 2040 })
+    await idsOf(till3.receipts, 'a')
+    await shop.ledger.handOverSeries({
+      database: 'default',
+      collection: 'receipts',
+      letter: 'A',
+      to: 'Till 4',
+      last: 2001,
+      period: '2001-2040',
+      by: 'anna',
+      reason: 'the till was stolen',
+      at: Date.now(),
+    })
+    const series = { device: 'Till 4', ranges: 'server' as const }
+    const till4 = openTill(shop, { name: newName(), series })
+    expect(await idsOf(till4.receipts, 'x')).toEqual(['A-002002'])
+  })
+
+  test('have a chain and tell of their end', async () => {
+    const linked = chain({ text: ({ id }, previous) => `${id};${previous}` })
+    const { hilo, receipts } = openTill(shop, {
+      series: { ...ofServer.series, chain: linked },
+    })
+    const told = vi.fn()
+    hilo.addEventListener('ending', ({ detail }) => told(detail))
+    await receipts.prepare()
+    await give('A', { from: 1, to: 10 })
+    await idsOf(receipts, ...Array.from({ length: 9 }, (_, i) => `sale ${i}`))
+    expect(told.mock.calls).toEqual([[{ collection: 'receipts', series: 'A', left: 1 }]])
+    expect(await receipts.verify()).toMatchObject({ chains: [{ count: 9 }] })
+  })
+})
+
 test('who gets the series handed over goes on in its ranges', async () => {
   clock('2027-06-01T09:00:00Z')
   const till3 = openTill(shop, { name: newName(), ...options(first, second) })

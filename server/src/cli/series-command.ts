@@ -3,16 +3,16 @@
  * one: closes it, or hands it over to another device.
  */
 import type { Command } from 'commander'
-import type { Ledger, Series, SeriesPeriod } from '../ledger/ledger.js'
+import type { Ledger, Series, SeriesPeriod, SeriesRange } from '../ledger/ledger.js'
 import { ledgerCommand, readNumber } from './flags.js'
 import { report } from './ledger-commands.js'
-import { closeSeries, type Given, handOverSeries } from './series-steps.js'
+import { closeSeries, type Given, giveRange, handOverSeries } from './series-steps.js'
 import { type Column, table } from './table.js'
 
 export const seriesCommand = (): Command =>
   ledgerCommand(
     'series',
-    'Show who holds which series of consecutive numbers; close one, or hand it over.',
+    'Show who holds which series of consecutive numbers; close one, hand one over, give a range.',
   )
     .argument('<database>')
     .option('--close <letter>', 'no more numbers in this series, once its device has heard of it')
@@ -21,6 +21,10 @@ export const seriesCommand = (): Command =>
     .option('--to <device>', 'its name, as its app gives it: it gets the series when it asks')
     .option('--last <number>', 'the last number that was made, of all documents', readNumber)
     .option('--period <text>', 'the period of that number, where the series has periods')
+    .option('--give <letter>', 'this series gets a range of numbers that an authority gave')
+    .option('--range <numbers>', 'which: 2001-3000')
+    .option('--until <day>', 'the last day on which they are made: 2027-12-31')
+    .option('--note <text>', 'what comes with each of them, such as what the authority calls them')
     .option('--reason <text>', 'why')
     .option('--by <name>', "who does it (default: the user's name on this machine)")
     .action((database: string, given: Given, command: Command) =>
@@ -30,7 +34,9 @@ export const seriesCommand = (): Command =>
           ? closeSeries(ledger, database, given.close, given)
           : given.handOver !== undefined
             ? handOverSeries(ledger, database, given.handOver, given)
-            : list(ledger, database, given.collection),
+            : given.give !== undefined
+              ? giveRange(ledger, database, given.give, given)
+              : list(ledger, database, given.collection),
       ),
     )
 
@@ -41,6 +47,7 @@ const COLUMNS: Column<Series>[] = [
   ['series', ({ letter }) => letter],
   ['last', ({ last, periods }) => periods.at(-1)?.last ?? last],
   ['periods', ({ periods }) => periods.map(periodText).join(', ') || '-'],
+  ['ranges', ({ ranges }) => ranges.map(rangeText).join(', ') || '-'],
   ['last seen', ({ seenAt }) => time(seenAt)],
   ['device', ({ device }) => device],
   [
@@ -57,6 +64,9 @@ const COLUMNS: Column<Series>[] = [
 
 const periodText = ({ period, first, last }: SeriesPeriod): string =>
   `${period && `${period}: `}${first} to ${last}`
+
+const rangeText = ({ from, to, validUntil }: SeriesRange): string =>
+  `${from} to ${to}${validUntil ? ` until ${validUntil}` : ''}`
 
 async function list(ledger: Ledger, database: string, only?: string): Promise<string> {
   const series = (await ledger.series(database)).filter(

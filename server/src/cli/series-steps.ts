@@ -1,11 +1,16 @@
 /** What a person does with a series of consecutive numbers, and how the command tells of it. */
 import { userInfo } from 'node:os'
+import { z } from 'zod'
 import { isNote, MAX_NAME_BYTES, MAX_REASON_BYTES } from '../http/texts.js'
-import type { HandOverRefusal, Ledger, Series } from '../ledger/ledger.js'
+import type { HandOverRefusal, Ledger, RangeRefusal, Series } from '../ledger/ledger.js'
 
 export interface Given {
   close?: string
   handOver?: string
+  give?: string
+  range?: string
+  until?: string
+  note?: string
   to?: string
   last?: number
   period?: string
@@ -91,6 +96,49 @@ function whyNot(refusal: HandOverRefusal, series: Series, to: string): string {
         `${to} has series ${refusal.letter} already, and goes on with it. If that one was lost, ` +
         'close it first.'
       )
+    case 'closed':
+      return `Series ${letter} is closed, and a closed series never goes on.`
+    case 'missing':
+      return `Series ${letter} is not there any more.`
+  }
+}
+
+/** @throws Error when it was not given, with what to do */
+export async function giveRange(
+  ledger: Ledger,
+  database: string,
+  letter: string,
+  given: Given,
+): Promise<string> {
+  const { until: validUntil, note: data } = given
+  const [from = 0, to = 0] = (/^(\d+)-(\d+)$/.exec(given.range ?? '') ?? []).slice(1).map(Number)
+  if (![from, to].every(Number.isSafeInteger) || from < 1 || to < from)
+    throw new Error('--give needs a --range such as 2001-3000. Nothing was changed.')
+  if (validUntil !== undefined && !z.iso.date().safeParse(validUntil).success)
+    throw new Error('--until is a day, such as 2027-12-31. Nothing was changed.')
+  if (data !== undefined && !isNote(data, MAX_NAME_BYTES))
+    throw new Error(
+      `--note has up to ${MAX_NAME_BYTES} bytes of UTF-8, without control characters.`,
+    )
+  const found = await find(ledger, database, letter, given.collection)
+  const range = { from, to, validUntil, data }
+  const done = await ledger.giveRange({ ...found, range })
+  if ('refused' in done) throw new Error(`${whyNotGiven(done, found)} Nothing was changed.`)
+  return (
+    `Series ${found.letter} of '${found.collection}' has the numbers ${from} to ${to}` +
+    `${validUntil ? ` until ${validUntil}` : ''}. Its device gets them when it checks in next.\n`
+  )
+}
+
+function whyNotGiven(refusal: RangeRefusal, { letter }: Series): string {
+  switch (refusal.refused) {
+    case 'overlap':
+      return (
+        `Series ${refusal.letter} has the numbers ${refusal.from} to ${refusal.to}, and a number ` +
+        'is given once.'
+      )
+    case 'crowded':
+      return `Series ${letter} has as many ranges as the server keeps.`
     case 'closed':
       return `Series ${letter} is closed, and a closed series never goes on.`
     case 'missing':

@@ -14,8 +14,10 @@ import type {
   Ledger,
   NumberQuestion,
   RaisedFloors,
+  RangeRefusal,
   Series,
   SeriesClosing,
+  SeriesGift,
   SeriesHandOver,
 } from '../ledger/ledger.js'
 import type { ObjectState } from './cloudflare.js'
@@ -35,6 +37,7 @@ export interface HiloDatabase {
   series(database: string): Promise<Series[]>
   closeSeries(closing: Omit<SeriesClosing, 'at'>): Promise<Series | undefined>
   handOverSeries(handOver: Omit<SeriesHandOver, 'at'>): Promise<Series | HandOverRefusal>
+  giveRange(gift: SeriesGift): Promise<Series | RangeRefusal>
 }
 
 export type HiloDatabaseClass<Env> = new (ctx: ObjectState, env: Env) => HiloDatabase
@@ -101,6 +104,10 @@ export function hiloDatabase<Env>(
 
     async closeSeries(closing: Omit<SeriesClosing, 'at'>): Promise<Series | undefined> {
       return (await this.#ledger()).closeSeries({ ...closing, at: Date.now() })
+    }
+
+    async giveRange(gift: SeriesGift): Promise<Series | RangeRefusal> {
+      return (await this.#ledger()).giveRange(gift)
     }
 
     async handOverSeries(handOver: Omit<SeriesHandOver, 'at'>): Promise<Series | HandOverRefusal> {

@@ -39,6 +39,19 @@ const handOver = z.strictObject({
   reason: text(MAX_REASON_BYTES).min(1),
 })
 
+const give = z.strictObject({
+  collection: z.string().min(1),
+  letter: z.string().min(1),
+  range: z
+    .strictObject({
+      from: z.int().min(1),
+      to: z.int().min(1),
+      validUntil: z.iso.date().optional(),
+      data: text(MAX_NAME_BYTES).optional(),
+    })
+    .refine(({ from, to }) => from <= to),
+})
+
 type Step = (object: HiloDatabase, database: string, body: unknown) => Promise<unknown>
 
 const step =
@@ -58,6 +71,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   'hand-over-series': step(handOver, (object, database, given) =>
     object.handOverSeries({ ...given, database }),
   ),
+  'give-range': step(give, (object, database, given) => object.giveRange({ ...given, database })),
   'close-series': step(close, (object, database, given) =>
     object.closeSeries({ database, ...given }),
   ),

@@ -16,6 +16,7 @@ export function listed({
   doubtful,
   link,
   handedOver,
+  ranges,
 }: Series): ListedSeries {
   return {
     collection,
@@ -29,6 +30,7 @@ export function listed({
     ...(doubtful && { doubtful }),
     ...(link && { link }),
     ...(handedOver && { handedOver: handOverBody(handedOver) }),
+    ...(ranges.length > 0 && { ranges: [...ranges] }),
   }
 }
 
@@ -38,8 +40,12 @@ export function fateBody(fate: SeriesFate): SeriesCheckInAnswer {
     const { handedOver, ...copied } = fate
     return { ...copied, ...(handedOver && { handedOver: withTime(handedOver) }) }
   }
-  const { token, closed } = fate
-  return { token, ...(closed && { closed: { ...closed, at: time(closed.at) } }) }
+  const { token, closed, ranges } = fate
+  return {
+    token,
+    ...(closed && { closed: { ...closed, at: time(closed.at) } }),
+    ...(ranges && { ranges }),
+  }
 }
 
 const withTime = <T extends { at: number }>(done: T): Omit<T, 'at'> & { at: string } => ({

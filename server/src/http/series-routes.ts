@@ -101,11 +101,12 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       if ('refused' in outcome && outcome.refused === 'taken') throw nameTaken(outcome.by)
       if ('refused' in outcome) throw claimRefused(outcome, letterClaim(asked))
       if (!outcome.isRepeat && !outcome.after) metrics.seriesBegan()
-      const { name: series, token, after } = outcome
+      const { name: series, token, after, ranges } = outcome
       const granted: SeriesAnswer = {
         series,
         token,
         ...(after && { after: { ...after, periods: [...after.periods] } }),
+        ...(ranges && { ranges }),
       }
       return answer(granted, outcome.isRepeat ? 200 : 201)
     })

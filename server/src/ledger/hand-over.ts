@@ -4,6 +4,7 @@
  * of the lost one, and of its copies, is void.
  */
 import type { LedgerContext } from './context.js'
+import { givenTo } from './given-ranges.js'
 import type { TokenContent } from './grant-token.js'
 import type {
   HandOverRefusal,
@@ -151,6 +152,7 @@ export function takeOver(
     token: tokens.write(rotated),
     isRepeat,
     after: { last: row.last, periods: periodsOf(row) },
+    ...givenTo(row),
   })
   const refuse = (refused: 'restored' | 'spent') => ({
     answer: { refused, max: row.letter },

@@ -224,7 +224,14 @@ export interface SeriesClaim extends CollectionKey {
  * the name. `after`: the series was handed over, and goes on after these numbers.
  */
 export type SeriesOutcome =
-  | { letter: number; name: string; token: string; isRepeat: boolean; after?: SeriesMark }
+  | {
+      letter: number
+      name: string
+      token: string
+      isRepeat: boolean
+      after?: SeriesMark
+      ranges?: SeriesRange[]
+    }
   | ClaimRefusal
   | { refused: 'taken'; by: Series }
 
@@ -274,7 +281,11 @@ export interface SeriesMark {
  * - `unknown`: this ledger never wrote the token, or was restored from a backup before.
  */
 export type SeriesFate =
-  | { token: string; closed?: { at: number; by: string; reason: string } }
+  | {
+      token: string
+      closed?: { at: number; by: string; reason: string }
+      ranges?: SeriesRange[]
+    }
   | { superseded: true; last: number; handedOver?: HandOver }
   | 'unknown'
 
@@ -317,6 +328,31 @@ export type HandOverRefusal =
   | { refused: 'heard'; least: number }
   | { refused: 'holder'; letter: string }
 
+/** Numbers that an authority gave. */
+export interface SeriesRange {
+  from: number
+  to: number
+  /** The last day on which they are made: `2027-12-31`. */
+  validUntil?: string | undefined
+  /** What the authority calls the range. */
+  data?: string | undefined
+}
+
+/** A person gives a range to a series. */
+export interface SeriesGift extends CollectionKey {
+  /** `T3` */
+  letter: string
+  range: SeriesRange
+}
+
+/**
+ * Why a range was not given. `overlap`: that series has some of its numbers. `crowded`: the series
+ * has as many ranges as the ledger keeps.
+ */
+export type RangeRefusal =
+  | { refused: 'missing' | 'closed' | 'crowded' }
+  | { refused: 'overlap'; letter: string; from: number; to: number }
+
 export interface SeriesClosing extends CollectionKey {
   /** `B` */
   letter: string
@@ -346,6 +382,8 @@ export interface Series extends CollectionKey {
   link: (SeriesLink & { last: number }) | undefined
   /** The last time that it was. `isTaken`: the other device has it. */
   handedOver: (HandOver & { isTaken: boolean }) | undefined
+  /** Of an authority, the lowest first. */
+  ranges: readonly SeriesRange[]
 }
 
 /** Where is this number? */
@@ -566,6 +604,9 @@ export interface SeriesRegister {
    * token of the device that had it is void from then on.
    */
   handOverSeries(handOver: SeriesHandOver): Promise<Series | HandOverRefusal>
+
+  /** Gives a range to a series, whose device hears of it with its next check-in. */
+  giveRange(gift: SeriesGift): Promise<Series | RangeRefusal>
 
   /** The series of a database, in the order of their collections and letters. */
   series(database: string): Promise<Series[]>

@@ -124,6 +124,8 @@ export interface SeriesRow extends CollectionKey {
   link: string | null
   /** JSON: `StoredHandOver[]`, oldest first. */
   handOvers: string
+  /** JSON: `SeriesRange[]`, the lowest first. */
+  ranges: string
 }
 
 /** A hand-over of a series as it is stored. */
@@ -254,6 +256,7 @@ export function toSeries(row: SeriesRow): Series {
     doubtfulTo: to,
     link,
     handOvers,
+    ranges,
   } = row
   const handedOver = (JSON.parse(handOvers) as StoredHandOver[]).at(-1)
   return {
@@ -269,6 +272,7 @@ export function toSeries(row: SeriesRow): Series {
     doubtful: from === null ? undefined : { from, to: to! },
     link: link === null ? undefined : JSON.parse(link),
     handedOver: handedOver && toHandOver(handedOver),
+    ranges: JSON.parse(ranges),
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import { grantClaims } from './claim.js'
 import type { LedgerContext } from './context.js'
+import { givenTo } from './given-ranges.js'
 import type { TokenContent } from './grant-token.js'
 import { handOverOf, MOST_PERIODS, withLost } from './hand-over.js'
 import { keyText } from './keys.js'
@@ -89,6 +90,7 @@ export function claimSeries(
       doubtfulTo: null,
       link: null,
       handOvers: '[]',
+      ranges: '[]',
     })
   if (grant && before?.database === database) series.push(withDoubt(before, claim))
   return {
@@ -136,6 +138,7 @@ export function checkInSeries(
   return {
     answer: {
       token: tokens.write(rotated),
+      ...givenTo(row),
       ...(closedAt !== null && { closed: { at: closedAt, by: closedBy!, reason: reason! } }),
     },
     changes: { grants: [rotated], series: [seen], restored },

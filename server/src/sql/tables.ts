@@ -173,6 +173,7 @@ export const SERIES: Table<SeriesRow> = {
     doubtfulTo: ['doubtful_to', 'number?', 'changes'],
     link: ['link', 'text?', 'changes'],
     handOvers: ['hand_overs', 'text', 'changes'],
+    ranges: ['ranges', 'text', 'changes'],
   },
   unique: [
     ['database', 'collection', 'letter'],

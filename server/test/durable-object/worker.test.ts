@@ -105,6 +105,12 @@ describe.skipIf(!WORKERD)(`in workerd${WORKERD ? '' : ' (npm has none for this s
       200,
       { refused: 'missing' },
     ])
+    const gift = { collection: 'receipts', letter: 'T3', range: { from: 9, to: 1 } }
+    expect(await operate('give-range', gift)).toMatchObject([400, {}])
+    expect(await operate('give-range', { ...gift, range: { from: 1, to: 9 } })).toEqual([
+      200,
+      { refused: 'missing' },
+    ])
     expect(await operate('restore')).toMatchObject([400, {}])
   })
 

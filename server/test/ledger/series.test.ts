@@ -24,6 +24,7 @@ const row: SeriesRow = {
   doubtfulTo: null,
   link: null,
   handOvers: '[]',
+  ranges: '[]',
 }
 const letter = { ...LETTERS, low: 2, high: 2, firstHigh: 2, count: 1, serverTag: '' }
 const content = (rotation: number) => ({ id: grantId(0), rotation, serial: 1, high: 2, ...LETTERS })

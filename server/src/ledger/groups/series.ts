@@ -1,4 +1,5 @@
 /** Series of consecutive numbers, each of one device. */
+import { giveRange } from '../given-ranges.js'
 import { handOver, isFor, takeOver } from '../hand-over.js'
 import { isSame, keyText, normalized } from '../keys.js'
 import type { SeriesRegister } from '../ledger.js'
@@ -78,6 +79,18 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
       const done = await change([database], {
         select: { grants: [found.grant], series: [found.grant] },
         step: (rows) => handOver(rows, asked, others),
+      })
+      return 'refused' in done ? done : toSeries(done)
+    },
+
+    async giveRange(request) {
+      const gift = normalized(request)
+      const found = await store.findSeries({ ...gift, name: gift.letter })
+      if (!found) return { refused: 'missing' }
+      const all = (await store.readSeries(gift.database)).filter((row) => isSame(row, gift))
+      const done = await store.change({
+        select: { series: all.map(({ grant }) => grant) },
+        step: (rows) => giveRange(rows, found.grant, gift),
       })
       return 'refused' in done ? done : toSeries(done)
     },
