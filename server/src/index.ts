@@ -51,6 +51,7 @@ export type {
   SeriesOutcome,
   SeriesPeriod,
   SeriesRange,
+  SeriesRenaming,
   ShownGrant,
   UpstreamPiece,
   UpstreamRange,

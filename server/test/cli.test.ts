@@ -702,6 +702,10 @@ describe('series', { timeout: TIMEOUT }, () => {
         stderr: expect.stringContaining(message),
       })
     expect((await run()).stdout).toMatch(/bills .* 2001 to 3000 until 2027-12-31 /)
+    const rename = ['--rename', 'A', '--collection', 'receipts']
+    expect((await run(...rename)).stderr).toContain('--rename needs --to, the new name')
+    expect((await run(...rename, '--to', 'Till 7')).stdout).toContain('is called Till 7 here')
+    expect((await run()).stdout).toMatch(/receipts .* Till 7 /)
     expect(await server.stop()).toBe(0)
   })
 })

@@ -40,6 +40,20 @@ async function lostTill({ ledger, database }: Bench) {
 
 export function describeHandOvers(promise: Promises): void {
   promise(
+    'a device with another name still gets what was handed over under the old one',
+    async (bench) => {
+      const { ledger, database } = bench
+      const { token, given, tell, handOver } = await lostTill(bench)
+      await tell(token, 128)
+      await handOver()
+      const rename = (device: string) => ledger.renameDevice({ database, ...KEY, device })
+      await rename('Till 9')
+      expect(await given({ device: 'Till 4' })).toMatchObject({ name: 'T3' })
+      expect(await rename('Till 7')).toMatchObject({ device: 'Till 7' })
+    },
+  )
+
+  promise(
     'the named device goes on above the stated number, under the same name',
     async (bench) => {
       const { ledger, database } = bench

@@ -222,6 +222,16 @@ export function describeSeries(promise: Promises): void {
     },
   )
 
+  promise('a device gets another name, and goes on', async ({ ledger, database }) => {
+    const { begin, checkIn, list } = seriesOf(ledger, database)
+    const { token } = await begin()
+    const key = { database: database.toUpperCase(), collection: 'RECEIPTS', letter: 'A' }
+    expect(await ledger.renameDevice({ ...key, device: 'Till 9' })).toMatchObject({ letter: 'A' })
+    expect(await ledger.renameDevice({ ...key, letter: 'B', device: 'X' })).toBeUndefined()
+    expect(await checkIn(token, 3)).toEqual({ token: expect.any(String) })
+    expect(await list()).toMatchObject([{ device: 'Till 9', last: 3 }])
+  })
+
   promise(
     'a series that was closed says so at each check-in; the first closing counts',
     async ({ ledger, database }) => {

@@ -6,7 +6,7 @@ import type { Command } from 'commander'
 import type { Ledger, Series, SeriesPeriod, SeriesRange } from '../ledger/ledger.js'
 import { ledgerCommand, readNumber } from './flags.js'
 import { report } from './ledger-commands.js'
-import { closeSeries, type Given, giveRange, handOverSeries } from './series-steps.js'
+import { closeSeries, type Given, giveRange, handOverSeries, renameDevice } from './series-steps.js'
 import { type Column, table } from './table.js'
 
 export const seriesCommand = (): Command =>
@@ -18,7 +18,8 @@ export const seriesCommand = (): Command =>
     .option('--close <letter>', 'no more numbers in this series, once its device has heard of it')
     .option('--collection <name>', 'only series of this collection')
     .option('--hand-over <letter>', 'another device goes on with this series of a lost one')
-    .option('--to <device>', 'its name, as its app gives it: it gets the series when it asks')
+    .option('--rename <letter>', 'another name for the device of this series')
+    .option('--to <device>', 'the other device, as its app names it, or the new name')
     .option('--last <number>', 'the last number that was made, of all documents', readNumber)
     .option('--period <text>', 'the period of that number, where the series has periods')
     .option('--give <letter>', 'this series gets a range of numbers that an authority gave')
@@ -29,16 +30,20 @@ export const seriesCommand = (): Command =>
     .option('--by <name>', "who does it (default: the user's name on this machine)")
     .action((database: string, given: Given, command: Command) =>
       // Works also while the counters of bound collections cannot be used.
-      report(command, { collections: undefined }, (ledger) =>
-        given.close !== undefined
-          ? closeSeries(ledger, database, given.close, given)
-          : given.handOver !== undefined
-            ? handOverSeries(ledger, database, given.handOver, given)
-            : given.give !== undefined
-              ? giveRange(ledger, database, given.give, given)
-              : list(ledger, database, given.collection),
-      ),
+      report(command, { collections: undefined }, (ledger) => {
+        const [asked, step] = STEPS.find(([name]) => given[name] !== undefined) ?? []
+        return asked
+          ? step!(ledger, database, given[asked]!, given)
+          : list(ledger, database, given.collection)
+      }),
     )
+
+const STEPS = [
+  ['close', closeSeries],
+  ['handOver', handOverSeries],
+  ['give', giveRange],
+  ['rename', renameDevice],
+] as const
 
 const time = (at: number): string => new Date(at).toISOString()
 

@@ -11,6 +11,7 @@ export interface Given {
   range?: string
   until?: string
   note?: string
+  rename?: string
   to?: string
   last?: number
   period?: string
@@ -36,6 +37,30 @@ export async function closeSeries(
   )
 }
 
+/** @throws Error when there is no such series, or more than one */
+export async function renameDevice(
+  ledger: Ledger,
+  database: string,
+  letter: string,
+  { to, collection }: Given,
+): Promise<string> {
+  if (!to) throw new Error('--rename needs --to, the new name of the device. Nothing was changed.')
+  checkName(to)
+  const found = await find(ledger, database, letter, collection)
+  await ledger.renameDevice({ ...found, device: to })
+  return (
+    `The device of series ${found.letter} of '${found.collection}' is called ${to} here from now ` +
+    'on. If it asks for another series, the name that its app gives it then counts: change that, ' +
+    'too.\n'
+  )
+}
+
+/** @throws Error that says what a name may be */
+function checkName(name: string): void {
+  if (!isNote(name, MAX_NAME_BYTES))
+    throw new Error(`--to has up to ${MAX_NAME_BYTES} bytes of UTF-8, without control characters.`)
+}
+
 /** @throws Error when it was not handed over, with what to do */
 export async function handOverSeries(
   ledger: Ledger,
@@ -50,8 +75,7 @@ export async function handOverSeries(
       '--hand-over needs --to, the name of the device that goes on, and --last, the last number ' +
         'that was made: look at the documents themselves. Nothing was changed.',
     )
-  if (!isNote(to, MAX_NAME_BYTES))
-    throw new Error(`--to has up to ${MAX_NAME_BYTES} bytes of UTF-8, without control characters.`)
+  checkName(to)
   const found = await find(ledger, database, letter, given.collection)
   const done = await ledger.handOverSeries({
     ...found,

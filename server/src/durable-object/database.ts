@@ -19,6 +19,7 @@ import type {
   SeriesClosing,
   SeriesGift,
   SeriesHandOver,
+  SeriesRenaming,
 } from '../ledger/ledger.js'
 import type { ObjectState } from './cloudflare.js'
 import { checkWorkerOptions, type HiloWorkerOptions } from './options.js'
@@ -36,6 +37,7 @@ export interface HiloDatabase {
   drop(what: { database: string; collection?: string | undefined }): Promise<void>
   series(database: string): Promise<Series[]>
   closeSeries(closing: Omit<SeriesClosing, 'at'>): Promise<Series | undefined>
+  renameDevice(renaming: SeriesRenaming): Promise<Series | undefined>
   handOverSeries(handOver: Omit<SeriesHandOver, 'at'>): Promise<Series | HandOverRefusal>
   giveRange(gift: SeriesGift): Promise<Series | RangeRefusal>
 }
@@ -108,6 +110,10 @@ export function hiloDatabase<Env>(
 
     async giveRange(gift: SeriesGift): Promise<Series | RangeRefusal> {
       return (await this.#ledger()).giveRange(gift)
+    }
+
+    async renameDevice(renaming: SeriesRenaming): Promise<Series | undefined> {
+      return (await this.#ledger()).renameDevice(renaming)
     }
 
     async handOverSeries(handOver: Omit<SeriesHandOver, 'at'>): Promise<Series | HandOverRefusal> {

@@ -52,6 +52,12 @@ const give = z.strictObject({
     .refine(({ from, to }) => from <= to),
 })
 
+const rename = z.strictObject({
+  collection: z.string().min(1),
+  letter: z.string().min(1),
+  device: text(MAX_NAME_BYTES).min(1),
+})
+
 type Step = (object: HiloDatabase, database: string, body: unknown) => Promise<unknown>
 
 const step =
@@ -74,6 +80,9 @@ const STEPS: Readonly<Record<string, Step>> = {
   'give-range': step(give, (object, database, given) => object.giveRange({ ...given, database })),
   'close-series': step(close, (object, database, given) =>
     object.closeSeries({ database, ...given }),
+  ),
+  'rename-device': step(rename, (object, database, given) =>
+    object.renameDevice({ database, ...given }),
   ),
 }
 

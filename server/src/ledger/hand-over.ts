@@ -94,7 +94,7 @@ const isPlace =
   ({ period, first, last }: SeriesPeriod): boolean =>
     period === '' && first === 1 && last === mark.last
 
-const handOversOf = ({ handOvers }: SeriesRow): StoredHandOver[] => JSON.parse(handOvers)
+export const handOversOf = ({ handOvers }: SeriesRow): StoredHandOver[] => JSON.parse(handOvers)
 
 /** The first hand-over after a token was written: it ended the token. */
 export const handOverOf = (

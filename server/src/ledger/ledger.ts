@@ -362,6 +362,13 @@ export interface SeriesClosing extends CollectionKey {
   at: number
 }
 
+export interface SeriesRenaming extends CollectionKey {
+  /** `B` */
+  letter: string
+  /** What its device is called from now on. */
+  device: string
+}
+
 /** A series as the ledger knows it. */
 export interface Series extends CollectionKey {
   /** `B`, or the name that the app has chosen. */
@@ -598,6 +605,12 @@ export interface SeriesRegister {
 
   /** Resolves with the series as it is now; undefined: there is none of that letter. */
   closeSeries(closing: SeriesClosing): Promise<Series | undefined>
+
+  /**
+   * Another name for the device of a series, also in what was handed over before.
+   * @returns undefined: there is no series of that letter
+   */
+  renameDevice(renaming: SeriesRenaming): Promise<Series | undefined>
 
   /**
    * Lets the named device go on with a series, above every number that the ledger has heard of. The

@@ -7,7 +7,7 @@ import { grantClaims } from './claim.js'
 import type { LedgerContext } from './context.js'
 import { givenTo } from './given-ranges.js'
 import type { TokenContent } from './grant-token.js'
-import { handOverOf, MOST_PERIODS, withLost } from './hand-over.js'
+import { handOverOf, handOversOf, MOST_PERIODS, withLost } from './hand-over.js'
 import { keyText } from './keys.js'
 import type {
   ClaimRequest,
@@ -18,6 +18,7 @@ import type {
   SeriesFate,
   SeriesOutcome,
   SeriesPeriod,
+  SeriesRenaming,
 } from './ledger.js'
 import { isLetter, lettersOf, toLetter, toPlace } from './letters.js'
 import { MAX_NUMBER } from './number-line.js'
@@ -198,6 +199,23 @@ export function closeSeries(
   if (!row || row.closedAt !== null) return { answer: row, changes: {} }
   const closed: SeriesRow = { ...row, closedAt: at, closedBy: by, reason }
   return { answer: closed, changes: { series: [closed] } }
+}
+
+/** A device that has yet to get what was handed over asks for it under its old name. */
+export function renameDevice(
+  rows: Rows,
+  { device }: SeriesRenaming,
+): StepResult<SeriesRow | undefined> {
+  const [row] = rows.series.values()
+  if (!row) return { answer: undefined, changes: {} }
+  const renamed = (name: string) => (name === row.device ? device : name)
+  const done = handOversOf(row).map((each, i, all) => ({
+    ...each,
+    from: renamed(each.from),
+    to: each.claim || i < all.length - 1 ? renamed(each.to) : each.to,
+  }))
+  const changed: SeriesRow = { ...row, device, handOvers: JSON.stringify(done) }
+  return { answer: changed, changes: { series: [changed] } }
 }
 
 /** Marks the numbers of a series that another copy of the device may have made, too. */

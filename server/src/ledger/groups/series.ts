@@ -5,7 +5,7 @@ import { isSame, keyText, normalized } from '../keys.js'
 import type { SeriesRegister } from '../ledger.js'
 import { selectionOfShown } from '../restored.js'
 import { toSeries } from '../rows.js'
-import { checkInSeries, claimSeries, closeSeries, letterClaim } from '../series.js'
+import { checkInSeries, claimSeries, closeSeries, letterClaim, renameDevice } from '../series.js'
 import type { LedgerCore } from './core.js'
 
 export function seriesRegister({ store, context, change }: LedgerCore): SeriesRegister {
@@ -66,6 +66,17 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
       const row = await store.change({
         select: { series: [found.grant] },
         step: (rows) => closeSeries(rows, closing),
+      })
+      return row && toSeries(row)
+    },
+
+    async renameDevice(request) {
+      const renaming = normalized(request)
+      const found = await store.findSeries({ ...renaming, name: renaming.letter })
+      if (!found) return undefined
+      const row = await store.change({
+        select: { series: [found.grant] },
+        step: (rows) => renameDevice(rows, renaming),
       })
       return row && toSeries(row)
     },
