@@ -536,6 +536,11 @@ export const GUARDS: Guard[] = [
   ),
   guard('H28 a number of a range is given once', 'server/ledger/rules'),
   guard(
+    'H28 a number without a period is above those of ranges',
+    'consecutive/ranges',
+    'const isAfterRange = false',
+  ),
+  guard(
     'H28 a device does not go on with a series that it had',
     'consecutive/hand-over',
     'const refused = undefined as HiloError | undefined',

@@ -94,9 +94,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /**
    * The next id, final and unique: `'orders/33-A'`. Works offline while the device has some.
-   * @throws HiloError `exhausted`, `timeout`, `aborted`, `closed`, `invalid-collection`,
-   * `invalid-argument`, `server-refused`, `invalid-response`, `unsafe-range`, `storage-failed`,
-   * `outdated`
+   * @throws HiloError `exhausted`, `no-hilo-server`, `timeout`, `aborted`, `closed`,
+   * `invalid-collection`, `invalid-argument`, `server-refused`, `invalid-response`, `unsafe-range`,
+   * `storage-failed`, `outdated`
    */
   nextId(collection: CollectionRef<Name>, options?: IdOptions): Promise<string> {
     return this.#serve(collection, 1, takeId, options)

@@ -84,38 +84,15 @@ function listed(
 }
 
 const reported = (
-  {
-    id,
-    place,
-    period,
-    number,
-    range,
-    state,
-    key,
-    reason,
-    takenAt,
-    settledAt,
-    by,
-    unheard,
-    isBack,
-    flags,
-  }: NumberRow,
+  { letter, place, period, range, open, page, unheard, isBack, link, ...row }: NumberRow,
   doubtful: { from: number; to: number } | undefined,
 ): ReportedNumber => ({
-  id,
+  ...row,
   ...(period && { period }),
-  number,
   ...dataOf(range),
-  state,
-  ...(key !== undefined && { key }),
-  ...(reason !== undefined && { reason }),
-  takenAt,
-  ...(settledAt !== undefined && { settledAt }),
-  ...(by !== undefined && { by }),
   ...(unheard && { isUnheard: true }),
   ...(isBack && { isBack: true }),
-  ...(key !== undefined && isIn(place, doubtful) && { isDoubtful: true }),
-  ...(flags && { flags }),
+  ...(row.key !== undefined && isIn(place, doubtful) && { isDoubtful: true }),
 })
 
 const isIn = (number: number, range: { from: number; to: number } | undefined): boolean =>

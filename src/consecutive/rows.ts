@@ -36,7 +36,8 @@ export interface Make {
   sealed?: Sealed | undefined
 }
 
-type Last = Pick<NumberRow, 'place' | 'period' | 'number'> & Partial<Pick<NumberRow, 'takenAt'>>
+type Last = Pick<NumberRow, 'place' | 'period' | 'number'> &
+  Partial<Pick<NumberRow, 'takenAt' | 'range'>>
 
 /** What is known where a number is made. */
 export interface Before {
@@ -94,9 +95,13 @@ function placeAfter(
 ): { period: string; number: number; isBack: boolean; range?: undefined } {
   // guard: H28 a series that was handed over goes on above what was made
   const ofPeriod = before.ofPeriod ?? lastOf(after, period)
-  const isBack = ofPeriod !== undefined && last?.period !== period
+  // The ids of ranges have no period either.
+  // guard: H28 a number without a period is above those of ranges
+  const isAfterRange = period === '' && last?.range !== undefined
+  const isBack = !isAfterRange && ofPeriod !== undefined && last?.period !== period
   const begin = isFirst && !last ? start : 1
-  return { period, number: ofPeriod ? ofPeriod.number + 1 : begin, isBack }
+  const above = isAfterRange ? last : (ofPeriod ?? (period === '' ? lastOf(after) : undefined))
+  return { period, number: above ? above.number + 1 : begin, isBack }
 }
 
 /** The last number of a series that was handed over, or of one period of it. */

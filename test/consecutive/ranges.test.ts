@@ -342,6 +342,39 @@ describe('ranges', () => {
     expect(await idsOf(after.receipts, 'c')).toEqual(['T3-000003'])
   })
 
+  test('that the app gives no more: the numbers go on above them', async () => {
+    const series = { series: 'T3' }
+    await idsOf(openTill(shop, { series }).receipts, 'a', 'b')
+    const ranges = [{ from: 1, to: 10 }]
+    await idsOf(openTill(shop, { series: { ...series, ranges } }).receipts, 'c')
+    const plain = { ...series, clockWentBack: 'refuse' as const }
+    const after = openTill(shop, { series: plain }).receipts
+    const made = [await after.next({ key: 'd' }), await after.next({ key: 'e' })]
+    expect(made.map(({ id, isBack }) => [id, isBack])).toEqual([
+      ['T3-000004', undefined],
+      ['T3-000005', undefined],
+    ])
+  })
+
+  test('that were handed over are not made again by an app without them', async () => {
+    const ranges = [{ from: 1, to: 10 }]
+    const till3 = openTill(shop, { name: newName(), series: { series: 'T3', ranges } })
+    await idsOf(till3.receipts, 'a', 'b')
+    await shop.ledger.handOverSeries({
+      database: 'default',
+      collection: 'receipts',
+      letter: 'T3',
+      to: 'Till 4',
+      last: 2,
+      period: '1-10',
+      by: 'anna',
+      reason: 'the till was stolen',
+      at: Date.now(),
+    })
+    const till4 = openTill(shop, { name: newName(), series: { device: 'Till 4' } })
+    expect(await idsOf(till4.receipts, 'x', 'y')).toEqual(['T3-000003', 'T3-000004'])
+  })
+
   test('begin at `start` where an old system has used a part', async () => {
     const series = { series: 'T3', start: 39, ranges: [{ from: 1, to: 40 }] }
     const { receipts } = openTill(shop, { series })
