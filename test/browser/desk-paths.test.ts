@@ -190,7 +190,11 @@ describe.each(engines)('in %s', (_, { name, hasLastingProfile }) => {
   test('four desks storm, one is killed: the table has every order, and no duplicate', async () => {
     const server = await openDeskServer()
     const page = await (await openBrowser(name)).newPage()
-    await page.goto(`${server.url}/demo/four/`)
+    await page.goto(server.url)
+    const isEmpty = () =>
+      page.evaluate(() => !document.querySelector<HTMLElement>('#orders-empty')!.hidden)
+    await expect.poll(isEmpty, PATIENCE).toBe(true)
+    await page.evaluate(() => document.querySelector<HTMLElement>('#first-four')!.click())
     const areReady = () =>
       page.evaluate(() =>
         [...document.querySelectorAll('iframe')].map(
