@@ -1,5 +1,5 @@
 /** A till that may be killed at any moment: receipts 1, 2, 3 …, each of them once in its file. */
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, truncateSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { createHilo } from 'offline-hilo'
 import { consecutive } from 'offline-hilo/consecutive'
@@ -12,12 +12,15 @@ const hilo = createHilo({
 const receipts = consecutive(hilo, 'receipts', { device: 'Till 3' })
 
 const FILE = 'receipts.txt'
-const isStored = (id) => existsSync(FILE) && readFileSync(FILE, 'utf8').includes(`${id} `)
-const store = (id, sale) => appendFileSync(FILE, `${id} ${sale}\n`)
+// When it returns, the line is on disk.
+const store = (id, sale) => appendFileSync(FILE, `${id} ${sale}\n`, { flush: true })
 
-// What a crash has left: each number gets its receipt.
+// What a crash has left: a line that ends in its middle goes, and each number gets its receipt.
+appendFileSync(FILE, '')
+const lines = readFileSync(FILE, 'utf8').replace(/[^\n]*$/, '')
+truncateSync(FILE, lines.length)
 for (const { id, key: sale } of await receipts.open()) {
-  if (!isStored(id)) store(id, sale)
+  if (!lines.includes(`${id} `)) store(id, sale)
   await receipts.confirm(sale)
 }
 
