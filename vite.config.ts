@@ -95,6 +95,7 @@ export default defineConfig({
           ...EACH_FILE,
           name: 'package',
           include: ['test/package/*.test.ts'],
+          exclude: [...leftOut],
           globalSetup: './test/package/pack-once.ts',
           testTimeout: 300_000,
           retry: isFull ? 2 : 0,

@@ -129,6 +129,8 @@ async function emit(bundle: Bundle): Promise<void> {
     ],
     transform: { target: isForNode ? 'node20.19' : 'es2022' },
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    // Comments with the paths of modules would tell where the packages were built.
+    experimental: { attachDebugInfo: 'none' },
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(`rolldown: ${log.message}`)
     },

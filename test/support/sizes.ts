@@ -36,6 +36,7 @@ const FULL_ONLY = [
   'test/browser/ravendb-proxy.test.ts',
   'test/browser/run-end.test.ts',
   'test/docs/counters.test.ts',
+  'test/package/reproducible.test.ts',
   'test/processes/power-cut.test.ts',
   'test/spec/spec.test.ts',
 ]
