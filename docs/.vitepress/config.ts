@@ -12,7 +12,11 @@ const ROOT = join(DOCS, '..')
 const INDEX = readFileSync(join(DOCS, 'README.md'), 'utf8')
 const { description } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
-const PLAY = '/demo/play/'
+/** Pages of the demo that need no server. */
+const LIVE = [
+  { text: 'Try to make a duplicate', link: '/demo/play/', target: '_self' },
+  { text: 'The inspector, live', link: '/demo/inspector/', target: '_self' },
+]
 
 const sidebar = INDEX.split(/^## /m)
   .slice(1)
@@ -38,7 +42,7 @@ export default {
   markdown: { config: followLinks },
   themeConfig: {
     sidebar,
-    nav: [{ text: 'Try to make a duplicate', link: PLAY, target: '_self' }],
+    nav: LIVE,
     search: { provider: 'local' },
     outline: [2, 3],
   },
@@ -82,7 +86,7 @@ function followLinks(md: MarkdownIt): void {
   })
 }
 
-/** The page that plays seeds, and for programs the Markdown and its index. */
+/** The pages of the demo, and for programs the Markdown and its index. */
 async function buildEnd({ outDir, pages }: { outDir: string; pages: string[] }): Promise<void> {
   await build({
     configFile: false,
@@ -98,7 +102,7 @@ async function buildEnd({ outDir, pages }: { outDir: string; pages: string[] }):
     build: {
       outDir,
       emptyOutDir: false,
-      rolldownOptions: { input: join(ROOT, `${PLAY}index.html`) },
+      rolldownOptions: { input: LIVE.map(({ link }) => join(ROOT, link, 'index.html')) },
     },
   })
   for (const path of [...pages, 'llms.txt']) cpSync(join(DOCS, path), join(outDir, path))

@@ -68,6 +68,16 @@ test.skipIf(left).each(LOOKS)(`people can read it: %s, %s${left}`, async (scheme
   }
 })
 
+test.skipIf(left)(`the inspector shows a device without a server${left}`, async () => {
+  const page = await open('/guide.html')
+  await page.getByRole('link', { name: 'The inspector, live' }).first().click()
+  await page.waitForSelector('hilo-inspector')
+  await page.click('#order')
+  await page.waitForSelector('[role="status"]:text("orders/1-A")')
+  await page.waitForSelector('[aria-label="orders"] .piece[aria-label^="1"]')
+  expect(await complaintsAbout(page)).toEqual([])
+})
+
 test.skipIf(left)(`a seed is played without a server${left}`, async () => {
   const page = await open('/guide.html')
   await page.getByRole('link', { name: 'Try to make a duplicate' }).first().click()
