@@ -84,7 +84,9 @@ describe('offline-hilo', () => {
         const hilo = createHilo({ url: 'http://127.0.0.1:9', collections: { orders: {} } })
         await hilo.nextId('orders').catch(({ code }) => console.log(code, hilo.status().storage))`,
       )
-      expect(await execute(program, [...before, 'memory.mjs'], folder)).toBe('exhausted memory\n')
+      expect(await execute(program, [...before, 'memory.mjs'], folder)).toBe(
+        'no-hilo-server memory\n',
+      )
     },
     60_000,
   )
