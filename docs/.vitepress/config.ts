@@ -39,7 +39,7 @@ export default {
   cacheDir: join(ROOT, 'node_modules/.cache/vitepress'),
   rewrites: { 'README.md': 'index.md', 'recipes/README.md': 'recipes/index.md' },
   head: [['style', {}, STYLE]],
-  markdown: { config: followLinks },
+  markdown: { config: followLinks, anchor: { slugify: anchorOf } },
   themeConfig: {
     sidebar,
     nav: LIVE,
@@ -47,6 +47,14 @@ export default {
     outline: [2, 3],
   },
   buildEnd,
+}
+
+/** As GitHub makes them of headings, for which the links are written. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-')
 }
 
 interface Token {
@@ -105,5 +113,6 @@ async function buildEnd({ outDir, pages }: { outDir: string; pages: string[] }):
       rolldownOptions: { input: LIVE.map(({ link }) => join(ROOT, link, 'index.html')) },
     },
   })
-  for (const path of [...pages, 'llms.txt']) cpSync(join(DOCS, path), join(outDir, path))
+  for (const path of [...pages, 'llms.txt', 'openapi.json'])
+    cpSync(join(DOCS, path), join(outDir, path))
 }

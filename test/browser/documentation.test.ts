@@ -2,7 +2,7 @@
  * The documentation as a site, built by VitePress, in Chromium: every link leads somewhere, the
  * search finds, and people who need help can read it. Each look is tried on a desktop and a phone.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -40,6 +40,26 @@ async function open(path: string, size: keyof typeof SIZES = 'desktop'): Promise
 test('npm run site builds with the VitePress that is tested', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   expect(scripts.site).toContain(VITEPRESS.title.replace('VitePress ', 'vitepress@'))
+})
+
+test.skipIf(left)(`every link leads to a file of the site${left}`, () => {
+  const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.html'))
+    .map((path) => path.replaceAll('\\', '/'))
+  expect(pages.length).toBeGreaterThan(30)
+  const read = (path: string) => readFileSync(join(folder, path), 'utf8')
+  const isThere = (at: URL) => {
+    const path = at.pathname.replace(/\/$/, '/index.html')
+    if (!existsSync(join(folder, path))) return false
+    return at.hash === '' || read(path).includes(`id="${decodeURIComponent(at.hash.slice(1))}"`)
+  }
+  const dead = pages.flatMap((page) =>
+    [...read(page).matchAll(/<a [^>]*href="([^"]+)"/g)]
+      .map(([, href]) => new URL(href!, `http://site/${page}`))
+      .filter((at) => at.host === 'site' && !isThere(at))
+      .map(({ href }) => `${page}: ${href}`),
+  )
+  expect(dead).toEqual([])
 })
 
 test.skipIf(left)(`from the index to a page, and to another by the search${left}`, async () => {
