@@ -237,11 +237,18 @@ export class Checker {
   /**
    * A restore undid a give-back of these numbers. A device that does not know what became of the
    * give-back may get them again.
+   * @param isUnused no page of this storage can have issued one
    */
-  mayComeBack(series: Series, device: string, low: number, high: number): void {
+  mayComeBack(
+    series: Series,
+    device: string,
+    { from, to }: { from: number; to: number },
+    isUnused = false,
+  ): void {
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)
-    for (let n = low; n <= Math.min(high, numbers.highest); n++) numbers.mayComeBack(n, bit)
+    const apart = isUnused ? bit & this.#apart : 0
+    for (let n = from; n <= Math.min(to, numbers.highest); n++) numbers.mayComeBack(n, bit, apart)
   }
 
   /** A device has shown the highest number it knows of. */

@@ -183,9 +183,16 @@ export class Numbers {
     this.#floor = known?.floor ?? 0
   }
 
-  /** A restore undid its give-back. The device may get it again. */
-  mayComeBack(n: number, bit: number): void {
-    if (isIn(this.owners[n]!, bit) && !isIn(this.allocators[n]!, bit)) this.holders[n]! |= bit
+  /**
+   * A restore undid its give-back. The device may get it again.
+   * @param apart the device, if what it has issued of it came from another storage of its own: the
+   * server has forgotten that
+   */
+  mayComeBack(n: number, bit: number, apart: number): void {
+    if (!isIn(this.owners[n]!, bit)) return
+    if (isIn(this.allocators[n]!, bit & ~apart)) return
+    this.holders[n]! |= bit
+    this.strangers[n]! |= this.allocators[n]! & apart
   }
 
   /**

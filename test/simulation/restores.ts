@@ -25,9 +25,11 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
   scheduler.post(simulation.networkActor, 0, `database ${node} is restored`, async () => {
     checker.forget(node, backup.known)
     for (const device of devices)
-      for (const { ranges, leases, offers } of simulation.statesOf(device))
-        for (const range of [...ranges, ...[...leases, ...offers].map((each) => each.range)])
-          checker.mayComeBack(seriesOf(range), device.name, range.from, range.to)
+      for (const { ranges, leases, offers } of simulation.statesOf(device)) {
+        for (const { range } of leases) checker.mayComeBack(seriesOf(range), device.name, range)
+        for (const range of [...ranges, ...offers.map((each) => each.range)])
+          checker.mayComeBack(seriesOf(range), device.name, range, true)
+      }
     await server.restore(backup.copy)
   })
 }
