@@ -42,6 +42,14 @@ test('nothing is said of files that others cannot reach, and of one without secr
   expect(cautionsOf({ databaseUrl: 'postgres://hilo:secret@db/hilo' }, config)).toHaveLength(1)
 })
 
+test('a secret that signs is looked for where it is kept', () => {
+  const { dataDir, config } = place(0o644)
+  const secrets = [STRONG.repeat(2)]
+  expect(cautionsOf({ dataDir, secrets }, config)).toEqual([
+    expect.stringContaining(`${config} holds secrets`),
+  ])
+})
+
 test('tokens that are easy to guess are counted, and not shown', () => {
   const { dataDir } = place(0o600)
   const weak = 'passpasspasspass'

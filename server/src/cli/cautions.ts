@@ -23,8 +23,12 @@ export function cautionsOf(settings: Settings, config: string | undefined): stri
     .map((each) => (typeof each === 'string' ? each : each.token))
     .filter((text) => !/^sha256:/i.test(text))
   const weak = plain.filter((text) => new Set(text).size < FEW_CHARACTERS).length
-  const hasSecret = plain.length > 0 || (databaseUrl !== undefined && /:[^/@]+@/.test(databaseUrl))
-  const ledger = databaseUrl === undefined ? join(dataDir, SQLITE_FILE) : undefined
+  const hasSecret =
+    plain.length > 0 ||
+    (settings.secrets !== undefined && process.env.HILO_SECRETS === undefined) ||
+    (databaseUrl !== undefined && /:[^/@]+@/.test(databaseUrl))
+  const keepsSecret = databaseUrl === undefined && settings.secrets === undefined
+  const ledger = keepsSecret ? join(dataDir, SQLITE_FILE) : undefined
   return [
     ...(weak > 0
       ? [
