@@ -9,6 +9,7 @@ export const ISOLATED = [
   'test/client/observer.test.ts',
   'test/client/page-exit.test.ts',
   'test/react.test.ts',
+  'test/server-rendering.test.ts',
   'test/simulation/*.test.ts',
   'test/worker/two-owners.test.ts',
 ]
