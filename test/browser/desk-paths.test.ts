@@ -194,7 +194,10 @@ describe.each(engines)('in %s', (_, { name, hasLastingProfile }) => {
     const isEmpty = () =>
       page.evaluate(() => !document.querySelector<HTMLElement>('#orders-empty')!.hidden)
     await expect.poll(isEmpty, PATIENCE).toBe(true)
-    await page.evaluate(() => document.querySelector<HTMLElement>('#first-four')!.click())
+    // The page may be gone before the click has ended.
+    await page
+      .evaluate(() => document.querySelector<HTMLElement>('#first-four')!.click())
+      .catch(() => {})
     const areReady = () =>
       page.evaluate(() =>
         [...document.querySelectorAll('iframe')].map(
