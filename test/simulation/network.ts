@@ -194,10 +194,10 @@ export class Network {
   }
 }
 
-/** A request, as a schedule prints it. */
 /** The node that granted what the reply says: a cache may answer for another one. */
 const nodeIn = ({ body }: Reply): string | undefined => /"ServerTag":"(\w+)"/.exec(body)?.[1]
 
+/** A request, as a schedule prints it. */
 const describe = ({ method, url: { pathname, searchParams }, body }: Request): string => {
   const isReturn = method === 'POST' && pathname.endsWith('/return')
   const values = new Map<string, unknown>(

@@ -155,6 +155,9 @@ describe.skipIf(ravenMissing)(`on one RavenDB${unlessRaven}`, () => {
     const source = ravenSource({ url: raven.url, timeout: 10_000 }, () => ({}))
     const claim = async (lastMax: number) =>
       (await source.claim(target(database), { id: newId(), lastBatchSize: 32, lastMax })).range
+    // Whoever claims asks again then: a RavenDB has no such route.
+    await expect(claim(0)).rejects.toMatchObject({ code: 'server-refused', status: 404 })
+    expect(source.isPlain(database)).toBe(true)
     const first = await claim(0)
     expect([first.from, first.to]).toEqual([1, 32])
     await source.giveBack(target(database), { ...first, from: 11 })
