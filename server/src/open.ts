@@ -13,6 +13,9 @@ export interface Opening
   open: boolean
 }
 
+export const DEFAULT_PORT = 8080
+export const DEFAULT_HOST = '127.0.0.1'
+
 const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8)
 LOOPBACK.addAddress('::1', 'ipv6')

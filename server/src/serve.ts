@@ -13,7 +13,7 @@ import type { LedgerLimits } from './ledger/ledger.js'
 import { checked, type Given, parted } from './ledger/options.js'
 import { createHiloHandler } from './node/handler.js'
 import { createLog } from './node/log.js'
-import { namesToAnswer } from './open.js'
+import { DEFAULT_HOST, DEFAULT_PORT, namesToAnswer } from './open.js'
 import { openLedger } from './open-ledger.js'
 import type { RootSetting } from './region/options.js'
 
@@ -63,9 +63,6 @@ export interface CloseOptions {
   /** Seconds that load balancers need to notice that the server is not ready. Default 0.25. */
   drain?: number | undefined
 }
-
-export const DEFAULT_PORT = 8080
-export const DEFAULT_HOST = '127.0.0.1'
 
 /**
  * Stands for the missing `Host` of HTTP/1.0 requests, by which some load balancers ask `/healthz`.

@@ -19,9 +19,10 @@ import {
   publicUrl,
   secrets,
 } from './ledger/options.js'
+import { DEFAULT_HOST, DEFAULT_PORT } from './open.js'
 import { DEFAULT_DATA_DIR, databaseUrl, dataDir } from './open-ledger.js'
 import { type RootSetting, rootSettings } from './region/options.js'
-import { DEFAULT_HOST, DEFAULT_PORT, type ServeOptions } from './serve.js'
+import type { ServeOptions } from './serve.js'
 
 export interface Setting {
   /** What a value has to be. */

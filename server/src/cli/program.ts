@@ -1,7 +1,7 @@
 /** The program `offline-hilo-server`: its commands, and what `--help` teaches. */
 import { Command } from 'commander'
+import { DEFAULT_HOST, DEFAULT_PORT } from '../open.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
-import { DEFAULT_HOST, DEFAULT_PORT } from '../serve.js'
 import { backupCommand } from './backup-command.js'
 import { adoptCommand, checkCommand } from './counter-commands.js'
 import { dropCommand } from './drop-command.js'
