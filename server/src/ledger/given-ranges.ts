@@ -15,7 +15,7 @@ const rangesOf = ({ ranges }: SeriesRow): SeriesRange[] => JSON.parse(ranges)
 export const givenTo = (row: SeriesRow): { ranges?: SeriesRange[] } =>
   row.ranges === '[]' ? {} : { ranges: rangesOf(row) }
 
-/** @param rows all series of the collection */
+/** @param rows with all series of the collection */
 export function giveRange(
   rows: Rows,
   grant: string,

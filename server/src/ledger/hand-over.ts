@@ -25,20 +25,22 @@ import type { SeriesRow, StoredHandOver } from './rows.js'
  */
 export const MOST_PERIODS = 1_000
 
-/** @param others series of the collection */
+/**
+ * @param rows with all series of the collection
+ * @param id of the grant of the series that is handed over
+ */
 export function handOver(
   rows: Rows,
+  id: string,
   request: SeriesHandOver,
-  others: readonly SeriesRow[],
 ): StepResult<SeriesRow | HandOverRefusal> {
   const refuse = (answer: HandOverRefusal) => ({ answer, changes: {} })
-  const [row] = rows.series.values()
-  const grant = row && rows.grants.get(row.grant)
+  const row = rows.series.get(id)
+  const grant = rows.grants.get(id)
   if (!row || !grant) return refuse({ refused: 'missing' })
   if (row.closedAt !== null) return refuse({ refused: 'closed' })
-  const holds = others.find(
-    ({ grant, device, closedAt }) =>
-      grant !== row.grant && device === request.to && closedAt === null,
+  const holds = [...rows.series.values()].find(
+    (other) => other !== row && other.device === request.to && other.closedAt === null,
   )
   if (holds) return refuse({ refused: 'holder', letter: holds.name })
   const { to, by, reason, at, last, period } = request

@@ -115,6 +115,11 @@ export interface Selection {
   serials?: readonly SerialKey[]
   /** Ids of the grants of series. */
   series?: readonly string[]
+  /**
+   * All series of this collection, too. Where the collection that counts its letters is selected,
+   * none begins meanwhile.
+   */
+  seriesOf?: CollectionKey | undefined
   /** Also finds the series of this name. */
   seriesNamed?: SeriesNameKey | undefined
   /** A return without a token: the grant that it may be of, and whether it was honoured before. */

@@ -55,7 +55,7 @@ export function loader(dialect: Dialect): Loader {
   const parts = (select: Selection): Part[] => {
     const { collections = [], known = [], identities = [], grants = [], returned } = select
     const { claims = [], identityClaims = [], serials = [], series = [], databases = [] } = select
-    const { withHeld, seriesNamed } = select
+    const { withHeld, seriesOf, seriesNamed } = select
     const ids = grants.map((id) => ({ id }))
     const end = returned && [returned.database, returned.collection, returned.end]
     return [
@@ -78,6 +78,7 @@ export function loader(dialect: Dialect): Loader {
       { text: texts.held, rows: withHeld ? collections.map(keyIn) : [] },
       { text: texts.serials, rows: serials },
       { text: texts.series, rows: series.map((grant) => ({ grant })) },
+      { text: texts.seriesOf, rows: seriesOf ? [keyIn(seriesOf)] : [] },
       { text: texts.seriesNamed, rows: seriesNamed ? [nameKeyIn(seriesNamed)] : [] },
       { text: texts.settings, rows: settingKeysOf(databases).map((key) => ({ key })) },
       { text: texts.tombstones, rows: ids },
@@ -100,7 +101,7 @@ export function loader(dialect: Dialect): Loader {
       const [collections, identities, grants, returnedOf, claimed, answered, ...others] = parts(
         select,
       ).map((part) => (isAsked(part) ? left.shift()! : []))
-      const [returns, held, serials, series, namedSeries, settings, tombstones] = others
+      const [returns, held, serials, series, seriesOf, namedSeries, settings, tombstones] = others
       const named = {
         collections: collections!.map(toCollection),
         identities: decoded(IDENTITIES, identities!),
@@ -117,7 +118,7 @@ export function loader(dialect: Dialect): Loader {
         grants: byText(decoded(GRANTS, grants!), ({ id }) => id),
         tombstones: byText(decoded(TOMBSTONES, tombstones!), ({ id }) => id),
         serials: byText(serials as SerialRow[], serialText),
-        series: byText(decoded(SERIES, series!), ({ grant }) => grant),
+        series: byText(decoded(SERIES, [...series!, ...seriesOf!]), ({ grant }) => grant),
         seriesNamed: decoded(SERIES, namedSeries!)[0],
         returnedOf: decoded(GRANTS, returnedOf!)[0],
         claimed: byClaim(decoded(GRANTS, claimed!), keyText),
@@ -165,6 +166,7 @@ function loadingTexts(dialect: Dialect) {
         ON g.database = c.database AND g.tag = c.tag AND g.serial = k."serial"
       WHERE c.database = k."database" AND c.tag = k."collection"`,
     series: finding(dialect, SERIES, ['grant'], { isLocked }),
+    seriesOf: finding(dialect, SERIES, ['database', 'collection'], { isLocked }),
     seriesNamed: finding(dialect, SERIES, ['database', 'collection', 'name']),
     settings: `SELECT m.key AS "key", m.value AS "value"
       FROM ${dialect.rows('k', [['key', 'TEXT']])} CROSS JOIN hilo_meta m WHERE m.key = k."key"`,

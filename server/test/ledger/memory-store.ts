@@ -167,7 +167,7 @@ export class MemoryStore implements RowStore, MemoryRows {
 
   #load(selected: Selection): Rows {
     const { collections = [], identities = [], quota, claims = [], identityClaims = [] } = selected
-    const { known = [], grants = [], serials = [], series = [], returned } = selected
+    const { known = [], grants = [], serials = [], series = [], seriesOf, returned } = selected
     const ofClaims = new Set(claims.map((claim) => `${keyText(claim)}\n${claim.id}`))
     const ofIdentities = new Set(
       identityClaims.map((claim) => `${identityText(claim)}\n${claim.id}`),
@@ -227,10 +227,9 @@ export class MemoryStore implements RowStore, MemoryRows {
       ),
       seriesNamed: selected.seriesNamed && this.#named(selected.seriesNamed),
       series: new Map(
-        series.flatMap((id): [string, SeriesRow][] => {
-          const row = this.series.get(id)
-          return row ? [[id, row]] : []
-        }),
+        [...this.series].filter(
+          ([id, row]) => series.includes(id) || (seriesOf && isSame(row, seriesOf)),
+        ),
       ),
       returnedOf:
         returned &&

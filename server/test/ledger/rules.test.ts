@@ -2,8 +2,9 @@
  * The ledger without a database: its rules, over rows in maps, keep every promise that they keep on
  * SQLite and PostgreSQL. So the simulation may use these maps, too.
  */
+import { expect, test, vi } from 'vitest'
 import { createLedger } from '../../src/ledger/create-ledger.js'
-import { LIMITS } from '../ledger-bench.js'
+import { AT, LIMITS, newId } from '../ledger-bench.js'
 import { describeLedger } from '../ledger-contract.js'
 import { MemoryStore } from './memory-store.js'
 
@@ -13,4 +14,21 @@ describeLedger('ledger in memory', async () => {
     open: async (limits) => createLedger(store, { ...LIMITS, ...limits }, new Map()),
     secret: async () => store.secrets.kept,
   }
+})
+
+test('a series that begins while another gets a range has none of its numbers', async () => {
+  const store = new MemoryStore()
+  const ledger = createLedger(store, LIMITS, new Map())
+  const receipts = { database: 'shop', collection: 'receipts' }
+  const claim = () => ledger.claimSeries({ ...receipts, id: newId(), device: 'Till', at: AT })
+  const give = (letter: string) =>
+    ledger.giveRange({ ...receipts, letter, range: { from: 2001, to: 3000 } })
+  await claim()
+  // Before the transaction of the first gift, another server does all of this.
+  vi.spyOn(store, 'change').mockImplementationOnce(async (transaction) => {
+    await claim()
+    expect(await give('B')).toMatchObject({ letter: 'B' })
+    return store.change(transaction)
+  })
+  expect(await give('A')).toMatchObject({ refused: 'overlap', letter: 'B' })
 })

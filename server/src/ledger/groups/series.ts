@@ -1,9 +1,11 @@
 /** Series of consecutive numbers, each of one device. */
 import { giveRange } from '../given-ranges.js'
 import { handOver, isFor, takeOver } from '../hand-over.js'
-import { isSame, keyText, normalized } from '../keys.js'
-import type { SeriesRegister } from '../ledger.js'
+import { keyText, normalized } from '../keys.js'
+import type { CollectionKey, SeriesRegister } from '../ledger.js'
+import { lettersOf } from '../letters.js'
 import { selectionOfShown } from '../restored.js'
+import type { Selection } from '../row-store.js'
 import { toSeries } from '../rows.js'
 import { checkInSeries, claimSeries, closeSeries, letterClaim, renameDevice } from '../series.js'
 import type { LedgerCore } from './core.js'
@@ -85,11 +87,10 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
       const asked = normalized(request)
       const found = await store.findSeries({ ...asked, name: asked.letter })
       if (!found) return { refused: 'missing' }
-      const { database } = asked
-      const others = (await store.readSeries(database)).filter((row) => isSame(row, asked))
-      const done = await change([database], {
-        select: { grants: [found.grant], series: [found.grant] },
-        step: (rows) => handOver(rows, asked, others),
+      const { grant } = found
+      const done = await change([asked.database], {
+        select: { ...selectionOfAll(asked), grants: [grant] },
+        step: (rows) => handOver(rows, grant, asked),
       })
       return 'refused' in done ? done : toSeries(done)
     },
@@ -98,9 +99,8 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
       const gift = normalized(request)
       const found = await store.findSeries({ ...gift, name: gift.letter })
       if (!found) return { refused: 'missing' }
-      const all = (await store.readSeries(gift.database)).filter((row) => isSame(row, gift))
       const done = await store.change({
-        select: { series: all.map(({ grant }) => grant) },
+        select: selectionOfAll(gift),
         step: (rows) => giveRange(rows, found.grant, gift),
       })
       return 'refused' in done ? done : toSeries(done)
@@ -109,3 +109,9 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
     series: async (database) => (await store.readSeries(database.toLowerCase())).map(toSeries),
   }
 }
+
+/** All series of a collection. None begins meanwhile: who begins one counts its letter. */
+const selectionOfAll = (key: CollectionKey): Selection => ({
+  known: [lettersOf(key)],
+  seriesOf: key,
+})
