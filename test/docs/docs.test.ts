@@ -32,8 +32,8 @@ const PAGES = [
   ),
 ].filter((path) => path.endsWith('.md') && !path.includes('.vitepress/'))
 
-/** The page whose commands are those of an app of its own. */
-const TUTORIAL = 'docs/tutorial.md'
+/** The pages whose commands are those of an app of their own. */
+const TUTORIALS = ['docs/tutorial.md', 'docs/tutorial-frameworks.md']
 const STARTER = 'examples/starter/package.json'
 
 const MODULES = PAGES.flatMap((page) =>
@@ -152,7 +152,7 @@ describe.each(PAGES)('%s', (page) => {
   })
 
   test('commands exist, and their flags', async () => {
-    const { scripts } = JSON.parse(read(page === TUTORIAL ? STARTER : 'package.json'))
+    const { scripts } = JSON.parse(read(TUTORIALS.includes(page) ? STARTER : 'package.json'))
     const commands = blocks
       .filter(({ language }) => language === 'sh')
       .flatMap(({ text }) => text.split(/\n|&&/))
@@ -183,7 +183,7 @@ describe.each(PAGES)('%s', (page) => {
 })
 
 /** What npm itself knows. */
-const NPM_COMMANDS = ['install', 'create', 'i', 'ci', 'publish', 'version', 'pack']
+const NPM_COMMANDS = ['install', 'create', 'i', 'ci', 'publish', 'version', 'pack', 'pkg']
 const help = new Map<string, Promise<string>>()
 
 function helpOf(subcommand: string): Promise<string> {

@@ -113,7 +113,7 @@ export class Reader {
       this.#folder,
     )
     onTestFinished(kill)
-    this.running.set(command, { url: ready![0].replace('localhost', '127.0.0.1'), kill })
+    this.running.set(command, { url: ready![0].replace(/localhost|0\.0\.0\.0/, '127.0.0.1'), kill })
   }
 
   #run(command: string): Promise<void> {

@@ -2,13 +2,13 @@
  * docs/tutorial.md word by word, in an empty folder and a browser: an order that was made offline
  * is in the API's database when the server is back. Its files are those of examples/starter.
  */
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, onTestFinished, test } from 'vitest'
-import { openBrowser, type TestPage } from '../browser/browser.js'
-import { isFull } from '../support/sizes.js'
-import { emptyFolder, execute, REPOSITORY } from './packed.js'
+import { expect, inject, test } from 'vitest'
+import { openBrowser } from '../browser/browser.js'
+import { REPOSITORY } from './packed.js'
 import { Reader, stepsOf } from './reader.js'
+import { leftOut, newFolder, order, says, staysOffline, stored } from './shop.js'
 
 const TUTORIAL = 'docs/tutorial.md'
 const STARTER = join(REPOSITORY, 'examples/starter')
@@ -48,24 +48,6 @@ test('its files are those of the starter, and so are the packages that it instal
 
 const read = (folder: string, path: string) => readFileSync(join(folder, path), 'utf8')
 
-function newFolder(): string {
-  const folder = emptyFolder()
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
-const isReachable = () =>
-  execute('npm', ['ping'], REPOSITORY).then(
-    () => true,
-    () => false,
-  )
-/** Why the page is not followed, if it is not. */
-const leftOut = !isFull
-  ? ' (left out without CI=true: it fetches packages)'
-  : (await isReachable())
-    ? ''
-    : ' (left out: no npm registry answers)'
-
 test.runIf(leftOut === '')(
   `an order made offline is sent, as the page says${leftOut}`,
   async () => {
@@ -102,46 +84,3 @@ test.runIf(leftOut === '')(
     await staysOffline(deployed, tab)
   },
 )
-
-/** The built page loads without its server, and what is ordered there arrives later. */
-async function staysOffline(reader: Reader, tab: TestPage): Promise<void> {
-  const { url, kill } = reader.running.get('npm start')!
-  const before = await stored(url)
-  await tab.goto(url)
-  await tab.evaluate(async () => void (await navigator.serviceWorker.ready))
-  await order(tab, 'Linus')
-  await expect.poll(() => stored(url), { timeout: 30_000 }).toHaveLength(before.length + 1)
-  await kill()
-  await tab.reload()
-  await order(tab, 'Edsger')
-  const last = (await texts(tab)).at(-1)!
-  expect(last).toMatch(/^orders\/\d+-A Edsger, waits$/)
-  await reader.type('npm start')
-  await expect.poll(() => stored(url), { timeout: 30_000 }).toContain(last.replace(', waits', ''))
-}
-
-/** What the API has in its database. */
-async function stored(url: string): Promise<string[]> {
-  const orders: { id: string; customer: string }[] = await (await fetch(`${url}/api/orders`)).json()
-  return orders.map(({ id, customer }) => `${id} ${customer}`)
-}
-
-const texts = (tab: TestPage) =>
-  tab.evaluate(() => [...document.querySelectorAll('li')].map((each) => each.textContent))
-
-const says = (tab: TestPage, lines: string[]) =>
-  expect.poll(() => texts(tab), { timeout: 30_000 }).toEqual(lines)
-
-/** Resolves when the order is on the page. */
-async function order(tab: TestPage, customer: string): Promise<void> {
-  await expect
-    .poll(() => tab.evaluate(() => document.querySelector('form') !== null), { timeout: 30_000 })
-    .toBe(true)
-  await tab.evaluate((customer) => {
-    document.querySelector('input')!.value = customer
-    document.querySelector('button')!.click()
-  }, customer)
-  await expect
-    .poll(async () => (await texts(tab)).at(-1), { timeout: 30_000 })
-    .toContain(` ${customer}, `)
-}

@@ -31,3 +31,10 @@ export async function addOrder(customer: string): Promise<string> {
   })
   return id
 }
+
+/** All orders, the oldest first, and whether the API has them. */
+export async function listOrders() {
+  const orders = await db.orders.orderBy('madeAt').toArray()
+  const waiting = await db.outbox.orderBy('order.id').keys()
+  return orders.map((order) => ({ ...order, isSent: !waiting.includes(order.id) }))
+}

@@ -1,7 +1,7 @@
 import { liveQuery } from 'dexie'
-import { addOrder, db } from './db'
+import { addOrder, listOrders } from './db'
 import { hilo } from './hilo'
-import { sendOutbox } from './outbox'
+import { keepSending, trySending } from './outbox'
 
 const form = document.querySelector('form')!
 const status = document.querySelector('[role=status]')!
@@ -22,18 +22,9 @@ form.addEventListener('submit', async (event) => {
   trySending()
 })
 
-/** What cannot be sent now stays in the outbox. */
-const trySending = () => sendOutbox().catch((error: Error) => console.info(error.message))
-trySending()
-addEventListener('online', trySending)
-// A server that is down makes no event, neither when it goes nor when it comes back.
-setInterval(trySending, 10_000)
+keepSending()
 
-liveQuery(async () => {
-  const orders = await db.orders.orderBy('madeAt').toArray()
-  const waiting = await db.outbox.orderBy('order.id').keys()
-  return orders.map((order) => ({ ...order, isSent: !waiting.includes(order.id) }))
-}).subscribe((orders) =>
+liveQuery(listOrders).subscribe((orders) =>
   list.replaceChildren(
     ...orders.map(({ id, customer, isSent }) => {
       const item = document.createElement('li')

@@ -1,7 +1,7 @@
 import { db } from './db'
 
 /** Sends what waits, the oldest first. Rejects when the API cannot be reached, or refuses. */
-export function sendOutbox(): Promise<void> {
+function sendOutbox(): Promise<void> {
   // One tab at a time.
   return navigator.locks.request('outbox', async () => {
     for (const { place, order } of await db.outbox.orderBy('place').toArray()) {
@@ -15,4 +15,19 @@ export function sendOutbox(): Promise<void> {
       await db.outbox.delete(place!)
     }
   })
+}
+
+/** What cannot be sent now stays in the outbox. */
+export const trySending = () => sendOutbox().catch((error: Error) => console.info(error.message))
+
+/** Tries now, and again and again. Returns what ends it. */
+export function keepSending(): () => void {
+  trySending()
+  addEventListener('online', trySending)
+  // A server that is down makes no event, neither when it goes nor when it comes back.
+  const timer = setInterval(trySending, 10_000)
+  return () => {
+    removeEventListener('online', trySending)
+    clearInterval(timer)
+  }
 }

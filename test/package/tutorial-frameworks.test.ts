@@ -1,0 +1,57 @@
+/**
+ * docs/tutorial-frameworks.md word by word, each part in an empty folder and a browser: an order
+ * that was made offline is in the API's database when the server is back.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, inject, test } from 'vitest'
+import { openBrowser } from '../browser/browser.js'
+import { REPOSITORY } from './packed.js'
+import { Reader, type Step, stepsOf } from './reader.js'
+import { leftOut, newFolder, staysOffline } from './shop.js'
+
+/** Whole frameworks are fetched and built, on a busy machine. */
+const PATIENCE = 1_200_000
+const PAGE = 'docs/tutorial-frameworks.md'
+const packed = inject('packed')
+const TUTORIAL = stepsOf('docs/tutorial.md', '## 1. The folder', '## 7').filter(
+  (step) => step.kind === 'file',
+)
+
+const PARTS = [
+  { heading: '## React', end: '## SvelteKit', folder: '' },
+  { heading: '## SvelteKit', end: '## webpack', folder: 'src/lib/' },
+  { heading: '## webpack', end: '## ', folder: '' },
+]
+
+test.each(PARTS)('$heading takes files that the tutorial has', ({ heading, end, folder }) => {
+  expect(taken(heading, end, folder).length).toBeGreaterThan(2)
+})
+
+test.runIf(leftOut === '').each(PARTS)(
+  `$heading: an order made offline is sent, as the page says${leftOut}`,
+  { timeout: PATIENCE },
+  async ({ heading, end, folder }) => {
+    const reader = await Reader.begin(newFolder(), packed)
+    const steps = stepsOf(PAGE, heading, end)
+    const at = steps.findIndex((step) => step.kind === 'file' && step.path !== 'package.json')
+    for (const step of [...steps.slice(0, at), ...taken(heading, end, folder), ...steps.slice(at)])
+      await reader.take(step)
+    await staysOffline(reader, await (await openBrowser('chromium')).newPage())
+  },
+)
+
+/** What this part takes from the tutorial, as its own folders call it. */
+function taken(heading: string, end: string, folder: string): Step[] {
+  const page = readFileSync(join(REPOSITORY, PAGE), 'utf8')
+  const from = page.indexOf(`\n${heading}\n`)
+  const part = page.slice(from, page.indexOf(`\n${end}`, from + 1) + 1 || undefined)
+  const [, list = ''] =
+    /files are the tutorial's[^:]*:([^.]*(?:\.(?! )[^.]*)*)\. /.exec(part.replaceAll('\n', ' ')) ??
+    []
+  return [...list.matchAll(/`([^`]+)`/g)].map(([, path]) => {
+    const file = TUTORIAL.find((each) => each.path === path || each.path === `src/${path}`)
+    if (!file) throw new Error(`The tutorial has no ${path}.`)
+    return { ...file, path: folder + path }
+  })
+}
