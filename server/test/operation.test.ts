@@ -375,6 +375,22 @@ test('requests for health at the same time share what they ask of the database',
   expect([ping.mock.calls.length, restored.mock.calls.length]).toEqual([2, 2])
 })
 
+test('under a flood of questions for health the database is asked ten times a second', async () => {
+  const { ask, ledger } = await newHandler()
+  const ping = vi.spyOn(ledger, 'ping')
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  await ask('/healthz')
+  for (const times of [2, 3, 4]) {
+    const flood = Array.from({ length: 100 }, () => ask('/healthz'))
+    await vi.advanceTimersByTimeAsync(99)
+    expect(ping).toHaveBeenCalledTimes(times - 1)
+    await vi.advanceTimersByTimeAsync(1)
+    for (const { status } of await Promise.all(flood)) expect(status).toBe(200)
+    expect(ping).toHaveBeenCalledTimes(times)
+  }
+})
+
 test('a database that does not answer: 503, and when to try again', async () => {
   const { ask, ledger } = await newHandler({ log: { info: vi.fn(), error: vi.fn() } })
   expect(await ask('/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } })
