@@ -28,9 +28,12 @@ const sidebar = INDEX.split(/^## /m)
     })),
   }))
 
-/** On a phone, more of a table is seen at once. */
+/** On a phone, more of a table is seen at once: one of two or three columns fits. */
 const STYLE = `@media (max-width: 640px) {
   .vp-doc :is(td, th) { padding: 6px 8px; vertical-align: top }
+  .vp-doc table:not(:has(th:nth-child(4))) :is(td, th) {
+    min-width: 84px; max-width: 100vw; overflow-wrap: anywhere
+  }
 }`
 
 export default {
@@ -38,7 +41,10 @@ export default {
   description,
   cacheDir: join(ROOT, 'node_modules/.cache/vitepress'),
   rewrites: { 'README.md': 'index.md', 'recipes/README.md': 'recipes/index.md' },
-  head: [['style', {}, STYLE]],
+  head: [
+    ['style', {}, STYLE],
+    ['link', { rel: 'icon', href: 'data:,' }],
+  ],
   markdown: { config: followLinks, anchor: { slugify: anchorOf } },
   themeConfig: {
     sidebar,

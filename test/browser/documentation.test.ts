@@ -88,6 +88,22 @@ test.skipIf(left).each(LOOKS)(`people can read it: %s, %s${left}`, async (scheme
   }
 })
 
+test.skipIf(left)(
+  `the search finds a call in the reference, whose tables fit a phone${left}`,
+  async () => {
+    const page = await open('/', 'phone')
+    await page.click('.VPNavBarSearchButton')
+    await page.fill('#localsearch-input', 'generateNextIdFor')
+    await page.click('.results a:has-text("Reference")')
+    await page.waitForSelector('h2#calls')
+    const tooWide = () =>
+      [...document.querySelectorAll<HTMLElement>('.VPDoc table')]
+        .filter((table) => table.scrollWidth > table.clientWidth)
+        .map((table) => table.innerText.slice(0, 100))
+    expect(await page.evaluate(tooWide)).toEqual([])
+  },
+)
+
 test.skipIf(left)(`the inspector shows a device without a server${left}`, async () => {
   const page = await open('/guide.html')
   await page.getByRole('link', { name: 'The inspector, live' }).first().click()
