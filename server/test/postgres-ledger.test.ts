@@ -6,7 +6,9 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import { startBindings } from '../src/bound/orm/orm-counters.js'
 import { openLedger } from '../src/index.js'
-import { openPostgresStore } from '../src/postgres/store.js'
+import { openPool } from '../src/postgres/pool.js'
+import { connectionTo, openPostgresStore } from '../src/postgres/store.js'
+import { loader } from '../src/sql/load.js'
 import type { Schema } from '../src/sql/schema.js'
 import { newHandler } from './handlers.js'
 import { describeLedger } from './ledger-contract.js'
@@ -30,6 +32,31 @@ const wish = {
   serverTag: 'A',
   at: 0,
 }
+
+test('in a new ledger a repeated claim is found without a look at all grants', async () => {
+  const databaseUrl = await newDatabase()
+  const ledger = await openLedger({ create: true, databaseUrl })
+  const claim = { ...wish, id: '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10' }
+  await ledger.claim([claim])
+  // As busy devices do, faster than PostgreSQL gathers what it needs to know for its plans.
+  await runSql(databaseUrl, 'ALTER TABLE hilo_grants SET (autovacuum_enabled = false)')
+  await runSql(
+    databaseUrl,
+    `CREATE TEMP TABLE more AS
+       SELECT g.*, i FROM hilo_grants g, generate_series(2, 20000) AS n(i);
+     UPDATE more SET id = md5(i::text), claim = gen_random_uuid()::text, serial = i,
+       low = low + 32 * i, high = high + 32 * i;
+     ALTER TABLE more DROP i;
+     INSERT INTO hilo_grants SELECT * FROM more`,
+  )
+  const pool = openPool(databaseUrl)
+  const { dialect } = connectionTo(pool, await startBindings(pool, new Map(), false))
+  const [found] = loader(dialect).statements({ claims: [claim] })
+  const plan = await pool.query(`EXPLAIN ${found!.text}`, [...found!.parameters])
+  expect(JSON.stringify(plan)).toMatch(/Index Cond: [^}]*claim/)
+  await pool.close()
+  await ledger.close()
+})
 
 test('commits are synchronous whatever the default of the database is', async () => {
   const databaseUrl = await newDatabase()

@@ -150,7 +150,12 @@ function loadingTexts(dialect: Dialect) {
     returnedOf: `SELECT ${selected(GRANTS)} FROM hilo_grants t
       WHERE t.database = $1 AND t.tag = $2 AND t.low <= $3 AND t.high >= t.low
       ORDER BY t.low DESC LIMIT 1 ${dialect.lock('t')}`,
-    claimed: finding(dialect, GRANTS, ['database', 'collection', 'claim']),
+    // Not by database and collection: PostgreSQL knows nothing of a new table, and would as soon
+    // look through all grants of the collection.
+    claimed: `SELECT ${selected(GRANTS)}
+      FROM ${keysIn(dialect, GRANTS, ['database', 'collection', 'claim'])}
+      CROSS JOIN hilo_grants t WHERE t.claim = k."claim"
+        AND t.database = k."database" AND t.tag || '' = k."collection"`,
     answered: finding(dialect, IDENTITY_CLAIMS, ['database', 'name', 'claim']),
     returns: `SELECT ${selected(RETURNS)} FROM hilo_returns t
       WHERE t.database = $1 AND t.tag = $2 AND t.range_end = $3 AND t.range_last = $4`,

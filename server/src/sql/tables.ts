@@ -93,7 +93,7 @@ export const GRANTS: Table<GrantRow> = {
     heardAt: ['heard_at', 'number', 'changes'],
   },
   unique: [
-    ['database', 'collection', 'claim'],
+    ['claim', 'database', 'collection'],
     ['database', 'collection', 'serial'],
   ],
   indexes: {
