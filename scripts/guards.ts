@@ -175,6 +175,11 @@ export const GUARDS: Guard[] = [
   guard('H13 what a copied grant gives back is granted to nobody', 'server/sqlite-ledger'),
   guard('H13 nothing of a copied grant comes back', 'server/sqlite-ledger'),
   guard(
+    'H13 what a copy has used ahead of the other ends the grant for both',
+    'server/sqlite-ledger',
+    'const isAhead = false',
+  ),
+  guard(
     'H13 max does not go below a number of a copied grant',
     'server/sqlite-ledger',
     change(', firstHigh', ''),

@@ -91,6 +91,29 @@ export function describeCheckIns(promise: Promises): void {
     },
   )
 
+  promise(
+    'what a copy has used ahead of the other ends the grant for both; a late repetition ends none',
+    async ({ take, checkIn, ledger, database }) => {
+      const show = (token: string, next: number, id = newId()) =>
+        ledger.checkIn({ database, id, at: AT, grants: [{ token, next }] })
+      const { token } = await take()
+      const id = newId()
+      const first = held((await show(token, 5, id))[0])
+      const second = held((await show(first.token, 9))[0])
+      expect(await show(token, 5, id)).toEqual(['superseded'])
+      const third = held((await show(second.token, 10))[0])
+      expect(await show(second.token, 10)).toEqual(['superseded'])
+      expect(held((await show(third.token, 12))[0]).high).toBe(32)
+
+      const copied = await take()
+      const original = held((await checkIn(newId(), copied.token))[0])
+      expect(await show(copied.token, 40)).toEqual(['superseded'])
+      const last = newId()
+      expect(await show(original.token, 36, last)).toEqual(['superseded'])
+      expect(await show(original.token, 36, last)).toEqual(['superseded'])
+    },
+  )
+
   promise('a claim that is refused replaces no token', async ({ claim, take, checkIn }) => {
     const { token } = await take()
     const shown = [{ token, next: 1 }]

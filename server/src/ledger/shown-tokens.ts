@@ -74,8 +74,8 @@ export const newProgress = (): Progress => ({
 
 /**
  * Replaces the tokens that a device shows, each once. If another copy of the device has shown one
- * of them, it goes on with them all, none is replaced, and their numbers leave the lines of their
- * collections, where these are loaded.
+ * of them, none is replaced, and their numbers leave the lines of their collections, where these
+ * are loaded. The other goes on with them, unless this one has used more than it has told of.
  * @returns the rows with their new tokens, which count once they are kept
  */
 export function showTokens(
@@ -113,7 +113,10 @@ export function showTokens(
     if (!rotated) {
       copied.push(grant)
       // guard: H13 nothing of a copied grant comes back
-      changed.grants.set(grant.id, withIssued(grant, grant.high + 1, at))
+      const ended = withIssued(grant, grant.high + 1, at)
+      // guard: H13 what a copy has used ahead of the other ends the grant for both
+      const isAhead = next - 1 > grant.issued
+      changed.grants.set(grant.id, isAhead ? withoutToken(ended) : ended)
       return 'superseded'
     }
     const kept = rotated === grant ? grant : withIssued(rotated, next, at)
@@ -143,6 +146,16 @@ export function withRotation<Row extends Pick<GrantRow, 'rotation' | 'checkIn'>>
     return { ...row, rotation: rotation + 1, checkIn: id }
   return row.rotation === rotation + 1 && row.checkIn === id ? row : undefined
 }
+
+/**
+ * No token of the row is the newest any more: each device that shows one drops the numbers. A late
+ * repetition never comes to this, because the server heard before what it names.
+ */
+const withoutToken = (row: GrantRow): GrantRow => ({
+  ...row,
+  rotation: row.rotation + 1,
+  checkIn: null,
+})
 
 /** How the line of a collection stands now. */
 export const lineOf = ({ lines }: Progress, row: LoadedCollection): ChangedLine =>
