@@ -6,6 +6,7 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import { startBindings } from '../src/bound/orm/orm-counters.js'
 import { openLedger } from '../src/index.js'
+import type { Selection } from '../src/ledger/row-store.js'
 import { openPool } from '../src/postgres/pool.js'
 import { connectionTo, openPostgresStore } from '../src/postgres/store.js'
 import { loader } from '../src/sql/load.js'
@@ -33,7 +34,7 @@ const wish = {
   at: 0,
 }
 
-test('in a new ledger a repeated claim is found without a look at all grants', async () => {
+test('in a new ledger a claim and a serial are found without a look at all grants', async () => {
   const databaseUrl = await newDatabase()
   const ledger = await openLedger({ create: true, databaseUrl })
   const claim = { ...wish, id: '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10' }
@@ -51,9 +52,12 @@ test('in a new ledger a repeated claim is found without a look at all grants', a
   )
   const pool = openPool(databaseUrl)
   const { dialect } = connectionTo(pool, await startBindings(pool, new Map(), false))
-  const [found] = loader(dialect).statements({ claims: [claim] })
-  const plan = await pool.query(`EXPLAIN ${found!.text}`, [...found!.parameters])
-  expect(JSON.stringify(plan)).toMatch(/Index Cond: [^}]*claim/)
+  const planOf = async (select: Selection) => {
+    const [found] = loader(dialect).statements(select)
+    return JSON.stringify(await pool.query(`EXPLAIN ${found!.text}`, [...found!.parameters]))
+  }
+  expect(await planOf({ claims: [claim] })).toMatch(/Index Cond: [^}]*claim/)
+  expect(await planOf({ serials: [{ ...claim, serial: 40 }] })).toMatch(/Index Cond: [^}]*serial/)
   await pool.close()
   await ledger.close()
 })

@@ -166,9 +166,10 @@ function loadingTexts(dialect: Dialect) {
       FROM ${keysIn(dialect, GRANTS, ['database', 'collection'])}`,
     // What is known of a place among a collection's grants.
     serials: `SELECT c.database AS "database", c.tag AS "collection", k."serial" AS "serial",
-        c.serial AS "newest", g.id AS "grant", c.floor AS "floor"
-      FROM ${serial} CROSS JOIN hilo_counters c LEFT JOIN hilo_grants g
-        ON g.database = c.database AND g.tag = c.tag AND g.serial = k."serial"
+        c.serial AS "newest", c.floor AS "floor",
+        (SELECT g.id FROM hilo_grants g
+         WHERE g.database = c.database AND g.tag = c.tag AND g.serial = k."serial") AS "grant"
+      FROM ${serial} CROSS JOIN hilo_counters c
       WHERE c.database = k."database" AND c.tag = k."collection"`,
     series: finding(dialect, SERIES, ['grant'], { isLocked }),
     seriesOf: finding(dialect, SERIES, ['database', 'collection'], { isLocked }),
