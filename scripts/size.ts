@@ -36,7 +36,7 @@ const ENTRIES: (Limits & { name: string; file: string })[] = [
 /** Without the packages that each depends on. The browser package depends on none. */
 const INSTALLED = [
   { ...BROWSER_PACKAGE, budget: 1000 * kB },
-  { ...SERVER_PACKAGE, budget: 540 * kB },
+  { ...SERVER_PACKAGE, budget: 545 * kB },
 ]
 
 heading('minified, gzipped')

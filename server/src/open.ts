@@ -42,5 +42,5 @@ export function namesToAnswer(opening: Opening): readonly string[] | undefined {
   return [...LOOPBACK_NAMES, itself, ...(hosts ?? []), ...ofUrl]
 }
 
-const isLoopback = (host: string): boolean =>
+export const isLoopback = (host: string): boolean =>
   host.toLowerCase() === 'localhost' || LOOPBACK.check(host, isIPv6(host) ? 'ipv6' : 'ipv4')

@@ -277,6 +277,7 @@ const SECRETS = ['HILO_UPSTREAM_TOKEN', 'HILO_UPSTREAM_USER', 'HILO_UPSTREAM_PAS
 const VARIABLES = [
   ...DESCRIBED.filter(([, { value }]) => value !== undefined).map(([name]) => variableOf(name)),
   'HILO_CONFIG',
+  'HILO_OPERATOR_TOKEN',
   'HILO_SECRETS',
   ...SECRETS,
 ]

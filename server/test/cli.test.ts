@@ -5,6 +5,7 @@ import { execFile, spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -856,5 +857,66 @@ describe('status and raise-floor', { timeout: TIMEOUT }, () => {
       code: 1,
       stderr: expect.stringContaining('whole number'),
     })
+  })
+})
+
+describe('a ledger behind an address', { timeout: TIMEOUT }, () => {
+  const TOKEN = { HILO_OPERATOR_TOKEN: 'operator-of-the-tests' }
+
+  /** A server that answers everything so; resolves with its address, and what it was asked. */
+  async function answering(status: number, body: string, headers = {}) {
+    const asked: string[] = []
+    const server = createHttpServer((request, response) => {
+      asked.push(`${request.method} ${request.url} ${request.headers.authorization}`)
+      response.writeHead(status, headers).end(body)
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  }
+
+  const status = (args: string[], environment: NodeJS.ProcessEnv = TOKEN) =>
+    runCli(['status', 'Shop', ...args], environment)
+  const failing = (text: string) => ({ code: 1, stdout: '', stderr: expect.stringContaining(text) })
+  const bodyOf = (Type: string) => JSON.stringify({ Type, Message: 'So it is.' })
+
+  test.each([
+    ['a page', 200, '<!doctype html>', 'Correct the address.'],
+    ['a list that is none', 404, '[]', 'Correct the address.'],
+    ['no route', 400, bodyOf('…RouteNotFoundException'), 'has no operatorToken'],
+    ['another token', 403, bodyOf('Forbidden'), 'HILO_OPERATOR_TOKEN has to be'],
+    ['an outage', 503, bodyOf('Error'), 'may have been done'],
+  ])('that answers with %s says what to do', async (_, code, body, text) => {
+    const { url, asked } = await answering(code, body)
+    expect(await status(['--url', url])).toMatchObject(failing(text))
+    expect(asked).toEqual(['POST /operator/Shop/status Bearer operator-of-the-tests'])
+  })
+
+  test('does not pass the token on to another address', async () => {
+    const { url: other, asked } = await answering(200, '[]')
+    const { url } = await answering(307, '', { Location: `${other}/operator/Shop/status` })
+    expect(await status(['--url', url])).toMatchObject(failing('Correct the address.'))
+    expect(asked).toEqual([])
+  })
+
+  test('is refused before anything is sent, where something is missing or unsafe', async () => {
+    const { url, asked } = await answering(200, '[]')
+    expect(await status(['--url', url], {})).toMatchObject(failing('HILO_OPERATOR_TOKEN'))
+    expect(await runCli(['status', '--url', url], TOKEN)).toMatchObject(failing('status Shop'))
+    for (const [args, environment] of [
+      [['--url', url, '--data', newFolder()], TOKEN],
+      [['--url', url], { ...TOKEN, HILO_DATA: newFolder() }],
+      [['--url', url], { ...TOKEN, DATABASE_URL: 'postgres://db/hilo' }],
+    ] as const)
+      expect(await status([...args], environment)).toMatchObject(failing('name two ledgers'))
+    expect(await status(['--url', 'http://ids.example.com'])).toMatchObject(failing('https'))
+    expect(await status(['--url', `${url}/databases`])).toMatchObject(failing('without a path'))
+    expect(asked).toEqual([])
+  })
+
+  test('that does not answer says so', async () => {
+    const { url } = await answering(200, '[]')
+    const nobody = url.replace(/\d+$/, '1')
+    expect(await status(['--url', nobody])).toMatchObject(failing(`${nobody} does not answer`))
   })
 })

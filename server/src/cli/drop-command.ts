@@ -3,12 +3,12 @@
  */
 import type { Command } from 'commander'
 import { isOf } from '../ledger/drop.js'
-import type { Ledger } from '../ledger/ledger.js'
-import { ledgerCommand } from './flags.js'
-import { report } from './ledger-commands.js'
+import { operatedCommand } from './flags.js'
+import { operate } from './ledger-commands.js'
+import type { OperatedLedger } from './remote-ledger.js'
 
 export const dropCommand = (): Command =>
-  ledgerCommand(
+  operatedCommand(
     'drop',
     'Forget a database or a collection. Devices lose the numbers that they hold of it.',
   )
@@ -23,7 +23,7 @@ export const dropCommand = (): Command =>
         command: Command,
       ) =>
         // Works also while the counters of bound collections cannot be used.
-        report(command, { collections: undefined }, (ledger) =>
+        operate(command, database, { collections: undefined }, (ledger) =>
           drop(ledger, { database, collection }, yes === true),
         ),
     )
@@ -34,13 +34,15 @@ interface Named {
 }
 
 /** @throws Error when there is nothing of that name, a series is open, or nobody said yes */
-async function drop(ledger: Ledger, named: Named, isConfirmed: boolean): Promise<string> {
+async function drop(ledger: OperatedLedger, named: Named, isConfirmed: boolean): Promise<string> {
   const { database, collection } = named
   const what = collection === undefined ? database : `'${collection}' of ${database}`
   const isDropped = isOf(database.toLowerCase(), collection?.toLowerCase())
   const statuses = await ledger.status()
   const found = statuses.filter(isDropped)
-  const identities = collection === undefined ? await ledger.identities(database) : []
+  const identities = (await ledger.names()).identities.filter(
+    (identity) => collection === undefined && identity.database === database.toLowerCase(),
+  )
   const isStopped =
     collection === undefined && (await ledger.restored()).includes(database.toLowerCase())
   if (found.length + identities.length === 0 && !isStopped) {

@@ -1,8 +1,8 @@
 /** The command `explain`: where one number is, and who has it. It changes nothing. */
 import type { Command } from 'commander'
 import { inWords } from '../http/explain-words.js'
-import { ledgerCommand, readNumber } from './flags.js'
-import { report } from './ledger-commands.js'
+import { operatedCommand, readNumber } from './flags.js'
+import { operate } from './ledger-commands.js'
 
 interface Given {
   series?: string
@@ -10,7 +10,10 @@ interface Given {
 }
 
 export const explainCommand = (): Command =>
-  ledgerCommand('explain', 'Say where a number is: which device got it, when, what is known of it.')
+  operatedCommand(
+    'explain',
+    'Say where a number is: which device got it, when, what is known of it.',
+  )
     .argument('<database>')
     .argument('<collection>')
     .argument('<number>', 'the number in an id like orders/1234-A, or of a series', readNumber)
@@ -19,7 +22,7 @@ export const explainCommand = (): Command =>
     .action(
       (database: string, collection: string, number: number, given: Given, command: Command) =>
         // Works also while the counters of bound collections cannot be used.
-        report(command, { collections: undefined }, async (ledger) =>
+        operate(command, database, { collections: undefined }, async (ledger) =>
           inWords(
             await ledger.explain({
               database,

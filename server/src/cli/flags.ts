@@ -28,6 +28,14 @@ export const ledgerCommand = (name: string, description: string): Command =>
       ).env('HILO_CONFIG'),
     )
 
+/** A command that works on a ledger behind an address, too. */
+export const operatedCommand = (name: string, description: string): Command =>
+  ledgerCommand(name, description).option(
+    '--url <address>',
+    'the Worker that has the ledger, as in https://ids.example.workers.dev. Its operatorToken is ' +
+      'in HILO_OPERATOR_TOKEN',
+  )
+
 /** The flag of a setting, and its variable. */
 export function flagOf(name: SettingName): Option {
   const { value, bare, says, default: otherwise }: Setting = SETTINGS[name]
@@ -82,6 +90,18 @@ export async function withSettings(
       ? error
       : new Error(`${message}${help}\n${what} from ${name}.`, { cause: error })
   }
+}
+
+/**
+ * The address of `operatedCommand`.
+ * @throws Error when another ledger is named as well
+ */
+export function urlOf(command: Command): string | undefined {
+  const url: string | undefined = command.getOptionValue('url')
+  const other = Object.values(givenTo(command).names)[0]
+  if (url !== undefined && other !== undefined)
+    throw new Error(`--url and ${other} name two ledgers: give one of them.`)
+  return url
 }
 
 interface Given {

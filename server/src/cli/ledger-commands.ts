@@ -8,21 +8,26 @@ import { openLedger } from '../open-ledger.js'
 import type { ServeOptions } from '../serve.js'
 import type { Settings } from '../settings.js'
 import { refuseMissing, refuseOlder } from '../sql/schema.js'
-import { ledgerCommand, withSettings } from './flags.js'
+import { operatedCommand, urlOf, withSettings } from './flags.js'
 import { placeIn, versionAt } from './place.js'
+import { type OperatedLedger, remoteLedger } from './remote-ledger.js'
 import { type Column, table } from './table.js'
 
 export const statusCommand = (): Command =>
-  ledgerCommand('status', 'Show what was granted, per collection.').action((_, command: Command) =>
-    // Works also while the counters of bound collections cannot be used.
-    report(command, { collections: undefined }, async (ledger, settings) =>
-      [
-        ...(await ledger.restored()).map(restoredLine),
-        statusTable(await ledger.status()),
-        budgetLine(settings),
-      ].join(''),
-    ),
-  )
+  operatedCommand('status', 'Show what was granted, per collection.')
+    .argument('[database]', 'only of this one')
+    .action((database: string | undefined, _, command: Command) =>
+      // Works also while the counters of bound collections cannot be used.
+      operate(command, database, { collections: undefined }, async (ledger, settings) => {
+        const isAsked = (name: string) => database === undefined || name === database.toLowerCase()
+        const statuses = await ledger.status()
+        return [
+          ...(await ledger.restored()).filter(isAsked).map(restoredLine),
+          statusTable(statuses.filter((each) => isAsked(each.database))),
+          budgetLine(settings),
+        ].join('')
+      }),
+    )
 
 /**
  * Opens the ledger, prints what `step` resolves with, closes it.
@@ -41,6 +46,20 @@ export const report = (
       await ledger.close()
     }
   })
+
+/** The same, also for a database of a ledger behind an address. */
+export async function operate(
+  command: Command,
+  database: string | undefined,
+  instead: Partial<Settings>,
+  step: (ledger: OperatedLedger, settings: Settings) => Promise<string>,
+): Promise<void> {
+  const url = urlOf(command)
+  if (url === undefined) return report(command, instead, step)
+  if (database === undefined)
+    throw new Error('--url needs the name of a database, as in: status Shop --url …')
+  process.stdout.write(await step(remoteLedger(url, database), {}))
+}
 
 /** Opens a ledger that exists. A mistyped folder or database does not become a new one. */
 async function openExisting(settings: ServeOptions): Promise<Ledger> {

@@ -5,10 +5,10 @@
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { checkTag } from '../http/query.js'
-import type { Ledger } from '../ledger/ledger.js'
 import { checked, databaseName } from '../ledger/options.js'
-import { ledgerCommand, readNumber } from './flags.js'
-import { report } from './ledger-commands.js'
+import { operatedCommand, readNumber } from './flags.js'
+import { operate } from './ledger-commands.js'
+import type { OperatedLedger } from './remote-ledger.js'
 
 interface Flags {
   all?: boolean
@@ -20,7 +20,7 @@ interface Flags {
 const MOST_NAMES = 20
 
 export const raiseFloorCommand = (): Command =>
-  ledgerCommand('raise-floor', 'Grant nothing at or below a number any more. Only up.')
+  operatedCommand('raise-floor', 'Grant nothing at or below a number any more. Only up.')
     .argument('<database>')
     .argument('[collection]')
     .argument('[number]', 'the highest number that may be in use', readNumber)
@@ -47,7 +47,7 @@ export const raiseFloorCommand = (): Command =>
             'error: give a collection and a number, or --all and --by. See raise-floor --help.',
           )
         checkNames(database, collection)
-        await report(command, {}, async (ledger) => {
+        await operate(command, database, {}, async (ledger) => {
           if (!yes) await confirm(ledger, database, collection)
           return raise(ledger)
         })
@@ -69,7 +69,7 @@ function checkNames(database: string, collection: string | undefined): void {
 /** @throws Error when the collection is above the floor already */
 const raiseOne =
   (database: string, collection: string, floor: number) =>
-  async (ledger: Ledger): Promise<string> => {
+  async (ledger: OperatedLedger): Promise<string> => {
     const max = await ledger.raiseFloor({ database, collection, floor })
     if (max !== floor)
       throw new Error(
@@ -86,7 +86,7 @@ const raiseOne =
 
 const raiseAll =
   (database: string, by: number) =>
-  async (ledger: Ledger): Promise<string> => {
+  async (ledger: OperatedLedger): Promise<string> => {
     const { collections, identities, floor, usedUp } = await ledger.raiseFloors({ database, by })
     const begin =
       floor > 0
@@ -108,7 +108,7 @@ const listed = (names: readonly string[]): string =>
 
 /** @throws Error when there is no such name, and nobody says at the terminal that it is meant */
 async function confirm(
-  ledger: Ledger,
+  ledger: OperatedLedger,
   database: string,
   collection: string | undefined,
 ): Promise<void> {

@@ -3,14 +3,15 @@
  * one: closes it, or hands it over to another device.
  */
 import type { Command } from 'commander'
-import type { Ledger, Series, SeriesPeriod, SeriesRange } from '../ledger/ledger.js'
-import { ledgerCommand, readNumber } from './flags.js'
-import { report } from './ledger-commands.js'
+import type { Series, SeriesPeriod, SeriesRange } from '../ledger/ledger.js'
+import { operatedCommand, readNumber } from './flags.js'
+import { operate } from './ledger-commands.js'
+import type { OperatedLedger } from './remote-ledger.js'
 import { closeSeries, type Given, giveRange, handOverSeries, renameDevice } from './series-steps.js'
 import { type Column, table } from './table.js'
 
 export const seriesCommand = (): Command =>
-  ledgerCommand(
+  operatedCommand(
     'series',
     'Show who holds which series of consecutive numbers; close one, hand one over, give a range.',
   )
@@ -30,7 +31,7 @@ export const seriesCommand = (): Command =>
     .option('--by <name>', "who does it (default: the user's name on this machine)")
     .action((database: string, given: Given, command: Command) =>
       // Works also while the counters of bound collections cannot be used.
-      report(command, { collections: undefined }, (ledger) => {
+      operate(command, database, { collections: undefined }, (ledger) => {
         const [asked, step] = STEPS.find(([name]) => given[name] !== undefined) ?? []
         return asked
           ? step!(ledger, database, given[asked]!, given)
@@ -73,7 +74,7 @@ const periodText = ({ period, first, last }: SeriesPeriod): string =>
 const rangeText = ({ from, to, validUntil }: SeriesRange): string =>
   `${from} to ${to}${validUntil ? ` until ${validUntil}` : ''}`
 
-async function list(ledger: Ledger, database: string, only?: string): Promise<string> {
+async function list(ledger: OperatedLedger, database: string, only?: string): Promise<string> {
   const series = (await ledger.series(database)).filter(
     ({ collection }) => only === undefined || collection === only.toLowerCase(),
   )

@@ -2,7 +2,8 @@
 import { userInfo } from 'node:os'
 import { z } from 'zod'
 import { isNote, MAX_NAME_BYTES, MAX_REASON_BYTES } from '../http/texts.js'
-import type { HandOverRefusal, Ledger, RangeRefusal, Series } from '../ledger/ledger.js'
+import type { HandOverRefusal, RangeRefusal, Series } from '../ledger/ledger.js'
+import type { OperatedLedger } from './remote-ledger.js'
 
 export interface Given {
   close?: string
@@ -22,7 +23,7 @@ export interface Given {
 
 /** @throws Error when there is no such series, or more than one */
 export async function closeSeries(
-  ledger: Ledger,
+  ledger: OperatedLedger,
   database: string,
   letter: string,
   given: Given,
@@ -39,7 +40,7 @@ export async function closeSeries(
 
 /** @throws Error when there is no such series, or more than one */
 export async function renameDevice(
-  ledger: Ledger,
+  ledger: OperatedLedger,
   database: string,
   letter: string,
   { to, collection }: Given,
@@ -63,7 +64,7 @@ function checkName(name: string): void {
 
 /** @throws Error when it was not handed over, with what to do */
 export async function handOverSeries(
-  ledger: Ledger,
+  ledger: OperatedLedger,
   database: string,
   letter: string,
   given: Given,
@@ -129,7 +130,7 @@ function whyNot(refusal: HandOverRefusal, series: Series, to: string): string {
 
 /** @throws Error when it was not given, with what to do */
 export async function giveRange(
-  ledger: Ledger,
+  ledger: OperatedLedger,
   database: string,
   letter: string,
   given: Given,
@@ -184,7 +185,7 @@ function signed(flag: string, { reason, by = userName() }: Given): { reason: str
 
 /** @throws Error when there is no such series, or more than one */
 async function find(
-  ledger: Ledger,
+  ledger: OperatedLedger,
   database: string,
   letter: string,
   collection: string | undefined,

@@ -8,9 +8,12 @@ import { createLedger } from '../ledger/create-ledger.js'
 import { PRUNE_INTERVAL_MS, pruningAt } from '../ledger/horizon.js'
 import type {
   CollectionCounts,
+  CollectionKey,
   Explanation,
+  Floor,
   Floors,
   HandOverRefusal,
+  IdentityKey,
   Ledger,
   NumberQuestion,
   RaisedFloors,
@@ -32,7 +35,11 @@ export interface HiloDatabase {
   /** Can the ledger be written to? Resolves with the names that grant nothing since a restore. */
   ping(): Promise<string[]>
   status(): Promise<CollectionCounts[]>
+  /** The database, where it grants nothing since a restore. */
+  restored(): Promise<string[]>
+  names(): Promise<{ collections: CollectionKey[]; identities: IdentityKey[] }>
   explain(asked: NumberQuestion): Promise<Explanation>
+  raiseFloor(floor: Floor): Promise<number>
   raiseFloors(floors: Floors): Promise<RaisedFloors>
   drop(what: { database: string; collection?: string | undefined }): Promise<void>
   series(database: string): Promise<Series[]>
@@ -88,8 +95,20 @@ export function hiloDatabase<Env>(
       return (await this.#ledger()).status()
     }
 
+    async restored(): Promise<string[]> {
+      return (await this.#ledger()).restored()
+    }
+
+    async names(): Promise<{ collections: CollectionKey[]; identities: IdentityKey[] }> {
+      return (await this.#ledger()).names()
+    }
+
     async explain(asked: NumberQuestion): Promise<Explanation> {
       return (await this.#ledger()).explain(asked)
+    }
+
+    async raiseFloor(floor: Floor): Promise<number> {
+      return (await this.#ledger()).raiseFloor(floor)
     }
 
     async raiseFloors(floors: Floors): Promise<RaisedFloors> {

@@ -15,6 +15,7 @@ const OPERATOR_PATH = /^\/operator\/([^/]+)\/([a-z-]+)$/
 
 const nothing = z.strictObject({})
 const raise = z.strictObject({ by: z.int().min(1) })
+const raiseOne = z.strictObject({ collection: z.string().min(1), floor: z.int().min(1) })
 const drop = z.strictObject({ collection: z.string().min(1).optional() })
 const explain = z.strictObject({
   collection: z.string().min(1),
@@ -70,7 +71,12 @@ const step =
 
 const STEPS: Readonly<Record<string, Step>> = {
   status: step(nothing, (object) => object.status()),
+  restored: step(nothing, (object) => object.restored()),
+  names: step(nothing, (object) => object.names()),
   explain: step(explain, (object, database, asked) => object.explain({ database, ...asked })),
+  'raise-floor': step(raiseOne, (object, database, floor) =>
+    object.raiseFloor({ database, ...floor }),
+  ),
   'raise-floors': step(raise, (object, database, { by }) => object.raiseFloors({ database, by })),
   drop: step(drop, (object, database, { collection }) => object.drop({ database, collection })),
   series: step(nothing, (object, database) => object.series(database)),
@@ -107,11 +113,25 @@ export async function operatorRequest(
   const found = Object.hasOwn(STEPS, what) ? STEPS[what] : undefined
   if (!found || request.method !== 'POST') throw noRoute(request.method, pathOf(request.url))
   const body: unknown = await request.json().catch(() => ({}))
-  const database = decodeURIComponent(name)
+  const database = decoded(name)
   return {
     database,
-    run: async (object) => answer((await found(object, database, body)) ?? {}),
+    run: async (object) => answer((await found(object, database, body).catch(refused)) ?? {}),
   }
+}
+
+/** @throws Refusal */
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    throw badRequest('The name of the database is not encoded as in a URL.')
+  }
+}
+
+/** @throws Refusal for what the ledger calls a mistake, otherwise the error */
+function refused(error: unknown): never {
+  throw error instanceof RangeError ? badRequest(error.message) : error
 }
 
 function readBody<T>(schema: z.ZodType<T>, given: unknown): T {

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { seed, sizeOf } from '../../../test/support/sizes.js'
 import { overlaps, seededRandom, startDevices, TAGS } from '../devices.js'
 import { json } from '../handlers.js'
+import { runCli } from '../processes.js'
 import { startWorkerd, WORKERD, type Workerd, type WorkerdOptions } from './workerd.js'
 
 const KILLS = sizeOf('KILLS')
@@ -112,6 +113,60 @@ describe.skipIf(!WORKERD)(`in workerd${WORKERD ? '' : ' (npm has none for this s
       { refused: 'missing' },
     ])
     expect(await operate('restore')).toMatchObject([400, {}])
+  })
+
+  test('a mistake of an operator is a refusal that says what it is', async () => {
+    const { url } = await start({ options: { operatorToken: TOKEN } })
+    await claim(url)
+    const operate = async (path: string, body: object) => {
+      const response = await fetch(`${url}/operator/${path}`, json(body, 'POST', OPERATOR))
+      return [response.status, (await response.json()) as { Message: string }]
+    }
+    const by = Number.MAX_SAFE_INTEGER
+    expect(await operate('Shop/raise-floors', { by })).toMatchObject([
+      400,
+      { Message: expect.stringContaining(`${by}`) },
+    ])
+    expect(await operate('%/status', {})).toMatchObject([
+      400,
+      { Message: expect.stringContaining('not encoded') },
+    ])
+  })
+
+  test('the command line operates a ledger behind its address', async () => {
+    const { url } = await start({ options: { databases: ['Shop', 'Depot'], operatorToken: TOKEN } })
+    const run = async (args: string[]) => {
+      const { stdout, stderr } = await runCli([...args, '--url', url], {
+        HILO_OPERATOR_TOKEN: TOKEN,
+      })
+      return stdout + stderr
+    }
+    await claim(url)
+    expect(await run(['status', 'Shop'])).toMatch(/^shop +orders +32 +32 /m)
+    expect(await run(['explain', 'Shop', 'orders', '9'])).toMatch(/^orders 9 of shop: /)
+    expect(await run(['raise-floor', 'Shop', 'orders', '500'])).toContain('goes on at 501')
+    expect(await run(['raise-floor', 'Shop', 'order', '500'])).toContain('Nothing was raised')
+    expect(await run(['raise-floor', 'Shop', '--all', '--by', '100'])).toContain('grants again')
+    expect(await (await claim(url)).json()).toMatchObject({ Low: 601 })
+
+    const asked = json({ claim: ID, collection: 'receipts', device: 'Till 3' })
+    const series = await fetch(`${url}/databases/Shop/hilo/series`, asked)
+    const { series: letter } = (await series.json()) as { series: string }
+    const onSeries = (...args: string[]) => run(['series', 'Shop', ...args])
+    expect(await onSeries()).toMatch(/^receipts .* Till 3 /m)
+    const why = ['--reason', 'stolen', '--by', 'anna']
+    const to = ['--hand-over', letter, '--to', 'Till 4', '--last', '7']
+    expect(await onSeries(...to, ...why)).toContain('goes to Till 4')
+    const range = ['--give', letter, '--range', '2001-3000', '--until', '2027-12-31']
+    expect(await onSeries(...range)).toContain('has the numbers 2001 to 3000')
+    expect(await onSeries('--rename', letter, '--to', 'Till 5')).toContain('Till 5')
+    expect(await run(['drop', 'Shop'])).toContain(`are not closed: ${letter}`)
+    expect(await onSeries('--close', letter, ...why)).toContain('closed, by anna')
+    expect(await run(['drop', 'Shop'])).toContain('Nothing was dropped')
+    expect(await run(['drop', 'Shop', '--yes'])).toContain('Dropped Shop')
+    expect(await run(['status', 'Shop'])).toBe('No collection yet.\n')
+    expect(await run(['status', 'Other'])).toContain("Database 'Other' does not exist")
+    expect(await run(['status', 'Depot'])).toBe('No collection yet.\n')
   })
 
   test('killed while 64 devices claim, it grants no number twice', {

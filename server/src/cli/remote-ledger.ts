@@ -1,0 +1,94 @@
+/**
+ * A ledger behind the address of a Worker: what the commands ask of a ledger, each as one request of
+ * an operator. Guarantees that the token goes over TLS, or to this machine, only.
+ */
+import { reasonOf } from '../ledger/errors.js'
+import type { Ledger } from '../ledger/ledger.js'
+import { checked, publicUrl } from '../ledger/options.js'
+import { isLoopback } from '../open.js'
+
+/** What the commands ask of a ledger, wherever it is. */
+export type OperatedLedger = Pick<
+  Ledger,
+  | 'status'
+  | 'restored'
+  | 'names'
+  | 'series'
+  | 'explain'
+  | 'raiseFloor'
+  | 'raiseFloors'
+  | 'drop'
+  | 'closeSeries'
+  | 'renameDevice'
+  | 'handOverSeries'
+  | 'giveRange'
+>
+
+const TIMEOUT_MS = 30_000
+const TOKEN_VARIABLE = 'HILO_OPERATOR_TOKEN'
+
+/**
+ * @param database of which everything is asked
+ * @throws Error when there is no token, or it would go over the network in the clear
+ */
+export function remoteLedger(address: string, database: string): OperatedLedger {
+  const url = checked(publicUrl, address, 'offline-hilo-server', () => '--url')
+  const { protocol, hostname } = new URL(url)
+  if (protocol === 'http:' && !isLoopback(hostname.replace(/[[\]]/g, '')))
+    throw new Error(`--url: ${url} would send the token for everybody to read. Give an https URL.`)
+  const token = process.env[TOKEN_VARIABLE]
+  if (!token)
+    throw new Error(
+      `--url needs the operator's token of ${url} in ${TOKEN_VARIABLE}: everybody on the machine ` +
+        'can read what is in a flag.',
+    )
+
+  async function ask<T>(what: string, body: object = {}): Promise<T> {
+    const response = await fetch(`${url}/operator/${encodeURIComponent(database)}/${what}`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+      // To another address, the token is not sent.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    }).catch((error) => {
+      throw new Error(`${url} does not answer: ${reasonOf(error.cause ?? error)}.${PERHAPS_DONE}`)
+    })
+    const answer = await response.json().catch(() => undefined)
+    if (response.ok && answer !== undefined) return answer as T
+    const { Type = '', Message } = (answer ?? {}) as { Type?: string; Message?: string }
+    if (Message === undefined)
+      throw new Error(
+        `${url} answered ${response.status}, and not as the Worker of offline-hilo-server does. ` +
+          'Correct the address.',
+      )
+    throw new Error(`${url} answered: ${Message}${hintOn(response.status, Type)}`)
+  }
+
+  return {
+    status: () => ask('status'),
+    restored: () => ask('restored'),
+    names: () => ask('names'),
+    series: () => ask('series'),
+    explain: ({ database: _, ...asked }) => ask('explain', asked),
+    raiseFloor: ({ collection, floor }) => ask('raise-floor', { collection, floor }),
+    raiseFloors: ({ by }) => ask('raise-floors', { by }),
+    drop: ({ collection }) => ask('drop', { collection }),
+    closeSeries: ({ collection, letter, by, reason }) =>
+      ask('close-series', { collection, letter, by, reason }),
+    renameDevice: ({ collection, letter, device }) =>
+      ask('rename-device', { collection, letter, device }),
+    handOverSeries: ({ collection, letter, to, last, period, by, reason }) =>
+      ask('hand-over-series', { collection, letter, to, last, period, by, reason }),
+    giveRange: ({ collection, letter, range }) => ask('give-range', { collection, letter, range }),
+  }
+}
+
+const PERHAPS_DONE =
+  ' What was asked may have been done or not: look with status or series before you ask again.'
+
+function hintOn(status: number, type: string): string {
+  if (status >= 500 && !type.endsWith('DoesNotExistException')) return PERHAPS_DONE
+  if (status === 403) return ` ${TOKEN_VARIABLE} has to be the operatorToken of the Worker.`
+  return type.endsWith('RouteNotFoundException') ? ' The Worker has no operatorToken.' : ''
+}
