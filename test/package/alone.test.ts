@@ -3,6 +3,7 @@
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { build } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { start } from '../browser/process.js'
 import { RUNTIMES } from '../processes/runtimes.js'
@@ -115,6 +116,36 @@ describe('offline-hilo-server', () => {
   test('does without the browser package', () => {
     expect(existsSync(join(folder, 'node_modules/@photostructure/sqlite'))).toBe(true)
     expect(existsSync(join(folder, 'node_modules/offline-hilo'))).toBe(false)
+  })
+
+  test('is bundled for Cloudflare without a driver of SQLite or PostgreSQL', async () => {
+    const worker = join(folder, 'worker.mjs')
+    writeFileSync(
+      worker,
+      `import { createHiloWorker } from 'offline-hilo-server/durable-object'
+      const hilo = createHiloWorker({ databases: ['Shop'] })
+      export const HiloDatabase = hilo.Database
+      export default { fetch: hilo.fetch }`,
+    )
+    const { output } = await build({
+      input: worker,
+      platform: 'neutral',
+      external: [/^node:/, /^cloudflare:/],
+      resolve: { conditionNames: ['workerd', 'worker', 'browser', 'import'], mainFields: [] },
+      onLog: (_, { message }) => {
+        throw new Error(`rolldown: ${message}`)
+      },
+      write: false,
+    })
+    const [{ imports, moduleIds }] = output
+    expect(imports.sort()).toEqual([
+      'cloudflare:workers',
+      'node:buffer',
+      'node:crypto',
+      'node:timers',
+    ])
+    const packages = moduleIds.map((id) => /.*node_modules\/(@[^/]+\/[^/]+|[^/]+)/.exec(id)?.[1])
+    expect(new Set(packages)).toEqual(new Set([undefined, 'offline-hilo-server', 'hono', 'zod']))
   })
 })
 
