@@ -32,4 +32,9 @@ const port = Number(process.env.PORT ?? 8080)
 const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port }, () =>
   console.log(`http://127.0.0.1:${port}`),
 )
+server.on('error', (error) => {
+  console.error(`${error.message}. Stop what listens there, and start again.`)
+  ledger.close()
+  process.exitCode = 1
+})
 process.on('SIGTERM', () => server.close(() => ledger.close()))

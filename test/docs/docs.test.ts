@@ -60,13 +60,12 @@ const MAKERS: Record<string, string> = {
   'docs/recipes/background-sync.md': 'a service worker, where no page is',
 }
 
-/** Among the sources, so that modules find what they import. */
-const written = join(ROOT, 'test-results/docs')
+/** Among the sources, so that modules find what they import. Two runs do not meet there. */
+const written = join(ROOT, 'test-results', `docs-${process.pid}`)
 const cwd = mkdtempSync(join(tmpdir(), 'hilo-docs-'))
 let server: HiloServer
 
 beforeAll(async () => {
-  rmSync(written, { recursive: true, force: true })
   mkdirSync(written, { recursive: true })
   for (const { name, text } of MODULES) writeFileSync(join(written, `${name}.tsx`), text)
   writeFileSync(join(written, 'hilo.ts'), read('examples/hilo.ts'))
@@ -92,7 +91,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.close()
-  rmSync(cwd, { recursive: true, force: true })
+  for (const folder of [cwd, written]) rmSync(folder, { recursive: true, force: true })
 })
 
 test('all blocks compile', async () => {

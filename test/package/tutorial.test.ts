@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { openBrowser } from '../browser/browser.js'
-import { REPOSITORY } from './packed.js'
+import { execute, REPOSITORY } from './packed.js'
 import { Reader, stepsOf } from './reader.js'
 import { leftOut, newFolder, order, says, staysOffline, stored } from './shop.js'
 
@@ -70,6 +70,10 @@ test.runIf(leftOut === '')(
     await reader.type('npm start')
     await says(tab, ['orders/1-A Ada, sent', 'orders/2-A Grace, sent'])
     expect(await stored(server().url)).toEqual(['orders/1-A Ada', 'orders/2-A Grace'])
+    const port = `PORT=${new URL(server().url).port}`
+    await expect(execute('env', [port, 'node', 'server.js'], reader.path('.'))).rejects.toThrow(
+      /EADDRINUSE.*Stop what listens there, and start again\.\s*$/s,
+    )
 
     await take(PRODUCTION)
     await staysOffline(reader, tab)
