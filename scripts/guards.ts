@@ -684,6 +684,22 @@ export const GUARDS: Guard[] = [
   ),
   guard('H32 a server that does not answer is not waited for', 'worker/check-ins'),
   guard(
+    'H32 nothing is leased to any page before the answer',
+    'worker/check-ins',
+    'const isFirst = this.#isAsking; this.#isAsking = false; return isFirst',
+  ),
+  guard(
+    'H32 the answer to a repetition does not say that this device is no copy',
+    'worker/check-ins',
+    change('? rest', '? { ...rest, checkedIn: 1 }'),
+  ),
+  guard(
+    'H32 who waits is not served by the answer to a repetition',
+    'worker/check-ins',
+    change('isOwn ? context.checkedIn : context.update', 'context.checkedIn'),
+  ),
+  guard('H32 a claim of an earlier session does not hide a copy', 'worker/check-ins'),
+  guard(
     'H18 a page that is left begins no transaction',
     'client/check-ins',
     'this.link.reportNow()',

@@ -105,16 +105,22 @@ export function beginCheckIn(
   return { state: { ...rest, grants: [...next.keys()], checkIn: request }, request }
 }
 
-/** Applies the answer: once, however many tabs saw it. */
+/**
+ * Applies the answer: once, however many tabs saw it.
+ * @param date of the answer. Undefined: an earlier session began the check-in, so a copy may get
+ * the same answer
+ */
 export function applyCheckIn(
   state: DeviceState,
   id: string,
   answer: CheckInAnswer,
-  date: number,
+  date: number | undefined,
 ): DeviceState {
   if (state.checkIn?.id !== id) return state
   const { checkIn, ...rest } = state
-  return applyFates({ ...rest, checkedIn: date }, checkIn.grants, answer.grants, dropForked)
+  // guard: H32 the answer to a repetition does not say that this device is no copy
+  const asked = date === undefined ? rest : { ...rest, checkedIn: date }
+  return applyFates(asked, checkIn.grants, answer.grants, dropForked)
 }
 
 /**

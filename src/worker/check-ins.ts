@@ -156,8 +156,9 @@ export class CheckIns {
       if (request) begun.push({ context, request })
     }
     if (begun.some(({ request }) => request.id === id)) this.#begun.add(id)
-    const others = begun.filter(({ request }) => !this.#begun.has(request.id))
-    for (const together of requestsOf(begun)) await this.#send(together)
+    const isOwn = ({ request }: Begun) => this.#begun.has(request.id)
+    const others = begun.filter((each) => !isOwn(each))
+    for (const together of requestsOf(begun)) await this.#send(together, isOwn(together[0]!))
     // An earlier owner began these check-ins. A copy of this storage may send the same ones and
     // gets the same answers. A new check-in tells the two apart (H13).
     // guard: H13 a check-in that an earlier session began is followed by a new one
@@ -182,8 +183,9 @@ export class CheckIns {
   /**
    * After a failure the same is sent again, until it is answered. The server may have replaced the
    * tokens, also when a refusal comes: its answer may have been lost before.
+   * @param isOwn did this owner begin it? Only then does the answer serve who waits for it
    */
-  async #send(together: readonly Begun[]): Promise<void> {
+  async #send(together: readonly Begun[], isOwn: boolean): Promise<void> {
     const { source, world } = this.#owner
     const [{ context: first, request }] = together as [Begun]
     const answer = await source.checkIn!(first.target, {
@@ -195,8 +197,10 @@ export class CheckIns {
     for (const { context, request } of together) {
       const grants = answer.grants.slice(at, at + request.grants.length)
       at += request.grants.length
-      await context.checkedIn((state) => [
-        applyCheckIn(state, request.id, { grants }, world.date()),
+      const date = isOwn ? world.date() : undefined
+      // guard: H32 who waits is not served by the answer to a repetition
+      await (isOwn ? context.checkedIn : context.update)((state) => [
+        applyCheckIn(state, request.id, { grants }, date),
         undefined,
       ])
       context.notify()

@@ -59,6 +59,7 @@ export class OwnedCollection {
   /** Nothing is leased before it resolves: the server is asked whether this device is a copy. */
   #asking: Promise<void> | undefined
   #mayAsk = true
+  #isAsking = false
   /** In how many milliseconds the server should hear of what was leased. */
   #reportIn: number | undefined
   /** What happened to the stored state while this owner ran. */
@@ -296,9 +297,11 @@ export class OwnedCollection {
 
   #asksFirst(state: DeviceState, { want }: Exchange): boolean {
     const { isOnline, signal, world } = this.#owner
-    if (want === 0 || !this.#mayAsk || signal.aborted) return false
+    if (want === 0 || signal.aborted) return false
+    if (this.#mayAsk) this.#isAsking = isOnline() && asksFirst(state, world.date())
     this.#mayAsk = false
-    return isOnline() && asksFirst(state, world.date())
+    // guard: H32 nothing is leased to any page before the answer
+    return this.#isAsking
   }
 
   /**
@@ -306,21 +309,37 @@ export class OwnedCollection {
    * what is stored. The step that stores the answer also leases.
    */
   async #askFirst(request: Exchange): Promise<Exchanged> {
-    // What is lost to a copy now is news to the page.
-    this.#notify()
     const waiting = this.#starting.add(request)
-    let cancel = () => {}
-    this.#asking = new Promise<void>((resolve) => {
+    const served = new Promise<void>((resolve) => {
       waiting.served = resolve
-      // guard: H32 a server that does not answer is not waited for
-      cancel = this.#owner.after(ASK_MS, resolve)
-      this.#checkIns.ask(this.#context).then(resolve, resolve)
     })
-    await this.#asking
-    cancel()
+    this.#asking ??= this.#ask()
+    await Promise.race([served, this.#asking])
     const isWanted = this.#starting.remove(waiting)
     if (waiting.given) return this.#give(request, waiting.given)
     return this.#exchange(isWanted ? request : unwanted(request))
+  }
+
+  /** Resolves when the server has said whether this device is a copy, or does not say it in time. */
+  async #ask(): Promise<void> {
+    // What is lost to a copy now is news to the page.
+    this.#notify()
+    let cancel = () => {}
+    const late = new Promise<void>((resolve) => {
+      // guard: H32 a server that does not answer is not waited for
+      cancel = this.#owner.after(ASK_MS, resolve)
+    })
+    await Promise.race([late, this.#checkInFirst().catch(() => {})])
+    cancel()
+    this.#isAsking = false
+  }
+
+  /** A claim of an earlier session that shows a token goes first: no check-in runs beside it. */
+  async #checkInFirst(): Promise<void> {
+    // guard: H32 a claim of an earlier session does not hide a copy
+    if (await this.#update((state) => [state, state.claim?.shown !== undefined]))
+      await this.#claims.ask(0)
+    await this.#checkIns.ask(this.#context)
   }
 
   #lease(

@@ -14,6 +14,41 @@ function anHourLater(): void {
   Date.now = () => now() + 3_600_000
 }
 
+/** Runs in a worker, whose check-ins never leave the device. */
+function holdCheckIns(): void {
+  const ask = fetch
+  globalThis.fetch = (input, init) =>
+    String(input).endsWith('/checkin') ? new Promise(() => {}) : ask(input, init)
+}
+
+/**
+ * Runs in a worker, an hour later. Answers take half a second, so that both copies get their first
+ * one before either asks again; and however slow this machine is, they come in time.
+ */
+function meetAtServer(): void {
+  const [now, later, ask] = [Date.now, setTimeout, fetch]
+  Date.now = () => now() + 3_600_000
+  globalThis.setTimeout = ((run: () => void, ms = 0) =>
+    later(run, ms === 1_000 ? 60_000 : ms)) as typeof setTimeout
+  globalThis.fetch = async (input, init) => {
+    const answer = await ask(input, init)
+    await new Promise((resolve) => later(resolve, 500))
+    return answer
+  }
+}
+
+/** Runs in a page: is a check-in stored that was not answered? */
+async function isCheckingIn(): Promise<boolean> {
+  const of = <T>(request: IDBRequest<T>) =>
+    new Promise<T>((resolve) =>
+      Object.assign(request, { onsuccess: () => resolve(request.result) }),
+    )
+  const db = await of(indexedDB.open('offline-hilo'))
+  const [record] = await of(db.transaction('collections').objectStore('collections').getAll())
+  db.close()
+  return record.checkIn !== undefined
+}
+
 /** Runs in a page. */
 function hearOfForks(): void {
   addEventListener('DOMContentLoaded', () => {
@@ -66,5 +101,25 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expectDistinct(made)
     expect(await first.evaluate(fork)).toBe(null)
     expect(await second.evaluate(available)).toBeGreaterThan(0)
+  })
+
+  test('two copies with a check-in under way that start at once make no id twice', async () => {
+    const site = await openSite()
+    const original = await openLastingBrowser(name)
+    const page = await original.newPage()
+    await page.goto(site.url({ reserve: 200 }, { beforeWorker: holdCheckIns }))
+    await page.evaluate(() => window.hilo.reserve('orders', 200))
+    const made = await page.evaluate(nextIds, 5)
+    await expect.poll(() => page.evaluate(isCheckingIn), { timeout: 20_000 }).toBe(true)
+    await original.kill()
+    const copy = await openLastingBrowser(name, original)
+    await original.restart()
+
+    const pages = [await original.newPage(), await copy.newPage()]
+    const starts = site.url({ reserve: 200 }, { beforeWorker: meetAtServer })
+    await Promise.all(pages.map((each) => each.goto(starts)))
+    made.push(...(await Promise.all(pages.map((each) => each.evaluate(nextIds, 30)))).flat())
+    expect(made).toHaveLength(65)
+    expectDistinct(made)
   })
 })

@@ -232,16 +232,58 @@ describe('a device that starts after more than a minute', () => {
     expect((await lease(ownerIn(world).owner, 4)).leases).toHaveLength(1)
   })
 
-  test('sends the check-in of an earlier session, whose answer is enough', async () => {
+  test('sends the check-in of an earlier session, and a new one before it leases', async () => {
     const world = await yesterday()
     await world.pass(DAY)
     loseAnswers(world)
     await lease(ownerIn(world).owner, 4)
-    let asked = 0
-    world.source.onCheckIn = () => (++asked > 1 ? new Promise(() => {}) : undefined)
-    expect((await lease(ownerIn(world).owner, 4)).leases).toHaveLength(1)
+    world.source.checkIns.length = 0
+    let answer = () => {}
+    world.source.onCheckIn = () =>
+      world.source.checkIns.length === 1
+        ? undefined
+        : new Promise<void>((resolve) => {
+            answer = resolve
+          })
+    const before = await world.stored()
+    const leased = lease(ownerIn(world).owner, 4)
     await flush()
-    expect(asked).toBe(2)
+    const repeated = await world.stored()
+    expect(world.source.checkIns).toHaveLength(2)
+    expect(repeated.leases).toHaveLength(before.leases.length)
+    expect(repeated.checkedIn).toBe(before.checkedIn)
+    answer()
+    expect((await leased).leases).toHaveLength(1)
+  })
+
+  test('sends the claim of an earlier session, and checks in before it leases', async () => {
+    const world = await yesterday()
+    world.source.onClaim = fail(unreachable())
+    failureOf(await ownerIn(world).owner.claim(target, 100))
+    const { claim } = await world.stored()
+    expect(claim?.shown).toBeDefined()
+    await world.pass(DAY)
+    world.timers.length = 0
+    world.source.onClaim = () => {}
+    const answer = holdCheckIn(world)
+    const leased = lease(ownerIn(world).owner, 4)
+    await flush()
+    expect(world.source.claims.at(-1)).toMatchObject({ id: claim!.id })
+    expect((await world.stored()).leases).toEqual([])
+    answer()
+    expect((await leased).leases).toHaveLength(1)
+  })
+
+  test('leases to no page before it is answered', async () => {
+    const world = await yesterday()
+    await world.pass(DAY)
+    const answer = holdCheckIn(world)
+    const { owner } = ownerIn(world)
+    const leased = ['one', 'two', 'three'].map((page) => lease(owner, 4, { page, id: page }))
+    await flush()
+    expect((await world.stored()).leases).toEqual([])
+    answer()
+    for (const each of await Promise.all(leased)) expect(each.leases).toHaveLength(1)
   })
 })
 
