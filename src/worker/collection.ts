@@ -320,7 +320,7 @@ export class OwnedCollection {
     return this.#exchange(isWanted ? request : unwanted(request))
   }
 
-  /** Resolves when the server has said whether this device is a copy, or does not say it in time. */
+  /** Resolves when the server has said whether this device is a copy, or a second has passed. */
   async #ask(): Promise<void> {
     // What is lost to a copy now is news to the page.
     this.#notify()

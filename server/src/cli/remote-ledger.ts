@@ -1,6 +1,6 @@
 /**
- * A ledger behind the address of a Worker: what the commands ask of a ledger, each as one request of
- * an operator. Guarantees that the token goes over TLS, or to this machine, only.
+ * A ledger behind the address of a Worker: what the commands ask of a ledger, each as one request
+ * of an operator. Guarantees that the token goes over TLS, or to this machine, only.
  */
 import { reasonOf } from '../ledger/errors.js'
 import type { Ledger } from '../ledger/ledger.js'
