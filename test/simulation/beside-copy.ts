@@ -1,7 +1,8 @@
 /**
  * An original that runs beside its copy, both online: how much both may make. Where nothing else is
  * broken, the server hears of use soon, and the one that comes second stops. So both make only what
- * one of them leased within two report intervals of the first use.
+ * one of them leased within two report intervals of the first use. Two that were closed and start
+ * make none twice, because each asks first.
  */
 import type { Series } from './checker.js'
 import { REPORTED_MS } from './set-back.js'
@@ -14,6 +15,8 @@ interface Leased {
 }
 
 interface Copied extends Leased {
+  /** Both were closed, and each asks the server before it goes on: one goes on. */
+  bothAsk: boolean
   /** When one of the two first leased of what both held. */
   usedAt?: number
 }
@@ -24,7 +27,7 @@ export class BesideCopy {
   readonly #leased: Leased[] = []
 
   /** From now on two devices hold these. */
-  copied(numbers: Leased): void {
+  copied(numbers: Leased & Pick<Copied, 'bothAsk'>): void {
     this.#copied.push({ ...numbers })
   }
 
@@ -41,6 +44,7 @@ export class BesideCopy {
     const copied = this.#copied.findLast(isOf)
     const first = this.#leased.find((each) => isOf(each) && each.at >= (copied?.at ?? 0))
     if (copied?.usedAt === undefined || !first) return false
+    if (copied.bothAsk) return true
     return first.at > copied.usedAt + REPORTED_MS
   }
 }

@@ -1,17 +1,68 @@
-/** Copies a profile, lets both copies go on, and tells the checker what each may issue. */
+/**
+ * Copies a profile, of a device that runs or is closed, lets both copies go on, and tells the
+ * checker what each may issue.
+ */
 import { size } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/core/state.js'
+import { callApp } from './app.js'
 import type { Device } from './device.js'
 import { OwnServer } from './own-servers.js'
+import { EPOCH } from './realm.js'
+import { isCalm } from './set-back.js'
 import { type Simulation, seriesOf } from './simulation.js'
 
 const MOST_DEVICES = 5
 /** After this time, every page of a device must know that the device is a copy. */
 const HEARD_MS = 30_000
 
-export function copyProfile(simulation: Simulation, original: Device): void {
+/** Longer than a device that starts trusts the server's last answer. */
+const CLOSED_MS = 120_000
+const TRUSTED_MS = 61_000
+
+export function cloneProfile(simulation: Simulation, original: Device): void {
+  const { profile, random, scheduler, driver } = simulation
+  const page = original.pages.find(({ isAlive }) => isAlive)
+  const isQuiet = isCalm(simulation) && profile.nodes.length === 1
+  if (!page || !isQuiet || random.chance(0.3)) {
+    copyProfile(simulation, original)
+    return
+  }
+  callApp(simulation, page, 'nextIds')
+  closeWhileItTells(simulation, original)
+  scheduler.post(driver, CLOSED_MS, `${original.name} and a copy of it start`, () => {
+    close(original)
+    const copy = copyProfile(simulation, original)
+    for (const device of [original, copy ?? []].flat())
+      callApp(simulation, simulation.openPage(device), 'nextIds')
+  })
+}
+
+/** The server is about to hear of what was made. If it has just heard, it is not told soon. */
+function closeWhileItTells(simulation: Simulation, device: Device, looks = 200): void {
+  const { scheduler, driver } = simulation
+  const isTelling = [...device.lastStates.values()].some(({ checkIn }) => checkIn !== undefined)
+  if (isTelling || looks === 0) close(device)
+  else
+    scheduler.post(driver, 10, `${device.name} is looked at`, () =>
+      closeWhileItTells(simulation, device, looks - 1),
+    )
+}
+
+function close(device: Device): void {
+  device.killBrowser()
+  device.isLossy = true
+}
+
+/** Has it to ask the server whether it is a copy, before it goes on? */
+const asksFirst = (simulation: Simulation, { allPages }: Device, state: DeviceState): boolean =>
+  isCalm(simulation) &&
+  allPages.every(({ isAlive, wasSwitchedOff }) => !isAlive && !wasSwitchedOff) &&
+  Math.max(state.checkedIn ?? 0, state.sinceGrant?.at ?? 0) <
+    EPOCH + simulation.scheduler.now - TRUSTED_MS
+
+function copyProfile(simulation: Simulation, original: Device): Device | undefined {
   const { devices, checker, sharedClaims, claims } = simulation
-  if (devices.length >= MOST_DEVICES) return
+  if (devices.length >= MOST_DEVICES) return undefined
   simulation.hit('profile cloned')
   const copy = simulation.addDevice(
     `${original.name}-copy${devices.length}`,
@@ -24,13 +75,16 @@ export function copyProfile(simulation: Simulation, original: Device): void {
     simulation.copiesOnline.copied(series, original.name, copy.name)
   }
   const both = [original.name, copy.name]
-  for (const { ranges, leases, offers, claim } of simulation.statesOf(original)) {
+  for (const state of simulation.statesOf(original)) {
+    const { ranges, leases, offers, claim } = state
+    const bothAsk = asksFirst(simulation, original, state)
+    if (bothAsk) simulation.hit('closed profile cloned')
     const held = [...ranges, ...[...leases, ...offers].map((each) => each.range)]
     for (const range of held) {
       const { from, to } = range
       checker.shared(seriesOf(range), from, to, both)
       const at = simulation.scheduler.now
-      simulation.besideCopy.copied({ series: seriesOf(range), from, to, at })
+      simulation.besideCopy.copied({ series: seriesOf(range), from, to, at, bothAsk })
     }
     if (!claim) continue
     const sharers = [...(sharedClaims.get(claim.id) ?? []), ...both]
@@ -41,6 +95,7 @@ export function copyProfile(simulation: Simulation, original: Device): void {
   // From now on, either of the two may lose numbers without a recorded cause.
   original.isLossy = true
   copy.isLossy = true
+  return copy
 }
 
 /** A check-in said that this device is a copy. It must not issue what it has dropped. */

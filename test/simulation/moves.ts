@@ -2,7 +2,7 @@
  * What may happen next in a world: an app uses its ids, a page comes or goes, or something breaks.
  */
 import { callApp } from './app.js'
-import { copyProfile } from './clones.js'
+import { cloneProfile } from './clones.js'
 import type { Device, Page } from './device.js'
 import { breakSomething, stopServiceWorker } from './faults.js'
 import { backUpOrRestore } from './restores.js'
@@ -18,7 +18,7 @@ export function move(simulation: Simulation): void {
     page: () =>
       page?.isAlive ? movePage(simulation, device, page) : comeBack(simulation, device, page),
     fault: () => breakSomething(simulation, device),
-    clone: () => copyProfile(simulation, device),
+    clone: () => cloneProfile(simulation, device),
     restore: () => backUpOrRestore(simulation, device.node),
     goBack: () => backUpOrGoBack(simulation, device),
     receipt: () => page && simulation.receipts?.act(page),
