@@ -5,7 +5,7 @@ export type { StrategyName } from './bound/orm/strategies.js'
 export type { RavenOptions } from './bound/raven/options.js'
 export type { Log } from './http/log.js'
 export type { HandlerLimits, HandlerOptions, Wanted } from './http/options.js'
-export type { Action, ScopedToken, Tokens } from './http/token-options.js'
+export type { Action, ScopedToken, Tokens } from './http/tokens.js'
 export { CounterUnusable, LedgerMissing, LedgerUnavailable } from './ledger/errors.js'
 export type {
   CheckIn,

@@ -8,8 +8,7 @@ import { z } from 'zod'
 import { type CollectionsOptions, collectionsSetting } from './bound/collections-setting.js'
 import { readConfigFile } from './config-file.js'
 import { DATABASES_LISTED, databases, host, limits, origin, serverPrefix } from './http/options.js'
-import { tokens } from './http/token-options.js'
-import { DEFAULT_HORIZON_DAYS, horizon } from './ledger/horizon.js'
+import { tokens } from './http/tokens.js'
 import {
   checked,
   hint,
@@ -19,6 +18,7 @@ import {
   publicUrl,
   secrets,
 } from './ledger/options.js'
+import { DEFAULT_HORIZON_DAYS, horizon } from './ledger/prune.js'
 import { DEFAULT_HOST, DEFAULT_PORT } from './open.js'
 import { DEFAULT_DATA_DIR, databaseUrl, dataDir } from './open-ledger.js'
 import { type RootSetting, rootSettings } from './region/options.js'

@@ -3,8 +3,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { claimQueue, type FailedClaim, QueueFull } from '../src/http/claim-queue.js'
+import { keyText } from '../src/ledger/collections.js'
 import { LedgerUnavailable, RowLocked } from '../src/ledger/errors.js'
-import { keyText } from '../src/ledger/keys.js'
 import type { ClaimOutcome, ClaimRequest } from '../src/ledger/ledger.js'
 
 const claimOf = (collection: string): ClaimRequest => ({

@@ -1,6 +1,6 @@
 /** What the log says of failures: enough to act on, and not a line per request. */
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { failureLog, UnknownToken } from '../src/http/failure-log.js'
+import { failureLog, UnknownToken } from '../src/http/log.js'
 import { LedgerUnavailable } from '../src/index.js'
 import { UpstreamUnavailable } from '../src/ledger/errors.js'
 import { json, newHandler } from './handlers.js'

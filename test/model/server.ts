@@ -4,19 +4,18 @@
  */
 import { checkIn, readCheckIn } from '../../server/src/ledger/check-in.js'
 import { grantClaims } from '../../server/src/ledger/claim.js'
-import type { LedgerContext } from '../../server/src/ledger/context.js'
-import { giveBack } from '../../server/src/ledger/give-back.js'
-import type { GrantTokens } from '../../server/src/ledger/grant-token.js'
-import { keyText, serialText } from '../../server/src/ledger/keys.js'
-import type { CheckInFate, ClaimOutcome } from '../../server/src/ledger/ledger.js'
-import { writeMarks } from '../../server/src/ledger/marks.js'
-import { prune } from '../../server/src/ledger/prune.js'
+import { keyText, serialText } from '../../server/src/ledger/collections.js'
 import {
   databaseIn,
-  raiseFloors,
+  type LedgerContext,
   withDatabases,
   withFloors,
-} from '../../server/src/ledger/restored.js'
+} from '../../server/src/ledger/core.js'
+import { giveBack } from '../../server/src/ledger/give-back.js'
+import type { GrantTokens } from '../../server/src/ledger/grant-token.js'
+import type { CheckInFate, ClaimOutcome } from '../../server/src/ledger/ledger.js'
+import { raiseFloors, writeMarks } from '../../server/src/ledger/marks.js'
+import { prune } from '../../server/src/ledger/prune.js'
 import type { RowChanges, Rows } from '../../server/src/ledger/row-store.js'
 import {
   type CollectionRow,

@@ -3,7 +3,7 @@
  * ORM, or a RavenDB. Guarantees that a wrong setting is refused with its name and the fix.
  */
 import { z } from 'zod'
-import { type BoundCollection, bindingKey } from '../ledger/bound-collections.js'
+import { type BoundCollection, bindingKey } from '../ledger/collections.js'
 import type { CollectionKey } from '../ledger/ledger.js'
 import { databaseName, inWords } from '../ledger/options.js'
 import {

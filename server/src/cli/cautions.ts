@@ -4,7 +4,7 @@
  */
 import { statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import type { ScopedToken } from '../http/token-options.js'
+import type { ScopedToken } from '../http/tokens.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
 import type { Settings } from '../settings.js'
 import { SQLITE_FILE } from '../sql/schema.js'

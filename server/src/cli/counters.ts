@@ -18,7 +18,7 @@ import {
 } from '../bound/orm/orm-counters.js'
 import { highestIn } from '../bound/orm/table-ids.js'
 import { openRaven } from '../bound/raven/cluster.js'
-import { bindingKey } from '../ledger/bound-collections.js'
+import { bindingKey } from '../ledger/collections.js'
 import type { Query } from '../ledger/counter-port.js'
 import { CounterUnusable } from '../ledger/errors.js'
 import { checked } from '../ledger/options.js'

@@ -2,7 +2,7 @@
  * The command `drop`: forgets a database, or a collection of it. It does nothing without `--yes`.
  */
 import type { Command } from 'commander'
-import { isOf } from '../ledger/drop.js'
+import { isOf } from '../ledger/operation.js'
 import { operatedCommand } from './flags.js'
 import { operate } from './ledger-commands.js'
 import type { OperatedLedger } from './remote-ledger.js'

@@ -1,7 +1,7 @@
 /** Where the ledger is that the settings name, and which one is there. Writes nothing. */
 import { resolve } from 'node:path'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
-import { placeOf } from '../postgres/address.js'
+import { placeOf } from '../postgres/place.js'
 import type { ServeOptions } from '../serve.js'
 
 export type Place = Pick<ServeOptions, 'dataDir' | 'databaseUrl'>
@@ -16,7 +16,7 @@ export async function versionAt({
   databaseUrl,
 }: Place): Promise<number | undefined> {
   if (databaseUrl === undefined) {
-    const { readSqliteVersion } = await import('../sqlite/file.js')
+    const { readSqliteVersion } = await import('../sqlite/store.js')
     return readSqliteVersion(dataDir)
   }
   const { openPool } = await import('../postgres/pool.js')

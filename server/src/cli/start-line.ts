@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
-import { placeOf } from '../postgres/address.js'
+import { placeOf } from '../postgres/place.js'
 import type { RootSetting } from '../region/options.js'
 import type { Settings } from '../settings.js'
 import { VERSION } from './version.js'

@@ -3,7 +3,7 @@
  * a name hides, turns the text around or begins a line.
  */
 
-import { visible } from '../http/texts.js'
+import { visible } from '../http/parameters.js'
 
 /** Numbers are aligned at their right. */
 export type Column<T> = [title: string, read: (item: T) => string | number]

@@ -5,7 +5,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import { createHandler, type Handler } from '../http/handler.js'
 import { createLedger } from '../ledger/create-ledger.js'
-import { PRUNE_INTERVAL_MS, pruningAt } from '../ledger/horizon.js'
 import type {
   CollectionCounts,
   CollectionKey,
@@ -24,6 +23,7 @@ import type {
   SeriesHandOver,
   SeriesRenaming,
 } from '../ledger/ledger.js'
+import { PRUNE_INTERVAL_MS, pruningAt } from '../ledger/prune.js'
 import type { ObjectState } from './cloudflare.js'
 import { checkWorkerOptions, type HiloWorkerOptions } from './options.js'
 import { PORTS } from './ports.js'

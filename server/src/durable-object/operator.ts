@@ -4,9 +4,9 @@
  * operator's token.
  */
 import { z } from 'zod'
-import { answer } from '../http/answer.js'
+import { answer } from '../http/body.js'
+import { MAX_NAME_BYTES, MAX_REASON_BYTES, text } from '../http/parameters.js'
 import { badRequest, forbidden, noRoute, pathOf } from '../http/refusals.js'
-import { MAX_NAME_BYTES, MAX_REASON_BYTES, text } from '../http/texts.js'
 import { tokenFinder } from '../http/tokens.js'
 import { checked } from '../ledger/options.js'
 import type { HiloDatabase } from './database.js'

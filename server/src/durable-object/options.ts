@@ -1,7 +1,6 @@
 /** The options of `createHiloWorker`. */
 import { z } from 'zod'
 import type { HandlerLimits, HandlerOptions } from '../http/options.js'
-import { DEFAULT_HORIZON_DAYS, horizon } from '../ledger/horizon.js'
 import type { LedgerLimits } from '../ledger/ledger.js'
 import {
   checked,
@@ -11,6 +10,7 @@ import {
   parted,
   secrets,
 } from '../ledger/options.js'
+import { DEFAULT_HORIZON_DAYS, horizon } from '../ledger/prune.js'
 
 export interface HiloWorkerOptions
   extends Omit<HandlerOptions, 'ledger' | 'databases' | 'limits' | 'isReady'> {

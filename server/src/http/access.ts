@@ -1,8 +1,9 @@
 /**
- * Who may ask for what: which databases exist, what a token is for and how much of it, what the
- * application allows.
- * Guarantees that, with `tokens` or `authorize`, nobody moves a counter by a document or a seed
- * unless a token or the application's answer allows it.
+ * Who may ask for what: which pages, which databases exist, what a token is for, what the
+ * application allows. A browser sends the requests of every site's pages, and only hides the
+ * answers: a claim would be lost. Guarantees that a request of another site's page is refused
+ * unless its origin is listed, and that, with `tokens` or `authorize`, nobody moves a counter by a
+ * document or a seed unless a token or the application's answer allows it.
  */
 import type { Context } from 'hono'
 import { databaseName } from '../ledger/options.js'
@@ -10,8 +11,7 @@ import type { Budgets, Cost } from './budgets.js'
 import type { CheckedOptions, Wanted } from './options.js'
 import { Parameters } from './parameters.js'
 import { databaseMissing, forbidden } from './refusals.js'
-import type { Action, ScopedToken } from './token-options.js'
-import { type FoundToken, tokenFinder } from './tokens.js'
+import { type Action, type FoundToken, type ScopedToken, tokenFinder } from './tokens.js'
 
 export interface Access {
   /**
@@ -192,3 +192,60 @@ const notFor = (database: string | undefined) =>
     `Forbidden: this token is not for ` +
       `${database === undefined ? 'all databases' : `the database '${database}'`}.`,
   )
+
+/** The values of `Sec-Fetch-Site` for a page of another site, and for our own page or none. */
+const OTHER_SITES = ['cross-site', 'same-site']
+const OWN_SITE = ['same-origin', 'none']
+
+/** @throws Refusal */
+export function refuseOtherSites(
+  request: Request,
+  { cors, hosts, publicUrl }: CheckedOptions,
+): void {
+  const { headers } = request
+  const host = headers.get('Host') ?? new URL(request.url).host
+  // A page of evil.lan whose name leads to this server's address (DNS rebinding) is of its own
+  // origin for the browser. Only the host tells that the server is asked under a foreign name.
+  // guard: H26 a server is asked under its own names only
+  if (hosts && !hosts.some((known) => isHost(host, known)))
+    throw forbidden(
+      'other-host',
+      `This server does not answer for the host '${host}'. Add it to hosts of the server, or use ` +
+        'a name that is listed there.',
+    )
+  const origin = headers.get('Origin')
+  if (origin !== null && (cors?.origins.includes(origin) || origin === publicUrl)) return
+  // Browsers send it to https and localhost only.
+  const site = headers.get('Sec-Fetch-Site') ?? ''
+  const isOther =
+    OTHER_SITES.includes(site) ||
+    (!OWN_SITE.includes(site) && origin !== null && !isOwnOrigin(origin, host))
+  // guard: H26 a page of another site is refused
+  if (isOther)
+    throw forbidden(
+      'other-site',
+      `A page of '${origin ?? 'another site'}' may not ask at '${host}'. Add its origin to ` +
+        "cors.origins of the server, or serve the page from the server's own origin. Behind a " +
+        'proxy, let it pass the Host header on.',
+    )
+}
+
+function isHost(host: string, known: string): boolean {
+  const [asked, listed] = [urlOf('http:', host), urlOf('http:', known)]
+  if (asked?.hostname !== listed!.hostname) return false
+  return asked.port === listed!.port || !/:\d+$/.test(known)
+}
+
+function isOwnOrigin(origin: string, host: string): boolean {
+  if (!URL.canParse(origin)) return false
+  const page = new URL(origin)
+  if (page.origin !== origin.toLowerCase()) return false
+  return urlOf(page.protocol, host)?.host === page.host
+}
+
+/** Undefined if the text is not a host. The scheme decides the default port. */
+function urlOf(protocol: string, host: string): URL | undefined {
+  const text = `${protocol}//${host}`
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url?.pathname === '/' ? url : undefined
+}

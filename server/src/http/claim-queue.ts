@@ -5,8 +5,8 @@
  * unless the database does.
  */
 import { setImmediate } from 'node:timers'
+import { grouped } from '../ledger/collections.js'
 import { LedgerUnavailable, RowLocked } from '../ledger/errors.js'
-import { grouped } from '../ledger/keys.js'
 
 export interface QueueOptions<Claim, Outcome> {
   /** One commit: an outcome per claim, in their order. */

@@ -4,26 +4,28 @@
  * `Max` then stays above them.
  */
 import { type Context, Hono } from 'hono'
+import { z } from 'zod'
 import { formatServerTime } from '../../../src/core/wire.js'
-import type { MarkRefusal, MarkWrite } from '../ledger/ledger.js'
+import type { MarkWrite } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
-import { answer, answerNothing } from './answer.js'
-import { readJson } from './body.js'
-import { changeVector, etagOf, expectedVersion, NEVER, unquoted } from './change-vector.js'
-import { type Conflict, conflicted } from './conflict.js'
-import { type Costs, sumOf } from './costs.js'
-import { bulkBody, hiloDocument } from './document-bodies.js'
-import type { CheckedOptions } from './options.js'
-import { Parameters } from './parameters.js'
-import { checkTag, DEFAULT_SEPARATOR, HILO_DOCUMENT } from './query.js'
+import { answer, answerNothing, readJson } from './body.js'
+import { type Costs, sumOf } from './budgets.js'
 import {
-  badParameter,
-  badRequest,
-  quotaReached,
-  type Refusal,
-  refused,
-  restored,
-} from './refusals.js'
+  type Conflict,
+  changeVector,
+  conflicted,
+  etagOf,
+  expectedVersion,
+  isSame,
+  NEVER,
+  tagOf,
+  tagToRead,
+  unquoted,
+  writeRefused,
+} from './documents.js'
+import type { CheckedOptions } from './options.js'
+import { HILO_DOCUMENT, Parameters } from './parameters.js'
+import { badParameter, badRequest } from './refusals.js'
 
 const SERVER_PREFIX_DOCUMENT = 'Raven/ServerPrefixForHilo'
 
@@ -178,34 +180,8 @@ export function documentRoutes(
     })
 }
 
-const isSame = (id: string, other: string): boolean => id.toLowerCase() === other.toLowerCase()
-
 const isSameWrite = (one: MarkWrite, other: MarkWrite): boolean =>
   isSame(one.collection, other.collection) && one.max === other.max && one.version === other.version
-
-const isHiloDocument = (id: string): boolean =>
-  id.toLowerCase().startsWith(HILO_DOCUMENT.toLowerCase())
-
-/** @throws Refusal */
-function tagOf(id: string): string {
-  if (!isHiloDocument(id))
-    throw refused(
-      'limit',
-      `This server stores no documents but ${HILO_DOCUMENT}…: keep '${id.slice(0, 100)}' in ` +
-        'a database.',
-    )
-  const tag = id.slice(HILO_DOCUMENT.length)
-  if (tag.trim() === '')
-    throw badParameter(`The id needs the name of a collection after ${HILO_DOCUMENT}.`)
-  checkTag(tag, DEFAULT_SEPARATOR)
-  return tag
-}
-
-/** Undefined where no document can have such an id. */
-function tagToRead(id: string): string | undefined {
-  if (!isHiloDocument(id) || /[/|]$/.test(id)) return undefined
-  return tagOf(id)
-}
 
 /**
  * The condition of a write, for `expectedVersion`. RavenDB's clients send `If-Match`; HTTP has
@@ -222,33 +198,22 @@ function expectedBy(c: Context): string | undefined {
   return ''
 }
 
-function writeRefused(
-  why: Exclude<MarkRefusal['refused'], 'conflict'>,
-  { write, mark }: MarkRefusal,
-): Refusal {
-  const document = HILO_DOCUMENT + write.collection
-  switch (why) {
-    case 'jump':
-      return refused(
-        'jump',
-        `Document ${document} is at ${mark.max}; ${write.max} is too far above to be ` +
-          'believed. To go there, run: offline-hilo-server raise-floor.',
-      )
-    case 'overflow':
-      return refused(
-        'no-numbers',
-        `Document ${document} would pass limits.maxId. Raise it, if your id column can hold ` +
-          'higher numbers. Nothing was written.',
-      )
-    case 'full':
-      return quotaReached('collections')
-    case 'restored':
-      return restored([write.database])
-    case 'bound':
-      return refused(
-        'limit',
-        `The numbers of '${write.collection}' come from another counter, which ${document} ` +
-          'does not move. Claim ranges instead.',
-      )
-  }
-}
+export const hiloDocument = z.looseObject({ Max: z.int().min(0).max(Number.MAX_SAFE_INTEGER) })
+
+export const bulkBody = z.object({
+  Commands: z.array(
+    z.discriminatedUnion('Type', [
+      z.object({
+        Type: z.literal('PUT'),
+        Id: z.string(),
+        ChangeVector: z.string().nullish(),
+        Document: hiloDocument,
+      }),
+      z.object({
+        Type: z.literal('DELETE'),
+        Id: z.string(),
+        ChangeVector: z.string().nullish(),
+      }),
+    ]),
+  ),
+})

@@ -3,22 +3,31 @@
  * plain RavenDB client does not notice the extension.
  */
 import { type Context, Hono } from 'hono'
-import type { CheckInAnswer, NextManyAnswer } from '../../../src/core/wire.js'
-import { bindingKey } from '../ledger/bound-collections.js'
-import type { CheckInFate, ClaimOutcome, ClaimRequest } from '../ledger/ledger.js'
+import {
+  type CheckInAnswer,
+  formatServerTime,
+  type NextAnswer,
+  type NextManyAnswer,
+} from '../../../src/core/wire.js'
+import { bindingKey } from '../ledger/collections.js'
+import type { CheckInFate, ClaimOutcome, ClaimRequest, Grant } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
-import { answer, answerNothing } from './answer.js'
-import { parseJson, readJson, readText } from './body.js'
-import { claimAnswer, claimRefused } from './claim-answer.js'
+import { answer, answerNothing, parseJson, readJson, readText } from './body.js'
+import { type Costs, sumOf } from './budgets.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
-import { type Costs, sumOf } from './costs.js'
-import { type FailureLog, UnknownToken } from './failure-log.js'
-import { type GivenRange, readCheckInBody, readClaimBody, readReturnBody } from './hilo-bodies.js'
+import {
+  type GivenRange,
+  readCheckInBody,
+  readClaimBody,
+  readNextQuery,
+  readReturnBody,
+  readReturnQuery,
+} from './hilo-requests.js'
+import { type FailureLog, UnknownToken } from './log.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { Parameters } from './parameters.js'
-import { readNextQuery, readReturnQuery } from './query.js'
-import { pathOf, refusalBody, toRefusal } from './refusals.js'
+import { claimRefused, pathOf, refusalBody, toRefusal } from './refusals.js'
 
 export function hiloRoutes(
   { ledger, nodeTag, limits }: CheckedOptions,
@@ -157,3 +166,23 @@ function fateAnswer(fate: CheckInFate): CheckInAnswer['grants'][number] {
   if (fate === 'unknown') return { unknown: true }
   return { token: fate.token, high: fate.high }
 }
+
+/**
+ * @param prefix what stands before the number
+ * @param claim the claim's id
+ */
+export const claimAnswer = (
+  { low, high, count, serverTag, at, token }: Grant,
+  prefix: string,
+  claim: string | undefined,
+): NextAnswer => ({
+  Prefix: prefix,
+  Low: low,
+  High: high,
+  LastSize: count,
+  ServerTag: serverTag,
+  LastRangeAt: formatServerTime(at),
+  Token: token,
+  // guard: H11 an answer names its claim
+  ...(claim !== undefined && { Claim: claim }),
+})

@@ -3,17 +3,17 @@
  * leaves no gap. A request that is repeated with its `raft-request-id`, as RavenDB's clients do,
  * gets the same number.
  */
+import { Buffer } from 'node:buffer'
 import { Hono } from 'hono'
-import { identityText, normalizedIdentity } from '../ledger/keys.js'
+import { identityText, normalizedIdentity } from '../ledger/collections.js'
 import type { IdentityClaim, IdentityKey, IdentityOutcome } from '../ledger/ledger.js'
 import type { Access } from './access.js'
-import { answer } from './answer.js'
+import { answer } from './body.js'
 import { claimQueue } from './claim-queue.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
-import { Parameters } from './parameters.js'
-import { readIdentityQuery, readSeedQuery } from './query.js'
-import { quotaReached, type Refusal, refused, restored } from './refusals.js'
+import { isPlain, MAX_DOCUMENT_ID_BYTES, Parameters } from './parameters.js'
+import { badParameter, quotaReached, type Refusal, refused, restored } from './refusals.js'
 
 export function identityRoutes(
   { ledger, limits }: CheckedOptions,
@@ -81,4 +81,38 @@ function identityRefused(
     case 'full':
       return quotaReached('identities')
   }
+}
+
+/** A `raft-request-id` is stored with its number. */
+const MAX_REQUEST_ID_BYTES = 128
+
+export function readIdentityQuery(query: Parameters): {
+  name: string
+  id: string | undefined
+} {
+  const text = query.single('name')
+  if (text === '|') throw badParameter("The name of an identity is more than its '|'.")
+  const name = text.endsWith('|') ? text : `${text}|`
+  const id = query.optional('raft-request-id')
+  if (!isPlain(name) || !isPlain(id ?? ''))
+    throw badParameter(
+      'name or raft-request-id has control characters or is no well-formed Unicode.',
+    )
+  if (Buffer.byteLength(name) > MAX_DOCUMENT_ID_BYTES)
+    throw badParameter(`The name has more than ${MAX_DOCUMENT_ID_BYTES} bytes of UTF-8.`)
+  if (Buffer.byteLength(id ?? '') > MAX_REQUEST_ID_BYTES)
+    throw badParameter(`raft-request-id has more than ${MAX_REQUEST_ID_BYTES} bytes of UTF-8.`)
+  return { name, id }
+}
+
+export function readSeedQuery(query: Parameters): {
+  name: string
+  value: number
+  isForced: boolean
+} {
+  const { name } = readIdentityQuery(query)
+  query.mandatory('value')
+  const value = query.number('value')
+  if (value < 0) throw badParameter('An identity starts at 0 or above.')
+  return { name, value, isForced: query.flag('force', 'bool, val') }
 }

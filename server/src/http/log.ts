@@ -1,8 +1,15 @@
 /**
- * The port of the server's log, and its line per request. Guarantees that no query and no header is
- * logged, since either may hold a secret.
+ * The port of the server's log, its line per request, and its lines of failures. Guarantees that no
+ * query and no header is logged, since either may hold a secret, and that an outage is a short line
+ * now and then, however many requests it fails.
  */
 import type { MiddlewareHandler } from 'hono'
+import {
+  CounterUnusable,
+  LedgerReplaced,
+  LedgerUnavailable,
+  UpstreamUnavailable,
+} from '../ledger/errors.js'
 
 /** Where the server logs. A pino logger is one. */
 export interface Log {
@@ -25,3 +32,69 @@ export const requestLog =
       'request',
     )
   }
+
+export type FailureLog = (error: unknown) => void
+
+/**
+ * A device showed a token that this ledger never wrote. Anybody can make one up, so it proves
+ * nothing. Many of them say that this is another ledger, or that it has lost its secret.
+ */
+export class UnknownToken extends Error {
+  override name = 'UnknownToken'
+  readonly database: string
+
+  constructor(database: string) {
+    super(database)
+    this.database = database
+  }
+}
+
+/** The same failure is logged once in this time. */
+const QUIET_MS = 10_000
+/** So many unknown tokens in that time are no single device's. */
+const MANY_TOKENS = 20
+/** How many different failures are remembered: a message may contain what a client sent. */
+const MAX_KINDS = 100
+
+export function failureLog(log: Log): FailureLog {
+  const logged = new Map<string, { at: number; more: number }>()
+
+  return (error) => {
+    const kind = String(error)
+    const last = logged.get(kind)
+    const now = performance.now()
+    if (last && now - last.at < QUIET_MS) {
+      last.more++
+      if (error instanceof UnknownToken && last.more === MANY_TOKENS)
+        log.error(
+          { database: error.database, more: last.more },
+          'MANY DEVICES SHOW GRANT TOKENS THAT THIS LEDGER NEVER WROTE: IS IT THE RIGHT ONE? ' +
+            'Another ledger grants what these devices hold. Look where this server keeps its ' +
+            'ledger, and whether it was restored with its secret.',
+        )
+      return
+    }
+    if (logged.size >= MAX_KINDS) logged.clear()
+    logged.set(kind, { at: now, more: 0 })
+    // How often it happened since the last line, and was not logged.
+    const more = last?.more ? { more: last.more } : {}
+    if (error instanceof UpstreamUnavailable)
+      log.error(
+        { reason: error.message, ...more },
+        'The server that numbers come from gives none now.',
+      )
+    else if (error instanceof LedgerReplaced)
+      log.error({ reason: error.message, ...more }, 'ANOTHER LEDGER: NOTHING IS GRANTED.')
+    else if (error instanceof LedgerUnavailable)
+      log.error({ reason: error.message, ...more }, 'The database does not answer.')
+    else if (error instanceof CounterUnusable)
+      log.error({ reason: error.message, ...more }, 'What the numbers come from cannot be used.')
+    else if (error instanceof UnknownToken)
+      log.error(
+        { database: error.database, ...more },
+        'A device showed a grant token that this ledger never wrote: it is of another server, or ' +
+          'of this one under another secret. Was this ledger restored without its secret?',
+      )
+    else log.error({ err: error, ...more }, 'A request failed.')
+  }
+}

@@ -1,7 +1,11 @@
-/** Routes for operators: `/` says what this is, `/healthz` asks the database, and `/metrics`. */
+/**
+ * Routes for operators and clusters: `/` says what this is, `/healthz` asks the database,
+ * `/metrics`, and `/topology`, which tells RavenDB's clients that a database is on one node, at the
+ * address that they asked.
+ */
 import { Hono } from 'hono'
 import type { Access } from './access.js'
-import { answer, answerText } from './answer.js'
+import { answer, answerText } from './body.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { RETRY_SECONDS, restored, tryLater } from './refusals.js'
@@ -54,5 +58,18 @@ export function metricsRoutes({ read }: Metrics, access: Access): Hono {
     await access.allowStatus(c)
     const { text, type } = await read()
     return answerText(text, type)
+  })
+}
+
+export function topologyRoutes({ nodeTag, publicUrl }: CheckedOptions, access: Access): Hono {
+  return new Hono().get('/topology', (c) => {
+    const database = access.topologyOf(c)
+    const asked = new URL(c.req.url)
+    const url = publicUrl ?? `${asked.protocol}//${c.req.header('Host') ?? asked.host}`
+    return answer({
+      Promotables: [],
+      Nodes: [{ Url: url, ClusterTag: nodeTag, ServerRole: 'Member', Database: database }],
+      Etag: 1,
+    })
   })
 }

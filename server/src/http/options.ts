@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { Ledger } from '../ledger/ledger.js'
 import { checked, databaseName, type Given, nodeTag, publicUrl } from '../ledger/options.js'
 import type { Log } from './log.js'
-import { type Action, TOKEN_FORM, type Tokens, tokens } from './token-options.js'
+import { type Action, TOKEN_FORM, type Tokens, tokens } from './tokens.js'
 
 export interface HandlerOptions {
   /** From `openLedger`. The handler does not close it. */

@@ -1,8 +1,12 @@
 /**
- * Reads a query as RavenDB does: names in any case, the first of several values, and a blank value
- * counts as absent. It refuses in RavenDB's words.
+ * What a request says: its query, read as RavenDB does (names in any case, the first of several
+ * values, and a blank value counts as absent), and the names and texts in it. Refuses in RavenDB's
+ * words. Guarantees that a text which is stored or logged is one line of few bytes.
  */
-import { badParameter } from './refusals.js'
+import { Buffer } from 'node:buffer'
+import { z } from 'zod'
+import { isSeparator } from '../../../src/core/names.js'
+import { badParameter, badRequest, Refusal } from './refusals.js'
 
 /** What is between the question mark and the fragment. */
 const QUERY = /^[^?#]*\?([^#]*)/
@@ -88,3 +92,97 @@ export class Parameters {
     return value === 'true'
   }
 }
+
+const FORM = /^(?!0000)(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})\d{4}(?:Z|([+-])(\d\d?):?(\d\d))?$/
+const MAX_OFFSET_MINUTES = 14 * 60
+
+/**
+ * Milliseconds since the epoch. Undefined for what RavenDB cannot read either; it then goes by the
+ * size alone.
+ */
+export function readLastRangeAt(text: string): number | undefined {
+  const [, local, sign, hours, minutes] = FORM.exec(text) ?? []
+  const time = Date.parse(`${local}Z`)
+  // The 30th of February does not exist, but JavaScript makes the 2nd of March of it.
+  if (Number.isNaN(time) || new Date(time).toISOString() !== `${local}Z`) return undefined
+  const offset = sign === undefined ? 0 : Number(hours) * 60 + Number(minutes)
+  if (offset > MAX_OFFSET_MINUTES) return undefined
+  return time - (sign === '-' ? -offset : offset) * 60_000
+}
+
+/** RavenDB keeps a counter in a document of this name. */
+export const HILO_DOCUMENT = 'Raven/Hilo/'
+export const MAX_DOCUMENT_ID_BYTES = 512
+export const DEFAULT_SEPARATOR = '/'
+const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+
+/** @throws Refusal if ids with this separator could be read in two ways */
+export function readSeparator(separator: string): string {
+  if (separator.length !== 1)
+    throw new Refusal(
+      'bad-request',
+      500,
+      'System.InvalidOperationException',
+      `Query string identityPartsSeparator is expecting single character, but got '${separator}'.`,
+    )
+  if (!isSeparator(separator))
+    throw badParameter(
+      "identityPartsSeparator is one character, and neither '|', which RavenDB keeps for " +
+        'identities, nor a letter, a digit or an invisible character.',
+    )
+  return separator
+}
+
+/** @throws Refusal if RavenDB cannot name a document by this tag, or its ids could be misread */
+export function checkTag(tag: string, separator: string): void {
+  if (!isPlain(tag))
+    throw badParameter('The tag has control characters or is no well-formed Unicode.')
+  checkDocumentId(HILO_DOCUMENT + tag)
+  if (tag.endsWith(separator))
+    throw badParameter(`The tag may not end in the separator '${separator}', which is added to it.`)
+}
+
+function checkDocumentId(id: string): void {
+  const bytes = Buffer.byteLength(id)
+  if (bytes > MAX_DOCUMENT_ID_BYTES)
+    throw badParameter(
+      `Document ID cannot exceed ${MAX_DOCUMENT_ID_BYTES} bytes, but the ID was ${bytes} bytes. ` +
+        `The invalid ID is '${id}'. (Parameter 'str')`,
+    )
+  if (id.endsWith('|'))
+    throw new Refusal(
+      'bad-request',
+      500,
+      'System.NotSupportedException',
+      `Document ids cannot end with '|', but was called with ${id}. Identities are only ` +
+        'generated for external requests, not calls to PutDocument and such.',
+    )
+}
+
+export function readId(id: string, name: string): string {
+  if (!UUID.test(id)) throw badRequest(`${name} has to be a UUID.`)
+  return id.toLowerCase()
+}
+
+/**
+ * Has neither a lone surrogate, which UTF-8 cannot carry, nor a control character, which could make
+ * a second line in a log.
+ */
+export const isPlain = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text)
+
+/** Bytes of UTF-8. */
+export const MAX_NAME_BYTES = 128
+export const MAX_REASON_BYTES = 1024
+
+/** Can this be stored? */
+export const isNote = (text: string, maxBytes: number): boolean =>
+  isPlain(text) && Buffer.byteLength(text) <= maxBytes
+
+export const text = (maxBytes: number) => z.string().refine((given) => isNote(given, maxBytes))
+
+/** Bidirectional, zero-width and line-breaking characters as their code points. */
+export const visible = (cell: string | number): string =>
+  String(cell).replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (hidden) => `\\u{${hidden.codePointAt(0)!.toString(16)}}`,
+  )

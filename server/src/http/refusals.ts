@@ -4,9 +4,9 @@
  */
 import { type ErrorAnswer, TOO_MANY } from '../../../src/core/wire.js'
 import { CounterUnusable, LedgerReplaced, LedgerUnavailable } from '../ledger/errors.js'
-import type { Series } from '../ledger/ledger.js'
+import type { ClaimRefusal, ClaimRequest, Series } from '../ledger/ledger.js'
 import { QueueFull } from './claim-queue.js'
-import type { FailureLog } from './failure-log.js'
+import type { FailureLog } from './log.js'
 
 export const RETRY_SECONDS = 1
 /** A person has to look at it first. */
@@ -201,4 +201,46 @@ export function refusalBody({ type, message, fields }: Refusal, url: string): Er
 export function pathOf(url: string): string {
   const { pathname, search } = new URL(url)
   return pathname + search
+}
+
+export function claimRefused(
+  { refused: why, max }: ClaimRefusal,
+  { database, collection: tag, lastMax }: ClaimRequest,
+): Refusal {
+  switch (why) {
+    case 'jump':
+      return refused(
+        'jump',
+        `The client saw number ${lastMax} of '${tag}', but this server has granted only up to ` +
+          `${max}: too far apart to be believed. ` +
+          'If the server was restored from an old backup, run: offline-hilo-server raise-floor ' +
+          `(then nothing up to ${lastMax} is granted again).`,
+      )
+    case 'overflow':
+      return tooMany(
+        'no-numbers',
+        `The numbers of '${tag}' are used up: the next would pass 2^53-1, which JavaScript ` +
+          'cannot count, or what its id column can hold. Go on under a new name, or make the ' +
+          'column larger, and raise limits.maxId, or the maxId of a bound collection.',
+      )
+    case 'full':
+      return quotaReached('collections')
+    case 'short':
+      return tryLater(
+        'no-numbers',
+        `'${tag}' has no numbers here just now: they come from another server. Send the same ` +
+          'request again later.',
+        RETRY_SECONDS,
+      )
+    case 'restored':
+      return restored([database])
+    case 'spent':
+      return new Refusal(
+        'copied-device',
+        410,
+        'System.InvalidOperationException',
+        'This claim was answered before: to another token of this server, or its numbers have ' +
+          'been in use since, so a copy of the device is asking. Claim anew, with a new id.',
+      )
+  }
 }

@@ -5,26 +5,31 @@
  */
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
-import type {
-  ListedSeries,
-  SeriesAnswer,
-  SeriesCheckInRequest,
-  SeriesCloseRequest,
-  SeriesList,
-  SeriesRequest,
+import {
+  LINK_HASH,
+  type ListedSeries,
+  SERIES_NAME,
+  type SeriesAnswer,
+  type SeriesCheckInRequest,
+  type SeriesCloseRequest,
+  type SeriesList,
+  type SeriesRequest,
 } from '../../../src/core/wire.js'
-import { LINK_HASH, SERIES_NAME } from '../../../src/core/wire.js'
 import { letterClaim } from '../ledger/series.js'
 import type { Access } from './access.js'
-import { answer } from './answer.js'
-import { readJson } from './body.js'
-import { claimRefused } from './claim-answer.js'
+import { answer, readJson } from './body.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
-import { checkTag, DEFAULT_SEPARATOR, readId } from './query.js'
-import { badRequest, nameTaken, noSeries, quotaReached } from './refusals.js'
+import {
+  checkTag,
+  DEFAULT_SEPARATOR,
+  MAX_NAME_BYTES,
+  MAX_REASON_BYTES,
+  readId,
+  text,
+} from './parameters.js'
+import { badRequest, claimRefused, nameTaken, noSeries, quotaReached } from './refusals.js'
 import { fateBody, listed } from './series-bodies.js'
-import { MAX_NAME_BYTES, MAX_REASON_BYTES, text } from './texts.js'
 
 const MAX_PERIOD_BYTES = 64
 /** In one check-in. */

@@ -1,12 +1,11 @@
 /**
- * How a device checks in. Pure. Guarantees that the token of a spent grant is void, and that the
- * tokens that are shown have the effect that they have in a claim.
+ * How a device checks in. The rule is pure. Guarantees that the token of a spent grant is void, and
+ * that the tokens that are shown have the effect that they have in a claim.
  */
-import type { LedgerContext } from './context.js'
+import { distinct, keyOf, keyText } from './collections.js'
+import { type LedgerContext, type LedgerCore, provenBy, selectionOfShown } from './core.js'
 import type { GrantTokens, TokenContent } from './grant-token.js'
-import { distinct, keyOf, keyText } from './keys.js'
-import type { CheckIn, CheckInFate } from './ledger.js'
-import { provenBy, selectionOfShown } from './restored.js'
+import type { CheckIn, CheckInFate, Claims } from './ledger.js'
 import type { Rows, Selection, StepResult } from './row-store.js'
 import { withIssued } from './rows.js'
 import {
@@ -20,6 +19,16 @@ import {
   showTokens,
   withRotation,
 } from './shown-tokens.js'
+
+export const checkingIn = ({ context, change }: LedgerCore): Pick<Claims, 'checkIn'> => ({
+  checkIn(unread) {
+    const request = readCheckIn(unread, context.tokens)
+    return change([request.database], {
+      select: selectionOf(request),
+      step: (rows) => checkIn(rows, request, context),
+    })
+  },
+})
 
 /** A check-in whose tokens are read. */
 export interface ReadCheckIn extends Showing {

@@ -1,24 +1,36 @@
 /**
- * How claims are granted: claims that share a commit are one step. Pure. Guarantees that a repeated
- * claim gets the same grant (H11), and that no number is granted twice.
+ * How claims are granted: claims that share a commit are one step. Its rule is pure. Guarantees
+ * that a repeated claim gets the same grant (H11), and that no number is granted twice.
  */
-import { authorityOf, refuseChanged } from './bound-collections.js'
-import type { LedgerContext } from './context.js'
+import {
+  authorityOf,
+  distinct,
+  grouped,
+  keyText,
+  normalized,
+  refuseChanged,
+} from './collections.js'
+import {
+  databasesOf,
+  isRestored,
+  type LedgerContext,
+  type LedgerCore,
+  provenBy,
+  withDatabases,
+} from './core.js'
 import type { CounterAnswer, CounterAnswers, CounterAsk } from './counter-port.js'
 import type { GrantTokens } from './grant-token.js'
-import { distinct, grouped, keyText } from './keys.js'
 import type {
   ClaimOutcome,
-  ClaimRefusal,
   ClaimRequest,
+  Claims,
   CollectionKey,
   Grant,
   UpstreamRange,
 } from './ledger.js'
 import { type NumberLine, type Span, type Taken, take } from './number-line.js'
-import { isRestored, provenBy, selectionOfShown, withDatabases } from './restored.js'
-import type { LoadedCollection, Rows, Selection, StepResult } from './row-store.js'
-import { type CollectionRow, type GrantRow, sizeOfGrant, withTotals } from './rows.js'
+import type { LoadedCollection, Rows, StepResult } from './row-store.js'
+import { type GrantRow, withGranted } from './rows.js'
 import {
   changedCollections,
   changedTokenRows,
@@ -26,9 +38,10 @@ import {
   lineOf,
   newProgress,
   type Progress,
-  readShown,
+  readClaimTokens,
   type Showing,
   setLine,
+  shownBy,
   showTokens,
 } from './shown-tokens.js'
 import { addFresh, shortfall, takeFromStock } from './stock.js'
@@ -40,6 +53,29 @@ type Take = (
 ) => Taken | { refused: 'jump' | 'overflow' | 'short' }
 
 const NONE: GrantsByClaim = new Map()
+
+export function claiming({ context, change }: LedgerCore): Pick<Claims, 'claim' | 'isBound'> {
+  const { limits, bound, tokens } = context
+  return {
+    claim(requests, received) {
+      const claims = requests.map(normalized)
+      return change(databasesOf(claims), {
+        select: {
+          collections: distinct(claims, keyText),
+          quota: limits,
+          claims: claims.filter(({ id }) => id !== undefined),
+          ...shownBy(claims, tokens),
+          // The counter of a back end may be locked as long as one of its transactions takes.
+          isHasty: claims.every((claim) => authorityOf(bound, claim) === 'ledger'),
+        },
+        ask: (rows) => asksOfClaims(rows, claims, context),
+        step: (rows, answers) => grantClaims(rows, claims, answers, received, context),
+      })
+    },
+
+    isBound: (key) => authorityOf(bound, key) !== 'ledger',
+  }
+}
 
 /** What the step needs from the ORMs' counters before it can grant these claims. */
 export function asksOfClaims(
@@ -242,36 +278,8 @@ function newGrant(
   }
 }
 
-function withGranted(row: CollectionRow, granted: readonly GrantRow[]): CollectionRow {
-  if (granted.length === 0) return row
-  const numbers = granted.reduce((sum, grant) => sum + sizeOfGrant(grant), 0)
-  const lastClaim = Math.max(row.lastClaim ?? 0, ...granted.map(({ grantedAt }) => grantedAt))
-  const serial = row.serial + granted.length
-  return { ...withTotals(row, { grants: granted.length, numbers }), serial, lastClaim }
-}
-
 /** The device has acted on the answer to this claim, so a repetition comes from a copy of it. */
 const isSpent = (grant: GrantRow): boolean => grant.rotation > 0 || grant.high !== grant.firstHigh
-
-/** What a claim shows, as a check-in under the id of the claim. */
-const readClaimTokens = (
-  { database, id, at, shown = [] }: ClaimRequest,
-  tokens: GrantTokens,
-): Showing => ({ database, id: id ?? '', at, shown: readShown(shown, database, tokens) })
-
-/** What has to be read because of the tokens that claims show. */
-export function shownBy(claims: readonly ClaimRequest[], tokens: GrantTokens): Selection {
-  const read = claims.map((claim) => readClaimTokens(claim, tokens))
-  // As a rule, these are the collections that are claimed from.
-  const known = read.flatMap(({ database, shown }) =>
-    shown.flatMap(({ token }) => (token ? { database, collection: token.collection } : [])),
-  )
-  return { ...selectionOfShown(read), known: distinct(known, keyText) }
-}
-
-/** Is it refused until numbers have come from elsewhere? */
-export const isShort = (outcome: ClaimOutcome): outcome is ClaimRefusal =>
-  'refused' in outcome && outcome.refused === 'short'
 
 function toGrant(row: GrantRow, tokens: GrantTokens): Grant {
   const { low, high, count, serverTag, grantedAt: at } = row

@@ -1,16 +1,18 @@
 /**
- * The ledger over a row store. Each group of its methods reads requests, tells the store which rows
- * a step works on, and which step that is.
+ * The ledger over a row store. Each file that is named here has some of its methods, which read a
+ * request and say which rows a step works on, and the rules of the step, which are pure.
  */
-import type { BoundCollections } from './bound-collections.js'
-import { claims } from './groups/claims.js'
-import { ledgerCore } from './groups/core.js'
-import { identities } from './groups/identities.js'
-import { marks } from './groups/marks.js'
-import { operation } from './groups/operation.js'
-import { seriesRegister } from './groups/series.js'
+import { checkingIn } from './check-in.js'
+import { claiming } from './claim.js'
+import type { BoundCollections } from './collections.js'
+import { ledgerCore } from './core.js'
+import { givingBack } from './give-back.js'
+import { identities } from './identities.js'
 import type { Ledger, LedgerLimits } from './ledger.js'
+import { marks } from './marks.js'
+import { operation } from './operation.js'
 import type { RowStore } from './row-store.js'
+import { seriesRegister } from './series-register.js'
 
 export function createLedger(
   store: RowStore,
@@ -19,7 +21,9 @@ export function createLedger(
 ): Ledger {
   const core = ledgerCore(store, limits, bound)
   return {
-    ...claims(core),
+    ...claiming(core),
+    ...givingBack(core),
+    ...checkingIn(core),
     ...marks(core),
     ...identities(core),
     ...seriesRegister(core),

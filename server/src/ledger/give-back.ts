@@ -1,16 +1,77 @@
 /**
- * How numbers come back. Pure. Guarantees that only the end of an outstanding grant comes back
- * (H22): with its latest token, or without a token once (H8).
+ * How numbers come back, and leave for their upstream. The rules are pure. Guarantees that only the
+ * end of an outstanding grant comes back (H22): with its latest token, or without a token once
+ * (H8).
  */
-import { type Authority, authorityOf, refuseChanged } from './bound-collections.js'
-import type { LedgerContext } from './context.js'
+import {
+  type Authority,
+  authorityOf,
+  isSame,
+  keyText,
+  normalized,
+  refuseChanged,
+} from './collections.js'
+import { isRestored, type LedgerContext, type LedgerCore } from './core.js'
 import type { TokenContent } from './grant-token.js'
-import { isSame, keyText } from './keys.js'
-import type { GiveBack } from './ledger.js'
+import type { Claims, GiveBack, UpstreamPiece } from './ledger.js'
 import { release } from './number-line.js'
 import type { Rows, StepResult } from './row-store.js'
-import { type CollectionRow, type GrantRow, withIssued, withLine, withTotals } from './rows.js'
-import { restock } from './stock.js'
+import {
+  type CollectionRow,
+  freeOf,
+  type GrantRow,
+  withIssued,
+  withLine,
+  withTotals,
+} from './rows.js'
+import { restock, unstock } from './stock.js'
+
+export function givingBack({
+  store,
+  context,
+  change,
+}: LedgerCore): Pick<Claims, 'giveBack' | 'holds' | 'withdraw'> {
+  const { tokens } = context
+  return {
+    async giveBack(unread) {
+      const request = normalized(unread)
+      const { database, collection, end, last } = request
+      const token = request.token === undefined ? undefined : tokens.read(request.token, database)
+      if (request.token !== undefined && !token) return 0
+      return change([database], {
+        select: {
+          collections: [request],
+          ...(token ? { grants: [token.id] } : { returned: { database, collection, end, last } }),
+        },
+        step: (rows) => giveBack(rows, request, token, context),
+      })
+    },
+
+    holds(key, low, high) {
+      const { database, collection } = normalized(key)
+      return store.change({
+        select: {
+          collections: [{ database, collection }],
+          returned: { database, collection, end: high, last: low },
+        },
+        step: ({ collections, returnedOf }) => {
+          const row = collections.get(keyText({ database, collection }))
+          const left = row ? freeOf(row) : []
+          const isFree = left.some((span) => span[0] <= high && span[1] >= low)
+          return { answer: isFree || (returnedOf?.high ?? 0) >= low, changes: {} }
+        },
+      })
+    },
+
+    withdraw(request) {
+      const piece = normalized(request)
+      return change([piece.database], {
+        select: { collections: [piece] },
+        step: (rows) => withdraw(rows, piece),
+      })
+    },
+  }
+}
 
 const NOTHING: StepResult<number> = { answer: 0, changes: {} }
 
@@ -77,4 +138,13 @@ function withReturned(
     row,
     restock(row, authority === 'counter' ? [last + 1, high] : [last + 1, high, serverTag]),
   )
+}
+
+export function withdraw(rows: Rows, piece: UpstreamPiece): StepResult<number | undefined> {
+  const row = rows.collections.get(keyText(piece))
+  // An older copy's free numbers may have been granted since.
+  const isFree = !isRestored(rows, piece.database)
+  const taken = isFree && row && unstock(row, piece.end, piece.node)
+  if (!taken) return { answer: undefined, changes: {} }
+  return { answer: taken.span[0], changes: { collections: [withLine(row, taken.line)] } }
 }

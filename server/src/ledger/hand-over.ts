@@ -3,19 +3,19 @@
  * that the other device goes on above every number that the ledger has heard of, and that the token
  * of the lost one, and of its copies, is void.
  */
-import type { LedgerContext } from './context.js'
-import { givenTo } from './given-ranges.js'
+import { isRestored, type LedgerContext } from './core.js'
 import type { TokenContent } from './grant-token.js'
 import type {
   HandOverRefusal,
+  Series,
   SeriesCheckIn,
   SeriesClaim,
   SeriesHandOver,
   SeriesMark,
   SeriesOutcome,
   SeriesPeriod,
+  SeriesRange,
 } from './ledger.js'
-import { isRestored } from './restored.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { SeriesRow, StoredHandOver } from './rows.js'
 
@@ -172,3 +172,46 @@ export function takeOver(
   const changed: SeriesRow = { ...row, seenAt: at, handOvers: JSON.stringify(taken) }
   return { answer: answered(rotated, false), changes: { grants: [rotated], series: [changed] } }
 }
+
+export function toSeries(row: SeriesRow): Series {
+  const { database, collection, device, last, registeredAt, seenAt } = row
+  const {
+    name: letter,
+    periods,
+    closedAt: at,
+    closedBy: by,
+    reason,
+    doubtfulFrom: from,
+    doubtfulTo: to,
+    link,
+    handOvers,
+    ranges,
+  } = row
+  const handedOver = (JSON.parse(handOvers) as StoredHandOver[]).at(-1)
+  return {
+    database,
+    collection,
+    letter,
+    device,
+    last,
+    periods: JSON.parse(periods),
+    registeredAt,
+    seenAt,
+    closed: at === null ? undefined : { at, by: by!, reason: reason! },
+    doubtful: from === null ? undefined : { from, to: to! },
+    link: link === null ? undefined : JSON.parse(link),
+    handedOver: handedOver && toHandOver(handedOver),
+    ranges: JSON.parse(ranges),
+  }
+}
+
+const toHandOver = ({ claim, rotation: _, made: __, ...done }: StoredHandOver) => ({
+  ...done,
+  isTaken: claim !== undefined,
+})
+
+export const rangesOf = ({ ranges }: SeriesRow): SeriesRange[] => JSON.parse(ranges)
+
+/** For an answer to the device. */
+export const givenTo = (row: SeriesRow): { ranges?: SeriesRange[] } =>
+  row.ranges === '[]' ? {} : { ranges: rangesOf(row) }

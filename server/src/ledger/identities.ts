@@ -1,14 +1,42 @@
 /**
- * How identities move. Pure. Guarantees that no number of an identity is handed out twice, whatever
- * it is seeded to, and that a repeated claim gets the same number.
+ * Identities: RavenDB's counters without ranges. The rules are pure. Guarantees that no number of
+ * an identity is handed out twice, whatever it is seeded to, and that a repeated claim gets the
+ * same number.
  */
-import type { LedgerContext } from './context.js'
-import { identityText } from './keys.js'
-import type { IdentityClaim, IdentityOutcome, IdentitySeed } from './ledger.js'
+import { distinct, identityText, normalizedIdentity } from './collections.js'
+import { databasesOf, isRestored, type LedgerContext, type LedgerCore } from './core.js'
+import type { Identities, IdentityClaim, IdentityOutcome, IdentitySeed } from './ledger.js'
 import { MAX_NUMBER } from './number-line.js'
-import { isRestored } from './restored.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { IdentityClaimRow, IdentityRow } from './rows.js'
+
+export function identities({ store, context, change }: LedgerCore): Identities {
+  const { limits } = context
+  return {
+    nextIdentities(requests) {
+      const claims = requests.map(normalizedIdentity)
+      return change(databasesOf(claims), {
+        select: {
+          identities: distinct(claims, identityText),
+          quota: limits,
+          identityClaims: claims.filter(({ id }) => id !== undefined),
+        },
+        step: (rows) => nextIdentities(rows, claims),
+      })
+    },
+
+    seedIdentity(request) {
+      const seed = normalizedIdentity(request)
+      return change([seed.database], {
+        select: { identities: [seed], quota: limits },
+        step: (rows) => seedIdentity(rows, seed, context),
+      })
+    },
+
+    identities: async (database) =>
+      (await store.readIdentities(database.toLowerCase())).map(({ name }) => name),
+  }
+}
 
 export function nextIdentities(
   rows: Rows,

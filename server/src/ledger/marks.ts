@@ -1,18 +1,96 @@
 /**
- * Sets how far collections have gone, because an operator or a client says so. Pure. Guarantees
- * that `max` never goes below a number that a grant holds, and that a floor never goes down.
+ * How far collections have gone: set by a client or an operator, and raised after a restore. The
+ * rules are pure. Guarantees that `max` never goes below a number that a grant holds, that a floor
+ * never goes down, and that nothing which a lost ledger may have granted is granted again.
  */
-import { authorityOf, refuseChanged } from './bound-collections.js'
-import type { LedgerContext } from './context.js'
+import {
+  authorityOf,
+  type BoundCollections,
+  distinct,
+  keyText,
+  normalized,
+  refuseChanged,
+} from './collections.js'
+import {
+  aboveFloor,
+  databaseIn,
+  databasesOf,
+  isRestored,
+  type LedgerContext,
+  type LedgerCore,
+} from './core.js'
 import type { CounterAnswers, CounterAsk } from './counter-port.js'
 import { CounterUnusable } from './errors.js'
-import { keyText } from './keys.js'
-import type { Floor, Mark, MarkRefusal, MarkWrite, UpstreamPiece } from './ledger.js'
-import { move } from './number-line.js'
-import { isRestored } from './restored.js'
-import type { Rows, StepResult } from './row-store.js'
-import { type CollectionRow, toMark, withFloor, withLine } from './rows.js'
-import { unstock } from './stock.js'
+import type { Floor, Floors, Mark, MarkRefusal, Marks, MarkWrite, RaisedFloors } from './ledger.js'
+import { MAX_NUMBER, move } from './number-line.js'
+import { type Rows, type StepResult, UNLIMITED } from './row-store.js'
+import {
+  type CollectionRow,
+  newCollection,
+  newDatabase,
+  toMark,
+  withFloor,
+  withLine,
+} from './rows.js'
+
+export function marks({ store, context, change, alarm, names }: LedgerCore): Marks {
+  const { limits, bound } = context
+  return {
+    async read(unread) {
+      const key = normalized(unread)
+      const row = (await store.readCollection(key)) ?? newCollection(key)
+      const databases = await store.readDatabases()
+      return toMark(
+        aboveFloor(row, databases.get(key.database) ?? newDatabase(key.database), bound),
+      )
+    },
+
+    write(requests) {
+      const writes = requests.map(normalized)
+      return change(databasesOf(writes), {
+        select: { collections: distinct(writes, keyText), quota: limits, withHeld: true },
+        step: (rows) => writeMarks(rows, writes, context),
+      })
+    },
+
+    raiseFloor(unread) {
+      const request = normalized(unread)
+      return change([request.database], {
+        select: { collections: [request], quota: UNLIMITED },
+        ask: (rows) => asksOfFloor(rows, request, context),
+        step: (rows, answers) => raiseFloor(rows, request, answers),
+      })
+    },
+
+    async raiseFloors({ database: name, by }) {
+      const floors = { database: name.toLowerCase(), by }
+      checkFloors(floors)
+      const isThere = ({ database }: { database: string }) => database === floors.database
+      const { collections, identities } = await names()
+      return change([floors.database], {
+        select: {
+          collections: collections.filter(isThere),
+          identities: identities.filter(isThere),
+          quota: UNLIMITED,
+        },
+        ask: (rows) => asksOfFloors(rows, floors, bound),
+        step: (rows, answers) => raiseFloors(rows, floors, answers),
+      })
+    },
+
+    async restored() {
+      const databases = [...(await store.readDatabases()).values()]
+      alarm.look(databases)
+      return databases
+        .filter(({ isRestored, isDropped }) => isRestored && !isDropped)
+        .map(({ database }) => database)
+    },
+
+    onRestored: alarm.listen,
+
+    names,
+  }
+}
 
 /** All of the writes, or none. */
 export function writeMarks(
@@ -76,11 +154,76 @@ export function raiseFloor(
   return { answer: raised.max, changes: { collections: [raised] } }
 }
 
-export function withdraw(rows: Rows, piece: UpstreamPiece): StepResult<number | undefined> {
-  const row = rows.collections.get(keyText(piece))
-  // An older copy's free numbers may have been granted since.
-  const isFree = !isRestored(rows, piece.database)
-  const taken = isFree && row && unstock(row, piece.end, piece.node)
-  if (!taken) return { answer: undefined, changes: {} }
-  return { answer: taken.span[0], changes: { collections: [withLine(row, taken.line)] } }
+/**
+ * The serials that a collection skips when its floor is raised: more than the grants that any
+ * restored ledger has lost.
+ */
+const SERIALS_SKIPPED = 1e9
+
+/** Nobody grants more between two backups. A floor never goes down again. */
+const MAX_RAISE = 1e12
+
+/** @throws RangeError when the number is a mistake */
+export function checkFloors({ by }: Floors): void {
+  if (Number.isSafeInteger(by) && by >= 1 && by <= MAX_RAISE) return
+  throw new RangeError(
+    `Floors are raised by 1 to 1,000,000,000,000, so ${by} is taken for a mistake. Nothing was ` +
+      'changed. If one collection was granted more since the backup, raise that one by its name ' +
+      'first.',
+  )
+}
+
+/** The counters of ORMs are raised from where they stand: back ends take from them, too. */
+export const asksOfFloors = (rows: Rows, { by }: Floors, bound: BoundCollections): CounterAsk[] =>
+  [...rows.collections.values()].flatMap((row): CounterAsk[] => {
+    refuseChanged(bound, row, row.binding)
+    if (authorityOf(bound, row) !== 'counter') return []
+    const { database, collection, peak } = row
+    const floor = Math.min(peak + by, MAX_NUMBER)
+    return [{ database, collection, raiseTo: floor, raiseBy: by, above: floor, missing: 0 }]
+  })
+
+/** @param rows all rows of the database */
+export function raiseFloors(
+  rows: Rows,
+  { database, by }: Floors,
+  answers: CounterAnswers,
+): StepResult<RaisedFloors> {
+  const before = databaseIn(rows, database)
+  const loaded = [...rows.collections.values()]
+  const floor = sum(before.floor, by)
+  const serial = sum(Math.max(before.serial, ...loaded.map((row) => row.serial)), SERIALS_SKIPPED)
+  const usedUp: string[] = []
+  const raised = (name: string, number: number): number => {
+    if (by < MAX_NUMBER - number) return number + by
+    usedUp.push(name)
+    // guard: H20 a line that ends before its raised floor grants nothing
+    return MAX_NUMBER
+  }
+  const collections = loaded.map((row) => {
+    if (answers.get(keyText(row))?.isAtEnd)
+      throw new CounterUnusable(
+        `No block of '${row.collection}' is left ${by} above where its counter stands: the ids ` +
+          'end before (maxId). The database grants nothing yet. Give a smaller --by, if that is ' +
+          'still more than was granted since the backup. Or let the id column store higher ids, ' +
+          'as a bigint does, raise maxId in the configuration, and run the command again.',
+      )
+    return { ...withFloor(row, raised(row.collection, row.peak)), serial }
+  })
+  const identities = [...rows.identities.values()].map((row) => {
+    const value = raised(row.name, Math.max(row.value, row.peak))
+    return { ...row, value, peak: value }
+  })
+  return {
+    answer: { collections: collections.length, identities: identities.length, floor, usedUp },
+    changes: { collections, identities, floors: [{ database, floor, serial }] },
+  }
+}
+
+function sum(number: number, by: number): number {
+  if (by > MAX_NUMBER - number)
+    throw new RangeError(
+      `${number} plus ${by} passes 2^53-1, which JavaScript cannot count. Nothing was changed.`,
+    )
+  return number + by
 }

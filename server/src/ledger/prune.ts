@@ -1,8 +1,9 @@
 /**
- * What the ledger forgets. Pure. Guarantees that a number of a forgotten grant is never granted
- * again, and that a device of which nothing was heard still finds its numbers.
+ * What the ledger forgets, and when. Pure. Guarantees that a number of a forgotten grant is never
+ * granted again, and that a device of which nothing was heard still finds its numbers.
  */
-import { keyText } from './keys.js'
+import { z } from 'zod'
+import { keyText } from './collections.js'
 import type { Pruning } from './ledger.js'
 import type { Rows, StepResult } from './row-store.js'
 import {
@@ -54,3 +55,21 @@ const toTombstone = (grant: GrantRow): Tombstone => {
   const { id, database, collection, high, serial, rotation, checkIn } = grant
   return { id, database, collection, high, serial, rotation, checkIn }
 }
+
+const DAY_MS = 24 * 60 * 60 * 1000
+export const PRUNE_INTERVAL_MS = DAY_MS
+/** No request is repeated after so many days. */
+const SETTLED_DAYS = 30
+export const DEFAULT_HORIZON_DAYS = 400
+const MAX_HORIZON_DAYS = 36_500
+
+export const horizon = z
+  .number('has to be a number of days')
+  .min(SETTLED_DAYS, `has to be at least ${SETTLED_DAYS} days`)
+  .max(MAX_HORIZON_DAYS, `has to be at most ${MAX_HORIZON_DAYS} days`)
+
+/** What is old enough at this time. */
+export const pruningAt = (now: number, horizonDays: number): Pruning => ({
+  settledBefore: now - SETTLED_DAYS * DAY_MS,
+  heardBefore: now - horizonDays * DAY_MS,
+})

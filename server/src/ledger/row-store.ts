@@ -11,6 +11,7 @@
  */
 import type { DeviceStore } from '../../../src/core/device-store.js'
 import type { CounterAnswers, CounterAsk } from './counter-port.js'
+import type { Secrets } from './grant-token.js'
 import type {
   ClaimRequest,
   CollectionKey,
@@ -33,7 +34,6 @@ import type {
   SeriesRow,
   Tombstone,
 } from './rows.js'
-import type { Secrets } from './secrets.js'
 
 export interface RowStore {
   /** What signs the grant tokens. */
@@ -191,4 +191,34 @@ export interface RowChanges {
   floors?: readonly Pick<DatabaseRow, 'database' | 'floor' | 'serial'>[]
   /** A new secret of the grant tokens. */
   secret?: string
+}
+
+export interface Usage {
+  /** Collections, or identities, of each database that was asked about and has any. */
+  perDatabase: ReadonlyMap<string, number>
+  /** Databases that have any. */
+  databases: number
+}
+
+/** No limit: for what an operator adds. */
+export const UNLIMITED: Quota = {
+  collections: Number.POSITIVE_INFINITY,
+  databases: Number.POSITIVE_INFINITY,
+}
+
+/** Those of new `keys` that may be added, in their order. */
+export function withinQuota<K extends { database: string }>(
+  keys: readonly K[],
+  { perDatabase, databases }: Usage,
+  quota: Quota,
+): K[] {
+  const counts = new Map(perDatabase)
+  let used = databases
+  return keys.filter(({ database }) => {
+    const count = counts.get(database) ?? 0
+    if (count > 0 ? count >= quota.collections : used >= quota.databases) return false
+    if (count === 0) used++
+    counts.set(database, count + 1)
+    return true
+  })
 }

@@ -1,12 +1,5 @@
 /** The rows that the ledger keeps, and how a step makes and changes them. */
-import type {
-  CollectionCounts,
-  CollectionKey,
-  HandOver,
-  IdentityKey,
-  Mark,
-  Series,
-} from './ledger.js'
+import type { CollectionCounts, CollectionKey, HandOver, IdentityKey, Mark } from './ledger.js'
 import { EMPTY_LINE, type NumberLine, raise, type Span, sizeOf } from './number-line.js'
 
 export interface CollectionRow extends CollectionKey, NumberLine {
@@ -244,39 +237,10 @@ export const toMark = (row: CollectionRow | undefined): Mark => ({
   version: row?.version ?? 0,
 })
 
-export function toSeries(row: SeriesRow): Series {
-  const { database, collection, device, last, registeredAt, seenAt } = row
-  const {
-    name: letter,
-    periods,
-    closedAt: at,
-    closedBy: by,
-    reason,
-    doubtfulFrom: from,
-    doubtfulTo: to,
-    link,
-    handOvers,
-    ranges,
-  } = row
-  const handedOver = (JSON.parse(handOvers) as StoredHandOver[]).at(-1)
-  return {
-    database,
-    collection,
-    letter,
-    device,
-    last,
-    periods: JSON.parse(periods),
-    registeredAt,
-    seenAt,
-    closed: at === null ? undefined : { at, by: by!, reason: reason! },
-    doubtful: from === null ? undefined : { from, to: to! },
-    link: link === null ? undefined : JSON.parse(link),
-    handedOver: handedOver && toHandOver(handedOver),
-    ranges: JSON.parse(ranges),
-  }
+export function withGranted(row: CollectionRow, granted: readonly GrantRow[]): CollectionRow {
+  if (granted.length === 0) return row
+  const numbers = granted.reduce((sum, grant) => sum + sizeOfGrant(grant), 0)
+  const lastClaim = Math.max(row.lastClaim ?? 0, ...granted.map(({ grantedAt }) => grantedAt))
+  const serial = row.serial + granted.length
+  return { ...withTotals(row, { grants: granted.length, numbers }), serial, lastClaim }
 }
-
-const toHandOver = ({ claim, rotation: _, made: __, ...done }: StoredHandOver) => ({
-  ...done,
-  isTaken: claim !== undefined,
-})

@@ -1,30 +1,25 @@
 /**
- * How series are given out, checked in and closed. Pure. A series is a number of the collection
- * that counts the letters, granted to one device: claims, grant tokens and forks are those of every
- * grant. Guarantees that no letter is given to two devices.
+ * How series are given out and checked in. Pure. A series is a number of the collection that counts
+ * the letters, granted to one device: claims, grant tokens and forks are those of every grant.
+ * Guarantees that no letter is given to two devices.
  */
 import { grantClaims } from './claim.js'
-import type { LedgerContext } from './context.js'
-import { givenTo } from './given-ranges.js'
+import { keyText, lettersOf } from './collections.js'
+import { type LedgerContext, provenBy } from './core.js'
 import type { TokenContent } from './grant-token.js'
-import { handOverOf, handOversOf, MOST_PERIODS, withLost } from './hand-over.js'
-import { keyText } from './keys.js'
+import { givenTo, handOverOf, MOST_PERIODS, toSeries, withLost } from './hand-over.js'
 import type {
   ClaimRequest,
   Series,
   SeriesCheckIn,
   SeriesClaim,
-  SeriesClosing,
   SeriesFate,
   SeriesOutcome,
   SeriesPeriod,
-  SeriesRenaming,
 } from './ledger.js'
-import { isLetter, lettersOf, toLetter, toPlace } from './letters.js'
 import { MAX_NUMBER } from './number-line.js'
-import { provenBy } from './restored.js'
 import type { Rows, StepResult } from './row-store.js'
-import { type GrantRow, type SeriesRow, toSeries } from './rows.js'
+import type { GrantRow, SeriesRow } from './rows.js'
 import { withRotation } from './shown-tokens.js'
 
 /** Who closes a series that no person has closed. */
@@ -190,34 +185,6 @@ function withPeriods(stored: string, told: readonly SeriesPeriod[]): string {
 /** The register of series is kept for good, however long nothing is heard of a device. */
 const withoutHorizon = (grant: GrantRow): GrantRow => ({ ...grant, heardAt: MAX_NUMBER })
 
-/** The first closing counts. Undefined: there is no such series. */
-export function closeSeries(
-  rows: Rows,
-  { by, reason, at }: SeriesClosing,
-): StepResult<SeriesRow | undefined> {
-  const [row] = rows.series.values()
-  if (!row || row.closedAt !== null) return { answer: row, changes: {} }
-  const closed: SeriesRow = { ...row, closedAt: at, closedBy: by, reason }
-  return { answer: closed, changes: { series: [closed] } }
-}
-
-/** A device that has yet to get what was handed over asks for it under its old name. */
-export function renameDevice(
-  rows: Rows,
-  { device }: SeriesRenaming,
-): StepResult<SeriesRow | undefined> {
-  const [row] = rows.series.values()
-  if (!row) return { answer: undefined, changes: {} }
-  const renamed = (name: string) => (name === row.device ? device : name)
-  const done = handOversOf(row).map((each, i, all) => ({
-    ...each,
-    from: renamed(each.from),
-    to: each.claim || i < all.length - 1 ? renamed(each.to) : each.to,
-  }))
-  const changed: SeriesRow = { ...row, device, handOvers: JSON.stringify(done) }
-  return { answer: changed, changes: { series: [changed] } }
-}
-
 /** Marks the numbers of a series that another copy of the device may have made, too. */
 function withDoubt(row: SeriesRow, { ended, at }: SeriesClaim): SeriesRow {
   const { from, to } = ended!
@@ -229,3 +196,19 @@ function withDoubt(row: SeriesRow, { ended, at }: SeriesClaim): SeriesRow {
     doubtfulTo: Math.max(row.doubtfulTo ?? to, to),
   }
 }
+
+const ALPHABET = 26
+const FIRST = 'A'.charCodeAt(0)
+
+/** 1 is A, 27 is AA. */
+export function toLetter(place: number): string {
+  const last = String.fromCharCode(FIRST + ((place - 1) % ALPHABET))
+  return place <= ALPHABET ? last : toLetter(Math.floor((place - 1) / ALPHABET)) + last
+}
+
+/** Or is it a name that an app has chosen? */
+export const isLetter = (name: string): boolean => /^[A-Z]+$/.test(name)
+
+/** @param letter as {@link toLetter} writes it */
+export const toPlace = (letter: string): number =>
+  [...letter].reduce((place, each) => place * ALPHABET + each.charCodeAt(0) - FIRST + 1, 0)

@@ -3,12 +3,12 @@
  * Guarantees that a token is replaced once and has no effect after that (H12), and that what a copy
  * of a device may have issued is granted to nobody (H13).
  */
+import { distinct, isOfLetters, keyText } from './collections.js'
+import { selectionOfShown } from './core.js'
 import type { GrantTokens, TokenContent } from './grant-token.js'
-import { keyText } from './keys.js'
-import type { CheckInFate, ShownGrant } from './ledger.js'
-import { isOfLetters } from './letters.js'
+import type { CheckInFate, ClaimRequest, ShownGrant } from './ledger.js'
 import { cutOut, type NumberLine } from './number-line.js'
-import type { LoadedCollection, RowChanges, Rows } from './row-store.js'
+import type { LoadedCollection, RowChanges, Rows, Selection } from './row-store.js'
 import { type CollectionRow, type GrantRow, type Tombstone, withIssued, withLine } from './rows.js'
 
 /** A request whose tokens are read. Of two with one id, the second repeats the first. */
@@ -196,4 +196,20 @@ function cutOutCopied(rows: Rows, progress: Progress, copied: readonly GrantRow[
       forgotten: Math.max(forgotten, firstHigh),
     })
   }
+}
+
+/** What a claim shows, as a check-in under the id of the claim. */
+export const readClaimTokens = (
+  { database, id, at, shown = [] }: ClaimRequest,
+  tokens: GrantTokens,
+): Showing => ({ database, id: id ?? '', at, shown: readShown(shown, database, tokens) })
+
+/** What has to be read because of the tokens that claims show. */
+export function shownBy(claims: readonly ClaimRequest[], tokens: GrantTokens): Selection {
+  const read = claims.map((claim) => readClaimTokens(claim, tokens))
+  // As a rule, these are the collections that are claimed from.
+  const known = read.flatMap(({ database, shown }) =>
+    shown.flatMap(({ token }) => (token ? { database, collection: token.collection } : [])),
+  )
+  return { ...selectionOfShown(read), known: distinct(known, keyText) }
 }

@@ -7,7 +7,6 @@
 import pg from 'pg'
 import type { Query, SqlDatabase } from '../ledger/counter-port.js'
 import type { Connections } from '../ledger/ledger.js'
-import { createMissing } from './create-missing.js'
 import {
   connectionFailure,
   isOfItsServer,
@@ -15,7 +14,7 @@ import {
   OutcomeUnknown,
   transactionFailure,
 } from './failures.js'
-import { findSearchPath, setSearchPath } from './search-path.js'
+import { createMissing, findSearchPath, setSearchPath } from './place.js'
 
 /** The database is fastest with a few connections. Statements on more would wait inside it. */
 const MAX_CONNECTIONS = 10

@@ -3,15 +3,15 @@
  * the collections it touches, always in the same order. So steps on one collection follow each
  * other, and each reads what the one before has committed.
  */
+import { keyText } from '../ledger/collections.js'
 import type { CounterAnswer, CounterAsk, OrmCounters, Query } from '../ledger/counter-port.js'
 import { LedgerUnavailable } from '../ledger/errors.js'
-import { keyText } from '../ledger/keys.js'
 import type { RowStore } from '../ledger/row-store.js'
 import type { SqlConnection, Work } from '../sql/connection.js'
 import { HEALTH_KEY, type Opening } from '../sql/schema.js'
 import type { Dialect } from '../sql/statements.js'
 import { sqlStore } from '../sql/store.js'
-import { placeOf } from './address.js'
+import { placeOf } from './place.js'
 import { HASTY, openPool, type PostgresPool, type Write } from './pool.js'
 import { upgradePostgres } from './upgrade.js'
 

@@ -4,7 +4,7 @@
  */
 import { isThere, type Query } from '../ledger/counter-port.js'
 import { LedgerUnavailable, RowLocked } from '../ledger/errors.js'
-import type { Secrets } from '../ledger/secrets.js'
+import type { Secrets } from '../ledger/grant-token.js'
 import {
   META_TABLE,
   type Opening,
@@ -14,9 +14,8 @@ import {
   stepsFrom,
   versionOf,
 } from '../sql/schema.js'
-import { createMissing, lockCreation } from './create-missing.js'
+import { createMissing, findSearchPath, lockCreation, setSearchPath } from './place.js'
 import type { PostgresPool, Waits } from './pool.js'
-import { findSearchPath, setSearchPath } from './search-path.js'
 
 /**
  * While an upgrade waits for a table, claims wait behind it: it gives up before they do. So it does

@@ -10,14 +10,18 @@ import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
 import { type DeviceState, emptyState } from '../../../src/core/state.js'
 import type { Source } from '../../../src/source/source.js'
 import { createOwner } from '../../../src/worker/owner.js'
-import { type BoundCollections, EVERY_COLLECTION } from '../ledger/bound-collections.js'
+import {
+  type BoundCollections,
+  distinct,
+  EVERY_COLLECTION,
+  keyText,
+  normalized,
+} from '../ledger/collections.js'
 import { CounterUnusable } from '../ledger/errors.js'
-import { distinct, keyText, normalized } from '../ledger/keys.js'
 import type { ClaimOutcome, ClaimRequest, CollectionKey, Ledger } from '../ledger/ledger.js'
+import { checkFloors } from '../ledger/marks.js'
 import { MAX_NUMBER } from '../ledger/number-line.js'
-import { checkFloors } from '../ledger/restored.js'
-import { upstreamFailure } from '../upstream/failure.js'
-import { refilled } from '../upstream/refill.js'
+import { refilled, upstreamFailure } from '../upstream/refill.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './options.js'
 import { type RootSource, rootSource } from './root-source.js'

@@ -12,7 +12,7 @@ import type { CheckInAnswer } from '../../../src/core/wire.js'
 import { ravenSource } from '../../../src/source/raven.js'
 import type { Source } from '../../../src/source/source.js'
 import type { CollectionKey, Ledger } from '../ledger/ledger.js'
-import { upstreamFailure } from '../upstream/failure.js'
+import { upstreamFailure } from '../upstream/refill.js'
 import type { Root } from './options.js'
 
 /** The limit of one request to the root. Claims of devices wait as long. */

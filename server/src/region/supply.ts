@@ -24,8 +24,7 @@ import type { CheckInAnswer, CheckInRequest } from '../../../src/core/wire.js'
 import type { Source } from '../../../src/source/source.js'
 import { UpstreamUnavailable } from '../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../ledger/ledger.js'
-import { upstreamFailure } from '../upstream/failure.js'
-import { Pacer } from '../upstream/pacer.js'
+import { Pacer, upstreamFailure } from '../upstream/refill.js'
 
 /** The pause after an answer that cannot be used. */
 const PAUSE_MS = 10_000

@@ -3,9 +3,8 @@
  * change is a transaction of its own, which keeps the row locked, and is on disk before its promise
  * resolves.
  */
-import type { DeviceStore } from '../../../src/core/device-store.js'
+import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
 import type { SqlConnection } from './connection.js'
-import { keyOfRecord, readRecord, recordKey, writeRecord } from './device-record.js'
 import { adding, finding, statement } from './statements.js'
 import { DEVICES, type DeviceRow } from './tables.js'
 
@@ -53,3 +52,18 @@ export function deviceStore({ dialect, transaction, read }: SqlConnection): Devi
     async close() {},
   }
 }
+
+export const recordKey = (key: StoreKey): string => JSON.stringify(key)
+export const keyOfRecord = (text: string): StoreKey => JSON.parse(text)
+
+/** Text that is not JSON is passed on: the device refuses it and sets it aside. */
+export function readRecord(text: string | undefined): unknown {
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+export const writeRecord = (record: unknown): string => JSON.stringify(record)

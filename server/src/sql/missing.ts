@@ -1,19 +1,31 @@
 /**
- * Collections and identities that are asked for the first time. A step is tried as if they were
- * there, and only those that it changes are added, as far as the quota allows: a claim that is
- * refused leaves no name. They are added in transactions of their own, so that nobody who waits for
- * another's new row holds a lock.
+ * Collections and identities that are asked for the first time, and how many each database has. A
+ * step is tried as if they were there, and only those that it changes are added, as far as the
+ * quota allows: a claim that is refused leaves no name. They are added in transactions of their
+ * own, so that nobody who waits for another's new row holds a lock.
  */
-import { identityText, keyText } from '../ledger/keys.js'
+import { identityText, keyText } from '../ledger/collections.js'
 import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
-import { withinQuota } from '../ledger/quota.js'
-import type { Quota, RowChanges, Rows, Selection } from '../ledger/row-store.js'
+import {
+  type Quota,
+  type RowChanges,
+  type Rows,
+  type Selection,
+  withinQuota,
+} from '../ledger/row-store.js'
 import { newCollection, newIdentity } from '../ledger/rows.js'
 import type { SqlConnection } from './connection.js'
-import type { LoadedRows } from './load.js'
-import { counting, type Names, namesIn } from './names.js'
-import { adding, type Dialect, encoded, statement } from './statements.js'
-import { COLLECTIONS, fieldsOf, IDENTITIES, type Table } from './tables.js'
+import {
+  adding,
+  type Dialect,
+  encoded,
+  fieldsOf,
+  keysIn,
+  type Statement,
+  statement,
+  type Table,
+} from './statements.js'
+import { COLLECTIONS, IDENTITIES, NAMES } from './tables.js'
 
 export interface Missing {
   collections: readonly CollectionKey[]
@@ -140,4 +152,52 @@ function reviving<Row>(dialect: Dialect, table: Table<Row>): string {
     ON CONFLICT (${keys.map((field) => table.columns[field][0])})
     DO UPDATE SET dropped_at = NULL WHERE ${table.name}.dropped_at IS NOT NULL
     RETURNING database AS "database"`
+}
+
+export type Names = 'collections' | 'identities'
+
+/**
+ * Finds how many each of these databases has (`database`, `count`), and how many databases have
+ * any (`count`).
+ */
+export const namesIn = (
+  dialect: Dialect,
+  names: Names,
+  databases: readonly string[],
+): Statement[] => [
+  statement(
+    `SELECT t.database AS "database", t.${names} AS "count"
+     FROM ${keysIn(dialect, NAMES, ['database'])} CROSS JOIN hilo_names t
+     WHERE t.database = k."database"`,
+    ...dialect.given(databases.map((database) => ({ database }))),
+  ),
+  statement(`SELECT count(*) AS "count" FROM hilo_names WHERE ${names} > 0`),
+]
+
+/** Counts those that were added (1) or dropped (-1). */
+export function counting(
+  dialect: Dialect,
+  changed: Partial<Record<Names, readonly { database: string }[] | undefined>>,
+  by: 1 | -1,
+): Statement[] {
+  const { collections = [], identities = [] } = changed
+  const count = (rows: readonly { database: string }[], name: string) =>
+    by * rows.filter(({ database }) => database === name).length
+  const names = new Set([...collections, ...identities].map(({ database }) => database))
+  const rows = [...names].map((database) => ({
+    database,
+    collections: count(collections, database),
+    identities: count(identities, database),
+  }))
+  return rows.length > 0 ? [statement(addingCounts(dialect), ...dialect.given(rows))] : []
+}
+
+const addingCounts = (dialect: Dialect): string => `
+  ${adding(dialect, NAMES)} ORDER BY n."database" ON CONFLICT (database) DO UPDATE SET
+    collections = hilo_names.collections + excluded.collections,
+    identities = hilo_names.identities + excluded.identities`
+
+export interface LoadedRows extends Rows {
+  /** Collections and identities that were dropped: for a step they are not there. */
+  dropped: Pick<Rows, 'collections' | 'identities'>
 }

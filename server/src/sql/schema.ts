@@ -4,10 +4,10 @@
  * version was released, its upgrade is never edited.
  */
 import { LedgerMissing } from '../ledger/errors.js'
-import { type Secrets, secretsOf } from '../ledger/secrets.js'
+import { type Secrets, secretsOf } from '../ledger/grant-token.js'
+import { creationOf } from './statements.js'
 import {
   COLLECTIONS,
-  creationOf,
   DEVICES,
   GRANTS,
   IDENTITIES,

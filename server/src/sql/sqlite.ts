@@ -2,7 +2,7 @@
  * SQLite as the ledger speaks it, wherever it runs: in a file, or in a Durable Object. Whoever
  * brings a driver brings its transactions.
  */
-import type { Secrets } from '../ledger/secrets.js'
+import type { Secrets } from '../ledger/grant-token.js'
 import type { Work } from './connection.js'
 import {
   HEALTH_KEY,

@@ -1,8 +1,9 @@
 /**
- * The statements that find and write rows of a table, for every database. They name columns by
- * their place in the table's description alone.
+ * How a table is described, and the statements that find and write its rows, for every database.
+ * They name columns by their place in the description alone. Guarantees that no number of a `count`
+ * passes 2^53−1, whoever writes it.
  */
-import { type Column, columnsOf, fieldsOf, readSpans, type Table, writeSpans } from './tables.js'
+import { MAX_NUMBER, type Span } from '../ledger/number-line.js'
 
 /** A statement, whose parameters are `$1`, `$2` and so on, in the order of their first use. */
 export interface Statement {
@@ -147,3 +148,53 @@ export const rowsOf = <Row>({ rows }: Dialect, table: Table<Row>): string =>
 
 const sqlType = ([, type]: Column): string =>
   type.startsWith('text') || type === 'spans' ? 'TEXT' : 'BIGINT'
+
+/** `count` is 0 to 2^53−1, `spans` is JSON: `[[low, high], …]`. What ends in `?` may be null. */
+type Type = 'text' | 'text?' | 'count' | 'number' | 'number?' | 'spans'
+
+/** A row is found by its `key`. What is `fixed` is written once. */
+type Role = 'key' | 'fixed' | 'changes'
+
+export type Column = readonly [name: string, type: Type, role: Role]
+
+export interface Table<Row> {
+  name: string
+  /** By the field of the row. */
+  columns: { readonly [Field in keyof Row & string]-?: Column }
+  /** Fields that no two rows have alike, besides the key. */
+  unique?: readonly (keyof Row & string)[][]
+  /** `name`, columns and condition of each index. */
+  indexes?: Readonly<Record<string, string>>
+}
+
+const SQL_TYPE: Record<Type, (column: string) => string> = {
+  text: () => 'TEXT NOT NULL',
+  'text?': () => 'TEXT',
+  count: (column) => `BIGINT NOT NULL CHECK (${column} BETWEEN 0 AND ${MAX_NUMBER})`,
+  number: () => 'BIGINT NOT NULL',
+  'number?': () => 'BIGINT',
+  spans: () => 'TEXT NOT NULL',
+}
+
+/** The statements that make a table. */
+export function creationOf<Row>(table: Table<Row>): string[] {
+  const { name, unique = [], indexes = {} } = table
+  const lines = [
+    ...columnsOf(table).map(([, [column, type]]) => `${column} ${SQL_TYPE[type](column)}`),
+    `PRIMARY KEY (${fieldsOf(table, 'key').map((field) => table.columns[field][0])})`,
+    ...unique.map((fields) => `UNIQUE (${fields.map((field) => table.columns[field][0])})`),
+  ]
+  return [
+    `CREATE TABLE ${name} (${lines.join(', ')})`,
+    ...Object.entries(indexes).map(([index, what]) => `CREATE INDEX ${index} ON ${name} ${what}`),
+  ]
+}
+
+export const columnsOf = <Row>({ columns }: Table<Row>): [keyof Row & string, Column][] =>
+  Object.entries(columns) as [keyof Row & string, Column][]
+
+export const fieldsOf = <Row>(table: Table<Row>, role: Role): (keyof Row & string)[] =>
+  columnsOf(table).flatMap(([field, [, , its]]) => (its === role ? [field] : []))
+
+export const readSpans = (spans: string): Span[] => (spans === '[]' ? [] : JSON.parse(spans))
+export const writeSpans = (spans: readonly Span[]): string => JSON.stringify(spans)

@@ -1,26 +1,25 @@
 /** The ledger's rows in a database that speaks SQL: the store is written once for all of them. */
 import { setImmediate } from 'node:timers'
+import type { Secrets } from '../ledger/grant-token.js'
 import type { IdentityKey } from '../ledger/ledger.js'
 import type { RowStore, Selection, StepResult, Transaction } from '../ledger/row-store.js'
 import type { CountsRow, GrantRow, SeriesRow } from '../ledger/rows.js'
-import type { Secrets } from '../ledger/secrets.js'
 import type { SqlConnection } from './connection.js'
-import { SETTINGS_OF_DATABASES, type Setting, toDatabases } from './database-rows.js'
 import { deviceStore } from './devices.js'
-import { type LoadedRows, type Loader, loader, toCollection } from './load.js'
+import { SETTINGS_OF_DATABASES, type Setting, sameLedger, toDatabases } from './meta.js'
 import {
   addMissing,
   both,
   changedOf,
   isAny,
+  type LoadedRows,
   type Missing,
   missingFrom,
   NONE_MISSING,
   withMissing,
 } from './missing.js'
 import { DROPPINGS, OLD_GRANTS, PRUNINGS } from './old-rows.js'
-import { sameLedger } from './same-ledger.js'
-import { saver } from './save.js'
+import { type Loader, loader, saver, toCollection } from './rows.js'
 import { decoded, type Statement, selected, selectedShort, statement } from './statements.js'
 import { COLLECTIONS, GRANTS, SERIES } from './tables.js'
 

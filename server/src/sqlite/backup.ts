@@ -8,8 +8,9 @@ import { dirname, join, resolve } from 'node:path'
 import { reasonOf } from '../ledger/errors.js'
 import { refuseMissing, SQLITE_FILE } from '../sql/schema.js'
 import { connectToRead } from './connection.js'
-import { BUSY_TIMEOUT_MS, readSqliteVersion } from './file.js'
 import { syncFolder } from './place.js'
+import { readSqliteVersion } from './store.js'
+import { BUSY_TIMEOUT_MS } from './transaction.js'
 
 /** @throws Error when there is no ledger, or the file is there already, or cannot be written */
 export function backUp(dataDir: string, file: string): void {

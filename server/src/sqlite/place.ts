@@ -4,7 +4,6 @@
  */
 import { closeSync, fsyncSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { LedgerUnavailable } from '../ledger/errors.js'
 import { SQLITE_FILE } from '../sql/schema.js'
 
 /** @throws Error where SQLite would begin a new file, and remove the log of the lost one */
@@ -61,27 +60,6 @@ export function requireOneName(file: string): void {
 export function identityOf(file: string): string {
   const { dev, ino } = statSync(file, { bigint: true })
   return `${dev}/${ino}`
-}
-
-/**
- * SQLite goes on writing to a file that was moved or deleted, and the next start reads another.
- * @returns throws LedgerUnavailable when another file stands in its place, or none
- */
-export function placeOf(file: string): () => void {
-  const path = realpathSync(file)
-  const look = () =>
-    [file, `${path}-wal`]
-      .map((name) => statSync(name, { bigint: true, throwIfNoEntry: false }))
-      .map((found) => found && `${found.dev}/${found.ino}`)
-      .join()
-  const opened = look()
-  return () => {
-    if (look() !== opened)
-      throw new LedgerUnavailable(
-        `${file}, or its -wal, was moved, replaced or deleted while the server runs. Put it ` +
-          'back, or start the server again. Until then nothing is granted.',
-      )
-  }
 }
 
 /**

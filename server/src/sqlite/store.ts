@@ -1,17 +1,158 @@
 /**
- * The ledger's rows in one SQLite file, for a single machine. Each transaction takes the write lock
- * first, so transactions of other processes wait for it.
+ * Opens the ledger in a SQLite file, for a single machine, and brings it up to date: WAL with
+ * `synchronous = FULL` calls fsync once per commit. Processes on the same machine may share the
+ * file: a transaction takes the write lock first, and others wait for it.
  */
-import type { BoundCollections } from '../ledger/bound-collections.js'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { losesCommits } from '../../../src/core/sqlite-version.js'
+import {
+  BINDING_PREFIX,
+  type BoundCollections,
+  changedBindings,
+  refuseBindings,
+} from '../ledger/collections.js'
+import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
 import type { RowStore } from '../ledger/row-store.js'
-import type { SqlConnection } from '../sql/connection.js'
-import type { Opening } from '../sql/schema.js'
-import { runWork, SQLITE, writeHealth } from '../sql/sqlite.js'
+import { type Opening, refuseMissing, SQLITE_FILE } from '../sql/schema.js'
+import { upgradeSqlite } from '../sql/sqlite.js'
 import { sqlStore } from '../sql/store.js'
-import { BUSY_TIMEOUT_MS, openSqliteFile, type SqliteFile } from './file.js'
-import { createPatience, isBusy } from './patience.js'
-import { rememberBindings } from './remember-bindings.js'
-import { guard, runIn, type Sqlite } from './transaction.js'
+import { type Connect, connectTo, connectToRead } from './connection.js'
+import { createMissing, refuseLost, requireOneName, syncEntries } from './place.js'
+import {
+  BUSY_TIMEOUT_MS,
+  commitsTo,
+  connectionTo,
+  isLocked,
+  placeOf,
+  reader,
+  runIn,
+  runner,
+  type Sqlite,
+  type SqliteFile,
+  write,
+} from './transaction.js'
+
+/** @throws Error that names the folder, or what is wrong with the file in it */
+export function openSqliteFile(
+  dataDir: string,
+  opening: Opening = {},
+  connect?: Connect,
+): SqliteFile {
+  const folder = resolve(dataDir)
+  return naming(folder, () => openIn(folder, opening, connect))
+}
+
+/** Errors of SQLite and the file system have a code, and do not say which folder they are about. */
+function naming<T>(folder: string, step: () => T): T {
+  try {
+    return step()
+  } catch (error) {
+    const cause = error instanceof LedgerUnavailable ? error.cause : error
+    if (!('code' in (cause as Error))) throw error
+    const advice = isLocked(cause)
+      ? 'Another program keeps it locked, as a shell in an open transaction does: end that one.'
+      : 'It has to be a folder that this process may write to, with a ' +
+        `${SQLITE_FILE} of its own or none.`
+    throw new LedgerUnavailable(
+      `The ledger in ${folder} cannot be opened: ${reasonOf(cause)}. ${advice}`,
+      { cause },
+    )
+  }
+}
+
+/**
+ * Writes nothing.
+ * @returns the version of its tables; undefined where there is no ledger
+ */
+export function readSqliteVersion(dataDir: string): number | undefined {
+  const folder = resolve(dataDir)
+  return naming(folder, () => {
+    refuseLost(folder)
+    const file = join(folder, SQLITE_FILE)
+    if (!existsSync(file)) return undefined
+    const db = connectToRead(file)
+    try {
+      db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+      const tables = reader(db, "SELECT 1 FROM sqlite_master WHERE name = 'hilo_meta'")()
+      if (tables.length === 0) return undefined
+      const version = reader<{ value: string }>(
+        db,
+        "SELECT value FROM hilo_meta WHERE key = 'version'",
+      )
+      return Number(version()[0]?.value ?? 0)
+    } finally {
+      db.close()
+    }
+  })
+}
+
+function openIn(folder: string, opening: Opening, connect: Connect | undefined): SqliteFile {
+  refuseLost(folder)
+  if (!existsSync(join(folder, SQLITE_FILE))) refuseMissing(undefined, folder, opening.create)
+  // Only its owner may read it: the secret of the grant tokens is in the file.
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const file = join(folder, SQLITE_FILE)
+  createMissing(file)
+  requireOneName(file)
+  const { db, close } = connectTo(file, (opened) => prepare(opened, folder), connect)
+  try {
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    const secrets = write(db, () => upgradeSqlite(runIn(db), folder, opening))
+    // A copy of the file alone, without its log, then knows the tokens that prove it a copy.
+    // guard: H20 a copy of the file alone has the secret
+    db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    syncEntries(folder)
+    return { db, secrets, commit: commitsTo(db, placeOf(file)), close }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+function prepare(db: Sqlite, folder: string): void {
+  // Before anything is read: another server may make the file at this moment.
+  db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  requireMended(db)
+  // guard: H21 SQLite syncs each commit to the disk
+  db.exec('PRAGMA synchronous = FULL')
+  const [mode] = reader<{ journal_mode: string }>(db, 'PRAGMA journal_mode = WAL')()
+  if (mode?.journal_mode !== 'wal')
+    throw new Error(
+      `SQLite cannot use its write-ahead log in ${folder}: put the data folder on a local ` +
+        'disk, or use PostgreSQL.',
+    )
+}
+
+function requireMended(db: Sqlite): void {
+  const [row] = reader<{ version: string }>(db, 'SELECT sqlite_version() AS version')()
+  // guard: H30 a SQLite that loses commits has no ledger
+  if (losesCommits(row!.version))
+    throw new Error(
+      `SQLite ${row!.version} can lose commits while another process checkpoints the file ` +
+        '(sqlite.org/wal.html, "the WAL-reset bug"). Nothing was changed. Install ' +
+        '@photostructure/sqlite 1.2.1 or newer, which brings SQLite 3.51.3 or newer.',
+    )
+}
+
+/** @throws CounterUnusable when the ledger remembers another binding */
+export function rememberBindings(db: Sqlite, bound: BoundCollections): void {
+  if (bound.size === 0) return
+  const read = reader<{ value: string }>(db, 'SELECT value FROM hilo_meta WHERE key = ?')
+  const remember = runner(
+    db,
+    'INSERT INTO hilo_meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  )
+  write(db, () => {
+    const remembered = new Map(
+      [...bound.keys()].flatMap((key) =>
+        read(BINDING_PREFIX + key).map(({ value }): [string, string] => [key, value]),
+      ),
+    )
+    refuseBindings(changedBindings(bound, remembered))
+    for (const [key, { description }] of bound) remember(BINDING_PREFIX + key, description)
+  })
+}
 
 /** @param bound to upstreams only: the counters of ORMs are in PostgreSQL */
 export function openSqliteStore(
@@ -29,38 +170,4 @@ export function openSqliteStore(
   // From here on, waiting for another program's lock does not stop the process.
   file.db.exec('PRAGMA busy_timeout = 0')
   return sqlStore(connectionTo(file), file.secrets)
-}
-
-function connectionTo({ db, commit, close }: SqliteFile): SqlConnection {
-  const patience = createPatience(BUSY_TIMEOUT_MS)
-  const prepared = new Map<string, ReturnType<Sqlite['prepare']>>()
-
-  function prepare(text: string) {
-    const known = prepared.get(text) ?? db.prepare(text)
-    prepared.set(text, known)
-    return known
-  }
-
-  const run = runIn(db, prepare)
-
-  return {
-    dialect: SQLITE,
-    transaction: (work) => patience.run(() => commit(() => runWork(run, work))),
-    read: (statement) => patience.run(() => guard(() => run(statement))),
-    ping: async (work) => {
-      try {
-        commit(() => {
-          runWork(run, work)
-          writeHealth(run)
-        })
-      } catch (error) {
-        // Another program is writing just now, so the file can be written.
-        if (!isBusy(error)) throw error
-      }
-    },
-    close: async () => {
-      await patience.end()
-      close()
-    },
-  }
 }

@@ -1,10 +1,15 @@
 /**
- * One transaction of SQLite, and what its failures mean. Guarantees that only the disk or another
- * process in the way counts as unavailable. A mistake in this program does not.
+ * The transactions of a SQLite file, and what their failures mean. Every commit is on disk before
+ * it is answered. While another program holds the lock, a step waits without stopping the process,
+ * as SQLite's own waiting would. Guarantees that a step is tried again only if it did nothing, and
+ * that only the disk or another process in the way counts as unavailable.
  */
+import { realpathSync, statSync } from 'node:fs'
 import type { DatabaseSync } from '@photostructure/sqlite'
 import { LedgerUnavailable } from '../ledger/errors.js'
-import type { Run } from '../sql/sqlite.js'
+import type { Secrets } from '../ledger/grant-token.js'
+import type { SqlConnection } from '../sql/connection.js'
+import { type Run, runWork, SQLITE, writeHealth } from '../sql/sqlite.js'
 
 export type Sqlite = InstanceType<typeof DatabaseSync>
 
@@ -88,5 +93,136 @@ export function guard<T>(step: () => T): T {
         { cause: error },
       )
     throw error
+  }
+}
+
+export interface Patience {
+  /** Resolves with what the step returns. It rejects like the step when the lock stays away. */
+  run<T>(step: () => T): Promise<T>
+  /** Resolves when no step waits. */
+  end(): Promise<void>
+}
+
+const LONGEST_PAUSE_MS = 20
+
+/** @param patienceMs another process may hold the lock for one commit; longer means trouble */
+export function createPatience(patienceMs: number): Patience {
+  const waiting = new Set<Promise<unknown>>()
+
+  async function retry<T>(step: () => T, error: unknown): Promise<T> {
+    const deadline = performance.now() + patienceMs
+    for (let pause = 1; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      if (performance.now() >= deadline) throw error
+      await new Promise((resolve) => setTimeout(resolve, pause))
+      try {
+        return step()
+      } catch (again) {
+        if (!isBusy(again)) throw again
+      }
+    }
+  }
+
+  return {
+    async run(step) {
+      try {
+        return step()
+      } catch (error) {
+        if (!isBusy(error)) throw error
+        const done = retry(step, error)
+        waiting.add(done)
+        return await done.finally(() => waiting.delete(done))
+      }
+    },
+    async end() {
+      await Promise.allSettled(waiting)
+    },
+  }
+}
+
+/** SQLite has undone the transaction, or has not begun it. */
+export const isBusy = (error: unknown): boolean =>
+  error instanceof LedgerUnavailable && isLocked(error.cause)
+
+/**
+ * SQLite goes on writing to a file that was moved or deleted, and the next start reads another.
+ * @returns throws LedgerUnavailable when another file stands in its place, or none
+ */
+export function placeOf(file: string): () => void {
+  const path = realpathSync(file)
+  const look = () =>
+    [file, `${path}-wal`]
+      .map((name) => statSync(name, { bigint: true, throwIfNoEntry: false }))
+      .map((found) => found && `${found.dev}/${found.ino}`)
+      .join()
+  const opened = look()
+  return () => {
+    if (look() !== opened)
+      throw new LedgerUnavailable(
+        `${file}, or its -wal, was moved, replaced or deleted while the server runs. Put it ` +
+          'back, or start the server again. Until then nothing is granted.',
+      )
+  }
+}
+
+/** How long to wait while another process holds the write lock. A commit takes less. */
+export const BUSY_TIMEOUT_MS = 5_000
+
+export interface SqliteFile {
+  db: Sqlite
+  /** Of its grant tokens. */
+  secrets: Secrets
+  /**
+   * One transaction.
+   * @throws LedgerUnavailable when another file stands in its place, or none. It may have happened
+   */
+  commit<T>(step: () => T): T
+  close(): void
+}
+
+export const commitsTo =
+  (db: Sqlite, requireInPlace: () => void): SqliteFile['commit'] =>
+  (step) => {
+    const result = write(db, () => {
+      const done = step()
+      // guard: H21 a file that the next start will not find takes no commit
+      requireInPlace()
+      return done
+    })
+    // guard: H30 a commit to a file that was moved meanwhile has an unknown outcome
+    requireInPlace()
+    return result
+  }
+
+export function connectionTo({ db, commit, close }: SqliteFile): SqlConnection {
+  const patience = createPatience(BUSY_TIMEOUT_MS)
+  const prepared = new Map<string, ReturnType<Sqlite['prepare']>>()
+
+  function prepare(text: string) {
+    const known = prepared.get(text) ?? db.prepare(text)
+    prepared.set(text, known)
+    return known
+  }
+
+  const run = runIn(db, prepare)
+
+  return {
+    dialect: SQLITE,
+    transaction: (work) => patience.run(() => commit(() => runWork(run, work))),
+    read: (statement) => patience.run(() => guard(() => run(statement))),
+    ping: async (work) => {
+      try {
+        commit(() => {
+          runWork(run, work)
+          writeHealth(run)
+        })
+      } catch (error) {
+        // Another program is writing just now, so the file can be written.
+        if (!isBusy(error)) throw error
+      }
+    },
+    close: async () => {
+      await patience.end()
+      close()
+    },
   }
 }

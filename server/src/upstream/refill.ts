@@ -1,12 +1,15 @@
 /**
- * Claims of collections whose numbers come from elsewhere: what the ledger is short of is taken
- * there, and the claims are made once more. Guarantees that a source which fails costs nothing of
- * what others have given, and fails no claim that shares the commit and may have its numbers.
+ * Numbers that come from elsewhere: what the ledger is short of is taken there, and the claims are
+ * made once more. Guarantees that a source which fails costs nothing of what others have given, and
+ * fails no claim that shares the commit and may have its numbers.
  */
-import { isShort } from '../ledger/claim.js'
-import { distinct, grouped, keyText, normalized } from '../ledger/keys.js'
+import type { Failure } from '../../../src/core/errors.js'
+import { nextStep } from '../../../src/core/failures.js'
+import { distinct, grouped, keyText, normalized } from '../ledger/collections.js'
+import { CounterUnusable, UpstreamUnavailable } from '../ledger/errors.js'
 import type {
   ClaimOutcome,
+  ClaimRefusal,
   ClaimRequest,
   CollectionKey,
   Ledger,
@@ -59,3 +62,44 @@ async function answered(asked: readonly Promise<readonly UpstreamRange[]>[]) {
   if (failed && given.length === 0) throw failed.reason
   return given.flatMap(({ value }) => value)
 }
+
+/**
+ * An upstream that is away may be asked again soon. About an answer that cannot be used, somebody
+ * has to do something.
+ * @param what cannot be done now
+ */
+export function upstreamFailure(failure: Failure, what?: string): Error {
+  const isAway = nextStep(failure) === 'same'
+  const message = what === undefined ? failure.message : `${what} ${failure.message}`
+  return new (isAway ? UpstreamUnavailable : CounterUnusable)(message)
+}
+
+/** The last take was used up in less time than this. */
+const CLOSE_MS = 1_000
+
+export class Pacer {
+  /** Did the last take follow closely on the one before? */
+  isFast = false
+  readonly #most: number
+  #last = { at: Number.NEGATIVE_INFINITY, count: 0 }
+
+  /** @param most doubling stops here */
+  constructor(most = Number.POSITIVE_INFINITY) {
+    this.#most = most
+  }
+
+  /**
+   * @param now milliseconds
+   * @returns how many to take when `count` are needed
+   */
+  take(count: number, now: number): number {
+    this.isFast = now - this.#last.at < CLOSE_MS
+    const doubled = this.isFast ? Math.min(2 * this.#last.count, this.#most) : 0
+    this.#last = { at: now, count: Math.max(count, doubled) }
+    return this.#last.count
+  }
+}
+
+/** Is it refused until numbers have come from elsewhere? */
+export const isShort = (outcome: ClaimOutcome): outcome is ClaimRefusal =>
+  'refused' in outcome && outcome.refused === 'short'

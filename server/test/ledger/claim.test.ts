@@ -1,9 +1,8 @@
 /** The step that grants claims. */
 import { describe, expect, test } from 'vitest'
-import type { BoundCollection } from '../../src/ledger/bound-collections.js'
 import { asksOfClaims, grantClaims } from '../../src/ledger/claim.js'
+import { type BoundCollection, keyText } from '../../src/ledger/collections.js'
 import type { CounterAnswers } from '../../src/ledger/counter-port.js'
-import { keyText } from '../../src/ledger/keys.js'
 import type { ClaimOutcome, ClaimRequest, UpstreamRange } from '../../src/ledger/ledger.js'
 import type { Rows } from '../../src/ledger/row-store.js'
 import {

@@ -1,7 +1,8 @@
 /** The steps that move a collection's line as somebody else says. */
 import { describe, expect, test } from 'vitest'
-import { keyText } from '../../src/ledger/keys.js'
-import { asksOfFloor, raiseFloor, withdraw, writeMarks } from '../../src/ledger/marks.js'
+import { keyText } from '../../src/ledger/collections.js'
+import { withdraw } from '../../src/ledger/give-back.js'
+import { asksOfFloor, raiseFloor, writeMarks } from '../../src/ledger/marks.js'
 import { collectionOf, contextOf, ORDERS, rowsOf } from './steps.js'
 
 const collection = collectionOf({ max: 64, peak: 64, version: 3, free: [[10, 20]] })

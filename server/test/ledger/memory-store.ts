@@ -3,18 +3,25 @@
  * step which changes what it was given fails.
  */
 import { MemoryStore as DeviceMemory } from '../../../src/store/memory.js'
-import { newSecret } from '../../src/ledger/grant-token.js'
-import { byClaim, identityText, isSame, keyOf, keyText, serialText } from '../../src/ledger/keys.js'
+import {
+  byClaim,
+  identityText,
+  isSame,
+  keyOf,
+  keyText,
+  lettersOf,
+  serialText,
+} from '../../src/ledger/collections.js'
+import { newSecret, type Secrets, secretsOf } from '../../src/ledger/grant-token.js'
 import type { CollectionKey } from '../../src/ledger/ledger.js'
-import { lettersOf } from '../../src/ledger/letters.js'
-import { withinQuota } from '../../src/ledger/quota.js'
-import type {
-  Quota,
-  RowChanges,
-  RowStore,
-  Rows,
-  Selection,
-  SeriesNameKey,
+import {
+  type Quota,
+  type RowChanges,
+  type RowStore,
+  type Rows,
+  type Selection,
+  type SeriesNameKey,
+  withinQuota,
 } from '../../src/ledger/row-store.js'
 import {
   type CollectionRow,
@@ -29,8 +36,7 @@ import {
   type SeriesRow,
   type Tombstone,
 } from '../../src/ledger/rows.js'
-import { type Secrets, secretsOf } from '../../src/ledger/secrets.js'
-import { SECRET, settingKeysOf, settingsFrom, toDatabases } from '../../src/sql/database-rows.js'
+import { SECRET, settingKeysOf, settingsFrom, toDatabases } from '../../src/sql/meta.js'
 
 export interface MemoryRows {
   collections: Map<string, CollectionRow>

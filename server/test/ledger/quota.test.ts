@@ -1,6 +1,6 @@
 /** How many more names a ledger takes. */
 import { expect, test } from 'vitest'
-import { UNLIMITED, withinQuota } from '../../src/ledger/quota.js'
+import { UNLIMITED, withinQuota } from '../../src/ledger/row-store.js'
 
 const key = (database: string, collection: string) => ({ database, collection })
 const USAGE = { perDatabase: new Map([['shop', 2]]), databases: 1 }

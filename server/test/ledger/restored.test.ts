@@ -1,7 +1,7 @@
 /** Floors that are raised after a restore, where numbers end. */
 import { describe, expect, test } from 'vitest'
-import { keyText } from '../../src/ledger/keys.js'
-import { asksOfFloors, raiseFloors } from '../../src/ledger/restored.js'
+import { keyText } from '../../src/ledger/collections.js'
+import { asksOfFloors, raiseFloors } from '../../src/ledger/marks.js'
 import { newDatabase } from '../../src/ledger/rows.js'
 import { collectionOf, contextOf, ORDERS, rowsOf } from './steps.js'
 

@@ -1,9 +1,14 @@
 /** Rows and settings for tests of single steps. What a step is given is frozen: it must be pure. */
-import type { BoundCollection } from '../../src/ledger/bound-collections.js'
-import { bindingKey } from '../../src/ledger/bound-collections.js'
-import type { LedgerContext } from '../../src/ledger/context.js'
+import {
+  type BoundCollection,
+  bindingKey,
+  byClaim,
+  identityText,
+  keyText,
+  serialText,
+} from '../../src/ledger/collections.js'
+import type { LedgerContext } from '../../src/ledger/core.js'
 import { grantTokens } from '../../src/ledger/grant-token.js'
-import { byClaim, identityText, keyText, serialText } from '../../src/ledger/keys.js'
 import type { ClaimRequest } from '../../src/ledger/ledger.js'
 import type { LoadedCollection, Rows } from '../../src/ledger/row-store.js'
 import {

@@ -8,7 +8,7 @@ import {
   bindingKey,
   changedBindings,
   refuseBindings,
-} from '../../ledger/bound-collections.js'
+} from '../../ledger/collections.js'
 import {
   isThere,
   type OrmCounters,
@@ -18,8 +18,8 @@ import {
 import { CounterUnusable } from '../../ledger/errors.js'
 import type { CollectionKey } from '../../ledger/ledger.js'
 import { above } from '../../ledger/number-line.js'
-import { readSpans, writeSpans } from '../../sql/tables.js'
-import { Pacer } from '../../upstream/pacer.js'
+import { readSpans, writeSpans } from '../../sql/statements.js'
+import { Pacer } from '../../upstream/refill.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
 import { problemsOf } from './checks.js'

@@ -4,11 +4,10 @@
  * leave the ledger for good (H8), and they go only to the node that granted them (H9).
  */
 import { MAX_DOUBLED_CAPACITY } from '../../../../src/core/wire.js'
-import { bindingKey } from '../../ledger/bound-collections.js'
+import { bindingKey } from '../../ledger/collections.js'
 import { UpstreamUnavailable } from '../../ledger/errors.js'
 import type { CollectionKey, Ledger } from '../../ledger/ledger.js'
-import { Pacer } from '../../upstream/pacer.js'
-import { refilled, type Take } from '../../upstream/refill.js'
+import { Pacer, refilled, type Take } from '../../upstream/refill.js'
 import type { Bindings } from '../collections-setting.js'
 import { openRaven, type RavenCluster } from './cluster.js'
 

@@ -1,11 +1,14 @@
 /**
- * Is this still the ledger that it was? A process remembers the highest state of its ledger that it
- * has seen: a mark, which every commit raises, and the timeline of the database. Guarantees that no
- * transaction commits on a ledger below that, or on one with another secret: not on an old primary
- * that came back, nor on a copy that was put in the ledger's place.
+ * The table `hilo_meta`: what holds for whole databases, and the mark by which a process knows its
+ * ledger again. A process remembers the highest state that it has seen: the mark, which every
+ * commit raises, and the timeline of the database. Guarantees that no transaction commits on a
+ * ledger below that, or on one with another secret: not on an old primary that came back, nor on a
+ * copy that was put in the ledger's place.
  */
 import { LedgerReplaced } from '../ledger/errors.js'
-import type { Secrets } from '../ledger/secrets.js'
+import type { Secrets } from '../ledger/grant-token.js'
+import type { RowChanges } from '../ledger/row-store.js'
+import { type DatabaseRow, newDatabase } from '../ledger/rows.js'
 import type { SqlConnection, Work } from './connection.js'
 import { statement } from './statements.js'
 
@@ -91,3 +94,55 @@ function stateIn(row: StateRow, isOurs: Secrets['isOurs'], least: State): State 
     throw new LedgerReplaced('it lacks commits that this server has seen, as a copy of it does')
   return found
 }
+
+/** A setting: a row of `hilo_meta`. */
+export interface Setting {
+  key: string
+  value: string
+}
+
+/** The value is `yes`, `dropped`, or empty. */
+const RESTORED = 'restored:'
+/** The value is JSON, `{"floor": 0, "serial": 0}`. */
+const FLOORS = 'floors:'
+
+/** The secret of the grant tokens, in the same table. */
+export const SECRET = 'secret'
+
+/** Settings of every database. */
+export const SETTINGS_OF_DATABASES = `
+  SELECT key AS "key", value AS "value" FROM hilo_meta
+  WHERE key LIKE '${RESTORED}%' OR key LIKE '${FLOORS}%'`
+
+export const settingKeysOf = (databases: readonly string[]): string[] =>
+  databases.flatMap((name) => [RESTORED + name, FLOORS + name])
+
+/** By name. */
+export function toDatabases(settings: readonly Setting[]): Map<string, DatabaseRow> {
+  const found = new Map<string, DatabaseRow>()
+  for (const { key, value } of settings) {
+    const name = key.slice(key.indexOf(':') + 1)
+    const row = found.get(name) ?? newDatabase(name)
+    const read = key.startsWith(FLOORS)
+      ? JSON.parse(value)
+      : { isRestored: value !== '', isDropped: value === 'dropped' }
+    found.set(name, { ...row, ...read })
+  }
+  return found
+}
+
+/** What a step changed, as settings. */
+export const settingsFrom = ({
+  restored = [],
+  dropped = [],
+  floors = [],
+  secret,
+}: RowChanges): Setting[] => [
+  ...restored.map((name) => ({ key: RESTORED + name, value: 'yes' })),
+  ...dropped.map((name) => ({ key: RESTORED + name, value: 'dropped' })),
+  ...floors.flatMap(({ database, floor, serial }) => [
+    { key: RESTORED + database, value: '' },
+    { key: FLOORS + database, value: JSON.stringify({ floor, serial }) },
+  ]),
+  ...(secret === undefined ? [] : [{ key: SECRET, value: secret }]),
+]

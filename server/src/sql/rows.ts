@@ -1,18 +1,37 @@
 /**
- * Finds the rows that a step works on. Guarantees one order of locks, so that two transactions do
- * not wait for each other; what is read after the locks is as it is once they are held.
+ * Finds the rows that a step works on, and writes what it changed: one statement per table.
+ * Guarantees one order of locks, so that two transactions do not wait for each other; what is read
+ * after the locks is as it is once they are held.
  */
-import { BINDING_PREFIX } from '../ledger/bound-collections.js'
-import { byClaim, distinct, identityText, keyText, serialText } from '../ledger/keys.js'
-import type { CollectionKey } from '../ledger/ledger.js'
-import type { LoadedCollection, Rows, Selection, SeriesNameKey } from '../ledger/row-store.js'
-import type { CollectionRow, SerialRow } from '../ledger/rows.js'
-import { type Setting, settingKeysOf, toDatabases } from './database-rows.js'
 import {
+  BINDING_PREFIX,
+  byClaim,
+  distinct,
+  identityText,
+  keyText,
+  serialText,
+} from '../ledger/collections.js'
+import type { CollectionKey } from '../ledger/ledger.js'
+import type {
+  LoadedCollection,
+  RowChanges,
+  Rows,
+  Selection,
+  SeriesNameKey,
+} from '../ledger/row-store.js'
+import type { CollectionRow, SerialRow } from '../ledger/rows.js'
+import { type Setting, settingKeysOf, settingsFrom, toDatabases } from './meta.js'
+import { counting, type LoadedRows } from './missing.js'
+import {
+  adding,
+  changing,
   type Dialect,
   decoded,
+  deleting,
+  encoded,
   finding,
   keysIn,
+  putting,
   type Statement,
   selected,
   statement,
@@ -26,11 +45,6 @@ import {
   SERIES,
   TOMBSTONES,
 } from './tables.js'
-
-export interface LoadedRows extends Rows {
-  /** Collections and identities that were dropped: for a step they are not there. */
-  dropped: Pick<Rows, 'collections' | 'identities'>
-}
 
 export interface Loader {
   /** The statements that find the selected rows, to be run in this order. */
@@ -191,3 +205,56 @@ const keyIn = ({ database, collection }: CollectionKey): CollectionKey => ({ dat
 
 const byText = <Row>(rows: readonly Row[], textOf: (row: Row) => string): Map<string, Row> =>
   new Map(rows.map((row) => [textOf(row), row]))
+
+const SAVE_SETTING = `INSERT INTO hilo_meta (key, value) VALUES ($1, $2)
+  ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+
+/** @returns the statements that save changes of rows as they were found */
+export function saver(dialect: Dialect): (rows: Rows, changes: RowChanges) => Statement[] {
+  const saveCollections = changing(dialect, COLLECTIONS)
+  const addGrants = adding(dialect, GRANTS)
+  const saveGrants = changing(dialect, GRANTS)
+  const deleteGrants = deleting(dialect, GRANTS)
+  const addUnheard = adding(dialect, TOMBSTONES)
+  const saveTombstones = changing(dialect, TOMBSTONES)
+  const addReturns = adding(dialect, RETURNS)
+  const saveIdentities = changing(dialect, IDENTITIES)
+  const addIdentityClaims = adding(dialect, IDENTITY_CLAIMS)
+  const putSeries = putting(dialect, SERIES)
+
+  const all = (text: string, rows: readonly object[] = []): Statement[] =>
+    rows.length > 0 ? [statement(text, ...dialect.given(rows))] : []
+
+  return (rows, changes) => [
+    ...settingsFrom(changes).map(({ key, value }) => statement(SAVE_SETTING, key, value)),
+    ...all(
+      saveCollections,
+      changes.collections?.map((row) =>
+        encoded(COLLECTIONS, row, rows.collections.get(keyText(row))),
+      ),
+    ),
+    ...all(addGrants, changes.newGrants),
+    ...all(saveGrants, changes.grants),
+    ...all(
+      deleteGrants,
+      changes.prunedGrants?.map((id) => ({ id })),
+    ),
+    ...all(addUnheard, changes.newTombstones),
+    ...all(saveTombstones, changes.tombstones),
+    ...all(addReturns, changes.returns),
+    ...all(saveIdentities, changes.identities),
+    ...all(addIdentityClaims, changes.identityClaims),
+    ...all(putSeries, changes.series),
+    // What was dropped before is not among the rows of a step.
+    ...counting(
+      dialect,
+      {
+        collections: changes.collections?.filter(isDropped),
+        identities: changes.identities?.filter(isDropped),
+      },
+      -1,
+    ),
+  ]
+}
+
+const isDropped = ({ droppedAt }: { droppedAt: number | null }): boolean => droppedAt !== null

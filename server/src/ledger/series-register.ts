@@ -1,14 +1,21 @@
-/** Series of consecutive numbers, each of one device. */
-import { giveRange } from '../given-ranges.js'
-import { handOver, isFor, takeOver } from '../hand-over.js'
-import { keyText, normalized } from '../keys.js'
-import type { CollectionKey, SeriesRegister } from '../ledger.js'
-import { lettersOf } from '../letters.js'
-import { selectionOfShown } from '../restored.js'
-import type { Selection } from '../row-store.js'
-import { toSeries } from '../rows.js'
-import { checkInSeries, claimSeries, closeSeries, letterClaim, renameDevice } from '../series.js'
-import type { LedgerCore } from './core.js'
+/**
+ * The register of series: its methods, and what a person does with a series. The rules are pure.
+ * Guarantees that no two series of a collection have the same number of an authority.
+ */
+import { keyText, lettersOf, normalized } from './collections.js'
+import { type LedgerCore, selectionOfShown } from './core.js'
+import { handOver, handOversOf, isFor, rangesOf, takeOver, toSeries } from './hand-over.js'
+import type {
+  CollectionKey,
+  RangeRefusal,
+  SeriesClosing,
+  SeriesGift,
+  SeriesRegister,
+  SeriesRenaming,
+} from './ledger.js'
+import type { Rows, Selection, StepResult } from './row-store.js'
+import type { SeriesRow } from './rows.js'
+import { checkInSeries, claimSeries, letterClaim } from './series.js'
 
 export function seriesRegister({ store, context, change }: LedgerCore): SeriesRegister {
   const { limits, tokens } = context
@@ -115,3 +122,55 @@ const selectionOfAll = (key: CollectionKey): Selection => ({
   known: [lettersOf(key)],
   seriesOf: key,
 })
+
+/** In one row, which is written at each check-in. */
+const MOST_RANGES = 100
+
+/** @param rows with all series of the collection */
+export function giveRange(
+  rows: Rows,
+  grant: string,
+  { range }: SeriesGift,
+): StepResult<SeriesRow | RangeRefusal> {
+  const refuse = (answer: RangeRefusal) => ({ answer, changes: {} })
+  const row = rows.series.get(grant)
+  if (!row) return refuse({ refused: 'missing' })
+  if (row.closedAt !== null) return refuse({ refused: 'closed' })
+  // guard: H28 a number of a range is given once
+  for (const each of rows.series.values())
+    for (const other of rangesOf(each))
+      if (range.from <= other.to && other.from <= range.to)
+        return refuse({ refused: 'overlap', letter: each.name, from: other.from, to: other.to })
+  const ranges = [...rangesOf(row), range].sort((a, b) => a.from - b.from)
+  if (ranges.length > MOST_RANGES) return refuse({ refused: 'crowded' })
+  const changed: SeriesRow = { ...row, ranges: JSON.stringify(ranges) }
+  return { answer: changed, changes: { series: [changed] } }
+}
+
+/** The first closing counts. Undefined: there is no such series. */
+export function closeSeries(
+  rows: Rows,
+  { by, reason, at }: SeriesClosing,
+): StepResult<SeriesRow | undefined> {
+  const [row] = rows.series.values()
+  if (!row || row.closedAt !== null) return { answer: row, changes: {} }
+  const closed: SeriesRow = { ...row, closedAt: at, closedBy: by, reason }
+  return { answer: closed, changes: { series: [closed] } }
+}
+
+/** A device that has yet to get what was handed over asks for it under its old name. */
+export function renameDevice(
+  rows: Rows,
+  { device }: SeriesRenaming,
+): StepResult<SeriesRow | undefined> {
+  const [row] = rows.series.values()
+  if (!row) return { answer: undefined, changes: {} }
+  const renamed = (name: string) => (name === row.device ? device : name)
+  const done = handOversOf(row).map((each, i, all) => ({
+    ...each,
+    from: renamed(each.from),
+    to: each.claim || i < all.length - 1 ? renamed(each.to) : each.to,
+  }))
+  const changed: SeriesRow = { ...row, device, handOvers: JSON.stringify(done) }
+  return { answer: changed, changes: { series: [changed] } }
+}

@@ -1,16 +1,20 @@
 /**
- * A ledger that is an older copy of itself, because it was restored from a backup: which tokens
- * prove that, and what raised floors do then (H20). Pure. Guarantees that such a database grants
- * nothing before its floors were raised, and then nothing that may have been granted before.
+ * What the steps of a ledger have in common. A ledger may be an older copy of itself, because it
+ * was restored from a backup: which tokens prove that (H20). Guarantees that such a database grants
+ * nothing before its floors were raised, and that each step works on rows above their floors.
  */
-import { authorityOf, type BoundCollections, refuseChanged } from './bound-collections.js'
-import type { CounterAnswers, CounterAsk } from './counter-port.js'
-import { CounterUnusable } from './errors.js'
-import type { TokenContent } from './grant-token.js'
-import { distinct, keyText, serialText } from './keys.js'
-import type { Floors, RaisedFloors } from './ledger.js'
-import { MAX_NUMBER } from './number-line.js'
-import type { RowChanges, Rows, Selection, StepResult } from './row-store.js'
+import {
+  authorityOf,
+  type BoundCollections,
+  distinct,
+  keyOf,
+  keyText,
+  normalized,
+  serialText,
+} from './collections.js'
+import { type GrantTokens, grantTokens, newGrantId, type TokenContent } from './grant-token.js'
+import type { CollectionKey, IdentityKey, LedgerLimits } from './ledger.js'
+import type { RowChanges, RowStore, Rows, Selection, Transaction } from './row-store.js'
 import { type CollectionRow, type DatabaseRow, newDatabase, withFloor } from './rows.js'
 
 /** Tokens that a device shows to one database. */
@@ -19,15 +23,6 @@ export interface ShownTokens {
   /** Undefined: this ledger never wrote the token. */
   shown: readonly { token: TokenContent | undefined }[]
 }
-
-/**
- * The serials that a collection skips when its floor is raised: more than the grants that any
- * restored ledger has lost.
- */
-const SERIALS_SKIPPED = 1e9
-
-/** Nobody grants more between two backups. A floor never goes down again. */
-const MAX_RAISE = 1e12
 
 /** The rows that are needed to judge the tokens. */
 export function selectionOfShown(
@@ -144,75 +139,91 @@ export function aboveFloor<Row extends CollectionRow>(
   return { ...row, ...(isCounted && withFloor(row, floor)), serial }
 }
 
-/** @throws RangeError when the number is a mistake */
-export function checkFloors({ by }: Floors): void {
-  if (Number.isSafeInteger(by) && by >= 1 && by <= MAX_RAISE) return
-  throw new RangeError(
-    `Floors are raised by 1 to 1,000,000,000,000, so ${by} is taken for a mistake. Nothing was ` +
-      'changed. If one collection was granted more since the backup, raise that one by its name ' +
-      'first.',
-  )
-}
-
-/** The counters of ORMs are raised from where they stand: back ends take from them, too. */
-export const asksOfFloors = (rows: Rows, { by }: Floors, bound: BoundCollections): CounterAsk[] =>
-  [...rows.collections.values()].flatMap((row): CounterAsk[] => {
-    refuseChanged(bound, row, row.binding)
-    if (authorityOf(bound, row) !== 'counter') return []
-    const { database, collection, peak } = row
-    const floor = Math.min(peak + by, MAX_NUMBER)
-    return [{ database, collection, raiseTo: floor, raiseBy: by, above: floor, missing: 0 }]
-  })
-
-/** @param rows all rows of the database */
-export function raiseFloors(
-  rows: Rows,
-  { database, by }: Floors,
-  answers: CounterAnswers,
-): StepResult<RaisedFloors> {
-  const before = databaseIn(rows, database)
-  const loaded = [...rows.collections.values()]
-  const floor = sum(before.floor, by)
-  const serial = sum(Math.max(before.serial, ...loaded.map((row) => row.serial)), SERIALS_SKIPPED)
-  const usedUp: string[] = []
-  const raised = (name: string, number: number): number => {
-    if (by < MAX_NUMBER - number) return number + by
-    usedUp.push(name)
-    // guard: H20 a line that ends before its raised floor grants nothing
-    return MAX_NUMBER
-  }
-  const collections = loaded.map((row) => {
-    if (answers.get(keyText(row))?.isAtEnd)
-      throw new CounterUnusable(
-        `No block of '${row.collection}' is left ${by} above where its counter stands: the ids ` +
-          'end before (maxId). The database grants nothing yet. Give a smaller --by, if that is ' +
-          'still more than was granted since the backup. Or let the id column store higher ids, ' +
-          'as a bigint does, raise maxId in the configuration, and run the command again.',
-      )
-    return { ...withFloor(row, raised(row.collection, row.peak)), serial }
-  })
-  const identities = [...rows.identities.values()].map((row) => {
-    const value = raised(row.name, Math.max(row.value, row.peak))
-    return { ...row, value, peak: value }
-  })
-  return {
-    answer: { collections: collections.length, identities: identities.length, floor, usedUp },
-    changes: { collections, identities, floors: [{ database, floor, serial }] },
-  }
-}
-
 export const databaseIn = (rows: Rows, database: string): DatabaseRow =>
   rows.databases.get(database) ?? newDatabase(database)
-
-function sum(number: number, by: number): number {
-  if (by > MAX_NUMBER - number)
-    throw new RangeError(
-      `${number} plus ${by} passes 2^53-1, which JavaScript cannot count. Nothing was changed.`,
-    )
-  return number + by
-}
 
 const mapped = <Row>(
   rows: ReadonlyMap<string, Row>,
   change: (row: Row) => Row,
 ): ReadonlyMap<string, Row> => new Map([...rows].map(([key, row]) => [key, change(row)]))
+
+export interface LedgerContext {
+  limits: LedgerLimits
+  bound: BoundCollections
+  tokens: GrantTokens
+  newGrantId(): string
+}
+
+export interface LedgerCore {
+  store: RowStore
+  context: LedgerContext
+  alarm: Alarm
+  /** @param databases what holds for them is part of what the step works on */
+  change<T>(databases: readonly string[], transaction: Transaction<T>): Promise<T>
+  /** What there is, and what is bound. Before a restore, that may have granted numbers, too. */
+  names(): Promise<{ collections: CollectionKey[]; identities: IdentityKey[] }>
+}
+
+export function ledgerCore(
+  store: RowStore,
+  limits: LedgerLimits,
+  bound: BoundCollections,
+): LedgerCore {
+  const tokens = grantTokens(store.secrets.known)
+  const context: LedgerContext = { limits, bound, tokens, newGrantId }
+  const alarm = createAlarm()
+
+  async function change<T>(
+    databases: readonly string[],
+    { select, ask, step }: Transaction<T>,
+  ): Promise<T> {
+    let after: DatabaseRow[] = []
+    const answer = await store.change<T>({
+      select: { ...select, databases },
+      ...(ask && { ask: (rows) => ask(withFloors(rows, bound)) }),
+      step: (loaded, answers) => {
+        const rows = withFloors(loaded, bound)
+        const result = step(rows, answers)
+        const saved = 'changes' in result ? withDatabases(rows, result.changes) : rows
+        after = databases.map((name) => databaseIn(saved, name))
+        return result
+      },
+    })
+    alarm.look(after)
+    return answer
+  }
+
+  async function names() {
+    const { collections, identities } = await store.readNames()
+    const keys = [...collections, ...[...bound.values()].map((key) => keyOf(normalized(key)))]
+    return { collections: distinct(keys, keyText), identities }
+  }
+
+  return { store, context, alarm, change, names }
+}
+
+export const databasesOf = (keys: readonly { database: string }[]): string[] => [
+  ...new Set(keys.map(({ database }) => database)),
+]
+
+export interface Alarm {
+  /** What is known of databases now. */
+  look(databases: readonly DatabaseRow[]): void
+  listen(listener: (database: string) => void): void
+}
+
+export function createAlarm(): Alarm {
+  const told = new Set<string>()
+  const listeners: ((database: string) => void)[] = []
+  return {
+    look(databases) {
+      for (const { database, isRestored } of databases)
+        if (!isRestored) told.delete(database)
+        else if (!told.has(database)) {
+          told.add(database)
+          for (const listener of listeners) listener(database)
+        }
+    },
+    listen: (listener) => void listeners.push(listener),
+  }
+}

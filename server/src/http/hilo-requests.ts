@@ -1,20 +1,126 @@
 /**
- * Reads the JSON bodies of `hilo/next`, `hilo/return` and `hilo/checkin`. Guarantees that its
- * results are safe to count with, to store and to log.
+ * Reads the requests of `hilo/next`, `hilo/return` and `hilo/checkin`, by query or by body.
+ * Guarantees that its results are safe to count with, to store and to log.
  */
 import { z } from 'zod'
-import type { CheckInRequest, NextManyRequest, ReturnRequest } from '../../../src/core/wire.js'
+import {
+  type CheckInRequest,
+  capacity,
+  type NextManyRequest,
+  type ReturnRequest,
+} from '../../../src/core/wire.js'
 import type { ShownGrant } from '../ledger/ledger.js'
 import {
   checkTag,
   DEFAULT_SEPARATOR,
-  type ReturnedRange,
+  MAX_NAME_BYTES,
+  type Parameters,
   readId,
-  readWish,
-  type WantedRange,
-} from './query.js'
-import { badRequest } from './refusals.js'
-import { MAX_NAME_BYTES, text } from './texts.js'
+  readLastRangeAt,
+  readSeparator,
+  text,
+} from './parameters.js'
+import { badRequest, tooMany } from './refusals.js'
+
+/** What a claim of one collection asks for. */
+export interface WantedRange {
+  collection: string
+  /** What stands before the number. */
+  prefix: string
+  count: number
+  lastMax: number
+}
+
+/** As the query of `GET hilo/next` or the body of `POST hilo/next` says it. */
+interface Wish {
+  tag: string
+  separator: string | undefined
+  /** RavenDB's own clients send it; ours does not. */
+  lastRangeAt?: string | undefined
+  /** Read after the name, which RavenDB judges first. */
+  count(): number
+  lastMax(): number
+}
+
+export interface NextQuery extends WantedRange {
+  /** The claim's id. */
+  id: string | undefined
+}
+
+/** `[last + 1, end]` comes back, under the grant's token or as RavenDB's clients return it. */
+export interface ReturnedRange {
+  collection: string
+  end: number
+  last: number
+  token?: string | undefined
+}
+
+/**
+ * @param now milliseconds since the epoch
+ * @param maxCount a range that doubles by itself stops here; a larger request is refused
+ */
+export function readNextQuery(query: Parameters, now: number, maxCount: number): NextQuery {
+  const { collection, prefix, count, lastMax } = readWish(
+    {
+      tag: query.single('tag'),
+      separator: query.optional('identityPartsSeparator'),
+      lastRangeAt: query.optional('lastRangeAt'),
+      count: () => query.number('lastBatchSize'),
+      lastMax: () => query.number('lastMax'),
+    },
+    now,
+    maxCount,
+  )
+  const claim = query.all('claim')[0]
+  return {
+    collection,
+    prefix,
+    count,
+    lastMax,
+    id: claim === undefined ? undefined : readId(claim, 'claim'),
+  }
+}
+
+/**
+ * Reads what a claim asks of one collection, however the request says it.
+ * @throws Refusal
+ */
+export function readWish(wish: Wish, now: number, maxCount: number): WantedRange {
+  const { tag, lastRangeAt = '' } = wish
+  const separator = readSeparator(wish.separator ?? DEFAULT_SEPARATOR)
+  checkTag(tag, separator)
+  const lastRange = readLastRangeAt(lastRangeAt)
+  const asked = wish.count()
+  if (lastRange === undefined) checkCount(asked, maxCount)
+  const size = capacity(asked, lastRange === undefined ? undefined : now - lastRange)
+  return {
+    collection: tag,
+    prefix: tag + separator,
+    count: Math.min(size, maxCount),
+    lastMax: wish.lastMax(),
+  }
+}
+
+function checkCount(count: number, maxCount: number): void {
+  if (count > maxCount)
+    throw tooMany(
+      'limit',
+      `This server grants at most ${maxCount} numbers at once, ${count} were asked for. Ask ` +
+        'several times for fewer, or raise limits.count of the server.',
+    )
+}
+
+export function readReturnQuery(query: Parameters): ReturnedRange {
+  const collection = query.single('tag')
+  for (const name of ['end', 'last']) query.mandatory(name)
+  checkTag(collection, DEFAULT_SEPARATOR)
+  return {
+    collection,
+    end: query.number('end'),
+    last: query.number('last'),
+    token: query.all('token')[0],
+  }
+}
 
 interface ShowingRange extends WantedRange {
   shown: readonly ShownGrant[]

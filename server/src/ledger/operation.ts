@@ -1,0 +1,191 @@
+/**
+ * What an operator sees of a ledger and does with it. The rules are pure. Guarantees that `explain`
+ * says no more than the rows do, and that a row that is dropped stays as a mark: no number of
+ * before is granted again when somebody claims under the name later.
+ */
+import { setImmediate } from 'node:timers'
+import { distinct, isSame, keyOf, keyText, lettersOf, normalized } from './collections.js'
+import { isRestored, type LedgerCore } from './core.js'
+import { toSeries } from './hand-over.js'
+import type {
+  CollectionKey,
+  ExplainedGrant,
+  ExplainedSeries,
+  Explanation,
+  NumberQuestion,
+  Operation,
+  SeriesPeriod,
+} from './ledger.js'
+import { raise } from './number-line.js'
+import { prune } from './prune.js'
+import type { Rows, StepResult } from './row-store.js'
+import {
+  type CollectionRow,
+  freeOf,
+  type GrantRow,
+  type SeriesRow,
+  toStatus,
+  withLine,
+} from './rows.js'
+
+export function operation({ store, change }: LedgerCore): Operation {
+  return {
+    status: async () => (await store.readStatus()).map(toStatus),
+
+    async explain(unread) {
+      const asked = normalized(unread)
+      // A number that is granted meanwhile is told by its grant: the grants are read last.
+      const row = await store.readCollection(asked)
+      const series = (await store.readSeries(asked.database)).filter((each) => isSame(each, asked))
+      const grants = await store.readCovering(asked, asked.number)
+      return explain(asked, {
+        collection: row?.droppedAt === null ? row : undefined,
+        grants,
+        series,
+      })
+    },
+
+    countFree: () => store.countFree(),
+
+    async prune(pruning) {
+      await store.removeDropped()
+      await store.pruneAnswers(pruning.settledBefore)
+      for (let pruned = 1; pruned > 0; ) {
+        const old = await store.readOld(pruning)
+        if (old.length === 0) return
+        pruned = await store.change({
+          select: {
+            collections: distinct(old.map(keyOf), keyText),
+            grants: old.map(({ id }) => id),
+          },
+          step: (rows) => prune(rows, pruning),
+        })
+        // Other requests that wait come first.
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    },
+
+    async drop({ database: name, collection, at }) {
+      const database = name.toLowerCase()
+      const isDropped = isOf(database, collection?.toLowerCase())
+      const collections = (await store.readStatus()).filter(isDropped).map(keyOf)
+      const identities = collection === undefined ? await store.readIdentities(database) : []
+      const databases = collection === undefined ? [database] : []
+      await change([database], {
+        select: { collections, identities },
+        step: (rows) => drop(rows, databases, at),
+      })
+      await store.removeDropped()
+    },
+
+    renewSecret: () =>
+      store.change({
+        select: {},
+        step: () => ({ answer: undefined, changes: { secret: store.secrets.renewed() } }),
+      }),
+
+    connections: () => store.connections?.(),
+
+    ping: () => store.ping(),
+
+    close: () => store.close(),
+  }
+}
+
+/** Does a `drop` of a database, or of a collection with its series, include this collection? */
+export const isOf =
+  (database: string, collection: string | undefined) =>
+  (key: CollectionKey): boolean =>
+    key.database === database &&
+    (collection === undefined ||
+      key.collection === collection ||
+      key.collection === lettersOf({ database, collection }).collection)
+
+/** @param databases that are dropped as a whole */
+export function drop(rows: Rows, databases: readonly string[], at: number): StepResult<void> {
+  return {
+    answer: undefined,
+    changes: {
+      collections: [...rows.collections.values()].map((row) => ({
+        // guard: H22 of a collection that was dropped no number comes back
+        ...withLine(row, raise(row, row.peak)),
+        grants: 0,
+        outstanding: 0,
+        droppedAt: at,
+      })),
+      identities: [...rows.identities.values()].map((row) => ({
+        ...row,
+        value: row.peak,
+        droppedAt: at,
+      })),
+      dropped: databases.filter((name) => isRestored(rows, name)),
+    },
+  }
+}
+
+/** What the store knows that may be about a number. */
+export interface Evidence {
+  /** Undefined: no range of the collection was ever granted, or it was dropped. */
+  collection: CollectionRow | undefined
+  /** The grants that cover the number, or did before it came back; oldest first. */
+  grants: readonly GrantRow[]
+  /** Of the collection. */
+  series: readonly SeriesRow[]
+}
+
+export function explain(asked: NumberQuestion, evidence: Evidence): Explanation {
+  const { database, collection, number, series, period } = asked
+  const { collection: row, grants } = evidence
+  const isAbout = ({ name }: SeriesRow) =>
+    series === undefined || [series, series.toUpperCase()].includes(name)
+  return {
+    database,
+    collection,
+    number,
+    ...(series === undefined && row && { id: { ...stateOf(number, row, grants), max: row.max } }),
+    grants: series === undefined ? grants.map((grant) => grantOf(number, grant)) : [],
+    series: evidence.series.filter(isAbout).map((each) => inSeries(number, each, period)),
+  }
+}
+
+function stateOf(
+  number: number,
+  row: CollectionRow,
+  grants: readonly GrantRow[],
+): Pick<NonNullable<Explanation['id']>, 'state' | 'floor'> {
+  const floor = number <= row.floor ? { floor: row.floor } : {}
+  const holder = grants.find(({ high }) => number <= high)
+  if (holder) return { state: number <= holder.issued ? 'used' : 'held', ...floor }
+  if (freeOf(row).some(([low, high]) => low <= number && number <= high)) return { state: 'free' }
+  if (number > Math.max(row.max, row.peak)) return { state: 'above', ...floor }
+  // The end of the line came back: the next grants begin there.
+  if (number > row.max && number > row.floor) return { state: 'free' }
+  return { state: grants.length > 0 ? 'returned' : 'forgotten', ...floor }
+}
+
+function grantOf(number: number, row: GrantRow): ExplainedGrant {
+  const { low, high, firstHigh, issued, grantedAt, heardAt, serverTag, device, claimedBy } = row
+  return {
+    low,
+    high: firstHigh,
+    grantedAt,
+    heardAt,
+    serverTag,
+    device,
+    by: claimedBy ?? undefined,
+    isReturned: number > high,
+    usedTo: issued >= low ? issued : undefined,
+  }
+}
+
+function inSeries(number: number, row: SeriesRow, period: string | undefined): ExplainedSeries {
+  const { letter: series, device, last, periods, seenAt, ...end } = toSeries(row)
+  const { closed, doubtful, handedOver } = end
+  const marks: readonly SeriesPeriod[] =
+    periods.length > 0 ? periods : last > 0 ? [{ period: '', first: 1, last }] : []
+  const heard = marks.filter(
+    (mark) =>
+      mark.first <= number && number <= mark.last && (period ?? mark.period) === mark.period,
+  )
+  return { series, device, last, heard, seenAt, closed, doubtful, handedOver }
+}
