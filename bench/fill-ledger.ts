@@ -15,7 +15,8 @@ export async function fillLedger(
   size: number,
 ): Promise<void> {
   const raised =
-    `UPDATE hilo_counters SET max = max + ${CAPACITY * size}, peak = peak + ${CAPACITY * size}, ` +
+    `UPDATE hilo_counters SET max = max + ${CAPACITY * size}, ` +
+    `high_water = high_water + ${CAPACITY * size}, ` +
     `serial = serial + ${size}`
   if (databaseUrl) {
     const { rows } = await runSql(

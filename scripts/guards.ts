@@ -150,7 +150,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H12 a check-in voids the old token',
     'server/sqlite-ledger',
-    change('rotation + 1', 'rotation'),
+    change('tokenVersion + 1', 'tokenVersion'),
   ),
   guard('H12 pages are asked for their offers before a server is', 'client/pages'),
   guard(

@@ -5,7 +5,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import type { CollectionsOptions } from './bound/collections-setting.js'
 import { drainOf } from './drain.js'
 import type { HandlerLimits, HandlerOptions } from './http/options.js'
 import type { LedgerLimits } from './ledger/ledger.js'
@@ -14,10 +13,11 @@ import { DEFAULT_HORIZON_DAYS, horizon, PRUNE_INTERVAL_MS, pruningAt } from './l
 import { createHiloHandler } from './node/handler.js'
 import { createLog } from './node/log.js'
 import { DEFAULT_HOST, DEFAULT_PORT, namesToAnswer } from './open.js'
-import { openLedger } from './open-ledger.js'
-import type { RootSetting } from './region/options.js'
+import { type LedgerOptions, openLedger } from './open-ledger.js'
 
-export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> {
+export interface ServeOptions
+  extends Omit<HandlerOptions, 'ledger' | 'limits'>,
+    Omit<LedgerOptions, 'limits'> {
   /** Default 8080; 0 picks one. */
   port?: number | undefined
   /** Default `127.0.0.1`: this machine only. */
@@ -28,19 +28,7 @@ export interface ServeOptions extends Omit<HandlerOptions, 'ledger' | 'limits'> 
    * `hosts` and `publicUrl`. Default false.
    */
   open?: boolean | undefined
-  dataDir?: string | undefined
-  databaseUrl?: string | undefined
   limits?: Given<LedgerLimits & HandlerLimits> | undefined
-  /** As for `openLedger`. */
-  collections?: CollectionsOptions | undefined
-  /** As for `openLedger`. */
-  upstream?: RootSetting | undefined
-  /** As for `openLedger`. */
-  first?: boolean | undefined
-  /** As for `openLedger`. */
-  create?: boolean | undefined
-  /** As for `openLedger`. */
-  secrets?: readonly string[] | undefined
   /**
    * Days: a grant of which nothing was heard for so long counts as issued, and its row goes. A
    * device that comes back later keeps its numbers. Default 400, at least 30.

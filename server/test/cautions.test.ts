@@ -2,7 +2,7 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { cautionsOf } from '../src/cli/cautions.js'
+import { cautionsOf } from '../src/cli/start-line.js'
 import { newFolder } from './folders.js'
 import { startProcess } from './processes.js'
 

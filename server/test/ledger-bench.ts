@@ -106,7 +106,7 @@ function newBench({ open, secret, ledger }: Opened): Bench {
         database,
         collection: 'orders',
         id: newGrantId(),
-        rotation: 0,
+        tokenVersion: 0,
         serial: 1_000,
         high: 64,
         ...change,

@@ -90,7 +90,7 @@ export function describeRestores(promise: Promises): void {
       const proofs = [
         await lost(),
         await lost({ collection: 'new', serial: 1 }),
-        await lost({ id: first.token.split('.')[0]!, serial: 1, rotation: 7 }),
+        await lost({ id: first.token.split('.')[0]!, serial: 1, tokenVersion: 7 }),
       ]
       await checkIn(newId(), proofs[0]!)
       expect(await ledger.raiseFloors({ database: database.toUpperCase(), by: BY })).toEqual({

@@ -97,7 +97,7 @@ describe('a secret outside of the ledger', () => {
     // Whoever has a copy of the file can sign with what is in it, and with nothing else.
     const forged = grantTokens([kept]).write({
       id: token.split('.')[0]!,
-      rotation: 0,
+      tokenVersion: 0,
       serial: 1,
       high: 32,
       database: 'Shop',

@@ -16,7 +16,7 @@ async function newServer() {
     database: 'shop',
     collection: 'orders',
     id: newGrantId(),
-    rotation: 0,
+    tokenVersion: 0,
     serial: 7,
     high: 224,
   })

@@ -1,6 +1,6 @@
 /** What the commands print: names come from devices, and may not deceive who reads them. */
 import { expect, test } from 'vitest'
-import { table } from '../src/cli/table.js'
+import { table } from '../src/cli/ledger-commands.js'
 
 test('characters that turn text around or hide in it are written out', () => {
   const names = ['till\u202e3', 'ti\u200bll', 'a\u2066b', 'x\u2028y', 'Käse 3']

@@ -162,13 +162,13 @@ export function setBack(system: System, max: number): System | undefined {
 export function restore(system: System): System {
   const { backup, server, truth } = system
   const unchanged = new Set(
-    backup!.grants.map(({ id, rotation, high }) => `${id} ${rotation} ${high}`),
+    backup!.grants.map(({ id, tokenVersion, high }) => `${id} ${tokenVersion} ${high}`),
   )
   // Since the backup: what was granted, or whose token was replaced, or what came back.
   const lost = [
     ...numbersBetween(backup!.collection.max + 1, server.collection.max),
     ...server.grants
-      .filter(({ id, rotation, high }) => !unchanged.has(`${id} ${rotation} ${high}`))
+      .filter(({ id, tokenVersion, high }) => !unchanged.has(`${id} ${tokenVersion} ${high}`))
       .flatMap(({ low, firstHigh }) => numbersBetween(low, firstHigh)),
   ]
   const unknownToServer = [...new Set([...system.excuses.unknownToServer, ...lost])]
@@ -193,7 +193,7 @@ export function restore(system: System): System {
 }
 
 export function raiseFloors(system: System): System {
-  const by = Math.max(1, system.granted - system.server.collection.peak)
+  const by = Math.max(1, system.granted - system.server.collection.highWater)
   const server = serverRaisesFloors(system.server, by)
   return { ...system, server, truth: { ...system.truth, isRaised: true } }
 }

@@ -48,12 +48,12 @@ export const newServer = (): Server => ({
 
 export const TOKENS: GrantTokens = {
   // One collection, whose name needs not be in a token.
-  write: ({ id, rotation, serial, high }) => `${id}.${rotation}.${serial}.${high}`,
+  write: ({ id, tokenVersion, serial, high }) => `${id}.${tokenVersion}.${serial}.${high}`,
   read(token) {
     const [id, ...numbers] = token.split('.')
-    const [rotation, serial, high] = numbers.map(Number) as [number, number, number]
+    const [tokenVersion, serial, high] = numbers.map(Number) as [number, number, number]
     const { collection } = KEY
-    return { id: id!, rotation, serial, high, collection }
+    return { id: id!, tokenVersion, serial, high, collection }
   },
 }
 

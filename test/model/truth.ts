@@ -34,9 +34,9 @@ export function withShown(
 
 /** Has another check-in replaced this token before? */
 function isOld({ server }: System, token: string): boolean {
-  const { id, rotation } = TOKENS.read(token, server.database.database)!
+  const { id, tokenVersion } = TOKENS.read(token, server.database.database)!
   return [...server.grants, ...server.tombstones].some(
-    (each) => each.id === id && each.rotation > rotation,
+    (each) => each.id === id && each.tokenVersion > tokenVersion,
   )
 }
 
@@ -50,9 +50,9 @@ export function withSpent(before: System, after: System, spent: readonly string[
 
 /** Does the server still accept give-backs under this token? */
 export function isNewest({ server }: Pick<System, 'server'>, token: string): boolean {
-  const { id, rotation } = TOKENS.read(token, server.database.database)!
+  const { id, tokenVersion } = TOKENS.read(token, server.database.database)!
   return [...server.grants, ...server.tombstones].some(
-    (each) => each.id === id && each.rotation === rotation,
+    (each) => each.id === id && each.tokenVersion === tokenVersion,
   )
 }
 
@@ -74,9 +74,9 @@ function problemOfMark(
 
 /** Did the server make this token before it was restored, and not know it any more? */
 function isLost({ server, truth }: System, token: string): boolean {
-  const { id, rotation, serial } = TOKENS.read(token, server.database.database)!
+  const { id, tokenVersion, serial } = TOKENS.read(token, server.database.database)!
   const grant = [...server.grants, ...server.tombstones].find((each) => each.id === id)
-  if (grant) return grant.rotation < rotation
+  if (grant) return grant.tokenVersion < tokenVersion
   // A limit that is documented: the grant that took its place is forgotten, so nothing contradicts.
   const isInPlace = server.grants.some((each) => each.serial === serial)
   return truth.lostGrants.includes(id) && (isInPlace || serial > server.collection.serial)
@@ -94,12 +94,12 @@ export function problemOfGrant(
   if (before.server.database.isRestored) return 'A server granted that was known to be restored.'
   if (outcome.isRepeat) {
     const known = before.server.grants.find((grant) => grant.claim === claim)!
-    const isInUse = known.rotation > 0 || known.high !== known.firstHigh
+    const isInUse = known.tokenVersion > 0 || known.high !== known.firstHigh
     return isInUse ? `${low}–${high} was granted again, though it is in use.` : undefined
   }
   if (low <= before.server.collection.floor || low <= server.database.floor)
     return `${low} was granted, below the floor.`
-  if (lastMax > before.server.collection.peak && low <= lastMax)
+  if (lastMax > before.server.collection.highWater && low <= lastMax)
     return `${low} was granted to a device that has seen more than this server ever granted.`
   const copied = numbersBetween(low, high).find((number) => truth.foundCopied.includes(number))
   return copied === undefined ? undefined : `${copied} was granted, though a copy may have it.`

@@ -6,17 +6,16 @@ import {
   refuseWithoutPostgres,
 } from '../bound/collections-setting.js'
 import { idsOf, lastValue, valueAbove } from '../bound/orm/blocks.js'
-import { shapeProblems } from '../bound/orm/checks.js'
+import { highestIn, shapeProblems } from '../bound/orm/checks.js'
 import { type Binding, isSequence } from '../bound/orm/counter-options.js'
 import { lockSequence, nameOf, nextValue, raiseStatement } from '../bound/orm/counter-statements.js'
 import {
   bindingProblems,
   explained,
   forgetStock,
-  peakOf,
+  highWaterOf,
   rememberBinding,
 } from '../bound/orm/orm-counters.js'
-import { highestIn } from '../bound/orm/table-ids.js'
 import { openRaven } from '../bound/raven/cluster.js'
 import { bindingKey } from '../ledger/collections.js'
 import type { Query } from '../ledger/counter-port.js'
@@ -137,8 +136,8 @@ async function raised(
   { highest, from, isApplied }: { highest: bigint; from: string; isApplied: boolean },
 ): Promise<string> {
   const { counter } = bound
-  const peak = BigInt(await peakOf(query, bound))
-  const floor = highest > peak ? highest : peak
+  const highWater = BigInt(await highWaterOf(query, bound))
+  const floor = highest > highWater ? highest : highWater
   const value = valueAbove(counter.blocks, floor)
   if (value > lastValue(counter.blocks, counter.maxId))
     throw new CounterUnusable(
@@ -147,7 +146,7 @@ async function raised(
   const next = await nextValue(query, counter)
   const statement = raiseStatement(counter, value)
   const why =
-    `The highest id in ${from} is ${highest}, the highest granted here ${peak}; ` +
+    `The highest id in ${from} is ${highest}, the highest granted here ${highWater}; ` +
     `${nameOf(counter)} gives ${next} next`
   const effect =
     next >= value

@@ -22,8 +22,7 @@ export const dropCommand = (): Command =>
         { yes }: { yes?: boolean },
         command: Command,
       ) =>
-        // Works also while the counters of bound collections cannot be used.
-        operate(command, database, { collections: undefined }, (ledger) =>
+        operate(command, database, (ledger) =>
           drop(ledger, { database, collection }, yes === true),
         ),
     )

@@ -1,6 +1,6 @@
 /**
- * The flags and environment variables of every command, which say where the ledger is. Guarantees
- * that a message names the flag, the variable or the file that was wrong.
+ * The flags and environment variables of every command, which say where the ledger is, and how a
+ * command fails. Guarantees that a message names the flag, the variable or the file that was wrong.
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { LedgerMissing, LedgerUnavailable, UpstreamUnavailable } from '../ledger/errors.js'
@@ -144,3 +144,9 @@ const isAboutDatabase = (error: unknown): boolean =>
   error instanceof LedgerMissing ||
   (error instanceof LedgerUnavailable && !(error instanceof UpstreamUnavailable)) ||
   REFUSED_BY_POSTGRES.test((error as { code?: string }).code ?? '')
+
+/** How a command says that it failed: its message on stderr, and 1 as the exit code. */
+export function fail(error: Error): void {
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 1
+}

@@ -1,24 +1,24 @@
-/** The commands that look at a ledger and change it beside a running server. */
+/** The commands that look at a ledger and change it beside a running server, and their tables. */
 import type { Command } from 'commander'
 import { BUDGETS } from '../http/budgets.js'
+import { inWords } from '../http/explain-words.js'
 import { limits as handlerLimits } from '../http/options.js'
+import { visible } from '../http/parameters.js'
 import type { CollectionCounts, Ledger } from '../ledger/ledger.js'
 import { parted } from '../ledger/options.js'
 import { openLedger } from '../open-ledger.js'
 import type { ServeOptions } from '../serve.js'
 import type { Settings } from '../settings.js'
 import { refuseMissing, refuseOlder } from '../sql/schema.js'
-import { operatedCommand, urlOf, withSettings } from './flags.js'
+import { ledgerCommand, operatedCommand, readNumber, urlOf, withSettings } from './flags.js'
 import { placeIn, versionAt } from './place.js'
 import { type OperatedLedger, remoteLedger } from './remote-ledger.js'
-import { type Column, table } from './table.js'
 
 export const statusCommand = (): Command =>
   operatedCommand('status', 'Show what was granted, per collection.')
     .argument('[database]', 'only of this one')
     .action((database: string | undefined, _, command: Command) =>
-      // Works also while the counters of bound collections cannot be used.
-      operate(command, database, { collections: undefined }, async (ledger, settings) => {
+      operate(command, database, async (ledger, settings) => {
         const isAsked = (name: string) => database === undefined || name === database.toLowerCase()
         const statuses = await ledger.status()
         return [
@@ -31,15 +31,15 @@ export const statusCommand = (): Command =>
 
 /**
  * Opens the ledger, prints what `step` resolves with, closes it.
- * @param instead of settings that were given
+ * @param isBound opens the counters of bound collections, too, which may be unusable
  */
-export const report = (
+const report = (
   command: Command,
-  instead: Partial<Settings>,
   step: (ledger: Ledger, settings: Settings) => Promise<string>,
+  isBound = false,
 ): Promise<void> =>
-  withSettings(command, async (settings) => {
-    const ledger = await openExisting({ ...settings, ...instead })
+  withSettings(command, async ({ collections, ...settings }) => {
+    const ledger = await openExisting(isBound ? { ...settings, collections } : settings)
     try {
       process.stdout.write(await step(ledger, settings))
     } finally {
@@ -51,11 +51,11 @@ export const report = (
 export async function operate(
   command: Command,
   database: string | undefined,
-  instead: Partial<Settings>,
   step: (ledger: OperatedLedger, settings: Settings) => Promise<string>,
+  isBound = false,
 ): Promise<void> {
   const url = urlOf(command)
-  if (url === undefined) return report(command, instead, step)
+  if (url === undefined) return report(command, step, isBound)
   if (database === undefined)
     throw new Error('--url needs the name of a database, as in: status Shop --url …')
   process.stdout.write(await step(remoteLedger(url, database), {}))
@@ -100,3 +100,70 @@ function budgetLine({ tokens, limits }: Settings): string {
 
 const statusTable = (statuses: readonly CollectionCounts[]): string =>
   statuses.length === 0 ? 'No collection yet.\n' : table(COLUMNS, statuses)
+
+interface Given {
+  series?: string
+  period?: string
+}
+
+export const explainCommand = (): Command =>
+  operatedCommand(
+    'explain',
+    'Say where a number is: which device got it, when, what is known of it.',
+  )
+    .argument('<database>')
+    .argument('<collection>')
+    .argument('<number>', 'the number in an id like orders/1234-A, or of a series', readNumber)
+    .option('--series <letter>', 'only as a number of this series')
+    .option('--period <text>', 'only in this period of a series')
+    .action(
+      (
+        database: string,
+        collection: string,
+        number: number,
+        { series, period }: Given,
+        command: Command,
+      ) =>
+        operate(command, database, async (ledger) =>
+          inWords(await ledger.explain({ database, collection, number, series, period })),
+        ),
+    )
+
+export const renewSecretCommand = (): Command =>
+  ledgerCommand('renew-secret', 'Give a ledger a new secret: a test copy, or after a leak.')
+    .option('--yes', 'do it, instead of saying only what it means')
+    .action(({ yes }: { yes?: boolean }, command: Command) =>
+      report(command, async (ledger) => {
+        if (!yes)
+          throw new Error(
+            'Nothing was changed. With a new secret, a ledger knows none of the grant tokens ' +
+              'that it has signed. That is right for a copy that serves other devices, such as a ' +
+              'test copy: its tokens then stop no database of the original. It is right, too, if ' +
+              'a backup got into wrong hands: whoever has it can sign tokens. Otherwise it is ' +
+              'wrong for a ledger that goes on serving its devices, also after a restore: it ' +
+              'could not notice any more that it is an older copy. Stop the servers of the ' +
+              'ledger, and add --yes.',
+          )
+        await ledger.renewSecret()
+        return (
+          'The ledger has a new secret. Its servers sign with it from their next start on. Grant ' +
+          'tokens of before are unknown here.\n'
+        )
+      }),
+    )
+
+/** Numbers are aligned at their right. */
+export type Column<T> = [title: string, read: (item: T) => string | number]
+
+export function table<T>(columns: readonly Column<T>[], items: readonly T[]): string {
+  const cells = items.map((item) => columns.map(([, read]) => read(item)))
+  const rows = [columns.map(([title]) => title), ...cells.map((row) => row.map(visible))]
+  const widths = columns.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)))
+  const isNumber = columns.map((_, i) => cells.some((row) => typeof row[i] === 'number'))
+  const line = (row: string[]) =>
+    row
+      .map((cell, i) => (isNumber[i] ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!)))
+      .join('  ')
+      .trimEnd()
+  return `${rows.map(line).join('\n')}\n`
+}

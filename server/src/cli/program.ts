@@ -2,18 +2,14 @@
 import { Command } from 'commander'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../open.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
-import { backupCommand } from './backup-command.js'
-import { adoptCommand, checkCommand } from './counter-commands.js'
 import { dropCommand } from './drop-command.js'
-import { explainCommand } from './explain-command.js'
-import { fail } from './fail.js'
-import { initCommand } from './init-command.js'
-import { statusCommand } from './ledger-commands.js'
+import { fail, firstOption, ledgerCommand, withSettings } from './flags.js'
+import { explainCommand, renewSecretCommand, statusCommand } from './ledger-commands.js'
+import { backupCommand, initCommand } from './place.js'
 import { raiseFloorCommand } from './raise-floor-command.js'
-import { renewSecretCommand } from './renew-secret-command.js'
 import { seriesCommand } from './series-command.js'
 import { serveCommand } from './serve-command.js'
-import { VERSION } from './version.js'
+import { VERSION } from './start-line.js'
 
 const EXAMPLES = `
 Examples:
@@ -61,4 +57,48 @@ export async function run(): Promise<void> {
   ]
   for (const command of commands) program.addCommand(command)
   await program.parseAsync().catch(fail)
+}
+
+export const checkCommand = (): Command =>
+  ledgerCommand(
+    'check',
+    'Look at every counter that a collection is bound to: can it be used as configured?',
+  )
+    .addOption(firstOption())
+    .option(
+      '--table <table.column>',
+      'the id column to compare the counter with, like orders.id; where several collections are ' +
+        'bound, name it as `ids` of each instead',
+    )
+    .action(({ table }: { table?: string }, command: Command) =>
+      withSettings(command, async (settings) => {
+        const { check } = await import('./counters.js')
+        process.stdout.write(await check(settings, table))
+      }),
+    )
+
+export const adoptCommand = (): Command =>
+  ledgerCommand(
+    'adopt',
+    'Put the counter that a collection is bound to above every id in use. Only up.',
+  )
+    .argument('<database>')
+    .argument('<collection>')
+    .requiredOption(
+      '--from <table.column>',
+      'the id column of the table that moves to HiLo, like orders.id',
+    )
+    .addOption(firstOption())
+    .option('--apply', 'run the statement, instead of printing it only')
+    .action((database: string, collection: string, { from, apply }: AdoptFlags, command: Command) =>
+      withSettings(command, async (settings) => {
+        const { adopt } = await import('./counters.js')
+        const adoption = { database, collection, from, isApplied: apply === true }
+        process.stdout.write(await adopt(settings, adoption))
+      }),
+    )
+
+interface AdoptFlags {
+  from: string
+  apply?: boolean
 }

@@ -47,10 +47,11 @@ export const raiseFloorCommand = (): Command =>
             'error: give a collection and a number, or --all and --by. See raise-floor --help.',
           )
         checkNames(database, collection)
-        await operate(command, database, {}, async (ledger) => {
+        const confirmed = async (ledger: OperatedLedger) => {
           if (!yes) await confirm(ledger, database, collection)
           return raise(ledger)
-        })
+        }
+        await operate(command, database, confirmed, true)
       },
     )
 

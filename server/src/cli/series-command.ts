@@ -5,10 +5,9 @@
 import type { Command } from 'commander'
 import type { Series, SeriesPeriod, SeriesRange } from '../ledger/ledger.js'
 import { operatedCommand, readNumber } from './flags.js'
-import { operate } from './ledger-commands.js'
+import { type Column, operate, table } from './ledger-commands.js'
 import type { OperatedLedger } from './remote-ledger.js'
 import { closeSeries, type Given, giveRange, handOverSeries, renameDevice } from './series-steps.js'
-import { type Column, table } from './table.js'
 
 export const seriesCommand = (): Command =>
   operatedCommand(
@@ -30,8 +29,7 @@ export const seriesCommand = (): Command =>
     .option('--reason <text>', 'why')
     .option('--by <name>', "who does it (default: the user's name on this machine)")
     .action((database: string, given: Given, command: Command) =>
-      // Works also while the counters of bound collections cannot be used.
-      operate(command, database, { collections: undefined }, (ledger) => {
+      operate(command, database, (ledger) => {
         const [asked, step] = STEPS.find(([name]) => given[name] !== undefined) ?? []
         return asked
           ? step!(ledger, database, given[asked]!, given)

@@ -2,12 +2,9 @@
 import { type Command, Option } from 'commander'
 import { hint } from '../ledger/options.js'
 import { DEFAULT_DRAIN_SECONDS, DESCRIBED, type Settings } from '../settings.js'
-import { cautionsOf } from './cautions.js'
-import { fail } from './fail.js'
-import { flagOf, ledgerCommand, withSettings } from './flags.js'
-import { newLedgerLine } from './init-command.js'
-import { versionAt } from './place.js'
-import { startLine } from './start-line.js'
+import { fail, flagOf, ledgerCommand, withSettings } from './flags.js'
+import { newLedgerLine, versionAt } from './place.js'
+import { cautionsOf, startLine } from './start-line.js'
 
 export function serveCommand(): Command {
   const command = ledgerCommand(

@@ -17,7 +17,7 @@ import {
   readShown,
   type Showing,
   showTokens,
-  withRotation,
+  withNextToken,
 } from './shown-tokens.js'
 
 export const checkingIn = ({ context, change }: LedgerCore): Pick<Claims, 'checkIn'> => ({
@@ -67,9 +67,9 @@ export function checkIn(
     const tombstone = rows.tombstones.get(token.id)
     if ((grant ?? tombstone)?.database !== database) continue
     // guard: H13 the token of a spent grant is void
-    const spentGrant = grant && withRotation(grant, token, request.id)
+    const spentGrant = grant && withNextToken(grant, token, request.id)
     if (spentGrant) progress.grants.set(token.id, withIssued(spentGrant, spentGrant.high + 1, at))
-    const spentRest = tombstone && withRotation(tombstone, token, request.id)
+    const spentRest = tombstone && withNextToken(tombstone, token, request.id)
     if (spentRest) progress.tombstones.set(token.id, spentRest)
   }
   const { fates, copied, ...changed } = showTokens(rows, progress, request, tokens)

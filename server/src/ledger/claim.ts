@@ -66,7 +66,7 @@ export function claiming({ context, change }: LedgerCore): Pick<Claims, 'claim' 
           claims: claims.filter(({ id }) => id !== undefined),
           ...shownBy(claims, tokens),
           // The counter of a back end may be locked as long as one of its transactions takes.
-          isHasty: claims.every((claim) => authorityOf(bound, claim) === 'ledger'),
+          hasShortLockTimeout: claims.every((claim) => authorityOf(bound, claim) === 'ledger'),
         },
         ask: (rows) => asksOfClaims(rows, claims, context),
         step: (rows, answers) => grantClaims(rows, claims, answers, received, context),
@@ -93,10 +93,16 @@ export function asksOfClaims(
     refuseChanged(bound, row, row.binding)
     const open = withoutRepeats(group, rows.claimed.get(key) ?? NONE)
     const { line, missing } = shortfall(row, open, limits.maxJump)
-    const raiseTo = line.peak > row.peak ? line.peak : undefined
+    const raiseTo = line.highWater > row.highWater ? line.highWater : undefined
     if (missing === 0 && raiseTo === undefined) return []
     return [
-      { database: row.database, collection: row.collection, raiseTo, above: line.peak, missing },
+      {
+        database: row.database,
+        collection: row.collection,
+        raiseTo,
+        above: line.highWater,
+        missing,
+      },
     ]
   })
 }
@@ -271,7 +277,7 @@ function newGrant(
     count: claim.count,
     serverTag: node ?? claim.serverTag,
     grantedAt: claim.at,
-    rotation: 0,
+    tokenVersion: 0,
     serial,
     checkIn: null,
     heardAt: claim.at,
@@ -279,7 +285,8 @@ function newGrant(
 }
 
 /** The device has acted on the answer to this claim, so a repetition comes from a copy of it. */
-const isSpent = (grant: GrantRow): boolean => grant.rotation > 0 || grant.high !== grant.firstHigh
+const isSpent = (grant: GrantRow): boolean =>
+  grant.tokenVersion > 0 || grant.high !== grant.firstHigh
 
 function toGrant(row: GrantRow, tokens: GrantTokens): Grant {
   const { low, high, count, serverTag, grantedAt: at } = row

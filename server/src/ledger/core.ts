@@ -69,7 +69,7 @@ const provesOlderCopy = (
       return !grant && isCounted && token.high > floor
     }
     // guard: H20 a token that is newer than its grant proves an older copy
-    if (grant) return grant.database === database && grant.rotation < token.rotation
+    if (grant) return grant.database === database && grant.tokenVersion < token.tokenVersion
     // guard: H20 a token that is not known any more proves one, too
     return place === undefined || place.newest < token.serial || place.grant !== null
   })
@@ -121,7 +121,8 @@ export function withFloors(rows: Rows, bound: BoundCollections): Rows {
     identities: mapped(rows.identities, (row) => {
       const { floor } = databaseIn(rows, row.database)
       // guard: H20 an identity that a copy did not know begins above the floor
-      if (row.peak < floor) return { ...row, value: Math.max(row.value, floor), peak: floor }
+      if (row.highWater < floor)
+        return { ...row, value: Math.max(row.value, floor), highWater: floor }
       return row
     }),
   }

@@ -79,7 +79,7 @@ const NOTHING: StepResult<number> = { answer: 0, changes: {} }
 export function giveBack(
   rows: Rows,
   request: GiveBack,
-  token: Pick<TokenContent, 'id' | 'rotation'> | undefined,
+  token: Pick<TokenContent, 'id' | 'tokenVersion'> | undefined,
   { bound }: LedgerContext,
 ): StepResult<number> {
   const row = rows.collections.get(keyText(request))
@@ -93,7 +93,7 @@ export function giveBack(
   ]
   const shorter = (issued: GrantRow): GrantRow => ({ ...issued, high: last })
   if (token) {
-    if (token.rotation !== grant.rotation) return NOTHING
+    if (token.tokenVersion !== grant.tokenVersion) return NOTHING
     const grants = [shorter(withIssued(grant, 0, at))]
     return { answer: end - last, changes: { collections, grants } }
   }
@@ -117,7 +117,7 @@ const isTail = (grant: GrantRow, { end, last }: GiveBack): boolean =>
  * claim without an id, never check in, and return a range once.
  */
 const isPlain = (grant: GrantRow): boolean =>
-  grant.claim === null && grant.rotation === 0 && grant.high === grant.firstHigh
+  grant.claim === null && grant.tokenVersion === 0 && grant.high === grant.firstHigh
 
 /**
  * Is the end enough to tell which range is returned? Not where an upstream counts: ranges of

@@ -20,7 +20,7 @@ export interface TokenContent {
   /** Which grant. */
   id: string
   /** Each check-in raises it; an older token is void from then on (H12). */
-  rotation: number
+  tokenVersion: number
   /** The place of the grant among those of its collection: 1, 2, 3 … */
   serial: number
   /** The highest number that the grant held when the token was written. */
@@ -74,13 +74,13 @@ export function grantTokens(secrets: readonly string[]): GrantTokens {
   const macOf = (body: string, key: KeyObject) =>
     Buffer.from(digestOf(body, key), 'base64url').subarray(0, MAC_BYTES)
   return {
-    write({ id, rotation, serial, high, database, collection }) {
+    write({ id, tokenVersion, serial, high, database, collection }) {
       const name = Buffer.from(collection).toString('base64url')
-      const body = `${id}.${rotation}.${serial}.${high}.${name}`
+      const body = `${id}.${tokenVersion}.${serial}.${high}.${name}`
       return `${body}.${macOf(signed(body, database), keys[0]!).toString('base64url')}`
     },
     read(token, database) {
-      const [, body, id, rotation, serial, high, name, mac] = TOKEN.exec(token) ?? []
+      const [, body, id, tokenVersion, serial, high, name, mac] = TOKEN.exec(token) ?? []
       if (!body) return undefined
       // guard: H22 a grant token cannot be forged
       const shown = Buffer.from(mac!, 'base64url')
@@ -88,7 +88,7 @@ export function grantTokens(secrets: readonly string[]): GrantTokens {
         return undefined
       return {
         id: id!,
-        rotation: Number(rotation),
+        tokenVersion: Number(tokenVersion),
         serial: Number(serial),
         high: Number(high),
         collection: Buffer.from(name!, 'base64url').toString(),

@@ -46,10 +46,10 @@ export function handOver(
   const { to, by, reason, at, last, period } = request
   const mark = markAfter(row, request)
   if ('refused' in mark) return refuse(mark)
-  const rotation = grant.rotation + 1
+  const tokenVersion = grant.tokenVersion + 1
   const { device: from, last: heard } = row
   const stated = { from, to, by, reason, at, heard, period, last }
-  const done: StoredHandOver = { ...stated, made: mark.last, rotation }
+  const done: StoredHandOver = { ...stated, made: mark.last, tokenVersion }
   const changed: SeriesRow = {
     ...row,
     device: to,
@@ -62,7 +62,7 @@ export function handOver(
   return {
     answer: changed,
     // guard: H28 a hand-over ends the token of the lost device
-    changes: { grants: [{ ...grant, rotation, checkIn: null }], series: [changed] },
+    changes: { grants: [{ ...grant, tokenVersion, checkIn: null }], series: [changed] },
   }
 }
 
@@ -101,8 +101,8 @@ export const handOversOf = ({ handOvers }: SeriesRow): StoredHandOver[] => JSON.
 /** The first hand-over after a token was written: it ended the token. */
 export const handOverOf = (
   row: SeriesRow,
-  { rotation }: TokenContent,
-): StoredHandOver | undefined => handOversOf(row).find((each) => rotation < each.rotation)
+  { tokenVersion }: TokenContent,
+): StoredHandOver | undefined => handOversOf(row).find((each) => tokenVersion < each.tokenVersion)
 
 /** @param told what a device says that has lost the series */
 export function withLost(
@@ -148,10 +148,10 @@ export function takeOver(
   const [row] = rows.series.values()
   const grant = row && rows.grants.get(row.grant)
   if (!row || !grant || !isFor(row, claim, ended)) return { answer: undefined, changes: {} }
-  const answered = (rotated: typeof grant, isRepeat: boolean): SeriesOutcome => ({
+  const answered = (replaced: typeof grant, isRepeat: boolean): SeriesOutcome => ({
     letter: row.letter,
     name: row.name,
-    token: tokens.write(rotated),
+    token: tokens.write(replaced),
     isRepeat,
     after: { last: row.last, periods: periodsOf(row) },
     ...givenTo(row),
@@ -167,10 +167,10 @@ export function takeOver(
   if (newest.claim?.id === id && newest.claim.by === by && grant.checkIn === id)
     return { answer: answered(grant, true), changes: {} }
   if (done.some((each) => each.claim?.id === id)) return refuse('spent')
-  const rotated = { ...grant, rotation: grant.rotation + 1, checkIn: id }
+  const replaced = { ...grant, tokenVersion: grant.tokenVersion + 1, checkIn: id }
   const taken = [...done.slice(0, -1), { ...newest, claim: { id, by } }]
   const changed: SeriesRow = { ...row, seenAt: at, handOvers: JSON.stringify(taken) }
-  return { answer: answered(rotated, false), changes: { grants: [rotated], series: [changed] } }
+  return { answer: answered(replaced, false), changes: { grants: [replaced], series: [changed] } }
 }
 
 export function toSeries(row: SeriesRow): Series {
@@ -205,7 +205,7 @@ export function toSeries(row: SeriesRow): Series {
   }
 }
 
-const toHandOver = ({ claim, rotation: _, made: __, ...done }: StoredHandOver) => ({
+const toHandOver = ({ claim, tokenVersion: _, made: __, ...done }: StoredHandOver) => ({
   ...done,
   isTaken: claim !== undefined,
 })

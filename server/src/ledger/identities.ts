@@ -58,7 +58,7 @@ export function nextIdentities(
     if (known !== undefined) return { value: known }
     const value = row.value + 1
     if (value > MAX_NUMBER) return { refused: 'overflow', value: row.value }
-    moved.set(key, { ...row, value, peak: Math.max(row.peak, value) })
+    moved.set(key, { ...row, value, highWater: Math.max(row.highWater, value) })
     if (id !== undefined) {
       given.set(claimed, value)
       identityClaims.push({ database, name, claim: id, value, claimedAt: at })
@@ -79,6 +79,6 @@ export function seedIdentity(
   if (!row) return { answer: { refused: 'full', value: 0 }, changes: {} }
   if (seed.value > row.value + limits.maxJump)
     return { answer: { refused: 'jump', value: row.value }, changes: {} }
-  const value = Math.max(seed.value, seed.isForced ? row.peak : row.value)
+  const value = Math.max(seed.value, seed.isForced ? row.highWater : row.value)
   return { answer: { value }, changes: { identities: [{ ...row, value }] } }
 }

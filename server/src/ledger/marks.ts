@@ -178,8 +178,8 @@ export const asksOfFloors = (rows: Rows, { by }: Floors, bound: BoundCollections
   [...rows.collections.values()].flatMap((row): CounterAsk[] => {
     refuseChanged(bound, row, row.binding)
     if (authorityOf(bound, row) !== 'counter') return []
-    const { database, collection, peak } = row
-    const floor = Math.min(peak + by, MAX_NUMBER)
+    const { database, collection, highWater } = row
+    const floor = Math.min(highWater + by, MAX_NUMBER)
     return [{ database, collection, raiseTo: floor, raiseBy: by, above: floor, missing: 0 }]
   })
 
@@ -208,11 +208,11 @@ export function raiseFloors(
           'still more than was granted since the backup. Or let the id column store higher ids, ' +
           'as a bigint does, raise maxId in the configuration, and run the command again.',
       )
-    return { ...withFloor(row, raised(row.collection, row.peak)), serial }
+    return { ...withFloor(row, raised(row.collection, row.highWater)), serial }
   })
   const identities = [...rows.identities.values()].map((row) => {
-    const value = raised(row.name, Math.max(row.value, row.peak))
-    return { ...row, value, peak: value }
+    const value = raised(row.name, Math.max(row.value, row.highWater))
+    return { ...row, value, highWater: value }
   })
   return {
     answer: { collections: collections.length, identities: identities.length, floor, usedUp },

@@ -17,7 +17,7 @@ export interface NumberLine {
    * The highest `max` there ever was. A client that saw a higher number proves that this ledger is
    * an older copy of itself (H20).
    */
-  peak: number
+  highWater: number
   /**
    * Nothing at or below is granted any more. This ledger may be an older copy of itself, so a
    * number that comes back from there may be somebody else's, too (H20).
@@ -49,7 +49,7 @@ export interface Taken {
   span: Span
 }
 
-export const EMPTY_LINE: NumberLine = { max: 0, peak: 0, floor: 0, free: [], fresh: [] }
+export const EMPTY_LINE: NumberLine = { max: 0, highWater: 0, floor: 0, free: [], fresh: [] }
 export const MAX_NUMBER = Number.MAX_SAFE_INTEGER
 /** A row keeps this many free ranges, so that it stays small. Then the smallest becomes a gap. */
 const MAX_FREE_SPANS = 1000
@@ -67,7 +67,7 @@ export function take(
   // guard: H20 an absurd jump is refused
   if (lastMax > line.max + maxJump) return { refused: 'jump' }
   // guard: H20 a client that saw more than was granted proves an older copy
-  if (lastMax > line.peak) return take(distrust(line, lastMax), demand, { maxJump, maxId })
+  if (lastMax > line.highWater) return take(distrust(line, lastMax), demand, { maxJump, maxId })
   const part = id === undefined ? undefined : takeFrom(line.free, count)
   if (part) return { line: { ...line, free: part.rest }, span: part.span }
   // guard: H20 nothing is granted at or below what a client saw
@@ -75,7 +75,10 @@ export function take(
   // guard: H15 no number above 2^53−1 is granted
   if (count > Math.min(maxId, MAX_NUMBER) - last) return { refused: 'overflow' }
   const high = last + count
-  return { line: { ...line, max: high, peak: Math.max(line.peak, high) }, span: [last + 1, high] }
+  return {
+    line: { ...line, max: high, highWater: Math.max(line.highWater, high) },
+    span: [last + 1, high],
+  }
 }
 
 /** `[low, high]`, which was granted, may be granted again. */
@@ -127,7 +130,7 @@ export function cutOut(
 export function distrust(line: NumberLine, floor: number): NumberLine {
   return {
     max: line.max,
-    peak: Math.max(line.peak, floor),
+    highWater: Math.max(line.highWater, floor),
     floor: Math.max(line.floor, floor),
     free: above(floor, line.free),
     fresh: above(floor, line.fresh),
@@ -148,7 +151,7 @@ export function move(line: NumberLine, max: number, held: number): NumberLine {
   return {
     ...line,
     max: isTouching ? tail![0] - 1 : moved,
-    peak: Math.max(line.peak, moved),
+    highWater: Math.max(line.highWater, moved),
     free: isTouching ? free.slice(0, -1) : free,
   }
 }

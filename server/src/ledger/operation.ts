@@ -108,14 +108,14 @@ export function drop(rows: Rows, databases: readonly string[], at: number): Step
     changes: {
       collections: [...rows.collections.values()].map((row) => ({
         // guard: H22 of a collection that was dropped no number comes back
-        ...withLine(row, raise(row, row.peak)),
+        ...withLine(row, raise(row, row.highWater)),
         grants: 0,
         outstanding: 0,
         droppedAt: at,
       })),
       identities: [...rows.identities.values()].map((row) => ({
         ...row,
-        value: row.peak,
+        value: row.highWater,
         droppedAt: at,
       })),
       dropped: databases.filter((name) => isRestored(rows, name)),
@@ -157,7 +157,7 @@ function stateOf(
   const holder = grants.find(({ high }) => number <= high)
   if (holder) return { state: number <= holder.issued ? 'used' : 'held', ...floor }
   if (freeOf(row).some(([low, high]) => low <= number && number <= high)) return { state: 'free' }
-  if (number > Math.max(row.max, row.peak)) return { state: 'above', ...floor }
+  if (number > Math.max(row.max, row.highWater)) return { state: 'above', ...floor }
   // The end of the line came back: the next grants begin there.
   if (number > row.max && number > row.floor) return { state: 'free' }
   return { state: grants.length > 0 ? 'returned' : 'forgotten', ...floor }

@@ -49,11 +49,11 @@ function withoutGrant(row: CollectionRow, grant: GrantRow): CollectionRow {
 
 /** Only clients that claim with an id show tokens. */
 const mayComeBack = (grant: GrantRow): boolean =>
-  !isSettled(grant) && (grant.claim !== null || grant.rotation > 0)
+  !isSettled(grant) && (grant.claim !== null || grant.tokenVersion > 0)
 
 const toTombstone = (grant: GrantRow): Tombstone => {
-  const { id, database, collection, high, serial, rotation, checkIn } = grant
-  return { id, database, collection, high, serial, rotation, checkIn }
+  const { id, database, collection, high, serial, tokenVersion, checkIn } = grant
+  return { id, database, collection, high, serial, tokenVersion, checkIn }
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000

@@ -125,7 +125,7 @@ export interface Selection {
   /** A return without a token: the grant that it may be of, and whether it was honoured before. */
   returned?: Omit<ReturnRow, 'returnedAt'>
   /** If a row is locked, the step fails soon, with `RowLocked`. */
-  isHasty?: boolean
+  hasShortLockTimeout?: boolean
   /** Also reads the highest number that a grant holds, for each collection. */
   withHeld?: boolean
 }

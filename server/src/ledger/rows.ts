@@ -41,10 +41,10 @@ export interface GrantRow extends CollectionKey {
   serverTag: string
   grantedAt: number
   /** Raised by each check-in. */
-  rotation: number
+  tokenVersion: number
   /** 1, 2, 3 … in its collection. */
   serial: number
-  /** The id of the check-in that raised `rotation` last. */
+  /** The id of the check-in that raised `tokenVersion` last. */
   checkIn: string | null
   /** When the server last heard of the grant from its device. */
   heardAt: number
@@ -56,7 +56,7 @@ export interface GrantRow extends CollectionKey {
  */
 export type Tombstone = Pick<
   GrantRow,
-  'id' | 'database' | 'collection' | 'high' | 'serial' | 'rotation' | 'checkIn'
+  'id' | 'database' | 'collection' | 'high' | 'serial' | 'tokenVersion' | 'checkIn'
 >
 
 /** A place in the order in which a collection's grants were made. */
@@ -84,7 +84,7 @@ export interface ReturnRow extends CollectionKey {
 export interface IdentityRow extends IdentityKey {
   value: number
   /** The highest number handed out, however low the identity was seeded since. */
-  peak: number
+  highWater: number
   /** As of a collection. */
   droppedAt: number | null
 }
@@ -126,7 +126,7 @@ export interface StoredHandOver extends HandOver {
   /** How many numbers were made until then, over all periods, if the person is right. */
   made: number
   /** Of the grant, from then on: tokens with a lower one ended with it. */
-  rotation: number
+  tokenVersion: number
   /** The claim by which the other device got the series, and who claimed. Absent: none did yet. */
   claim?: { id: string; by: string | null }
 }
@@ -162,7 +162,7 @@ export const newIdentity = ({ database, name }: IdentityKey): IdentityRow => ({
   database,
   name,
   value: 0,
-  peak: 0,
+  highWater: 0,
   droppedAt: null,
 })
 

@@ -8,6 +8,7 @@ import { handOver, handOversOf, isFor, rangesOf, takeOver, toSeries } from './ha
 import type {
   CollectionKey,
   RangeRefusal,
+  Series,
   SeriesClosing,
   SeriesGift,
   SeriesRegister,
@@ -17,8 +18,25 @@ import type { Rows, Selection, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
 import { checkInSeries, claimSeries, letterClaim } from './series.js'
 
+type SeriesLetter = CollectionKey & { letter: string }
+
 export function seriesRegister({ store, context, change }: LedgerCore): SeriesRegister {
   const { limits, tokens } = context
+
+  const grantOf = async ({ letter, ...key }: SeriesLetter): Promise<string | undefined> =>
+    (await store.findSeries({ ...key, name: letter }))?.grant
+
+  /** Undefined: there is no such series. */
+  async function changed(
+    asked: SeriesLetter,
+    step: (rows: Rows) => StepResult<SeriesRow | undefined>,
+  ): Promise<Series | undefined> {
+    const grant = await grantOf(asked)
+    if (grant === undefined) return undefined
+    const row = await store.change({ select: { series: [grant] }, step })
+    return row && toSeries(row)
+  }
+
   return {
     async claimSeries(request) {
       const claim = normalized(request)
@@ -69,32 +87,19 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
     },
 
     async closeSeries(request) {
-      const closing = normalized(request)
-      const found = await store.findSeries({ ...closing, name: closing.letter })
-      if (!found) return undefined
-      const row = await store.change({
-        select: { series: [found.grant] },
-        step: (rows) => closeSeries(rows, closing),
-      })
-      return row && toSeries(row)
+      const asked = normalized(request)
+      return changed(asked, (rows) => closeSeries(rows, asked))
     },
 
     async renameDevice(request) {
-      const renaming = normalized(request)
-      const found = await store.findSeries({ ...renaming, name: renaming.letter })
-      if (!found) return undefined
-      const row = await store.change({
-        select: { series: [found.grant] },
-        step: (rows) => renameDevice(rows, renaming),
-      })
-      return row && toSeries(row)
+      const asked = normalized(request)
+      return changed(asked, (rows) => renameDevice(rows, asked))
     },
 
     async handOverSeries(request) {
       const asked = normalized(request)
-      const found = await store.findSeries({ ...asked, name: asked.letter })
-      if (!found) return { refused: 'missing' }
-      const { grant } = found
+      const grant = await grantOf(asked)
+      if (grant === undefined) return { refused: 'missing' }
       const done = await change([asked.database], {
         select: { ...selectionOfAll(asked), grants: [grant] },
         step: (rows) => handOver(rows, grant, asked),
@@ -103,12 +108,12 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
     },
 
     async giveRange(request) {
-      const gift = normalized(request)
-      const found = await store.findSeries({ ...gift, name: gift.letter })
-      if (!found) return { refused: 'missing' }
+      const asked = normalized(request)
+      const grant = await grantOf(asked)
+      if (grant === undefined) return { refused: 'missing' }
       const done = await store.change({
-        select: selectionOfAll(gift),
-        step: (rows) => giveRange(rows, found.grant, gift),
+        select: selectionOfAll(asked),
+        step: (rows) => giveRange(rows, grant, asked),
       })
       return 'refused' in done ? done : toSeries(done)
     },

@@ -20,7 +20,7 @@ import type {
 import { MAX_NUMBER } from './number-line.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { GrantRow, SeriesRow } from './rows.js'
-import { withRotation } from './shown-tokens.js'
+import { withNextToken } from './shown-tokens.js'
 
 /** Who closes a series that no person has closed. */
 const SERVER = 'the server'
@@ -108,13 +108,13 @@ export function checkInSeries(
   const restored = provenBy(rows, [{ database, shown: [{ token }] }], bound)
   if (!grant || row?.database !== database) return { answer: 'unknown', changes: { restored } }
   // A ledger that was restored knows an older token of the same grant, and the device goes on.
-  const known = { ...grant, rotation: Math.max(grant.rotation, token.rotation) }
-  const rotated = withRotation(known, token, id)
+  const known = { ...grant, tokenVersion: Math.max(grant.tokenVersion, token.tokenVersion) }
+  const replaced = withNextToken(known, token, id)
   // guard: H28 a copy of a device does not go on with its series
-  if (!rotated) {
+  if (!replaced) {
     const handedOver = handOverOf(row, token)
     if (!handedOver) return { answer: { superseded: true, last: row.last }, changes: {} }
-    const { made, rotation, claim, ...done } = handedOver
+    const { made, tokenVersion, claim, ...done } = handedOver
     const lost = withLost(row, handedOver, request)
     return {
       answer: { superseded: true, last: done.heard, handedOver: done },
@@ -127,17 +127,17 @@ export function checkInSeries(
     periods: withPeriods(row.periods, periods),
     seenAt: Math.max(row.seenAt, at),
   }
-  const isNew = rotated !== known
+  const isNew = replaced !== known
   // guard: H28 a device that has changed what the server heard of makes no number
   const seen = isNew && isRewritten(row, request.heard) ? rewritten(told) : withLink(told, request)
   const { closedAt, closedBy, reason } = seen
   return {
     answer: {
-      token: tokens.write(rotated),
+      token: tokens.write(replaced),
       ...givenTo(row),
       ...(closedAt !== null && { closed: { at: closedAt, by: closedBy!, reason: reason! } }),
     },
-    changes: { grants: [rotated], series: [seen], restored },
+    changes: { grants: [replaced], series: [seen], restored },
   }
 }
 

@@ -95,7 +95,7 @@ export function showTokens(
   const isCopy = shown.some(({ token }) => {
     const row = token && (grantOf(token) ?? tombstoneOf(token))
     if (row?.database !== database) return false
-    return row.rotation > token!.rotation && !withRotation(row, token!, id)
+    return row.tokenVersion > token!.tokenVersion && !withNextToken(row, token!, id)
   })
   const fates = shown.map(({ token, next }): CheckInFate => {
     if (!token) return 'unknown'
@@ -103,14 +103,14 @@ export function showTokens(
     if (!grant) {
       // The first device that shows the token of a grant that is not kept has its numbers.
       const isOurs = !isCopy && tombstone?.database === database
-      const rotated = isOurs ? withRotation(tombstone, token, id) : undefined
-      if (!rotated) return 'superseded'
-      changed.tombstones.set(rotated.id, rotated)
-      return { token: tokens.write(rotated), high: rotated.high }
+      const replaced = isOurs ? withNextToken(tombstone, token, id) : undefined
+      if (!replaced) return 'superseded'
+      changed.tombstones.set(replaced.id, replaced)
+      return { token: tokens.write(replaced), high: replaced.high }
     }
     if (grant.database !== database) return 'superseded'
-    const rotated = isCopy ? undefined : withRotation(grant, token, id)
-    if (!rotated) {
+    const replaced = isCopy ? undefined : withNextToken(grant, token, id)
+    if (!replaced) {
       copied.push(grant)
       // guard: H13 nothing of a copied grant comes back
       const ended = withIssued(grant, grant.high + 1, at)
@@ -119,7 +119,7 @@ export function showTokens(
       changed.grants.set(grant.id, isAhead ? withoutToken(ended) : ended)
       return 'superseded'
     }
-    const kept = rotated === grant ? grant : withIssued(rotated, next, at)
+    const kept = replaced === grant ? grant : withIssued(replaced, next, at)
     changed.grants.set(kept.id, kept)
     return { token: tokens.write(kept), high: kept.high }
   })
@@ -133,18 +133,18 @@ export function keep(progress: Progress, { grants, tombstones }: TokenRows): voi
 }
 
 /**
- * The row after request `id` showed its token: with the next rotation, or unchanged when the same
- * request came before. Undefined: the token is superseded.
+ * The row after request `id` showed its token: with the next version of it, or unchanged when the
+ * same request came before. Undefined: the token is superseded.
  */
-export function withRotation<Row extends Pick<GrantRow, 'rotation' | 'checkIn'>>(
+export function withNextToken<Row extends Pick<GrantRow, 'tokenVersion' | 'checkIn'>>(
   row: Row,
-  { rotation }: TokenContent,
+  { tokenVersion }: TokenContent,
   id: string,
 ): Row | undefined {
-  if (row.rotation === rotation)
+  if (row.tokenVersion === tokenVersion)
     // guard: H12 a check-in voids the old token
-    return { ...row, rotation: rotation + 1, checkIn: id }
-  return row.rotation === rotation + 1 && row.checkIn === id ? row : undefined
+    return { ...row, tokenVersion: tokenVersion + 1, checkIn: id }
+  return row.tokenVersion === tokenVersion + 1 && row.checkIn === id ? row : undefined
 }
 
 /**
@@ -153,7 +153,7 @@ export function withRotation<Row extends Pick<GrantRow, 'rotation' | 'checkIn'>>
  */
 const withoutToken = (row: GrantRow): GrantRow => ({
   ...row,
-  rotation: row.rotation + 1,
+  tokenVersion: row.tokenVersion + 1,
   checkIn: null,
 })
 

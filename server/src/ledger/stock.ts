@@ -36,7 +36,7 @@ export function shortfall(
   const seen = Math.max(0, ...believed.map(({ lastMax }) => lastMax))
   // An upstream is told `max`, so that it grants above what was seen.
   const honest =
-    seen > line.peak ? { ...distrust(line, seen), max: Math.max(line.max, seen) } : line
+    seen > line.highWater ? { ...distrust(line, seen), max: Math.max(line.max, seen) } : line
   return { line: honest, believed: new Set(believed), missing: missingFrom(honest, believed) }
 }
 
@@ -76,7 +76,7 @@ export function addFresh({ line, believed }: Shortfall, fresh: readonly Span[]):
     line: {
       ...line,
       max,
-      peak: Math.max(line.peak, max),
+      highWater: Math.max(line.highWater, max),
       fresh: rest,
     },
     believed,

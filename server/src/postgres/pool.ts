@@ -43,7 +43,7 @@ export interface Waits {
 
 const USUAL: Waits = { lock: 5_000, statement: 5_000, answer: 10_000 }
 /** Short waits, because many claims wait for one commit. */
-export const HASTY: Waits = { ...USUAL, lock: 500 }
+export const SHORT_LOCK_TIMEOUT: Waits = { ...USUAL, lock: 500 }
 
 // guard: H27 a warning is heard, whatever the role asks for
 const HEAR_WARNINGS = 'SET LOCAL client_min_messages = warning'

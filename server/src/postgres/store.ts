@@ -12,7 +12,7 @@ import { HEALTH_KEY, type Opening } from '../sql/schema.js'
 import type { Dialect } from '../sql/statements.js'
 import { sqlStore } from '../sql/store.js'
 import { placeOf } from './place.js'
-import { HASTY, openPool, type PostgresPool, type Write } from './pool.js'
+import { openPool, type PostgresPool, SHORT_LOCK_TIMEOUT, type Write } from './pool.js'
 import { upgradePostgres } from './upgrade.js'
 
 const POSTGRES: Omit<Dialect, 'timeline'> = {
@@ -93,7 +93,10 @@ export function connectionTo(
   return {
     dialect: { ...POSTGRES, timeline },
     transaction: (work) =>
-      pool.transaction((query, write) => run(work, query, write), work.isHasty ? HASTY : undefined),
+      pool.transaction(
+        (query, write) => run(work, query, write),
+        work.hasShortLockTimeout ? SHORT_LOCK_TIMEOUT : undefined,
+      ),
     read: ({ text, parameters }) => pool.query(text, [...parameters]),
     connections: () => pool.connections(),
     ping: (work) =>

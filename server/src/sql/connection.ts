@@ -19,7 +19,7 @@ export interface Work<T> {
   /** Pure: it may run more than once. */
   step(found: readonly unknown[][], answers: CounterAnswers): Outcome<T>
   /** If a row is locked, the transaction fails soon, with `RowLocked`. */
-  isHasty?: boolean | undefined
+  hasShortLockTimeout?: boolean | undefined
 }
 
 interface Outcome<T> {

@@ -48,7 +48,7 @@ export function sameLedger(connection: SqlConnection, isOurs: Secrets['isOurs'])
       reached = stateIn(states![0] as StateRow, isOurs, least)
     }
     const answer = await run({
-      isHasty: work.isHasty,
+      hasShortLockTimeout: work.hasShortLockTimeout,
       reads: [readState, ...work.reads],
       begins() {
         // What others commit from here on may be missing in what is read.

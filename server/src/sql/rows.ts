@@ -8,17 +8,12 @@ import {
   byClaim,
   distinct,
   identityText,
+  keyOf,
   keyText,
   serialText,
 } from '../ledger/collections.js'
 import type { CollectionKey } from '../ledger/ledger.js'
-import type {
-  LoadedCollection,
-  RowChanges,
-  Rows,
-  Selection,
-  SeriesNameKey,
-} from '../ledger/row-store.js'
+import type { LoadedCollection, RowChanges, Rows, Selection } from '../ledger/row-store.js'
 import type { CollectionRow, SerialRow } from '../ledger/rows.js'
 import { type Setting, settingKeysOf, settingsFrom, toDatabases } from './meta.js'
 import { counting, type LoadedRows } from './missing.js'
@@ -66,37 +61,43 @@ export function loader(dialect: Dialect): Loader {
   const texts = loadingTexts(dialect)
 
   /** In the order of locks; undefined: nothing is to be found there. */
-  const parts = (select: Selection): Part[] => {
+  const partsOf = (select: Selection) => {
     const { collections = [], known = [], identities = [], grants = [], returned } = select
     const { claims = [], identityClaims = [], serials = [], series = [], databases = [] } = select
     const { withHeld, seriesOf, seriesNamed } = select
     const ids = grants.map((id) => ({ id }))
     const end = returned && [returned.database, returned.collection, returned.end]
-    return [
-      {
+    return {
+      collections: {
         text: texts.collections,
-        rows: distinct([...collections, ...known].map(keyIn), keyText),
+        rows: distinct([...collections, ...known].map(keyOf), keyText),
       },
-      {
+      identities: {
         text: texts.identities,
         rows: identities.map(({ database, name }) => ({ database, name })),
       },
-      { text: texts.grants, rows: ids },
-      end && statement(texts.returnedOf, ...end),
-      { text: texts.claimed, rows: claims.map((claim) => ({ ...keyIn(claim), claim: claim.id })) },
-      {
+      grants: { text: texts.grants, rows: ids },
+      returnedOf: end && statement(texts.returnedOf, ...end),
+      claimed: {
+        text: texts.claimed,
+        rows: claims.map((claim) => ({ ...keyOf(claim), claim: claim.id })),
+      },
+      answered: {
         text: texts.answered,
         rows: identityClaims.map(({ database, name, id: claim }) => ({ database, name, claim })),
       },
-      returned && statement(texts.returns, ...end!, returned.last),
-      { text: texts.held, rows: withHeld ? collections.map(keyIn) : [] },
-      { text: texts.serials, rows: serials },
-      { text: texts.series, rows: series.map((grant) => ({ grant })) },
-      { text: texts.seriesOf, rows: seriesOf ? [keyIn(seriesOf)] : [] },
-      { text: texts.seriesNamed, rows: seriesNamed ? [nameKeyIn(seriesNamed)] : [] },
-      { text: texts.settings, rows: settingKeysOf(databases).map((key) => ({ key })) },
-      { text: texts.tombstones, rows: ids },
-    ]
+      returns: returned && statement(texts.returns, ...end!, returned.last),
+      held: { text: texts.held, rows: withHeld ? collections.map(keyOf) : [] },
+      serials: { text: texts.serials, rows: serials },
+      series: { text: texts.series, rows: series.map((grant) => ({ grant })) },
+      seriesOf: { text: texts.seriesOf, rows: seriesOf ? [keyOf(seriesOf)] : [] },
+      seriesNamed: {
+        text: texts.seriesNamed,
+        rows: seriesNamed ? [{ ...keyOf(seriesNamed), name: seriesNamed.name }] : [],
+      },
+      settings: { text: texts.settings, rows: settingKeysOf(databases).map((key) => ({ key })) },
+      tombstones: { text: texts.tombstones, rows: ids },
+    } satisfies Record<string, Part>
   }
 
   const isAsked = (part: Part): part is Exclude<Part, undefined> =>
@@ -104,21 +105,22 @@ export function loader(dialect: Dialect): Loader {
 
   return {
     statements: (select) =>
-      parts(select)
+      Object.values<Part>(partsOf(select))
         .filter(isAsked)
         .map((part) =>
           'parameters' in part ? part : statement(part.text, ...dialect.given(part.rows)),
         ),
-    collection: (key) => statement(texts.collection, ...dialect.given([keyIn(key)])),
+    collection: (key) => statement(texts.collection, ...dialect.given([keyOf(key)])),
     rows(select, found) {
       const left = [...found]
-      const [collections, identities, grants, returnedOf, claimed, answered, ...others] = parts(
-        select,
-      ).map((part) => (isAsked(part) ? left.shift()! : []))
-      const [returns, held, serials, series, seriesOf, namedSeries, settings, tombstones] = others
+      const parts = Object.entries<Part>(partsOf(select)).map(([name, part]) => [
+        name,
+        isAsked(part) ? left.shift() : [],
+      ])
+      const rows: Record<keyof ReturnType<typeof partsOf>, unknown[]> = Object.fromEntries(parts)
       const named = {
-        collections: collections!.map(toCollection),
-        identities: decoded(IDENTITIES, identities!),
+        collections: rows.collections.map(toCollection),
+        identities: decoded(IDENTITIES, rows.identities),
       }
       const chosen = (isChosen: (row: { droppedAt: number | null }) => boolean) => ({
         collections: byText(named.collections.filter(isChosen), keyText),
@@ -126,20 +128,20 @@ export function loader(dialect: Dialect): Loader {
       })
       return {
         selected: select,
-        databases: toDatabases(settings as Setting[]),
+        databases: toDatabases(rows.settings as Setting[]),
         ...chosen(({ droppedAt }) => droppedAt === null),
         dropped: chosen(({ droppedAt }) => droppedAt !== null),
-        grants: byText(decoded(GRANTS, grants!), ({ id }) => id),
-        tombstones: byText(decoded(TOMBSTONES, tombstones!), ({ id }) => id),
-        serials: byText(serials as SerialRow[], serialText),
-        series: byText(decoded(SERIES, [...series!, ...seriesOf!]), ({ grant }) => grant),
-        seriesNamed: decoded(SERIES, namedSeries!)[0],
-        returnedOf: decoded(GRANTS, returnedOf!)[0],
-        claimed: byClaim(decoded(GRANTS, claimed!), keyText),
-        answered: byClaim(decoded(IDENTITY_CLAIMS, answered!), identityText),
-        isReturned: returns!.length > 0,
+        grants: byText(decoded(GRANTS, rows.grants), ({ id }) => id),
+        tombstones: byText(decoded(TOMBSTONES, rows.tombstones), ({ id }) => id),
+        serials: byText(rows.serials as SerialRow[], serialText),
+        series: byText(decoded(SERIES, [...rows.series, ...rows.seriesOf]), ({ grant }) => grant),
+        seriesNamed: decoded(SERIES, rows.seriesNamed)[0],
+        returnedOf: decoded(GRANTS, rows.returnedOf)[0],
+        claimed: byClaim(decoded(GRANTS, rows.claimed), keyText),
+        answered: byClaim(decoded(IDENTITY_CLAIMS, rows.answered), identityText),
+        isReturned: rows.returns.length > 0,
         held: new Map(
-          (held as (CollectionKey & { high: number | null })[]).flatMap(
+          (rows.held as (CollectionKey & { high: number | null })[]).flatMap(
             (row): [string, number][] => (row.high === null ? [] : [[keyText(row), row.high]]),
           ),
         ),
@@ -195,14 +197,6 @@ function loadingTexts(dialect: Dialect) {
   }
 }
 
-const nameKeyIn = ({ database, collection, name }: SeriesNameKey): SeriesNameKey => ({
-  database,
-  collection,
-  name,
-})
-
-const keyIn = ({ database, collection }: CollectionKey): CollectionKey => ({ database, collection })
-
 const byText = <Row>(rows: readonly Row[], textOf: (row: Row) => string): Map<string, Row> =>
   new Map(rows.map((row) => [textOf(row), row]))
 
@@ -211,50 +205,41 @@ const SAVE_SETTING = `INSERT INTO hilo_meta (key, value) VALUES ($1, $2)
 
 /** @returns the statements that save changes of rows as they were found */
 export function saver(dialect: Dialect): (rows: Rows, changes: RowChanges) => Statement[] {
-  const saveCollections = changing(dialect, COLLECTIONS)
-  const addGrants = adding(dialect, GRANTS)
-  const saveGrants = changing(dialect, GRANTS)
-  const deleteGrants = deleting(dialect, GRANTS)
-  const addUnheard = adding(dialect, TOMBSTONES)
-  const saveTombstones = changing(dialect, TOMBSTONES)
-  const addReturns = adding(dialect, RETURNS)
-  const saveIdentities = changing(dialect, IDENTITIES)
-  const addIdentityClaims = adding(dialect, IDENTITY_CLAIMS)
-  const putSeries = putting(dialect, SERIES)
+  /** In the order in which they run. */
+  const texts = {
+    collections: changing(dialect, COLLECTIONS),
+    newGrants: adding(dialect, GRANTS),
+    grants: changing(dialect, GRANTS),
+    prunedGrants: deleting(dialect, GRANTS),
+    newTombstones: adding(dialect, TOMBSTONES),
+    tombstones: changing(dialect, TOMBSTONES),
+    returns: adding(dialect, RETURNS),
+    identities: changing(dialect, IDENTITIES),
+    identityClaims: adding(dialect, IDENTITY_CLAIMS),
+    series: putting(dialect, SERIES),
+  }
 
-  const all = (text: string, rows: readonly object[] = []): Statement[] =>
-    rows.length > 0 ? [statement(text, ...dialect.given(rows))] : []
-
-  return (rows, changes) => [
-    ...settingsFrom(changes).map(({ key, value }) => statement(SAVE_SETTING, key, value)),
-    ...all(
-      saveCollections,
-      changes.collections?.map((row) =>
+  return (rows, changes) => {
+    const given: { [What in keyof typeof texts]?: readonly object[] | undefined } = {
+      ...changes,
+      collections: changes.collections?.map((row) =>
         encoded(COLLECTIONS, row, rows.collections.get(keyText(row))),
       ),
-    ),
-    ...all(addGrants, changes.newGrants),
-    ...all(saveGrants, changes.grants),
-    ...all(
-      deleteGrants,
-      changes.prunedGrants?.map((id) => ({ id })),
-    ),
-    ...all(addUnheard, changes.newTombstones),
-    ...all(saveTombstones, changes.tombstones),
-    ...all(addReturns, changes.returns),
-    ...all(saveIdentities, changes.identities),
-    ...all(addIdentityClaims, changes.identityClaims),
-    ...all(putSeries, changes.series),
+      prunedGrants: changes.prunedGrants?.map((id) => ({ id })),
+    }
     // What was dropped before is not among the rows of a step.
-    ...counting(
-      dialect,
-      {
-        collections: changes.collections?.filter(isDropped),
-        identities: changes.identities?.filter(isDropped),
-      },
-      -1,
-    ),
-  ]
+    const dropped = {
+      collections: changes.collections?.filter(isDropped),
+      identities: changes.identities?.filter(isDropped),
+    }
+    return [
+      ...settingsFrom(changes).map(({ key, value }) => statement(SAVE_SETTING, key, value)),
+      ...(Object.keys(texts) as (keyof typeof texts)[]).flatMap((what) =>
+        given[what]?.length ? [statement(texts[what], ...dialect.given(given[what]))] : [],
+      ),
+      ...counting(dialect, dropped, -1),
+    ]
+  }
 }
 
 const isDropped = ({ droppedAt }: { droppedAt: number | null }): boolean => droppedAt !== null

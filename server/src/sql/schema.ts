@@ -6,17 +6,7 @@
 import { LedgerMissing } from '../ledger/errors.js'
 import { type Secrets, secretsOf } from '../ledger/grant-token.js'
 import { creationOf } from './statements.js'
-import {
-  COLLECTIONS,
-  DEVICES,
-  GRANTS,
-  IDENTITIES,
-  IDENTITY_CLAIMS,
-  NAMES,
-  RETURNS,
-  SERIES,
-  TOMBSTONES,
-} from './tables.js'
+import { TABLES } from './tables.js'
 
 /** What a ledger's database has. */
 export interface Schema {
@@ -30,35 +20,12 @@ export interface Schema {
 }
 
 export const SCHEMA: Schema = {
-  tables: [
-    creationOf(COLLECTIONS),
-    creationOf(NAMES),
-    creationOf(GRANTS),
-    creationOf(TOMBSTONES),
-    creationOf(RETURNS),
-    creationOf(IDENTITIES),
-    creationOf(IDENTITY_CLAIMS),
-    creationOf(SERIES),
-    creationOf(DEVICES),
-  ].flat(),
+  tables: TABLES.flatMap(creationOf),
   upgrades: [],
 }
 
 /** Wherever one of these is, there is a ledger. */
-export const LEDGER_TABLES: readonly string[] = [
-  'hilo_meta',
-  ...[
-    COLLECTIONS,
-    NAMES,
-    GRANTS,
-    TOMBSTONES,
-    RETURNS,
-    IDENTITIES,
-    IDENTITY_CLAIMS,
-    SERIES,
-    DEVICES,
-  ].map(({ name }) => name),
-]
+export const LEDGER_TABLES = ['hilo_meta', ...TABLES.map(({ name }) => name)]
 
 /** What a SQLite ledger's file is called in its data folder. */
 export const SQLITE_FILE = 'hilo.db'

@@ -125,7 +125,7 @@ function changer(connection: SqlConnection, load: Loader): RowStore['change'] {
       }
       const result = await connection.transaction<ChangeOutcome<T>>({
         reads: load.statements(wanted),
-        isHasty: wanted.isHasty,
+        hasShortLockTimeout: wanted.hasShortLockTimeout,
         ask(found) {
           if (!ask) return []
           const { rows, missing } = loaded(found)

@@ -19,7 +19,7 @@ export const COLLECTIONS: Table<CollectionRow> = {
     database: ['database', 'text', 'key'],
     collection: ['tag', 'text', 'key'],
     max: ['max', 'count', 'changes'],
-    peak: ['peak', 'count', 'changes'],
+    highWater: ['high_water', 'count', 'changes'],
     floor: ['floor', 'count', 'changes'],
     // Before the lists, which may be so long that SQLite keeps them, and what follows, elsewhere.
     freeCount: ['free_count', 'count', 'changes'],
@@ -68,7 +68,7 @@ export const GRANTS: Table<GrantRow> = {
     count: ['count', 'count', 'fixed'],
     serverTag: ['server_tag', 'text', 'fixed'],
     grantedAt: ['granted_at', 'number', 'fixed'],
-    rotation: ['rotation', 'number', 'changes'],
+    tokenVersion: ['token_version', 'number', 'changes'],
     serial: ['serial', 'count', 'fixed'],
     checkIn: ['check_in', 'text?', 'changes'],
     heardAt: ['heard_at', 'number', 'changes'],
@@ -93,7 +93,7 @@ export const TOMBSTONES: Table<Tombstone> = {
     collection: ['tag', 'text', 'fixed'],
     high: ['high', 'count', 'fixed'],
     serial: ['serial', 'count', 'fixed'],
-    rotation: ['rotation', 'number', 'changes'],
+    tokenVersion: ['token_version', 'number', 'changes'],
     checkIn: ['check_in', 'text?', 'changes'],
   },
 }
@@ -117,7 +117,7 @@ export const IDENTITIES: Table<IdentityRow> = {
     database: ['database', 'text', 'key'],
     name: ['name', 'text', 'key'],
     value: ['value', 'count', 'changes'],
-    peak: ['peak', 'count', 'changes'],
+    highWater: ['high_water', 'count', 'changes'],
     droppedAt: ['dropped_at', 'number?', 'changes'],
   },
 }
@@ -177,3 +177,16 @@ export const DEVICES: Table<DeviceRow> = {
     setAside: ['set_aside', 'text?', 'changes'],
   },
 }
+
+/** In the order in which they are made. */
+export const TABLES: readonly Table<never>[] = [
+  COLLECTIONS,
+  NAMES,
+  GRANTS,
+  TOMBSTONES,
+  RETURNS,
+  IDENTITIES,
+  IDENTITY_CLAIMS,
+  SERIES,
+  DEVICES,
+]

@@ -96,7 +96,7 @@ export function guard<T>(step: () => T): T {
   }
 }
 
-export interface Patience {
+export interface BusyRetry {
   /** Resolves with what the step returns. It rejects like the step when the lock stays away. */
   run<T>(step: () => T): Promise<T>
   /** Resolves when no step waits. */
@@ -105,12 +105,12 @@ export interface Patience {
 
 const LONGEST_PAUSE_MS = 20
 
-/** @param patienceMs another process may hold the lock for one commit; longer means trouble */
-export function createPatience(patienceMs: number): Patience {
+/** @param timeoutMs another process may hold the lock for one commit; longer means trouble */
+export function createBusyRetry(timeoutMs: number): BusyRetry {
   const waiting = new Set<Promise<unknown>>()
 
   async function retry<T>(step: () => T, error: unknown): Promise<T> {
-    const deadline = performance.now() + patienceMs
+    const deadline = performance.now() + timeoutMs
     for (let pause = 1; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       if (performance.now() >= deadline) throw error
       await new Promise((resolve) => setTimeout(resolve, pause))
@@ -194,7 +194,7 @@ export const commitsTo =
   }
 
 export function connectionTo({ db, commit, close }: SqliteFile): SqlConnection {
-  const patience = createPatience(BUSY_TIMEOUT_MS)
+  const retry = createBusyRetry(BUSY_TIMEOUT_MS)
   const prepared = new Map<string, ReturnType<Sqlite['prepare']>>()
 
   function prepare(text: string) {
@@ -207,8 +207,8 @@ export function connectionTo({ db, commit, close }: SqliteFile): SqlConnection {
 
   return {
     dialect: SQLITE,
-    transaction: (work) => patience.run(() => commit(() => runWork(run, work))),
-    read: (statement) => patience.run(() => guard(() => run(statement))),
+    transaction: (work) => retry.run(() => commit(() => runWork(run, work))),
+    read: (statement) => retry.run(() => guard(() => run(statement))),
     ping: async (work) => {
       try {
         commit(() => {
@@ -221,7 +221,7 @@ export function connectionTo({ db, commit, close }: SqliteFile): SqlConnection {
       }
     },
     close: async () => {
-      await patience.end()
+      await retry.end()
       close()
     },
   }

@@ -5,7 +5,8 @@ import type { Rows } from '../../src/ledger/row-store.js'
 import type { SerialRow } from '../../src/ledger/rows.js'
 import { collectionOf, contextOf, grantId, grantOf, ORDERS, rowsOf, TOKENS } from './steps.js'
 
-const tokenOf = (n: number, rotation = 0) => TOKENS.write(grantOf({ id: grantId(n), rotation }))
+const tokenOf = (n: number, tokenVersion = 0) =>
+  TOKENS.write(grantOf({ id: grantId(n), tokenVersion }))
 const request = (tokens: string[], { spent = [] as string[], next = 0, id = 'check-1' } = {}) =>
   readCheckIn(
     { database: 'Shop', id, at: 7, grants: tokens.map((token) => ({ token, next })), spent },
@@ -30,7 +31,7 @@ test('a token is replaced, and what was issued is remembered', () => {
   const { answer, changes } = done(rowsOf({ grants: [grantOf()] }), [tokenOf(0)], { next: 21 })
   expect(answer).toEqual([{ token: tokenOf(0, 1), high: 32 }])
   expect(changes).toEqual({
-    grants: [grantOf({ issued: 20, rotation: 1, checkIn: 'check-1', heardAt: 7 })],
+    grants: [grantOf({ issued: 20, tokenVersion: 1, checkIn: 'check-1', heardAt: 7 })],
     tombstones: [],
     collections: [],
     restored: [],
@@ -38,7 +39,7 @@ test('a token is replaced, and what was issued is remembered', () => {
 })
 
 test('the same check-in is answered the same way, once more in one request, too', () => {
-  const rows = rowsOf({ grants: [grantOf({ rotation: 1, checkIn: 'check-1' })] })
+  const rows = rowsOf({ grants: [grantOf({ tokenVersion: 1, checkIn: 'check-1' })] })
   const { answer } = done(rows, [tokenOf(0), tokenOf(0)])
   expect(answer).toEqual([
     { token: tokenOf(0, 1), high: 32 },
@@ -47,7 +48,7 @@ test('the same check-in is answered the same way, once more in one request, too'
 })
 
 test('a copy is found out: its collection is asked for, and what the grant held is cut out', () => {
-  const grants = [grantOf({ low: 5, high: 24, rotation: 1, checkIn: 'check-of-another-copy' })]
+  const grants = [grantOf({ low: 5, high: 24, tokenVersion: 1, checkIn: 'check-of-another-copy' })]
   const wanted = request([tokenOf(0)])
   expect(checkIn(rowsOf({ grants }), wanted, contextOf())).toEqual({
     select: { collections: [ORDERS] },
@@ -55,7 +56,7 @@ test('a copy is found out: its collection is asked for, and what the grant held 
   const collections = [
     collectionOf({
       max: 64,
-      peak: 64,
+      highWater: 64,
       free: [
         [1, 4],
         [20, 25],
@@ -66,7 +67,7 @@ test('a copy is found out: its collection is asked for, and what the grant held 
   expect(checkIn(rowsOf({ grants, collections }), wanted, contextOf())).toMatchObject({
     answer: ['superseded'],
     changes: {
-      grants: [{ issued: 24, rotation: 1 }],
+      grants: [{ issued: 24, tokenVersion: 1 }],
       collections: [
         {
           floor: 0,
@@ -82,7 +83,7 @@ test('a copy is found out: its collection is asked for, and what the grant held 
 })
 
 test('a copy is found also where its collection is missing, without a second look', () => {
-  const grants = [grantOf({ low: 5, high: 24, rotation: 1, checkIn: 'check-of-another-copy' })]
+  const grants = [grantOf({ low: 5, high: 24, tokenVersion: 1, checkIn: 'check-of-another-copy' })]
   const rows = { ...rowsOf({ grants }), selected: { collections: [ORDERS] } }
   expect(checkIn(rows, request([tokenOf(0)]), contextOf())).toMatchObject({
     answer: ['superseded'],
@@ -134,10 +135,10 @@ test('a forged token is unknown, and proves nothing', () => {
 })
 
 test('the token of a spent grant is void, and all of it counts as issued', () => {
-  const rows = rowsOf({ grants: [grantOf(), grantOf({ id: grantId(1), rotation: 1 })] })
+  const rows = rowsOf({ grants: [grantOf(), grantOf({ id: grantId(1), tokenVersion: 1 })] })
   const { answer, changes } = done(rows, [], { spent: [tokenOf(0), tokenOf(1), tokenOf(7)] })
   expect(answer).toEqual([])
   expect(changes.grants).toEqual([
-    grantOf({ issued: 32, rotation: 1, checkIn: 'check-1', heardAt: 7 }),
+    grantOf({ issued: 32, tokenVersion: 1, checkIn: 'check-1', heardAt: 7 }),
   ])
 })

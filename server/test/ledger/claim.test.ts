@@ -31,7 +31,7 @@ const UNCHANGED = { collections: [], newGrants: [], grants: [], tombstones: [], 
 
 describe('of a collection that the ledger counts', () => {
   test('a claim gets what follows, and the grant and the collection are saved', () => {
-    const rows = rowsOf({ collections: [collectionOf({ max: 10, peak: 10, version: 3 })] })
+    const rows = rowsOf({ collections: [collectionOf({ max: 10, highWater: 10, version: 3 })] })
     const { answer, changes } = grant(rows, [claimOf({ id: 'a' })])
     const token = TOKENS.write(grantOf({ id: grantId(1), high: 42 }))
     expect(answer).toEqual([
@@ -53,7 +53,7 @@ describe('of a collection that the ledger counts', () => {
       }),
     ])
     expect(changes.collections).toMatchObject([
-      { ...ORDERS, max: 42, peak: 42, version: 4, grants: 1, outstanding: 32, lastClaim: 5 },
+      { ...ORDERS, max: 42, highWater: 42, version: 4, grants: 1, outstanding: 32, lastClaim: 5 },
     ])
   })
 
@@ -61,8 +61,8 @@ describe('of a collection that the ledger counts', () => {
     const lines = { ...ORDERS, collection: 'lines' }
     const rows = rowsOf({
       collections: [
-        collectionOf({ max: 64, peak: 64, free: [[3, 12]] }),
-        collectionOf({ ...lines, max: 5, peak: 5 }),
+        collectionOf({ max: 64, highWater: 64, free: [[3, 12]] }),
+        collectionOf({ ...lines, max: 5, highWater: 5 }),
       ],
     })
     const { answer, changes } = grant(rows, [
@@ -86,7 +86,10 @@ describe('of a collection that the ledger counts', () => {
 
   test('a claim that was granted before gets the same again, and nothing is saved', () => {
     const before = grantOf()
-    const rows = rowsOf({ collections: [collectionOf({ max: 64, peak: 64 })], grants: [before] })
+    const rows = rowsOf({
+      collections: [collectionOf({ max: 64, highWater: 64 })],
+      grants: [before],
+    })
     const { answer, changes } = grant(rows, [claimOf({ id: 'a', count: 9 })])
     expect(answer).toMatchObject([{ grant: { low: 1, high: 32, count: 32 }, isRepeat: true }])
     expect(changes).toEqual(UNCHANGED)
@@ -100,7 +103,7 @@ describe('of a collection that the ledger counts', () => {
   })
 
   test.each([
-    ['checked in', { rotation: 1 }],
+    ['checked in', { tokenVersion: 1 }],
     ['given back in part', { high: 20 }],
   ])('a claim whose grant was %s since is a copy’s', (_, change) => {
     const rows = rowsOf({ collections: [collectionOf({ max: 32 })], grants: [grantOf(change)] })
@@ -109,16 +112,22 @@ describe('of a collection that the ledger counts', () => {
 
   test('a claim is a copy’s, too, if another one of the same step has shown its token', () => {
     const before = grantOf()
-    const rows = rowsOf({ collections: [collectionOf({ max: 32, peak: 32 })], grants: [before] })
+    const rows = rowsOf({
+      collections: [collectionOf({ max: 32, highWater: 32 })],
+      grants: [before],
+    })
     const shown = [{ token: TOKENS.write(before), next: 5 }]
     const { answer } = grant(rows, [claimOf({ id: 'b', shown }), claimOf({ id: 'a' })])
     expect(answer.map(spanOf)).toEqual([[33, 64], 'spent'])
   })
 
   test('what a claim shows to be copied stays below max, whatever is written', () => {
-    const copied = grantOf({ rotation: 1, high: 20 })
-    const rows = rowsOf({ collections: [collectionOf({ max: 20, peak: 32 })], grants: [copied] })
-    const shown = [{ token: TOKENS.write({ ...copied, rotation: 0 }), next: 1 }]
+    const copied = grantOf({ tokenVersion: 1, high: 20 })
+    const rows = rowsOf({
+      collections: [collectionOf({ max: 20, highWater: 32 })],
+      grants: [copied],
+    })
+    const shown = [{ token: TOKENS.write({ ...copied, tokenVersion: 0 }), next: 1 }]
     const { changes } = grant(rows, [claimOf({ id: 'b', shown })])
     expect(changes.collections).toMatchObject([{ max: 64, forgotten: 32 }])
   })
@@ -154,7 +163,7 @@ describe('of a collection that an ORM’s counter counts', () => {
     new Map([[keyText(ORDERS), { fresh, isAtEnd: false }]])
 
   test('the counter is asked for what claims want and the stock has not', () => {
-    const collections = [collectionOf({ binding, max: 50, peak: 50, free: [[41, 50]] })]
+    const collections = [collectionOf({ binding, max: 50, highWater: 50, free: [[41, 50]] })]
     const rows = rowsOf({ collections, grants: [grantOf({ claim: 'known' })] })
     const claims = [
       claimOf({ id: 'a', count: 8 }),
@@ -171,7 +180,7 @@ describe('of a collection that an ORM’s counter counts', () => {
 
   test('it is raised above what a client saw', () => {
     const rows = rowsOf({
-      collections: [collectionOf({ binding, max: 50, peak: 50, free: [[41, 50]] })],
+      collections: [collectionOf({ binding, max: 50, highWater: 50, free: [[41, 50]] })],
     })
     expect(asksOfClaims(rows, [claimOf({ id: 'a', lastMax: 70 })], context())).toEqual([
       { ...ORDERS, raiseTo: 70, above: 70, missing: 32 },
@@ -180,7 +189,7 @@ describe('of a collection that an ORM’s counter counts', () => {
 
   test('what it gives is granted; who claims without an id gets nothing that came back', () => {
     const rows = rowsOf({
-      collections: [collectionOf({ binding, max: 50, peak: 50, free: [[41, 50]] })],
+      collections: [collectionOf({ binding, max: 50, highWater: 50, free: [[41, 50]] })],
     })
     const claims = [claimOf({ id: 'a', count: 12 }), claimOf({ count: 4 })]
     const { answer, changes } = grant(rows, claims, context(), answered([61, 70]))
@@ -188,11 +197,11 @@ describe('of a collection that an ORM’s counter counts', () => {
       [41, 50],
       [61, 64],
     ])
-    expect(changes.collections).toMatchObject([{ max: 70, peak: 70, fresh: [[65, 70]] }])
+    expect(changes.collections).toMatchObject([{ max: 70, highWater: 70, fresh: [[65, 70]] }])
   })
 
   test('nothing is granted beyond the end of the id column', () => {
-    const rows = rowsOf({ collections: [collectionOf({ binding, max: 50, peak: 50 })] })
+    const rows = rowsOf({ collections: [collectionOf({ binding, max: 50, highWater: 50 })] })
     const claims = [claimOf({ id: 'a' }), claimOf()]
     expect(grant(rows, claims, context(), answered()).answer.map(spanOf)).toEqual([
       'overflow',
@@ -216,7 +225,7 @@ describe('of a collection that an upstream counts', () => {
     const rows = rowsOf({ collections: [collectionOf({ binding })] })
     const { answer, changes } = grant(rows, [claimOf({ id: 'a', lastMax: 40 })], contextOf(bound))
     expect(answer).toEqual([{ refused: 'short', max: 40 }])
-    expect(changes.collections).toMatchObject([{ max: 40, peak: 40 }])
+    expect(changes.collections).toMatchObject([{ max: 40, highWater: 40 }])
   })
 
   test('a claim that comes twice in one commit gets one answer, also where it is refused', () => {
@@ -232,7 +241,7 @@ describe('of a collection that an upstream counts', () => {
   })
 
   test('what it granted keeps its node, and is kept also when no claim needs it', () => {
-    const collections = [collectionOf({ binding, max: 32, peak: 32 })]
+    const collections = [collectionOf({ binding, max: 32, highWater: 32 })]
     const rows = rowsOf({ collections, grants: [grantOf()] })
     const claims = [claimOf({ id: 'a' })]
     const { changes } = grant(rows, claims, contextOf(bound), new Map(), [range(33, 64)])

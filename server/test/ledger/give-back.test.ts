@@ -6,9 +6,9 @@ import type { GrantRow } from '../../src/ledger/rows.js'
 import { collectionOf, contextOf, grantId, grantOf, ORDERS, rowsOf } from './steps.js'
 
 const NOTHING = { answer: 0, changes: {} }
-const TOKEN = { id: grantId(0), rotation: 0 }
+const TOKEN = { id: grantId(0), tokenVersion: 0 }
 const request = (end: number, last: number) => ({ ...ORDERS, end, last, at: 7 })
-const collection = collectionOf({ max: 64, peak: 64, version: 2, grants: 2, outstanding: 64 })
+const collection = collectionOf({ max: 64, highWater: 64, version: 2, grants: 2, outstanding: 64 })
 
 describe('with a token', () => {
   const rows = (change: Partial<GrantRow> = {}) =>
@@ -33,7 +33,7 @@ describe('with a token', () => {
       contextOf(),
     )
     expect(step.changes).toMatchObject({
-      collections: [{ max: 20, peak: 64, free: [], version: 3 }],
+      collections: [{ max: 20, highWater: 64, free: [], version: 3 }],
       grants: [{ low: 33, high: 32 }],
     })
   })
@@ -55,9 +55,9 @@ describe('with a token', () => {
     ['of nothing', request(32, 32), {}, TOKEN],
     ['of more than the grant', request(32, -1), {}, TOKEN],
     ['of what is known to be issued', request(32, 20), { issued: 21 }, TOKEN],
-    ['by a replaced token', request(32, 20), { rotation: 1 }, TOKEN],
-    ['by a token of a later time', request(32, 20), {}, { ...TOKEN, rotation: 1 }],
-    ['of an unknown grant', request(32, 20), {}, { id: grantId(9), rotation: 0 }],
+    ['by a replaced token', request(32, 20), { tokenVersion: 1 }, TOKEN],
+    ['by a token of a later time', request(32, 20), {}, { ...TOKEN, tokenVersion: 1 }],
+    ['of an unknown grant', request(32, 20), {}, { id: grantId(9), tokenVersion: 0 }],
     ['to another collection', request(32, 20), { collection: 'lines' }, TOKEN],
   ])('nothing comes back %s', (_, wanted, change, token) => {
     expect(giveBack(rows(change), wanted, token, contextOf())).toEqual(NOTHING)
@@ -93,7 +93,7 @@ describe('without a token, as RavenDB’s clients return', () => {
 
   test.each([
     ['was claimed with an id', { claim: 'a' }],
-    ['was checked in', { rotation: 1 }],
+    ['was checked in', { tokenVersion: 1 }],
     ['was shortened before', { firstHigh: 70 }],
   ])('nothing comes back of a grant that %s', (_, change) => {
     expect(step({ ...plain, ...change })).toEqual(NOTHING)

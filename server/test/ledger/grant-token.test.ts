@@ -5,7 +5,7 @@ import { grantTokens, newGrantId, newSecret } from '../../src/ledger/grant-token
 
 test('a token says what was written, to who has the secret', () => {
   const [ours, others] = [grantTokens([newSecret()]), grantTokens([newSecret()])]
-  const content = { id: newGrantId(), rotation: 3, serial: 7, high: 90, collection: 'größe' }
+  const content = { id: newGrantId(), tokenVersion: 3, serial: 7, high: 90, collection: 'größe' }
   const token = ours.write({ ...content, database: 'shop' })
   expect(ours.read(token, 'shop')).toEqual(content)
   expect(ours.read(token, 'evil')).toBeUndefined()
@@ -22,7 +22,7 @@ test('a token is read of the longest name that there is, also where lower case i
   expect(() => checkTag(longest, '/')).not.toThrow()
   const content = {
     id: newGrantId(),
-    rotation: 0,
+    tokenVersion: 0,
     serial: 1,
     high: 9,
     collection: longest.toLowerCase(),

@@ -5,7 +5,7 @@ import { contextOf, rowsOf } from './steps.js'
 
 const INVOICES = { database: 'shop', name: 'invoices|' }
 const at = 5
-const identity = { ...INVOICES, value: 7, peak: 9, droppedAt: null }
+const identity = { ...INVOICES, value: 7, highWater: 9, droppedAt: null }
 
 test('claims of one step get numbers that follow each other; one id gets one', () => {
   const claims = [
@@ -17,7 +17,7 @@ test('claims of one step get numbers that follow each other; one id gets one', (
   const { answer, changes } = nextIdentities(rowsOf({ identities: [identity] }), claims)
   expect(answer).toEqual([{ value: 8 }, { value: 9 }, { value: 9 }, { value: 10 }])
   expect(changes).toEqual({
-    identities: [{ ...INVOICES, value: 10, peak: 10, droppedAt: null }],
+    identities: [{ ...INVOICES, value: 10, highWater: 10, droppedAt: null }],
     identityClaims: [{ ...INVOICES, claim: 'a', value: 9, claimedAt: at }],
   })
 })
@@ -35,7 +35,7 @@ test('no number is given to a new name above the limit, nor beyond 2^53−1', ()
   const last = {
     ...INVOICES,
     value: Number.MAX_SAFE_INTEGER,
-    peak: Number.MAX_SAFE_INTEGER,
+    highWater: Number.MAX_SAFE_INTEGER,
     droppedAt: null,
   }
   const claims = [

@@ -5,7 +5,7 @@ import { withdraw } from '../../src/ledger/give-back.js'
 import { asksOfFloor, raiseFloor, writeMarks } from '../../src/ledger/marks.js'
 import { collectionOf, contextOf, ORDERS, rowsOf } from './steps.js'
 
-const collection = collectionOf({ max: 64, peak: 64, version: 3, free: [[10, 20]] })
+const collection = collectionOf({ max: 64, highWater: 64, version: 3, free: [[10, 20]] })
 const counter = { ...ORDERS, authority: 'counter', description: 'a counter' } as const
 
 describe('a write', () => {
@@ -22,7 +22,7 @@ describe('a write', () => {
       { max: 70, version: 5 },
       { max: 70, version: 5 },
     ])
-    expect(changes.collections).toMatchObject([{ max: 70, peak: 100, version: 5 }])
+    expect(changes.collections).toMatchObject([{ max: 70, highWater: 100, version: 5 }])
   })
 
   test('goes down to what a grant holds at most', () => {
@@ -66,7 +66,7 @@ describe('a floor', () => {
   test('takes what is free below it, and raises max', () => {
     const { answer, changes } = raiseFloor(rows, floor(100), new Map())
     expect(answer).toBe(100)
-    expect(changes.collections).toMatchObject([{ max: 100, peak: 100, floor: 100, free: [] }])
+    expect(changes.collections).toMatchObject([{ max: 100, highWater: 100, floor: 100, free: [] }])
   })
 
   test('never goes down, nor does max', () => {

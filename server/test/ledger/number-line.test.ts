@@ -16,8 +16,8 @@ const numbers = ([low, high]: Span): number[] =>
   Array.from({ length: high - low + 1 }, (_, i) => low + i)
 
 /** Sorted, disjoint, none touching another or `max`, all above the floor. */
-function expectSound({ max, peak, floor, free }: NumberLine): void {
-  expect(peak).toBeGreaterThanOrEqual(max)
+function expectSound({ max, highWater, floor, free }: NumberLine): void {
+  expect(highWater).toBeGreaterThanOrEqual(max)
   for (const [i, [low, high]] of free.entries()) {
     expect(low).toBeLessThanOrEqual(high)
     expect(low).toBeGreaterThan(floor)

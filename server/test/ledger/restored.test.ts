@@ -10,20 +10,20 @@ const FLOORS = { database: 'shop', by: 1_000 }
 const counter = { ...ORDERS, authority: 'counter', description: 'a counter' } as const
 
 describe('raised floors', () => {
-  const identity = { database: 'shop', name: 'invoices|', value: 7, peak: 9, droppedAt: null }
+  const identity = { database: 'shop', name: 'invoices|', value: 7, highWater: 9, droppedAt: null }
 
   test('what has too few numbers left is used up; all else goes on', () => {
     const rows = rowsOf({
       collections: [
-        collectionOf({ max: 64, peak: 64, free: [[10, 20]] }),
+        collectionOf({ max: 64, highWater: 64, free: [[10, 20]] }),
         collectionOf({
           collection: 'lines',
           max: MAX - 1_000,
-          peak: MAX - 1_000,
+          highWater: MAX - 1_000,
           free: [[10, 20]],
         }),
       ],
-      identities: [identity, { ...identity, name: 'bills|', value: 3, peak: MAX - 999 }],
+      identities: [identity, { ...identity, name: 'bills|', value: 3, highWater: MAX - 999 }],
     })
     const { answer, changes } = raiseFloors(rows, FLOORS, new Map())
     expect(answer).toEqual({
@@ -33,12 +33,12 @@ describe('raised floors', () => {
       usedUp: ['lines', 'bills|'],
     })
     expect(changes.collections).toMatchObject([
-      { max: 1_064, peak: 1_064, floor: 1_064, free: [] },
-      { max: MAX, peak: MAX, floor: MAX, free: [] },
+      { max: 1_064, highWater: 1_064, floor: 1_064, free: [] },
+      { max: MAX, highWater: MAX, floor: MAX, free: [] },
     ])
     expect(changes.identities).toMatchObject([
-      { value: 1_009, peak: 1_009 },
-      { value: MAX, peak: MAX },
+      { value: 1_009, highWater: 1_009 },
+      { value: MAX, highWater: MAX },
     ])
   })
 
@@ -48,7 +48,7 @@ describe('raised floors', () => {
   })
 
   test('a bound counter is asked for what exists at most; at its end, what to do is said', () => {
-    const row = collectionOf({ max: MAX - 9, peak: MAX - 9, binding: 'a counter' })
+    const row = collectionOf({ max: MAX - 9, highWater: MAX - 9, binding: 'a counter' })
     const rows = rowsOf({ collections: [row] })
     expect(asksOfFloors(rows, FLOORS, contextOf(counter).bound)).toEqual([
       { ...ORDERS, raiseTo: MAX, raiseBy: 1_000, above: MAX, missing: 0 },

@@ -27,7 +27,13 @@ const row: SeriesRow = {
   ranges: '[]',
 }
 const letter = { ...LETTERS, low: 2, high: 2, firstHigh: 2, count: 1, serverTag: '' }
-const content = (rotation: number) => ({ id: grantId(0), rotation, serial: 1, high: 2, ...LETTERS })
+const content = (tokenVersion: number) => ({
+  id: grantId(0),
+  tokenVersion,
+  serial: 1,
+  high: 2,
+  ...LETTERS,
+})
 const checkIn = { database: 'shop', id: 'now', last: 6, at: 9 }
 
 test.each([
@@ -44,23 +50,23 @@ test.each([
 })
 
 test('a claim is granted one number of the collection that counts the letters', () => {
-  const rows = rowsOf({ collections: [collectionOf({ ...LETTERS, max: 1, peak: 1 })] })
+  const rows = rowsOf({ collections: [collectionOf({ ...LETTERS, max: 1, highWater: 1 })] })
   const claim = { ...RECEIPTS, id: 'a', device: 'Till 3', at: 1 }
   const { answer, changes } = claimSeries(rows, claim, undefined, false, contextOf())
   expect(answer).toMatchObject({ letter: 2, isRepeat: false })
   expect(changes).toMatchObject({
-    collections: [{ ...LETTERS, max: 2, peak: 2 }],
+    collections: [{ ...LETTERS, max: 2, highWater: 2 }],
     newGrants: [{ ...LETTERS, low: 2, high: 2, claim: 'a' }],
     series: [{ ...row, grant: grantId(1), last: 0 }],
   })
 })
 
 test('a check-in of the newest token replaces it; of an older one, it changes nothing', () => {
-  const rows = rowsOf({ grants: [grantOf({ ...letter, rotation: 3 })], series: [row] })
+  const rows = rowsOf({ grants: [grantOf({ ...letter, tokenVersion: 3 })], series: [row] })
   const { answer, changes } = checkInSeries(rows, checkIn, content(3), contextOf())
   expect(answer).toEqual({ token: TOKENS.write({ ...content(4), database: 'shop' }) })
   expect(changes).toMatchObject({
-    grants: [{ rotation: 4, checkIn: 'now' }],
+    grants: [{ tokenVersion: 4, checkIn: 'now' }],
     series: [{ ...row, last: 6, seenAt: 9 }],
   })
   expect(checkInSeries(rows, checkIn, content(2), contextOf())).toEqual({
@@ -70,10 +76,10 @@ test('a check-in of the newest token replaces it; of an older one, it changes no
 })
 
 test('a ledger that was restored lets the device go on, and distrusts what it knows', () => {
-  const rows = rowsOf({ grants: [grantOf({ ...letter, rotation: 3 })], series: [row] })
+  const rows = rowsOf({ grants: [grantOf({ ...letter, tokenVersion: 3 })], series: [row] })
   const { answer, changes } = checkInSeries(rows, checkIn, content(7), contextOf())
   expect(answer).toEqual({ token: TOKENS.write({ ...content(8), database: 'shop' }) })
-  expect(changes).toMatchObject({ restored: ['shop'], grants: [{ rotation: 8 }] })
+  expect(changes).toMatchObject({ restored: ['shop'], grants: [{ tokenVersion: 8 }] })
 })
 
 test('a ledger restored from before the series ends it, and distrusts what it knows', () => {

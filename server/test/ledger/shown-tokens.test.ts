@@ -4,12 +4,12 @@ import { newProgress, readShown, showTokens } from '../../src/ledger/shown-token
 import { collectionOf, grantOf, rowsOf, TOKENS } from './steps.js'
 
 test('the numbers of a copied grant leave their line once, whoever shows its token again', () => {
-  const copied = grantOf({ low: 5, high: 24, firstHigh: 24, rotation: 1 })
+  const copied = grantOf({ low: 5, high: 24, firstHigh: 24, tokenVersion: 1 })
   const rows = rowsOf({
     grants: [copied],
-    collections: [collectionOf({ max: 64, peak: 64, free: [[20, 40]] })],
+    collections: [collectionOf({ max: 64, highWater: 64, free: [[20, 40]] })],
   })
-  const old = { token: TOKENS.write({ ...copied, rotation: 0 }), next: 1 }
+  const old = { token: TOKENS.write({ ...copied, tokenVersion: 0 }), next: 1 }
   const progress = newProgress()
   const show = (id: string) => {
     const shown = readShown([old, old], 'shop', TOKENS)

@@ -58,7 +58,7 @@ export const grantOf = (change: Partial<GrantRow> = {}): GrantRow => ({
   count: 32,
   serverTag: 'A',
   grantedAt: 0,
-  rotation: 0,
+  tokenVersion: 0,
   serial: 1,
   checkIn: null,
   heardAt: 0,

@@ -12,7 +12,7 @@ import {
 } from '../../src/ledger/number-line.js'
 import { addFresh, restock, shortfall, takeFromStock } from '../../src/ledger/stock.js'
 
-const LINE = { ...EMPTY_LINE, max: 20, peak: 20, floor: 20 }
+const LINE = { ...EMPTY_LINE, max: 20, highWater: 20, floor: 20 }
 const MAX_JUMP = 1_000
 
 test.each([
@@ -23,7 +23,7 @@ test.each([
   const stock = addFresh(shortfall(LINE, [demand], MAX_JUMP), [[11, 30]])
   expect(takeFromStock(stock.line, demand, stock, 'overflow')).toMatchObject({
     span: [21, 30],
-    line: { max: 30, peak: 30 },
+    line: { max: 30, highWater: 30 },
   })
 })
 
@@ -74,7 +74,7 @@ describe('claims without an id', () => {
   })
 
   test('get nothing at or below what their client saw, and leave it to others', () => {
-    const line = { ...EMPTY_LINE, max: 100, peak: 100, fresh: [[11, 100]] as Span[] }
+    const line = { ...EMPTY_LINE, max: 100, highWater: 100, fresh: [[11, 100]] as Span[] }
     const { spans, blocks, line: rest } = grantAll(line, [{ count: 10, lastMax: 50 }])
     expect([spans, blocks, rest.fresh]).toEqual([
       [[51, 60]],

@@ -22,7 +22,7 @@ import { readSpans, writeSpans } from '../../sql/statements.js'
 import { Pacer } from '../../upstream/refill.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
-import { problemsOf } from './checks.js'
+import { idProblems, problemsOf } from './checks.js'
 import { type Binding, isSequence } from './counter-options.js'
 import {
   addFirstRow,
@@ -33,7 +33,6 @@ import {
   takeBlocks,
 } from './counter-statements.js'
 import { STRATEGIES } from './strategies.js'
-import { idProblems } from './table-ids.js'
 
 /**
  * Other takers of some counters give up when they lose too many races. There, takes that follow
@@ -99,8 +98,8 @@ async function refuseContradiction(
   key: CollectionKey,
 ): Promise<void> {
   if (binding.ids === undefined) return
-  const peak = await peakOf(query, key)
-  const problems = await explained(binding, () => idProblems(query, binding, peak))
+  const highWater = await highWaterOf(query, key)
+  const problems = await explained(binding, () => idProblems(query, binding, highWater))
   if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
 }
 
@@ -121,21 +120,21 @@ async function counterProblems(
   binding: Binding,
   isFirst: boolean,
 ): Promise<string[]> {
-  const peak = await peakOf(query, key)
-  return explained(binding, () => problemsOf(query, binding, peak, isFirst))
+  const highWater = await highWaterOf(query, key)
+  return explained(binding, () => problemsOf(query, binding, highWater, isFirst))
 }
 
 /** Numbers of the collection up to here may be in use. */
-export async function peakOf(
+export async function highWaterOf(
   query: Query,
   { database, collection }: CollectionKey,
 ): Promise<number> {
   if (!(await isThere(query, 'hilo_counters'))) return 0
-  const [row] = await query<{ peak: number }>(
-    'SELECT peak FROM hilo_counters WHERE database = $1 AND tag = $2',
+  const [row] = await query<{ highWater: number }>(
+    'SELECT high_water AS "highWater" FROM hilo_counters WHERE database = $1 AND tag = $2',
     [database.toLowerCase(), collection.toLowerCase()],
   )
-  return row?.peak ?? 0
+  return row?.highWater ?? 0
 }
 
 /**
@@ -158,7 +157,7 @@ export async function forgetStock(
   const rest = (spans: string) => writeSpans(above(Number(id), readSpans(spans)))
   await query(
     `UPDATE hilo_counters SET free = $3, fresh = $4, version = version + 1,
-       max = greatest(max, $5), peak = greatest(peak, $5), floor = greatest(floor, $5)
+       max = greatest(max, $5), high_water = greatest(high_water, $5), floor = greatest(floor, $5)
      WHERE database = $1 AND tag = $2`,
     [...key, rest(row.free), rest(row.fresh), id],
   )

@@ -3,7 +3,6 @@ import type { Query } from '../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
 import type { Binding, SequencePlace } from './counter-options.js'
 import { quoted } from './counter-statements.js'
-import { missingText } from './missing-place.js'
 
 interface SequenceFacts {
   kind: string
@@ -78,4 +77,25 @@ export async function sequenceProblems(
         'needs both to be the same: correct initialValue.',
     )
   return problems
+}
+
+export async function missingText(
+  query: Query,
+  kind: 'sequence' | 'table',
+  name: string,
+  isThere: boolean,
+): Promise<string> {
+  if (isThere) return `${name} is no ${kind}. Correct the configuration.`
+  const folded = name.toLowerCase()
+  const [other] =
+    folded === name
+      ? []
+      : await query<{ found: string | null }>('SELECT to_regclass($1)::text AS found', [
+          quoted(folded),
+        ])
+  const hint = other?.found
+    ? `There is ${folded}: PostgreSQL folds names that were created without quotes. Write it so.`
+    : 'Correct the name (schema.name, where it is not in the search path), or let the back end ' +
+      'create it first.'
+  return `There is no ${kind} ${name} in this database. ${hint}`
 }

@@ -6,7 +6,7 @@ import type { Query } from '../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
 import type { Binding, TablePlace } from './counter-options.js'
 import { conditionOf, isWhole, literal, nameOf, quoted } from './counter-statements.js'
-import { missingText } from './missing-place.js'
+import { missingText } from './sequence-checks.js'
 
 interface ColumnFacts {
   kind: string
