@@ -10,6 +10,7 @@ import { notServed } from '../core/page/refusals.js'
 import {
   asked,
   begun,
+  type Call,
   ended,
   failed,
   heard,
@@ -196,7 +197,7 @@ export class Stock {
 
   /** @returns why no more can be had */
   async #fetch(): Promise<Failure | undefined> {
-    let call: 'exchange' | 'claim' | undefined = 'exchange'
+    let call: Call | undefined = 'exchange'
     while (call && isUsed(this.#mode)) {
       this.waiters.serve(() => this.#queue.held)
       const lacking = wish(this.#situation())
@@ -208,7 +209,8 @@ export class Stock {
       if (failure || !isUsed(this.#mode)) return failure
       const { free, failure: lastFailure, isReleased } = this.#pageLeases.view!
       if (isReleased && this.waiters.isEmpty) return undefined
-      call = nextCall(this.#situation(), free + this.#pageLeases.offers.length, lastFailure)
+      const atHand = free + this.#pageLeases.offers.length
+      call = nextCall(this.#situation(), atHand, lastFailure, call)
     }
     return undefined
   }

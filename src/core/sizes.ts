@@ -2,13 +2,16 @@
  * How much a device keeps and claims. Sizes only ever waste or save numbers; ownership never
  * depends on them. How many ids a page holds is decided in page/stock.ts.
  */
-import { capacity, MAX_DOUBLED_CAPACITY } from './wire.js'
+import { grown, MAX_DOUBLED_CAPACITY } from './wire.js'
 
 /** Ids kept on the device for offline work, unless the app says otherwise. */
 export const DEFAULT_RESERVE = 32
 
 /** Is the device short of its reserve, so that it should claim while it can? */
 export const isLow = (free: number, reserve: number): boolean => free < reserve / 2
+
+/** With how many free numbers a device is not short after a page has been leased `want`. */
+export const enough = (want: number, reserve: number): number => want + Math.ceil(reserve / 2)
 
 /** How many of `free` numbers pages may be leased to look ahead, without making the device low. */
 export const spare = (free: number, reserve: number): number =>
@@ -37,5 +40,5 @@ export function claimSize(
   { free, wanted, issued, age }: Need,
   largest = MAX_DOUBLED_CAPACITY,
 ): number {
-  return Math.min(Math.max(wanted - free, capacity(issued, age)), largest)
+  return Math.min(Math.max(wanted - free, grown(issued, age)), largest)
 }

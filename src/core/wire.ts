@@ -35,7 +35,7 @@ export interface NextManyRequest {
   device?: string | undefined
   collections: {
     tag: string
-    /** Exactly as many numbers are asked for, or 32 if that is more. */
+    /** Exactly as many numbers are asked for. A range of numbers that came back may have fewer. */
     count: number
     /** Default 0. */
     lastMax?: number
@@ -314,11 +314,14 @@ export const MAX_DOUBLED_CAPACITY = 1_048_576
  * @param age milliseconds since the client's previous range, `undefined` when it sent none or it
  * did not parse
  */
-export function capacity(lastBatchSize: number, age: number | undefined): number {
-  if (age === undefined) return Math.max(MIN_CAPACITY, lastBatchSize)
-  if (age < 30_000) return Math.min(Math.max(MIN_CAPACITY, lastBatchSize * 2), MAX_DOUBLED_CAPACITY)
-  if (age <= 60_000) return Math.max(MIN_CAPACITY, lastBatchSize)
-  return Math.max(MIN_CAPACITY, Math.floor(lastBatchSize / 2))
+export const capacity = (lastBatchSize: number, age: number | undefined): number =>
+  Math.max(MIN_CAPACITY, grown(lastBatchSize, age))
+
+/** The same without a smallest capacity. */
+export function grown(lastBatchSize: number, age: number | undefined): number {
+  if (age === undefined) return lastBatchSize
+  if (age < 30_000) return Math.min(lastBatchSize * 2, MAX_DOUBLED_CAPACITY)
+  return age <= 60_000 ? lastBatchSize : Math.floor(lastBatchSize / 2)
 }
 
 /**

@@ -8,7 +8,7 @@ import { exchange, settle, surplus } from '../core/device.js'
 import { type Failure, HiloError, toFailure } from '../core/errors.js'
 import { isNoAnswer } from '../core/failures.js'
 import { total } from '../core/range.js'
-import { isLow } from '../core/sizes.js'
+import { enough, isLow } from '../core/sizes.js'
 import {
   type DeviceState,
   type Exchange,
@@ -119,7 +119,7 @@ export class OwnedCollection {
   claim(want: number, request?: Exchange): Promise<Answer<Exchanged>> {
     return this.#answer(async () => {
       const waiting = request && this.#waiting.add(request)
-      const failure = await this.#claims.ask(want)
+      const failure = await this.#claims.ask(request ? enough(want, this.#shared.reserve) : want)
       const isWanted = waiting && this.#waiting.remove(waiting) && !this.#owner.signal.aborted
       if (waiting?.given) return this.#give(waiting.request, waiting.given)
       if (failure && !(await this.#gather())) return { failure }
@@ -266,7 +266,7 @@ export class OwnedCollection {
   #topUp(unmet = 0): void {
     const { free, reserve, isReleased } = this.#shared
     if (!isReleased && isLow(free + this.#inMemory, reserve) && !this.#claims.isPaused)
-      this.#claims.askInBackground(Math.max(unmet, Math.ceil(reserve / 2)))
+      this.#claims.askInBackground(enough(unmet, reserve))
   }
 
   /** No caller waits, so it looks first whether a check-in or killed pages bring numbers back. */

@@ -1,8 +1,8 @@
 /** How much a device keeps and claims. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { claimSize, isLow, spare } from '../../src/core/sizes.js'
-import { MAX_DOUBLED_CAPACITY, MIN_CAPACITY } from '../../src/core/wire.js'
+import { claimSize, enough, isLow, spare } from '../../src/core/sizes.js'
+import { MAX_DOUBLED_CAPACITY } from '../../src/core/wire.js'
 
 test('a device spares for looking ahead what does not make it low', () => {
   expect(spare(100, 32)).toBe(84)
@@ -19,6 +19,12 @@ test('low is less than half of the reserve', () => {
   expect(isLow(0, 0)).toBe(false)
 })
 
+test('enough leaves a device that is not low', () => {
+  for (const reserve of [0, 1, 8, 32, 33, 200])
+    expect(isLow(enough(16, reserve) - 16, reserve)).toBe(false)
+  expect(enough(16, 32)).toBe(32)
+})
+
 describe('claimSize', () => {
   const need = { free: 0, wanted: 32, issued: 0, age: undefined }
   const SECOND = 1_000
@@ -28,8 +34,9 @@ describe('claimSize', () => {
     expect(claimSize({ ...need, free: 184, wanted: 10_000, issued: 16, age: SECOND })).toBe(9_816)
   })
 
-  test('never asks for less than the protocol grants', () => {
-    expect(claimSize({ ...need, free: 30 })).toBe(MIN_CAPACITY)
+  test('asks for few where few are missing: a server of ours grants no more', () => {
+    expect(claimSize({ ...need, free: 30 })).toBe(2)
+    expect(claimSize({ ...need, wanted: 1 })).toBe(1)
   })
 
   test('how often a device asked counts for nothing, if it issued nothing', () => {
@@ -57,7 +64,7 @@ describe('claimSize', () => {
       fc.property(count, count, count, fc.option(fc.nat(100_000)), (free, wanted, issued, age) => {
         const size = claimSize({ free, wanted, issued, age: age ?? undefined })
         expect(free + size).toBeGreaterThanOrEqual(wanted)
-        expect(size).toBeLessThanOrEqual(Math.max(MIN_CAPACITY, wanted - free, 2 * issued))
+        expect(size).toBeLessThanOrEqual(Math.max(wanted - free, 2 * issued))
       }),
     )
   })

@@ -121,10 +121,10 @@ describe('a claim', () => {
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
     must(await owner.claim(target, 33))
-    expect(world.source.claims[1]).toMatchObject({
-      lastBatchSize: 32,
-      lastMax: 32,
-    })
+    expect(world.source.claims).toMatchObject([
+      { lastBatchSize: 32 },
+      { lastBatchSize: 1, lastMax: 32 },
+    ])
   })
 
   test('runs under a lock of its own collection', async () => {

@@ -35,8 +35,6 @@ export interface WantedRange {
 interface Wish {
   tag: string
   separator: string | undefined
-  /** RavenDB's own clients send it; ours does not. */
-  lastRangeAt?: string | undefined
   /** Read after the name, which RavenDB judges first. */
   count(): number
   lastMax(): number
@@ -60,17 +58,13 @@ export interface ReturnedRange {
  * @param maxCount a range that doubles by itself stops here; a larger request is refused
  */
 export function readNextQuery(query: Parameters, now: number, maxCount: number): NextQuery {
-  const { collection, prefix, count, lastMax } = readWish(
-    {
-      tag: query.single('tag'),
-      separator: query.optional('identityPartsSeparator'),
-      lastRangeAt: query.optional('lastRangeAt'),
-      count: () => query.number('lastBatchSize'),
-      lastMax: () => query.number('lastMax'),
-    },
-    now,
-    maxCount,
-  )
+  const lastRangeAt = query.optional('lastRangeAt') ?? ''
+  const { collection, prefix, count, lastMax } = readWish({
+    tag: query.single('tag'),
+    separator: query.optional('identityPartsSeparator'),
+    count: () => capacityFor(query.number('lastBatchSize'), lastRangeAt, now, maxCount),
+    lastMax: () => query.number('lastMax'),
+  })
   const claim = query.all('claim')[0]
   return {
     collection,
@@ -85,29 +79,28 @@ export function readNextQuery(query: Parameters, now: number, maxCount: number):
  * Reads what a claim asks of one collection, however the request says it.
  * @throws Refusal
  */
-export function readWish(wish: Wish, now: number, maxCount: number): WantedRange {
-  const { tag, lastRangeAt = '' } = wish
+function readWish(wish: Wish): WantedRange {
+  const { tag } = wish
   const separator = readSeparator(wish.separator ?? DEFAULT_SEPARATOR)
   checkTag(tag, separator)
-  const lastRange = readLastRangeAt(lastRangeAt)
-  const asked = wish.count()
-  if (lastRange === undefined) checkCount(asked, maxCount)
-  const size = capacity(asked, lastRange === undefined ? undefined : now - lastRange)
-  return {
-    collection: tag,
-    prefix: tag + separator,
-    count: Math.min(size, maxCount),
-    lastMax: wish.lastMax(),
-  }
+  return { collection: tag, prefix: tag + separator, count: wish.count(), lastMax: wish.lastMax() }
 }
 
-function checkCount(count: number, maxCount: number): void {
+/** How many numbers one of RavenDB's clients is granted. */
+function capacityFor(asked: number, lastRangeAt: string, now: number, maxCount: number): number {
+  const lastRange = readLastRangeAt(lastRangeAt)
+  if (lastRange === undefined) checkCount(asked, maxCount)
+  return Math.min(capacity(asked, lastRange === undefined ? undefined : now - lastRange), maxCount)
+}
+
+function checkCount(count: number, maxCount: number): number {
   if (count > maxCount)
     throw tooMany(
       'limit',
       `This server grants at most ${maxCount} numbers at once, ${count} were asked for. Ask ` +
         'several times for fewer, or raise limits.count of the server.',
     )
+  return count
 }
 
 export function readReturnQuery(query: Parameters): ReturnedRange {
@@ -175,7 +168,6 @@ const checkInBody = z.object({
 /** @throws Refusal */
 export function readClaimBody(
   body: unknown,
-  now: number,
   limits: BodyLimits,
 ): { id: string; device: string | undefined; ranges: ShowingRange[] } {
   const { data } = claimBody.safeParse(body)
@@ -188,8 +180,9 @@ export function readClaimBody(
   const id = readId(data.claim, 'claim')
   const ranges = data.collections.map((wanted): ShowingRange => {
     const { tag, count, lastMax, identityPartsSeparator: separator } = wanted
-    const wish = { tag, separator, count: () => count, lastMax: () => lastMax }
-    return { ...readWish(wish, now, limits.count), shown: wanted.grants }
+    const size = () => checkCount(count, limits.count)
+    const wish = { tag, separator, count: size, lastMax: () => lastMax }
+    return { ...readWish(wish), shown: wanted.grants }
   })
   refuseRepeated(ranges.map(({ collection }) => collection))
   return { id, device: data.device, ranges }

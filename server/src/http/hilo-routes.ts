@@ -116,7 +116,7 @@ export function hiloRoutes(
     const at = Date.now()
     const caller = access.callerOf(c)
     const { database, name: by } = caller
-    const { id, device, ranges } = readClaimBody(await readJson(c), at, limits)
+    const { id, device, ranges } = readClaimBody(await readJson(c), limits)
     const claims = ranges.map(({ collection, count, lastMax, shown }): ClaimRequest => {
       const of = { database, collection, id, by, device }
       return { ...of, count, lastMax, serverTag: nodeTag, at, shown }

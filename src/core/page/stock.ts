@@ -24,6 +24,9 @@ export type Mode =
   | { is: 'stocked' | 'dry'; low: number }
   | { is: 'fetching'; next: 'again' | 'stocked' | 'dry' | 'unused' }
 
+/** What a page asks its device for: numbers that it has, or numbers of the server. */
+export type Call = 'exchange' | 'claim'
+
 /** What the decisions depend on. */
 export interface Situation {
   /** Unissued numbers of the page. */
@@ -68,17 +71,20 @@ export function wish(situation: Situation): Record<'want' | 'ahead', number> | u
 /**
  * The device has answered, and did not bring enough if the page lacks numbers still. It then asks
  * its device again while that has free numbers, or while the page has offers, which the next
- * exchange takes back. Otherwise the server is asked; if no caller waits, not one that has just
- * failed.
+ * exchange takes back. Otherwise the server is asked; if no caller waits, once, and not one that
+ * has just failed.
  * @param atHand free numbers of the device, and offers of the page
+ * @param last what the page has just done
  */
 export function nextCall(
   situation: Situation,
   atHand: number,
   failure: Failure | undefined,
-): 'exchange' | 'claim' | undefined {
+  last: Call,
+): Call | undefined {
   const isWaitedFor = situation.called > 0 || situation.held === 0
-  if (!lacksNumbers(situation) || (failure && !isWaitedFor)) return undefined
+  const isEnough = !isWaitedFor && (failure !== undefined || last === 'claim')
+  if (isEnough || !lacksNumbers(situation)) return undefined
   return atHand > 0 ? 'exchange' : 'claim'
 }
 

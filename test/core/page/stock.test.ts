@@ -74,16 +74,22 @@ describe('a page that fetches', () => {
   })
 
   test('asks its device again while that has numbers, then has the server asked', () => {
-    expect(nextCall(seen({ called: 1 }), 5, undefined)).toBe('exchange')
-    expect(nextCall(seen({ called: 1 }), 0, undefined)).toBe('claim')
-    expect(nextCall(seen({ held: 16, called: 1 }), 5, undefined)).toBeUndefined()
+    expect(nextCall(seen({ called: 1 }), 5, undefined, 'exchange')).toBe('exchange')
+    expect(nextCall(seen({ called: 1 }), 0, undefined, 'exchange')).toBe('claim')
+    expect(nextCall(seen({ held: 16, called: 1 }), 5, undefined, 'exchange')).toBeUndefined()
   })
 
   test('without callers leaves a server alone that has just failed', () => {
-    expect(nextCall(seen({ held: 7 }), 0, failure)).toBeUndefined()
-    expect(nextCall(seen({ held: 7 }), 0, undefined)).toBe('claim')
-    expect(nextCall(seen({ called: 1 }), 0, failure)).toBe('claim')
-    expect(nextCall(AT_REST, 0, failure)).toBe('claim')
+    expect(nextCall(seen({ held: 7 }), 0, failure, 'exchange')).toBeUndefined()
+    expect(nextCall(seen({ held: 7 }), 0, undefined, 'exchange')).toBe('claim')
+    expect(nextCall(seen({ called: 1 }), 0, failure, 'exchange')).toBe('claim')
+    expect(nextCall(AT_REST, 0, failure, 'exchange')).toBe('claim')
+  })
+
+  test('without callers has the server asked once, also if that brought fewer', () => {
+    expect(nextCall(seen({ held: 3 }), 0, undefined, 'claim')).toBeUndefined()
+    expect(nextCall(seen({ held: 3, called: 4 }), 0, undefined, 'claim')).toBe('claim')
+    expect(nextCall(AT_REST, 0, undefined, 'claim')).toBe('claim')
   })
 
   test('fetches once more what was asked for meanwhile, also when the fetch failed', () => {
