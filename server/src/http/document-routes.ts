@@ -43,73 +43,9 @@ interface StoredDocument {
   '@metadata': { '@collection': string; '@change-vector': string; '@id': string }
 }
 
-export function documentRoutes(
-  { ledger, nodeTag, limits, serverPrefix }: CheckedOptions,
-  access: Access,
-  costs: Costs,
-): Hono {
-  /** Null where there is no such document. */
-  async function read({ database, allow }: Caller, id: string): Promise<StoredDocument | null> {
-    const tag = tagToRead(id)
-    await allow({ action: 'document-read', tag, count: 0 })
-    const metadata = (version: number) => ({
-      '@collection': '@hilo',
-      '@change-vector': changeVector(nodeTag, { database, id }, version),
-      '@id': id,
-    })
-    if (isSame(id, SERVER_PREFIX_DOCUMENT))
-      return serverPrefix === undefined
-        ? null
-        : { ServerPrefix: serverPrefix, '@metadata': metadata(1) }
-    if (tag === undefined) return null
-    const mark = await ledger.read({ database, collection: tag })
-    return mark.version === 0 ? null : { Max: mark.max, '@metadata': metadata(mark.version) }
-  }
-
-  /**
-   * Resolves with the documents' new change vectors.
-   * @param conflict the status where a condition does not hold: RavenDB's, or HTTP's
-   */
-  async function write(
-    c: Context,
-    writes: readonly DocumentWrite[],
-    conflict: 409 | 412 = 409,
-  ): Promise<string[]> {
-    const { database, name, allow, spend, refund } = access.callerOf(c)
-    const marks = writes.map(
-      ({ id, kind, max, expected }): MarkWrite => ({
-        database,
-        collection: tagOf(id),
-        max,
-        // A deletion that expects no document never holds, as with RavenDB.
-        version:
-          kind === 'Delete' && unquoted(expected ?? 'any') === ''
-            ? NEVER
-            : expectedVersion(expected, { database, id }),
-      }),
-    )
-    if (marks.length === 0) await allow({ action: 'document-write', count: 0 })
-    for (const { collection: tag } of marks)
-      await allow({ action: 'document-write', tag, count: 0 })
-    const moves = marks.map((mark) => ({ ...mark, count: 0, lastMax: mark.max }))
-    const price = name === undefined ? {} : sumOf(await costs.of(moves))
-    spend(price)
-    const outcome = await ledger.write(marks)
-    if ('refused' in outcome) {
-      refund(price)
-      const { id, kind, expected } =
-        writes[marks.findIndex((mark) => isSameWrite(mark, outcome.write))]!
-      const { version } = outcome.mark
-      const actual = version === 0 ? undefined : changeVector(nodeTag, { database, id }, version)
-      throw outcome.refused === 'conflict'
-        ? conflicted({ id, kind, expected: unquoted(expected ?? ''), actual }, conflict)
-        : writeRefused(outcome.refused, outcome)
-    }
-    return outcome.map(({ version }, i) =>
-      changeVector(nodeTag, { database, id: writes[i]!.id }, version),
-    )
-  }
-
+export function documentRoutes(options: CheckedOptions, access: Access, costs: Costs): Hono {
+  const { limits } = options
+  const { read, write } = documentsOf(options, access, costs)
   return new Hono()
     .get('/docs', async (c) => {
       const caller = access.callerOf(c)
@@ -198,9 +134,9 @@ function expectedBy(c: Context): string | undefined {
   return ''
 }
 
-export const hiloDocument = z.looseObject({ Max: z.int().min(0).max(Number.MAX_SAFE_INTEGER) })
+const hiloDocument = z.looseObject({ Max: z.int().min(0).max(Number.MAX_SAFE_INTEGER) })
 
-export const bulkBody = z.object({
+const bulkBody = z.object({
   Commands: z.array(
     z.discriminatedUnion('Type', [
       z.object({
@@ -217,3 +153,74 @@ export const bulkBody = z.object({
     ]),
   ),
 })
+
+/** Reads and writes documents for a caller, as far as its rights go. */
+function documentsOf(
+  { ledger, nodeTag, serverPrefix }: CheckedOptions,
+  access: Access,
+  costs: Costs,
+) {
+  /** Null where there is no such document. */
+  async function read({ database, allow }: Caller, id: string): Promise<StoredDocument | null> {
+    const tag = tagToRead(id)
+    await allow({ action: 'document-read', tag, count: 0 })
+    const metadata = (version: number) => ({
+      '@collection': '@hilo',
+      '@change-vector': changeVector(nodeTag, { database, id }, version),
+      '@id': id,
+    })
+    if (isSame(id, SERVER_PREFIX_DOCUMENT))
+      return serverPrefix === undefined
+        ? null
+        : { ServerPrefix: serverPrefix, '@metadata': metadata(1) }
+    if (tag === undefined) return null
+    const mark = await ledger.read({ database, collection: tag })
+    return mark.version === 0 ? null : { Max: mark.max, '@metadata': metadata(mark.version) }
+  }
+
+  /**
+   * Resolves with the documents' new change vectors.
+   * @param conflict the status where a condition does not hold: RavenDB's, or HTTP's
+   */
+  async function write(
+    c: Context,
+    writes: readonly DocumentWrite[],
+    conflict: 409 | 412 = 409,
+  ): Promise<string[]> {
+    const { database, name, allow, spend, refund } = access.callerOf(c)
+    const marks = writes.map(
+      ({ id, kind, max, expected }): MarkWrite => ({
+        database,
+        collection: tagOf(id),
+        max,
+        // A deletion that expects no document never holds, as with RavenDB.
+        version:
+          kind === 'Delete' && unquoted(expected ?? 'any') === ''
+            ? NEVER
+            : expectedVersion(expected, { database, id }),
+      }),
+    )
+    if (marks.length === 0) await allow({ action: 'document-write', count: 0 })
+    for (const { collection: tag } of marks)
+      await allow({ action: 'document-write', tag, count: 0 })
+    const moves = marks.map((mark) => ({ ...mark, count: 0, lastMax: mark.max }))
+    const price = name === undefined ? {} : sumOf(await costs.of(moves))
+    spend(price)
+    const outcome = await ledger.write(marks)
+    if ('refused' in outcome) {
+      refund(price)
+      const { id, kind, expected } =
+        writes[marks.findIndex((mark) => isSameWrite(mark, outcome.write))]!
+      const { version } = outcome.mark
+      const actual = version === 0 ? undefined : changeVector(nodeTag, { database, id }, version)
+      throw outcome.refused === 'conflict'
+        ? conflicted({ id, kind, expected: unquoted(expected ?? ''), actual }, conflict)
+        : writeRefused(outcome.refused, outcome)
+    }
+    return outcome.map(({ version }, i) =>
+      changeVector(nodeTag, { database, id: writes[i]!.id }, version),
+    )
+  }
+
+  return { read, write }
+}

@@ -23,7 +23,7 @@ import {
 import { badRequest, tooMany } from './refusals.js'
 
 /** What a claim of one collection asks for. */
-export interface WantedRange {
+interface WantedRange {
   collection: string
   /** What stands before the number. */
   prefix: string

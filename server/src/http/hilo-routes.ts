@@ -30,12 +30,95 @@ import { Parameters } from './parameters.js'
 import { claimRefused, pathOf, refusalBody, toRefusal } from './refusals.js'
 
 export function hiloRoutes(
-  { ledger, nodeTag, limits }: CheckedOptions,
+  options: CheckedOptions,
   access: Access,
   costs: Costs,
   metrics: Metrics,
   logFailure: FailureLog,
 ): Hono {
+  const { ledger, nodeTag: serverTag, limits } = options
+  const claim = claimer(options, costs, metrics)
+
+  function note(database: string, fates: readonly CheckInFate[]): void {
+    metrics.checkedIn(fates)
+    if (fates.includes('unknown')) logFailure(new UnknownToken(database))
+  }
+
+  /** A give-back that shows its grant token needs the right to claim, and no other. */
+  async function giveBack(c: Context, given: GivenRange): Promise<Response> {
+    const { authorization, ...range } = given
+    const { database, allow } = access.callerOf(c, authorization)
+    const action = range.token === undefined ? 'give-back' : 'claim'
+    // guard: H26 a give-back needs what a claim needs
+    await allow({ action, tag: range.collection, count: 0 })
+    metrics.returned(await ledger.giveBack({ database, ...range, at: Date.now() }))
+    return answerNothing(204)
+  }
+
+  const routes = new Hono()
+  routes.get('/hilo/next', async (c) => {
+    const at = Date.now()
+    const caller = access.callerOf(c)
+    const { database, name: by } = caller
+    const query = readNextQuery(new Parameters(c.req.url), at, limits.count)
+    // Each field by its name: to copy objects field by field takes more than to read the query.
+    const { collection, id, count, lastMax, prefix } = query
+    const asked: ClaimRequest = { database, collection, id, by, count, lastMax, serverTag, at }
+    const [outcome] = (await claim(caller, [asked])) as [ClaimOutcome]
+    if ('refused' in outcome) throw claimRefused(outcome, asked)
+    return answer(claimAnswer(outcome.grant, prefix, id), outcome.isRepeat ? 200 : 201)
+  })
+  routes.post('/hilo/next', async (c) => {
+    const at = Date.now()
+    const caller = access.callerOf(c)
+    const { database, name: by } = caller
+    const { id, device, ranges } = readClaimBody(await readJson(c), limits)
+    const claims = ranges.map(({ collection, count, lastMax, shown }): ClaimRequest => {
+      const of = { database, collection, id, by, device }
+      return { ...of, count, lastMax, serverTag, at, shown }
+    })
+    const outcomes = await claim(caller, claims)
+    const collections = outcomes.map((outcome, i) => {
+      if ('grant' in outcome) {
+        const range = claimAnswer(outcome.grant, ranges[i]!.prefix, id)
+        if (outcome.fates.length === 0) return range
+        note(database, outcome.fates)
+        return { ...range, grants: outcome.fates.map(fateAnswer) }
+      }
+      const refusal =
+        'failure' in outcome
+          ? toRefusal(outcome.failure, logFailure)
+          : claimRefused(outcome, claims[i]!)
+      // All claims of a request are of one database.
+      if (claims.length === 1 || refusal.reason === 'restored') throw refusal
+      metrics.claimRefused(refusal)
+      return refusalBody(refusal, pathOf(c.req.url))
+    })
+    const isNew = outcomes.some((outcome) => 'grant' in outcome && !outcome.isRepeat)
+    return answer({ collections } satisfies NextManyAnswer, isNew ? 201 : 200)
+  })
+  routes.put('/hilo/return', (c) => giveBack(c, readReturnQuery(new Parameters(c.req.url))))
+  routes.post('/hilo/return', async (c) => {
+    // The body may have any type: a page that closes sends plain text, which needs no preflight.
+    const text = await readText(c)
+    return giveBack(
+      c,
+      text === '' ? readReturnQuery(new Parameters(c.req.url)) : readReturnBody(parseJson(text)),
+    )
+  })
+  routes.post('/hilo/checkin', async (c) => {
+    const { database, allow } = access.callerOf(c)
+    const { id, grants, spent } = readCheckInBody(await readJson(c), limits)
+    await allow({ action: 'check-in', count: 0 })
+    const fates = await ledger.checkIn({ database, id, at: Date.now(), grants, spent })
+    note(database, fates)
+    return answer({ grants: fates.map(fateAnswer) } satisfies CheckInAnswer)
+  })
+  return routes
+}
+
+/** Claims for a caller, as far as its rights and its budget go. */
+function claimer({ ledger, limits }: CheckedOptions, costs: Costs, metrics: Metrics) {
   // A bound collection waits in a queue of its own: its counter may be locked by somebody else, and
   // its upstream may not answer. All other collections share one queue.
   const queue = claimQueue({
@@ -82,83 +165,7 @@ export function hiloRoutes(
     return outcomes
   }
 
-  function note(database: string, fates: readonly CheckInFate[]): void {
-    metrics.checkedIn(fates)
-    if (fates.includes('unknown')) logFailure(new UnknownToken(database))
-  }
-
-  /** A give-back that shows its grant token needs the right to claim, and no other. */
-  async function giveBack(c: Context, given: GivenRange): Promise<Response> {
-    const { authorization, ...range } = given
-    const { database, allow } = access.callerOf(c, authorization)
-    const action = range.token === undefined ? 'give-back' : 'claim'
-    // guard: H26 a give-back needs what a claim needs
-    await allow({ action, tag: range.collection, count: 0 })
-    metrics.returned(await ledger.giveBack({ database, ...range, at: Date.now() }))
-    return answerNothing(204)
-  }
-
-  const routes = new Hono()
-  routes.get('/hilo/next', async (c) => {
-    const at = Date.now()
-    const caller = access.callerOf(c)
-    const { database, name: by } = caller
-    const query = readNextQuery(new Parameters(c.req.url), at, limits.count)
-    // Each field by its name: to copy objects field by field takes more than to read the query.
-    const { collection, id, count, lastMax, prefix } = query
-    const serverTag = nodeTag
-    const asked: ClaimRequest = { database, collection, id, by, count, lastMax, serverTag, at }
-    const [outcome] = (await claim(caller, [asked])) as [ClaimOutcome]
-    if ('refused' in outcome) throw claimRefused(outcome, asked)
-    return answer(claimAnswer(outcome.grant, prefix, id), outcome.isRepeat ? 200 : 201)
-  })
-  routes.post('/hilo/next', async (c) => {
-    const at = Date.now()
-    const caller = access.callerOf(c)
-    const { database, name: by } = caller
-    const { id, device, ranges } = readClaimBody(await readJson(c), limits)
-    const claims = ranges.map(({ collection, count, lastMax, shown }): ClaimRequest => {
-      const of = { database, collection, id, by, device }
-      return { ...of, count, lastMax, serverTag: nodeTag, at, shown }
-    })
-    const outcomes = await claim(caller, claims)
-    const collections = outcomes.map((outcome, i) => {
-      if ('grant' in outcome) {
-        const range = claimAnswer(outcome.grant, ranges[i]!.prefix, id)
-        if (outcome.fates.length === 0) return range
-        note(database, outcome.fates)
-        return { ...range, grants: outcome.fates.map(fateAnswer) }
-      }
-      const refusal =
-        'failure' in outcome
-          ? toRefusal(outcome.failure, logFailure)
-          : claimRefused(outcome, claims[i]!)
-      // All claims of a request are of one database.
-      if (claims.length === 1 || refusal.reason === 'restored') throw refusal
-      metrics.claimRefused(refusal)
-      return refusalBody(refusal, pathOf(c.req.url))
-    })
-    const isNew = outcomes.some((outcome) => 'grant' in outcome && !outcome.isRepeat)
-    return answer({ collections } satisfies NextManyAnswer, isNew ? 201 : 200)
-  })
-  routes.put('/hilo/return', (c) => giveBack(c, readReturnQuery(new Parameters(c.req.url))))
-  routes.post('/hilo/return', async (c) => {
-    // The body may have any type: a page that closes sends plain text, which needs no preflight.
-    const text = await readText(c)
-    return giveBack(
-      c,
-      text === '' ? readReturnQuery(new Parameters(c.req.url)) : readReturnBody(parseJson(text)),
-    )
-  })
-  routes.post('/hilo/checkin', async (c) => {
-    const { database, allow } = access.callerOf(c)
-    const { id, grants, spent } = readCheckInBody(await readJson(c), limits)
-    await allow({ action: 'check-in', count: 0 })
-    const fates = await ledger.checkIn({ database, id, at: Date.now(), grants, spent })
-    note(database, fates)
-    return answer({ grants: fates.map(fateAnswer) } satisfies CheckInAnswer)
-  })
-  return routes
+  return claim
 }
 
 function fateAnswer(fate: CheckInFate): CheckInAnswer['grants'][number] {
@@ -171,7 +178,7 @@ function fateAnswer(fate: CheckInFate): CheckInAnswer['grants'][number] {
  * @param prefix what stands before the number
  * @param claim the claim's id
  */
-export const claimAnswer = (
+const claimAnswer = (
   { low, high, count, serverTag, at, token }: Grant,
   prefix: string,
   claim: string | undefined,

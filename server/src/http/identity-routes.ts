@@ -86,7 +86,7 @@ function identityRefused(
 /** A `raft-request-id` is stored with its number. */
 const MAX_REQUEST_ID_BYTES = 128
 
-export function readIdentityQuery(query: Parameters): {
+function readIdentityQuery(query: Parameters): {
   name: string
   id: string | undefined
 } {
@@ -105,7 +105,7 @@ export function readIdentityQuery(query: Parameters): {
   return { name, id }
 }
 
-export function readSeedQuery(query: Parameters): {
+function readSeedQuery(query: Parameters): {
   name: string
   value: number
   isForced: boolean

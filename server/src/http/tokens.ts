@@ -62,13 +62,13 @@ const MOST_DEVICES = 1_000_000
 const HASH = /^sha256:([\da-f]{64})$/i
 
 /** The same for a token and for its hash. Nobody can choose a text by its digest. */
-export const digestOf = (token: string): string => {
+const digestOf = (token: string): string => {
   const [, hash] = HASH.exec(token) ?? []
   return hash === undefined ? digestOfSent(token) : Buffer.from(hash, 'hex').toString('base64')
 }
 
 /** What a client sends is never a hash. */
-export const digestOfSent = (token: string): string =>
+const digestOfSent = (token: string): string =>
   createHash('sha256').update(token).digest('base64')
 
 const token = z

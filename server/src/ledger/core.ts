@@ -207,13 +207,13 @@ export const databasesOf = (keys: readonly { database: string }[]): string[] => 
   ...new Set(keys.map(({ database }) => database)),
 ]
 
-export interface Alarm {
+interface Alarm {
   /** What is known of databases now. */
   look(databases: readonly DatabaseRow[]): void
   listen(listener: (database: string) => void): void
 }
 
-export function createAlarm(): Alarm {
+function createAlarm(): Alarm {
   const told = new Set<string>()
   const listeners: ((database: string) => void)[] = []
   return {

@@ -102,7 +102,7 @@ export const isOf =
       key.collection === lettersOf({ database, collection }).collection)
 
 /** @param databases that are dropped as a whole */
-export function drop(rows: Rows, databases: readonly string[], at: number): StepResult<void> {
+function drop(rows: Rows, databases: readonly string[], at: number): StepResult<void> {
   return {
     answer: undefined,
     changes: {
@@ -124,7 +124,7 @@ export function drop(rows: Rows, databases: readonly string[], at: number): Step
 }
 
 /** What the store knows that may be about a number. */
-export interface Evidence {
+interface Evidence {
   /** Undefined: no range of the collection was ever granted, or it was dropped. */
   collection: CollectionRow | undefined
   /** The grants that cover the number, or did before it came back; oldest first. */
@@ -133,7 +133,7 @@ export interface Evidence {
   series: readonly SeriesRow[]
 }
 
-export function explain(asked: NumberQuestion, evidence: Evidence): Explanation {
+function explain(asked: NumberQuestion, evidence: Evidence): Explanation {
   const { database, collection, number, series, period } = asked
   const { collection: row, grants } = evidence
   const isAbout = ({ name }: SeriesRow) =>

@@ -132,7 +132,7 @@ const selectionOfAll = (key: CollectionKey): Selection => ({
 const MOST_RANGES = 100
 
 /** @param rows with all series of the collection */
-export function giveRange(
+function giveRange(
   rows: Rows,
   grant: string,
   { range }: SeriesGift,
@@ -164,7 +164,7 @@ export function closeSeries(
 }
 
 /** A device that has yet to get what was handed over asks for it under its old name. */
-export function renameDevice(
+function renameDevice(
   rows: Rows,
   { device }: SeriesRenaming,
 ): StepResult<SeriesRow | undefined> {

@@ -207,7 +207,7 @@ export function toLetter(place: number): string {
 }
 
 /** Or is it a name that an app has chosen? */
-export const isLetter = (name: string): boolean => /^[A-Z]+$/.test(name)
+const isLetter = (name: string): boolean => /^[A-Z]+$/.test(name)
 
 /** @param letter as {@link toLetter} writes it */
 export const toPlace = (letter: string): number =>

@@ -53,11 +53,11 @@ export function deviceStore({ dialect, transaction, read }: SqlConnection): Devi
   }
 }
 
-export const recordKey = (key: StoreKey): string => JSON.stringify(key)
-export const keyOfRecord = (text: string): StoreKey => JSON.parse(text)
+const recordKey = (key: StoreKey): string => JSON.stringify(key)
+const keyOfRecord = (text: string): StoreKey => JSON.parse(text)
 
 /** Text that is not JSON is passed on: the device refuses it and sets it aside. */
-export function readRecord(text: string | undefined): unknown {
+function readRecord(text: string | undefined): unknown {
   if (text === undefined) return undefined
   try {
     return JSON.parse(text)
@@ -66,4 +66,4 @@ export function readRecord(text: string | undefined): unknown {
   }
 }
 
-export const writeRecord = (record: unknown): string => JSON.stringify(record)
+const writeRecord = (record: unknown): string => JSON.stringify(record)

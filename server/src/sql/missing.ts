@@ -160,7 +160,7 @@ export type Names = 'collections' | 'identities'
  * Finds how many each of these databases has (`database`, `count`), and how many databases have
  * any (`count`).
  */
-export const namesIn = (
+const namesIn = (
   dialect: Dialect,
   names: Names,
   databases: readonly string[],

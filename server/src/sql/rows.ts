@@ -59,53 +59,9 @@ type Part = { text: string; rows: readonly object[] } | Statement | undefined
 
 export function loader(dialect: Dialect): Loader {
   const texts = loadingTexts(dialect)
-
-  /** In the order of locks; undefined: nothing is to be found there. */
-  const partsOf = (select: Selection) => {
-    const { collections = [], known = [], identities = [], grants = [], returned } = select
-    const { claims = [], identityClaims = [], serials = [], series = [], databases = [] } = select
-    const { withHeld, seriesOf, seriesNamed } = select
-    const ids = grants.map((id) => ({ id }))
-    const end = returned && [returned.database, returned.collection, returned.end]
-    return {
-      collections: {
-        text: texts.collections,
-        rows: distinct([...collections, ...known].map(keyOf), keyText),
-      },
-      identities: {
-        text: texts.identities,
-        rows: identities.map(({ database, name }) => ({ database, name })),
-      },
-      grants: { text: texts.grants, rows: ids },
-      returnedOf: end && statement(texts.returnedOf, ...end),
-      claimed: {
-        text: texts.claimed,
-        rows: claims.map((claim) => ({ ...keyOf(claim), claim: claim.id })),
-      },
-      answered: {
-        text: texts.answered,
-        rows: identityClaims.map(({ database, name, id: claim }) => ({ database, name, claim })),
-      },
-      returns: returned && statement(texts.returns, ...end!, returned.last),
-      held: { text: texts.held, rows: withHeld ? collections.map(keyOf) : [] },
-      serials: { text: texts.serials, rows: serials },
-      series: { text: texts.series, rows: series.map((grant) => ({ grant })) },
-      seriesOf: { text: texts.seriesOf, rows: seriesOf ? [keyOf(seriesOf)] : [] },
-      seriesNamed: {
-        text: texts.seriesNamed,
-        rows: seriesNamed ? [{ ...keyOf(seriesNamed), name: seriesNamed.name }] : [],
-      },
-      settings: { text: texts.settings, rows: settingKeysOf(databases).map((key) => ({ key })) },
-      tombstones: { text: texts.tombstones, rows: ids },
-    } satisfies Record<string, Part>
-  }
-
-  const isAsked = (part: Part): part is Exclude<Part, undefined> =>
-    part !== undefined && ('parameters' in part || part.rows.length > 0)
-
   return {
     statements: (select) =>
-      Object.values<Part>(partsOf(select))
+      Object.values<Part>(partsOf(texts, select))
         .filter(isAsked)
         .map((part) =>
           'parameters' in part ? part : statement(part.text, ...dialect.given(part.rows)),
@@ -113,40 +69,89 @@ export function loader(dialect: Dialect): Loader {
     collection: (key) => statement(texts.collection, ...dialect.given([keyOf(key)])),
     rows(select, found) {
       const left = [...found]
-      const parts = Object.entries<Part>(partsOf(select)).map(([name, part]) => [
+      const parts = Object.entries<Part>(partsOf(texts, select)).map(([name, part]) => [
         name,
         isAsked(part) ? left.shift() : [],
       ])
-      const rows: Record<keyof ReturnType<typeof partsOf>, unknown[]> = Object.fromEntries(parts)
-      const named = {
-        collections: rows.collections.map(toCollection),
-        identities: decoded(IDENTITIES, rows.identities),
-      }
-      const chosen = (isChosen: (row: { droppedAt: number | null }) => boolean) => ({
-        collections: byText(named.collections.filter(isChosen), keyText),
-        identities: byText(named.identities.filter(isChosen), identityText),
-      })
-      return {
-        selected: select,
-        databases: toDatabases(rows.settings as Setting[]),
-        ...chosen(({ droppedAt }) => droppedAt === null),
-        dropped: chosen(({ droppedAt }) => droppedAt !== null),
-        grants: byText(decoded(GRANTS, rows.grants), ({ id }) => id),
-        tombstones: byText(decoded(TOMBSTONES, rows.tombstones), ({ id }) => id),
-        serials: byText(rows.serials as SerialRow[], serialText),
-        series: byText(decoded(SERIES, [...rows.series, ...rows.seriesOf]), ({ grant }) => grant),
-        seriesNamed: decoded(SERIES, rows.seriesNamed)[0],
-        returnedOf: decoded(GRANTS, rows.returnedOf)[0],
-        claimed: byClaim(decoded(GRANTS, rows.claimed), keyText),
-        answered: byClaim(decoded(IDENTITY_CLAIMS, rows.answered), identityText),
-        isReturned: rows.returns.length > 0,
-        held: new Map(
-          (rows.held as (CollectionKey & { high: number | null })[]).flatMap(
-            (row): [string, number][] => (row.high === null ? [] : [[keyText(row), row.high]]),
-          ),
-        ),
-      }
+      return rowsFrom(select, Object.fromEntries(parts))
     },
+  }
+}
+
+const isAsked = (part: Part): part is Exclude<Part, undefined> =>
+  part !== undefined && ('parameters' in part || part.rows.length > 0)
+
+/** In the order of locks; undefined: nothing is to be found there. */
+function partsOf(texts: ReturnType<typeof loadingTexts>, select: Selection) {
+  const { collections = [], known = [], identities = [], grants = [], returned } = select
+  const { claims = [], identityClaims = [], serials = [], series = [], databases = [] } = select
+  const { withHeld, seriesOf, seriesNamed } = select
+  const ids = grants.map((id) => ({ id }))
+  const end = returned && [returned.database, returned.collection, returned.end]
+  return {
+    collections: {
+      text: texts.collections,
+      rows: distinct([...collections, ...known].map(keyOf), keyText),
+    },
+    identities: {
+      text: texts.identities,
+      rows: identities.map(({ database, name }) => ({ database, name })),
+    },
+    grants: { text: texts.grants, rows: ids },
+    returnedOf: end && statement(texts.returnedOf, ...end),
+    claimed: {
+      text: texts.claimed,
+      rows: claims.map((claim) => ({ ...keyOf(claim), claim: claim.id })),
+    },
+    answered: {
+      text: texts.answered,
+      rows: identityClaims.map(({ database, name, id: claim }) => ({ database, name, claim })),
+    },
+    returns: returned && statement(texts.returns, ...end!, returned.last),
+    held: { text: texts.held, rows: withHeld ? collections.map(keyOf) : [] },
+    serials: { text: texts.serials, rows: serials },
+    series: { text: texts.series, rows: series.map((grant) => ({ grant })) },
+    seriesOf: { text: texts.seriesOf, rows: seriesOf ? [keyOf(seriesOf)] : [] },
+    seriesNamed: {
+      text: texts.seriesNamed,
+      rows: seriesNamed ? [{ ...keyOf(seriesNamed), name: seriesNamed.name }] : [],
+    },
+    settings: { text: texts.settings, rows: settingKeysOf(databases).map((key) => ({ key })) },
+    tombstones: { text: texts.tombstones, rows: ids },
+  } satisfies Record<string, Part>
+}
+
+/** What each part has found. */
+type Found = Readonly<Record<keyof ReturnType<typeof partsOf>, readonly unknown[]>>
+
+function rowsFrom(select: Selection, found: Found): LoadedRows {
+  const named = {
+    collections: found.collections.map(toCollection),
+    identities: decoded(IDENTITIES, found.identities),
+  }
+  const chosen = (isChosen: (row: { droppedAt: number | null }) => boolean) => ({
+    collections: byText(named.collections.filter(isChosen), keyText),
+    identities: byText(named.identities.filter(isChosen), identityText),
+  })
+  return {
+    selected: select,
+    databases: toDatabases(found.settings as Setting[]),
+    ...chosen(({ droppedAt }) => droppedAt === null),
+    dropped: chosen(({ droppedAt }) => droppedAt !== null),
+    grants: byText(decoded(GRANTS, found.grants), ({ id }) => id),
+    tombstones: byText(decoded(TOMBSTONES, found.tombstones), ({ id }) => id),
+    serials: byText(found.serials as SerialRow[], serialText),
+    series: byText(decoded(SERIES, [...found.series, ...found.seriesOf]), ({ grant }) => grant),
+    seriesNamed: decoded(SERIES, found.seriesNamed)[0],
+    returnedOf: decoded(GRANTS, found.returnedOf)[0],
+    claimed: byClaim(decoded(GRANTS, found.claimed), keyText),
+    answered: byClaim(decoded(IDENTITY_CLAIMS, found.answered), identityText),
+    isReturned: found.returns.length > 0,
+    held: new Map(
+      (found.held as (CollectionKey & { high: number | null })[]).flatMap(
+        (row): [string, number][] => (row.high === null ? [] : [[keyText(row), row.high]]),
+      ),
+    ),
   }
 }
 

@@ -140,7 +140,7 @@ export function encoded<Row extends object>(
 }
 
 /** Rows `n` of a statement, with all columns of the table. */
-export const rowsOf = <Row>({ rows }: Dialect, table: Table<Row>): string =>
+const rowsOf = <Row>({ rows }: Dialect, table: Table<Row>): string =>
   rows(
     'n',
     columnsOf(table).map(([field, column]) => [field, sqlType(column)]),
@@ -190,7 +190,7 @@ export function creationOf<Row>(table: Table<Row>): string[] {
   ]
 }
 
-export const columnsOf = <Row>({ columns }: Table<Row>): [keyof Row & string, Column][] =>
+const columnsOf = <Row>({ columns }: Table<Row>): [keyof Row & string, Column][] =>
   Object.entries(columns) as [keyof Row & string, Column][]
 
 export const fieldsOf = <Row>(table: Table<Row>, role: Role): (keyof Row & string)[] =>

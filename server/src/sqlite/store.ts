@@ -136,7 +136,7 @@ function requireMended(db: Sqlite): void {
 }
 
 /** @throws CounterUnusable when the ledger remembers another binding */
-export function rememberBindings(db: Sqlite, bound: BoundCollections): void {
+function rememberBindings(db: Sqlite, bound: BoundCollections): void {
   if (bound.size === 0) return
   const read = reader<{ value: string }>(db, 'SELECT value FROM hilo_meta WHERE key = ?')
   const remember = runner(

@@ -83,7 +83,7 @@ export function write<T>(db: Sqlite, step: () => T): T {
 }
 
 /** @throws LedgerUnavailable when the disk or another process is in the way */
-export function guard<T>(step: () => T): T {
+function guard<T>(step: () => T): T {
   try {
     return step()
   } catch (error) {
@@ -96,7 +96,7 @@ export function guard<T>(step: () => T): T {
   }
 }
 
-export interface BusyRetry {
+interface BusyRetry {
   /** Resolves with what the step returns. It rejects like the step when the lock stays away. */
   run<T>(step: () => T): Promise<T>
   /** Resolves when no step waits. */
@@ -106,7 +106,7 @@ export interface BusyRetry {
 const LONGEST_PAUSE_MS = 20
 
 /** @param timeoutMs another process may hold the lock for one commit; longer means trouble */
-export function createBusyRetry(timeoutMs: number): BusyRetry {
+function createBusyRetry(timeoutMs: number): BusyRetry {
   const waiting = new Set<Promise<unknown>>()
 
   async function retry<T>(step: () => T, error: unknown): Promise<T> {
@@ -140,7 +140,7 @@ export function createBusyRetry(timeoutMs: number): BusyRetry {
 }
 
 /** SQLite has undone the transaction, or has not begun it. */
-export const isBusy = (error: unknown): boolean =>
+const isBusy = (error: unknown): boolean =>
   error instanceof LedgerUnavailable && isLocked(error.cause)
 
 /**

@@ -101,5 +101,5 @@ export class Pacer {
 }
 
 /** Is it refused until numbers have come from elsewhere? */
-export const isShort = (outcome: ClaimOutcome): outcome is ClaimRefusal =>
+const isShort = (outcome: ClaimOutcome): outcome is ClaimRefusal =>
   'refused' in outcome && outcome.refused === 'short'
