@@ -68,8 +68,7 @@ const digestOf = (token: string): string => {
 }
 
 /** What a client sends is never a hash. */
-const digestOfSent = (token: string): string =>
-  createHash('sha256').update(token).digest('base64')
+const digestOfSent = (token: string): string => createHash('sha256').update(token).digest('base64')
 
 const token = z
   .string()

@@ -164,10 +164,7 @@ export function closeSeries(
 }
 
 /** A device that has yet to get what was handed over asks for it under its old name. */
-function renameDevice(
-  rows: Rows,
-  { device }: SeriesRenaming,
-): StepResult<SeriesRow | undefined> {
+function renameDevice(rows: Rows, { device }: SeriesRenaming): StepResult<SeriesRow | undefined> {
   const [row] = rows.series.values()
   if (!row) return { answer: undefined, changes: {} }
   const renamed = (name: string) => (name === row.device ? device : name)

@@ -160,11 +160,7 @@ export type Names = 'collections' | 'identities'
  * Finds how many each of these databases has (`database`, `count`), and how many databases have
  * any (`count`).
  */
-const namesIn = (
-  dialect: Dialect,
-  names: Names,
-  databases: readonly string[],
-): Statement[] => [
+const namesIn = (dialect: Dialect, names: Names, databases: readonly string[]): Statement[] => [
   statement(
     `SELECT t.database AS "database", t.${names} AS "count"
      FROM ${keysIn(dialect, NAMES, ['database'])} CROSS JOIN hilo_names t
