@@ -37,6 +37,9 @@ export function stepsOf(page: string, heading: string, end: string): Step[] {
   })
 }
 
+/** Commands that go on running. */
+const SERVER = /^npx (offline-hilo-server$|next start|ng serve|wrangler dev)|^npm (start|run dev)/
+
 type Both = Record<'browser' | 'server', Packed>
 
 export class Reader {
@@ -66,6 +69,7 @@ export class Reader {
       npm_config_yes: 'true',
       NEXT_TELEMETRY_DISABLED: '1',
       NG_CLI_ANALYTICS: 'false',
+      WRANGLER_SEND_METRICS: 'false',
       NO_COLOR: '1',
     }
   }
@@ -93,16 +97,17 @@ export class Reader {
   async type(command: string): Promise<void> {
     const [, folder] = /^cd (\S+)$/.exec(command) ?? []
     if (folder) this.#folder = join(this.#folder, folder)
-    else if (/^npx (offline-hilo-server$|next start|ng serve)|^npm (start|run dev)/.test(command))
-      await this.#start(command)
+    else if (SERVER.test(command)) await this.#start(command)
     else await this.#run(command)
   }
 
   async #start(command: string): Promise<void> {
     // The servers have theirs from the environment.
     const isServer = /offline-hilo-server|^npm start/.test(command)
-    const anyPort = isServer ? '' : `${command.startsWith('npm') ? ' --' : ''} --port 0`
-    const args = ['-c', `exec ${command}${anyPort}`]
+    // The same one each time: a page stays where it is.
+    const port = command.includes('wrangler') ? this.#port : 0
+    const portFlag = isServer ? '' : `${command.startsWith('npm') ? ' --' : ''} --port ${port}`
+    const args = ['-c', `exec ${command}${portFlag}`]
     // Of dev servers, Angular's takes it, too.
     const environment = { ...this.#environment, ...(isServer && { PORT: String(this.#port) }) }
     const { ready, kill } = await start(

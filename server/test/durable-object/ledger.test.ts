@@ -12,7 +12,7 @@ describe.skipIf(!WORKERD)(`in workerd${WORKERD ? '' : ' (npm has none for this s
   let workerd: Promise<Workerd> | undefined
 
   async function call(of: LedgerCall, listeners: ((database: string) => void)[] = []) {
-    workerd ??= startWorkerd({ source: './ledger-worker.ts', className: 'LedgerObject' })
+    workerd ??= startWorkerd({ source: './ledger-worker.ts', objects: { HILO: 'LedgerObject' } })
     const response = await fetch((await workerd).url, { method: 'POST', body: JSON.stringify(of) })
     const { result, error, heard } = await response.json()
     for (const database of heard) for (const listener of listeners) listener(database)

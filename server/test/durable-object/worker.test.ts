@@ -50,12 +50,21 @@ describe.skipIf(!WORKERD)(`in workerd${WORKERD ? '' : ' (npm has none for this s
     expect(objectsIn(workerd)).toHaveLength(2)
   })
 
-  test('the example grants once its ledger may be made', async () => {
+  test('the example grants once its ledger may be made, and stores an order once', async () => {
     const source = '../../../examples/cloudflare/worker.js'
-    const { url } = await start({ source, variables: { HILO_CREATE: 'yes' } })
+    const objects = { HILO: 'HiloDatabase', ORDERS: 'Orders' }
+    const { url } = await start({ source, objects, variables: { HILO_CREATE: 'yes' } })
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
     expect(await (await claim(url)).json()).toMatchObject({ Low: 1, High: 32 })
-    const without = await start({ source })
+    const order = { id: 'orders/1-A', customer: 'Ada', madeAt: '2026-11-21T07:09:21.466Z' }
+    const statusOf = async (body: object, headers = {}) =>
+      (await fetch(`${url}/api/orders`, json(body, 'POST', headers))).status
+    expect([await statusOf(order), await statusOf(order)]).toEqual([201, 201])
+    expect(await statusOf({ ...order, customer: 'Grace' })).toBe(409)
+    expect(await statusOf({ id: 'orders/2-A' })).toBe(400)
+    expect(await statusOf(order, { 'Content-Type': 'text/plain' })).toBe(415)
+    expect(await (await fetch(`${url}/api/orders`)).json()).toEqual([order])
+    const without = await start({ source, objects })
     expect((await claim(without.url)).status).toBe(503)
   })
 

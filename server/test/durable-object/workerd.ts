@@ -54,7 +54,7 @@ async function bundleOf(file: string, into: string): Promise<void> {
 
 const configOf = (
   folder: string,
-  { port = 0, className = 'HiloDatabase', options = {}, variables = {} }: WorkerdOptions,
+  { port = 0, objects = { HILO: 'HiloDatabase' }, options = {}, variables = {} }: WorkerdOptions,
 ): string => `
 using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
@@ -68,16 +68,24 @@ const main :Workerd.Worker = (
   modules = [(name = "main", esModule = embed "main.js")],
   compatibilityDate = "2026-10-01",
   compatibilityFlags = ["nodejs_compat"],
-  durableObjectNamespaces = [(className = "${className}", uniqueKey = "hilo", enableSql = true)],
+  durableObjectNamespaces = [
+${lines(objects, (_, name) => `(className = "${name}", uniqueKey = "${name}", enableSql = true)`)}
+  ],
   durableObjectStorage = (localDisk = "disk"),
   bindings = [
-    (name = "HILO", durableObjectNamespace = "${className}"),
     (name = "OPTIONS", json = ${JSON.stringify(JSON.stringify(options))}),
-${Object.entries(variables)
-  .map(([name, text]) => `    (name = "${name}", text = "${text}"),`)
-  .join('\n')}
+${lines(objects, (name, object) => `(name = "${name}", durableObjectNamespace = "${object}")`)}
+${lines(variables, (name, text) => `(name = "${name}", text = "${text}")`)}
   ],
 );`
+
+const lines = (
+  entries: Record<string, string>,
+  line: (name: string, value: string) => string,
+): string =>
+  Object.entries(entries)
+    .map(([name, value]) => `    ${line(name, value)},`)
+    .join('\n')
 
 export interface Workerd {
   url: string
@@ -91,8 +99,8 @@ export interface Workerd {
 export interface WorkerdOptions {
   /** The Worker's source, beside this file. */
   source?: string
-  /** The class of its objects. */
-  className?: string
+  /** By binding, the classes of its objects. */
+  objects?: Record<string, string>
   /** What the Worker finds in `env.OPTIONS`. */
   options?: object
   /** What it finds in `env` by name. */

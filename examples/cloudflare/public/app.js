@@ -1,0 +1,56 @@
+// The page: makes orders, online or offline, each with its final id at once.
+import { createHilo } from '/offline-hilo/client/index.js'
+import { allOrders, storeOrders } from '/orders.js'
+import { trySending } from '/sending.js'
+
+const hilo = createHilo({ database: 'Shop', collections: { orders: { reserve: 200 } } })
+
+const form = document.querySelector('form')
+const [status, problem] = document.querySelectorAll('[role]')
+const list = document.querySelector('ul')
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault()
+  const customer = String(new FormData(form).get('customer'))
+  try {
+    const id = await hilo.nextId('orders')
+    await storeOrders([{ id, customer, madeAt: new Date().toISOString(), isSent: false }])
+    form.reset()
+    problem.textContent = ''
+  } catch (error) {
+    // For example 'exhausted': no id is left, and there is no network.
+    problem.textContent = error.message
+  }
+  await show()
+  sync()
+})
+
+async function sync() {
+  await trySending()
+  await show()
+}
+
+async function show() {
+  const lines = (await allOrders()).map(({ id, customer, isSent }) => {
+    const line = document.createElement('li')
+    line.textContent = `${id} ${customer}, ${isSent ? 'sent' : 'waits'}`
+    return line
+  })
+  list.replaceChildren(...lines)
+}
+
+function showStatus() {
+  const { available } = hilo.status('orders')
+  status.textContent = `${available} ids left for offline work`
+}
+
+hilo.addEventListener('status', showStatus)
+showStatus()
+show()
+sync()
+addEventListener('online', sync)
+// A server that comes back makes no event.
+setInterval(sync, 5_000)
+
+// Keeps the files of the app, so that the page also opens offline.
+navigator.serviceWorker?.register('/service-worker.js')
