@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
+import { WORKERD } from './server/test/durable-object/workerd-program.js'
 import { ISOLATED } from './test/support/isolated.js'
 import { endAllWithThisProcess } from './test/support/run-end.js'
 import { isFull, leftOut } from './test/support/sizes.js'
@@ -11,6 +12,13 @@ if (process.env.VITEST) endAllWithThisProcess()
 const hasInterop = isFull || process.argv.includes('interop')
 
 const SHARED_POSTGRES = './server/test/shared-postgres.ts'
+
+/** Files about the handler that run a second time, with the handler in workerd. */
+const IN_WORKERD = [
+  'hilo-routes',
+  'series-routes',
+  ...(isFull ? ['access', 'documents', 'fuzz', 'identity-routes', 'origin', 'wire'] : []),
+].map((name) => `server/test/${name}.test.ts`)
 
 /** At the end of each file, undoes what it has replaced or opened. */
 const EACH_FILE = { setupFiles: './test/support/each-file.ts' }
@@ -45,6 +53,11 @@ const unit = {
   maxWorkers: availableParallelism() + 1,
 }
 
+/** The handler in a Durable Object: see server/test/handlers.ts. */
+const inWorkerd: TestProjectConfiguration = {
+  test: { ...unit, name: 'unit-workerd', include: IN_WORKERD, provide: { place: 'workerd' } },
+}
+
 export default defineConfig({
   test: {
     // What a test prints is shown when it fails.
@@ -74,6 +87,7 @@ export default defineConfig({
         resolve: { tsconfigPaths: true },
         test: { ...unit, name: 'unit-isolated', include: ISOLATED, exclude: [...leftOut] },
       },
+      ...(WORKERD ? [inWorkerd] : []),
       {
         test: {
           ...SHARED_PROCESS,

@@ -8,7 +8,7 @@ import { claimedJson, json, newHandler } from './handlers.js'
 const DOCUMENT = '/databases/Shop/docs?id=Raven/Hilo/orders'
 
 async function newDocuments() {
-  const { ask } = await newHandler()
+  const { ask } = await newHandler({ databases: ['Shop', 'Store'] })
   const put = (max: number, headers: Record<string, string> = {}, path = DOCUMENT) =>
     ask(path, json({ Max: max }, 'PUT', headers))
   const max = async () => (await ask(DOCUMENT)).body?.Results[0].Max
@@ -53,7 +53,7 @@ describe('If-None-Match: *', () => {
 
   test.each([
     ['a version', { 'If-None-Match': '"A:1-abc"' }],
-    ['both conditions', { 'If-None-Match': '*', 'If-Match': '' }],
+    ['both conditions', { 'If-None-Match': '*', 'If-Match': '""' }],
   ])('%s is refused rather than misunderstood', async (_, headers) => {
     const { put, max } = await newDocuments()
     expect(await put(32, headers)).toMatchObject({
@@ -81,7 +81,15 @@ describe('If-Match', () => {
     const { body: other } = await put(32, {}, DOCUMENT.replace('Shop', 'Store'))
     await put(64, {}, DOCUMENT.replace('Shop', 'Store'))
     const foreign = other.ChangeVector.replace(/:\d+/, ':2')
-    for (const version of [old.ChangeVector, foreign, '', '"offline-hilo-probe"', '*', 'A:2', '2'])
+    for (const version of [
+      old.ChangeVector,
+      foreign,
+      '""',
+      '"offline-hilo-probe"',
+      '*',
+      'A:2',
+      '2',
+    ])
       expect((await put(96, { 'If-Match': version })).status, version).toBe(409)
     expect(await max()).toBe(64)
   })

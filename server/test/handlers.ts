@@ -1,5 +1,10 @@
-/** A handler on a new ledger, asked without a socket. */
+/**
+ * A handler on a new ledger, asked without a socket; in the project `unit-workerd`, one in a
+ * Durable Object.
+ */
+import { inject, test } from 'vitest'
 import { atFileEnd } from '../../test/support/file-end.js'
+import type { Handler } from '../src/http/handler.js'
 import {
   createHiloHandler,
   type HandlerOptions,
@@ -7,7 +12,21 @@ import {
   type LedgerOptions,
   openLedger,
 } from '../src/index.js'
+import { handlerInWorkerd } from './durable-object/handler.js'
 import { newFolder } from './folders.js'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** Where `newHandler` makes its handlers: in this process if nothing is said. */
+    place: 'workerd' | undefined
+  }
+}
+
+/** Are the handlers in workerd? */
+export const isInWorkerd = inject('place') === 'workerd'
+
+/** A test whose functions or clock the handler calls in this process, or that asks its ledger. */
+export const testInProcess = test.skipIf(isInWorkerd)
 
 interface Answer {
   status: number
@@ -21,17 +40,21 @@ export type Ask = (path: string, init?: RequestInit) => Promise<Answer>
 export async function newHandler(
   options: Omit<HandlerOptions, 'ledger'> = {},
   ledgerOptions: LedgerOptions = { dataDir: newFolder() },
-): Promise<{ ask: Ask; handler: (request: Request) => Promise<Response>; ledger: Ledger }> {
+): Promise<{ ask: Ask; handler: Handler; ledger: Ledger }> {
+  if (isInWorkerd) {
+    const handler = await handlerInWorkerd(options)
+    return { handler, ask: asking(handler), ledger: undefined as never }
+  }
   const ledger = await openLedger({ create: true, ...ledgerOptions })
   atFileEnd(() => ledger.close())
   const handler = createHiloHandler({ ledger, ...options })
-  return {
-    ledger,
-    handler,
-    ask: async (path, init) =>
-      toAnswer(await handler(new Request(new URL(path, 'http://ids.test'), init))),
-  }
+  return { ledger, handler, ask: asking(handler) }
 }
+
+const asking =
+  (handler: Handler): Ask =>
+  async (path, init) =>
+    toAnswer(await handler(new Request(new URL(path, 'http://ids.test'), init)))
 
 async function toAnswer(response: Response): Promise<Answer> {
   const text = await response.text()

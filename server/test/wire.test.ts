@@ -5,10 +5,10 @@
  */
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { newHandler } from './handlers.js'
+import { newHandler, testInProcess } from './handlers.js'
 import { expectedOf, stale } from './wire/compare.js'
 import { DIFFERENCES } from './wire/differences.js'
-import { play } from './wire/exchange.js'
+import { type Exchange, play } from './wire/exchange.js'
 import { EXCHANGES } from './wire/exchanges.js'
 import { fromText } from './wire/transcript.js'
 
@@ -20,14 +20,23 @@ test('every exchange is recorded, and nothing else', () => {
   expect([...raven.keys()]).toEqual(EXCHANGES.map(({ title }) => title))
 })
 
-test.each(EXCHANGES)('$title', async (exchange) => {
+async function answersAsRecorded(exchange: Exchange): Promise<void> {
   const { handler } = await newHandler({ databases: ['Shop'] })
   const answers = await play(exchange, {
     database: 'Shop',
     send: (path, init) => handler(new Request(`http://ids.test${path}`, init)),
   })
   expect(answers).toEqual(expected.get(exchange.title))
-})
+}
+
+/** workerd drops them. */
+const hasEmptyHeader = ({ requests }: Exchange): boolean =>
+  requests.some(
+    (each) => typeof each !== 'string' && Object.values(each.headers ?? {}).includes(''),
+  )
+
+test.each(EXCHANGES.filter((each) => !hasEmptyHeader(each)))('$title', answersAsRecorded)
+testInProcess.each(EXCHANGES.filter(hasEmptyHeader))('$title', answersAsRecorded)
 
 describe('differences', () => {
   test('each of them differs', () => {

@@ -6,9 +6,10 @@ import type { Ledger } from '../../src/ledger/ledger.js'
 import { ledgerLimits } from '../../src/ledger/options.js'
 import { describeLedger } from '../ledger-contract.js'
 import type { LedgerCall } from './ledger-worker.js'
-import { startWorkerd, WORKERD, type Workerd } from './workerd.js'
+import { startWorkerd, type Workerd } from './workerd.js'
+import { unlessWorkerd, WORKERD } from './workerd-program.js'
 
-describe.skipIf(!WORKERD)(`in workerd${WORKERD ? '' : ' (npm has none for this system)'}`, () => {
+describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
   let workerd: Promise<Workerd> | undefined
 
   async function call(of: LedgerCall, listeners: ((database: string) => void)[] = []) {

@@ -2,31 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { build } from 'rolldown'
 import { atFileEnd } from '../../../test/support/file-end.js'
 import { newFolder } from '../folders.js'
-
-/** Undefined where npm has no workerd for this system, or it is not installed. */
-export const WORKERD: string | undefined = binary()
-
-function binary(): string | undefined {
-  try {
-    const names: Record<string, string> = { 'linux x64': 'linux-64', 'linux arm64': 'linux-arm64' }
-    const others: Record<string, string> = {
-      'darwin x64': 'darwin-64',
-      'darwin arm64': 'darwin-arm64',
-    }
-    const name = { ...names, ...others }[`${process.platform} ${process.arch}`]
-    const file = createRequire(import.meta.url).resolve(`@cloudflare/workerd-${name}/bin/workerd`)
-    return existsSync(file) ? file : undefined
-  } catch {
-    return undefined
-  }
-}
+import { WORKERD } from './workerd-program.js'
 
 /** The Worker of `file` in one module, as wrangler bundles it. Nothing stands in for a module. */
 async function bundleOf(file: string, into: string): Promise<void> {

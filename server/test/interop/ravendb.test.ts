@@ -15,6 +15,8 @@ import {
   unlessRaven,
 } from '../../../test/support/ravendb.js'
 import { openLedger, serve } from '../../src/index.js'
+import { startWorkerd } from '../durable-object/workerd.js'
+import { unlessWorkerd, WORKERD } from '../durable-object/workerd-program.js'
 import { newFolder } from '../folders.js'
 import { grantOf, newId } from '../ledger-bench.js'
 import { ravenJava, ravenPython } from './peers.js'
@@ -122,9 +124,16 @@ async function startOurs() {
   return { url: server.url, newDatabase: async () => 'Shop' }
 }
 
+async function startInWorkerd() {
+  const { url, kill } = await startWorkerd()
+  cleanups.push(kill)
+  return { url, newDatabase: async () => 'Shop' }
+}
+
 describe.each([
   [`RavenDB${unlessRaven}`, ravenMissing !== undefined, async () => raven],
   ['our server', false, startOurs],
+  [`a Durable Object${unlessWorkerd}`, WORKERD === undefined, startInWorkerd],
 ])('%s', (_, isMissing, start) => {
   describe.each(CLIENTS)('$title', ({ peer, store }) => {
     test.skipIf(isMissing || (peer && !isInstalled(peer)))(

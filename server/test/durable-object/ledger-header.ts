@@ -1,0 +1,2 @@
+/** Names the ledger that a request of the tests is for: each name is other objects. */
+export const LEDGER_HEADER = 'x-ledger'
