@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { Agent, fetch as fetchBy } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../test/support/free-port.js'
 import { caddy, nginx, systemdAnalyze, unless } from '../../test/support/programs.js'
@@ -12,7 +11,7 @@ import { runProgram } from '../../test/support/run-program.js'
 import { newFolder } from './folders.js'
 import { startLoad } from './load.js'
 import { cliFile, startProcess } from './processes.js'
-import { newCertificate, nginxWith } from './proxies.js'
+import { askAt, newCertificate, nginxWith } from './proxies.js'
 
 const SERVER = join(import.meta.dirname, '..')
 const TIMEOUT = 180_000
@@ -112,16 +111,9 @@ describe.each([
           XDG_CONFIG_HOME: newFolder(),
         }),
       )
-      const dispatcher = new Agent({
-        connect: {
-          rejectUnauthorized: false,
-          lookup: (_, __, found) => found(null, [{ address: '127.0.0.1', family: 4 }]),
-        },
-      })
-      onTestFinished(() => dispatcher.destroy())
       const site = `https://${HOST}:${port}`
-      const ask = (path: string, headers: Record<string, string> = {}) =>
-        fetchBy(site + path, { dispatcher, headers })
+      const askSite = askAt(site)
+      const ask = (path: string, headers: Record<string, string> = {}) => askSite(path, { headers })
       // Caddy has to ask for health first.
       await expect.poll(async () => (await ask('/healthz')).status).toBe(200)
       expect((await ask(NEXT, { Origin: site })).status).toBe(201)

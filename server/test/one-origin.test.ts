@@ -4,15 +4,15 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Agent, fetch as fetchBy } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { caddy, nginx, type Program, unless } from '../../test/support/programs.js'
 import { runProgram } from '../../test/support/run-program.js'
 import { newFolder } from './folders.js'
+import { expectAppAndIds, newApp } from './one-origin.js'
 import { cliFile, runCli, startProcess } from './processes.js'
-import { newCertificate, nginxWith } from './proxies.js'
+import { askAt, newCertificate, nginxWith } from './proxies.js'
 
 const SERVER = join(import.meta.dirname, '..')
 const HOST = 'app.example.com'
@@ -28,34 +28,9 @@ function adapted(file: string, replaced: Record<string, string>): string {
   return text
 }
 
-/** @returns the folder of an app's files */
-function newApp(): string {
-  const folder = newFolder()
-  mkdirSync(join(folder, 'assets'))
-  writeFileSync(join(folder, 'index.html'), '<title>The app</title>')
-  writeFileSync(join(folder, 'assets/app-1.js'), 'export {}')
-  return folder
-}
-
 const startServer = async () =>
   new URL((await startProcess(['--port', '0', '--data', newFolder()], { HILO_HOSTS: HOST })).url)
     .host
-
-/** @returns asks a proxy that listens for HTTPS at that port */
-function httpsAt(port: string) {
-  const dispatcher = new Agent({
-    connect: {
-      rejectUnauthorized: false,
-      lookup: (_, __, found) => found(null, [{ address: '127.0.0.1', family: 4 }]),
-    },
-  })
-  onTestFinished(() => dispatcher.destroy())
-  const site = `https://${HOST}:${port}`
-  return {
-    site,
-    ask: ((path, init) => fetchBy(site + path, { dispatcher, ...init })) satisfies Ask,
-  }
-}
 
 const PROXIES: [Program, (port: number, server: string) => string[]][] = [
   [
@@ -90,30 +65,6 @@ const PROXIES: [Program, (port: number, server: string) => string[]][] = [
   ],
 ]
 
-type Ask = (
-  path: string,
-  init?: { method?: string; headers?: Record<string, string>; body?: string },
-) => Promise<{ status: number; text(): Promise<string> }>
-
-async function expectAppAndIds(site: string, ask: Ask): Promise<void> {
-  for (const path of ['/', '/orders/5'])
-    expect(await (await ask(path)).text()).toBe('<title>The app</title>')
-  expect(await (await ask('/assets/app-1.js')).text()).toBe('export {}')
-  expect((await ask('/assets/app-0.js')).status).toBe(404)
-
-  const next = '/databases/Shop/hilo/next?tag=orders'
-  const checkIn = (origin: string) =>
-    ask('/databases/Shop/hilo/checkin', {
-      method: 'POST',
-      headers: { Origin: origin, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ id: crypto.randomUUID(), grants: [] }),
-    })
-  expect((await ask(next, { headers: { Origin: site } })).status).toBe(201)
-  expect((await checkIn(site)).status).toBe(200)
-  expect((await ask(next, { headers: { Origin: 'https://evil.example' } })).status).toBe(403)
-  expect((await checkIn('https://evil.example')).status).toBe(403)
-}
-
 describe.each(PROXIES)('$title', (program, configure) => {
   test.skipIf(!program.find())(
     `an app and its ids on one origin${unless(program)}`,
@@ -126,8 +77,8 @@ describe.each(PROXIES)('$title', (program, configure) => {
           XDG_CONFIG_HOME: newFolder(),
         }),
       )
-      const { site, ask } = httpsAt(port)
-      await expectAppAndIds(site, ask)
+      const site = `https://${HOST}:${port}`
+      await expectAppAndIds(site, askAt(site))
     },
   )
 })
@@ -143,5 +94,5 @@ test('an app and its ids on one origin, by Express', { timeout: TIMEOUT }, async
   child.stderr.on('data', (text) => console.error(String(text)))
   const [said] = await once(child.stdout, 'data')
   const site = String(said).trim()
-  await expectAppAndIds(site, (path, init) => fetch(site + path, init))
+  await expectAppAndIds(site, askAt(site))
 })

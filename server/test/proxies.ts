@@ -1,7 +1,12 @@
-/** What tests of proxies share: a certificate for a name, and nginx with one site alone. */
+/**
+ * What tests of proxies share: a certificate for a name, nginx with one site alone, and how to ask
+ * for a name that no name server has.
+ */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Agent, fetch, type RequestInit, type Response } from 'undici'
+import { onTestFinished } from 'vitest'
 import { newFolder } from './folders.js'
 
 export function newCertificate(host: string): { cert: string; key: string } {
@@ -28,4 +33,18 @@ export function nginxWith(text: string): string[] {
      http { access_log off; ${temporary} include ${site}; }`,
   )
   return ['-c', main, '-p', folder, '-e', 'stderr']
+}
+
+export type AskSite = (path: string, init?: RequestInit) => Promise<Response>
+
+/** To be called inside a test: asks that site on this machine, whoever made its certificate. */
+export function askAt(site: string): AskSite {
+  const dispatcher = new Agent({
+    connect: {
+      rejectUnauthorized: false,
+      lookup: (_, __, found) => found(null, [{ address: '127.0.0.1', family: 4 }]),
+    },
+  })
+  onTestFinished(() => dispatcher.destroy())
+  return (path, init) => fetch(site + path, { dispatcher, ...init })
 }

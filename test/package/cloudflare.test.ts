@@ -1,10 +1,12 @@
 /**
- * examples/cloudflare as its README says, with wrangler itself: an order that was made without the
- * server keeps its id, and is in the object's table when the server is back.
+ * What the repository has for Cloudflare, as it stands there, with wrangler itself: the example, as
+ * its README says, and the files of `server/deploy`.
  */
-import { cpSync } from 'node:fs'
+import { cpSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
+import { expectAppAndIds, newApp } from '../../server/test/one-origin.js'
+import { askAt } from '../../server/test/proxies.js'
 import { openBrowser } from '../browser/browser.js'
 import { REPOSITORY } from './packed.js'
 import { Reader, stepsOf } from './reader.js'
@@ -46,3 +48,15 @@ test.runIf(leftOut === '')(
     await reader.type('npx wrangler deploy --dry-run')
   },
 )
+
+test.runIf(leftOut === '')(`an app and its ids on one origin${leftOut}`, async () => {
+  const folder = newFolder()
+  cpSync(join(REPOSITORY, 'server/deploy/one-origin/cloudflare'), folder, { recursive: true })
+  renameSync(newApp(), join(folder, 'dist'))
+  const reader = await Reader.begin(folder, packed)
+  const create = `${DEV} --var HILO_CREATE:yes`
+  await reader.type('npm install offline-hilo-server wrangler')
+  await reader.type(create)
+  const { url } = reader.running.get(create)!
+  await expectAppAndIds(url, askAt(url))
+})

@@ -16,6 +16,7 @@ const FULL_ONLY = [
   'server/test/deploy.test.ts',
   'server/test/foreign-lock.test.ts',
   'server/test/pgbouncer.test.ts',
+  'server/test/proxy-documents.test.ts',
   'server/test/restarts.test.ts',
   'server/test/standby.test.ts',
   'server/test/orm/both-takers.test.ts',

@@ -1,0 +1,84 @@
+/**
+ * Every configuration of a proxy that stands in a document, as it stands there, in front of a server
+ * that compares the origin of the page that asks: it lets its own pages ask, and no others.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { blocksOf } from '../../test/docs/blocks.js'
+import { caddy, nginx, unless } from '../../test/support/programs.js'
+import { runProgram } from '../../test/support/run-program.js'
+import { newFolder } from './folders.js'
+import { startProcess } from './processes.js'
+import { askAt, newCertificate, nginxWith } from './proxies.js'
+
+const DOCS = join(import.meta.dirname, '../../docs')
+const HOST = 'shop.example.com'
+const TIMEOUT = 60_000
+
+const CONFIGURATIONS = readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.md'))
+  .sort()
+  .flatMap((path) =>
+    blocksOf(readFileSync(join(DOCS, path), 'utf8'))
+      .filter(({ text }) => /^\s*(location .*)?(proxy_pass|reverse_proxy) /m.test(text))
+      .map(({ text }) => ({ path, text, program: text.includes('proxy_pass') ? nginx : caddy })),
+  )
+
+test('they are these', () => {
+  expect(CONFIGURATIONS.map(({ path, program }) => `${path} ${program.name}`)).toEqual([
+    'ravendb.md nginx',
+    'ravendb.md caddy',
+    'scaling.md nginx',
+    'tutorial.md caddy',
+  ])
+})
+
+/** Arguments of nginx, with the block at that port. */
+const nginxArguments = (block: string, port: number): string[] =>
+  nginxWith(block.replace(/listen 80\b/, `listen 127.0.0.1:${port}`))
+
+/** Arguments of Caddy, with the block at that port. */
+function caddyArguments(block: string, port: number): string[] {
+  const { cert, key } = newCertificate(HOST)
+  const tls = block.startsWith('http:') ? '' : `\ttls ${cert} ${key}\n`
+  const site = block.replace(`${HOST} {\n`, `${HOST}:${port} {\n\tbind 127.0.0.1\n${tls}`)
+  const file = join(newFolder(), 'Caddyfile')
+  writeFileSync(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${site}`)
+  return ['run', '--adapter', 'caddyfile', '--config', file]
+}
+
+describe.each(CONFIGURATIONS)('$path, $program.title', ({ text, program }) => {
+  test.skipIf(!program.find())(
+    `pages of its own origin may ask, others may not${unless(program)}`,
+    { timeout: TIMEOUT },
+    async () => {
+      const server = await startProcess(['--port', '0', '--data', newFolder()], {
+        HILO_HOSTS: HOST,
+      })
+      const block = text
+        .replace(/127\.0\.0\.1:80\d\d/g, new URL(server.url).host)
+        .replace('/srv/shop', newFolder())
+      const configure = program === nginx ? nginxArguments : caddyArguments
+      const { port } = new URL(
+        await runProgram(program, (port) => configure(block, port), {
+          XDG_DATA_HOME: newFolder(),
+          XDG_CONFIG_HOME: newFolder(),
+        }),
+      )
+      const isHttps = program === caddy && !block.startsWith('http:')
+      const site = `${isHttps ? 'https' : 'http'}://${HOST}:${port}`
+      const ask = askAt(site)
+      const database = /\/databases\/(\w+)/.exec(block)?.[1] ?? 'Shop'
+      const statusesFor = async (Origin: string) => {
+        const headers = { Origin }
+        const next = await ask(`/databases/${database}/hilo/next?tag=orders`, { headers })
+        const path = `/databases/${database}/identity/next?name=invoices`
+        const invoice = await ask(path, { method: 'POST', headers })
+        return [next.status, invoice.status]
+      }
+      expect(await statusesFor(site)).toEqual([201, 200])
+      expect(await statusesFor('https://evil.example')).toEqual([403, 403])
+    },
+  )
+})
