@@ -1,6 +1,6 @@
 /**
- * Every configuration of a proxy that stands in a document, as it stands there, in front of a server
- * that compares the origin of the page that asks: it lets its own pages ask, and no others.
+ * Every configuration of a proxy in the documents, as it stands there, in front of a server that
+ * compares the origin of the page that asks: its own pages may ask, and no others.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
