@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Action, HandlerOptions, Wanted } from '../src/index.js'
-import { type Ask, json, newHandler, testInProcess } from './handlers.js'
+import { type Ask, json, newHandler, testHere } from './handlers.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const RETURN = '/databases/Shop/hilo/return?tag=orders'
@@ -36,7 +36,7 @@ describe('who may ask', () => {
     expect((await ask('/topology?name=Shop')).status).toBe(403)
   })
 
-  testInProcess('a token may be listed as its hash, which itself lets nobody in', async () => {
+  testHere('a token may be listed as its hash, which itself lets nobody in', async () => {
     const hash = `sha256:${createHash('sha256').update(TOKENS[0]!).digest('hex')}`
     const { ask } = await newHandler({ tokens: [hash], databases: ['Shop'] })
     expect((await ask(NEXT, bearer(TOKENS[0]!))).status).toBe(201)
@@ -47,7 +47,7 @@ describe('who may ask', () => {
       )
   })
 
-  testInProcess('tokens can change while the server runs', async () => {
+  testHere('tokens can change while the server runs', async () => {
     let tokens = [TOKENS[0]!]
     const { ask } = await newHandler({ tokens: () => tokens, databases: ['Shop'] })
     expect((await ask(NEXT, bearer(TOKENS[0]!))).status).toBe(201)
@@ -56,7 +56,7 @@ describe('who may ask', () => {
     expect((await ask(NEXT, bearer(TOKENS[1]!))).status).toBe(201)
   })
 
-  testInProcess('the application decides what is asked for', async () => {
+  testHere('the application decides what is asked for', async () => {
     const asked: unknown[] = []
     const { ask } = await newHandler({
       databases: ['Shop'],
@@ -144,16 +144,13 @@ describe('who may ask', () => {
   const DOCUMENTS = ['document-read', 'document-write']
   const BY_NAME = ['series-list', 'series-close', 'explain', 'seed', ...DOCUMENTS, 'status']
 
-  testInProcess(
-    'a token may do all but what moves a counter to any number or shows it',
-    async () => {
-      const headers = bearer(TOKENS[0]!).headers
-      expect(await allowedBy({ tokens: TOKENS }, headers)).toEqual(EVERYDAY)
-      expect(await allowedBy({})).toHaveLength(EVERYDAY.length + BY_NAME.length)
-    },
-  )
+  testHere('a token may do all but what moves a counter to any number or shows it', async () => {
+    const headers = bearer(TOKENS[0]!).headers
+    expect(await allowedBy({ tokens: TOKENS }, headers)).toEqual(EVERYDAY)
+    expect(await allowedBy({})).toHaveLength(EVERYDAY.length + BY_NAME.length)
+  })
 
-  testInProcess('a token may do the actions that are named with it, and nothing else', async () => {
+  testHere('a token may do the actions that are named with it, and nothing else', async () => {
     const { headers } = bearer(TOKENS[0]!)
     for (const actions of [['claim', 'give-back'], BY_NAME, ['status']] as Action[][])
       expect(await allowedBy({ tokens: [{ token: TOKENS[0]!, actions }] }, headers)).toEqual(
@@ -161,7 +158,7 @@ describe('who may ask', () => {
       )
   })
 
-  testInProcess(
+  testHere(
     'a token of some databases is refused in others, and for the metrics of all',
     async () => {
       const { ask } = await newHandler({
@@ -183,90 +180,81 @@ describe('who may ask', () => {
     },
   )
 
-  testInProcess(
-    'the application is told the action, and its answer allows or refuses any',
-    async () => {
-      const asked: Wanted[] = []
-      const all = await allowedBy({ authorize: (_, wanted) => asked.push(wanted) > 0 })
-      expect(all).toEqual([...new Set(ACTIONS.map(([action]) => action))])
-      expect(asked).toEqual(
-        ACTIONS.map(([action, , , tag]) => ({
-          action,
-          database: action === 'status' ? undefined : 'Shop',
-          tag,
-          count: action === 'claim' ? 32 : action === 'identity' ? 1 : 0,
-        })),
-      )
-      const mayClaim = { authorize: (_: Request, { action }: Wanted) => action === 'claim' }
-      expect(await allowedBy(mayClaim)).toEqual(['claim'])
-      const { headers } = bearer(TOKENS[0]!)
-      expect(await allowedBy({ tokens: TOKENS, ...mayClaim }, headers)).toEqual(['claim'])
-      const allowsAll = { tokens: TOKENS, authorize: () => true }
-      expect(await allowedBy(allowsAll, headers)).toHaveLength(EVERYDAY.length + BY_NAME.length)
-      const scoped = { tokens: [{ token: TOKENS[0]!, actions: ['seed' as const] }] }
-      expect(await allowedBy({ ...scoped, authorize: () => true }, headers)).toEqual(['seed'])
-    },
-  )
+  testHere('the application is told the action, and its answer allows or refuses any', async () => {
+    const asked: Wanted[] = []
+    const all = await allowedBy({ authorize: (_, wanted) => asked.push(wanted) > 0 })
+    expect(all).toEqual([...new Set(ACTIONS.map(([action]) => action))])
+    expect(asked).toEqual(
+      ACTIONS.map(([action, , , tag]) => ({
+        action,
+        database: action === 'status' ? undefined : 'Shop',
+        tag,
+        count: action === 'claim' ? 32 : action === 'identity' ? 1 : 0,
+      })),
+    )
+    const mayClaim = { authorize: (_: Request, { action }: Wanted) => action === 'claim' }
+    expect(await allowedBy(mayClaim)).toEqual(['claim'])
+    const { headers } = bearer(TOKENS[0]!)
+    expect(await allowedBy({ tokens: TOKENS, ...mayClaim }, headers)).toEqual(['claim'])
+    const allowsAll = { tokens: TOKENS, authorize: () => true }
+    expect(await allowedBy(allowsAll, headers)).toHaveLength(EVERYDAY.length + BY_NAME.length)
+    const scoped = { tokens: [{ token: TOKENS[0]!, actions: ['seed' as const] }] }
+    expect(await allowedBy({ ...scoped, authorize: () => true }, headers)).toEqual(['seed'])
+  })
 
-  testInProcess(
-    'a give-back needs the right to claim, though it shows its grant token',
-    async () => {
-      const authorize = vi.fn((_: Request, { action }: Wanted) => action === 'claim')
-      const { ask } = await newHandler({ databases: ['Shop'], tokens: TOKENS, authorize })
-      const claim = async (id: string) => {
-        const body = { claim: id, collections: [{ tag: 'orders', count: 32 }] }
-        const { headers } = json(body, 'POST', bearer(TOKENS[0]!).headers)
-        const answer = await ask('/databases/Shop/hilo/next', { ...json(body), headers })
-        return answer.body.collections[0]
-      }
-      const { Token: token } = await claim(ID)
-      const giveBack = (change: object = {}, init: RequestInit = {}) =>
-        ask('/databases/Shop/hilo/return', {
-          method: 'POST',
-          body: JSON.stringify({ tag: 'orders', end: 32, last: 10, token, ...change }),
-          ...init,
-        })
-      expect((await giveBack()).status).toBe(403)
-      expect((await giveBack({ authorization: 'Bearer guessed' })).status).toBe(403)
-      expect((await claim(ID.replace('6', '7'))).Low).toBe(33)
-      const authorization = `Bearer ${TOKENS[1]}`
-      const inHeader = { headers: { Authorization: 'Bearer guessed' } }
-      expect((await giveBack({ authorization }, inHeader)).status).toBe(403)
-      expect((await giveBack({ authorization, token: 'guessed' })).status).toBe(204)
-      expect((await giveBack({ authorization })).status).toBe(204)
-      const [request, wanted] = authorize.mock.lastCall!
-      expect(request.headers.get('Authorization')).toBe(authorization)
-      expect(wanted).toEqual({ action: 'claim', database: 'Shop', tag: 'orders', count: 0 })
-      expect((await claim(ID.replace('6', '8'))).Low).toBe(11)
-      expect((await ask(`${RETURN}&end=64&last=40`, { method: 'POST' })).status).toBe(403)
-      expect((await ask(`${RETURN}&end=64&last=40`, { method: 'PUT' })).status).toBe(403)
-    },
-  )
+  testHere('a give-back needs the right to claim, though it shows its grant token', async () => {
+    const authorize = vi.fn((_: Request, { action }: Wanted) => action === 'claim')
+    const { ask } = await newHandler({ databases: ['Shop'], tokens: TOKENS, authorize })
+    const claim = async (id: string) => {
+      const body = { claim: id, collections: [{ tag: 'orders', count: 32 }] }
+      const { headers } = json(body, 'POST', bearer(TOKENS[0]!).headers)
+      const answer = await ask('/databases/Shop/hilo/next', { ...json(body), headers })
+      return answer.body.collections[0]
+    }
+    const { Token: token } = await claim(ID)
+    const giveBack = (change: object = {}, init: RequestInit = {}) =>
+      ask('/databases/Shop/hilo/return', {
+        method: 'POST',
+        body: JSON.stringify({ tag: 'orders', end: 32, last: 10, token, ...change }),
+        ...init,
+      })
+    expect((await giveBack()).status).toBe(403)
+    expect((await giveBack({ authorization: 'Bearer guessed' })).status).toBe(403)
+    expect((await claim(ID.replace('6', '7'))).Low).toBe(33)
+    const authorization = `Bearer ${TOKENS[1]}`
+    const inHeader = { headers: { Authorization: 'Bearer guessed' } }
+    expect((await giveBack({ authorization }, inHeader)).status).toBe(403)
+    expect((await giveBack({ authorization, token: 'guessed' })).status).toBe(204)
+    expect((await giveBack({ authorization })).status).toBe(204)
+    const [request, wanted] = authorize.mock.lastCall!
+    expect(request.headers.get('Authorization')).toBe(authorization)
+    expect(wanted).toEqual({ action: 'claim', database: 'Shop', tag: 'orders', count: 0 })
+    expect((await claim(ID.replace('6', '8'))).Low).toBe(11)
+    expect((await ask(`${RETURN}&end=64&last=40`, { method: 'POST' })).status).toBe(403)
+    expect((await ask(`${RETURN}&end=64&last=40`, { method: 'PUT' })).status).toBe(403)
+  })
 
-  testInProcess(
-    'a claim that is repeated under another token is answered with no grant',
-    async () => {
-      const { ask, ledger } = await newHandler({ databases: ['Shop'], tokens: TOKENS })
-      const body = { claim: ID, collections: [{ tag: 'orders', count: 32 }] }
-      const claim = (token: string, path: string, change: object) =>
-        ask(path, json({ ...body, ...change }, 'POST', bearer(token).headers))
-      const [till, other] = TOKENS as [string, string]
-      for (const [path, change] of [
-        ['/databases/Shop/hilo/next', {}],
-        ['/databases/Shop/hilo/series', { collection: 'receipts' }],
-      ] as const) {
-        const first = await claim(till, path, change)
-        expect(first.status).toBe(201)
-        const foreign = await claim(other, path, change)
-        expect(foreign).toMatchObject({ status: 410 })
-        expect(JSON.stringify(foreign.body)).not.toMatch(/"Token"|"token"|"Low"/)
-        expect(await claim(till, path, change)).toMatchObject({ status: 200, body: first.body })
-      }
-      expect(await ledger.status()).toMatchObject([{ collection: 'orders', outstanding: 32 }, {}])
-    },
-  )
+  testHere('a claim that is repeated under another token is answered with no grant', async () => {
+    const { ask, ledger } = await newHandler({ databases: ['Shop'], tokens: TOKENS })
+    const body = { claim: ID, collections: [{ tag: 'orders', count: 32 }] }
+    const claim = (token: string, path: string, change: object) =>
+      ask(path, json({ ...body, ...change }, 'POST', bearer(token).headers))
+    const [till, other] = TOKENS as [string, string]
+    for (const [path, change] of [
+      ['/databases/Shop/hilo/next', {}],
+      ['/databases/Shop/hilo/series', { collection: 'receipts' }],
+    ] as const) {
+      const first = await claim(till, path, change)
+      expect(first.status).toBe(201)
+      const foreign = await claim(other, path, change)
+      expect(foreign).toMatchObject({ status: 410 })
+      expect(JSON.stringify(foreign.body)).not.toMatch(/"Token"|"token"|"Low"/)
+      expect(await claim(till, path, change)).toMatchObject({ status: 200, body: first.body })
+    }
+    expect(await ledger.status()).toMatchObject([{ collection: 'orders', outstanding: 32 }, {}])
+  })
 
-  testInProcess.each([
+  testHere.each([
     [
       'throws',
       () => {
@@ -282,7 +270,7 @@ describe('who may ask', () => {
     expect(await ledger.status()).toEqual([])
   })
 
-  testInProcess(
+  testHere(
     'with tokens or an answer of the application the databases have to be listed',
     async () => {
       for (const options of [{ tokens: TOKENS }, { authorize: () => true }])

@@ -9,7 +9,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { sizeOf } from '../../test/support/sizes.js'
 import { serve } from '../src/index.js'
 import { newFolder } from './folders.js'
-import { isInWorkerd, newHandler, testInProcess } from './handlers.js'
+import { isInWorkerd, newHandler, testHere } from './handlers.js'
 import { newDatabase } from './postgres.js'
 
 /** In another process they take longer. */
@@ -272,7 +272,7 @@ test('a token reaches nothing that it is not for', { timeout: TIMEOUT }, async (
   )
 })
 
-testInProcess(
+testHere(
   'raw bytes on the socket: the server goes on, and nothing stays open',
   {
     timeout: TIMEOUT,

@@ -26,7 +26,7 @@ declare module 'vitest' {
 export const isInWorkerd = inject('place') === 'workerd'
 
 /** A test whose functions or clock the handler calls in this process, or that asks its ledger. */
-export const testInProcess = test.skipIf(isInWorkerd)
+export const testHere = test.skipIf(isInWorkerd)
 
 interface Answer {
   status: number

@@ -1,7 +1,7 @@
 /** The HiLo routes: RavenDB’s protocol as RavenDB answers it, and the extension beside it. */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Ask, claimedJson, json, newHandler, testInProcess } from './handlers.js'
+import { type Ask, claimedJson, json, newHandler, testHere } from './handlers.js'
 
 const NOW = Date.UTC(2026, 10, 21, 7, 9, 21, 466)
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
@@ -20,7 +20,7 @@ afterEach(() => {
 })
 
 describe('hilo/next', () => {
-  testInProcess('answers as RavenDB does, and adds a grant token', async () => {
+  testHere('answers as RavenDB does, and adds a grant token', async () => {
     const { status, headers, body } = await ask(NEXT)
     expect(status).toBe(201)
     expect(headers.get('Cache-Control')).toBe('no-store')
@@ -41,7 +41,7 @@ describe('hilo/next', () => {
     expect(body).toMatchObject({ Low: 1, High: 40 })
   })
 
-  testInProcess.each([
+  testHere.each([
     ['no time: as many as the last range', 'lastBatchSize=500', 500],
     ['no time, less than 32', 'lastBatchSize=5', 32],
     ['no time, a negative size', 'lastBatchSize=-5', 32],

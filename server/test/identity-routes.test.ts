@@ -5,7 +5,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { openLedger, serve } from '../src/index.js'
 import { newFolder } from './folders.js'
-import { newHandler, testInProcess } from './handlers.js'
+import { newHandler, testHere } from './handlers.js'
 
 const post = { method: 'POST' }
 const next = '/databases/Shop/identity/next?name='
@@ -46,7 +46,7 @@ test('a seed moves up; with force down again', async () => {
   expect((await ask(`${seed}orders|&value=50&force=true`, post)).body).toEqual({ NewSeedValue: 50 })
 })
 
-testInProcess('callers at the same time share commits, and get consecutive numbers', async () => {
+testHere('callers at the same time share commits, and get consecutive numbers', async () => {
   const { ask, ledger } = await newHandler()
   let commits = 0
   const { nextIdentities } = ledger

@@ -1,6 +1,6 @@
 /** Pages of other sites, on plain http too, where browsers send no `Sec-Fetch-Site`. */
 import { describe, expect, test } from 'vitest'
-import { json, newHandler, testInProcess } from './handlers.js'
+import { json, newHandler, testHere } from './handlers.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const DOCUMENT = '/databases/Shop/docs?id=Raven/Hilo/orders'
@@ -51,7 +51,7 @@ describe('a page of another site on plain http', () => {
   })
 
   // workerd drops a header without a value, and has no address for such a host.
-  testInProcess.each([
+  testHere.each([
     ['ids lan', 'http://ids.lan'],
     ['ids.lan', ''],
   ])('of host %s asked from origin %s is refused', async (host, origin) => {
@@ -106,7 +106,7 @@ describe('a page of an app', () => {
     },
   )
 
-  testInProcess.each([
+  testHere.each([
     'null',
     '*',
     'file://',
@@ -186,7 +186,7 @@ describe('hosts', () => {
     expect((await ask('/healthz', { headers: { Host: '10.0.0.7' } })).status).toBe(200)
   })
 
-  testInProcess.each(['https://ids.lan', 'ids.lan/', '*.lan', ''])(
+  testHere.each(['https://ids.lan', 'ids.lan/', '*.lan', ''])(
     'cannot be called %j',
     async (host) => {
       await expect(newHandler({ hosts: [host] })).rejects.toThrow('hosts.0: a host is')

@@ -1,6 +1,6 @@
 /** Series over HTTP. The ledger's own promises are in ledger-series.ts. */
 import { expect, test } from 'vitest'
-import { json, newHandler, testInProcess } from './handlers.js'
+import { json, newHandler, testHere } from './handlers.js'
 
 const SERIES = '/databases/Shop/hilo/series'
 const CHECK_IN = `${SERIES}/checkin`
@@ -32,24 +32,21 @@ test('who asks for a series reads nothing of the series of others', async () => 
   })
 })
 
-testInProcess(
-  'a check-in: the new token, who closed it, a copy, and what nobody knows',
-  async () => {
-    const { ask, ledger } = await newHandler()
-    const { body } = await ask(SERIES, till(1))
-    const checkIn = (token: string, n: number, last: number) =>
-      ask(CHECK_IN, json({ id: id(n), token, last }))
-    const second = await checkIn(body.token, 2, 4)
-    expect(second).toMatchObject({ status: 200, body: { token: expect.any(String) } })
-    expect((await checkIn(body.token, 3, 6)).body).toEqual({ superseded: true, last: 4 })
-    expect((await checkIn('unheard-of', 4, 6)).body).toEqual({ unknown: true })
-    const key = { database: 'Shop', collection: 'receipts', letter: 'A' }
-    await ledger.closeSeries({ ...key, by: 'anna', reason: 'stolen', at: 0 })
-    const closed = { at: '1970-01-01T00:00:00.000Z', by: 'anna', reason: 'stolen' }
-    expect((await checkIn(second.body.token, 5, 6)).body).toMatchObject({ closed })
-    expect((await ask(SERIES)).body.series).toMatchObject([{ series: 'A', last: 6, closed }])
-  },
-)
+testHere('a check-in: the new token, who closed it, a copy, and what nobody knows', async () => {
+  const { ask, ledger } = await newHandler()
+  const { body } = await ask(SERIES, till(1))
+  const checkIn = (token: string, n: number, last: number) =>
+    ask(CHECK_IN, json({ id: id(n), token, last }))
+  const second = await checkIn(body.token, 2, 4)
+  expect(second).toMatchObject({ status: 200, body: { token: expect.any(String) } })
+  expect((await checkIn(body.token, 3, 6)).body).toEqual({ superseded: true, last: 4 })
+  expect((await checkIn('unheard-of', 4, 6)).body).toEqual({ unknown: true })
+  const key = { database: 'Shop', collection: 'receipts', letter: 'A' }
+  await ledger.closeSeries({ ...key, by: 'anna', reason: 'stolen', at: 0 })
+  const closed = { at: '1970-01-01T00:00:00.000Z', by: 'anna', reason: 'stolen' }
+  expect((await checkIn(second.body.token, 5, 6)).body).toMatchObject({ closed })
+  expect((await ask(SERIES)).body.series).toMatchObject([{ series: 'A', last: 6, closed }])
+})
 
 test('a series is closed by hand: the first closing counts, and its device hears', async () => {
   const { ask } = await newHandler()
@@ -70,7 +67,7 @@ test('a series is closed by hand: the first closing counts, and its device hears
     })
 })
 
-testInProcess('a series that was handed over goes on; the lost device hears of it', async () => {
+testHere('a series that was handed over goes on; the lost device hears of it', async () => {
   const { ask, ledger } = await newHandler()
   const lost = (await ask(SERIES, till(1, 'Till 3'))).body
   await ask(CHECK_IN, json({ id: id(9), token: lost.token, last: 4 }))
@@ -105,20 +102,17 @@ testInProcess('a series that was handed over goes on; the lost device hears of i
   )
 })
 
-testInProcess(
-  'letters that raised floors have made long are taken as they were given',
-  async () => {
-    const { ask, ledger } = await newHandler()
-    await ask(SERIES, till(1))
-    await ledger.raiseFloors({ database: 'Shop', by: 1e9 })
-    const { series, token } = (await ask(SERIES, till(2))).body
-    expect(series).toBe('CFDGSXN')
-    expect((await ask(CLOSE, json({ ...STOLEN, series }))).status).toBe(200)
-    const ended = { series, token, from: 1, to: 2 }
-    const next = await ask(SERIES, json({ claim: id(3), collection: 'receipts', ended }))
-    expect(next).toMatchObject({ status: 201, body: { series: 'CFDGSXO' } })
-  },
-)
+testHere('letters that raised floors have made long are taken as they were given', async () => {
+  const { ask, ledger } = await newHandler()
+  await ask(SERIES, till(1))
+  await ledger.raiseFloors({ database: 'Shop', by: 1e9 })
+  const { series, token } = (await ask(SERIES, till(2))).body
+  expect(series).toBe('CFDGSXN')
+  expect((await ask(CLOSE, json({ ...STOLEN, series }))).status).toBe(200)
+  const ended = { series, token, from: 1, to: 2 }
+  const next = await ask(SERIES, json({ claim: id(3), collection: 'receipts', ended }))
+  expect(next).toMatchObject({ status: 201, body: { series: 'CFDGSXO' } })
+})
 
 test('a name that is taken is refused, with who has it', async () => {
   const { ask } = await newHandler()
@@ -141,7 +135,7 @@ test('a name that is taken is refused, with who has it', async () => {
     )
 })
 
-testInProcess('the metrics count series and copies', async () => {
+testHere('the metrics count series and copies', async () => {
   const { ask, handler } = await newHandler()
   const { body } = await ask(SERIES, till(1))
   await ask(SERIES, till(1))

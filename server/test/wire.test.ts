@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { newHandler, testInProcess } from './handlers.js'
+import { newHandler, testHere } from './handlers.js'
 import { expectedOf, stale } from './wire/compare.js'
 import { DIFFERENCES } from './wire/differences.js'
 import { type Exchange, play } from './wire/exchange.js'
@@ -36,7 +36,7 @@ const hasEmptyHeader = ({ requests }: Exchange): boolean =>
   )
 
 test.each(EXCHANGES.filter((each) => !hasEmptyHeader(each)))('$title', answersAsRecorded)
-testInProcess.each(EXCHANGES.filter(hasEmptyHeader))('$title', answersAsRecorded)
+testHere.each(EXCHANGES.filter(hasEmptyHeader))('$title', answersAsRecorded)
 
 describe('differences', () => {
   test('each of them differs', () => {
