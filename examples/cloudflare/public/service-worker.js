@@ -24,6 +24,6 @@ async function fetchFirst(request) {
     if (answer.ok) await cache.put(request, answer.clone())
     return answer
   } catch {
-    return (await cache.match(request)) ?? Response.error()
+    return (await cache.match(request, { ignoreSearch: true })) ?? Response.error()
   }
 }
