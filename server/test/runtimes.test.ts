@@ -1,10 +1,14 @@
 /** The handler, the rules and the SQL store run wherever `fetch` does, not on Node alone. */
 import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'rolldown'
 import { expect, test } from 'vitest'
+import { RUNTIMES } from '../../test/processes/runtimes.js'
 import { newFolder } from './folders.js'
+import { newDatabase } from './postgres.js'
+import { cliFile } from './processes.js'
 
 const CORE = `
 export { createHandler } from '${source('http/handler')}'
@@ -82,5 +86,33 @@ test.each(Object.entries(CONDITIONS))(
       [200, null],
       [400, 'Raven.Client.Exceptions.Routing.RouteNotFoundException'],
     ])
+  },
+)
+
+const CLAIM_TWICE = `
+import process from 'node:process'
+import { createHiloHandler, openLedger } from './index.mjs'
+const ledger = await openLedger({ create: true, databaseUrl: process.argv[2] })
+const handler = createHiloHandler({ ledger })
+const lows = []
+for (const _ of [1, 2]) {
+  const url = 'http://ids.test/databases/Shop/hilo/next?tag=orders'
+  lows.push((await (await handler(new Request(url))).json()).Low)
+}
+console.log(JSON.stringify(lows))
+await ledger.close()`
+
+test.each(
+  RUNTIMES.filter(({ title }) => /^(Bun|Deno)/.test(title)).map(
+    (each) => [each.title.replace(/ .*/, '') + each.leftOut, each] as const,
+  ),
+)(
+  'the server grants from PostgreSQL in %s',
+  async (_, { command: [program, ...before], leftOut }) => {
+    if (leftOut) return
+    const file = join(await cliFile(), '../claim-twice.mjs')
+    writeFileSync(file, CLAIM_TWICE)
+    const printed = execFileSync(program, [...before, file, await newDatabase()])
+    expect(JSON.parse(String(printed))).toEqual([1, 33])
   },
 )
