@@ -83,11 +83,13 @@ export class CheckIns {
     const { signal, isOnline } = this.#owner
     const isStarted = this.#started.size > 0
     if (!isStarted || this.#retry.isPaused || signal.aborted || !isOnline()) return
-    this.#flight ??= this.#run().finally(() => {
+    const run = async () => {
+      await this.#run()
       this.#flight = undefined
       // Some were leased meanwhile.
       this.planReport()
-    })
+    }
+    this.#flight ??= this.#owner.run(run())
   }
 
   /** Checks in now. Resolves when this collection was answered, or the request has failed. */

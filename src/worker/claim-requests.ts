@@ -66,7 +66,7 @@ export class ClaimRequests {
 
   /** Collections ask for their locks in this turn: what they will claim goes together. */
   open(): void {
-    if (!this.#isRunning) this.#run()
+    if (!this.#isRunning) this.#owner.run(this.#run())
   }
 
   async #run(): Promise<void> {

@@ -70,7 +70,8 @@ export class Claims {
   askInBackground(want: number): void {
     const { signal, isOnline } = this.#context.owner
     if (this.isUnderWay || signal.aborted || !isOnline()) return
-    this.ask(want).then((failure) => this.#ended(failure ? 0 : this.#missing))
+    const { run } = this.#context.owner
+    run(this.ask(want).then((failure) => this.#ended(failure ? 0 : this.#missing)))
     this.#context.notify()
   }
 

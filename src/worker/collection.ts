@@ -199,23 +199,19 @@ export class OwnedCollection {
    */
   refresh(): void {
     if (!this.#owner.isWatched()) return
-    this.#refreshing = this.#refreshing.then(async () => {
+    const refreshed = this.#refreshing.then(async () => {
       const answer = await this.inspect()
       if ('state' in answer) this.#callbacks.stored(this.#target, answer.state, answer.state)
     })
+    this.#refreshing = this.#owner.run(refreshed)
   }
 
   /** The network may be back: failed requests are sent again now. */
   retryNow(): void {
     this.#claims.retryNow()
     this.#checkIns.retryNow()
-    this.#topUpInAdvance()
+    this.#owner.run(this.#topUpInAdvance())
     this.#notify()
-  }
-
-  /** Resolves when no request is under way. */
-  async idle(): Promise<void> {
-    await Promise.all([this.#claims.finish(), this.#checkIns.idle()])
   }
 
   view(): DeviceView {
@@ -252,7 +248,7 @@ export class OwnedCollection {
 
   async #answer<T>(work: () => Promise<T | { failure: Failure }>): Promise<Answer<T>> {
     try {
-      const result = await work()
+      const result = await this.#owner.run(work())
       return { view: this.view(), ...result }
     } catch (error) {
       return { view: this.view(), failure: toFailure(error, 'storage-failed') }
@@ -370,7 +366,7 @@ export class OwnedCollection {
     pages.delete(request.page)
     this.#deadPages.search(pages)
     // guard: H25 a page that asks for no number makes no claim
-    if (request.want > 0 && unmet <= 0) this.#topUpInAdvance()
+    if (request.want > 0 && unmet <= 0) this.#owner.run(this.#topUpInAdvance())
     return given
   }
 

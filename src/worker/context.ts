@@ -1,4 +1,5 @@
 /** What the parts of an owner share, and what claims and check-ins share about their collection. */
+import type { Background } from '../core/background.js'
 import type { StorageKind, Target } from '../core/contract.js'
 import type { Failure } from '../core/errors.js'
 import type { DeviceState } from '../core/state.js'
@@ -7,7 +8,8 @@ import type { DeviceStore } from '../store/store.js'
 import type { Tabs } from './tabs.js'
 import type { World } from './world.js'
 
-export interface OwnerContext {
+/** Stopped when the page closes: nothing is sent or planned from then on. */
+export interface OwnerContext extends Omit<Background, 'stop'> {
   world: World
   store: Promise<DeviceStore>
   source: Source
@@ -18,10 +20,6 @@ export interface OwnerContext {
   explained(failure: Failure): Promise<Failure>
   /** Undefined where tabs cannot send each other messages. */
   tabs: Tabs | undefined
-  /** Aborted when the page closes: nothing is sent or planned from then on. */
-  signal: AbortSignal
-  /** Runs `run` after `ms` milliseconds, unless it is cancelled or the page closes before. */
-  after(ms: number, run: () => void): () => void
 }
 
 export interface CollectionContext {

@@ -40,10 +40,11 @@ export class DeadPages {
   search(pages: ReadonlySet<string>): void {
     const { tabs } = this.#context
     if (!tabs || this.#search) return
-    const living = this.#look([...pages], tabs)
+    const { run } = this.#context
+    const living = run(this.#look([...pages], tabs))
     this.#search = living.then(ignore, ignore)
     // guard: H3 a page that starts looks again at those that answered
-    living.then((pages) => this.#lookAgain(pages, tabs)).catch(ignore)
+    run(living.then((pages) => this.#lookAgain(pages, tabs)))
   }
 
   /** Resolves when the first look is over. */
@@ -72,11 +73,12 @@ export class DeadPages {
     )
   }
 
+  /** @throws when the page closes before */
   #pass(ms: number): Promise<void> {
     const { after } = this.#context
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const wait = (parts: number) =>
-        after(ms / PARTS, () => (parts > 1 ? wait(parts - 1) : resolve()))
+        after(ms / PARTS, () => (parts > 1 ? wait(parts - 1) : resolve()), reject)
       wait(PARTS)
     })
   }

@@ -3,6 +3,7 @@
  * when no worker starts. It has no globals; everything it touches comes in as its {@link World}, so
  * that a simulation runs the same code.
  */
+import { newBackground } from '../core/background.js'
 import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '../core/contract.js'
 import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
 import { isGrant, readState } from '../core/stored.js'
@@ -20,9 +21,7 @@ import type { World } from './world.js'
 export function createOwner(world: World): Owner {
   const collections = new Map<string, OwnedCollection>()
   const databases = new Map<string, { checkIns: CheckIns; requests: ClaimRequests }>()
-  const closing = new AbortController()
-  /** Cancels each timer that is set. */
-  const timers = new Set<() => void>()
+  const background = newBackground(world.after)
   let opened: { config: OwnerConfig; callbacks: OwnerCallbacks; context: OwnerContext } | undefined
   /** Calls that have not ended; true: the page does not wait for it any more. */
   const calls = new Map<string, boolean>()
@@ -30,7 +29,7 @@ export function createOwner(world: World): Owner {
   let isWatched = false
   let storage: StorageKind = 'best-effort'
 
-  const isCancelled = (call: string) => calls.get(call) || closing.signal.aborted
+  const isCancelled = (call: string) => calls.get(call) || background.signal.aborted
 
   async function cancellable<T>(call: string, work: () => Promise<T>): Promise<T> {
     calls.set(call, false)
@@ -43,15 +42,15 @@ export function createOwner(world: World): Owner {
 
   function open(config: OwnerConfig, callbacks: OwnerCallbacks): string {
     const store: Promise<DeviceStore> = world.openStore(config.name)
-    store.then(
-      ({ isDurable }) => {
+    background.run(
+      store.then(async ({ isDurable }) => {
         // guard: H14 ranges in memory are reported
-        if (isDurable) askStorageKind()
+        if (isDurable) await askStorageKind()
         else storage = 'memory'
-      },
-      () => {},
+      }),
     )
     const context: OwnerContext = {
+      ...background,
       world,
       store,
       source: config.isAsked
@@ -66,8 +65,6 @@ export function createOwner(world: World): Owner {
       isOnline: () => isOnline,
       isWatched: () => isWatched,
       explained,
-      signal: closing.signal,
-      after,
       // Ranges in memory are this tab's alone: other tabs' news are not about them.
       tabs: world.openTabs?.(config.name, config.page, {
         onChange(collection, view) {
@@ -108,19 +105,6 @@ export function createOwner(world: World): Owner {
     return false
   }
 
-  function after(ms: number, run: () => void): () => void {
-    if (closing.signal.aborted) return () => {}
-    const cancel = world.after(ms, () => {
-      timers.delete(cancel)
-      run()
-    })
-    timers.add(cancel)
-    return () => {
-      timers.delete(cancel)
-      cancel()
-    }
-  }
-
   function collection(target: Target): OwnedCollection {
     const { config, callbacks, context } = opened!
     const key: StoreKey = [config.url, target.database, target.collection + target.separator]
@@ -144,10 +128,9 @@ export function createOwner(world: World): Owner {
 
   /** Begins nothing new, waits for what is under way, then closes the storage. */
   async function close(): Promise<void> {
-    closing.abort()
-    for (const cancel of timers) cancel()
+    const stopped = background.stop()
     opened?.context.tabs?.close()
-    await Promise.all([...collections.values()].map((each) => each.idle()))
+    await stopped
     const store = await opened?.context.store
     store?.close()
   }

@@ -1,5 +1,6 @@
 /** Which pages are taken for dead, with timers that the test moves. */
 import { expect, test } from 'vitest'
+import { newBackground } from '../../src/core/background.js'
 import type { OwnerContext } from '../../src/worker/context.js'
 import { DeadPages } from '../../src/worker/dead-pages.js'
 import { flush } from '../support/world.js'
@@ -8,7 +9,10 @@ test('none by a page that comes back from the cache, before it has heard the oth
   const due: (() => void)[] = []
   const heard = new Set<string>()
   const context = {
-    after: (_: number, run: () => void) => due.push(run),
+    ...newBackground((_, run) => {
+      due.push(run)
+      return () => {}
+    }),
     tabs: { askWhoLives: () => (page: string) => heard.has(page) },
   } as unknown as OwnerContext
   const dead: string[] = []

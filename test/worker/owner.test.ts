@@ -85,6 +85,23 @@ test('a page that closes while its exchange is under way is leased nothing', asy
   expect(await world.stored()).toMatchObject({ leases: [], ranges: [{ from: 1, to: 100 }] })
 })
 
+test('an owner that closes does not close the storage before an exchange has ended', async () => {
+  const told: string[] = []
+  const store = Object.assign(new DiskStore(), { close: () => void told.push('closed') })
+  const { owner } = ownerIn(new FakeWorld({ store }))
+  const { update } = store
+  store.update = async (...args) => {
+    await flush()
+    told.push('stored')
+    return update.apply(store, args) as never
+  }
+  const leasing = owner.exchange(target, exchangeOf())
+  owner.close()
+  must(await leasing)
+  await flush()
+  expect(told).toEqual(['stored', 'closed'])
+})
+
 describe('release', () => {
   test('that reached the server leaves no failure of a claim that nobody repeats', async () => {
     const world = new FakeWorld()
