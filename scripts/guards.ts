@@ -232,7 +232,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H16 a call during the refusal of another one is not forgotten',
     'client/callers',
-    "if (is !== 'fetching') this.#mode = asked()",
+    "if (is !== 'fetching') this.mode = asked(isIdle)",
   ),
   guard(
     'H16 a page does not write its own leases off',

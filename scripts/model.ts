@@ -13,10 +13,15 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { boundsFrom, boundsOf, CORNERS } from '../test/model/bounds.js'
-import { explore } from '../test/model/explorer.js'
+import { type Exploration, explore } from '../test/model/explorer.js'
+import { PAGE_CORNERS } from '../test/model/one-page-corners.js'
+import { explorePage } from '../test/model/one-page-model.js'
 import { report } from '../test/model/report.js'
 import type { Bounds } from '../test/model/state.js'
 import { hiloModel } from '../test/model/system.js'
+
+/** Of one page: each is reached anew by its events, which takes longer. */
+const PAGE_STATES = 4_000
 
 const NUMBERS = Object.keys(boundsFrom({})).filter((name) => name !== 'authority')
 
@@ -34,19 +39,18 @@ const { values } = parseArgs({
   },
 })
 
-const chosen = Object.keys(CORNERS).filter((name) => name.includes(values.corner))
+const chosen = [...Object.keys(PAGE_CORNERS), ...Object.keys(CORNERS)].filter((name) =>
+  name.includes(values.corner),
+)
 const asked = Object.entries(values).filter(([name]) => NUMBERS.includes(name))
 if (asked.length > 0) {
   const numbers = Object.fromEntries(asked.map(([name, value]) => [name, Number(value)]))
-  run(
-    'these bounds',
-    boundsFrom({ ...numbers, authority: values.authority as Bounds['authority'] }),
-  )
-} else if (values.alone || values.small)
-  chosen.every((corner) =>
-    run(corner, boundsOf(corner, values.small ? 'small' : 'full'), CORNERS[corner]!.before),
-  )
-else {
+  const authority = values.authority as Bounds['authority']
+  const model = hiloModel(boundsFrom({ ...numbers, authority }))
+  await tell('these bounds', async (limits) => explore(model, limits))
+} else if (values.alone || values.small) {
+  for (const corner of chosen) if (!(await tell(corner, (limits) => found(corner, limits)))) break
+} else {
   const left = [...chosen]
   await Promise.all(Array.from({ length: Number(values.processes) }, () => work(left)))
 }
@@ -61,10 +65,20 @@ async function work(left: string[]): Promise<void> {
   }
 }
 
+async function found(corner: string, limits: { states: number }): Promise<Exploration> {
+  const page = PAGE_CORNERS[corner]
+  if (page) return explorePage(page, { states: Math.min(limits.states, PAGE_STATES) })
+  const bounds = boundsOf(corner, values.small ? 'small' : 'full')
+  return explore(hiloModel(bounds, CORNERS[corner]!.before), limits)
+}
+
 /** @returns whether nothing is wrong */
-function run(title: string, bounds: Bounds, before?: readonly string[]): boolean {
+async function tell(
+  title: string,
+  explored: (limits: { states: number }) => Promise<Exploration>,
+): Promise<boolean> {
   const started = performance.now()
-  const found = explore(hiloModel(bounds, before), { states: Number(values.states) })
+  const found = await explored({ states: Number(values.states) })
   const seconds = Math.round((performance.now() - started) / 1000)
   const { maxRSS } = process.resourceUsage()
   console.log(`${title}: ${report(found)} (${seconds} s, ${Math.round(maxRSS / 1024)} MB)`)

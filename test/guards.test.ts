@@ -55,7 +55,8 @@ test('the explorer is asked about the guards in the files that it loads', () => 
   const files = loadedFiles(ROOT, 'scripts/model.ts')
   expect(files).toContain('src/core/device.ts')
   expect(files).toContain('server/src/ledger/claim.ts')
-  expect(files).not.toContain('src/client/allocator.ts')
+  expect(files).toContain('src/client/stock.ts')
+  expect(files).not.toContain('src/client/instance.ts')
 })
 
 test('a run for a name that no guard has says so, and ends', async () => {

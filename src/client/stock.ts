@@ -60,12 +60,11 @@ export class Stock {
   readonly #context: StockContext
   readonly #pace = new Pace()
   #warmed = { count: 0, since: 0 }
-  #mode: Mode = { is: 'unused' }
+  /** Not `#mode`, so that the explorer can tell one state of a page from another. */
+  private mode: Mode = { is: 'unused' }
   #restTimer: ReturnType<typeof setTimeout> | undefined
   #silenceTimer: ReturnType<typeof setTimeout> | undefined
   #retryTimer: ReturnType<typeof setTimeout> | undefined
-  /** The fetch is for nobody: what was released stays so. */
-  #isIdle = false
 
   constructor(pageLeases: PageLeases, context: StockContext) {
     this.#pageLeases = pageLeases
@@ -75,12 +74,12 @@ export class Stock {
 
   /** Has the page too few numbers for its callers, and no more come? */
   get isDry(): boolean {
-    return isDry(this.#mode)
+    return isDry(this.mode)
   }
 
   /** Asked for every number. */
   get isLow(): boolean {
-    return isLow(this.#mode, this.#queue.held)
+    return isLow(this.mode, this.#queue.held)
   }
 
   /** Keeps `count` ids in this page until they are issued or the page is hidden. */
@@ -94,11 +93,10 @@ export class Stock {
    * @param isIdle nobody asked for an id
    */
   refill(isIdle = false): void {
-    const { is } = this.#mode
+    const { is } = this.mode
     if (this.#context.signal.aborted) return
-    this.#isIdle = isIdle
     // guard: H16 a call during the refusal of another one is not forgotten
-    this.#mode = asked()
+    this.mode = asked(isIdle)
     if (is !== 'fetching') this.#fetchWhileAsked()
     // A claim may take long, and its callers may leave meanwhile.
     this.#watchRest()
@@ -108,7 +106,7 @@ export class Stock {
    * The page is seen again, perhaps after a stay in the back/forward cache: it leases anew (H6).
    */
   wake(): void {
-    if (isUsed(this.#mode)) this.refill(true)
+    if (isUsed(this.mode)) this.refill(true)
   }
 
   /** The network may be back. */
@@ -123,14 +121,14 @@ export class Stock {
     this.#watchOwner()
     const { failure } = view
     const canServe = this.waiters.canServe(this.#queue.held + view.free)
-    const todo = !this.waiters.isEmpty && heard(this.#mode, before?.failure, failure, canServe)
+    const todo = !this.waiters.isEmpty && heard(this.mode, before?.failure, failure, canServe)
     if (todo === 'fetch') {
       this.refill()
       return
     }
     if (todo === 'refuse') this.#refuse(failure!)
     const hasNewTokens = view.checkedIn !== before?.checkedIn && this.#queue.held > 0
-    if (hasNewTokens && this.#mode.is !== 'fetching') this.#pageLeases.exchange(0, false)
+    if (hasNewTokens && this.mode.is !== 'fetching') this.#pageLeases.exchange(0, false)
     if (hasNewTokens) this.#watchRest()
     this.watchSurplus()
   }
@@ -147,7 +145,7 @@ export class Stock {
 
   /** Another page of this device has no id left: parks the ids that no caller here waits for. */
   async parkExcess(): Promise<void> {
-    const keeps = () => spared(this.#mode, this.#situation(0))
+    const keeps = () => spared(this.mode, this.#situation(0))
     // It repeats this if an answer that was under way brought more.
     // guard: H3 a page parks its excess again, when an answer brought more
     do await this.#pageLeases.parkDownTo(keeps(), false)
@@ -167,14 +165,14 @@ export class Stock {
   /** @throws HiloError */
   release(ended: AbortSignal): Promise<void> {
     this.#forgetPace()
-    this.#mode = released(this.#mode)
+    this.mode = released(this.mode)
     // It ended the repetitions of a claim that callers wait for.
     return this.#pageLeases.release(ended).finally(() => this.retryNow())
   }
 
   /** The page is closed: its signal is aborted. */
   close(): Promise<void> {
-    this.#mode = released(this.#mode)
+    this.mode = released(this.mode)
     clearTimeout(this.#restTimer)
     clearTimeout(this.#silenceTimer)
     clearTimeout(this.#retryTimer)
@@ -185,12 +183,12 @@ export class Stock {
   async #fetchWhileAsked(): Promise<void> {
     await this.#callersHadTheirTurn()
     // Checked after each wait: the page may have been closed or released.
-    for (let mode = begun(this.#mode); mode; mode = begun(this.#mode)) {
-      this.#mode = mode
+    for (let mode = begun(this.mode); mode; mode = begun(this.mode)) {
+      this.mode = mode
       const failure = await this.#fetch().catch((error) => toFailure(error, 'storage-failed'))
       if (failure) await this.#refuse(failure)
     }
-    this.#mode = ended(this.#mode, this.#situation())
+    this.mode = ended(this.mode, this.#situation())
     this.#watchRest()
     this.#context.changed()
   }
@@ -198,15 +196,14 @@ export class Stock {
   /** @returns why no more can be had */
   async #fetch(): Promise<Failure | undefined> {
     let call: Call | undefined = 'exchange'
-    while (call && isUsed(this.#mode)) {
+    while (call && isUsed(this.mode)) {
       this.waiters.serve(() => this.#queue.held)
-      const lacking = wish(this.#situation())
+      const lacking = wish(this.#situation(), this.mode)
       if (!lacking) return undefined
-      const { want, ahead } = lacking
-      const isIdle = this.#isIdle && this.waiters.isEmpty
+      const { want, ahead, isIdle } = lacking
       const failure = await this.#pageLeases.exchange(want, undefined, ahead, isIdle, call)
       this.waiters.serve(() => this.#queue.held)
-      if (failure || !isUsed(this.#mode)) return failure
+      if (failure || !isUsed(this.mode)) return failure
       const { free, failure: lastFailure, isReleased } = this.#pageLeases.view!
       if (isReleased && this.waiters.isEmpty) return undefined
       const atHand = free + this.#pageLeases.offers.length
@@ -230,8 +227,8 @@ export class Stock {
    * will be repeated, these wait for it.
    */
   async #refuse(failure: Failure): Promise<void> {
-    if (!isUsed(this.#mode)) return
-    this.#mode = failed(this.#mode)
+    if (!isUsed(this.mode)) return
+    this.mode = failed(this.mode)
     this.waiters.serve(() => this.#queue.held, true)
     // What became of a step that hung is not known; the next one reads it, and takes it back.
     // guard: H18 a storage that hung is asked again while a caller waits
@@ -280,7 +277,7 @@ export class Stock {
 
   #forgetPace(): void {
     this.#warmed.count = 0
-    this.#mode = hidden(this.#mode)
+    this.mode = hidden(this.mode)
   }
 
   /** Callers wait for a request that the owner repeats. If its worker dies, nobody repeats it. */
@@ -305,7 +302,7 @@ export class Stock {
   async #rest(): Promise<void> {
     const situation = this.#situation()
     const most = limit(situation)
-    if (parksAtRest(this.#mode, situation, this.#pageLeases.hasSurplus()))
+    if (parksAtRest(this.mode, situation, this.#pageLeases.hasSurplus()))
       await this.#pageLeases.parkDownTo(most)
     if (this.#context.state() !== 'visible' && most === 0) await this.#pageLeases.returnSurplus()
     if (looksAgain(this.#situation(0), most)) this.#watchRest()

@@ -14,7 +14,7 @@ import type { IdParts } from '../core/names.js'
 import type { LeaseQueue } from '../core/page/lease-queue.js'
 import { answered, ask, giveUp, newPage } from '../core/page/page.js'
 import { notLeased, notServed } from '../core/page/refusals.js'
-import { wish } from '../core/page/stock.js'
+import { asked, wish } from '../core/page/stock.js'
 import { total } from '../core/range.js'
 import { isLow } from '../core/sizes.js'
 import { type DeviceState, emptyState } from '../core/state.js'
@@ -174,7 +174,8 @@ export class TestCollection {
   /** As of a page that can be seen, and that issued nothing in the last second. */
   #wish(called: number): number {
     const { held } = this.queue
-    return wish({ held, called, perSecond: 0, warmed: 0, isVisible: true })?.want ?? 0
+    const situation = { held, called, perSecond: 0, warmed: 0, isVisible: true }
+    return wish(situation, asked(false))?.want ?? 0
   }
 
   /** Claims until the device holds `count` numbers, or what it keeps if that is more. */

@@ -61,6 +61,8 @@ const SIZES = {
   SMALL_STATES: { small: 4_000, full: Number.POSITIVE_INFINITY },
   /** States of one corner of the model within its larger bounds. */
   STATES: { small: 0, full: 60_000 },
+  /** States of one corner of a page; each is reached anew by its events. */
+  PAGE_STATES: { small: 500, full: 10_000 },
   /** Random sequences that a property is tried with, where one of them takes milliseconds. */
   SEQUENCES: { small: 50, full: 250 },
   /** Steps of random ledgers. */

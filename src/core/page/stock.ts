@@ -4,6 +4,7 @@
  * saves numbers: which numbers are the page's never depends on it.
  */
 import type { Failure } from '../errors.js'
+import type { Exchange } from '../state.js'
 
 /** At rest a page holds at most this many unissued ids: what a crash may waste (H3). */
 // guard: H3 a page at rest holds few
@@ -17,12 +18,13 @@ const LOOK_AHEAD = 4
  * `unused`: nobody has asked for ids here, or the page was released or closed since. `stocked`: it
  * holds all that it wants; with fewer than `low` it fetches the next lease. `dry`: the last fetch
  * brought too few. `fetching`: it asks its device, and becomes `next` when that ends; `again`:
- * somebody has asked for ids that were not asked for yet.
+ * somebody has asked for ids that were not asked for yet. `isIdle`: nobody asked for an id, so what
+ * was released stays so.
  */
 export type Mode =
   | { is: 'unused' }
   | { is: 'stocked' | 'dry'; low: number }
-  | { is: 'fetching'; next: 'again' | 'stocked' | 'dry' | 'unused' }
+  | { is: 'fetching'; next: 'again' | 'stocked' | 'dry' | 'unused'; isIdle: boolean }
 
 /** What a page asks its device for: numbers that it has, or numbers of the server. */
 export type Call = 'exchange' | 'claim'
@@ -61,11 +63,15 @@ export function limit({ isVisible, perSecond, warmed }: Situation): number {
 }
 
 /** How many numbers the page asks its device for, and how many more to look ahead. */
-export function wish(situation: Situation): Record<'want' | 'ahead', number> | undefined {
+export function wish(
+  situation: Situation,
+  mode: Mode,
+): Required<Pick<Exchange, 'want' | 'ahead' | 'isIdle'>> | undefined {
   if (!lacksNumbers(situation)) return undefined
-  const { held } = situation
+  const { held, called } = situation
   const want = Math.max(0, wanted(situation) - held)
-  return { want, ahead: Math.max(0, limit(situation) - held - want) }
+  const ahead = Math.max(0, limit(situation) - held - want)
+  return { want, ahead, isIdle: mode.is === 'fetching' && mode.isIdle && called === 0 }
 }
 
 /**
@@ -131,11 +137,11 @@ export const looksAgain = (atRest: Situation, most: number): boolean =>
   atRest.held > needed(atRest) || (!atRest.isVisible && most > 0)
 
 /** Somebody asks for ids: a caller, or a page that runs low or is seen again. */
-export const asked = (): Mode => ({ is: 'fetching', next: 'again' })
+export const asked = (isIdle: boolean): Mode => ({ is: 'fetching', next: 'again', isIdle })
 
 /** What was asked for is fetched now. @returns undefined when nothing is left to fetch */
 export const begun = (mode: Mode): Mode | undefined =>
-  mode.is === 'fetching' && mode.next === 'again' ? { is: 'fetching', next: 'stocked' } : undefined
+  mode.is === 'fetching' && mode.next === 'again' ? { ...mode, next: 'stocked' } : undefined
 
 /** No more numbers come now. What was asked for since the fetch began is not forgotten. */
 export function failed(mode: Mode): Mode {
@@ -155,7 +161,7 @@ export const hidden = (mode: Mode): Mode => ('low' in mode ? { ...mode, low: 0 }
 
 /** The page is released or closed: nothing is fetched any more, because a lease would be a gap. */
 export const released = (mode: Mode): Mode =>
-  mode.is === 'fetching' ? { is: 'fetching', next: 'unused' } : { is: 'unused' }
+  mode.is === 'fetching' ? { ...mode, next: 'unused' } : { is: 'unused' }
 
 /** Asked for every number, so it makes no object. */
 export const isLow = (mode: Mode, held: number): boolean => 'low' in mode && held < mode.low

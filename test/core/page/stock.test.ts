@@ -29,7 +29,7 @@ const failure = { code: 'server-unreachable', message: '' } as const
 const unused: Mode = { is: 'unused' }
 const stocked: Mode = { is: 'stocked', low: 8 }
 const dry: Mode = { is: 'dry', low: 0 }
-const fetching: Mode = begun(asked())!
+const fetching: Mode = begun(asked(false))!
 
 describe('how many ids a page holds', () => {
   test('at rest at most 16, busy as many as in the last second', () => {
@@ -61,16 +61,23 @@ describe('how many ids a page holds', () => {
 
 describe('a page that fetches', () => {
   test('asks for what its callers want, and for what it needs next', () => {
-    expect(wish(seen({ called: 3 }))).toEqual({ want: 16, ahead: 0 })
-    expect(wish(seen({ called: 500, held: 10 }))).toEqual({ want: 490, ahead: 0 })
-    expect(wish(seen({ perSecond: 100 }))).toEqual({ want: 100, ahead: 300 })
-    expect(wish(behind({ called: 1 }))).toEqual({ want: 1, ahead: 0 })
+    expect(wish(seen({ called: 3 }), fetching)).toMatchObject({ want: 16, ahead: 0 })
+    expect(wish(seen({ called: 500, held: 10 }), fetching)).toMatchObject({ want: 490, ahead: 0 })
+    expect(wish(seen({ perSecond: 100 }), fetching)).toMatchObject({ want: 100, ahead: 300 })
+    expect(wish(behind({ called: 1 }), fetching)).toMatchObject({ want: 1, ahead: 0 })
   })
 
   test('without callers asks only with less than half of what it needs', () => {
-    expect(wish(seen({ held: 8 }))).toBeUndefined()
-    expect(wish(seen({ held: 7 }))).toEqual({ want: 9, ahead: 0 })
-    expect(wish(seen({ held: 8, called: 1 }))).toEqual({ want: 8, ahead: 0 })
+    expect(wish(seen({ held: 8 }), fetching)).toBeUndefined()
+    expect(wish(seen({ held: 7 }), fetching)).toMatchObject({ want: 9, ahead: 0 })
+    expect(wish(seen({ held: 8, called: 1 }), fetching)).toMatchObject({ want: 8, ahead: 0 })
+  })
+
+  test('for nobody leaves what was released so, until a caller comes', () => {
+    const woken = begun(asked(true))!
+    expect(wish(AT_REST, woken)).toMatchObject({ isIdle: true })
+    expect(wish(seen({ called: 1 }), woken)).toMatchObject({ isIdle: false })
+    expect(wish(AT_REST, fetching)).toMatchObject({ isIdle: false })
   })
 
   test('asks its device again while that has numbers, then has the server asked', () => {
@@ -94,8 +101,8 @@ describe('a page that fetches', () => {
 
   test('fetches once more what was asked for meanwhile, also when the fetch failed', () => {
     expect(begun(fetching)).toBeUndefined()
-    expect(begun(asked())).toEqual(fetching)
-    expect(begun(failed(asked()))).toEqual(fetching)
+    expect(begun(asked(false))).toEqual(fetching)
+    expect(begun(failed(asked(false)))).toEqual(fetching)
   })
 
   test('is then stocked or dry, and fetches in advance with half of what it needs', () => {
@@ -158,6 +165,6 @@ test('a page that was released or closed is not used until somebody asks', () =>
   const after = released(fetching)
   expect(isUsed(after)).toBe(false)
   expect(begun(after)).toBeUndefined()
-  expect(isUsed(asked())).toBe(true)
+  expect(isUsed(asked(false))).toBe(true)
   expect(ended(after, AT_REST)).toEqual(unused)
 })

@@ -1,0 +1,187 @@
+/**
+ * The production page of one collection, from its callers to its messages, in a world that the
+ * explorer moves: the device that answers it, the owner that claims for it, its timers and its
+ * clock. What stands here is what can happen to a page; all that the page does is production code.
+ */
+import { Allocator, type AllocatorContext } from '../../src/client/allocator.js'
+import type { DeviceView, Target } from '../../src/core/contract.js'
+import { exchange, settle, surplus } from '../../src/core/device.js'
+import type { Failure } from '../../src/core/errors.js'
+import { total } from '../../src/core/range.js'
+import { type DeviceState, type Exchange, emptyState, type Note } from '../../src/core/state.js'
+import { Clock } from './clock.js'
+
+/** What a page at rest holds, and the device's reserve. */
+export const AT_REST = 16
+const RESERVE = 4
+
+const target: Target = {
+  database: 'Shop',
+  collection: 'orders',
+  separator: '/',
+  reserve: RESERVE,
+}
+
+export const REFUSED: Failure = { code: 'server-refused', message: 'No.' }
+export const UNREACHABLE: Failure = { code: 'server-unreachable', message: '', isRepeated: true }
+export const HUNG: Failure = { code: 'storage-failed', message: '', retryAfter: 5_000 }
+
+/** A message of the page that its owner has not answered. */
+export interface Asked {
+  method: 'exchange' | 'claim' | 'release'
+  request: Pick<Exchange, 'page' | 'id'> & Partial<Exchange>
+  answer(answer: object): void
+}
+
+export class OnePage {
+  readonly clock = new Clock()
+  readonly asked: Asked[] = []
+  /** Callers that wait, and how many numbers each wants. */
+  readonly waiting = new Map<number, number>()
+  readonly issued: number[] = []
+  state = emptyState()
+  isVisible = true
+  isOnline = true
+  /** Why the last claim failed. The owner repeats a claim if that may help. */
+  failure: Failure | undefined
+  /** The owner that was to repeat a claim has died, and its successor does not know of it. */
+  isForgotten = false
+  readonly allocator: Allocator
+  readonly #closing = new AbortController()
+  #notes: Note[] = []
+  #granted = 0
+  #calls = 0
+  #names = 0
+
+  constructor() {
+    const context = {
+      page: 'page',
+      newExchange: () => `~${this.#names++}`,
+      link: {
+        call: (method: Asked['method'], args: unknown[]) =>
+          new Promise((resolve) => {
+            const request = args.at(-1) as Asked['request']
+            this.asked.push({ method, request, answer: resolve })
+          }),
+        retryNow: () => {},
+      },
+      pageExit: {
+        takesBack: true,
+        sender: () => {},
+        readNotes: () => [],
+        openStore: () => {},
+        forgetNotes: () => {},
+        leaveNotes: (_: Target, notes: Note[]) => this.#notes.push(...notes),
+        // Its fate is known when the next check-in has told it: here, it has arrived.
+        giveBack: async () => {},
+      },
+      signal: this.#closing.signal,
+      formatId: undefined,
+      state: () =>
+        this.#closing.signal.aborted ? 'closed' : this.isVisible ? 'visible' : 'hidden',
+      isOnline: () => this.isOnline,
+      changed: () => {},
+      exhausted: () => {},
+      forked: () => {},
+    } as unknown as AllocatorContext
+    this.allocator = new Allocator(target, context)
+  }
+
+  get isClosed(): boolean {
+    return this.#closing.signal.aborted
+  }
+
+  get held(): number {
+    return this.allocator.pageLeases.queue.held
+  }
+
+  /** What the device knows once it has read all notes. */
+  get settled(): DeviceState {
+    return settle(this.state, this.#notes)
+  }
+
+  call(count: number, timeout: number): void {
+    const call = this.#calls++
+    this.waiting.set(call, count)
+    const take = ({ pageLeases: { queue } }: Allocator) => {
+      for (let i = 0; i < count; i++) this.issued.push(queue.take())
+    }
+    const ended = () => this.waiting.delete(call)
+    this.allocator.when(count, take, { timeout }).then(ended, ended)
+  }
+
+  takeSync(): void {
+    this.issued.push(this.allocator.nextNumberSync())
+  }
+
+  /** The device does the exchange at once, in one transaction. */
+  serve({ method, request, answer }: Asked): void {
+    const given = method === 'release' ? this.#giveBack() : this.#lease(request as Exchange)
+    answer({ ...given, view: this.view() })
+  }
+
+  fail({ answer }: Asked, failure: Failure): void {
+    answer({ failure, view: this.view() })
+  }
+
+  /** Numbers come to the device: from the server, or from another page. */
+  grant(count: number): void {
+    const range = { from: this.#granted + 1, to: this.#granted + count, prefix: '', serverTag: 'A' }
+    this.#granted += count
+    this.state = { ...this.settled, ranges: [...this.settled.ranges, { ...range, token: '~t' }] }
+    this.failure = undefined
+  }
+
+  /** Another page of this device leases all that is free. */
+  leaseElsewhere(): void {
+    this.state = { ...this.state, ranges: [] }
+  }
+
+  fork(): void {
+    const { gaps } = this.state
+    const lost = total(this.state.ranges) + total(this.state.leases.map(({ range }) => range))
+    const left = { ...this.state, ranges: [], leases: [], offers: [] }
+    this.state = { ...left, gaps: { ...gaps, fork: gaps.fork + lost } }
+  }
+
+  /** The page hears how things stand on its device. */
+  tell(): void {
+    this.allocator.stock.onChange(this.view())
+  }
+
+  close(): void {
+    this.#closing.abort(new Error('closed'))
+    this.allocator.stock.close()
+  }
+
+  view(): DeviceView {
+    const { ranges, gaps, checkedIn, isReleased } = this.state
+    return {
+      free: total(ranges),
+      reserve: RESERVE,
+      surplus: surplus(this.state, RESERVE),
+      gaps,
+      isClaiming: false,
+      isReachable: true,
+      storage: 'persistent',
+      ...(checkedIn !== undefined && { checkedIn }),
+      ...(isReleased && { isReleased }),
+      ...(this.failure && { failure: this.failure }),
+    }
+  }
+
+  #lease(request: Exchange): object {
+    const { isReleased: _, ...asked } = this.settled
+    const before = request.want > 0 && !request.isIdle ? asked : this.settled
+    this.#notes = []
+    const { state, ...answer } = exchange(before, request, RESERVE, RESERVE)
+    this.state = state
+    return answer
+  }
+
+  #giveBack(): object {
+    this.state = { ...this.settled, ranges: [], isReleased: true }
+    this.#notes = []
+    return {}
+  }
+}
