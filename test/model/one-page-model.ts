@@ -11,7 +11,7 @@ import { AT_REST, OnePage } from './one-page.js'
 import { NONE, type PageBounds } from './one-page-corners.js'
 import { eventsOf } from './one-page-events.js'
 
-/** A silent owner is asked after 90 s. Where the owner answers, nobody may have to wait for that. */
+/** A silent owner is asked after 90 s. While it answers, nobody may have to wait for that. */
 const SOON_MS = 60_000
 
 let current: OnePage
