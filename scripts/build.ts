@@ -11,7 +11,13 @@ import { moduleImports } from './module-imports.js'
 import { BROWSER_PACKAGE, isOneOf, type Package, SERVER_PACKAGE } from './packages.js'
 
 /** What a page loads on demand: files in `dist` without `.js`. */
-const ON_DEMAND = ['client/observer', 'client/online-calls', 'client/warnings', 'worker/here']
+const ON_DEMAND = [
+  'client/observer',
+  'client/online-calls',
+  'client/warnings',
+  'consecutive/online',
+  'worker/here',
+]
 
 interface Bundle {
   package: Package
@@ -68,6 +74,7 @@ const BUNDLES: Bundle[] = [
     package: BROWSER_PACKAGE,
     entries: { 'consecutive/index': 'src/consecutive/index.ts' },
     sharesErrors: true,
+    loadsOnDemand: true,
   },
   {
     package: BROWSER_PACKAGE,

@@ -43,6 +43,8 @@ export interface HiloAccess {
   signal: AbortSignal
   /** False while the app's own offline switch is on. */
   isSwitchedOn(): boolean
+  /** @throws HiloError `invalid-collection`, `invalid-argument` */
+  find(collection: CollectionRef, database?: string): { name: string; database: string }
 }
 
 /**

@@ -5,8 +5,7 @@
 import type { Hilo, HiloAccess } from '../client/hilo.js'
 import { HiloError } from '../core/errors.js'
 import { plainHeaders } from '../core/headers.js'
-import { type CollectionRef, collectionOf } from '../core/names.js'
-import { checkDatabase } from '../core/options.js'
+import type { CollectionRef } from '../core/names.js'
 import type { SeriesKey } from '../core/page-exit.js'
 import type { ChainFlag, NumberRange, NumberRow, SeriesStore } from '../core/series-store.js'
 import type { Known, Verified } from './chain-verify.js'
@@ -28,7 +27,7 @@ import { dataOf, isEnding, type Rest, restOf } from './ranges.js'
 import { reportOf, type SeriesReport } from './report.js'
 import { type Settled, settledAs, type Why } from './rows.js'
 import { Series, type TakenNumber, untilAborted } from './series.js'
-import { type SeriesServer, seriesServer } from './server.js'
+import type { SeriesServer } from './server.js'
 import { SeriesStorage } from './storage.js'
 
 export type { NumberRange } from '../core/series-store.js'
@@ -183,10 +182,8 @@ export function consecutive<Name extends string>(
   options?: ConsecutiveOptions,
 ): Consecutive {
   const access = accessOf(hilo)
-  const { options: of } = access
-  const name = collectionOf(collection, of)
+  const { name, database } = access.find(collection, options?.database)
   const checked = checkSeriesOptions(name, options)
-  const database = checkDatabase(options?.database ?? of.database, of)
   const tell: Tell = (type, detail) =>
     hilo.dispatchEvent(new CustomEvent(type, { detail: { collection: name, ...detail } }))
   return methodsOf(openedOf(hilo, access, database, name), access.signal, checked, tell)
@@ -222,18 +219,20 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
   // Node takes more than ten listeners of one signal for a leak, and warns.
   const ending = new AbortController()
   const page = ofTest ? undefined : new LivingPage(ending.signal)
-  const series = new Series({
-    collection,
-    storage,
-    server:
-      ofTest ??
-      seriesServer(of, database, async () =>
-        plainHeaders(typeof headers === 'function' ? await headers() : headers),
-      ),
-    signal,
-    isSwitchedOn: () => access.isSwitchedOn(),
-    copied: () => hilo.dispatchEvent(new CustomEvent('fork', { detail: { collection } })),
+  const context = { collection, storage, signal, isSwitchedOn: () => access.isSwitchedOn() }
+  const online = onceLoaded(async () => {
+    const { onlineSeries, seriesServer } = await import('./online.js')
+    const headersNow = async () =>
+      plainHeaders(typeof headers === 'function' ? await headers() : headers)
+    return onlineSeries({
+      ...context,
+      server: ofTest ?? seriesServer(of, database, headersNow),
+      copied: () => hilo.dispatchEvent(new CustomEvent('fork', { detail: { collection } })),
+    })
   })
+  // While there is a network, and the files of this page's build are still deployed.
+  online().catch(() => {})
+  const series = new Series({ ...context, online })
   const end = () => {
     storage.close()
     ending.abort()
@@ -252,6 +251,23 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
   series.look()
   return { series, page, storage }
 }
+
+/** @returns loads it; what could not be loaded is asked for again by the next call */
+function onceLoaded<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined
+  return () => {
+    loading ??= load().catch((cause) => {
+      loading = undefined
+      throw new HiloError('server-unreachable', NOT_LOADED, { cause })
+    })
+    return loading
+  }
+}
+
+const NOT_LOADED =
+  'The part of offline-hilo/consecutive that asks the server could not be loaded: there is no ' +
+  'network, or a newer build of the app was deployed meanwhile. A series that this device has ' +
+  'goes on. Reload the page when there is a network.'
 
 function methodsOf(
   { series, storage, page }: Opened,

@@ -6,9 +6,9 @@ import { utf8Length } from '../core/utf8.js'
 import { SERIES_NAME } from '../core/wire.js'
 import type { Chain } from './chain.js'
 import type { Sealed } from './links.js'
+import type { Holder } from './online.js'
 import { isDay, type Ranges } from './ranges.js'
 import type { FormatNumber, Make } from './rows.js'
-import type { Holder } from './series.js'
 
 export interface ConsecutiveOptions {
   /** Another database than the `database` option's of the `Hilo`. */

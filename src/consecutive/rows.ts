@@ -133,16 +133,6 @@ export const takenBy = (row: NumberRow, page: string | undefined): NumberRow =>
 /** @returns the number, which is handed out although the server has not heard of it */
 export const handedOut = (row: NumberRow): NumberRow => ({ ...row, unheard: 1 })
 
-/** @returns the number, which nobody ever saw: its key gets another one */
-export function neverOut({ key: _, open, page, ...row }: NumberRow, why: string): NumberRow {
-  return {
-    ...row,
-    state: 'cancelled',
-    reason: `It was never handed out: ${why}.`,
-    settledAt: new Date().toISOString(),
-  }
-}
-
 /** From which states a number gets to one. */
 const FROM = {
   confirmed: ['open'],

@@ -7,39 +7,23 @@ import { HiloError } from '../core/errors.js'
 import type { NumberRow } from '../core/series-store.js'
 import { uuid } from '../core/uuid.js'
 import { whenLate } from '../core/when-late.js'
-import type { SeriesAnswer, SeriesCheckInRequest, SeriesRequest } from '../core/wire.js'
+import type { Heard, Holder, Online } from './online.js'
 import type { Make } from './rows.js'
-import type { SeriesServer } from './server.js'
-import {
-  hadBefore,
-  type Refusal,
-  withCheckIn,
-  withClaim,
-  withFate,
-  withoutClaim,
-  withRefusal,
-  withSeries,
-} from './state.js'
+import type { Refusal } from './state.js'
 import type { SeriesStorage } from './storage.js'
 
 export interface SeriesContext {
   collection: string
   storage: SeriesStorage
-  server: SeriesServer
+  /**
+   * What speaks with the server: loaded when it is needed first.
+   * @throws HiloError `server-unreachable` where it cannot be loaded
+   */
+  online(): Promise<Online>
   /** Aborted when the `Hilo` is closed. */
   signal: AbortSignal
   /** False while the app's own offline switch is on. What the browser says may be wrong. */
   isSwitchedOn(): boolean
-  /** A series has ended because this device is a copy. */
-  copied(): void
-}
-
-/** Whose series it is, for a server that has to give one. */
-export interface Holder {
-  /** The name of the device. */
-  device: string | undefined
-  /** The name of the series. Undefined: the server gives a letter. */
-  series?: string | undefined
 }
 
 export interface TakeOptions extends Omit<Make, 'checkIn'> {
@@ -54,10 +38,6 @@ export interface TakenNumber {
   heard: boolean
 }
 
-/** The server's status when a claim was used before: this device is a copy. */
-const GONE = 410
-/** A token of access that is missing, was taken away, or does not allow this. */
-const REFUSALS = [401, 403]
 /** A server that ends each series at once is asked for no more than so many in one call. */
 const MOST_BEGUN = 3
 
@@ -66,7 +46,7 @@ export class Series {
   #claim: Promise<void> | undefined
   #telling: Promise<void> | undefined
   /** What the last answer said: how far the server has heard of which series. */
-  #heard: { begun: string | undefined; told: number } | undefined
+  #heard: Heard | undefined
   /** The last request failed, or its answer is late: nobody waits until one comes. */
   #isSilent = false
 
@@ -175,91 +155,19 @@ export class Series {
 
   /** @returns whether numbers were made since, of which the server has not heard yet */
   async #ask(): Promise<boolean> {
-    const { storage, signal, copied, isSwitchedOn } = this.#context
-    signal.throwIfAborted()
-    const known = await storage.change((state) => {
-      const { begun, told = 0 } = state.current ?? {}
-      this.#heard = { begun, told }
-      return withCheckIn(state, undefined, newId())
+    const { tell } = await this.#context.online()
+    return tell((heard) => {
+      this.#heard = heard
     })
-    const form = () =>
-      storage.changeUntold((state, untold, heard) => ({
-        ...withCheckIn(state, untold, newId(), heard),
-        rows: [],
-      }))
-    const request = known ?? (this.#heard?.begun === undefined ? undefined : await form())
-    signal.throwIfAborted()
-    if (!request || !isSwitchedOn()) return false
-    const answer = await this.#answerTo(request)
-    signal.throwIfAborted()
-    const { ended, current, isBehind } = await storage.changeUntold((before, untold) => {
-      const { state, rows } = withFate(before, untold, request.id, answer)
-      const { current } = state
-      const isBehind = current !== undefined && (untold.at(-1)?.place ?? 0) > current.told
-      const ended = state.ended.at(before.ended.length)
-      return { state, rows, result: { ended, current, isBehind } }
-    })
-    this.#heard = { begun: current?.begun, told: current?.told ?? 0 }
-    if (ended?.reason.kind === 'copied') copied()
-    return isBehind
   }
 
-  async #answerTo(request: SeriesCheckInRequest) {
-    const { storage, server } = this.#context
-    try {
-      return await server.checkIn(request)
-    } catch (error) {
-      const { code, status = 0, message } = error as HiloError
-      // guard: H28 a device that the server refuses makes no number
-      if (code === 'server-refused' && REFUSALS.includes(status))
-        await storage.change((state) => ({
-          state: withRefusal(state, request.id, { status, message }),
-          result: undefined,
-        }))
-      throw error
-    }
-  }
-
-  /** @throws HiloError when the server gives no series */
-  async #begin({ device, series }: Holder): Promise<void> {
-    const { storage, signal } = this.#context
-    for (let attempt = 1; ; attempt++) {
-      const request = await storage.change((state) => withClaim(state, newId()))
-      if (!request) return
-      signal.throwIfAborted()
-      const asked = { ...request, ...(device && { device }), ...(series && { series }) }
-      const answer = await this.#claimed(asked, attempt)
-      signal.throwIfAborted()
-      const why = await storage.change((state) => {
-        // guard: H28 a device does not go on with a series that it had
-        const refused = answer && hadBefore(state, answer)
-        const { claim } = request
-        return {
-          state: answer && !refused ? withSeries(state, claim, answer) : withoutClaim(state, claim),
-          result: refused,
-        }
-      })
-      if (why) throw why
-      if (!answer) continue
-      this.#isSilent = false
-      return
-    }
-  }
-
-  /** Undefined: a copy of this device has used the claim, so another one is needed. */
-  async #claimed(
-    request: Omit<SeriesRequest, 'collection'>,
-    attempt: number,
-  ): Promise<SeriesAnswer | undefined> {
-    const { server, collection, isSwitchedOn } = this.#context
-    try {
-      if (!isSwitchedOn()) throw offline()
-      return await server.begin({ ...request, collection })
-    } catch (error) {
-      if (!(error instanceof HiloError)) throw error
-      if (error.status === GONE && attempt === 1) return undefined
-      throw noSeries(collection, error)
-    }
+  async #begin(holder: Holder): Promise<void> {
+    const { storage, online } = this.#context
+    // A device that has a series needs nothing of the network.
+    if (await storage.current()) return
+    const { begin } = await online()
+    await begin(holder)
+    this.#isSilent = false
   }
 }
 
@@ -301,9 +209,6 @@ export function untilAborted<T>(
 
 const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)), Date.now())
 
-const offline = (): HiloError =>
-  new HiloError('server-unreachable', 'The server was not asked: the app has switched it off.')
-
 const refusedBy = ({ status, message }: Refusal): HiloError =>
   new HiloError(
     'server-refused',
@@ -318,17 +223,3 @@ const endless = (collection: string): HiloError =>
     `No number was made: the server gave ${MOST_BEGUN} series of '${collection}' and ended each ` +
       'before its first number. Two servers with different ledgers may answer at this address.',
   )
-
-function noSeries(collection: string, cause: HiloError): HiloError {
-  const { code, status, retryAfter, message } = cause
-  return new HiloError(
-    code,
-    `No number was made: this device has no series of '${collection}' yet, and needs the server ` +
-      `once to get one; from then on it makes numbers offline. ${message}`,
-    {
-      cause,
-      ...(status !== undefined && { status }),
-      ...(retryAfter !== undefined && { retryAfter }),
-    },
-  )
-}

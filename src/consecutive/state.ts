@@ -1,20 +1,17 @@
 /**
- * What a device knows of its series of one collection, and how that changes. Pure. Guarantees that
- * a series is begun once, and that a series that has ended never goes on.
+ * What a device stores of its series of one collection. Pure. Guarantees that a record which is
+ * damaged, or newer than this package, is not taken for another one.
  */
 import { HiloError } from '../core/errors.js'
 import type { NumberRange, NumberRow } from '../core/series-store.js'
 import type {
-  SeriesAnswer,
-  SeriesCheckInAnswer,
   SeriesCheckInRequest,
   SeriesHandedOver,
   SeriesLink,
   SeriesMark,
-  SeriesRequest,
 } from '../core/wire.js'
 import { LINK_HASH } from '../core/wire.js'
-import { marksOf, neverOut } from './rows.js'
+import { marksOf } from './rows.js'
 
 export interface SeriesState {
   version: typeof STATE_VERSION
@@ -77,8 +74,6 @@ export type SeriesEnd =
   | { kind: 'unknown' }
 
 const STATE_VERSION = 1
-/** As many does the server take in one check-in. */
-const MOST_PERIODS = 100
 
 /**
  * @param stored what was stored; undefined: nothing
@@ -135,87 +130,12 @@ const isCurrent = ({
 const isText = (value: unknown): boolean => typeof value === 'string'
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
 
-/** @param id of the claim, if none is under way */
-export function withClaim(
-  state: SeriesState,
-  id: string,
-): { state: SeriesState; result: Pick<SeriesRequest, 'claim' | 'ended'> | undefined } {
-  if (state.current) return { state, result: undefined }
-  const { claim = id, ended } = state
-  const before = ended.at(-1)
-  const doubtful = before && doubtfulIn(before.reason)
-  return {
-    state: state.claim === claim ? state : { ...state, claim },
-    result: {
-      claim,
-      ...(before && {
-        ended: {
-          series: before.letter,
-          token: before.token,
-          ...(doubtful ?? { from: 1, to: 0 }),
-        },
-      }),
-    },
-  }
-}
-
 /** Places of numbers that another device may have made, too. */
 export const doubtfulIn = (reason: SeriesEnd): { from: number; to: number } | undefined =>
   'doubtful' in reason ? reason.doubtful : undefined
 
-/** Ignores the answer to a claim that is not under way: it came twice, or too late. */
-export function withSeries(
-  state: SeriesState,
-  claim: string,
-  { series: letter, token, after, ranges }: SeriesAnswer,
-): SeriesState {
-  // guard: H28 a series is begun once
-  if (state.claim !== claim) return state
-  const { version, ended } = state
-  const told = after?.last ?? 0
-  const current = { letter, begun: claim, token, told, ...(after && { after }), ...given(ranges) }
-  return { version, ended, current }
-}
-
-const given = (ranges: SeriesAnswer['ranges']): Pick<CurrentSeries, 'ranges'> =>
-  ranges ? { ranges: ranges as NumberRange[] } : {}
-
-/** The server refuses the claim for good: the next one has another id. */
-export function withoutClaim(state: SeriesState, claim: string): SeriesState {
-  const { claim: underWay, ...rest } = state
-  return underWay === claim ? rest : state
-}
-
-/**
- * @param untold the numbers of which the server has not heard. Undefined: they are not known
- * @param id of the check-in, if none is under way
- * @param heard the last number of which it has heard, as it is stored now
- * @returns the check-in to send; undefined: there is no series, or the numbers have to be known
- */
-export function withCheckIn(
-  state: SeriesState,
-  untold: readonly NumberRow[] | undefined,
-  id: string,
-  heard?: NumberRow,
-): { state: SeriesState; result: SeriesCheckInRequest | undefined } {
-  const { current } = state
-  if (!current) return { state, result: undefined }
-  const { token } = current
-  // guard: H28 a check-in is sent again under its id
-  if (current.checkIn) return { state, result: { ...current.checkIn, token } }
-  if (!untold) return { state, result: undefined }
-  const checkIn = checkInOf(current, firstPeriods(untold), heard, id)
-  return { state: { ...state, current: { ...current, checkIn } }, result: { ...checkIn, token } }
-}
-
-/** As many of these numbers as one check-in can name. */
-function firstPeriods(rows: readonly NumberRow[]): readonly NumberRow[] {
-  const periods = new Set<string | undefined>()
-  const end = rows.findIndex(({ period }) => periods.add(period).size > MOST_PERIODS)
-  return end < 0 ? rows : rows.slice(0, end)
-}
-
-function checkInOf(
+/** The check-in that tells the server of these numbers. */
+export function checkInOf(
   { told }: CurrentSeries,
   rows: readonly NumberRow[],
   heard: NumberRow | undefined,
@@ -250,93 +170,4 @@ export function withNamed(
   const { current } = state
   if (!current || current.checkIn || current.told !== row.place - 1) return state
   return { ...state, current: { ...current, checkIn: checkInOf(current, [row], heard, id) } }
-}
-
-/** The server refuses this device. */
-export function withRefusal(state: SeriesState, id: string, refused: Refusal): SeriesState {
-  const { current } = state
-  if (current?.checkIn?.id !== id) return state
-  return { ...state, current: { ...current, refused } }
-}
-
-/**
- * Ignores the answer to a check-in that is not under way: it came twice, or too late.
- * @param untold the numbers of which the server had not heard
- * @returns also those numbers that nobody will see, because the series has ended
- */
-export function withFate(
-  state: SeriesState,
-  untold: readonly NumberRow[],
-  id: string,
-  answer: SeriesCheckInAnswer,
-): { state: SeriesState; rows: NumberRow[] } {
-  const { current } = state
-  if (current?.checkIn?.id !== id) return { state, rows: [] }
-  const { checkIn, refused, ...checkedIn } = current
-  if ('token' in answer && !answer.closed) {
-    const { token, ranges } = answer
-    const told = { ...checkedIn, token, told: checkIn.last, ...given(ranges) }
-    return { state: { ...state, current: told }, rows: [] }
-  }
-  // guard: H28 a number of a series that has ended is not handed out
-  const isHidden = ({ state, unheard }: NumberRow) => state === 'open' && unheard !== 1
-  const seen = untold.filter((row) => !isHidden(row))
-  const [reason, why] = endOf(answer, seen)
-  const token = 'token' in answer ? answer.token : current.token
-  return {
-    state: withEnd(state, { ...current, token }, reason),
-    rows: untold.filter(isHidden).map((row) => neverOut(row, why)),
-  }
-}
-
-/** @param seen numbers that were handed out, and of which the server has not heard */
-function endOf(
-  answer: SeriesCheckInAnswer,
-  seen: readonly NumberRow[],
-): [reason: SeriesEnd, why: string] {
-  if ('unknown' in answer)
-    return [{ kind: 'unknown' }, 'the server does not know the series any more']
-  if ('token' in answer)
-    return [{ kind: 'closed', ...answer.closed! }, 'the series was closed at the server']
-  const { handedOver } = answer
-  // guard: H28 what a device made after its series was handed over is doubtful
-  const above = handedOver ? seen.filter((row) => !isStated(row, handedOver)) : seen
-  const [first, last] = [above[0]?.place, above.at(-1)?.place]
-  const doubtful = first === undefined ? {} : { doubtful: { from: first, to: last! } }
-  if (handedOver)
-    return [
-      { kind: 'handed-over', ...handedOver, ...doubtful },
-      `${handedOver.to} goes on with the series`,
-    ]
-  const why = 'another copy of this device goes on with the series'
-  return [{ kind: 'copied', heard: answer.last, ...doubtful }, why]
-}
-
-/** Undefined: the device did not have this series before. */
-export const hadBefore = (
-  { ended }: SeriesState,
-  { series: letter }: SeriesAnswer,
-): HiloError | undefined =>
-  ended.some((each) => each.letter === letter) ? noReturn(letter) : undefined
-
-const noReturn = (letter: string): HiloError =>
-  new HiloError(
-    'invalid-response',
-    `The server gives the series ${letter} to this device, which had it before. No device goes ` +
-      'on with a series that has ended for it. Hand the series over to another one.',
-  )
-
-/** Does the other device know of this number? */
-const isStated = (
-  { place, period, number }: NumberRow,
-  { heard, last, period: stated }: SeriesHandedOver,
-): boolean => place <= heard || (period === stated && number <= last)
-
-function withEnd(
-  { version, ended }: SeriesState,
-  { letter, token }: CurrentSeries,
-  reason: SeriesEnd,
-): SeriesState {
-  // guard: H28 a series that has ended never goes on
-  return { version, ended: [...ended, { letter, token, reason }] }
 }

@@ -121,6 +121,7 @@ class Instance<Name extends string>
       options: this.#options,
       signal: this.#closing.signal,
       isSwitchedOn: () => this.#isOnline(),
+      find: (ref, database) => this.#named(ref, database),
       series: (database, collection) => {
         const name = JSON.stringify([database, collection])
         const device = this.#devices.get(database) ?? { links: [], last: Promise.resolve() }
@@ -303,11 +304,16 @@ class Instance<Name extends string>
       if (series.fork()) this.#events.dispatch('fork', { collection })
   }
 
+  #named(ref: CollectionRef, database = this.#options.database) {
+    return {
+      name: collectionOf(ref, this.#options),
+      database: checkDatabase(database, this.#options),
+    }
+  }
+
   #find(ref: CollectionRef, options?: Pick<IdOptions, 'database'>): TestCollection {
-    const { database: given = this.#options.database } = options ?? {}
     const { collections, identityPartsSeparator: separator, formatId } = this.#options
-    const collection = collectionOf(ref, this.#options)
-    const database = checkDatabase(given, this.#options)
+    const { name: collection, database } = this.#named(ref, options?.database)
     const name = JSON.stringify([database, collection])
     const known = this.#collections.get(name)
     if (known) return known

@@ -2,8 +2,8 @@
  * Series of consecutive numbers for the app's own tests, in memory: a device of its own with a
  * server of its own. The numbers are made by the functions that the real ones use.
  */
+import { withCheckIn, withFate } from '../consecutive/answers.js'
 import type { SeriesServer } from '../consecutive/server.js'
-import { withCheckIn, withFate } from '../consecutive/state.js'
 import { NOTHING_STORED, wholeTransaction } from '../consecutive/whole.js'
 import type { Link, SeriesStore, SeriesTransaction } from '../core/series-store.js'
 import type { SeriesRequest } from '../core/wire.js'

@@ -463,6 +463,7 @@ inEachStore(() => {
 
     test('that does not answer holds up one number, and no other until it answers', async () => {
       const { receipts } = openTill(shop, { series: { wait: 20 } })
+      await receipts.prepare()
       await idsOf(receipts, 'a')
       const handle = globalThis.fetch
       const answers: (() => void)[] = []

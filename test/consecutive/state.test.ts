@@ -1,14 +1,13 @@
 /** What a device knows of its series, step by step. */
 import { describe, expect, test } from 'vitest'
 import {
-  readState,
-  type SeriesState,
   withCheckIn,
   withClaim,
   withFate,
   withoutClaim,
   withSeries,
-} from '../../src/consecutive/state.js'
+} from '../../src/consecutive/answers.js'
+import { readState, type SeriesState } from '../../src/consecutive/state.js'
 import { HiloError } from '../../src/core/errors.js'
 import type { NumberRow } from '../../src/core/series-store.js'
 import type { SeriesCheckInAnswer } from '../../src/core/wire.js'

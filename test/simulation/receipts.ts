@@ -6,8 +6,8 @@
 
 import { chain } from '../../src/consecutive/chain.js'
 import type { StoredSeries } from '../../src/consecutive/numbers.js'
+import { onlineSeries, seriesServer } from '../../src/consecutive/online.js'
 import { Series } from '../../src/consecutive/series.js'
-import { seriesServer } from '../../src/consecutive/server.js'
 import { doubtfulIn } from '../../src/consecutive/state.js'
 import { SeriesStorage } from '../../src/consecutive/storage.js'
 import { HiloError } from '../../src/core/errors.js'
@@ -236,18 +236,22 @@ export class Receipts {
     const known = this.#series.get(hilo)
     if (known) return known
     const { options, signal } = hilo.access
-    const made = new Series({
+    const of = {
       collection: 'receipts',
       storage,
-      server: seriesServer({ ...options, url: this.#url }, options.database, () => ({})),
       signal,
       isSwitchedOn: () => hilo.access.isSwitchedOn(),
+    }
+    const online = onlineSeries({
+      ...of,
+      server: seriesServer({ ...options, url: this.#url }, options.database, () => ({})),
       copied: () => {
         this.#simulation.hit('series of a copy ended')
         if (!this.#simulation.profile.hasClones)
           this.#simulation.checker.complain(`${device.name} was taken for a copy (${actor.name})`)
       },
     })
+    const made = new Series({ ...of, online: async () => online })
     this.#series.set(hilo, made)
     return made
   }
