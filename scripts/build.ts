@@ -170,16 +170,18 @@ function filesOnDemand(): Plugin {
 
 /**
  * Leaves out what idb adds to databases and stores when it is loaded: methods without a
- * transaction, and iterators. Nothing here uses them.
+ * transaction, and iterators; and what moves a cursor on. Nothing here uses them.
  */
 function withoutIdbExtras(): Plugin {
   const call = /^replaceTraps\(/gm
+  const isMoved = 'getCursorAdvanceMethods().includes(func)'
   return {
     name: 'without-idb-extras',
     transform(code, id) {
       if (!/\/idb\/build\/index\.js$/.test(id)) return null
-      if (code.match(call)?.length !== 2) throw new Error('idb calls replaceTraps otherwise now.')
-      return code.replace(call, '/* @__PURE__ */ replaceTraps(')
+      if (code.match(call)?.length !== 2 || !code.includes(isMoved))
+        throw new Error('idb calls replaceTraps or getCursorAdvanceMethods otherwise now.')
+      return code.replace(call, '/* @__PURE__ */ replaceTraps(').replace(isMoved, 'false')
     },
   }
 }

@@ -7,7 +7,7 @@ import { HiloError } from '../core/errors.js'
 import type { ChainFlag, ChainRecord, Link } from '../core/series-store.js'
 import { exported } from './chain-export.js'
 import { type Known, type Verified, verified } from './chain-verify.js'
-import { type Draft, placeOf, type Rule, type Sealing } from './links.js'
+import { addRecord, type Draft, numberWith, placeOf, type Rule, type Sealing } from './links.js'
 import type { StoredSeries } from './numbers.js'
 
 export type { ChainFlag, ChainRecord } from '../core/series-store.js'
@@ -76,6 +76,8 @@ export function chain<Content = unknown>(options: ChainOptions<Content>): Chain 
       if (flags.length > 0 && broken === 'refuse') throw refused(draft, flags)
       return linked(draft, flags, rule)
     },
+    numberWith,
+    addRecord,
     verify: (stored, known) => verified(stored, known, rule),
     export: async (stored, head) =>
       exported(stored, { ...head, rule: rule.head }, await verified(stored, undefined, rule)),

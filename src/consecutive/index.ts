@@ -4,7 +4,6 @@
  */
 import type { Hilo, HiloAccess } from '../client/hilo.js'
 import { HiloError } from '../core/errors.js'
-import { plainHeaders } from '../core/headers.js'
 import type { CollectionRef } from '../core/names.js'
 import type { SeriesKey } from '../core/page-exit.js'
 import type { ChainFlag, NumberRange, NumberRow, SeriesStore } from '../core/series-store.js'
@@ -211,7 +210,6 @@ function openedOf(hilo: Hilo, access: SeriesAccess, database: string, collection
 
 function open(hilo: Hilo, access: SeriesAccess, database: string, collection: string): Opened {
   const { options: of, signal, series: inMemory } = access
-  const { headers = {} } = of
   const ofTest = inMemory?.(database, collection)
   const key: SeriesKey = [of.url, database, collection]
   const store = ofTest ?? of.store?.series?.(key) ?? seriesInIndexedDb(of.name, key)
@@ -222,11 +220,9 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
   const context = { collection, storage, signal, isSwitchedOn: () => access.isSwitchedOn() }
   const online = onceLoaded(async () => {
     const { onlineSeries, seriesServer } = await import('./online.js')
-    const headersNow = async () =>
-      plainHeaders(typeof headers === 'function' ? await headers() : headers)
     return onlineSeries({
       ...context,
-      server: ofTest ?? seriesServer(of, database, headersNow),
+      server: ofTest ?? seriesServer(of, database),
       copied: () => hilo.dispatchEvent(new CustomEvent('fork', { detail: { collection } })),
     })
   })
@@ -265,9 +261,8 @@ function onceLoaded<T>(load: () => Promise<T>): () => Promise<T> {
 }
 
 const NOT_LOADED =
-  'The part of offline-hilo/consecutive that asks the server could not be loaded: there is no ' +
-  'network, or a newer build of the app was deployed meanwhile. A series that this device has ' +
-  'goes on. Reload the page when there is a network.'
+  'The server was not asked: that part of offline-hilo/consecutive could not be loaded. Reload ' +
+  'the page when there is a network.'
 
 function methodsOf(
   { series, storage, page }: Opened,
@@ -377,8 +372,8 @@ function methodsOf(
     },
     async report() {
       closing.throwIfAborted()
-      const { state, numbers } = await storage.all()
-      return reportOf(state, numbers, await given())
+      const { state, numbers, ranges } = await stored()
+      return reportOf(state, numbers, ranges)
     },
   }
 }

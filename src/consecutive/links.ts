@@ -1,8 +1,14 @@
 /**
  * A chain of records as it is stored, each with the link of the one before. Pure. What makes the
- * links is passed in, so that an app without a chain does not load it.
+ * links, and this file, come with the option `chain`: an app without a chain loads neither.
  */
-import type { ChainFlag, ChainRecord, Link, LinkMark, NumberRow } from '../core/series-store.js'
+import type {
+  ChainRecord,
+  Link,
+  LinkMark,
+  NumberRow,
+  SeriesTransaction,
+} from '../core/series-store.js'
 import { dataOf } from './ranges.js'
 
 /** What is known of a record before its link is made. */
@@ -16,12 +22,19 @@ export interface Draft {
   expected: LinkMark | undefined
 }
 
+/** A record whose link has to be made first. */
+export interface Drafted {
+  draft: Draft
+}
+
 /** What makes the links. */
 export interface Sealing {
   /** Which chain the records of this series are in. Undefined: there is no series. */
   chainOf(series: string | undefined): string | undefined
   /** Makes the link that follows; later it is taken only if it still does. */
   linkOf(draft: Draft): Promise<Link>
+  numberWith: typeof numberWith
+  addRecord: typeof addRecord
 }
 
 export interface Sealed {
@@ -32,12 +45,58 @@ export interface Sealed {
   collection: string
 }
 
+/**
+ * A number with its link.
+ * @param before the last record of the chain
+ * @param last the number before
+ * @returns a draft where this link does not follow
+ */
+export function numberWith(
+  link: Link | undefined,
+  row: NumberRow,
+  sealed: Sealed,
+  before: Link | undefined,
+  last: NumberRow | undefined,
+): { row: NumberRow } | Drafted {
+  const draft = draftOf(row, sealed, before, last)
+  // guard: H28 a link is taken only while the record before it is the last one
+  if (!follows(link, draft)) return { draft }
+  const { chain, at, hash, flags } = link
+  return { row: { ...row, link: { chain, at, hash }, ...(flags && { flags }) } }
+}
+
+/**
+ * Adds a record without a number, unless its key has one.
+ * @param letter of the series
+ * @param last the last number of the series
+ * @returns a draft where this link does not follow. Undefined: there is no chain
+ */
+export async function addRecord(
+  link: Link | undefined,
+  tx: SeriesTransaction,
+  key: string,
+  { sealing, kind, content, collection }: Sealed,
+  letter: string | undefined,
+  last: NumberRow | undefined,
+): Promise<Link | Drafted | undefined> {
+  const chain = sealing.chainOf(letter)
+  const known = await tx.linkOf(key, chain)
+  if (known || chain === undefined) return known
+  const before = await tx.lastLink(chain)
+  const expected = last?.link?.chain === chain ? last.link : undefined
+  const record = { kind, content, ...(chain === '' && { collection }) }
+  const draft = { chain, record, key, before, expected }
+  if (!follows(link, draft)) return { draft }
+  tx.addLink(link)
+  return link
+}
+
 /** The record of a number, before its link is made. */
-export function draftOf(
-  row: Pick<NumberRow, 'letter' | 'id' | 'number' | 'period' | 'range'>,
+function draftOf(
+  row: NumberRow,
   { sealing, kind, content, collection }: Sealed,
   before: Link | undefined,
-  last: { link?: LinkMark } | undefined,
+  last: NumberRow | undefined,
 ): Draft {
   const { letter: series, id, number, period, range } = row
   const chain = sealing.chainOf(series)!
@@ -60,7 +119,7 @@ export const placeOf = ({ before, expected }: Draft): number =>
   Math.max(before?.at ?? 0, expected?.at ?? 0) + 1
 
 /** The record before is still the last one, and the number is the one that was hashed. */
-export function follows(link: Link | undefined, draft: Draft): link is Link {
+function follows(link: Link | undefined, draft: Draft): link is Link {
   const { chain, record, before } = draft
   return (
     link !== undefined &&
@@ -73,17 +132,6 @@ export function follows(link: Link | undefined, draft: Draft): link is Link {
     link.id === record.id
   )
 }
-
-/** What a number stores of its link. */
-export const markOf = ({
-  chain,
-  at,
-  hash,
-  flags,
-}: Link): { link: LinkMark; flags?: ChainFlag[] } => ({
-  link: { chain, at, hash },
-  ...(flags && { flags }),
-})
 
 /** What a check needs of the rule of a chain. */
 export interface Rule {

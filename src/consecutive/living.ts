@@ -3,12 +3,12 @@
  * The browser frees the lock when the page is closed or killed. Guarantees that a page which leaves
  * holds none, so that it may go into the back/forward cache.
  */
-import { uuid } from '../core/uuid.js'
+import { newId } from './new-id.js'
 
 const PREFIX = 'offline-hilo-sale:'
 
 export class LivingPage {
-  readonly #page = uuid(crypto.getRandomValues(new Uint8Array(16)), Date.now())
+  readonly #page = newId()
   /** Of the numbers that are open. */
   readonly #keys = new Set<string>()
   #lock: Promise<boolean> | undefined

@@ -1,6 +1,5 @@
 /** What becomes of a call for a number, and what is known of a series. Pure. */
 import type { Link, NumberRange, NumberRow } from '../core/series-store.js'
-import type { Draft } from './links.js'
 import { lastOf } from './rows.js'
 import type { Refusal, SeriesState } from './state.js'
 
@@ -18,11 +17,6 @@ export type Taken =
   /** The server refuses this device: no number is handed out. */
   | { refused: Refusal }
 
-/** A number whose link has to be made first. */
-export interface Drafted {
-  draft: Draft
-}
-
 /** The series that a device makes its next number in. */
 export interface HeldSeries {
   /** `'B'` */
@@ -39,11 +33,6 @@ export interface HeldSeries {
   left?: number
   /** The last day of these numbers. Absent: they have none. */
   validUntil?: string
-}
-
-export interface Step<T> {
-  state: SeriesState
-  result: T
 }
 
 /** Everything that is stored. */

@@ -4,7 +4,7 @@
  * answer is stored.
  */
 import { HiloError } from '../core/errors.js'
-import { uuid } from '../core/uuid.js'
+import type { NumberRow } from '../core/series-store.js'
 import type { SeriesAnswer, SeriesCheckInRequest, SeriesRequest } from '../core/wire.js'
 import {
   hadBefore,
@@ -15,7 +15,9 @@ import {
   withRefusal,
   withSeries,
 } from './answers.js'
+import { newId } from './new-id.js'
 import type { SeriesServer } from './server.js'
+import { readState, type SeriesState } from './state.js'
 import type { SeriesStorage } from './storage.js'
 
 export { seriesServer } from './server.js'
@@ -74,14 +76,14 @@ export const onlineSeries = (context: OnlineContext): Online => ({
 async function tell(context: OnlineContext, heard: (of: Heard) => void): Promise<boolean> {
   const { storage, signal, copied, isSwitchedOn } = context
   signal.throwIfAborted()
-  const [known, isBegun] = await storage.change((state) => {
+  const [known, isBegun] = await change(storage, (state) => {
     const { begun, told = 0 } = state.current ?? {}
     heard({ begun, told })
     const named = withCheckIn(state, undefined, newId())
     return { state: named.state, result: [named.result, begun !== undefined] as const }
   })
   const form = () =>
-    storage.changeUntold((state, untold, last) => ({
+    changeUntold(storage, (state, untold, last) => ({
       ...withCheckIn(state, untold, newId(), last),
       rows: [],
     }))
@@ -90,7 +92,7 @@ async function tell(context: OnlineContext, heard: (of: Heard) => void): Promise
   if (!request || !isSwitchedOn()) return false
   const answer = await answerTo(context, request)
   signal.throwIfAborted()
-  const { ended, current, isBehind } = await storage.changeUntold((before, untold) => {
+  const { ended, current, isBehind } = await changeUntold(storage, (before, untold) => {
     const { state, rows } = withFate(before, untold, request.id, answer)
     const { current } = state
     const isBehind = current !== undefined && (untold.at(-1)?.place ?? 0) > current.told
@@ -109,7 +111,7 @@ async function answerTo({ storage, server }: OnlineContext, request: SeriesCheck
     const { code, status = 0, message } = error as HiloError
     // guard: H28 a device that the server refuses makes no number
     if (code === 'server-refused' && REFUSALS.includes(status))
-      await storage.change((state) => ({
+      await change(storage, (state) => ({
         state: withRefusal(state, request.id, { status, message }),
         result: undefined,
       }))
@@ -120,13 +122,13 @@ async function answerTo({ storage, server }: OnlineContext, request: SeriesCheck
 async function begin(context: OnlineContext, { device, series }: Holder): Promise<void> {
   const { storage, signal } = context
   for (let attempt = 1; ; attempt++) {
-    const request = await storage.change((state) => withClaim(state, newId()))
+    const request = await change(storage, (state) => withClaim(state, newId()))
     if (!request) return
     signal.throwIfAborted()
     const asked = { ...request, ...(device && { device }), ...(series && { series }) }
     const answer = await claimed(context, asked, attempt)
     signal.throwIfAborted()
-    const why = await storage.change((state) => {
+    const why = await change(storage, (state) => {
       // guard: H28 a device does not go on with a series that it had
       const refused = answer && hadBefore(state, answer)
       const { claim } = request
@@ -156,7 +158,41 @@ async function claimed(
   }
 }
 
-const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)), Date.now())
+interface Step<T> {
+  state: SeriesState
+  result: T
+}
+
+/** One step of what the device knows of its series. */
+function change<T>(storage: SeriesStorage, step: (state: SeriesState) => Step<T>): Promise<T> {
+  return storage.write(async (tx) => {
+    const before = readState(await tx.state())
+    const { state, result } = step(before)
+    if (state !== before) tx.saveState(state)
+    return result
+  })
+}
+
+/** One step that needs the numbers of which the server has not heard. It may change them. */
+function changeUntold<T>(
+  storage: SeriesStorage,
+  step: (
+    state: SeriesState,
+    untold: readonly NumberRow[],
+    heard: NumberRow | undefined,
+  ) => Step<T> & { rows: NumberRow[] },
+): Promise<T> {
+  return storage.write(async (tx) => {
+    const before = readState(await tx.state())
+    const { letter = '', told = 0 } = before.current ?? {}
+    const known = await tx.numbersAfter(letter, told - 1)
+    const heard = known[0]?.place === told ? known[0] : undefined
+    const { state, rows, result } = step(before, heard ? known.slice(1) : known, heard)
+    for (const row of rows) tx.saveNumber(row)
+    if (state !== before) tx.saveState(state)
+    return result
+  })
+}
 
 const offline = (): HiloError =>
   new HiloError('server-unreachable', 'The server was not asked: the app has switched it off.')

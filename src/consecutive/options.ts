@@ -1,6 +1,5 @@
 /** The options of `consecutive`, and their check. */
 import { HiloError } from '../core/errors.js'
-import { checkKeys } from '../core/options.js'
 import type { NumberRange } from '../core/series-store.js'
 import { utf8Length } from '../core/utf8.js'
 import { SERIES_NAME } from '../core/wire.js'
@@ -102,7 +101,7 @@ const KEYS = [
   'series',
   'start',
   'wait',
-] as const
+]
 const MAX_KEY_BYTES = 256
 const MAX_REASON_BYTES = 1024
 const MAX_DEVICE_BYTES = 128
@@ -114,24 +113,34 @@ const MAX_WAIT_MS = 60_000
 
 /** @throws HiloError `invalid-argument` */
 export function checkSeriesOptions(collection: string, options: ConsecutiveOptions = {}): Checked {
-  checkKeys('options', options, [...KEYS])
+  checkKeys('options', options, KEYS)
   const { device, series, start = 1, period, clockWentBack = 'flag', limits = {} } = options
   const { wait = WAIT_MS, formatId = defaultId, chain } = options
   if (device !== undefined) checkDevice(device)
-  if (series !== undefined && !(typeof series === 'string' && SERIES_NAME.test(series)))
-    throw badOption('series is 1 to 20 letters, digits, -, ., _ and /, with a digit', series)
-  if (!(Number.isSafeInteger(start) && start >= 1))
-    throw badOption('start is a whole number from 1 on', start)
-  if (period !== undefined && typeof period !== 'function')
-    throw badOption('period is a function', period)
-  if (clockWentBack !== 'flag' && clockWentBack !== 'refuse')
-    throw badOption("clockWentBack is 'flag' or 'refuse'", clockWentBack)
-  if (typeof wait !== 'number' || !(wait >= 0 && wait <= MAX_WAIT_MS))
-    throw badOption(`wait is a number of milliseconds from 0 to ${MAX_WAIT_MS}`, wait)
-  if (chain !== undefined && typeof chain?.linkOf !== 'function')
-    throw badOption("chain is made by chain() of 'offline-hilo/consecutive/chain'", chain)
-  if (typeof formatId !== 'function') throw badOption('formatId is a function', formatId)
-  const format = limited(formatId, checkLimits(limits))
+  must(
+    series === undefined || (typeof series === 'string' && SERIES_NAME.test(series)),
+    'series is 1 to 20 letters, digits, -, ., _ and /, with a digit',
+    series,
+  )
+  must(isCount(start), 'start is a whole number from 1 on', start)
+  must(period === undefined || typeof period === 'function', 'period is a function', period)
+  must(
+    clockWentBack === 'flag' || clockWentBack === 'refuse',
+    "clockWentBack is 'flag' or 'refuse'",
+    clockWentBack,
+  )
+  must(
+    typeof wait === 'number' && wait >= 0 && wait <= MAX_WAIT_MS,
+    `wait is a number of milliseconds from 0 to ${MAX_WAIT_MS}`,
+    wait,
+  )
+  must(
+    chain === undefined || typeof chain?.linkOf === 'function',
+    "chain is made by chain() of 'offline-hilo/consecutive/chain'",
+    chain,
+  )
+  must(typeof formatId === 'function', 'formatId is a function', formatId)
+  const format = limited(formatId, limits)
   const ranges = options.ranges && checkRanges(options.ranges, options)
   const makeOf = (key: string) => ({
     key,
@@ -174,29 +183,32 @@ const defaultId = (number: number, series: string, period: string | undefined): 
 
 function periodOf(period: (date: Date) => string): string {
   const made = checkText('what period makes of the date', period(new Date()), MAX_PERIOD_BYTES)
-  if (/[\p{Cc}\p{Cs}]/u.test(made))
-    throw badOption('a period is well-formed Unicode without control characters', made)
-  return made
+  return checkLine('a period', made)
 }
 
 /** @returns the ranges from `start` on */
 function checkRanges(ranges: Ranges, { series, period, start = 1 }: ConsecutiveOptions): Ranges {
-  if (period) throw badOption('ranges have no period', period)
+  must(!period, 'ranges have no period', period)
   if (ranges === 'server') return ranges
-  if (!Array.isArray(ranges) || ranges.length === 0)
-    throw badOption('ranges is a list of at least one range', ranges)
-  if (series === undefined) throw badOption('ranges need the option `series`', series)
+  must(Array.isArray(ranges) && ranges.length > 0, 'ranges is a list of at least one range', ranges)
+  must(series !== undefined, 'ranges need the option `series`', series)
   let above = 0
   const checked = ranges
     .map((range) => {
-      checkKeys('options.ranges', range, ['from', 'to', 'validUntil', 'data'])
+      checkKeys('ranges', range, ['from', 'to', 'validUntil', 'data'])
       const { from, to, validUntil, data } = range
-      if (![from, to].every(Number.isSafeInteger) || from < 1 || to < from)
-        throw badOption('a range goes from … to …, whole numbers from 1 on', `${from} to ${to}`)
-      if (from <= above) throw badOption('each range begins above the one before', `${from}`)
+      must(
+        isCount(from) && isCount(to) && from <= to,
+        'a range goes from … to …, whole numbers from 1 on',
+        `${from} to ${to}`,
+      )
+      must(from > above, 'each range begins above the one before', `${from}`)
       above = to
-      if (validUntil !== undefined && !isDay(validUntil))
-        throw badOption("validUntil is a day: '2027-12-31'", validUntil)
+      must(
+        validUntil === undefined || isDay(validUntil),
+        "validUntil is a day: '2027-12-31'",
+        validUntil,
+      )
       return {
         from: Math.max(from, start),
         to,
@@ -205,51 +217,45 @@ function checkRanges(ranges: Ranges, { series, period, start = 1 }: ConsecutiveO
       }
     })
     .filter(({ from, to }) => from <= to)
-  if (checked.length === 0) throw badOption('start is not above all ranges', `${start}`)
+  must(checked.length > 0, 'start is not above all ranges', `${start}`)
   return checked
 }
 
-type Limits = NonNullable<ConsecutiveOptions['limits']>
-
-function checkLimits(limits: Limits): Limits {
-  checkKeys('options.limits', limits, ['length', 'characters', 'highest'])
-  const { length = 1, characters = /./, highest = 1 } = limits
-  for (const count of [length, highest])
-    if (!(Number.isSafeInteger(count) && count >= 1))
-      throw badOption('limits.length and limits.highest are whole numbers from 1 on', count)
-  if (!(characters instanceof RegExp))
-    throw badOption('limits.characters is a regular expression', characters)
-  return limits
-}
-
 /** The id of a number, where it and the id of the highest number keep the limits. */
-function limited(formatId: FormatNumber, limits: Limits): FormatNumber {
-  const { length, characters, highest } = limits
+function limited(
+  formatId: FormatNumber,
+  limits: NonNullable<ConsecutiveOptions['limits']>,
+): FormatNumber {
+  checkKeys('limits', limits, ['length', 'characters', 'highest'])
+  const { length = Number.MAX_SAFE_INTEGER, characters = /^/, highest } = limits
+  for (const count of [length, highest ?? 1])
+    must(isCount(count), 'limits.length and limits.highest are whole numbers from 1 on', count)
+  must(characters instanceof RegExp, 'limits.characters is a regular expression', characters)
   const check = (...of: Parameters<FormatNumber>): string => {
     const id = checkId(formatId, ...of)
-    if (length !== undefined && [...id].length > length)
-      throw badOption(`an id has at most ${length} characters`, id)
-    if (
-      characters &&
-      !new RegExp(characters.source, characters.flags.replace(/[gy]/g, '')).test(id)
-    )
-      throw badOption(`an id is of the form ${characters}`, id)
+    must([...id].length <= length, `an id has at most ${length} characters`, id)
+    // `test` would go on where it stopped in the id before, if the expression has the flag `g`.
+    must(id.search(characters) >= 0, `an id is of the form ${characters}`, id)
     return id
   }
   return (number, ...of) => {
-    if (highest === undefined) return check(number, ...of)
-    if (number > highest)
-      throw badOption(`the highest number is ${highest}: this series is full`, String(number))
-    check(highest, ...of)
+    if (highest !== undefined) {
+      must(number <= highest, `the highest number is ${highest}: this series is full`, `${number}`)
+      check(highest, ...of)
+    }
     return check(number, ...of)
   }
 }
 
 /** The server refuses a name of two lines for ever. */
 function checkDevice(device: string): void {
-  checkText('device', device, MAX_DEVICE_BYTES)
-  if (/[\p{Cc}\p{Cs}]/u.test(device))
-    throw badOption('device is well-formed Unicode without control characters', device)
+  checkLine('device', checkText('device', device, MAX_DEVICE_BYTES))
+}
+
+function checkLine(what: string, text: string): string {
+  const isLine = !/[\p{Cc}\p{Cs}]/u.test(text)
+  must(isLine, `${what} is well-formed Unicode without control characters`, text)
+  return text
 }
 
 /** An id goes onto a receipt and into the storage, so it has to be a text. */
@@ -274,8 +280,12 @@ export const checkReason = (reason: unknown): string =>
 
 /** @throws HiloError `invalid-argument` */
 export function checkMark(state: unknown): 'voided' | 'refused' {
-  if (state === 'voided' || state === 'refused') return state
-  throw badOption("a number is marked as 'voided' or 'refused'", state)
+  must(
+    state === 'voided' || state === 'refused',
+    "a number is marked as 'voided' or 'refused'",
+    state,
+  )
+  return state
 }
 
 /** @throws HiloError `invalid-argument` */
@@ -287,18 +297,33 @@ export function checkBy(options: { by?: string } | undefined): { by?: string } {
 
 /** @throws HiloError `invalid-argument` */
 export function checkSignal(signal: unknown): void {
-  if (typeof (signal as AbortSignal)?.aborted !== 'boolean')
-    throw badOption('`signal` is an AbortSignal', signal)
+  const isSignal = typeof (signal as AbortSignal)?.aborted === 'boolean'
+  must(isSignal, '`signal` is an AbortSignal', signal)
 }
 
 function checkText(what: string, text: unknown, maxBytes = Number.POSITIVE_INFINITY): string {
-  if (typeof text !== 'string' || text === '')
-    throw badOption(`${what} is a text that is not empty`, text)
+  must(typeof text === 'string' && text !== '', `${what} is a text that is not empty`, text)
   // As an encoder does, which puts U+FFFD in the place of half a surrogate pair.
   const bytes = utf8Length(text.replace(/\p{Cs}/gu, '\ufffd'))
-  if (bytes > maxBytes)
-    throw badOption(`${what} has at most ${maxBytes} bytes of UTF-8`, `a text of ${bytes} bytes`)
+  must(
+    bytes <= maxBytes,
+    `${what} has at most ${maxBytes} bytes of UTF-8`,
+    `a text of ${bytes} bytes`,
+  )
   return text
+}
+
+/** An option with a wrong name would have no effect. */
+function checkKeys(what: string, value: object, known: readonly string[]): void {
+  must(typeof value === 'object' && value !== null, `${what} is an object`, value)
+  for (const key of Object.keys(value))
+    must(known.includes(key), `\`${what}.${key}\` has to be one of ${known.join(', ')}`, key)
+}
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1
+
+function must(holds: boolean, rule: string, value: unknown): asserts holds {
+  if (!holds) throw badOption(rule, value)
 }
 
 const badOption = (rule: string, value: unknown): HiloError =>

@@ -169,17 +169,17 @@ export function settledAs(row: NumberRow, state: Settled, why: Why): NumberRow {
 }
 
 function settledBefore({ id, state, reason }: NumberRow): HiloError {
-  const was = `${id} was ${state}`
-  const why = {
-    open: `${id} is open, so no receipt has it yet: confirm it first, or cancel it.`,
-    confirmed:
-      `${was}: it is on a stored receipt, and cannot be cancelled here. Correct that receipt by ` +
-      "another one, and mark this one as 'voided'.",
-    cancelled: `${was} (${reason}), so it is on no receipt.`,
-    voided: `${was} (${reason}).`,
-    refused: `${was} (${reason}).`,
-  }[state]
-  return new HiloError('invalid-argument', `${why} Nothing was changed.`)
+  const because = reason === undefined ? '' : ` (${reason})`
+  const advice =
+    state === 'confirmed'
+      ? " Correct its receipt by another one, and mark this one as 'voided'."
+      : ''
+  return new HiloError(
+    'invalid-argument',
+    state === 'open'
+      ? `${id} is open, so no receipt has it yet: confirm it first, or cancel it.`
+      : `${id} was ${state}${because}. Nothing was changed.${advice}`,
+  )
 }
 
 export const noNumber = (key: string): HiloError =>

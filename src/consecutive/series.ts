@@ -5,8 +5,8 @@
  */
 import { HiloError } from '../core/errors.js'
 import type { NumberRow } from '../core/series-store.js'
-import { uuid } from '../core/uuid.js'
 import { whenLate } from '../core/when-late.js'
+import { newId } from './new-id.js'
 import type { Heard, Holder, Online } from './online.js'
 import type { Make } from './rows.js'
 import type { Refusal } from './state.js'
@@ -206,8 +206,6 @@ export function untilAborted<T>(
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
 }
-
-const newId = (): string => uuid(crypto.getRandomValues(new Uint8Array(16)), Date.now())
 
 const refusedBy = ({ status, message }: Refusal): HiloError =>
   new HiloError(

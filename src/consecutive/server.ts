@@ -3,6 +3,8 @@
  * answer; any other becomes a `HiloError` that says what to do.
  */
 import { HiloError } from '../core/errors.js'
+import { plainHeaders } from '../core/headers.js'
+import type { HiloOptions } from '../core/options.js'
 import type {
   SeriesAnswer,
   SeriesCheckInAnswer,
@@ -11,7 +13,7 @@ import type {
   SeriesRequest,
 } from '../core/wire.js'
 import { SERIES_NAME } from '../core/wire.js'
-import { type GetHeaders, requester, type ServerAddress } from '../source/http.js'
+import { requester, type ServerAddress } from '../source/http.js'
 import { isDay } from './ranges.js'
 
 export interface SeriesServer {
@@ -23,12 +25,13 @@ export interface SeriesServer {
 
 /** @param database of the server */
 export function seriesServer(
-  server: ServerAddress,
+  server: ServerAddress & Pick<HiloOptions, 'headers'>,
   database: string,
-  headers: GetHeaders,
 ): SeriesServer {
-  const { url } = server
-  const request = requester(server, headers)
+  const { url, headers = {} } = server
+  const request = requester(server, async () =>
+    plainHeaders(typeof headers === 'function' ? await headers() : headers),
+  )
   const address = `${url}/databases/${encodeURIComponent(database)}/hilo/series`
   return {
     async begin(body) {

@@ -10,12 +10,10 @@ import type {
   SeriesStore,
   SeriesTransaction,
 } from '../core/series-store.js'
-import { draftOf, follows, markOf, type Sealed } from './links.js'
+import type { Drafted, Sealed } from './links.js'
 import {
-  type Drafted,
   type HeldSeries,
   heldSeries,
-  type Step,
   type StoredSeries,
   type Taken,
   takenBefore,
@@ -82,7 +80,8 @@ export class SeriesStorage {
     const { row, link } = this.#seen ?? {}
     if (!row || !isEnough(row, make) || make.ranges === 'server') return undefined
     const next = newNumber({ letter: row.letter, isFirst: false, last: row, ofPeriod: row }, make)
-    return sealed.sealing.linkOf(draftOf(next, sealed, link, row))
+    const found = sealed.sealing.numberWith(undefined, next, sealed, link, row)
+    return 'draft' in found ? sealed.sealing.linkOf(found.draft) : undefined
   }
 
   /**
@@ -92,7 +91,11 @@ export class SeriesStorage {
   record(key: string, sealed: Sealed): Promise<Link | undefined> {
     return this.#inTurn(async () => {
       for (let link: Link | undefined; ; ) {
-        const found = await this.#write((tx) => addRecord(tx, key, sealed, link))
+        const found = await this.write(async (tx) => {
+          const { current } = readState(await tx.state())
+          const last = await lastIn(tx, current)
+          return sealed.sealing.addRecord(link, tx, key, sealed, current?.letter, last)
+        })
         if (!found || !('draft' in found)) return found
         link = await sealed.sealing.linkOf(found.draft)
       }
@@ -114,7 +117,7 @@ export class SeriesStorage {
     if (!seen || !isEnough(seen.row, make) || (make.sealed && !link)) return undefined
     const { row } = seen
     try {
-      return await this.#write(async (tx) => {
+      return await this.write(async (tx) => {
         const state = readState(await tx.state())
         const { current } = state
         // guard: H28 a number follows one of its own series
@@ -131,7 +134,7 @@ export class SeriesStorage {
   /** Reads what it needs to know: the number of the key, or else the last number of the series. */
   async #takeAfterLook(make: Make, link: Link | undefined): Promise<Taken | Drafted | undefined> {
     // guard: H28 one transaction takes a number and binds it to its key
-    return this.#write(async (tx) => {
+    return this.write(async (tx) => {
       const { state, known, ...found } = await look(tx, make)
       const { current } = state
       const before = known && takenBefore(known, state)
@@ -156,42 +159,11 @@ export class SeriesStorage {
    * @param change returns what is stored instead; the same object: nothing is
    */
   settle(key: string, change: (row: NumberRow) => NumberRow): Promise<void> {
-    return this.#write(async (tx) => {
+    return this.write(async (tx) => {
       const known = await tx.numberOf(key)
       if (!known) throw noNumber(key)
       const changed = change(known)
       if (changed !== known) tx.saveNumber(changed)
-    })
-  }
-
-  /** One step of what the device knows of its series. */
-  change<T>(step: (state: SeriesState) => Step<T>): Promise<T> {
-    return this.#write(async (tx) => {
-      const before = readState(await tx.state())
-      const { state, result } = step(before)
-      if (state !== before) tx.saveState(state)
-      return result
-    })
-  }
-
-  /** One step that needs the numbers of which the server has not heard. It may change them. */
-  changeUntold<T>(
-    step: (
-      state: SeriesState,
-      untold: readonly NumberRow[],
-      heard: NumberRow | undefined,
-    ) => Step<T> & { rows: NumberRow[] },
-  ): Promise<T> {
-    return this.#write(async (tx) => {
-      const before = readState(await tx.state())
-      const { current } = before
-      const { letter = '', told = 0 } = current ?? {}
-      const known = await tx.numbersAfter(letter, told - 1)
-      const heard = known[0]?.place === told ? known[0] : undefined
-      const { state, rows, result } = step(before, heard ? known.slice(1) : known, heard)
-      for (const row of rows) tx.saveNumber(row)
-      if (state !== before) tx.saveState(state)
-      return result
     })
   }
 
@@ -222,7 +194,7 @@ export class SeriesStorage {
 
   /** These numbers are handed out, if they are still open. */
   handOut(rows: readonly NumberRow[]): Promise<void> {
-    return this.#write(async (tx) => {
+    return this.write(async (tx) => {
       const open = await tx.openNumbers()
       const isSame = (a: NumberRow, b: NumberRow) => a.letter === b.letter && a.place === b.place
       for (const row of open)
@@ -242,7 +214,8 @@ export class SeriesStorage {
     this.#store.close()
   }
 
-  #write<T>(work: (tx: SeriesTransaction) => Promise<T>): Promise<T> {
+  /** One atomic step, also of what the server says. */
+  write<T>(work: (tx: SeriesTransaction) => Promise<T>): Promise<T> {
     return this.#store.transact('readwrite', work)
   }
 }
@@ -263,9 +236,10 @@ async function look(
   const state = readState(stored)
   const { current } = state
   const last = await lastIn(tx, current)
-  const before = sealed && (await lastLink(tx, sealed.sealing.chainOf(current?.letter)))
-  if (!current || isEnough(last, make)) return { state, known, last, ofPeriod: last, before }
-  return { state, known, last, ofPeriod: await tx.lastNumber(current.letter, period), before }
+  const before = sealed && current && (await tx.lastLink(sealed.sealing.chainOf(current.letter)!))
+  const ofPeriod =
+    !current || isEnough(last, make) ? last : await tx.lastNumber(current.letter, period)
+  return { state, known, last, ofPeriod, before }
 }
 
 function add(
@@ -280,10 +254,9 @@ function add(
   const { checkIn, sealed } = make
   const isFirst = state.ended.length === 0
   const made = newNumber({ ...found, letter, isFirst, after, given }, make)
-  const draft = sealed && draftOf(made, sealed, before, found.last)
-  // guard: H28 a link is taken only while the record before it is the last one
-  if (draft && !follows(link, draft)) return { draft }
-  const row = link ? { ...made, ...markOf(link) } : made
+  const linked = sealed?.sealing.numberWith(link, made, sealed, before, found.last)
+  if (linked && 'draft' in linked) return linked
+  const { row } = linked ?? { row: made }
   // guard: H28 nobody's number is written over
   tx.addNumber(row)
   if (link) tx.addLink(link)
@@ -292,30 +265,6 @@ function add(
   if (named !== state) tx.saveState(named)
   return { row, begun, isOut: checkIn === undefined, heard: false }
 }
-
-async function addRecord(
-  tx: SeriesTransaction,
-  key: string,
-  { sealing, kind, content, collection }: Sealed,
-  link: Link | undefined,
-): Promise<Link | Drafted | undefined> {
-  const { current } = readState(await tx.state())
-  const chain = sealing.chainOf(current?.letter)
-  const known = await tx.linkOf(key, chain)
-  if (known || chain === undefined) return known
-  const last = await lastIn(tx, current)
-  const before = await lastLink(tx, chain)
-  const expected = last?.link?.chain === chain ? last.link : undefined
-  const record = { kind, content, ...(chain === '' && { collection }) }
-  const draft = { chain, record, key, before, expected }
-  if (!follows(link, draft)) return { draft }
-  tx.addLink(link)
-  return link
-}
-
-/** The last record of a chain. */
-const lastLink = async (tx: SeriesTransaction, chain: string | undefined) =>
-  chain === undefined ? undefined : tx.lastLink(chain)
 
 /** The last number of a series that was made. */
 const lastIn = async (tx: SeriesTransaction, of: CurrentSeries | undefined) =>

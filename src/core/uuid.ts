@@ -7,10 +7,10 @@
  * @param random 16 bytes
  */
 export function uuid(random: Uint8Array, date: number): string {
-  const bytes = Uint8Array.from(random)
+  // A byte keeps the lowest 8 bits of the whole number that it gets, also of a negative one.
+  const bytes = random.map((byte, i) => (i < 6 ? Math.trunc(date / 256 ** (5 - i)) : byte))
   bytes[6] = (bytes[6]! & 0x0f) | 0x70
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  const time = (Math.trunc(Math.abs(date % 2 ** 48) || 0) + 2 ** 48).toString(16).slice(1)
-  const hex = Array.from(bytes.subarray(6), (byte) => (byte + 256).toString(16).slice(1)).join('')
-  return (time + hex).replace(/(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  const hex = Array.from(bytes, (byte) => (byte + 256).toString(16).slice(1)).join('')
+  return hex.replace(/(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }

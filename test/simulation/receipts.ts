@@ -244,7 +244,7 @@ export class Receipts {
     }
     const online = onlineSeries({
       ...of,
-      server: seriesServer({ ...options, url: this.#url }, options.database, () => ({})),
+      server: seriesServer({ ...options, url: this.#url }, options.database),
       copied: () => {
         this.#simulation.hit('series of a copy ended')
         if (!this.#simulation.profile.hasClones)
