@@ -170,18 +170,23 @@ function filesOnDemand(): Plugin {
 
 /**
  * Leaves out what idb adds to databases and stores when it is loaded: methods without a
- * transaction, and iterators; and what moves a cursor on. Nothing here uses them.
+ * transaction, and iterators; what moves a cursor on; and what answers `in` and an assignment.
+ * Nothing here uses them.
  */
 function withoutIdbExtras(): Plugin {
   const call = /^replaceTraps\(/gm
   const isMoved = 'getCursorAdvanceMethods().includes(func)'
+  const traps = /^ {4}set\(target.*?^ {4}},\n {4}has\(target.*?^ {4}},\n/ms
   return {
     name: 'without-idb-extras',
     transform(code, id) {
       if (!/\/idb\/build\/index\.js$/.test(id)) return null
-      if (code.match(call)?.length !== 2 || !code.includes(isMoved))
-        throw new Error('idb calls replaceTraps or getCursorAdvanceMethods otherwise now.')
-      return code.replace(call, '/* @__PURE__ */ replaceTraps(').replace(isMoved, 'false')
+      if (code.match(call)?.length !== 2 || !code.includes(isMoved) || !traps.test(code))
+        throw new Error('idb has another form now: see what of it is not used.')
+      return code
+        .replace(call, '/* @__PURE__ */ replaceTraps(')
+        .replace(isMoved, 'false')
+        .replace(traps, '')
     },
   }
 }

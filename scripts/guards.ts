@@ -481,6 +481,7 @@ export const GUARDS: Guard[] = [
     change('!follows(link, draft)', '!link'),
   ),
   guard('H28 a key has one number', 'consecutive/consecutive'),
+  guard('H28 two numbers have two texts', 'consecutive/strangers'),
   guard('H28 a series is begun once', 'consecutive/state'),
   guard('H28 a number that was settled keeps its state', 'consecutive/consecutive'),
   guard('H28 a record that is damaged makes no number', 'consecutive/state'),

@@ -28,7 +28,7 @@ const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'format (with its cipher)', file: 'format.js' },
   { name: 'react', file: 'react.js' },
   { name: 'consecutive', file: 'consecutive/index.js', budget: 11 * kB },
-  { name: 'consecutive/chain', file: 'consecutive/chain.js', budget: 4 * kB },
+  { name: 'consecutive/chain', file: 'consecutive/chain.js', budget: 4.1 * kB },
   { name: 'source', file: 'source/index.js' },
   { name: 'textbook', file: 'textbook.js' },
 ]

@@ -126,23 +126,22 @@ function ruleOf(options: ChainOptions): Rule {
       initial: nameOf(initial),
     },
     textOf({ chain: _, text, previous, hash, key, flags, ...record }) {
-      return checkText(
-        'text',
-        run('text', () => make(record, previous)),
-      )
+      try {
+        return checkText('text', make(record, previous))
+      } catch (cause) {
+        throw failed('text', cause)
+      }
     },
     async hashOf(text) {
-      const bytes = await run('digest', () =>
+      const made = await run<unknown>('digest', () =>
         typeof digest === 'function'
           ? digest(text)
           : crypto.subtle.digest(digest, new TextEncoder().encode(text)),
       )
-      const plain = new Uint8Array(bytes)
+      const bytes = bytesOf(made)
+      if (bytes.length === 0) throw mistake(`digest has to make bytes; this is ${typeof made}`)
       const written = typeof encoding === 'function' ? encoding : ENCODINGS[encoding]
-      return checkText(
-        'encoding',
-        run('encoding', () => written(plain)),
-      )
+      return checkText('encoding', await run('encoding', () => written(bytes)))
     },
     initialOf: async (series) =>
       checkText(
@@ -150,6 +149,12 @@ function ruleOf(options: ChainOptions): Rule {
         typeof initial === 'string' ? initial : await run('initial', () => initial({ series })),
       ),
   }
+}
+
+/** None, if it is something else than bytes. A buffer may be of another realm. */
+function bytesOf(made: unknown): Uint8Array {
+  const isBuffer = Object.prototype.toString.call(made) === '[object ArrayBuffer]'
+  return new Uint8Array(isBuffer || ArrayBuffer.isView(made) ? (made as Uint8Array) : [])
 }
 
 const hex = (bytes: Uint8Array): string =>
@@ -203,28 +208,26 @@ function check(options: ChainOptions): ChainOptions {
   return options
 }
 
-function run<T>(what: string, work: () => T): T {
+async function run<T>(what: string, work: () => T | Promise<T>): Promise<T> {
   try {
-    return work()
+    return await work()
   } catch (cause) {
-    const why = (cause as Error)?.message ?? cause
-    throw new HiloError(
-      'invalid-argument',
-      `No record was made: the chain's ${what} failed: ${why}`,
-      {
-        cause,
-      },
-    )
+    throw failed(what, cause)
   }
 }
 
 function checkText(what: string, made: unknown): string {
   if (typeof made === 'string') return made
-  throw new HiloError(
-    'invalid-argument',
-    `No record was made: the chain's ${what} has to make a text; this is ${typeof made}.`,
-  )
+  throw mistake(`${what} has to make a text; this is ${typeof made}`)
 }
+
+const mistake = (why: string, cause?: unknown): HiloError =>
+  new HiloError('invalid-argument', `No record was made: the chain's ${why}.`, { cause })
+
+const failed = (what: string, cause: unknown): HiloError =>
+  cause instanceof HiloError
+    ? cause
+    : mistake(`${what} failed: ${(cause as Error)?.message ?? cause}`, cause)
 
 function refused({ before, expected }: Draft, flags: ChainFlag[]): HiloError {
   const what = `record ${before?.at ?? expected?.at} of the chain`

@@ -21,6 +21,7 @@ import {
   checkReason,
   checkSeriesOptions,
   checkSignal,
+  must,
 } from './options.js'
 import { dataOf, isEnding, type Rest, restOf } from './ranges.js'
 import { reportOf, type SeriesReport } from './report.js'
@@ -270,10 +271,10 @@ function methodsOf(
   { holder, chain, ranges, makeOf, sealedOf, wait }: Checked,
   tell: Tell,
 ): Consecutive {
-  const given = async () => (ranges === 'server' ? storage.ranges() : ranges)
+  const given = async () => (ranges === 'server' ? (await storage.current()).given : ranges)
   const stored = async () => ({ ...(await storage.all()), ranges: await given() })
   const current = async () => {
-    const [held, of] = [await storage.current(), await given()]
+    const [{ held }, of] = [await storage.current(), await given()]
     return held && { ...held, ...(of && restOf(of, held.last)) }
   }
   const ending = endingOf((rest) => tell('ending', rest))
@@ -314,8 +315,9 @@ function methodsOf(
           'used. Another receipt takes another key.',
       )
     },
-    async record({ key, kind, content }) {
+    async record(options) {
       closing.throwIfAborted()
+      const { key, kind, content } = Object(options)
       const sealed = sealedOf(kind, content)
       for (;;) {
         const link = await storage.record(checkKey(key), sealed)
@@ -436,13 +438,11 @@ export interface SeriesAccess extends HiloAccess {
 
 function accessOf(hilo: Hilo): SeriesAccess {
   const { access } = Object(hilo) as Partial<Hilo>
-  if (access === undefined) throw invalid('it got something else than a Hilo of this version')
-  if (access.options.source !== undefined)
-    throw invalid(
-      'the Hilo has a `source` of its own, and only an offline-hilo-server gives series',
-    )
+  must(access !== undefined, 'consecutive() got something else than a Hilo of this version', hilo)
+  must(
+    access.options.source === undefined,
+    'the Hilo has a `source` of its own, and only an offline-hilo-server gives series',
+    hilo,
+  )
   return access
 }
-
-const invalid = (why: string): HiloError =>
-  new HiloError('invalid-argument', `consecutive() makes no numbers here: ${why}.`)

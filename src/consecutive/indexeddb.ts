@@ -16,6 +16,7 @@ interface Schema extends DBSchema {
     value: NumberRow & Of
     indexes: {
       key: [of: string, key: string]
+      id: [of: string, id: string]
       open: [of: string, open: number]
       period: [of: string, letter: string, period: string, number: number]
     }
@@ -39,6 +40,7 @@ export function seriesInIndexedDb(name: string, [url, database, of]: SeriesKey):
       db.createObjectStore('series')
       const numbers = db.createObjectStore('numbers', { keyPath: ['of', 'letter', 'place'] })
       numbers.createIndex('key', ['of', 'key'], { unique: true })
+      numbers.createIndex('id', ['of', 'id'], { unique: true })
       numbers.createIndex('open', ['of', 'open'])
       numbers.createIndex('period', ['of', 'letter', 'period', 'number'], { unique: true })
       const links = db.createObjectStore('links', { keyPath: ['of', 'chain', 'at'] })
@@ -72,6 +74,7 @@ function transactionOf(tx: Transaction<Schema, 'readwrite'>, of: string): Series
   return {
     state: () => series.get(of),
     numberOf: async (key) => bare(await numbers.index('key').get([of, key])),
+    numberWith: async (id) => bare(await numbers.index('id').get([of, id])),
     async lastNumber(letter, period) {
       const row =
         period === undefined
@@ -107,7 +110,6 @@ function bare<T extends Of | undefined>(stored: T): T extends Of ? Omit<T, 'of'>
 const nowhere = (): HiloError =>
   new HiloError(
     'storage-failed',
-    'No number was made: a series is stored in IndexedDB, and there is none here. In Node, Bun, ' +
-      'Deno, Electron or Capacitor pass `store: sqliteStore({ database })` of ' +
-      'offline-hilo/sqlite to createHilo(). A store of your own needs `series`.',
+    'No number was made: a series is stored in IndexedDB, and there is none here. Outside of ' +
+      'browsers pass a `store` with `series` to createHilo(), as that of offline-hilo/sqlite.',
   )

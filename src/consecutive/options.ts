@@ -182,7 +182,8 @@ const defaultId = (number: number, series: string, period: string | undefined): 
   )
 
 function periodOf(period: (date: Date) => string): string {
-  const made = checkText('what period makes of the date', period(new Date()), MAX_PERIOD_BYTES)
+  const given = called('period', () => period(new Date()))
+  const made = checkText('what period makes of the date', given, MAX_PERIOD_BYTES)
   return checkLine('a period', made)
 }
 
@@ -239,10 +240,9 @@ function limited(
     return id
   }
   return (number, ...of) => {
-    if (highest !== undefined) {
-      must(number <= highest, `the highest number is ${highest}: this series is full`, `${number}`)
-      check(highest, ...of)
-    }
+    const most = highest ?? Number.MAX_SAFE_INTEGER
+    must(number <= most, `the highest number is ${most}: this series is full`, `${number}`)
+    if (highest !== undefined) check(highest, ...of)
     return check(number, ...of)
   }
 }
@@ -253,21 +253,24 @@ function checkDevice(device: string): void {
 }
 
 function checkLine(what: string, text: string): string {
-  const isLine = !/[\p{Cc}\p{Cs}]/u.test(text)
-  must(isLine, `${what} is well-formed Unicode without control characters`, text)
+  must(!/\p{Cc}/u.test(text), `${what} is well-formed Unicode without control characters`, text)
   return text
 }
 
 /** An id goes onto a receipt and into the storage, so it has to be a text. */
-function checkId(formatId: FormatNumber, ...of: Parameters<FormatNumber>): string {
+const checkId = (formatId: FormatNumber, ...of: Parameters<FormatNumber>): string =>
+  checkText(
+    `what formatId makes of ${of[0]} of ${of[1]}`,
+    called('formatId', () => formatId(...of)),
+  )
+
+/** @throws HiloError `invalid-argument` for whatever the app's function throws */
+function called<T>(what: string, work: () => T): T {
   try {
-    return checkText(`what formatId makes of ${of[0]} of ${of[1]}`, formatId(...of))
+    return work()
   } catch (cause) {
-    if (cause instanceof HiloError) throw cause
     const why = (cause as Error)?.message ?? cause
-    throw new HiloError('invalid-argument', `No number was made: formatId failed: ${why}`, {
-      cause,
-    })
+    throw new HiloError('invalid-argument', `No number was made: ${what} failed: ${why}`, { cause })
   }
 }
 
@@ -303,8 +306,9 @@ export function checkSignal(signal: unknown): void {
 
 function checkText(what: string, text: unknown, maxBytes = Number.POSITIVE_INFINITY): string {
   must(typeof text === 'string' && text !== '', `${what} is a text that is not empty`, text)
-  // As an encoder does, which puts U+FFFD in the place of half a surrogate pair.
-  const bytes = utf8Length(text.replace(/\p{Cs}/gu, '\ufffd'))
+  // A database may store another text than this one, and two keys would have one number.
+  must(!/[\0\p{Cs}]/u.test(text), `${what} is well-formed Unicode without U+0000`, text)
+  const bytes = utf8Length(text)
   must(
     bytes <= maxBytes,
     `${what} has at most ${maxBytes} bytes of UTF-8`,
@@ -322,7 +326,8 @@ function checkKeys(what: string, value: object, known: readonly string[]): void 
 
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1
 
-function must(holds: boolean, rule: string, value: unknown): asserts holds {
+/** @throws HiloError `invalid-argument` */
+export function must(holds: boolean, rule: string, value: unknown): asserts holds {
   if (!holds) throw badOption(rule, value)
 }
 

@@ -46,7 +46,8 @@ const endOf = (day: string): number => Date.parse(`${day}T23:59:59.999`)
 /** `2027-12-31` */
 export function isDay(text: string): boolean {
   const date = new Date(`${text}T00:00Z`)
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${text}T`)
+  const isWritten = text.length === 10 && !Number.isNaN(date.getTime())
+  return isWritten && date.toISOString().startsWith(`${text}T`)
 }
 
 const isOver = ({ validUntil }: NumberRange): boolean =>

@@ -189,6 +189,9 @@ export const noNumber = (key: string): HiloError =>
       'with next({ key }) first.',
   )
 
+export const sameText = ({ id }: NumberRow): HiloError =>
+  new HiloError('invalid-argument', `No number was made: formatId makes ${id} of two numbers.`)
+
 const wentBack = (period: string, last: Last | undefined): HiloError =>
   new HiloError(
     'invalid-argument',

@@ -164,7 +164,7 @@ export class Series {
   async #begin(holder: Holder): Promise<void> {
     const { storage, online } = this.#context
     // A device that has a series needs nothing of the network.
-    if (await storage.current()) return
+    if ((await storage.current()).held) return
     const { begin } = await online()
     await begin(holder)
     this.#isSilent = false

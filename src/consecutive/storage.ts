@@ -25,6 +25,7 @@ import {
   type Make,
   newNumber,
   noNumber,
+  sameText,
   takenBy,
 } from './rows.js'
 import { type CurrentSeries, readState, type SeriesState, withNamed } from './state.js'
@@ -146,7 +147,7 @@ export class SeriesStorage {
       }
       if (!current) return undefined
       if (current.refused) return { refused: current.refused }
-      if (!before) return add(tx, state, current, found, make, link)
+      if (!before) return add(tx, state, current, found, make, link, true)
       if (make.checkIn !== undefined) return before
       const row = takenBy(handedOut(before.row), make.page)
       tx.saveNumber(row)
@@ -167,19 +168,15 @@ export class SeriesStorage {
     })
   }
 
-  /** Undefined: there is no series to make a number in. */
-  current(): Promise<HeldSeries | undefined> {
+  /**
+   * What numbers are made in, and the ranges that the server gave to it. Without `held` there is no
+   * series.
+   */
+  current(): Promise<{ held: HeldSeries | undefined; given: readonly NumberRange[] }> {
     return this.#store.transact('readonly', async (tx) => {
       const state = readState(await tx.state())
-      return heldSeries(state, await lastIn(tx, state.current))
-    })
-  }
-
-  /** Those that the server gave to the series. */
-  ranges(): Promise<readonly NumberRange[]> {
-    return this.#store.transact('readonly', async (tx) => {
-      const { current } = readState(await tx.state())
-      return current?.ranges ?? []
+      const held = heldSeries(state, await lastIn(tx, state.current))
+      return { held, given: state.current?.ranges ?? [] }
     })
   }
 
@@ -242,14 +239,15 @@ async function look(
   return { state, known, last, ofPeriod, before }
 }
 
-function add(
+async function add(
   tx: SeriesTransaction,
   state: SeriesState,
   current: CurrentSeries,
   { before, ...found }: Found,
   make: Make,
   link: Link | undefined,
-): Taken | Drafted {
+  isLooked = false,
+): Promise<Taken | Drafted> {
   const { letter, begun, after, ranges: given } = current
   const { checkIn, sealed } = make
   const isFirst = state.ended.length === 0
@@ -257,6 +255,8 @@ function add(
   const linked = sealed?.sealing.numberWith(link, made, sealed, before, found.last)
   if (linked && 'draft' in linked) return linked
   const { row } = linked ?? { row: made }
+  // guard: H28 two numbers have two texts
+  if (isLooked && (await tx.numberWith(row.id))) throw sameText(row)
   // guard: H28 nobody's number is written over
   tx.addNumber(row)
   if (link) tx.addLink(link)

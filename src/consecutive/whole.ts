@@ -15,6 +15,7 @@ export function wholeTransaction(stored: StoredSeries): SeriesTransaction {
   const isAt = (a: NumberRow, b: NumberRow) => a.letter === b.letter && a.place === b.place
   const isNumber = (a: NumberRow, b: NumberRow) =>
     a.letter === b.letter && a.period === b.period && a.number === b.number
+  const isWith = (a: NumberRow, b: NumberRow) => a.id === b.id
   const isLink = (a: Link, b: Link) => a.chain === b.chain && a.at === b.at
   const isOfKey = (a: { key?: string }, b: { key?: string }) =>
     a.key !== undefined && a.key === b.key
@@ -27,6 +28,7 @@ export function wholeTransaction(stored: StoredSeries): SeriesTransaction {
   return {
     state: async () => (stored.state === NOTHING_STORED.state ? undefined : stored.state),
     numberOf: async (key) => numbers.find((row) => row.key === key),
+    numberWith: async (id) => numbers.find((row) => row.id === id),
     lastNumber: async (letter, period) =>
       numbers.findLast((row) => row.letter === letter && (period ?? row.period) === row.period),
     numbersAfter: async (letter, place) =>
@@ -40,7 +42,7 @@ export function wholeTransaction(stored: StoredSeries): SeriesTransaction {
     saveState(state) {
       stored.state = state as SeriesState
     },
-    addNumber: (row) => add(numbers, row, isAt, isNumber, isOfKey),
+    addNumber: (row) => add(numbers, row, isAt, isNumber, isWith, isOfKey),
     saveNumber(row) {
       numbers[numbers.findIndex((each) => isAt(each, row))] = row
     },

@@ -8,8 +8,8 @@
  *   promise.
  * - When it rejects, nothing was written; only after `storage-failed` for a passed deadline is the
  *   outcome unknown.
- * - A number or a link that is added where one is, and a second number or link of a key, fail the
- *   whole transaction.
+ * - A number or a link that is added where one is, a second number or link of a key, and a second
+ *   number with an id fail the whole transaction.
  * - The chain without a name is of the device: all collections of a server's database share its
  *   links, also in their transactions.
  */
@@ -119,6 +119,7 @@ export interface SeriesTransaction {
   /** What was saved last; undefined: nothing. */
   state(): Promise<unknown>
   numberOf(key: string): Promise<NumberRow | undefined>
+  numberWith(id: string): Promise<NumberRow | undefined>
   /** The last one that was made in a series, or in one of its periods. */
   lastNumber(letter: string, period?: string): Promise<NumberRow | undefined>
   /** Those of a series after a place, in their order. */

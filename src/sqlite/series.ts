@@ -9,8 +9,9 @@ export const SERIES_TABLES = [
   'CREATE TABLE IF NOT EXISTS offline_hilo_series (of TEXT PRIMARY KEY, record TEXT NOT NULL)',
   `CREATE TABLE IF NOT EXISTS offline_hilo_numbers (
     of TEXT NOT NULL, letter TEXT NOT NULL, place INTEGER NOT NULL, period TEXT NOT NULL,
-    number INTEGER NOT NULL, key TEXT, open INTEGER, record TEXT NOT NULL,
-    PRIMARY KEY (of, letter, place), UNIQUE (of, letter, period, number), UNIQUE (of, key))`,
+    number INTEGER NOT NULL, id TEXT NOT NULL, key TEXT, open INTEGER, record TEXT NOT NULL,
+    PRIMARY KEY (of, letter, place), UNIQUE (of, letter, period, number), UNIQUE (of, key),
+    UNIQUE (of, id))`,
   `CREATE INDEX IF NOT EXISTS offline_hilo_open ON offline_hilo_numbers (of, open)
     WHERE open IS NOT NULL`,
   `CREATE TABLE IF NOT EXISTS offline_hilo_links (
@@ -21,8 +22,8 @@ export const SERIES_TABLES = [
 const SAVE_STATE = 'INSERT OR REPLACE INTO offline_hilo_series (of, record) VALUES (?, ?)'
 /** A driver passes texts only, and no key is empty. */
 const ADD_NUMBER = `INSERT INTO offline_hilo_numbers
-  (of, letter, place, period, number, key, open, record)
-  VALUES (?, ?, ?, ?, ?, NULLIF(?, ''), NULLIF(?, ''), ?)`
+  (of, letter, place, period, number, id, key, open, record)
+  VALUES (?, ?, ?, ?, ?, ?, NULLIF(?, ''), NULLIF(?, ''), ?)`
 const SAVE_NUMBER = `${ADD_NUMBER} ON CONFLICT (of, letter, place) DO UPDATE
   SET key = excluded.key, open = excluded.open, record = excluded.record`
 const ADD_LINK = `INSERT INTO offline_hilo_links (of, chain, place, key, record)
@@ -56,13 +57,14 @@ export async function seriesSteps<T>(
     writes.push(write)
   }
   const save = (sql: string, row: NumberRow) => {
-    const { letter, place, period, number, key = '', open = '' } = row
-    const columns = [letter, place, period, number, key, open].map(String)
+    const { letter, place, period, number, id, key = '', open = '' } = row
+    const columns = [letter, place, period, number, id, key, open].map(String)
     begin(sql, of, ...columns, JSON.stringify(row))
   }
   const tx: SeriesTransaction = {
     state: () => one('SELECT record FROM offline_hilo_series WHERE of = ?'),
     numberOf: (key) => one<NumberRow>(`${NUMBERS} AND key = ?`, key),
+    numberWith: (id) => one<NumberRow>(`${NUMBERS} AND id = ?`, id),
     lastNumber: (letter, period) =>
       period === undefined
         ? one<NumberRow>(`${NUMBERS} AND letter = ? ORDER BY place DESC`, letter)

@@ -193,6 +193,8 @@ const SERIES_CHECKS: SeriesCheck[] = [
         mustBe(await tx.links(), links, 'the links')
         mustBe(await tx.numberOf('c'), rows[2], 'the number of a key')
         mustBe(await tx.numberOf('b'), undefined, 'the number of a key that has none any more')
+        mustBe(await tx.numberWith(rows[2]!.id), rows[2], 'the number with an id')
+        mustBe(await tx.numberWith('A'), undefined, 'the number with an id that none has')
         mustBe(await tx.lastNumber('A'), rows[2], 'the last number')
         mustBe(await tx.lastNumber('A', '2027'), settled, 'the last number of a period')
         mustBe(await tx.lastNumber('B'), undefined, 'the last number of another series')
@@ -217,6 +219,7 @@ const SERIES_CHECKS: SeriesCheck[] = [
         (tx) => tx.addNumber(number(1, 'b', '2027')),
         (tx) => tx.addNumber(number(2, 'a', '2027')),
         (tx) => tx.addNumber(number(2, 'b', '', 1)),
+        (tx) => tx.addNumber({ ...number(2, 'b', ''), id: number(1, 'a', '').id }),
         (tx) => tx.addLink(linkOf(1, 'b')),
         (tx) => tx.addLink(linkOf(2, 'a')),
         throwing(bang),
