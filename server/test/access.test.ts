@@ -110,6 +110,12 @@ describe('who may ask', () => {
       json({ collection: 'bills', series: 'A', by: 'anna', reason: 'stolen' }),
       'bills',
     ],
+    [
+      'series-hand-over',
+      '/databases/Shop/hilo/series/hand-over',
+      json({ collection: 'bills', series: 'A', to: 'B', last: 9, by: 'anna', reason: 'stolen' }),
+      'bills',
+    ],
     ['explain', '/databases/Shop/hilo/explain?tag=orders&number=3', {}, 'orders'],
     ['seed', '/databases/Shop/identity/seed?name=bills&value=9', { method: 'POST' }, 'bills|'],
     ['document-read', DOCUMENT, {}, 'orders'],
@@ -142,7 +148,8 @@ describe('who may ask', () => {
 
   const EVERYDAY = ['claim', 'give-back', 'check-in', 'identity', 'series']
   const DOCUMENTS = ['document-read', 'document-write']
-  const BY_NAME = ['series-list', 'series-close', 'explain', 'seed', ...DOCUMENTS, 'status']
+  const SERIES = ['series-list', 'series-close', 'series-hand-over']
+  const BY_NAME = [...SERIES, 'explain', 'seed', ...DOCUMENTS, 'status']
 
   testHere('a token may do all but what moves a counter to any number or shows it', async () => {
     const headers = bearer(TOKENS[0]!).headers

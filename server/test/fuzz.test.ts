@@ -90,6 +90,7 @@ const path = fc
       '/hilo/series',
       '/hilo/series/checkin',
       '/hilo/series/close',
+      '/hilo/series/hand-over',
       '/identity/next',
       '/identity/seed',
       '/docs',

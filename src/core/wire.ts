@@ -243,6 +243,19 @@ export interface SeriesCloseRequest {
   reason: string
 }
 
+/**
+ * Body of `POST /databases/{db}/hilo/series/hand-over`: another device goes on with the series. Its
+ * answer is the {@link ListedSeries}.
+ */
+export interface SeriesHandOverRequest extends SeriesCloseRequest {
+  /** The name of the device that goes on. */
+  to: string
+  /** The last number that was made, as the documents themselves say. */
+  last: number
+  /** Of which period. Default: the series has none. */
+  period?: string | undefined
+}
+
 export interface ListedSeries {
   collection: string
   series: string

@@ -60,6 +60,7 @@ const ONLY_BY_NAME: readonly Action[] = [
   'seed',
   'series-list',
   'series-close',
+  'series-hand-over',
   'status',
 ]
 

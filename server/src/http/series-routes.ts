@@ -1,7 +1,8 @@
 /**
  * `/databases/{db}/hilo/series…`: series of consecutive numbers. A device gets a series and tells
  * how far it has come. A client with the right `series-list` sees all series, and one with
- * `series-close` closes a series by hand.
+ * `series-close` closes a series by hand. One with `series-hand-over` says which device goes on
+ * with a series.
  */
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
@@ -12,6 +13,7 @@ import {
   type SeriesAnswer,
   type SeriesCheckInRequest,
   type SeriesCloseRequest,
+  type SeriesHandOverRequest,
   type SeriesList,
   type SeriesRequest,
 } from '../../../src/core/wire.js'
@@ -28,7 +30,14 @@ import {
   readId,
   text,
 } from './parameters.js'
-import { badRequest, claimRefused, nameTaken, noSeries, quotaReached } from './refusals.js'
+import {
+  badRequest,
+  claimRefused,
+  nameTaken,
+  noSeries,
+  notHandedOver,
+  quotaReached,
+} from './refusals.js'
 import { fateBody, listed } from './series-bodies.js'
 
 const MAX_PERIOD_BYTES = 64
@@ -76,6 +85,12 @@ const closeBody = z.object({
   by: text(MAX_NAME_BYTES).min(1),
   reason: text(MAX_REASON_BYTES).min(1),
 }) satisfies z.ZodType<SeriesCloseRequest>
+
+const handOverBody = closeBody.extend({
+  to: text(MAX_NAME_BYTES).min(1),
+  last: z.int().min(1),
+  period: text(MAX_PERIOD_BYTES).optional(),
+}) satisfies z.ZodType<SeriesHandOverRequest>
 
 export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics: Metrics): Hono {
   return new Hono()
@@ -138,6 +153,17 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       if (!closed) throw noSeries(letter, collection)
       return answer(listed(closed) satisfies ListedSeries)
     })
+    .post('/hilo/series/hand-over', async (c) => {
+      const { database, allow } = access.callerOf(c)
+      const { series: letter, period = '', ...given } = await readHandOverBody(c)
+      const { collection } = given
+      await allow({ action: 'series-hand-over', tag: collection, count: 0 })
+      const at = Date.now()
+      const done = await ledger.handOverSeries({ database, letter, period, ...given, at })
+      if ('refused' in done && done.refused === 'missing') throw noSeries(letter, collection)
+      if ('refused' in done) throw notHandedOver(letter, done)
+      return answer(listed(done) satisfies ListedSeries)
+    })
 }
 
 async function readSeriesBody(c: Context): Promise<SeriesRequest> {
@@ -172,6 +198,18 @@ async function readCloseBody(c: Context): Promise<SeriesCloseRequest> {
       'A series is closed by JSON {"collection": "receipts", "series": "B", "by": "anna", ' +
         `"reason": "the till was stolen"}. "by" has up to ${MAX_NAME_BYTES} bytes of UTF-8, the ` +
         `reason up to ${MAX_REASON_BYTES} bytes, both without control characters.`,
+    )
+  checkTag(data.collection, DEFAULT_SEPARATOR)
+  return data
+}
+
+async function readHandOverBody(c: Context): Promise<SeriesHandOverRequest> {
+  const { data } = handOverBody.safeParse(await readJson(c))
+  if (!data)
+    throw badRequest(
+      'A series is handed over by JSON {"collection": "receipts", "series": "T3", "to": "Till 4", ' +
+        '"last": 131, "period"?: "2027", "by": "anna", "reason": "the till was stolen"}. "last" is ' +
+        'the last number that was made.',
     )
   checkTag(data.collection, DEFAULT_SEPARATOR)
   return data

@@ -20,7 +20,7 @@ export interface ScopedToken {
   collections?: readonly string[] | undefined
   /**
    * Only these. Default: all but `document-read`, `document-write`, `explain`, `seed`,
-   * `series-list`, `series-close` and `status`.
+   * `series-list`, `series-close`, `series-hand-over` and `status`.
    */
   actions?: readonly Action[] | undefined
   /** How many devices use the token: its budget is so many times as large. Default 1. */
@@ -44,6 +44,8 @@ const ACTIONS = [
   'series-list',
   /** `hilo/series/close` */
   'series-close',
+  /** `hilo/series/hand-over` */
+  'series-hand-over',
   /** `GET hilo/explain`: where a number is */
   'explain',
   /** `GET docs` */
