@@ -25,6 +25,44 @@ const handOver = (last: number, period = '') =>
     at: Date.UTC(2026, 10, 21),
   })
 
+test('a client hands it over by HTTP, above what was heard of it', async () => {
+  const till3 = openTill(shop, { name: newName(), series: { device: 'Till 3', series: 'T3' } })
+  await idsOf(till3.receipts, 'a', 'b')
+  const url = 'https://shop.example.com/databases/default/hilo/series/hand-over'
+  const post = async (more: object) => {
+    const body = { collection: 'receipts', series: 'T3', to: 'Till 4', by: 'anna', reason: 'lost' }
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...body, ...more }),
+    })
+    return { status: answer.status, body: await answer.json() }
+  }
+  expect((await post({ last: 0 })).status).toBe(400)
+  expect((await post({ last: 1.5 })).status).toBe(400)
+  expect((await post({ last: 5, series: 'T9' })).status).toBe(404)
+  const low = await post({ last: 1 })
+  expect(low).toMatchObject({
+    status: 409,
+    body: { Message: expect.stringMatching(/heard of: 2/) },
+  })
+  expect((await post({ last: 5, period: '2027' })).status).toBe(409)
+  expect(await post({ last: 5 })).toMatchObject({ status: 200, body: { series: 'T3' } })
+  const till4 = openTill(shop, { name: newName(), series: { device: 'Till 4' } })
+  expect(await idsOf(till4.receipts, 'x')).toEqual(['T3-000006'])
+  expect((await post({ last: 9, to: 'Till 5' })).status).toBe(200)
+  await shop.ledger.closeSeries({
+    database: 'default',
+    collection: 'receipts',
+    letter: 'T3',
+    by: 'anna',
+    reason: 'lost',
+    at: Date.now(),
+  })
+  const closed = await post({ last: 20, to: 'Till 6' })
+  expect(closed).toMatchObject({ status: 409, body: { Message: expect.stringMatching(/closed/) } })
+})
+
 const yearly = (year: () => string) => ({ period: year })
 
 inEachStore(() => {

@@ -1,4 +1,4 @@
-/** What a stranger's options and functions do: a refusal that says why, and never a number twice. */
+/** What a stranger's options and functions do: a refusal that says why, never a number twice. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { chain } from '../../src/consecutive/chain.js'
 import { newShop, type Shop } from '../support/shop.js'

@@ -207,9 +207,9 @@ async function readHandOverBody(c: Context): Promise<SeriesHandOverRequest> {
   const { data } = handOverBody.safeParse(await readJson(c))
   if (!data)
     throw badRequest(
-      'A series is handed over by JSON {"collection": "receipts", "series": "T3", "to": "Till 4", ' +
-        '"last": 131, "period"?: "2027", "by": "anna", "reason": "the till was stolen"}. "last" is ' +
-        'the last number that was made.',
+      'A series is handed over by JSON {"collection": "receipts", "series": "T3", ' +
+        '"to": "Till 4", "last": 131, "period"?: "2027", "by": "anna", ' +
+        '"reason": "the till was stolen"}. "last" is the last number that was made.',
     )
   checkTag(data.collection, DEFAULT_SEPARATOR)
   return data
