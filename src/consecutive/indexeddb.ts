@@ -111,5 +111,5 @@ const nowhere = (): HiloError =>
   new HiloError(
     'storage-failed',
     'No number was made: a series is stored in IndexedDB, and there is none here. Outside of ' +
-      'browsers pass a `store` with `series` to createHilo(), as that of offline-hilo/sqlite.',
+      'browsers pass `store: sqliteStore({ database })` of offline-hilo/sqlite.',
   )
