@@ -9,7 +9,8 @@ import { newFolder, secretIn } from './folders.js'
 import { grantOf, newId } from './ledger-bench.js'
 import { newDatabase } from './postgres.js'
 import { runSql } from './postgres-cluster.js'
-import { runCli, startProcess } from './processes.js'
+import { startProcess } from './processes.js'
+import { runCli } from './run-cli.js'
 
 const TIMEOUT = 120_000
 const wish = (database = 'Shop', collection = 'orders') => ({

@@ -19,7 +19,8 @@ import { DESCRIBED, readConfig, variableOf } from '../src/settings.js'
 import { newFolder } from './folders.js'
 import { createDatabase, newDatabase } from './postgres.js'
 import { runSql, startCluster } from './postgres-cluster.js'
-import { buildServer, cliFile, runCli, startProcess } from './processes.js'
+import { buildServer, cliFile, spawnCli, startProcess } from './processes.js'
+import { runCli } from './run-cli.js'
 
 /** A version before the first: there was none. */
 const OLDER = "UPDATE hilo_meta SET value = '0' WHERE key = 'version'"
@@ -372,7 +373,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
 
   test('a mistyped command is named, and no server starts', async () => {
     const data = join(newFolder(), 'data')
-    const { code, stdout, stderr } = await runCli(['stauts', '--data', data])
+    const { code, stdout, stderr } = await spawnCli(['stauts', '--data', data])
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
       "error: unknown command 'stauts'. Did you mean status? There are: serve, init, status, " +
@@ -558,9 +559,7 @@ describe('a new ledger', { timeout: TIMEOUT }, () => {
       ['--config', 'hilo.json'],
       ['--host', '127.0.0.1'],
     ]) {
-      const args = [await cliFile(), ...serving, ...flags]
-      const run = promisify(execFile)(process.execPath, args, { cwd })
-      await expect(run).rejects.toMatchObject({
+      expect(await runCli([...serving, ...flags], {}, cwd)).toMatchObject({
         code: 1,
         stderr: expect.stringContaining(refusal(join(cwd, 'hilo-data'))),
       })
@@ -599,7 +598,7 @@ test('--version', async () => {
   const { version } = JSON.parse(
     readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
   ) as { version: string }
-  expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  expect(await spawnCli(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
 })
 
 test('--help teaches', async () => {
@@ -764,7 +763,7 @@ describe('status and raise-floor', { timeout: TIMEOUT }, () => {
     const data = newFolder()
     const server = await startProcess(['--port', '0', '--data', data])
     await fetch(server.url + NEXT)
-    const status = await runCli(['status', '--data', data])
+    const status = await spawnCli(['status', '--data', data])
     const [header, row, rest] = status.stdout.split('\n')
     expect(header).toMatch(/^database +collection +max +outstanding +free +grants +last claim$/)
     expect(row).toMatch(/^shop +orders +32 +32 +0 +1 +\d{4}-\S+Z$/)

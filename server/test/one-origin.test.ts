@@ -11,8 +11,9 @@ import { caddy, nginx, type Program, unless } from '../../test/support/programs.
 import { runProgram } from '../../test/support/run-program.js'
 import { newFolder } from './folders.js'
 import { expectAppAndIds, newApp } from './one-origin.js'
-import { cliFile, runCli, startProcess } from './processes.js'
+import { cliFile, startProcess } from './processes.js'
 import { askAt, newCertificate, nginxWith } from './proxies.js'
+import { runCli } from './run-cli.js'
 
 const SERVER = join(import.meta.dirname, '..')
 const HOST = 'app.example.com'

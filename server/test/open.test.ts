@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type ServeOptions, serve } from '../src/serve.js'
 import { readConfig } from '../src/settings.js'
 import { newFolder } from './folders.js'
-import { runCli } from './processes.js'
+import { runCli } from './run-cli.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const TOKENS = { tokens: ['correct-horse-battery'], databases: ['Shop'] }

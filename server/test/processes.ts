@@ -8,6 +8,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { build, type RolldownOutput } from 'rolldown'
 import { atFileEnd } from '../../test/support/file-end.js'
+import { type CliRun, environmentWith } from './run-cli.js'
 
 export interface ServerProcess {
   url: string
@@ -56,30 +57,29 @@ async function start(
   before: readonly string[] = [],
   cwd?: string,
 ) {
-  const inherited = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(HILO_|DATABASE_URL$)/.test(name)),
-  )
   const [command, ...rest] = [...before, process.execPath, await cliFile(), ...args]
   const child = spawn(command!, rest, {
-    env: { HILO_DRAIN: '0', ...inherited, ...environment },
+    env: environmentWith({ HILO_DRAIN: '0', ...environment }),
     cwd,
   })
   atFileEnd(() => child.kill('SIGKILL'))
   return child
 }
 
-/** Runs a command to its end. */
-export async function runCli(
+/**
+ * Runs a command to its end, as a process of its own: what it prints arrives, and the process ends.
+ * Where this is not the point, `runCli` takes a tenth of the time.
+ */
+export async function spawnCli(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
-  cwd?: string,
-) {
-  const child = await start(args, environment, [], cwd)
+): Promise<CliRun> {
+  const child = await start(args, environment)
   let [stdout, stderr] = ['', '']
   child.stdout.on('data', (chunk) => (stdout += chunk))
   child.stderr.on('data', (chunk) => (stderr += chunk))
   const [code] = await once(child, 'close')
-  return { code: code as number | null, stdout, stderr }
+  return { code, stdout, stderr }
 }
 
 /**

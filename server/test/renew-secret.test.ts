@@ -8,7 +8,7 @@ import { type Ledger, openLedger } from '../src/index.js'
 import { grantTokens } from '../src/ledger/grant-token.js'
 import { newFolder, secretIn } from './folders.js'
 import { grantOf, newId } from './ledger-bench.js'
-import { runCli } from './processes.js'
+import { spawnCli } from './processes.js'
 
 const TIMEOUT = 120_000
 const WISH = {
@@ -46,7 +46,7 @@ test('a token of a test copy does not stop the original', { timeout: TIMEOUT }, 
   const original = await openLedger({ create: true, dataDir: data })
   await original.claim([WISH])
   mkdirSync(copy)
-  const backup = await runCli(['backup', join(folder, 'copied.db'), '--data', data])
+  const backup = await spawnCli(['backup', join(folder, 'copied.db'), '--data', data])
   expect(backup.stdout).toContain('offline-hilo-server renew-secret')
   renameSync(join(folder, 'copied.db'), join(copy, 'hilo.db'))
 
@@ -58,7 +58,7 @@ test('a token of a test copy does not stop the original', { timeout: TIMEOUT }, 
     const grants = [{ token: grantOf(outcome!).token, next: 1 }]
     return original.checkIn({ database: 'Shop', id: newId(), at: 0, grants })
   }
-  const renew = (...args: string[]) => runCli(['renew-secret', ...args, '--data', copy])
+  const renew = (...args: string[]) => spawnCli(['renew-secret', ...args, '--data', copy])
   expect(await renew()).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('Nothing was changed.'),
@@ -138,11 +138,11 @@ describe('a secret outside of the ledger', () => {
     const next = await tokenFrom(between)
     expect(await Promise.all([isKnown(between, old), isKnown(between, next)])).toEqual([true, true])
     await between.close()
-    const renewed = await runCli(['renew-secret', '--yes', '--data', data], { HILO_SECRETS: NEW })
+    const renewed = await spawnCli(['renew-secret', '--yes', '--data', data], { HILO_SECRETS: NEW })
     expect(renewed).toMatchObject({ code: 0, stderr: '' })
     expect(secretIn(data)).not.toBe(inside)
-    expect((await runCli(['status', '--data', data])).stderr).toContain('HILO_SECRETS')
-    const shown = await runCli(['status', '--data', data], { HILO_SECRETS: `${NEW},${OLD}` })
+    expect((await spawnCli(['status', '--data', data])).stderr).toContain('HILO_SECRETS')
+    const shown = await spawnCli(['status', '--data', data], { HILO_SECRETS: `${NEW},${OLD}` })
     expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('orders') })
     const after = await openLedger({ dataDir: data, secrets: [NEW] })
     expect(await Promise.all([isKnown(after, old), isKnown(after, next)])).toEqual([false, true])

@@ -26,7 +26,7 @@ import { reader, write } from '../src/sqlite/transaction.js'
 import { newFolder, secretIn } from './folders.js'
 import { describeLedger } from './ledger-contract.js'
 import { describeUpgrades } from './ledger-upgrades.js'
-import { cliFile, runCli } from './processes.js'
+import { cliFile, spawnCli } from './processes.js'
 
 describeLedger('SQLite ledger', async () => {
   const dataDir = newFolder()
@@ -137,7 +137,7 @@ test('no command removes the log of a server whose locks somebody dropped', {
   const log = statSync(join(dataDir, 'hilo.db-wal')).ino
   const copy = join(newFolder(), 'copy.db')
   for (const args of [['status'], ['backup', copy], ['raise-floor', 'Shop', 'lines', '7', '--yes']])
-    expect(await runCli([...args, '--data', dataDir])).toMatchObject({ code: 0, stderr: '' })
+    expect(await spawnCli([...args, '--data', dataDir])).toMatchObject({ code: 0, stderr: '' })
   expect(statSync(join(dataDir, 'hilo.db-wal')).ino).toBe(log)
   expect(await ledger.claim([wish])).toMatchObject([{ grant: { low: 33, high: 64 } }])
   await ledger.close()

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { seed, sizeOf } from '../../../test/support/sizes.js'
 import { overlaps, seededRandom, startDevices, TAGS } from '../devices.js'
 import { json } from '../handlers.js'
-import { runCli } from '../processes.js'
+import { runCli } from '../run-cli.js'
 import { startWorkerd, type Workerd, type WorkerdOptions } from './workerd.js'
 import { unlessWorkerd, WORKERD } from './workerd-program.js'
 

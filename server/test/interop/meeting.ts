@@ -16,7 +16,8 @@ import { newFolder } from '../folders.js'
 import { grantOf } from '../ledger-bench.js'
 import { newDatabase } from '../postgres.js'
 import { runSql } from '../postgres-cluster.js'
-import { runCli, startProcess } from '../processes.js'
+import { startProcess } from '../processes.js'
+import { runCli } from '../run-cli.js'
 import { type Command, startTaker, type Taker } from './taker.js'
 
 export interface BackEnd {

@@ -10,7 +10,7 @@ import { newFolder } from '../folders.js'
 import { grantOf, newId, span } from '../ledger-bench.js'
 import { newDatabase } from '../postgres.js'
 import { runSql } from '../postgres-cluster.js'
-import { runCli } from '../processes.js'
+import { runCli } from '../run-cli.js'
 import { startRaven } from '../raven-cluster.js'
 
 const EFCORE: CounterOptions = {

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { etcd, unless } from '../../../test/support/programs.js'
 import { serve } from '../../src/index.js'
 import { newFolder } from '../folders.js'
-import { runCli } from '../processes.js'
+import { spawnCli } from '../processes.js'
 import { startEtcd } from './etcd-cluster.js'
 
 const TIMEOUT = 60_000
@@ -21,7 +21,7 @@ async function newServer(upstream?: { url: string } | { etcd: string[] }) {
   return {
     url: server.url,
     claim: async () => (await (await fetch(server.url + NEXT)).json()) as { Low: number },
-    run: (...args: string[]) => runCli([...args, '--config', config]),
+    run: (...args: string[]) => spawnCli([...args, '--config', config]),
   }
 }
 
