@@ -4,6 +4,7 @@
  */
 import { inject, test } from 'vitest'
 import { atFileEnd } from '../../test/support/file-end.js'
+import { shownLog } from '../../test/support/shown-log.js'
 import type { Handler } from '../src/http/handler.js'
 import {
   createHiloHandler,
@@ -47,7 +48,7 @@ export async function newHandler(
   }
   const ledger = await openLedger({ create: true, ...ledgerOptions })
   atFileEnd(() => ledger.close())
-  const handler = createHiloHandler({ ledger, ...options })
+  const handler = createHiloHandler({ ledger, log: shownLog, ...options })
   return { ledger, handler, ask: asking(handler) }
 }
 

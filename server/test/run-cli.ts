@@ -57,7 +57,7 @@ async function runAlone(
   process.exitCode = undefined
   process.exit = (given) => {
     code ??= Number(given ?? process.exitCode ?? 0)
-    printed.isEnded = said.isEnded = true
+    for (const output of [printed, said]) output.isEnded = true
     throw new Error('The process has ended.')
   }
   stdout.write = printed.write

@@ -81,10 +81,16 @@ export async function release(caller: Caller, args: ReleaseArgs): Promise<void> 
     ended.throwIfAborted()
     // A signal for each: Node takes more than ten listeners of one signal for a leak, and warns.
     const endings = released.map(() => new AbortController())
-    ended.addEventListener('abort', () => {
+    const end = () => {
       for (const ending of endings) ending.abort(ended.reason)
-    })
-    await Promise.all(released.map((each, i) => each.release(endings[i]!.signal)))
+    }
+    ended.addEventListener('abort', end)
+    try {
+      await Promise.all(released.map((each, i) => each.release(endings[i]!.signal)))
+    } finally {
+      // While the storage hangs, this runs again and again.
+      ended.removeEventListener('abort', end)
+    }
   })
 }
 

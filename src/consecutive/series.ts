@@ -190,8 +190,16 @@ function deadlineOf(wait: number, onLate: () => void): Deadline {
   return { late, isOver: () => isOver, cancel }
 }
 
+/** Of each signal that somebody waits for, what ends the calls that do. */
+const waiting = new Map<EventTarget, Set<() => void>>()
+
+const endAll = ({ target }: Event): void => {
+  for (const end of waiting.get(target!)!) end()
+}
+
 /**
- * The result of `work`, unless `signal` is aborted before. Nobody listens afterwards.
+ * The result of `work`, unless `signal` is aborted before. Nobody listens afterwards. Calls at the
+ * same time share one listener: Node takes more than ten of one signal for a leak, and warns.
  * @param why what it rejects with then
  */
 export function untilAborted<T>(
@@ -200,10 +208,17 @@ export function untilAborted<T>(
   why: () => unknown = () => signal.reason,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(why())
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort)
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+    const end = () => reject(why())
+    if (signal.aborted) end()
+    const all = waiting.get(signal) ?? new Set()
+    waiting.set(signal, all.add(end))
+    signal.addEventListener('abort', endAll)
+    work.then(resolve, reject).finally(() => {
+      all.delete(end)
+      if (all.size > 0) return
+      waiting.delete(signal)
+      signal.removeEventListener('abort', endAll)
+    })
   })
 }
 

@@ -2,7 +2,7 @@
  * Callers that wait beside each other: who is served, who is refused, and what stays for others.
  */
 import { IDBDatabase } from 'fake-indexeddb'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
 import { HiloError } from '../../src/core/errors.js'
 import { MemoryStore } from '../../src/store/memory.js'
@@ -221,6 +221,21 @@ describe('a storage that hangs', () => {
       expect(await other.nextId('orders')).toBe('orders/1-A')
     },
   )
+
+  test('that hangs for long leaves no listener behind for each try', async () => {
+    const warned = vi.fn()
+    process.on('warning', warned)
+    onTestFinished(() => void process.off('warning', warned))
+    const { hilo, store } = open()
+    await hilo.reserve('orders', 500)
+    store.hangs = 'before'
+    const released = hilo.release('orders')
+    await vi.waitFor(() => expect(store.failures).toBeGreaterThan(20), { timeout: 30_000 })
+    store.hangs = undefined
+    await released
+    expect(warned).not.toHaveBeenCalled()
+    await hilo.close()
+  })
 
   test('is asked by reserve and release until the timeout, or the signal', async () => {
     const { hilo, store } = open()

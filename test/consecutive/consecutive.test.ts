@@ -1,6 +1,7 @@
 /** Consecutive numbers as an app makes them: over a fake IndexedDB, with the real server. */
+import { getEventListeners } from 'node:events'
 import { IDBDatabase, IDBFactory, IDBIndex, IDBObjectStore, IDBTransaction } from 'fake-indexeddb'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   type Consecutive,
   type ConsecutiveOptions,
@@ -66,6 +67,18 @@ inEachStore(() => {
       const { receipts } = openTill(shop)
       expect(await idsOf(receipts, 'next', 'sale 0')).toEqual(['A-000031', made[0]!.id])
       expectWhole(await receipts.report())
+    })
+
+    test('is asked by many calls at once, which share one listener', async () => {
+      const warned = vi.fn()
+      process.on('warning', warned)
+      onTestFinished(() => void process.off('warning', warned))
+      const { receipts } = openTill(shop)
+      const { signal } = new AbortController()
+      const keys = Array.from({ length: 30 }, (_, i) => `sale ${i}`)
+      await Promise.all(keys.map((key) => receipts.next({ key, signal })))
+      expect(getEventListeners(signal, 'abort')).toEqual([])
+      expect(warned).not.toHaveBeenCalled()
     })
 
     test('belongs to one collection of one database', async () => {

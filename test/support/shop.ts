@@ -16,6 +16,7 @@ import { createOwner } from '../../src/worker/owner.js'
 import { browserWorld } from '../../src/worker/world.js'
 import { newName } from './idb.js'
 import { FakePage, fakeLocalStorage } from './page.js'
+import { shownLog } from './shown-log.js'
 import { flush } from './world.js'
 
 /** As a HiLo server refuses: with a body that says so. */
@@ -50,7 +51,7 @@ export interface Shop {
 export async function newShop(): Promise<Shop> {
   const folder = mkdtempSync(join(tmpdir(), 'offline-hilo-'))
   const ledger = await openLedger({ create: true, dataDir: folder })
-  const handle = createHiloHandler({ ledger })
+  const handle = createHiloHandler({ ledger, log: shownLog })
   const name = newName()
   const opened: { hilo: Hilo; page: FakePage }[] = []
   vi.stubGlobal('localStorage', fakeLocalStorage())

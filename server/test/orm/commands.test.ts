@@ -10,8 +10,8 @@ import { newFolder } from '../folders.js'
 import { grantOf, newId, span } from '../ledger-bench.js'
 import { newDatabase } from '../postgres.js'
 import { runSql } from '../postgres-cluster.js'
-import { runCli } from '../run-cli.js'
 import { startRaven } from '../raven-cluster.js'
+import { runCli } from '../run-cli.js'
 
 const EFCORE: CounterOptions = {
   strategy: 'efcore',
