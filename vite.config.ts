@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 import { WORKERD } from './server/test/durable-object/workerd-program.js'
 import { ISOLATED } from './test/support/isolated.js'
+import { WaitingFirst } from './test/support/order.js'
 import { endAllWithThisProcess } from './test/support/run-end.js'
 import { isFull, leftOut } from './test/support/sizes.js'
 
@@ -42,15 +43,26 @@ const interop: TestProjectConfiguration = {
   },
 }
 
+/**
+ * More than cores: many tests wait for a database, a browser or another process. All projects have
+ * the same, because at small size they run beside each other.
+ */
+const WORKERS = { maxWorkers: availableParallelism() + 2 }
+
+/**
+ * At full size other engines join in, which do not start on a busy machine: one project after the
+ * other.
+ */
+const after = (others: number) => ({ sequence: { groupOrder: isFull ? others : 0 } })
+
 const unit = {
   ...EACH_FILE,
+  ...WORKERS,
   globalSetup: SHARED_POSTGRES,
   // Property tests and real databases, on two busy cores.
   testTimeout: 60_000,
   hookTimeout: 60_000,
   expect: { poll: { timeout: 30_000 } },
-  // One more than cores: many tests wait for a database or a process.
-  maxWorkers: availableParallelism() + 1,
 }
 
 /** The handler in a Durable Object: see server/test/handlers.ts. */
@@ -62,6 +74,7 @@ export default defineConfig({
   test: {
     // What a test prints is shown when it fails.
     silent: 'passed-only',
+    sequence: { sequencer: WaitingFirst },
     reporters: isFull
       ? ['default', ['json', { outputFile: 'test-results/tests.json' }]]
       : ['default'],
@@ -98,23 +111,23 @@ export default defineConfig({
           hookTimeout: 120_000,
           // A stock browser or its driver now and then does not start, or dies, on a busy machine.
           retry: isFull ? 2 : 0,
-          // Not beside the unit tests: those keep every core busy.
-          maxWorkers: availableParallelism() + 1,
+          ...WORKERS,
+          ...after(1),
           maxConcurrency: 2,
-          sequence: { groupOrder: 1 },
         },
       },
       {
         test: {
-          ...EACH_FILE,
+          ...SHARED_PROCESS,
           name: 'package',
           include: ['test/package/*.test.ts'],
           exclude: [...leftOut],
           globalSetup: './test/package/pack-once.ts',
           testTimeout: 300_000,
           retry: isFull ? 2 : 0,
-          fileParallelism: false,
-          sequence: { groupOrder: 2 },
+          ...WORKERS,
+          ...after(2),
+          fileParallelism: !isFull,
         },
       },
       ...(hasInterop ? [interop] : []),

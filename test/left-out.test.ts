@@ -10,6 +10,11 @@ test('the name of a project, or of a test, names no file', () => {
   expect(leftOutBy(['run', '--project', 'browser', '-t', 'play'])).toContain(BROWSER_FILE)
 })
 
+test("Vitest's command names no file", () => {
+  expect(leftOutBy(['run'])).toEqual(leftOutBy([]))
+  expect(leftOutBy(['restarts'])).not.toEqual(leftOutBy([]))
+})
+
 test('a file that is named runs, and no other', () => {
   const leftOut = leftOutBy(['run', '--project', 'browser', 'browser/play'])
   expect(leftOut).not.toContain(BROWSER_FILE)

@@ -14,8 +14,8 @@ import { newFolder } from '../../server/test/folders.js'
 import { newDatabase } from '../../server/test/postgres.js'
 import { runSql } from '../../server/test/postgres-cluster.js'
 import { startProcess } from '../../server/test/processes.js'
-import { runCli } from '../../server/test/run-cli.js'
 import { startRaven } from '../../server/test/raven-cluster.js'
+import { runCli } from '../../server/test/run-cli.js'
 import { blocksOf } from './blocks.js'
 
 type Collections = Record<string, Record<string, { strategy: string }>>

@@ -19,6 +19,7 @@ import { promisify } from 'node:util'
 import { build } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type HiloServer, serve } from '../../server/src/index.js'
+import { runCli } from '../../server/test/run-cli.js'
 import { type Block, blocksOf, MODULE_LANGUAGES, modulesOf } from './blocks.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -79,7 +80,6 @@ beforeAll(async () => {
       ...Object.fromEntries(MODULES.map(({ name }) => [name, join(written, `${name}.tsx`)])),
       browser: join(ROOT, 'test/docs/browser.ts'),
       run: join(ROOT, 'test/docs/run.ts'),
-      cli: join(ROOT, 'server/src/cli/main.ts'),
     },
     platform: 'node',
     tsconfig: join(ROOT, 'tsconfig.json'),
@@ -186,7 +186,7 @@ const NPM_COMMANDS = ['install', 'create', 'i', 'ci', 'publish', 'version', 'pac
 const help = new Map<string, Promise<string>>()
 
 function helpOf(subcommand: string): Promise<string> {
-  const known = help.get(subcommand) ?? node(join(written, 'cli.mjs'), subcommand, '--help')
+  const known = help.get(subcommand) ?? runCli([subcommand, '--help']).then(({ stdout }) => stdout)
   help.set(subcommand, known)
   return known
 }

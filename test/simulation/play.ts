@@ -79,16 +79,21 @@ export async function tell(
   return outcomes
 }
 
+let bundled: Promise<string> | undefined
+
+/** Gives `use` the player's file. Bundled once, and removed when this process ends. */
 async function withPlayer(use: (player: string) => Promise<unknown>): Promise<void> {
+  bundled ??= bundleForThisProcess()
+  await use(await bundled)
+}
+
+async function bundleForThisProcess(): Promise<string> {
   mkdirSync(CACHE, { recursive: true })
   const folder = mkdtempSync(join(CACHE, 'simulation-'))
-  try {
-    const player = join(folder, 'player.mjs')
-    await bundle(player)
-    await use(player)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const player = join(folder, 'player.mjs')
+  await bundle(player)
+  return player
 }
 
 /**

@@ -10,9 +10,18 @@ import { atFileEnd } from '../../../test/support/file-end.js'
 import { newFolder } from '../folders.js'
 import { WORKERD } from './workerd-program.js'
 
+const bundles = new Map<string, Promise<string>>()
+
+/** The same, made once. */
+function bundleOf(file: string): Promise<string> {
+  const bundle = bundles.get(file) ?? makeBundle(file)
+  bundles.set(file, bundle)
+  return bundle
+}
+
 /** The Worker of `file` in one module, as wrangler bundles it. Nothing stands in for a module. */
-async function bundleOf(file: string, into: string): Promise<void> {
-  await build({
+async function makeBundle(file: string): Promise<string> {
+  const { output } = await build({
     input: new URL(file, import.meta.url).pathname,
     platform: 'neutral',
     external: [/^node:/, /^cloudflare:/],
@@ -30,8 +39,10 @@ async function bundleOf(file: string, into: string): Promise<void> {
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(`rolldown: ${log.message}`)
     },
-    output: { file: into },
+    output: { codeSplitting: false },
+    write: false,
   })
+  return output[0].code
 }
 
 const configOf = (
@@ -98,7 +109,8 @@ export async function startWorkerd(
   given: WorkerdOptions = {},
 ): Promise<Workerd & { folder: string }> {
   const { source = './hilo-worker.ts', folder = newFolder(), under = [] } = given
-  if (!existsSync(join(folder, 'main.js'))) await bundleOf(source, join(folder, 'main.js'))
+  const bundle = join(folder, 'main.js')
+  if (!existsSync(bundle)) writeFileSync(bundle, await bundleOf(source))
   mkdirSync(join(folder, 'disk'), { recursive: true })
   writeFileSync(join(folder, 'config.capnp'), configOf(folder, given))
   const [program, ...args] = [...under, WORKERD!, 'serve', '--control-fd=3']
