@@ -1,9 +1,8 @@
 /**
  * What only the PostgreSQL ledger has to stand: its settings, locks, roles, upgrades and failures.
  */
-import { once } from 'node:events'
 import pg from 'pg'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { startBindings } from '../src/bound/orm/orm-counters.js'
 import { openLedger } from '../src/index.js'
 import type { Selection } from '../src/ledger/row-store.js'
@@ -250,21 +249,18 @@ test('an upgrade that waits behind a dump says so once, and claims go on meanwhi
   const dump = new pg.Client({ connectionString: databaseUrl })
   await dump.connect()
   await dump.query('BEGIN; LOCK TABLE hilo_counters, hilo_grants IN ACCESS SHARE MODE')
-  const warnings: string[] = []
-  const listen = ({ message }: Error) => warnings.push(message)
-  process.on('warning', listen)
-  const warned = once(process, 'warning')
+  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue()
   const upgraded = openStore(databaseUrl, NEWER)
-  await warned
+  await expect.poll(() => warn.mock.calls.length).toBe(1)
   for (let i = 2; i < 12; i++)
     expect(await older.claim([wish])).toMatchObject([{ grant: { high: 32 * i } }])
   await dump.query('COMMIT')
   await dump.end()
   await (await upgraded).close()
-  process.off('warning', listen)
-  expect(warnings).toEqual([
-    expect.stringContaining('made or upgraded once nobody else has locked'),
+  expect(warn.mock.calls).toEqual([
+    [expect.stringContaining('made or upgraded once nobody else has locked')],
   ])
+  warn.mockRestore()
   await older.close()
 })
 
