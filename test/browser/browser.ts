@@ -1,12 +1,11 @@
 /**
  * A real browser on a profile of its own, with the same methods for each engine. A page is closed
- * when the test that opened it ends, and a browser when its file of tests ends.
+ * when the test that opened it ends, and a browser when its process of tests ends.
  */
 import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { atFileEnd } from '../support/file-end.js'
 import { launchChromium } from './chromium.js'
 import type { EngineName } from './engines.js'
 import { launchFirefox } from './firefox.js'
@@ -37,7 +36,7 @@ export interface TestPage {
 
 export interface LaunchedBrowser {
   newPage(): Promise<TestPage>
-  /** Closes every page, also those that pages have opened. */
+  /** Closes every page, also those that pages have opened; in Chromium what they stored goes, too. */
   closePages(): Promise<void>
   /** Sends SIGKILL to all of its processes. Resolves when they are gone. */
   kill(): Promise<void>
@@ -66,17 +65,20 @@ const LAUNCH: Record<EngineName, Launch> = {
   webkit: launchWebKit,
 }
 
-/** Browsers that no test uses right now. */
+/**
+ * Browsers that no test uses right now, also for files that come later: a start takes a second of
+ * a processor.
+ */
 const idle: { name: EngineName; browser: LaunchedBrowser; remove(): Promise<void> }[] = []
 
 /**
  * To be called inside a test. No other test has this browser at the same time. The next test may
- * get it, but each site is another origin, with a storage of its own.
+ * get it, but each site is another origin, with a storage of its own. Chromium's storage is empty:
+ * a site may get the port of an earlier one.
  */
 export async function openBrowser(name: EngineName): Promise<Pick<LaunchedBrowser, 'newPage'>> {
   const at = idle.findIndex((each) => each.name === name)
   const [used = await launch(name)] = at < 0 ? [] : idle.splice(at, 1)
-  atFileEnd(() => Promise.all(idle.splice(0).map(({ remove }) => remove())))
   onTestFinished(async () => {
     await orKill(used.remove, used.browser.closePages()).then(
       () => idle.push(used),

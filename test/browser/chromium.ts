@@ -50,11 +50,16 @@ export async function launchChromium(profile: string): Promise<LaunchedBrowser> 
   const context = browser.contexts()[0]!
   // Without any page the browser would end.
   const [first] = context.pages()
+  /** Of the pages that were loaded since pages were closed last. */
+  const origins = new Set<string>()
   return {
     async newPage() {
       const page = await context.newPage()
       return {
-        goto: async (url) => void (await page.goto(url)),
+        async goto(url) {
+          if (url.startsWith('http')) origins.add(new URL(url).origin)
+          await page.goto(url)
+        },
         reload: async () => void (await page.reload()),
         evaluate: (run, arg) => page.evaluate(run as (arg: unknown) => never, arg),
         async command(method, parameters) {
@@ -69,6 +74,11 @@ export async function launchChromium(profile: string): Promise<LaunchedBrowser> 
     },
     async closePages() {
       await Promise.all(context.pages().map((page) => page !== first && page.close()))
+      const session = await context.newCDPSession(first!)
+      for (const origin of origins)
+        await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
+      origins.clear()
+      await session.detach()
     },
     kill: program.kill,
   }
