@@ -36,7 +36,7 @@ export interface TestPage {
 
 export interface LaunchedBrowser {
   newPage(): Promise<TestPage>
-  /** Closes every page, also those that pages have opened; in Chromium what they stored goes, too. */
+  /** Closes every page, also those that pages have opened. Chromium forgets what they stored. */
   closePages(): Promise<void>
   /** Sends SIGKILL to all of its processes. Resolves when they are gone. */
   kill(): Promise<void>

@@ -21,7 +21,8 @@ export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 export async function packBoth(into: string): Promise<{ browser: Packed; server: Packed }> {
   if (!isBuilt(REPOSITORY))
     await execute(process.execPath, ['--import', 'tsx', 'scripts/build.ts'], REPOSITORY)
-  return { browser: await pack('.', into), server: await pack('server', into) }
+  const [browser, server] = await Promise.all([pack('.', into), pack('server', into)])
+  return { browser, server }
 }
 
 async function pack(folder: string, into: string): Promise<Packed> {
