@@ -16,7 +16,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { LedgerUnavailable, openLedger } from '../src/index.js'
@@ -169,11 +169,14 @@ test.skipIf(!mayMount)(
     const dataDir = newFolder()
     await (await openLedger({ create: true, dataDir })).close()
     const file = join(dataDir, 'hilo.db')
-    const alone = join('/dev/shm', basename(dataDir))
+    // On another file system: only that is told apart.
+    const { dev } = statSync(dataDir)
+    const elsewhere = ['/dev/shm', 'node_modules'].find((folder) => statSync(folder).dev !== dev)!
+    const alone = join(elsewhere, basename(dataDir))
     copyFileSync(file, alone)
     onTestFinished(() => rmSync(alone))
     const look = [process.execPath, await cliFile(), 'status', '--data', dataDir].join(' ')
-    const run = `mount --bind ${alone} ${file} && ${look}`
+    const run = `mount --bind ${resolve(alone)} ${file} && ${look}`
     const { status, stderr } = spawnSync('unshare', [...MOUNTING, run], { encoding: 'utf8' })
     expect([status, stderr]).toEqual([1, expect.stringContaining('is mounted alone, without its')])
   },
