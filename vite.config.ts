@@ -59,9 +59,9 @@ const unit = {
   ...EACH_FILE,
   ...WORKERS,
   globalSetup: SHARED_POSTGRES,
-  // Property tests and real databases, on two busy cores.
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
+  // Property tests and real databases, on two cores that forty processes share.
+  testTimeout: 180_000,
+  hookTimeout: 120_000,
   expect: { poll: { timeout: 30_000 } },
 }
 

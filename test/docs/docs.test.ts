@@ -94,7 +94,7 @@ afterAll(async () => {
   for (const folder of [cwd, written]) rmSync(folder, { recursive: true, force: true })
 })
 
-test('all blocks compile', { timeout: 180_000 }, async () => {
+test('all blocks compile', async () => {
   expect(MODULES.length).toBeGreaterThan(10)
   await expect(node(join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', written)).resolves.toBe('')
 })

@@ -12,7 +12,7 @@ const WATCHER = join(import.meta.dirname, 'run-watcher.js')
 const PREFIX = 'hilo-run-'
 /** Linux keeps its files in memory. */
 const MEMORY = '/dev/shm'
-/** What a run takes at most is a fourth of this. */
+/** Twice what runs were seen to take. */
 const ROOM_BYTES = 4 * 2 ** 30
 
 /**
