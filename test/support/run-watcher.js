@@ -34,12 +34,19 @@ const kill = (id) => {
   } catch {} // It has ended.
 }
 
+let tries = 20
+
 const end = () => {
   const left = ofThisRun()
   for (const id of left) kill(id)
   // Until then one of them may start another, or write.
-  if (left.length > 0) setTimeout(end, 50)
-  else rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+  if (left.length > 0) return void setTimeout(end, 50)
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+  } catch {
+    // One that is still ending has written.
+    if (--tries > 0) setTimeout(end, 500)
+  }
 }
 
 process.stdin.resume().once('close', end)
