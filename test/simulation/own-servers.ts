@@ -96,7 +96,7 @@ export interface Stage {
 export class OwnServer {
   faults: ServerFaults = { ...SOUND }
   readonly #node: string
-  readonly #storage: LedgerStorage
+  readonly storage: LedgerStorage
   #stage!: Stage
   #processes: ((request: Request) => Promise<Response>)[] = []
   #ledgers: Ledger[] = []
@@ -108,26 +108,28 @@ export class OwnServer {
 
   private constructor(node: string, storage: LedgerStorage) {
     this.#node = node
-    this.#storage = storage
+    this.storage = storage
   }
 
   static async start(node: string, storage: LedgerStorage): Promise<OwnServer> {
     const server = new OwnServer(node, storage)
-    await server.#open()
+    await server.start()
     return server
   }
 
   /** From now on the server serves this world. */
   enter(stage: Stage): this {
     this.#stage = stage
-    this.#storage.forget()
+    this.storage.forget()
     this.#grants.clear()
     this.#rotations.clear()
     this.faults = { ...SOUND }
     return this
   }
 
+  /** @returns undefined when nobody answers */
   async handle(request: NetworkRequest): Promise<Reply | undefined> {
+    if (this.#processes.length === 0) return undefined
     if (this.#stage.random.chance(this.faults.killed)) {
       this.#stage.hit('server killed')
       if (this.#stage.random.chance(0.5)) return undefined
@@ -139,13 +141,13 @@ export class OwnServer {
 
   /** A consistent copy of the database, as a backup makes it. */
   backUp(): Copy {
-    return this.#storage.backUp()
+    return this.storage.backUp()
   }
 
   async restore(copy: Copy): Promise<void> {
-    await this.#close()
-    this.#storage.restore(copy)
-    await this.#open()
+    await this.stop()
+    this.storage.restore(copy)
+    await this.start()
   }
 
   /**
@@ -190,15 +192,20 @@ export class OwnServer {
 
   /** Ends the server and deletes its database. */
   async remove(): Promise<void> {
-    await this.#close()
-    this.#storage.remove()
+    await this.stop()
+    this.storage.remove()
   }
 
-  async #open(): Promise<void> {
-    this.#ledgers = []
-    this.#processes = []
+  /** Each process looks at its ledger. */
+  async look(): Promise<void> {
+    // Another ledger is in its place already.
+    for (const ledger of this.#ledgers) await ledger.ping().catch(() => {})
+  }
+
+  /** @throws Error when there is no ledger */
+  async start(): Promise<void> {
     for (let i = 0; i < PROCESSES; i++) {
-      const ledger = await this.#storage.open()
+      const ledger = await this.storage.open()
       ledger.onRestored(() => this.#stage.witness.copyProved(this))
       this.#ledgers.push(ledger)
       this.#processes.push(
@@ -207,8 +214,10 @@ export class OwnServer {
     }
   }
 
-  async #close(): Promise<void> {
+  async stop(): Promise<void> {
     for (const ledger of this.#ledgers) await ledger.close()
+    this.#ledgers = []
+    this.#processes = []
   }
 
   async #answer({ method, url, headers, body, from }: NetworkRequest): Promise<Reply> {

@@ -4,6 +4,9 @@
  */
 import { MemoryStorage } from './ledger-storage.js'
 import { OwnServers } from './own-servers.js'
+import { chooseProfile } from './profile.js'
+import { createRandom } from './random.js'
+import { ReplacedLedger } from './replaced-ledger.js'
 import { add, emptyTally } from './report.js'
 import { type Outcome, simulate } from './simulate.js'
 import { SqliteStorage } from './sqlite-storage.js'
@@ -35,8 +38,11 @@ async function tallyOf({ from, count }: Batch) {
   return tally
 }
 
+const isOnSqlite = (seed: number): boolean =>
+  seed % SQLITE_EVERY === 0 || ReplacedLedger.happens(seed, chooseProfile(createRandom(seed)))
+
 async function tell(
-  { told: seed, onSqlite = seed % SQLITE_EVERY === 0 }: Told,
+  { told: seed, onSqlite = isOnSqlite(seed) }: Told,
   wantsTrace = true,
 ): Promise<Outcome> {
   if (!onSqlite) return simulate(seed, inMemory, wantsTrace)

@@ -25,6 +25,7 @@ import { QuietHours } from './quiet.js'
 import { createRandom, type Random } from './random.js'
 import { serverRealm } from './realm.js'
 import { Receipts } from './receipts.js'
+import { ReplacedLedger } from './replaced-ledger.js'
 import { Actor, Scheduler } from './scheduler.js'
 import { type Server, startServer } from './servers.js'
 import { isCalm } from './set-back.js'
@@ -79,6 +80,8 @@ export class Simulation {
   readonly besideCopy = new BesideCopy()
   /** Is there an app that makes receipts? */
   readonly receipts: Receipts | undefined
+  /** May the ledger become another one while servers use it? */
+  readonly replacedLedger: ReplacedLedger | undefined
 
   constructor(seed: number, database: string, trace: string[] | undefined) {
     this.random = createRandom(seed)
@@ -88,6 +91,7 @@ export class Simulation {
     this.profile = chooseProfile(this.random)
     if (Receipts.areMade(seed, this.profile))
       this.receipts = new Receipts(this, SERVER_URL, Receipts.haveRanges(seed))
+    if (ReplacedLedger.happens(seed, this.profile)) this.replacedLedger = new ReplacedLedger(this)
     this.checker.madeByBoth = (series, name, n) => {
       if (isCalm(this) && this.besideCopy.isTooLate(series, n))
         this.checker.complain(`${series} ${n} was made by ${name}, long after its copy made it`)
