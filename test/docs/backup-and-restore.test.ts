@@ -2,58 +2,30 @@
  * Follows docs/backup-and-restore.md word by word: its commands run in a shell, in the folder of a
  * server that is killed and restored.
  */
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { newFolder } from '../../server/test/folders.js'
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
 import { json } from '../../server/test/handlers.js'
-import { cliFile } from '../../server/test/processes.js'
+import { addressOf, commandsIn, newShell } from './shell.js'
 
 const PAGE = readFileSync(new URL('../../docs/backup-and-restore.md', import.meta.url), 'utf8')
-/** The commands of each block. */
-const [BACKUP, PUT_BACK, RAISE_AND_SERVE] = [...PAGE.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].map(
-  ([, text]) =>
-    text!
-      .trim()
-      .split('\n')
-      .map((line) => line.trim()),
-) as [string[], string[], string[]]
-const [RAISE, SERVE] = RAISE_AND_SERVE as [string, string]
+const [BACKUP, PUT_BACK, [RAISE, SERVE]] = commandsIn(PAGE) as [
+  string[],
+  string[],
+  [string, string],
+]
 const BY = Number(/--by (\d+)/.exec(RAISE)![1])
 
-/** A shell in a folder of its own, where `npx` runs the server of this repository. */
-async function newShell() {
-  const folder = newFolder()
-  const bin = join(folder, 'bin')
-  mkdirSync(bin)
-  writeFileSync(
-    join(bin, 'npx'),
-    `#!/bin/sh\nshift\nexec ${process.execPath} ${await cliFile()} "$@"\n`,
-  )
-  chmodSync(join(bin, 'npx'), 0o755)
-  const { DATABASE_URL: _, ...inherited } = process.env
-  const env = { ...inherited, PATH: `${bin}:${process.env.PATH}`, HILO_PORT: '0' }
-  const start = (line: string) => {
-    const child = spawn('sh', ['-c', `exec ${line}`], { cwd: folder, env })
-    onTestFinished(() => void child.kill('SIGKILL'))
-    return child
-  }
+/** Each command is a process. */
+const TIMEOUT = { timeout: 120_000 }
+
+async function newServers() {
+  const { run, start } = await newShell()
   return {
-    async run(lines: readonly string[]): Promise<void> {
-      for (const line of lines) {
-        const child = start(line)
-        let said = ''
-        child.stderr.on('data', (text) => (said += text))
-        const [code] = await once(child, 'close')
-        expect([line, code, said]).toEqual([line, 0, ''])
-      }
-    },
+    run,
     async serve() {
-      const child = start(SERVE)
-      const [said] = await once(child.stdout, 'data')
-      const shop = `${/http:\S+/.exec(String(said))![0]}/databases/Shop`
+      const child = start(SERVE, { HILO_PORT: '0' })
+      const shop = `${await addressOf(child)}/databases/Shop`
       const closed = once(child, 'close')
       return {
         ask: (path: string, init?: RequestInit) => fetch(new URL(path, `${shop}/`), init),
@@ -66,7 +38,7 @@ async function newShell() {
   }
 }
 
-type Server = Awaited<ReturnType<Awaited<ReturnType<typeof newShell>>['serve']>>
+type Server = Awaited<ReturnType<Awaited<ReturnType<typeof newServers>>['serve']>>
 
 let lastId = 0
 const newId = () => `00000000-0000-4000-8000-${String(++lastId).padStart(12, '0')}`
@@ -92,8 +64,8 @@ function isNew(id: string): void {
   ids.add(id)
 }
 
-test('backup, loss, restore, proof, raised floors: no id is granted twice', async () => {
-  const { run, serve } = await newShell()
+test('backup, loss, restore, proof, raised floors: no id is granted twice', TIMEOUT, async () => {
+  const { run, serve } = await newServers()
   const lost = await serve()
   await claim(lost, 'orders')
   await nextInvoice(lost)
