@@ -175,6 +175,11 @@ export const GUARDS: Guard[] = [
   guard('H13 what a copied grant gives back is granted to nobody', 'server/sqlite-ledger'),
   guard('H13 nothing of a copied grant comes back', 'server/sqlite-ledger'),
   guard(
+    'H13 a token of another collection finds a copy, too',
+    'server/sqlite-ledger',
+    'const known: CollectionKey[] = []',
+  ),
+  guard(
     'H13 what a copy has used ahead of the other ends the grant for both',
     'server/sqlite-ledger',
     'const isAhead = false',
@@ -700,6 +705,15 @@ export const GUARDS: Guard[] = [
     change('isOwn ? context.checkedIn : context.update', 'context.checkedIn'),
   ),
   guard('H32 a claim of an earlier session does not hide a copy', 'worker/check-ins'),
+  guard(
+    'H32 what the first claim of an earlier session brings is asked for, too',
+    'worker/check-ins',
+  ),
+  guard(
+    'H32 the grant of a repeated claim does not say that this device is no copy',
+    'worker/check-ins',
+    'const date = this.#context.owner.world.date()',
+  ),
   guard(
     'H18 a page that is left begins no transaction',
     'client/check-ins',

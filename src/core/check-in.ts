@@ -44,13 +44,19 @@ export function reportIn({ isUnheard, checkedIn }: DeviceState, date: number): n
 }
 
 /**
- * Does a device that starts ask the server whether it is a copy, before it leases what is stored?
- * Not if the stored answer is so new that little was made since.
+ * Does a device that starts ask the server whether it is a copy, before it leases what is stored, or
+ * what a claim under way brings? Not if the stored answer is so new that little was made since.
  */
-export const asksFirst = (state: DeviceState, date: number): boolean =>
+export function asksFirst(state: DeviceState, date: number, ownClaim?: string): boolean {
+  const held = everything(state)
+  // guard: H32 what the first claim of an earlier session brings is asked for, too
+  if (held.length === 0) return state.claim !== undefined && state.claim.id !== ownClaim
   // guard: H32 a device that starts after more than a minute asks first
-  everything(state).some(({ token }) => token !== undefined) &&
-  ![state.checkedIn, state.sinceGrant?.at].some((at) => isWithin(at, date, REST_MS))
+  return (
+    held.some(({ token }) => token !== undefined) &&
+    ![state.checkedIn, state.sinceGrant?.at].some((at) => isWithin(at, date, REST_MS))
+  )
+}
 
 /**
  * Notes that numbers were leased which an older copy of this storage holds free, under the same

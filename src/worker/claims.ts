@@ -27,6 +27,8 @@ export class Claims {
   /** A claim in the background has ended; the server granted `missing` fewer than were wanted. */
   readonly #ended: (missing: number) => void
   readonly #retry: Retry
+  /** The id of the claim that this owner has begun: no copy of the storage repeats it. */
+  own: string | undefined
   #flight: Promise<Failure | undefined> | undefined
   /** How many numbers the last grant was too small. */
   #missing = 0
@@ -179,16 +181,18 @@ export class Claims {
       if (mayAsk && pages.size > 0) return [state, { pages }]
       const date = owner.world.date()
       const { state: next, ...begun } = beginClaim(state, id, want, reserve, date, this.#largest)
+      if (begun.claim?.id === id) this.own = id
       return [next, begun]
     })
   }
 
   async #add(claim: DeviceClaim, grant: GrantedRange, want: number): Promise<void> {
-    const { owner } = this.#context
+    // guard: H32 the grant of a repeated claim does not say that this device is no copy
+    const date = claim.id === this.own ? this.#context.owner.world.date() : undefined
     const error = await this.#context.updateAndLease((before) => {
       const state = applyShown(before, claim.id, grant.fates)
       try {
-        const next = addGrant(state, claim.id, grant, owner.world.date())
+        const next = addGrant(state, claim.id, grant, date)
         this.#missing = want - total(next.ranges)
         const isUsedUp = next.claim !== state.claim && next.ranges === state.ranges
         return [next, isUsedUp ? grantedAgain(grant.range) : undefined]

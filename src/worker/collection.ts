@@ -294,7 +294,8 @@ export class OwnedCollection {
   #asksFirst(state: DeviceState, { want }: Exchange): boolean {
     const { isOnline, signal, world } = this.#owner
     if (want === 0 || signal.aborted) return false
-    if (this.#mayAsk) this.#isAsking = isOnline() && asksFirst(state, world.date())
+    if (this.#mayAsk)
+      this.#isAsking = isOnline() && asksFirst(state, world.date(), this.#claims.own)
     this.#mayAsk = false
     // guard: H32 nothing is leased to any page before the answer
     return this.#isAsking
@@ -330,11 +331,10 @@ export class OwnedCollection {
     this.#isAsking = false
   }
 
-  /** A claim of an earlier session that shows a token goes first: no check-in runs beside it. */
+  /** A claim of an earlier session goes first: a check-in then shows what it brought, too. */
   async #checkInFirst(): Promise<void> {
     // guard: H32 a claim of an earlier session does not hide a copy
-    if (await this.#update((state) => [state, state.claim?.shown !== undefined]))
-      await this.#claims.ask(0)
+    if (await this.#update((state) => [state, state.claim !== undefined])) await this.#claims.ask(0)
     await this.#checkIns.ask(this.#context)
   }
 

@@ -389,6 +389,36 @@ test('copies with one claim pending get one range, until a check-in tells them a
   expect((await copy.stored()).gaps.fork).toBe(32)
 })
 
+test('copies with a first claim pending lease its range to one of them', async () => {
+  const source = new FakeSource()
+  source.onClaim = fail(unreachable())
+  const first = new FakeWorld({ source })
+  await ownerIn(first).owner.claim(target, 16)
+  const copy = new FakeWorld({ source })
+  await copy.put(await first.stored())
+  source.onClaim = () => {}
+  const leased = []
+  for (const world of [first, copy]) leased.push(...(await lease(ownerIn(world).owner, 4)).leases)
+  expect(leased).toHaveLength(1)
+  expect((await copy.stored()).gaps.fork).toBe(32)
+})
+
+test('what a repeated claim brought is asked for at the next start, too', async () => {
+  const world = await yesterday()
+  await world.pass(DAY)
+  world.source.onClaim = fail(unreachable())
+  failureOf(await ownerIn(world).owner.claim(target, 100))
+  world.source.onClaim = () => {}
+  must(await ownerIn(world).owner.claim(target, 100))
+  expect((await world.stored()).claim).toBeUndefined()
+  const answer = holdCheckIn(world)
+  const leased = lease(ownerIn(world).owner, 4)
+  await flush()
+  expect((await world.stored()).leases).toEqual([])
+  answer()
+  expect((await leased).leases).toHaveLength(1)
+})
+
 test('a page that was closed checks in no more, not even after one under way', async () => {
   const world = await yesterday()
   const answer = holdCheckIn(world)
