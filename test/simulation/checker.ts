@@ -223,15 +223,23 @@ export class Checker {
     this.#stopped.add(node)
   }
 
+  /**
+   * A token of a grant that a restore has taken away was shown. If its numbers end above the floor,
+   * the node has to know from now on that it is a copy, whatever its operator believes.
+   */
+  mustStop(series: Series, high: number): boolean {
+    return !this.#numbers(series).isBelowFloor(high)
+  }
+
   /** The highest number that the node has granted, also before a restore. */
   highestOf(node: string): number {
     return Math.max(0, ...this.#of(node).map(([, { highest }]) => highest))
   }
 
-  /** The operator raised the node's floors above all that was ever granted. */
-  raised(node: string): void {
+  /** The operator raised the node's floors by this much. */
+  raised(node: string, by: number): void {
     this.#stopped.delete(node)
-    for (const [, numbers] of this.#of(node)) numbers.raise(numbers.highest)
+    for (const [, numbers] of this.#of(node)) numbers.raiseBy(by)
   }
 
   /**

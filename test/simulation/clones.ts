@@ -98,6 +98,20 @@ function copyProfile(simulation: Simulation, original: Device): Device | undefin
   return copy
 }
 
+/** A copy is found by its old token, whichever collection it claims for. */
+export function claimElsewhere(simulation: Simulation, device: Device): void {
+  const { servers, scheduler, networkActor, database } = simulation
+  const server = servers.get(device.node)
+  if (!(server instanceof OwnServer)) return
+  const held = simulation.statesOf(device).flatMap(({ ranges }) => ranges)
+  const old = held.find(({ token }) => token && server.isOld(token, true))
+  if (!old) return
+  simulation.hit('an old token shown elsewhere')
+  scheduler.post(networkActor, 0, `${device.name} claims elsewhere`, () =>
+    server.claimElsewhere(database, device.name, { token: old.token!, next: old.from }),
+  )
+}
+
 /** A check-in said that this device is a copy. It must not issue what it has dropped. */
 export function foundOut(
   simulation: Simulation,

@@ -2,7 +2,7 @@
  * What may happen next in a world: an app uses its ids, a page comes or goes, or something breaks.
  */
 import { callApp } from './app.js'
-import { cloneProfile } from './clones.js'
+import { claimElsewhere, cloneProfile } from './clones.js'
 import type { Device, Page } from './device.js'
 import { breakSomething, stopServiceWorker } from './faults.js'
 import { backUpOrRestore } from './restores.js'
@@ -19,6 +19,7 @@ export function move(simulation: Simulation): void {
       page?.isAlive ? movePage(simulation, device, page) : comeBack(simulation, device, page),
     fault: () => breakSomething(simulation, device),
     clone: () => cloneProfile(simulation, device),
+    elsewhere: () => claimElsewhere(simulation, device),
     restore: () => backUpOrRestore(simulation, device.node),
     replaceLedger: () => simulation.replacedLedger?.act(device.node),
     goBack: () => backUpOrGoBack(simulation, device),
@@ -31,6 +32,7 @@ export function move(simulation: Simulation): void {
     page: 3,
     fault: profile.faults.size > 0 ? 2 : 0,
     clone: profile.hasClones ? 0.5 : 0,
+    elsewhere: profile.hasClones ? 4 : 0,
     restore: profile.hasRestore ? 1.5 : 0,
     replaceLedger: simulation.replacedLedger ? 3 : 0,
     goBack: profile.goesBack ? 1.5 : 0,

@@ -203,6 +203,11 @@ export class Numbers {
     if (lastMax > this.#peak) this.raise(lastMax)
   }
 
+  /** Nothing up to this much above the highest number that the server knows is granted any more. */
+  raiseBy(by: number): void {
+    this.raise(this.#peak + by)
+  }
+
   /** Nothing up to here is granted any more. */
   raise(floor: number): void {
     this.#peak = Math.max(this.#peak, floor)

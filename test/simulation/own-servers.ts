@@ -7,6 +7,7 @@ import {
   createHiloHandler,
   type Ledger,
   LedgerUnavailable,
+  type ShownGrant,
 } from '../../server/src/index.js'
 import type { Checker } from './checker.js'
 import { claimKey } from './claims.js'
@@ -63,8 +64,10 @@ interface GrantedRange {
 /** What is told of the ledger to the rest of the simulation. */
 export interface Witness {
   checker: Checker
-  /** Somebody proved that the database is an older copy of itself. */
+  /** The ledger says that somebody proved it an older copy of itself. */
   copyProved(server: OwnServer): void
+  /** A device has shown a token of a grant that a restore has taken away. Its numbers end at high. */
+  lostShown(series: string, high: number): void
   /**
    * A claim of this key or a check-in of this id was answered.
    * @param tokens that it has shown
@@ -105,6 +108,10 @@ export class OwnServer {
   readonly #grants = new Map<string, GrantedRange>()
   /** By the id of the grant: how often its token was replaced, also before a restore. */
   readonly #rotations = new Map<string, number>()
+  /** Ids of grants that a restore has taken away. */
+  #lost = new Set<string>()
+  /** By the copy: the ids of the grants that it has. */
+  readonly #inCopies = new Map<Copy, Set<string>>()
 
   private constructor(node: string, storage: LedgerStorage) {
     this.#node = node
@@ -123,6 +130,8 @@ export class OwnServer {
     this.storage.forget()
     this.#grants.clear()
     this.#rotations.clear()
+    this.#lost.clear()
+    this.#inCopies.clear()
     this.faults = { ...SOUND }
     return this
   }
@@ -141,17 +150,22 @@ export class OwnServer {
 
   /** A consistent copy of the database, as a backup makes it. */
   backUp(): Copy {
-    return this.storage.backUp()
+    const copy = this.storage.backUp()
+    const ids = [...this.#grants.keys()].filter((id) => !this.#lost.has(id))
+    this.#inCopies.set(copy, new Set(ids))
+    return copy
   }
 
   async restore(copy: Copy): Promise<void> {
     await this.stop()
     this.storage.restore(copy)
+    const known = this.#inCopies.get(copy)!
+    this.#lost = new Set([...this.#grants.keys()].filter((id) => !known.has(id)))
     await this.start()
   }
 
   /**
-   * The operator knows that no collection went further than `by` since the backup.
+   * The operator believes that no collection went further than `by` since the backup.
    * @returns false when it grants already
    */
   async raiseFloors(database: string, by: number): Promise<boolean> {
@@ -159,6 +173,16 @@ export class OwnServer {
     if ((await ledger.restored()).length === 0) return false
     await ledger.raiseFloors({ database, by })
     return true
+  }
+
+  /**
+   * A client of somebody's own, with the storage of this device, claims for a collection that
+   * nothing else uses, and shows a token of another one.
+   */
+  async claimElsewhere(database: string, device: string, shown: ShownGrant): Promise<void> {
+    this.#sender = device
+    const claim = { database, collection: 'elsewhere', shown: [shown], count: 1, lastMax: 0, at: 0 }
+    await this.#watched(this.#ledgers[0]!).claim([{ ...claim, serverTag: this.#node }])
   }
 
   /**
@@ -274,15 +298,16 @@ export class OwnServer {
       claim: (claims) =>
         this.#shaky(async () => {
           const outcomes = await ledger.claim(claims)
+          for (const { shown = [] } of claims) this.#lostShown(shown)
           outcomes.forEach((outcome, i) => {
             if ('refused' in outcome) return
-            const { id, collection: tag, lastMax } = claims[i]!
+            const { id, collection: tag, lastMax, shown = [] } = claims[i]!
             const { low, high, token } = outcome.grant
             const devices = [...(this.#grants.get(grantId(token))?.devices ?? []), this.#sender]
+            this.#shown(shown, outcome.fates)
             this.#grants.set(grantId(token), { devices, series: seriesOf(tag), low, high })
-            for (const fate of outcome.fates) this.#rotated(fate)
             if (id !== undefined && !outcome.isRepeat) {
-              const tokens = (claims[i]!.shown ?? []).map(({ token }) => token)
+              const tokens = shown.map(({ token }) => token)
               const isFound = outcome.fates.includes('superseded')
               this.#stage.witness.told(claimKey(id, tag), this.#sender, tokens, isFound)
             }
@@ -312,30 +337,33 @@ export class OwnServer {
           const isFound = fates.includes('superseded')
           this.#stage.witness.told(request.id, this.#sender, tokens, isFound)
           for (const token of request.spent ?? []) this.#replaced(token, rotationOf(token) + 1)
-          fates.forEach((fate, i) => {
-            this.#rotated(fate)
-            const { token } = request.grants[i]!
-            const grant = this.#grants.get(grantId(token))
-            if (fate !== 'superseded' || !grant) return
-            const isNewer = this.wasGrantedSince(token)
-            const numbers = Array.from(
-              { length: grant.high - grant.low + 1 },
-              (_, n) => grant.low + n,
-            )
-            this.#stage.witness.copyFound(
-              this.#sender,
-              grant.series,
-              numbers.filter((n) => !isNewer(n)),
-            )
-          })
+          this.#lostShown(request.grants)
+          this.#shown(request.grants, fates)
           return fates
         }),
     }
   }
 
-  #rotated(fate: CheckInFate): void {
-    if (typeof fate !== 'object') return
-    this.#replaced(fate.token, rotationOf(fate.token))
+  #lostShown(shown: readonly ShownGrant[]): void {
+    for (const { token } of shown) {
+      const id = grantId(token)
+      const grant = this.#lost.has(id) && this.#grants.get(id)
+      if (grant) this.#stage.witness.lostShown(grant.series, grant.high)
+    }
+  }
+
+  /** What became of the tokens that a device has shown, in a claim or in a check-in. */
+  #shown(shown: readonly ShownGrant[], fates: readonly CheckInFate[]): void {
+    fates.forEach((fate, i) => {
+      if (typeof fate === 'object') this.#replaced(fate.token, rotationOf(fate.token))
+      const { token } = shown[i]!
+      const grant = this.#grants.get(grantId(token))
+      if (fate !== 'superseded' || !grant) return
+      const isNewer = this.wasGrantedSince(token)
+      const numbers = Array.from({ length: grant.high - grant.low + 1 }, (_, n) => grant.low + n)
+      const without = numbers.filter((n) => !isNewer(n))
+      this.#stage.witness.copyFound(this.#sender, grant.series, without)
+    })
   }
 
   #replaced(token: string, rotation: number): void {

@@ -8,6 +8,8 @@ import { type Simulation, seriesOf } from './simulation.js'
 
 /** Operators need longer. */
 const LONGEST_MS = 60_000
+/** A grant or two. */
+const MOST_TOO_LITTLE = 64
 
 /** A backup is made, or the one that was made is restored. */
 export function backUpOrRestore(simulation: Simulation, node: string): void {
@@ -34,7 +36,10 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
   })
 }
 
-/** The node grants nothing from now on; some time later its operator raises the floors. */
+/**
+ * The node grants nothing from now on. Some time later its operator raises the floors, and may
+ * believe that less was lost than was.
+ */
 export function copyProved(simulation: Simulation, node: string, server: OwnServer): void {
   const { scheduler, networkActor: actor, random, checker, copies } = simulation
   // Each process hears of it.
@@ -44,6 +49,12 @@ export function copyProved(simulation: Simulation, node: string, server: OwnServ
   // A grant that was made before is told to the checker in the same turn.
   scheduler.post(actor, 0, `database ${node} is known to be a copy`, () => checker.stopped(node))
   scheduler.post(actor, random.between(1, LONGEST_MS), `floors of ${node} are raised`, async () => {
-    if (await server.raiseFloors(simulation.database, checker.highestOf(node))) checker.raised(node)
+    const isTooLittle = !simulation.isHealed && random.chance(0.5)
+    const by = isTooLittle ? random.between(1, MOST_TOO_LITTLE) : checker.highestOf(node)
+    const wereRaised = await server.raiseFloors(simulation.database, by)
+    copies.delete(node)
+    if (!wereRaised) return
+    if (isTooLittle) simulation.hit('floors raised, perhaps too little')
+    checker.raised(node, by)
   })
 }

@@ -28,6 +28,11 @@ export async function startServer(
   const witness: Witness = {
     checker,
     copyProved: (server) => copyProved(simulation, node, server),
+    lostShown(series, high) {
+      if (!checker.mustStop(series, high)) return
+      hit('a lost token was shown')
+      checker.stopped(node)
+    },
     told: (id, device, tokens, isFound) => {
       // Another node does not know the tokens, and a restored server has forgotten some.
       const isSure = profile.nodes.length === 1 && !profile.hasRestore

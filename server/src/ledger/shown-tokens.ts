@@ -208,6 +208,7 @@ export const readClaimTokens = (
 export function shownBy(claims: readonly ClaimRequest[], tokens: GrantTokens): Selection {
   const read = claims.map((claim) => readClaimTokens(claim, tokens))
   // As a rule, these are the collections that are claimed from.
+  // guard: H13 a token of another collection finds a copy, too
   const known = read.flatMap(({ database, shown }) =>
     shown.flatMap(({ token }) => (token ? { database, collection: token.collection } : [])),
   )
