@@ -44,8 +44,8 @@ export function reportIn({ isUnheard, checkedIn }: DeviceState, date: number): n
 }
 
 /**
- * Does a device that starts ask the server whether it is a copy, before it leases what is stored, or
- * what a claim under way brings? Not if the stored answer is so new that little was made since.
+ * Does a device that starts ask the server whether it is a copy, before it leases what is stored,
+ * or what a claim under way brings? Not if the stored answer is so new that little was made since.
  */
 export function asksFirst(state: DeviceState, date: number, ownClaim?: string): boolean {
   const held = everything(state)

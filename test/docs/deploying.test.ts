@@ -1,7 +1,7 @@
 /**
  * Follows docs/deploying.md word by word, and the commands of docs/scaling.md. `docker`, `npm` and
- * `systemctl` are played: they do with our program what the page's arguments, the Dockerfile and the
- * unit say.
+ * `systemctl` are played: they do with our program what the page's arguments, the Dockerfile and
+ * the unit say.
  */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

@@ -66,7 +66,7 @@ export interface Witness {
   checker: Checker
   /** The ledger says that somebody proved it an older copy of itself. */
   copyProved(server: OwnServer): void
-  /** A device has shown a token of a grant that a restore has taken away. Its numbers end at high. */
+  /** A device has shown a token of a grant up to `high` that a restore has taken away. */
   lostShown(series: string, high: number): void
   /**
    * A claim of this key or a check-in of this id was answered.

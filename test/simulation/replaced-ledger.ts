@@ -53,8 +53,8 @@ export class ReplacedLedger {
   }
 
   /**
-   * Each process has seen a commit that the old primary lacks: one that has seen none can only learn
-   * it from the tokens of devices.
+   * Each process has seen a commit that the old primary lacks: one that has seen none can only
+   * learn it from the tokens of devices.
    */
   #oldPrimary(server: OwnServer, storage: SqliteStorage): void {
     this.#beneath(server, storage, 'an old primary came back', (now) =>

@@ -1,6 +1,6 @@
 /**
- * Keeps the ledger of one node in SQLite, as a server without PostgreSQL does. Other files and other
- * rows can take the ledger's place while servers use it.
+ * Keeps the ledger of one node in SQLite, as a server without PostgreSQL does. Other files and
+ * other rows can take the ledger's place while servers use it.
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
