@@ -18,7 +18,8 @@ const TIMEOUT = 120_000 + SCHEDULES * 200
 describe('simulation', () => {
   it('one seed always makes the same schedule, whatever its process played before', async () => {
     // Seeds 3 and 7 once differed, because code was loaded in the middle of a schedule.
-    const seeds = [7, 3, 11, 24]
+    // In the last one the ledger becomes another one.
+    const seeds = [7, 3, 11, 24, 64]
     const [first, again] = [await tell(seeds), await tell([...seeds].reverse())]
     for (const [i, each] of first.entries())
       expect(withoutTokens(again.at(-1 - i)!), `seed ${seeds[i]}`).toEqual(withoutTokens(each))
