@@ -10,6 +10,7 @@ import { type Simulation, seriesOf } from './simulation.js'
 const LONGEST_MS = 60_000
 /** A grant or two. */
 const MOST_TOO_LITTLE = 64
+const TOO_LITTLE = 'floors raised, perhaps too little'
 
 /** A backup is made, or the one that was made is restored. */
 export function backUpOrRestore(simulation: Simulation, node: string): void {
@@ -49,12 +50,13 @@ export function copyProved(simulation: Simulation, node: string, server: OwnServ
   // A grant that was made before is told to the checker in the same turn.
   scheduler.post(actor, 0, `database ${node} is known to be a copy`, () => checker.stopped(node))
   scheduler.post(actor, random.between(1, LONGEST_MS), `floors of ${node} are raised`, async () => {
-    const isTooLittle = !simulation.isHealed && random.chance(0.5)
+    const isFirst = !simulation.hits.has(TOO_LITTLE)
+    const isTooLittle = isFirst && !simulation.isHealed && random.chance(0.5)
     const by = isTooLittle ? random.between(1, MOST_TOO_LITTLE) : checker.highestOf(node)
     const wereRaised = await server.raiseFloors(simulation.database, by)
     copies.delete(node)
     if (!wereRaised) return
-    if (isTooLittle) simulation.hit('floors raised, perhaps too little')
+    if (isTooLittle) simulation.hit(TOO_LITTLE)
     checker.raised(node, by)
   })
 }
