@@ -348,7 +348,7 @@ export class OwnServer {
     for (const { token } of shown) {
       const id = grantId(token)
       const grant = this.#lost.has(id) && this.#grants.get(id)
-      if (grant) this.#stage.witness.lostShown(grant.series, grant.high)
+      if (grant) this.#stage.witness.lostShown(grant.series, highOf(token))
     }
   }
 
@@ -381,4 +381,6 @@ export class OwnServer {
 
 /** A grant token begins with its grant's id. */
 const grantId = (token: string): string => token.split('.')[0]!
+/** Its tail may have been given back. */
+const highOf = (token: string): number => Number(token.split('.')[3])
 const rotationOf = (token: string): number => Number(token.split('.')[1])
