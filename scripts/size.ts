@@ -27,7 +27,7 @@ const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'raven (with its pluraliser)', file: 'raven.js' },
   { name: 'format (with its cipher)', file: 'format.js' },
   { name: 'react', file: 'react.js' },
-  { name: 'consecutive', file: 'consecutive/index.js', budget: 11 * kB },
+  { name: 'consecutive', file: 'consecutive/index.js', budget: 11.1 * kB, goal: 11 * kB },
   { name: 'consecutive/chain', file: 'consecutive/chain.js', budget: 4.1 * kB },
   { name: 'source', file: 'source/index.js' },
   { name: 'textbook', file: 'textbook.js' },
@@ -36,7 +36,7 @@ const ENTRIES: (Limits & { name: string; file: string })[] = [
 /** Without the packages that each depends on. The browser package depends on none. */
 const INSTALLED = [
   { ...BROWSER_PACKAGE, budget: 1000 * kB },
-  { ...SERVER_PACKAGE, budget: 545 * kB },
+  { ...SERVER_PACKAGE, budget: 549 * kB },
 ]
 
 heading('minified, gzipped')

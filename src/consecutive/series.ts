@@ -190,16 +190,12 @@ function deadlineOf(wait: number, onLate: () => void): Deadline {
   return { late, isOver: () => isOver, cancel }
 }
 
-/** Of each signal that somebody waits for, what ends the calls that do. */
-const waiting = new Map<EventTarget, Set<() => void>>()
-
-const endAll = ({ target }: Event): void => {
-  for (const end of waiting.get(target!)!) end()
-}
+/** Of each signal, what ends the calls that it may end. */
+const calls = new WeakMap<AbortSignal, Set<() => void>>()
 
 /**
- * The result of `work`, unless `signal` is aborted before. Nobody listens afterwards. Calls at the
- * same time share one listener: Node takes more than ten of one signal for a leak, and warns.
+ * The result of `work`, unless `signal` is aborted before. All calls share one listener of it: Node
+ * takes more than ten for a leak, and warns.
  * @param why what it rejects with then
  */
 export function untilAborted<T>(
@@ -210,15 +206,13 @@ export function untilAborted<T>(
   return new Promise((resolve, reject) => {
     const end = () => reject(why())
     if (signal.aborted) end()
-    const all = waiting.get(signal) ?? new Set()
-    waiting.set(signal, all.add(end))
-    signal.addEventListener('abort', endAll)
-    work.then(resolve, reject).finally(() => {
-      all.delete(end)
-      if (all.size > 0) return
-      waiting.delete(signal)
-      signal.removeEventListener('abort', endAll)
-    })
+    const all = calls.get(signal) ?? new Set()
+    if (!calls.has(signal))
+      signal.addEventListener('abort', () => {
+        for (const each of all) each()
+      })
+    calls.set(signal, all.add(end))
+    work.then(resolve, reject).finally(() => all.delete(end))
   })
 }
 

@@ -77,7 +77,7 @@ inEachStore(() => {
       const { signal } = new AbortController()
       const keys = Array.from({ length: 30 }, (_, i) => `sale ${i}`)
       await Promise.all(keys.map((key) => receipts.next({ key, signal })))
-      expect(getEventListeners(signal, 'abort')).toEqual([])
+      expect(getEventListeners(signal, 'abort')).toHaveLength(1)
       expect(warned).not.toHaveBeenCalled()
     })
 
