@@ -82,12 +82,16 @@ export const noRoute = (method: string, path: string) =>
     `There is no handler for path: ${method} ${path}`,
   )
 
-export const noSeries = (letter: string, collection: string) =>
+export const noSeries = (
+  letter: string,
+  collection: string,
+  undone: 'closed' | 'handed over',
+): Refusal =>
   new Refusal(
     'bad-request',
     404,
     'System.InvalidOperationException',
-    `There is no series ${letter} of '${collection}'. Nothing was changed. GET …/hilo/series ` +
+    `There is no series ${letter} of '${collection}'. Nothing was ${undone}. GET …/hilo/series ` +
       'lists the series of a database.',
   )
 

@@ -150,7 +150,7 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       await allow({ action: 'series-close', tag: collection, count: 0 })
       const at = Date.now()
       const closed = await ledger.closeSeries({ database, collection, letter, by, reason, at })
-      if (!closed) throw noSeries(letter, collection)
+      if (!closed) throw noSeries(letter, collection, 'closed')
       return answer(listed(closed) satisfies ListedSeries)
     })
     .post('/hilo/series/hand-over', async (c) => {
@@ -160,7 +160,8 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       await allow({ action: 'series-hand-over', tag: collection, count: 0 })
       const at = Date.now()
       const done = await ledger.handOverSeries({ database, letter, period, ...given, at })
-      if ('refused' in done && done.refused === 'missing') throw noSeries(letter, collection)
+      if ('refused' in done && done.refused === 'missing')
+        throw noSeries(letter, collection, 'handed over')
       if ('refused' in done) throw notHandedOver(letter, done)
       return answer(listed(done) satisfies ListedSeries)
     })
