@@ -63,6 +63,10 @@ const fork = () => document.documentElement.getAttribute('data-fork')
 const checkIns = ({ requests }: Site) =>
   requests.filter(({ path, status }) => path.endsWith('/checkin') && status === 200).length
 
+/** Claims show a token, too. */
+const heard = ({ requests }: Site) =>
+  requests.filter(({ path, status }) => /\/(checkin|next)$/.test(path) && status! < 300).length
+
 async function openLater(site: Site, page: TestPage): Promise<void> {
   await page.goto(site.url({}, { beforePage: hearOfForks, beforeWorker: anHourLater }))
 }
@@ -101,6 +105,35 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expectDistinct(made)
     expect(await first.evaluate(fork)).toBe(null)
     expect(await second.evaluate(available)).toBeGreaterThan(0)
+  })
+
+  test('a profile that goes back to a backup hears `fork`, and makes no id twice', async () => {
+    const site = await openSite()
+    const original = await openLastingBrowser(name)
+    const page = await original.newPage()
+    await page.goto(site.url({ reserve: 200 }))
+    await page.evaluate(() => window.hilo.reserve('orders', 200))
+    const made = await page.evaluate(nextIds, 5)
+    await original.kill()
+    const backup = await openLastingBrowser(name, original)
+    await backup.kill()
+    await original.restart()
+
+    const used = await original.newPage()
+    await openLater(site, used)
+    made.push(...(await used.evaluate(nextIds, 1)))
+    const known = heard(site)
+    made.push(...(await used.evaluate(nextIds, 79)))
+    await expect.poll(() => heard(site), { timeout: 30_000 }).toBeGreaterThan(known)
+    await original.kill()
+
+    await backup.restart()
+    const old = await backup.newPage()
+    await openLater(site, old)
+    made.push(...(await old.evaluate(nextIds, 80)))
+    expect(await old.evaluate(fork)).toBe('orders')
+    expect(made).toHaveLength(165)
+    expectDistinct(made)
   })
 
   test('two copies with a check-in under way that start at once make no id twice', async () => {
