@@ -59,6 +59,15 @@ export function asksFirst(state: DeviceState, date: number, ownClaim?: string): 
 }
 
 /**
+ * Does a claim of an earlier session go before the check-in of a start? One that shows a token
+ * does, because no check-in runs beside it. So does one of a device that holds nothing, because the
+ * check-in is to show what it brings. Any other one waits: the server may grant it what a page gave
+ * back, and only the check-in tells this device that it arrived.
+ */
+export const claimsFirst = (state: DeviceState): boolean =>
+  state.claim !== undefined && (state.claim.shown !== undefined || everything(state).length === 0)
+
+/**
  * Notes that numbers were leased which an older copy of this storage holds free, under the same
  * token: a request has to move that token. What is leased in the step that stores its token is in
  * no older copy.

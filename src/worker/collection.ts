@@ -2,7 +2,7 @@
  * The owner's work on one collection. It keeps no number in memory: everything that it answers is
  * stored first (order law), so losing its memory costs a gap at most.
  */
-import { asksFirst, isCheckInDue, reportIn, withUse } from '../core/check-in.js'
+import { asksFirst, claimsFirst, isCheckInDue, reportIn, withUse } from '../core/check-in.js'
 import type { Answer, DeviceView, OwnerCallbacks, SharedView, Target } from '../core/contract.js'
 import { exchange, settle, surplus } from '../core/device.js'
 import { type Failure, HiloError, toFailure } from '../core/errors.js'
@@ -331,10 +331,9 @@ export class OwnedCollection {
     this.#isAsking = false
   }
 
-  /** A claim of an earlier session goes first: a check-in then shows what it brought, too. */
   async #checkInFirst(): Promise<void> {
     // guard: H32 a claim of an earlier session does not hide a copy
-    if (await this.#update((state) => [state, state.claim !== undefined])) await this.#claims.ask(0)
+    if (await this.#update((state) => [state, claimsFirst(state)])) await this.#claims.ask(0)
     await this.#checkIns.ask(this.#context)
   }
 

@@ -58,7 +58,9 @@ const MOVES = { hide: 3, show: 4, reload: 3, close: 1, cache: 2, tab: 3, worker:
 
 function movePage(simulation: Simulation, device: Device, page: Page): void {
   if (page.kind === 'service worker') {
-    stopServiceWorker(simulation, page)
+    // Where nothing goes wrong, the browser ends it at rest, and no number is lost.
+    const isAtRest = Object.values(page.hilo.status().collections).every(({ leased }) => !leased)
+    if (isAtRest || !simulation.isClean) stopServiceWorker(simulation, page)
     return
   }
   const alive = (what: string, act: () => void) => page.run(what, () => page.isAlive && act())

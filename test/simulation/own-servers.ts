@@ -189,7 +189,7 @@ export class OwnServer {
    * A person lets a device go on with the series of one that is lost.
    * @param period undefined: the newest that the server has heard of
    * @param more the documents have so many more numbers
-   * @returns false when it was refused
+   * @returns false when it was refused, or there is no ledger now
    */
   async handOver(
     database: string,
@@ -197,21 +197,25 @@ export class OwnServer {
     to: string,
     { period, more }: { period: string; more: number },
   ): Promise<boolean> {
-    const ledger = this.#ledgers[0]!
-    const series = (await ledger.series(database)).find((each) => each.letter === letter)
+    const ledger = this.#ledgers[0]
+    const listed = await ledger?.series(database).catch(notNow)
+    if (!ledger || !listed) return false
+    const series = listed.find((each) => each.letter === letter)
     const known = series?.periods.at(-1) ?? { period, last: 0 }
-    const outcome = await ledger.handOverSeries({
-      database,
-      collection: 'receipts',
-      letter,
-      to,
-      period: known.period,
-      last: Math.max(1, known.last + more),
-      by: 'anna',
-      reason: 'lost',
-      at: 0,
-    })
-    return !('refused' in outcome)
+    const outcome = await ledger
+      .handOverSeries({
+        database,
+        collection: 'receipts',
+        letter,
+        to,
+        period: known.period,
+        last: Math.max(1, known.last + more),
+        by: 'anna',
+        reason: 'lost',
+        at: 0,
+      })
+      .catch(notNow)
+    return outcome !== undefined && !('refused' in outcome)
   }
 
   /** Ends the server and deletes its database. */
@@ -380,6 +384,11 @@ export class OwnServer {
 }
 
 /** A grant token begins with its grant's id. */
+/** The command fails, and the person does not try again. */
+function notNow(error: unknown): undefined {
+  if (!(error instanceof LedgerUnavailable)) throw error
+}
+
 const grantId = (token: string): string => token.split('.')[0]!
 /** Its tail may have been given back. */
 const highOf = (token: string): number => Number(token.split('.')[3])

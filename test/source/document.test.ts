@@ -144,6 +144,19 @@ describe('a claim', () => {
     })
   })
 
+  test('behind a proxy that finds nothing, not even a place for it, is asked once', async () => {
+    const methods: unknown[] = []
+    const fetch = async (_: string, { method = 'GET' }: RequestInit) => {
+      methods.push(method)
+      return new Response('', { status: 404 })
+    }
+    const source = documentSource({ url, key: 'store', fetch })
+    expect(await source.claim(target, claimOf(), LONG)).toMatchObject({
+      failure: { code: 'server-unreachable', message: expect.stringContaining('404') },
+    })
+    expect(methods).toEqual(['GET', 'PUT'])
+  })
+
   test('of many devices at once: every number goes to one of them', async () => {
     const store = new Store()
     const sources = Array.from({ length: 8 }, () =>
