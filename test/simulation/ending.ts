@@ -138,7 +138,7 @@ async function useAllUp(
     for (const tag of profile.collections)
       fresh.pages[0]!.run(
         `takes what the server has of ${tag}`,
-        () => void issue(fresh.pages[0]!, tag, MOST_ISSUED).catch(() => {}),
+        () => void issue(fresh.pages[0]!, tag, 200).catch(() => {}),
       )
     await wait(simulation, 60_000)
   }
