@@ -54,13 +54,16 @@ function comeBack(simulation: Simulation, device: Device, page: Page | undefined
   }
 }
 
+/** A page that has only just opened has no Hilo yet. */
+const isAtRest = ({ hilo }: Partial<Pick<Page, 'hilo'>>): boolean =>
+  Object.values(hilo?.status().collections ?? {}).every(({ leased }) => leased === 0)
+
 const MOVES = { hide: 3, show: 4, reload: 3, close: 1, cache: 2, tab: 3, worker: 1.5 }
 
 function movePage(simulation: Simulation, device: Device, page: Page): void {
   if (page.kind === 'service worker') {
     // Where nothing goes wrong, the browser ends it at rest, and no number is lost.
-    const isAtRest = Object.values(page.hilo.status().collections).every(({ leased }) => !leased)
-    if (isAtRest || !simulation.isClean) stopServiceWorker(simulation, page)
+    if (!simulation.isClean || isAtRest(page)) stopServiceWorker(simulation, page)
     return
   }
   const alive = (what: string, act: () => void) => page.run(what, () => page.isAlive && act())
