@@ -7,6 +7,7 @@ import {
   applyCheckIn,
   applyShown,
   beginCheckIn,
+  claimsFirst,
   isCheckInDue,
   tokenToShow,
 } from '../../src/core/check-in.js'
@@ -256,4 +257,13 @@ describe('a claim', () => {
     const granted = addGrant(state, 'c1', { range: range(51, 82, { token: 't4' }) }, 0)
     expect(granted.ranges).toEqual([range(51, 82, { token: 't4' })])
   })
+})
+
+test('a claim of before waits for the check-in where a page may have given back', () => {
+  const claim = { id: 'c', lastBatchSize: 16, lastMax: 32 }
+  const shown = [{ token: 't1', next: 1 }]
+  expect(claimsFirst({ ...device, claim })).toBe(false)
+  expect(claimsFirst({ ...device, claim: { ...claim, shown } })).toBe(true)
+  expect(claimsFirst({ ...emptyState(), claim })).toBe(true)
+  expect(claimsFirst(device)).toBe(false)
 })

@@ -4,7 +4,7 @@
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-const PROJECTS = ['browser', 'package', 'unit-isolated', 'unit']
+const PROJECTS = ['browser', 'package', 'unit-workerd', 'unit-isolated', 'unit']
 
 export class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
