@@ -24,12 +24,11 @@ export interface TestPage {
   evaluate<R, A = undefined>(run: (arg: A) => R | Promise<R>, arg?: A): Promise<R>
   /** Chromium only: a command of its debugging protocol, for what a page cannot do to itself. */
   command?(
-    method:
-      | 'Storage.clearDataForOrigin'
-      | 'Storage.overrideQuotaForOrigin'
-      | 'ServiceWorker.dispatchSyncEvent',
+    method: 'Storage.clearDataForOrigin' | 'Storage.overrideQuotaForOrigin',
     parameters: object,
   ): Promise<void>
+  /** Chromium only: the service worker of this page gets a `sync` event, now. */
+  syncInBackground?(tag: string): Promise<void>
   /** As a user closes a tab: the page sees `pagehide`. */
   close(): Promise<void>
 }

@@ -2,7 +2,7 @@
  * Chromium, started as a program of its own and driven over its debugging protocol: the default
  * context is the profile on disk.
  */
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, chromium, type Page } from 'playwright-core'
 import type { LaunchedBrowser } from './browser.js'
 import { enginePath } from './engines.js'
 import { orKill, start } from './process.js'
@@ -35,6 +35,26 @@ export async function connect(devTools: string): Promise<Browser> {
   }
 }
 
+/**
+ * Sends a `sync` event to the service worker of a site, as Chromium does when the network comes
+ * back. It numbers service workers over all sites of a profile, so it is asked for the number.
+ * @param page any page of the browser
+ */
+export async function syncInBackground(page: Page, site: string, tag: string): Promise<void> {
+  const { origin } = new URL(site)
+  const session = await page.context().newCDPSession(page)
+  const registered = new Promise<string>((resolve) => {
+    session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+      const ours = registrations.find(({ scopeURL }) => new URL(scopeURL).origin === origin)
+      if (ours) resolve(ours.registrationId)
+    })
+  })
+  await session.send('ServiceWorker.enable')
+  const registrationId = await registered
+  const event = { origin, registrationId, tag, lastChance: false }
+  await session.send('ServiceWorker.dispatchSyncEvent', event)
+}
+
 export async function launchChromium(profile: string): Promise<LaunchedBrowser> {
   const program = await start(
     enginePath('chromium'),
@@ -64,11 +84,10 @@ export async function launchChromium(profile: string): Promise<LaunchedBrowser> 
         evaluate: (run, arg) => page.evaluate(run as (arg: unknown) => never, arg),
         async command(method, parameters) {
           const session = await page.context().newCDPSession(page)
-          if (method === 'ServiceWorker.dispatchSyncEvent')
-            await session.send('ServiceWorker.enable')
           await session.send(method, parameters as never)
           // A quota holds for as long as the session that set it.
         },
+        syncInBackground: (tag) => syncInBackground(page, page.url(), tag),
         close: () => page.close(),
       }
     },

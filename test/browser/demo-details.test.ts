@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { complaintsAbout } from './axe.js'
+import { syncInBackground } from './chromium.js'
 import { openDeskServer } from './desk.js'
 import {
   create,
@@ -251,23 +252,9 @@ test('the service worker sends waiting orders once every tab is closed', async (
   await stop()
   await create(page, 'Harbour Café')
   await seen(page, 'orders/2-A', 'waiting')
-  const devtools = await context.newCDPSession(await context.newPage())
-  const registered = new Promise<string>((resolve) => {
-    devtools.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
-      const ours = registrations.find(({ scopeURL }) => scopeURL.startsWith(url))
-      if (ours) resolve(ours.registrationId)
-    })
-  })
-  await devtools.send('ServiceWorker.enable')
-  const registrationId = await registered
   await page.close()
   await start()
-  await devtools.send('ServiceWorker.dispatchSyncEvent', {
-    origin: url,
-    registrationId,
-    tag: 'orders',
-    lastChance: false,
-  })
+  await syncInBackground(await context.newPage(), url, 'orders')
   await expect.poll(async () => (await table()).length, { timeout: 30_000 }).toBe(2)
 })
 

@@ -136,7 +136,7 @@ test('Vue takes over what a server has rendered, and then shows the status', asy
 test('Background Sync: the service worker gives a draft its id, and a retry keeps it', async () => {
   const answers = [500, 201, 201]
   const orders: string[] = []
-  const { page, site } = await openExamples((order) => {
+  const { page } = await openExamples((order) => {
     orders.push(order)
     return answers[orders.length - 1] ?? 201
   })
@@ -149,8 +149,7 @@ test('Background Sync: the service worker gives a draft its id, and a retry keep
   await expect.poll(() => orders.length, { timeout: 30_000 }).toBe(1)
   await addDraft('Grace')
   // Chromium itself would try again in five minutes.
-  const again = { origin: site.url, registrationId: '0', tag: 'orders', lastChance: false }
-  await page.command!('ServiceWorker.dispatchSyncEvent', again)
+  await page.syncInBackground!('orders')
   await expect.poll(() => orders.length, { timeout: 30_000 }).toBe(3)
   const [ada, adaAgain, grace] = orders.map((order) => JSON.parse(order))
   expect(ada).toEqual({ id: expect.stringMatching(/^orders\/\d+-A$/), customer: 'Ada' })
