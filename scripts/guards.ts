@@ -153,6 +153,7 @@ export const GUARDS: Guard[] = [
     change('tokenVersion + 1', 'tokenVersion'),
   ),
   guard('H12 pages are asked for their offers before a server is', 'client/pages'),
+  guard('H12 a grant that seems to be held is refused only after a check-in', 'worker/claims'),
   guard(
     'H12 what may have been sent is asked of nobody',
     'core/write-off',

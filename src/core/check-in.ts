@@ -61,8 +61,8 @@ export function asksFirst(state: DeviceState, date: number, ownClaim?: string): 
 /**
  * Does a claim of an earlier session go before the check-in of a start? One that shows a token
  * does, because no check-in runs beside it. So does one of a device that holds nothing, because the
- * check-in is to show what it brings. Any other one waits: the server may grant it what a page gave
- * back, and only the check-in tells this device that it arrived.
+ * check-in is to show what it brings. Any other one waits: what is held is leased sooner, and the
+ * check-in has told what a page gave back without a word, before the server grants it again.
  */
 export const claimsFirst = (state: DeviceState): boolean =>
   state.claim !== undefined && (state.claim.shown !== undefined || everything(state).length === 0)

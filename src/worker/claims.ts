@@ -2,7 +2,7 @@
  * The claims of one collection: one at a time, repeated after a failure, and safe to lose at any
  * point, because a claim's id is stored before it is first sent (H11).
  */
-import { applyShown } from '../core/check-in.js'
+import { applyShown, beginCheckIn } from '../core/check-in.js'
 import { addGrant, beginClaim, dropClaim } from '../core/claim.js'
 import { type Failure, HiloError, toFailure } from '../core/errors.js'
 import { isRepeated, nextStep } from '../core/failures.js'
@@ -145,7 +145,8 @@ export class Claims {
           dropClaim(state, claim.id),
           state.claim?.id === claim.id,
         ])
-        if (claim.shown) this.#context.showAgain()
+        // A check-in shows its token now.
+        if (claim.shown) void this.#context.checkIn()
         const isSmallest = claim.lastBatchSize <= MIN_CAPACITY
         if (step === 'smaller')
           this.#largest = isSmallest ? undefined : Math.max(MIN_CAPACITY, claim.lastBatchSize >> 1)
@@ -186,10 +187,15 @@ export class Claims {
     })
   }
 
-  async #add(claim: DeviceClaim, grant: GrantedRange, want: number): Promise<void> {
+  /**
+   * @param isNew the server may have got back what this device seems to hold: a page that closed
+   * sent it, and its note is not there. A check-in tells, and then the grant is added.
+   */
+  async #add(claim: DeviceClaim, grant: GrantedRange, want: number, isNew = true): Promise<void> {
+    const { owner, checkIn, updateAndLease } = this.#context
     // guard: H32 the grant of a repeated claim does not say that this device is no copy
-    const date = claim.id === this.own ? this.#context.owner.world.date() : undefined
-    const error = await this.#context.updateAndLease((before) => {
+    const date = claim.id === this.own ? owner.world.date() : undefined
+    const error = await updateAndLease((before) => {
       const state = applyShown(before, claim.id, grant.fates)
       try {
         const next = addGrant(state, claim.id, grant, date)
@@ -197,13 +203,21 @@ export class Claims {
         const isUsedUp = next.claim !== state.claim && next.ranges === state.ranges
         return [next, isUsedUp ? grantedAgain(grant.range) : undefined]
       } catch (error) {
+        // guard: H12 a grant that seems to be held is refused only after a check-in
+        if (isNew) return [beginCheckIn(state, owner.world.newId()).state, AFTER_CHECK_IN]
         // The same claim would bring the same grant.
         return [dropClaim(state, claim.id), error]
       }
     })
+    if (error === AFTER_CHECK_IN) {
+      await checkIn()
+      return this.#add(claim, grant, want, false)
+    }
     if (error) throw error
   }
 }
+
+const AFTER_CHECK_IN = Symbol()
 
 /** Without this error, the device would ask such a server again at once, for ever. */
 const grantedAgain = ({ from, to }: Range): HiloError =>

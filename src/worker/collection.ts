@@ -86,7 +86,7 @@ export class OwnedCollection {
       updateAndLease: (change) => this.#updateAndLease(change, this.#waiting),
       checkedIn: (change) => this.#updateAndLease(change, this.#starting),
       reportIn: () => this.#reportIn,
-      showAgain: () => checkIns.retryNow(),
+      checkIn: () => checkIns.ask(this.#context),
       notify: () => this.#notify(),
     }
     this.#claims = new Claims(this.#context, requests, (missing) => {
@@ -334,7 +334,7 @@ export class OwnedCollection {
   async #checkInFirst(): Promise<void> {
     // guard: H32 a claim of an earlier session does not hide a copy
     if (await this.#update((state) => [state, claimsFirst(state)])) await this.#claims.ask(0)
-    await this.#checkIns.ask(this.#context)
+    await this.#context.checkIn()
   }
 
   #lease(

@@ -35,8 +35,8 @@ export interface CollectionContext {
   checkedIn<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T>
   /** In how many milliseconds the server should hear of what was leased; undefined: it has. */
   reportIn(): number | undefined
-  /** A claim that showed a token was forgotten: a check-in shows it now, for no claim does. */
-  showAgain(): void
+  /** Sends the check-in that is stored, now. Resolves when it was answered or has failed. */
+  checkIn(): Promise<void>
   /** The status of the collection has changed. */
   notify(): void
 }

@@ -55,7 +55,6 @@ export async function startServer(
         Math.max(lastMax, seenBefore.get(claimKey(claim ?? '', collectionOf(series))) ?? 0),
       )
       checker.granted(series, device, low, high)
-      simulation.excuseHeld(series, device, low, high)
       if (!claim) return
       claims.answered(claim, series, low, high)
       checker.shared(series, low, high, sharedClaims.get(claim) ?? [])

@@ -7,7 +7,7 @@ import type { HiloOptions } from '../../src/core/options.js'
 import type { Range } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/core/state.js'
 import { BesideCopy } from './beside-copy.js'
-import { Checker, type Known, type Series } from './checker.js'
+import { Checker, type Known } from './checker.js'
 import { Claims } from './claims.js'
 import { CLOSED_MS } from './closed.js'
 import { CopiesOnline } from './copies-online.js'
@@ -216,19 +216,6 @@ export class Simulation {
   excusePage(page: Page, why: string): void {
     page.excuse = why
     for (const state of this.statesOf(page.device)) this.excuseLeases(state, page.device)
-  }
-
-  /**
-   * A page of the device had given these numbers back, and its note has not been read yet. The
-   * device refuses what it seems to hold, so a grant of them becomes a gap.
-   */
-  excuseHeld(series: Series, name: string, low: number, high: number): void {
-    const device = this.devices.find((each) => each.name === name)
-    const isHeld = (range: Range) =>
-      seriesOf(range) === series && range.from <= high && low <= range.to
-    const states = device ? this.statesOf(device) : []
-    if (!this.isClean && states.some(({ leases }) => leases.some(({ range }) => isHeld(range))))
-      this.checker.excuse(series, low, high, 'granted while a lease had it')
   }
 
   /** Excuses what pages with an excuse hold, and what all hold if the device's storage failed. */

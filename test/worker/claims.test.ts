@@ -242,12 +242,32 @@ describe('a claim', () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
-    const before = await world.stored()
     world.source.claim = async () => ({
       range: { from: 32, to: 63, prefix: 'orders/', serverTag: 'A', token: 'another' },
     })
     expect(failureOf(await owner.claim(target, 100)).code).toBe('invalid-response')
-    expect((await world.stored()).ranges).toEqual(before.ranges)
+    expect((await world.stored()).ranges).toMatchObject([{ from: 1, to: 32 }])
+  })
+
+  test('that brings what a page gave back without a word is added after a check-in', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 32))
+    const [gone] = must(await lease(owner, 32, { page: 'gone', id: 'gone:0' })).leases
+    must(await owner.claim(target, 32))
+    must(await lease(owner, 32))
+    await flush()
+    const { token } = (await world.stored()).leases.find(({ id }) => id === gone!.id)!.range
+    world.source.onClaim = () => {
+      world.source.server.giveBack({ ...gone!.range, token: token!, from: 5 })
+    }
+    world.source.checkIns.length = 0
+    must(await owner.claim(target, 200))
+    const { leases, ranges, gaps } = await world.stored()
+    expect(leases.find(({ id }) => id === gone!.id)?.range).toMatchObject({ from: 1, to: 4 })
+    expect(ranges[0]).toMatchObject({ from: 5, to: 32 })
+    expect(gaps).toEqual(emptyState().gaps)
+    expect(world.source.checkIns.length).toBeGreaterThan(0)
   })
 })
 
