@@ -4,7 +4,7 @@
  */
 import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { launchChromium } from './chromium.js'
 import type { EngineName } from './engines.js'
@@ -128,8 +128,9 @@ async function open(
   original?: TestBrowser,
 ): Promise<TestBrowser> {
   const profile = newProfile(name)
-  // The socket of a program that has ended is of no use to another one.
-  const filter = (source: string) => !lstatSync(source).isSocket()
+  // A socket is of no use to another program. Chromium's `SingletonLock` names the one that runs.
+  const filter = (source: string) =>
+    !lstatSync(source).isSocket() && !basename(source).startsWith('Singleton')
   if (original)
     cpSync(original.profile, profile, { recursive: true, verbatimSymlinks: true, filter })
   let running: LaunchedBrowser | undefined

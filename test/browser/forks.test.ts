@@ -136,6 +136,35 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expectDistinct(made)
   })
 
+  test('a copy beside its running original makes no id that the server had heard of', async () => {
+    const site = await openSite()
+    const original = await openLastingBrowser(name)
+    const page = await original.newPage()
+    await page.goto(site.url({ reserve: 200 }, { beforePage: hearOfForks }))
+    await page.evaluate(() => window.hilo.reserve('orders', 200))
+    const made = await page.evaluate(nextIds, 5)
+    // The copy is made while the original runs.
+    const copy = await openLastingBrowser(name, original)
+    const known = heard(site)
+    made.push(...(await page.evaluate(nextIds, 40)))
+    await expect.poll(() => heard(site), { timeout: 30_000 }).toBeGreaterThan(known)
+
+    const other = await copy.newPage()
+    const unheard = await page.evaluate(nextIds, 5)
+    await openLater(site, other)
+    const beside = await Promise.all([page, other].map((each) => each.evaluate(nextIds, 40)))
+    const forks = () => Promise.all([page, other].map((each) => each.evaluate(fork)))
+    await expect.poll(forks, { timeout: 30_000 }).toContain('orders')
+    const ofOriginal = [...unheard, ...beside[0]!]
+    const twice = ofOriginal.filter((id) => beside[1]!.includes(id))
+    console.info(`${name}, a copy beside its running original: ${twice.length} ids twice`)
+    expectDistinct([...made, ...ofOriginal])
+    expectDistinct([...made, ...beside[1]!])
+
+    const after = await Promise.all([page, other].map((each) => each.evaluate(nextIds, 150)))
+    expectDistinct([...made, ...new Set([...ofOriginal, ...beside[1]!]), ...after.flat()])
+  })
+
   test('two copies with a check-in under way that start at once make no id twice', async () => {
     const site = await openSite()
     const original = await openLastingBrowser(name)
