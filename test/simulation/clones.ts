@@ -2,9 +2,10 @@
  * Copies a profile, of a device that runs or is closed, lets both copies go on, and tells the
  * checker what each may issue.
  */
-import { size } from '../../src/core/range.js'
+import { type Range, size } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/core/state.js'
 import { callApp } from './app.js'
+import { collectionOf } from './claims.js'
 import type { Device } from './device.js'
 import { OwnServer } from './own-servers.js'
 import { EPOCH } from './realm.js'
@@ -98,19 +99,44 @@ function copyProfile(simulation: Simulation, original: Device): Device | undefin
   return copy
 }
 
-/** A copy is found by its old token, whichever collection it claims for. */
+/**
+ * Somebody has a copy of this device's storage, and a client of his own. Later, when the server has
+ * replaced a token, he shows it in a claim for another collection: that finds a copy, and what the
+ * grant has given back goes to nobody, though somebody asks for it next.
+ */
 export function claimElsewhere(simulation: Simulation, device: Device): void {
-  const { servers, scheduler, networkActor, database } = simulation
+  const { servers, scheduler, networkActor, database, checker, random, stolen } = simulation
   const server = servers.get(device.node)
   if (!(server instanceof OwnServer)) return
-  const held = simulation.statesOf(device).flatMap(({ ranges }) => ranges)
-  const old = held.find(({ token }) => token && server.isOld(token, true))
-  if (!old) return
+  const at = stolen.findIndex(({ token }) => server.isOld(token!, true))
+  if (at < 0) {
+    device.isLossy = true
+    for (const range of simulation.statesOf(device).flatMap(({ ranges }) => ranges)) {
+      if (!range.token) continue
+      const { from, to } = range
+      stolen.push(range)
+      checker.shared(seriesOf(range), from, to, [device.name, SOMEBODY])
+      checker.excuse(seriesOf(range), from, to, 'copied by somebody')
+    }
+    return
+  }
+  const [old] = stolen.splice(at, 1) as [Range]
   simulation.hit('an old token shown elsewhere')
-  scheduler.post(networkActor, 0, `${device.name} claims elsewhere`, () =>
-    server.claimElsewhere(database, device.name, { token: old.token!, next: old.from }),
-  )
+  const series = seriesOf(old)
+  const claim = { database, id: `elsewhere${random.between(0, 2 ** 40)}`, count: 1, at: 0 }
+  scheduler.post(networkActor, 0, 'somebody claims elsewhere', async () => {
+    const shown = { token: old.token!, next: old.from }
+    const first = { ...claim, collection: 'elsewhere' }
+    const then = { ...claim, collection: collectionOf(series), count: 100 }
+    for (const [of, got] of [
+      [`elsewhere-${device.node}`, await server.claimBySomebody(SOMEBODY, first, shown)],
+      [series, await server.claimBySomebody(SOMEBODY, then)],
+    ] as const)
+      if (got) checker.excuse(of, got.low, got.high, 'claimed by somebody')
+  })
 }
+
+const SOMEBODY = 'somebody'
 
 /** A check-in said that this device is a copy. It must not issue what it has dropped. */
 export function foundOut(

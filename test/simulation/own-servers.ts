@@ -176,13 +176,26 @@ export class OwnServer {
   }
 
   /**
-   * A client of somebody's own, with the storage of this device, claims for a collection that
-   * nothing else uses, and shows a token of another one.
+   * A client of somebody's own claims.
+   * @param shown the token that it shows, which may be one of another collection
+   * @returns what it got; undefined when the server granted nothing
    */
-  async claimElsewhere(database: string, device: string, shown: ShownGrant): Promise<void> {
-    this.#sender = device
-    const claim = { database, collection: 'elsewhere', shown: [shown], count: 1, lastMax: 0, at: 0 }
-    await this.#watched(this.#ledgers[0]!).claim([{ ...claim, serverTag: this.#node }])
+  async claimBySomebody(
+    by: string,
+    claim: { database: string; collection: string; id: string; count: number; at: number },
+    shown?: ShownGrant,
+  ): Promise<{ low: number; high: number } | undefined> {
+    const ledger = this.#ledgers[0]
+    if (!ledger) return undefined
+    this.#sender = by
+    const request = {
+      ...claim,
+      serverTag: this.#node,
+      lastMax: 0,
+      ...(shown && { shown: [shown] }),
+    }
+    const outcomes = await this.#watched(ledger).claim([request]).catch(notNow)
+    return outcomes?.flatMap((outcome) => ('grant' in outcome ? outcome.grant : []))[0]
   }
 
   /**
@@ -383,12 +396,12 @@ export class OwnServer {
   }
 }
 
-/** A grant token begins with its grant's id. */
 /** The command fails, and the person does not try again. */
 function notNow(error: unknown): undefined {
   if (!(error instanceof LedgerUnavailable)) throw error
 }
 
+/** A grant token begins with its grant's id. */
 const grantId = (token: string): string => token.split('.')[0]!
 /** Its tail may have been given back. */
 const highOf = (token: string): number => Number(token.split('.')[3])

@@ -58,6 +58,8 @@ export class Simulation {
   readonly sharedClaims = new Map<string, string[]>()
   /** Older copies of the nodes' databases, with what they know. */
   readonly backups = new Map<string, { copy: Copy; known: Known }>()
+  /** Ranges in a copy of a device's storage that somebody has, who runs no page on it. */
+  readonly stolen: Range[] = []
   gaps = 0
   /** No message is lost any more, or comes twice. */
   isHealed = false
