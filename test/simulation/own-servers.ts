@@ -23,6 +23,9 @@ export interface ServerFaults {
   unavailable: number
 }
 
+/** Has a copy of a device's storage, and a client of his own. */
+export const SOMEBODY = 'somebody'
+
 const PROCESSES = 2
 const SOUND: ServerFaults = { killed: 0, unavailable: 0 }
 
@@ -178,24 +181,21 @@ export class OwnServer {
   /**
    * A client of somebody's own claims.
    * @param shown the token that it shows, which may be one of another collection
-   * @returns what it got; undefined when the server granted nothing
    */
   async claimBySomebody(
-    by: string,
     claim: { database: string; collection: string; id: string; count: number; at: number },
     shown?: ShownGrant,
-  ): Promise<{ low: number; high: number } | undefined> {
+  ): Promise<void> {
     const ledger = this.#ledgers[0]
-    if (!ledger) return undefined
-    this.#sender = by
+    if (!ledger) return
+    this.#sender = SOMEBODY
     const request = {
       ...claim,
       serverTag: this.#node,
       lastMax: 0,
       ...(shown && { shown: [shown] }),
     }
-    const outcomes = await this.#watched(ledger).claim([request]).catch(notNow)
-    return outcomes?.flatMap((outcome) => ('grant' in outcome ? outcome.grant : []))[0]
+    await this.#watched(ledger).claim([request]).catch(notNow)
   }
 
   /**

@@ -1,6 +1,6 @@
 /** The server of a node, of the kind that the schedule's profile names. */
 import { claimKey, collectionOf } from './claims.js'
-import type { OwnServer, OwnServers, Witness } from './own-servers.js'
+import { type OwnServer, type OwnServers, SOMEBODY, type Witness } from './own-servers.js'
 import { RavenModel } from './raven-model.js'
 import { EPOCH } from './realm.js'
 import { copyProved } from './restores.js'
@@ -55,6 +55,7 @@ export async function startServer(
         Math.max(lastMax, seenBefore.get(claimKey(claim ?? '', collectionOf(series))) ?? 0),
       )
       checker.granted(series, device, low, high)
+      if (device === SOMEBODY) checker.excuse(series, low, high, 'claimed by somebody')
       if (!claim) return
       claims.answered(claim, series, low, high)
       checker.shared(series, low, high, sharedClaims.get(claim) ?? [])
