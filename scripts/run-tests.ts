@@ -18,7 +18,7 @@ const args = process.argv.slice(2)
 const missing = prepare()
 const isBrowserRun = IN_BROWSERS.some((project) => args.includes(project))
 if (args.length === 0)
-  console.log(`The tests take about ${isFull ? 40 : 4} minutes on two free cores.`)
+  console.log(`The tests take about ${isFull ? 40 : 3} minutes on two free cores.`)
 if (missing) args.push(...IN_BROWSERS.flatMap((project) => ['--project', `!${project}`]))
 if (!missing || !isBrowserRun) {
   const vitest = spawn(process.execPath, [VITEST, 'run', ...args], { stdio: 'inherit' })
