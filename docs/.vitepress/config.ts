@@ -28,12 +28,18 @@ const sidebar = INDEX.split(/^## /m)
     })),
   }))
 
-/** On a phone, more of a table is seen at once: one of two or three columns fits. */
+/**
+ * On a phone, more of a table is seen at once: one of two or three columns fits, and a meaning has
+ * a line of its own.
+ */
 const STYLE = `@media (max-width: 640px) {
   .vp-doc :is(td, th) { padding: 6px 8px; vertical-align: top }
   .vp-doc table:not(:has(th:nth-child(4))) :is(td, th) {
     min-width: 84px; max-width: 100vw; overflow-wrap: anywhere
   }
+  .vp-doc table.meanings tr { display: grid; grid-template-columns: 1fr 1fr }
+  .vp-doc table.meanings :is(td, th) { border: 0; text-align: start; overflow-wrap: anywhere }
+  .vp-doc table.meanings :last-child:is(td, th) { grid-column: 1 / -1 }
 }`
 
 export default {
@@ -45,11 +51,17 @@ export default {
     ['style', {}, STYLE],
     ['link', { rel: 'icon', href: 'data:,' }],
   ],
-  markdown: { config: followLinks, anchor: { slugify: anchorOf } },
+  markdown: {
+    config(md: MarkdownIt) {
+      md.core.ruler.push('links of the site', followLinks)
+      md.core.ruler.push('tables that end with a meaning', nameTables)
+    },
+    anchor: { slugify: anchorOf },
+  },
   themeConfig: {
     sidebar,
     nav: LIVE,
-    search: { provider: 'local' },
+    search: { provider: 'local', options: { miniSearch: { searchOptions: { boostDocument } } } },
     outline: [2, 3],
   },
   buildEnd,
@@ -66,38 +78,50 @@ function anchorOf(heading: string): string {
 interface Token {
   type: string
   tag: string
+  content: string
   attrs: [string, string][] | null
   children: Token[] | null
 }
 
+interface State {
+  tokens: Token[]
+  env: { relativePath: string }
+}
+
 interface MarkdownIt {
-  core: {
-    ruler: {
-      push(
-        name: string,
-        rule: (state: { tokens: Token[]; env: { relativePath: string } }) => void,
-      ): void
+  core: { ruler: { push(name: string, rule: (state: State) => void): void } }
+}
+
+function followLinks({ tokens, env }: State): void {
+  const folder = posix.dirname(env.relativePath)
+  for (const { children } of tokens) {
+    let isOut = false
+    for (const token of children ?? []) {
+      if (token.type === 'link_open') {
+        const [, href] = token.attrs!.find(([name]) => name === 'href')!
+        isOut = !/^(\w+:|#)/.test(href) && posix.join(folder, href).startsWith('..')
+        token.attrs = isOut
+          ? null
+          : token.attrs!.map(([name, value]) => [name, value.replace('README.md', 'index.md')])
+      }
+      if (isOut && /^link_/.test(token.type)) token.tag = 'span'
     }
   }
 }
 
-function followLinks(md: MarkdownIt): void {
-  md.core.ruler.push('links of the site', ({ tokens, env }) => {
-    const folder = posix.dirname(env.relativePath)
-    for (const { children } of tokens) {
-      let isOut = false
-      for (const token of children ?? []) {
-        if (token.type === 'link_open') {
-          const [, href] = token.attrs!.find(([name]) => name === 'href')!
-          isOut = !/^(\w+:|#)/.test(href) && posix.join(folder, href).startsWith('..')
-          token.attrs = isOut
-            ? null
-            : token.attrs!.map(([name, value]) => [name, value.replace('README.md', 'index.md')])
-        }
-        if (isOut && /^link_/.test(token.type)) token.tag = 'span'
-      }
-    }
-  })
+function nameTables({ tokens }: State): void {
+  let table: Token
+  for (const [at, token] of tokens.entries()) {
+    if (token.type === 'table_open') table = token
+    // Before the end of the head: the text of the last cell, the ends of the cell and of the row.
+    if (token.type === 'thead_close' && tokens[at - 3]!.content === 'meaning')
+      table!.attrs = [['class', 'meanings']]
+  }
+}
+
+/** Who looks for a name wants what it means before the pages that use it. */
+function boostDocument(id: string): number {
+  return id.startsWith('/reference') ? 3 : 1
 }
 
 /** The pages of the demo, and for programs the Markdown and its index. */

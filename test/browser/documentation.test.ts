@@ -70,6 +70,10 @@ test.skipIf(left)(`from the index to a page, and to another by the search${left}
   await page.fill('#localsearch-input', 'no-hilo-server')
   await page.click('.results a >> nth=0')
   await page.waitForSelector('.VPDoc code:text-is("no-hilo-server")')
+  await page.click('.VPNavBarSearchButton')
+  await page.fill('#localsearch-input', 'exhausted')
+  const first = page.locator('.results .result').first()
+  await expect.poll(() => first.textContent()).toContain('Reference')
 })
 
 const LOOKS = (['light', 'dark'] as const).flatMap((scheme) =>
@@ -101,6 +105,17 @@ test.skipIf(left)(
         .filter((table) => table.scrollWidth > table.clientWidth)
         .map((table) => table.innerText.slice(0, 100))
     expect(await page.evaluate(tooWide)).toEqual([])
+    const narrowest = () =>
+      Math.min(
+        ...[...document.querySelectorAll('.VPDoc table')]
+          .filter((table) => table.querySelector('th:last-child')!.textContent === 'meaning')
+          .flatMap((table) => [...table.querySelectorAll('td:last-child')])
+          .map((cell) => cell.clientWidth),
+      )
+    expect(await page.evaluate(narrowest)).toBeGreaterThan(SIZES.phone.width / 2)
+    await page.goto(new URL('/server.html', page.url()).href)
+    await page.waitForSelector('h1:has-text("server")')
+    expect(await page.evaluate(narrowest)).toBeGreaterThan(SIZES.phone.width / 2)
   },
 )
 
