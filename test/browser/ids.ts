@@ -28,9 +28,12 @@ export const askAgain = () =>
 
 /**
  * Runs in a page with `reserve: 0`. Is no request under way, and are all free numbers set aside for
- * a page to give back? A page that closes earlier leaves them to the next page.
+ * a page to give back, which has loaded the file for that? A page that closes earlier leaves them
+ * to the next page.
  */
 export async function isAllOffered(): Promise<boolean> {
+  // That file makes it.
+  await window.hilo.reserve('orders', 0)
   const of = <T>(request: IDBRequest<T>) =>
     new Promise<T>((resolve) =>
       Object.assign(request, { onsuccess: () => resolve(request.result) }),

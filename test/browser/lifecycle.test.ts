@@ -189,6 +189,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     const page = await browser.newPage()
     await page.goto(site.url(KEEP_NOTHING))
     const made = await page.evaluate(nextIds, 5)
+    await expect.poll(() => page.evaluate(isAllOffered), { timeout: 20_000 }).toBe(true)
     await site.server.stop()
     await leave(page, name, site.url(ELSEWHERE))
     await expect.poll(() => returns(site), { timeout: 20_000 }).toBeGreaterThan(0)
