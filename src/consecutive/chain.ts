@@ -72,9 +72,15 @@ export function chain<Content = unknown>(options: ChainOptions<Content>): Chain 
   return {
     chainOf: (series) => (over === 'device' ? '' : series),
     async linkOf(draft) {
-      const flags = await flagsOf(draft, rule)
+      const unhashed = await unhashedOf(draft, rule)
+      // Each hash is made on another thread: at the same time, they take the time of one.
+      const [hash, hashBefore] = await Promise.all([
+        rule.hashOf(unhashed.text),
+        draft.before && rule.hashOf(draft.before.text),
+      ])
+      const flags = flagsOf(draft, hashBefore)
       if (flags.length > 0 && broken === 'refuse') throw refused(draft, flags)
-      return linked(draft, flags, rule)
+      return { ...unhashed, hash, ...(flags.length > 0 && { flags }) }
     },
     numberWith,
     addRecord,
@@ -84,20 +90,19 @@ export function chain<Content = unknown>(options: ChainOptions<Content>): Chain 
   }
 }
 
-async function flagsOf({ before, expected }: Draft, rule: Rule): Promise<ChainFlag[]> {
+/** @param hashBefore of the text of the record before, as it is stored */
+function flagsOf({ before, expected }: Draft, hashBefore: string | undefined): ChainFlag[] {
   const flags: ChainFlag[] = []
   const isThere = !expected || (before !== undefined && expected.at <= before.at)
   const isSame = !before || expected?.at !== before.at || expected.hash === before.hash
-  if (!isThere || !isSame || (before && (await rule.hashOf(before.text)) !== before.hash))
-    flags.push('broken')
+  if (!isThere || !isSame || hashBefore !== before?.hash) flags.push('broken')
   // Whole seconds, as the time is written.
   if (before && Math.floor(Date.now() / 1000) * 1000 < Date.parse(before.time)) flags.push('clock')
   return flags
 }
 
-async function linked(draft: Draft, flags: ChainFlag[], rule: Rule): Promise<Link> {
+async function unhashedOf(draft: Draft, rule: Rule): Promise<Link> {
   const { chain, record, key, before } = draft
-  const previous = before ? before.hash : await rule.initialOf(record.series)
   const unhashed: Link = {
     chain,
     ...record,
@@ -105,12 +110,10 @@ async function linked(draft: Draft, flags: ChainFlag[], rule: Rule): Promise<Lin
     time: timeText(new Date()),
     ...(key !== undefined && { key }),
     text: '',
-    previous,
+    previous: before ? before.hash : await rule.initialOf(record.series),
     hash: '',
-    ...(flags.length > 0 && { flags }),
   }
-  const text = rule.textOf(unhashed)
-  return { ...unhashed, text, hash: await rule.hashOf(text) }
+  return { ...unhashed, text: rule.textOf(unhashed) }
 }
 
 function ruleOf(options: ChainOptions): Rule {
