@@ -76,7 +76,7 @@ export function chain<Content = unknown>(options: ChainOptions<Content>): Chain 
       // Each hash is made on another thread: at the same time, they take the time of one.
       const [hash, hashBefore] = await Promise.all([
         rule.hashOf(unhashed.text),
-        draft.before && rule.hashOf(draft.before.text),
+        draft.before && !draft.isSeen && rule.hashOf(draft.before.text),
       ])
       const flags = flagsOf(draft, hashBefore)
       if (flags.length > 0 && broken === 'refuse') throw refused(draft, flags)
@@ -90,12 +90,13 @@ export function chain<Content = unknown>(options: ChainOptions<Content>): Chain 
   }
 }
 
-/** @param hashBefore of the text of the record before, as it is stored */
-function flagsOf({ before, expected }: Draft, hashBefore: string | undefined): ChainFlag[] {
+/** @param hashBefore of the text of the record before, where that was read from the storage */
+function flagsOf({ before, expected }: Draft, hashBefore: string | false | undefined): ChainFlag[] {
   const flags: ChainFlag[] = []
   const isThere = !expected || (before !== undefined && expected.at <= before.at)
   const isSame = !before || expected?.at !== before.at || expected.hash === before.hash
-  if (!isThere || !isSame || hashBefore !== before?.hash) flags.push('broken')
+  const isWhole = !hashBefore || hashBefore === before?.hash
+  if (!isThere || !isSame || !isWhole) flags.push('broken')
   // Whole seconds, as the time is written.
   if (before && Math.floor(Date.now() / 1000) * 1000 < Date.parse(before.time)) flags.push('clock')
   return flags

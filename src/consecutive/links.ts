@@ -18,6 +18,8 @@ export interface Draft {
   key?: string
   /** The last record of the chain. */
   before: Link | undefined
+  /** That record is the one which this page has just made, and was not read from the storage. */
+  isSeen?: true
   /** What the last number has stored of its link. */
   expected: LinkMark | undefined
 }

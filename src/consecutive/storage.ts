@@ -82,7 +82,7 @@ export class SeriesStorage {
     if (!row || !isEnough(row, make) || make.ranges === 'server') return undefined
     const next = newNumber({ letter: row.letter, isFirst: false, last: row, ofPeriod: row }, make)
     const found = sealed.sealing.numberWith(undefined, next, sealed, link, row)
-    return 'draft' in found ? sealed.sealing.linkOf(found.draft) : undefined
+    return 'draft' in found ? sealed.sealing.linkOf({ ...found.draft, isSeen: true }) : undefined
   }
 
   /**
