@@ -2,11 +2,12 @@
  * All series and chains of a device as JSON Lines, to be read without this package: a head, a line
  * for each number and record in the order of making, and the totals with the result of the check.
  */
-import type { Link } from '../core/series-store.js'
+import type { Link, NumberRow } from '../core/series-store.js'
 import { VERSION } from '../core/version.js'
 import type { Verified } from './chain-verify.js'
 import type { StoredSeries } from './numbers.js'
 import { type ReportedNumber, reportOf, type SeriesReport } from './report.js'
+import type { SeriesState } from './state.js'
 
 export async function exported(
   { state, numbers, links, ranges }: StoredSeries,
@@ -43,7 +44,8 @@ export async function exported(
   const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
   const end = {
     record: 'end',
-    totals: totalsOf(reports),
+    totals: { ...totalsOf(reports), ...untoldIn(state, numbers) },
+    outages: reports.flatMap(outagesIn),
     check: { broken: broken ?? null, chains, flagged },
     sha256: await sha256(body),
   }
@@ -57,11 +59,13 @@ function seriesOf(
   i: number,
   all: SeriesReport[],
 ) {
-  const [first, last] = [numbers[0]?.id, numbers.at(-1)?.id]
+  const [first, last] = [numbers[0], numbers.at(-1)]
   return {
     series,
-    first,
-    last,
+    first: first?.id,
+    firstAt: first?.takenAt,
+    last: last?.id,
+    lastAt: last?.takenAt,
     ...(ranges && { ranges }),
     ...(ended && { ended, successor: all[i + 1]?.series ?? null }),
   }
@@ -101,6 +105,33 @@ function totalsOf(reports: readonly SeriesReport[]) {
     unused: reports.flatMap(({ ranges = [] }) => ranges).reduce((sum, { left }) => sum + left, 0),
     holes: reports.reduce((sum, { numbers }) => sum + holesIn(numbers), 0),
   }
+}
+
+/** Of which the server has not heard yet, and since when. */
+function untoldIn({ current }: SeriesState, numbers: readonly NumberRow[]) {
+  const untold = numbers.filter(
+    ({ letter, place }) => letter === current?.letter && place > current.told,
+  )
+  return { untold: untold.length, untoldSince: untold[0]?.takenAt ?? null }
+}
+
+interface Outage {
+  first: string
+  last: string
+  firstAt: string
+  lastAt: string
+}
+
+/** Numbers in a row that were handed out without the server: offline, or its answer was late. */
+function outagesIn({ numbers }: SeriesReport): Outage[] {
+  const outages: Outage[] = []
+  for (const [i, { id, takenAt, isUnheard }] of numbers.entries()) {
+    const last = { last: id, lastAt: takenAt }
+    if (!isUnheard) continue
+    if (numbers[i - 1]?.isUnheard) Object.assign(outages.at(-1)!, last)
+    else outages.push({ first: id, firstAt: takenAt, ...last })
+  }
+  return outages
 }
 
 /** Numbers that are missing between the first and the last of a period. */

@@ -1,5 +1,5 @@
 /** Finds the first record of each chain that does not fit. */
-import type { ChainFlag, Link, LinkMark } from '../core/series-store.js'
+import type { ChainFlag, Link, LinkMark, NumberRow } from '../core/series-store.js'
 import type { Rule } from './links.js'
 import type { StoredSeries } from './numbers.js'
 
@@ -14,7 +14,7 @@ export interface VerifiedChain {
 /**
  * The first record that does not fit, and why:
  *
- * - `missing`: it has gone, or its number has.
+ * - `missing`: it has gone, or its number has, or was made without the chain.
  * - `hash`: the stored text has another hash.
  * - `previous`: it does not hold the hash of the record before.
  * - `text`: what is stored of the record makes another text now.
@@ -44,7 +44,7 @@ export async function verified(
   rule: Rule,
 ): Promise<Verified> {
   const { numbers, links } = stored
-  const named = numbers.flatMap((row) => (row.link ? [{ ...row.link, id: row.id }] : []))
+  const named = numbers.flatMap((row, i) => markOf(row, numbers[i - 1]))
   const chains: VerifiedChain[] = []
   const broken: BrokenRecord[] = []
   for (const chain of new Set(
@@ -65,6 +65,17 @@ export async function verified(
   const flagged = links.flatMap(({ chain, at, flags }) => (flags ? { chain, at, flags } : []))
   const [first] = broken
   return { chains, ...(first && { broken: first }), ...(flagged.length > 0 && { flagged }) }
+}
+
+/**
+ * What a number knows of its record. One without a record, after one that has a record, names the
+ * one that would be next: no hash is empty.
+ */
+function markOf({ id, letter, link }: NumberRow, before: NumberRow | undefined) {
+  if (link) return [{ ...link, id }]
+  return before?.link && before.letter === letter
+    ? [{ ...before.link, at: before.link.at + 1, id, hash: '' }]
+    : []
 }
 
 type Found = Omit<BrokenRecord, 'chain'>
@@ -92,7 +103,7 @@ function brokenMark(
 ): Found[] {
   const link = links.find((each) => each.at === at)
   const of = { at, ...(id !== undefined && { id }) }
-  if (!link) return [{ ...of, why: 'missing' }]
+  if (!link || hash === '') return [{ ...of, why: 'missing' }]
   if (link.hash === hash && (id === undefined || link.id === id)) return []
   return [{ ...of, why: isKnown ? 'known' : 'hash' }]
 }

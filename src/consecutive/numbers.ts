@@ -45,6 +45,10 @@ export interface StoredSeries {
   ranges?: readonly NumberRange[] | undefined
 }
 
+/** The series that numbers are made in is the one that the app names, or it names none. */
+export const isNamed = (letter: string, series: string | undefined): boolean =>
+  series === undefined || series === letter
+
 /** What is known of a number that was taken. */
 export function takenBefore(
   row: NumberRow,

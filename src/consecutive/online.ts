@@ -16,6 +16,7 @@ import {
   withSeries,
 } from './answers.js'
 import { newId } from './new-id.js'
+import { isNamed } from './numbers.js'
 import type { SeriesServer } from './server.js'
 import { readState, type SeriesState } from './state.js'
 import type { SeriesStorage } from './storage.js'
@@ -63,14 +64,17 @@ export interface Online {
   tell(heard: (of: Heard) => void): Promise<boolean>
   /**
    * This device has a series, or gets one.
-   * @throws HiloError when the server gives none
+   * @throws HiloError when the server gives none, or it is not the one that the app names
    */
   begin(holder: Holder): Promise<void>
+  /** For a device whose series the server ends again and again, before their first number. */
+  endless(): HiloError
 }
 
 export const onlineSeries = (context: OnlineContext): Online => ({
   tell: (heard) => tell(context, heard),
   begin: (holder) => begin(context, holder),
+  endless: () => endless(context.collection),
 })
 
 async function tell(context: OnlineContext, heard: (of: Heard) => void): Promise<boolean> {
@@ -120,9 +124,14 @@ async function answerTo({ storage, server }: OnlineContext, request: SeriesCheck
 }
 
 async function begin(context: OnlineContext, { device, series }: Holder): Promise<void> {
-  const { storage, signal } = context
+  const { storage, signal, collection } = context
   for (let attempt = 1; ; attempt++) {
-    const request = await change(storage, (state) => withClaim(state, newId()))
+    const [request, letter] = await change(storage, (before) => {
+      const { state, result } = withClaim(before, newId())
+      return { state, result: [result, before.current?.letter] as const }
+    })
+    if (letter !== undefined && !isNamed(letter, series))
+      throw otherSeries(collection, letter, series)
     if (!request) return
     signal.throwIfAborted()
     const asked = { ...request, ...(device && { device }), ...(series && { series }) }
@@ -193,6 +202,21 @@ function changeUntold<T>(
     return result
   })
 }
+
+const otherSeries = (collection: string, letter: string, series: string | undefined): HiloError =>
+  new HiloError(
+    'invalid-argument',
+    `No number was made: this device has the series ${letter} of '${collection}', and the option ` +
+      `\`series\` says ${series}. Leave the option out to go on. Or close the series at the ` +
+      `server, with "offline-hilo-server series … --close ${letter}": then ${series} begins.`,
+  )
+
+const endless = (collection: string): HiloError =>
+  new HiloError(
+    'invalid-response',
+    `No number was made: the server gives series of '${collection}' and ends each before its ` +
+      'first number. Two servers with different ledgers may answer at this address.',
+  )
 
 const offline = (): HiloError =>
   new HiloError('server-unreachable', 'The server was not asked: the app has switched it off.')

@@ -145,6 +145,7 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
   const makeOf = (key: string) => ({
     key,
     format,
+    series,
     start,
     refusesBack: clockWentBack === 'refuse',
     period: period ? periodOf(period) : '',

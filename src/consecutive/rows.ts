@@ -17,6 +17,8 @@ export type FormatNumber = (
 export interface Make {
   key: string
   format: FormatNumber
+  /** The name of the series that it has to be of. Undefined: of any. */
+  series?: string | undefined
   /** The number of the first one on this device. Default: 1. */
   start?: number
   /** Empty: it has none. */

@@ -7,13 +7,13 @@ import { HiloError } from '../core/errors.js'
 import type { NumberRow } from '../core/series-store.js'
 import { whenLate } from '../core/when-late.js'
 import { newId } from './new-id.js'
+import { isNamed } from './numbers.js'
 import type { Heard, Holder, Online } from './online.js'
 import type { Make } from './rows.js'
 import type { Refusal } from './state.js'
 import type { SeriesStorage } from './storage.js'
 
 export interface SeriesContext {
-  collection: string
   storage: SeriesStorage
   /**
    * What speaks with the server: loaded when it is needed first.
@@ -56,7 +56,7 @@ export class Series {
 
   /** @throws HiloError */
   async take({ holder, wait, ...make }: TakeOptions): Promise<TakenNumber> {
-    const { collection, storage, signal } = this.#context
+    const { storage, signal, online } = this.#context
     const deadline = deadlineOf(wait, () => {
       this.#isSilent = true
     })
@@ -77,7 +77,7 @@ export class Series {
           asked++
           await this.#wait(this.#tell(), late)
         } else if (!taken) {
-          if (begun++ >= MOST_BEGUN) throw endless(collection)
+          if (begun++ >= MOST_BEGUN) throw (await online()).endless()
           await this.prepare(holder)
         } else if ('refused' in taken) {
           if (asked++ > 0) throw refusedBy(taken.refused)
@@ -164,7 +164,8 @@ export class Series {
   async #begin(holder: Holder): Promise<void> {
     const { storage, online } = this.#context
     // A device that has a series needs nothing of the network.
-    if ((await storage.current()).held) return
+    const { held } = await storage.current()
+    if (held && isNamed(held.series, holder.series)) return
     const { begin } = await online()
     await begin(holder)
     this.#isSilent = false
@@ -222,11 +223,4 @@ const refusedBy = ({ status, message }: Refusal): HiloError =>
     `No number was handed out: the server refuses this device. ${message} Numbers go on when the ` +
       'server accepts it again; the key keeps the number that it has.',
     { status },
-  )
-
-const endless = (collection: string): HiloError =>
-  new HiloError(
-    'invalid-response',
-    `No number was made: the server gave ${MOST_BEGUN} series of '${collection}' and ended each ` +
-      'before its first number. Two servers with different ledgers may answer at this address.',
   )

@@ -14,6 +14,7 @@ import type { Drafted, Sealed } from './links.js'
 import {
   type HeldSeries,
   heldSeries,
+  isNamed,
   type StoredSeries,
   type Taken,
   takenBefore,
@@ -123,6 +124,7 @@ export class SeriesStorage {
         const { current } = state
         // guard: H28 a number follows one of its own series
         if (!current || current.begun !== seen.begun || current.refused) return undefined
+        if (!isNamed(current.letter, make.series)) return undefined
         const before = { last: row, ofPeriod: row, before: seen.link }
         return add(tx, state, current, before, make, link)
       })
@@ -145,7 +147,8 @@ export class SeriesStorage {
         if (row !== before.row) tx.saveNumber(row)
         return { ...before, row }
       }
-      if (!current) return undefined
+      // guard: H28 a number is of the series that the app names
+      if (!current || !isNamed(current.letter, make.series)) return undefined
       if (current.refused) return { refused: current.refused }
       if (!before) return add(tx, state, current, found, make, link, true)
       if (make.checkIn !== undefined) return before

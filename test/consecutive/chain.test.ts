@@ -174,6 +174,17 @@ describe('a chain', () => {
     for (const options of [{}, { text: () => '', digest: 'MD5' }, { text: () => '', over: 'all' }])
       expect(() => chain(options as never)).toThrow('No chain was made')
   })
+
+  test('has a record of each number: one that a page without the chain made is named', async () => {
+    const name = newName()
+    const { receipts } = openTill(shop, { name, series: { chain: plain } })
+    await receipts.next({ key: 'a' })
+    await openTill(shop, { name }).receipts.next({ key: 'b' })
+    const broken = { chain: 'A', at: 2, id: 'A-000002', why: 'missing' }
+    expect(await receipts.verify()).toMatchObject({ broken })
+    await receipts.next({ key: 'c' })
+    expect(await receipts.verify()).toMatchObject({ broken, chains: [{ count: 2 }] })
+  })
 })
 
 describe('an export', () => {
@@ -186,17 +197,25 @@ describe('an export', () => {
     const lines = await receipts.export({ issuer: 'Shop Ltd' })
     const select = (filter: string) =>
       execFileSync(jq.find()!, ['-rj', filter], { input: lines }).toString()
-    expect(JSON.parse(select('select(.record == "head")'))).toMatchObject({
-      issuer: 'Shop Ltd',
-      device: 'Till 3',
-      rule: { digest: 'SHA-256', encoding: 'hex', initial: '' },
-      series: [{ series: 'A', first: 'A-000001', last: 'A-000003' }],
-      count: 4,
-    })
     const rows = select('select(.record == "number" or .record == "record") | tojson, "\\n"')
       .trim()
       .split('\n')
       .map((row) => JSON.parse(row))
+    expect(JSON.parse(select('select(.record == "head")'))).toMatchObject({
+      issuer: 'Shop Ltd',
+      device: 'Till 3',
+      rule: { digest: 'SHA-256', encoding: 'hex', initial: '' },
+      series: [
+        {
+          series: 'A',
+          first: 'A-000001',
+          last: 'A-000003',
+          firstAt: rows[0].takenAt,
+          lastAt: rows[2].takenAt,
+        },
+      ],
+      count: 4,
+    })
     expect(rows.map(({ id, state, reason }) => [id, state, reason])).toEqual([
       ['A-000001', 'confirmed', undefined],
       ['A-000002', 'cancelled', 'card declined'],
@@ -213,9 +232,35 @@ describe('an export', () => {
       JSON.parse(lines.trim().split('\n').at(-1)!),
     ]
     expect(end).toMatchObject({
-      totals: { confirmed: 1, cancelled: 1, open: 1, doubtful: 0, holes: 0 },
+      totals: { confirmed: 1, cancelled: 1, open: 1, doubtful: 0, holes: 0, untold: 0 },
+      outages: [],
       check: { broken: null, chains: [{ last: { at: 4, hash: previous } }] },
       sha256: byOpenssl(`${body.join('\n')}\n`),
+    })
+  })
+
+  test('says since when the server has not heard, and when it could not', async () => {
+    const at = (minute: number) => clock(`2027-03-01T09:0${minute}:00Z`)
+    const time = (minute: number) => `2027-03-01T09:0${minute}:00.000Z`
+    at(0)
+    const { hilo, receipts } = openTill(shop, { series: { chain: plain } })
+    await receipts.next({ key: 'a' })
+    hilo.goOffline()
+    for (const minute of [1, 2]) {
+      at(minute)
+      await receipts.next({ key: `offline ${minute}` })
+    }
+    const outage = { first: 'A-000002', last: 'A-000003', firstAt: time(1), lastAt: time(2) }
+    const end = async () => JSON.parse((await receipts.export()).trim().split('\n').at(-1)!)
+    expect(await end()).toMatchObject({
+      totals: { unheard: 2, untold: 2, untoldSince: time(1) },
+      outages: [outage],
+    })
+    hilo.goOnline()
+    await receipts.next({ key: 'b' })
+    expect(await end()).toMatchObject({
+      totals: { unheard: 2, untold: 0, untoldSince: null },
+      outages: [outage],
     })
   })
 })
