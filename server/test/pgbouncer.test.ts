@@ -7,7 +7,8 @@ import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../test/support/eventually.js'
 import { freePort } from '../../test/support/free-port.js'
 import { pgbouncer, unless } from '../../test/support/programs.js'
 import { openLedger } from '../src/index.js'
@@ -52,7 +53,7 @@ async function newPooledDatabase(): Promise<string> {
     child.kill('SIGKILL')
     return ended
   })
-  await vi.waitFor(
+  await eventually(
     () =>
       new Promise<void>((resolve, reject) => {
         const socket = connect(port, '127.0.0.1', () => resolve(void socket.destroy())).on(
@@ -60,7 +61,6 @@ async function newPooledDatabase(): Promise<string> {
           reject,
         )
       }),
-    { timeout: 20_000 },
   )
   url.port = String(port)
   return url.href

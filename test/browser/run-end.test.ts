@@ -5,8 +5,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { startCluster } from '../../server/test/postgres-cluster.js'
+import { eventually } from '../support/eventually.js'
 import { isFull } from '../support/sizes.js'
 import { enginePath } from './engines.js'
 import { start } from './process.js'
@@ -53,13 +54,13 @@ test.skipIf(STARTED).for(isFull ? ENDS : ENDS.slice(2))(
       stdio: 'ignore',
     })
     const exited = once(run, 'exit')
-    await vi.waitFor(() => expect(existsSync(file)).toBe(true), { timeout: 60_000 })
+    await eventually(() => expect(existsSync(file)).toBe(true))
     const { folder, ports } = JSON.parse(readFileSync(file, 'utf8')) as Started
     expect(await Promise.all(ports.map(answers))).toEqual([true, true])
 
     process.kill(toAll ? -run.pid! : run.pid!, signal)
     await exited
-    await vi.waitFor(() => expect(existsSync(folder)).toBe(false), { timeout: 30_000 })
+    await eventually(() => expect(existsSync(folder)).toBe(false))
     expect(await Promise.all(ports.map(answers))).toEqual([false, false])
   },
 )

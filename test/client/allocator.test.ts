@@ -7,6 +7,7 @@ import type { OwnerLink } from '../../src/client/owner-link.js'
 import type { PageExit } from '../../src/client/page-exit.js'
 import type { Target } from '../../src/core/contract.js'
 import type { Exchange, Exchanged } from '../../src/core/state.js'
+import { eventually } from '../support/eventually.js'
 import { range } from '../support/ranges.js'
 import { flush } from '../support/world.js'
 
@@ -155,7 +156,7 @@ test('one id after another: each lease is as large as all before, and looks ahea
   const wants: number[] = []
   const ahead: (number | undefined)[] = []
   for (let from = 1; from <= 500; ) {
-    await vi.waitFor(() => expect(exchanges.length).toBeGreaterThan(wants.length))
+    await eventually(() => expect(exchanges.length).toBeGreaterThan(wants.length))
     const { request, answer } = exchanges[wants.length]!
     wants.push(request.want)
     ahead.push(request.ahead)

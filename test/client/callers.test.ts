@@ -9,6 +9,7 @@ import { MemoryStore } from '../../src/store/memory.js'
 import type { Change, StoreKey } from '../../src/store/store.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { browserWorld } from '../../src/worker/world.js'
+import { eventually } from '../support/eventually.js'
 import { newName } from '../support/idb.js'
 import { errorOf, newShop, quiet, type Shop } from '../support/shop.js'
 
@@ -171,7 +172,7 @@ describe('a storage that hangs', () => {
       const { hilo, store } = open()
       store.hangs = hangs
       const ids = Promise.all([hilo.nextId('orders'), hilo.nextId('orders', forEver)])
-      await vi.waitFor(() => expect(store.failures).toBeGreaterThan(2))
+      await eventually(() => expect(store.failures).toBeGreaterThan(2))
       store.hangs = undefined
       expect(await ids).toEqual(['orders/1-A', 'orders/2-A'])
       expect(await hilo.nextIds('orders', 30)).toContain('orders/32-A')
@@ -185,7 +186,7 @@ describe('a storage that hangs', () => {
       const { hilo, store } = open()
       store.hangs = hangs
       const reserved = hilo.reserve('orders', 500)
-      await vi.waitFor(() => expect(store.failures).toBeGreaterThan(2))
+      await eventually(() => expect(store.failures).toBeGreaterThan(2))
       store.hangs = undefined
       await reserved
       expect(hilo.status('orders').available).toBe(500)
@@ -193,7 +194,7 @@ describe('a storage that hangs', () => {
       store.hangs = hangs
       const released = hilo.release('orders')
       const before = store.failures
-      await vi.waitFor(() => expect(store.failures).toBeGreaterThan(before + 4))
+      await eventually(() => expect(store.failures).toBeGreaterThan(before + 4))
       store.hangs = undefined
       await released
       expect(hilo.status('orders').available).toBe(0)
@@ -212,7 +213,7 @@ describe('a storage that hangs', () => {
       await hilo.reserve('orders', 500)
       store.hangsFrom = store.updates + step
       const released = hilo.release('orders')
-      await vi.waitFor(() => expect(store.failures).toBeGreaterThan(2))
+      await eventually(() => expect(store.failures).toBeGreaterThan(2))
       store.hangs = undefined
       await released
       expect(hilo.status('orders').available).toBe(0)
@@ -230,7 +231,7 @@ describe('a storage that hangs', () => {
     await hilo.reserve('orders', 500)
     store.hangs = 'before'
     const released = hilo.release('orders')
-    await vi.waitFor(() => expect(store.failures).toBeGreaterThan(20), { timeout: 30_000 })
+    await eventually(() => expect(store.failures).toBeGreaterThan(20))
     store.hangs = undefined
     await released
     expect(warned).not.toHaveBeenCalled()

@@ -1,6 +1,7 @@
 /** A page that is seen again, or online again, checks in: a copy of its storage is found sooner. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { OwnerLink } from '../../src/client/owner-link.js'
+import { eventually } from '../support/eventually.js'
 import { FakePage } from '../support/page.js'
 import { newShop, quiet, type Shop } from '../support/shop.js'
 
@@ -30,7 +31,7 @@ async function opened() {
   const page = new FakePage()
   const hilo = shop.openIn(page)
   await hilo.nextId('orders')
-  await vi.waitFor(async () => expect(await hilo.inspect('orders')).toHaveProperty('checkedIn'))
+  await eventually(async () => expect(await hilo.inspect('orders')).toHaveProperty('checkedIn'))
   // It is stored a little before the check-in is over.
   await quiet()
   return { hilo, page, before: checkIns() }
@@ -42,7 +43,7 @@ test('when it is shown again', async () => {
   page.hide()
   expect(checkIns()).toBe(before)
   page.show()
-  await vi.waitFor(() => expect(checkIns()).toBe(before + 1))
+  await eventually(() => expect(checkIns()).toBe(before + 1))
 })
 
 test('when it comes back out of the back/forward cache', async () => {
@@ -50,14 +51,14 @@ test('when it comes back out of the back/forward cache', async () => {
   passAMinute()
   page.leave()
   page.comeBack()
-  await vi.waitFor(() => expect(checkIns()).toBe(before + 1))
+  await eventually(() => expect(checkIns()).toBe(before + 1))
 })
 
 test('when the network is back', async () => {
   const { before } = await opened()
   passAMinute()
   network.dispatchEvent(new Event('online'))
-  await vi.waitFor(() => expect(checkIns()).toBe(before + 1))
+  await eventually(() => expect(checkIns()).toBe(before + 1))
 })
 
 test('but not each time that somebody switches tabs', async () => {
@@ -74,7 +75,7 @@ test('as soon as it is hidden, if numbers were used since', async () => {
   vi.setSystemTime(Date.now() + 11_000)
   await hilo.nextIds('orders', 20)
   page.hide()
-  await vi.waitFor(() => expect(checkIns()).toBe(before + 1))
+  await eventually(() => expect(checkIns()).toBe(before + 1))
 })
 
 test('but not when it is left: it may be frozen in the middle of a transaction', async () => {

@@ -3,6 +3,7 @@ import { IDBDatabase, IDBFactory } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
 import { createOwner } from '../../src/worker/owner.js'
+import { eventually } from '../support/eventually.js'
 import { newName } from '../support/idb.js'
 import { FakePage } from '../support/page.js'
 import { codeOf, newShop, quiet, type Shop } from '../support/shop.js'
@@ -50,7 +51,7 @@ describe('close() while a call is with the worker', () => {
         answer = resolve
       })
     const reserving = codeOf(hilo.reserve('orders', 500))
-    await vi.waitFor(() => expect(world.source.claims).toHaveLength(before + 1))
+    await eventually(() => expect(world.source.claims).toHaveLength(before + 1))
     await hilo.close()
     expect(await reserving).toBe('closed')
     answer()
@@ -168,7 +169,7 @@ describe('with a reserve of 0', () => {
     vi.stubGlobal('fetch', fetched)
     const { hilo } = shop.open({ reserve: 0 })
     const waiting = codeOf(hilo.nextIds('orders', 3))
-    await vi.waitFor(() => expect(fetched).toHaveBeenCalled())
+    await eventually(() => expect(fetched).toHaveBeenCalled())
     const closing = hilo.close()
     expect(await waiting).toBe('closed')
     answer()
@@ -192,7 +193,7 @@ describe('two open instances for one device in one page', () => {
     const warn = warned()
     const { page } = shop.open()
     shop.openIn(page)
-    await vi.waitFor(() => expect(warn).toHaveBeenCalledOnce())
+    await eventually(() => expect(warn).toHaveBeenCalledOnce())
     expect(warn.mock.calls[0]![0]).toContain('in a module of its own')
     warn.mockRestore()
   })

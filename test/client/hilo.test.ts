@@ -9,6 +9,7 @@ import type { HiloOptions } from '../../src/core/options.js'
 import type { DeviceClaim } from '../../src/core/state.js'
 import { ravenConventions } from '../../src/raven.js'
 import { nextHiSource } from '../../src/source/index.js'
+import { eventually } from '../support/eventually.js'
 import { newName } from '../support/idb.js'
 import { FakePage } from '../support/page.js'
 import { codeOf, newShop, refusal, type Shop } from '../support/shop.js'
@@ -125,7 +126,7 @@ describe('a bare number', () => {
     shop.answer = () => grantOf('B')
     const second = shop.open({ reserve: 0 }).hilo
     await second.nextIds('orders', 32)
-    await vi.waitFor(() => expect(() => first.nextNumberSync('orders')).toThrow(refusal))
+    await eventually(() => expect(() => first.nextNumberSync('orders')).toThrow(refusal))
   })
 
   test('goes on over any number of ranges of one node', async () => {
@@ -362,7 +363,7 @@ describe('reserve', () => {
     await hilo.reserve('orders', 500)
     await hilo.reserve('orders', 40)
     page.leave()
-    await vi.waitFor(async () => expect(await shop.max()).toBe(40))
+    await eventually(async () => expect(await shop.max()).toBe(40))
   })
 
   test('fills the device up in one request, and keeps that as its target', async () => {

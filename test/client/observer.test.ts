@@ -1,6 +1,7 @@
 /** Looking on: what a device holds and what becomes of it, told without changing anything. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Activity } from '../../src/client/observer.js'
+import { eventually } from '../support/eventually.js'
 import { newShop, quiet, type Shop } from '../support/shop.js'
 
 let shop: Shop
@@ -21,7 +22,7 @@ describe('inspect', () => {
     const { hilo: other } = shop.open({ reserve: 64 })
     await hilo.nextIds('orders', 3)
     await other.nextId('orders')
-    const { segments, ...rest } = await vi.waitFor(async () => {
+    const { segments, ...rest } = await eventually(async () => {
       const inspected = await hilo.inspect('orders')
       expect(inspected.isClaiming).toBe(false)
       return inspected
@@ -134,7 +135,7 @@ describe('watch', () => {
     const { hilo: other } = shop.open({ reserve: 100 })
     await other.nextId('orders')
     const { page } = (await other.inspect('orders')).segments.find(({ isThisPage }) => isThisPage)!
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(told).toContainEqual(
         expect.objectContaining({ kind: 'lease', page, isThisPage: false }),
       ),
@@ -151,7 +152,7 @@ describe('watch', () => {
       const { hilo } = shop.open()
       hilo.watch(() => {})
       await hilo.nextIds('orders', 3)
-      await vi.waitFor(() => expect(warn).toHaveBeenCalled())
+      await eventually(() => expect(warn).toHaveBeenCalled())
       expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('could not be loaded'))
     } finally {
       warn.mockRestore()

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
 import { TOO_MANY } from '../../src/core/wire.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
+import { eventually } from '../support/eventually.js'
 import { errorOf, newShop, refusal, type Shop } from '../support/shop.js'
 
 let shop: Shop
@@ -76,7 +77,7 @@ describe('without the network', () => {
     const refused = expect(
       hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY }),
     ).rejects.toMatchObject({ code: 'server-refused', status: 401 })
-    await vi.waitFor(() => expect(hilo.status('orders').lastError).toBeDefined())
+    await eventually(() => expect(hilo.status('orders').lastError).toBeDefined())
     shop.answer = () => refusal(401)
     shop.isDown = false
     await refused
@@ -317,7 +318,7 @@ describe('an answer 200 that is none of a HiLo server', () => {
     shop.answer = signIn
     const { hilo } = shop.open({ collections: { orders: {} } })
     const ready = hilo.ready.then(() => 'ready')
-    await vi.waitFor(() => expect(hilo.status('orders').lastError?.code).toBe('no-hilo-server'))
+    await eventually(() => expect(hilo.status('orders').lastError?.code).toBe('no-hilo-server'))
     expect(hilo.status().online).toBe(false)
     const [first] = shop.requests
     shop.answer = undefined

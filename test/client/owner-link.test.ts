@@ -11,6 +11,7 @@ import type { Owner } from '../../src/core/contract.js'
 import { HiloError } from '../../src/core/errors.js'
 import { VERSION } from '../../src/core/version.js'
 import { createOwner } from '../../src/worker/owner.js'
+import { eventually } from '../support/eventually.js'
 import { FakeWorker } from '../support/worker.js'
 import { config, exchangeOf, FakeWorld, flush, must, target } from '../support/world.js'
 
@@ -216,7 +217,7 @@ describe('the connection to the owner', () => {
     const { link, end } = linkTo((owner) => new FakeWorker(owner))
     await claim(link)
     end.abort()
-    await vi.waitFor(() => expect(workers[0]!.isTerminated).toBe(true))
+    await eventually(() => expect(workers[0]!.isTerminated).toBe(true))
   })
 
   test('keeps nothing of a call that was answered, however many there are', async () => {
@@ -244,7 +245,7 @@ describe('the connection to the owner', () => {
     expect((await claim(link)).view.free).toBe(32)
     expect(ownerHere).toHaveBeenCalledOnce()
     expect(workers[0]!.isTerminated).toBe(true)
-    await vi.waitFor(() => expect(warn).toHaveBeenCalledOnce())
+    await eventually(() => expect(warn).toHaveBeenCalledOnce())
     expect(warn.mock.calls[0]![0]).toMatch(/worker file has version 0\.0\.1/)
     warn.mockRestore()
   })

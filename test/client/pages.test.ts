@@ -3,6 +3,7 @@ import { IDBDatabase } from 'fake-indexeddb'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HiloError } from '../../src/core/errors.js'
+import { eventually } from '../support/eventually.js'
 import { openRaw } from '../support/idb.js'
 import { newShop, numberOf, quiet, type Shop } from '../support/shop.js'
 import { flush } from '../support/world.js'
@@ -75,7 +76,7 @@ describe('a page that goes', () => {
     await quiet()
     const before = await shop.max()
     page.leave()
-    await vi.waitFor(async () => expect(await shop.max()).toBeLessThan(before))
+    await eventually(async () => expect(await shop.max()).toBeLessThan(before))
     const returned = shop.requests
       .filter(({ action }) => action === 'return')
       .map(({ body }) => body.end)
@@ -87,7 +88,7 @@ describe('a page that goes', () => {
     const { hilo, page } = shop.open({ reserve: 0 })
     await hilo.nextIds('orders', 5)
     page.leave()
-    await vi.waitFor(async () => expect(await shop.max()).toBe(5))
+    await eventually(async () => expect(await shop.max()).toBe(5))
     const other = shop.open({ name: 'another device' }).hilo
     const theirs = await other.nextIds('orders', 40)
     expect(theirs.map(numberOf)).toEqual(Array.from({ length: 40 }, (_, i) => i + 6))
@@ -115,10 +116,7 @@ describe('a page that is hidden', () => {
     for (let i = 0; i < 1_000; i++) issued.push(numberOf(await hilo.nextId('orders')))
     expect(begun.mock.calls.filter(([, mode]) => mode === 'readwrite').length).toBeLessThan(100)
     expect(new Set(issued).size).toBe(1_000)
-    await vi.waitFor(() => expect(hilo.status('orders').leased).toBe(0), {
-      timeout: 20_000,
-      interval: 50,
-    })
+    await eventually(() => expect(hilo.status('orders').leased).toBe(0))
   })
 
   test('parks its numbers for others, while it still can', async () => {
@@ -164,7 +162,7 @@ describe('a page that comes out of the back/forward cache', () => {
     const { hilo, page } = shop.open({ reserve: 0 })
     await hilo.nextId('orders')
     page.leave()
-    await vi.waitFor(async () => expect(await shop.max()).toBe(1))
+    await eventually(async () => expect(await shop.max()).toBe(1))
     const before = shop.requests.filter(({ action }) => action === 'return').length
     page.comeBack()
     page.leave()
@@ -272,7 +270,7 @@ test('an offer of one page is leased to another before the server is asked for m
       0,
     )
   }
-  await vi.waitFor(async () => expect(await offered()).toBeGreaterThan(500), { timeout: 10_000 })
+  await eventually(async () => expect(await offered()).toBeGreaterThan(500))
   const second = shop.open({ reserve: 8 })
   const claims = () => shop.requests.filter(({ action }) => action === 'next').length
   const before = claims()
@@ -329,7 +327,7 @@ test('without IndexedDB ids are made all the same; the status says nothing is ke
   expect(await hilo.nextId('orders')).toBe('orders/1-A')
   expect(hilo.status().storage).toBe('memory')
   page.leave()
-  await vi.waitFor(async () => expect(await shop.max()).toBe(1))
+  await eventually(async () => expect(await shop.max()).toBe(1))
   vi.stubGlobal('indexedDB', indexedDB)
 })
 

@@ -1,5 +1,6 @@
 /** `release`, while the app goes on: what is given back and what is issued never meet. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { eventually } from '../support/eventually.js'
 import { codeOf, newShop, quiet, type Shop } from '../support/shop.js'
 
 let shop: Shop
@@ -24,7 +25,7 @@ function holdGiveBacks() {
     }
     return send(url, init)
   })
-  return { go: () => go(), isHeld: () => vi.waitFor(() => expect(held).toBeGreaterThan(0)) }
+  return { go: () => go(), isHeld: () => eventually(() => expect(held).toBeGreaterThan(0)) }
 }
 
 describe('release of everything', () => {

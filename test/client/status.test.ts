@@ -4,6 +4,7 @@ import type { Hilo, HiloEvents } from '../../src/client/hilo.js'
 import type { DeviceState } from '../../src/core/state.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import type { StoreKey } from '../../src/store/store.js'
+import { eventually } from '../support/eventually.js'
 import { newName } from '../support/idb.js'
 import { newShop, refusal, type Shop } from '../support/shop.js'
 
@@ -164,7 +165,8 @@ describe('events', () => {
 
     const original = shop.open({ name, reserve: 100 }).hilo
     await original.nextId('orders')
-    await vi.waitUntil(() => shop.requests.filter(({ action }) => action === 'checkin').length > 0)
+    const checkIns = () => shop.requests.filter(({ action }) => action === 'checkin')
+    await eventually(() => expect(checkIns()).not.toHaveLength(0))
     const theirs = await original.nextIds('orders', 30)
     const { hilo } = shop.open({ name: copy, reserve: 100 })
     const fork = next(hilo, 'fork')
@@ -184,7 +186,7 @@ test('asking to keep the storage says what the browser said', async () => {
   })
   expect(await hilo.persist()).toBe(true)
   await hilo.nextId('orders')
-  await vi.waitUntil(() => hilo.status().storage === 'persistent')
+  await eventually(() => expect(hilo.status().storage).toBe('persistent'))
 })
 
 test('persist resolves with false where storage is denied, as in a sandboxed frame', async () => {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { Changes, Customer, Order, Result, Sent } from '../../demo/records.js'
 import { DeskStore } from '../../demo/store.js'
 import { Sync } from '../../demo/sync.js'
+import { eventually } from '../support/eventually.js'
 
 const made = (id: string) => ({
   id,
@@ -93,7 +94,7 @@ test('customers go before the orders that refer to them', async () => {
   answer(all(201))
   const { sync, states } = await openSync()
   sync.runNow()
-  await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
+  await eventually(async () => expect(await states()).toEqual(['sent']))
   expect(requests).toEqual(['customers', 'orders'])
 })
 
@@ -105,7 +106,7 @@ test('what is refused stays, with the reason, and is not sent again', async () =
   )
   const { sync, store, states } = await openSync()
   sync.runNow()
-  await vi.waitFor(async () => expect(await states()).toEqual(['refused']))
+  await eventually(async () => expect(await states()).toEqual(['refused']))
   expect((await store.snapshot(1)).orders[0]?.reason).toBe('taken')
   expect(await store.takeWaiting('orders', 10)).toEqual([])
 })
@@ -118,11 +119,11 @@ test('an answer that never came: the batch is sent again by itself', async () =>
   })
   const { sync, states } = await openSync()
   sync.runNow()
-  await vi.waitFor(() => expect(sync.problem).toBe('The server does not answer.'))
+  await eventually(() => expect(sync.problem).toBe('The server does not answer.'))
   expect(await states()).toEqual(['waiting'])
   await vi.advanceTimersByTimeAsync(1_000)
-  await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
-  await vi.waitFor(() => expect(sync.problem).toBeUndefined())
+  await eventually(async () => expect(await states()).toEqual(['sent']))
+  await eventually(() => expect(sync.problem).toBeUndefined())
 })
 
 test('a browser that can store no more is not called a server that does not answer', async () => {
@@ -132,7 +133,7 @@ test('a browser that can store no more is not called a server that does not answ
     new DOMException('The disk is full.', 'QuotaExceededError'),
   )
   sync.runNow()
-  await vi.waitFor(() =>
+  await eventually(() =>
     expect(sync.problem).toBe('This browser did not store it: The disk is full.'),
   )
 })
@@ -145,7 +146,7 @@ test('a server in trouble is asked less and less often', async () => {
   // Others in this process begin timers, too, of no whole seconds.
   const pauses = () =>
     timers.mock.calls.flatMap(([, ms = 0]) => (ms > 0 && ms % 1_000 === 0 ? ms : []))
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     await vi.advanceTimersByTimeAsync(30_000)
     expect(pauses().length).toBeGreaterThanOrEqual(7)
   })
@@ -160,7 +161,7 @@ test('offline nothing is sent, and a pause cancels what is planned', async () =>
   expect(requests).toEqual([])
   isOnline = true
   sync.runNow()
-  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1))
+  await eventually(() => expect(vi.getTimerCount()).toBe(1))
   sync.pause()
   expect(vi.getTimerCount()).toBe(0)
   expect(sync.problem).toBeUndefined()
@@ -174,11 +175,11 @@ test('a server that lost its customers gets them again', async () => {
   })
   const { sync, store, states } = await openSync()
   sync.runNow()
-  await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
+  await eventually(async () => expect(await states()).toEqual(['sent']))
   hasCustomer = false
   await store.add('orders', [{ ...order, id: 'orders/2-A', key: 'second', edit: 'second' }])
   sync.runNow()
-  await vi.waitFor(async () => expect(await states()).toEqual(['sent', 'sent']))
+  await eventually(async () => expect(await states()).toEqual(['sent', 'sent']))
   expect(requests).toEqual(['customers', 'orders', 'orders', 'customers', 'orders'])
 })
 
@@ -186,7 +187,7 @@ test('an answer about something else is trouble, not an endless loop', async () 
   answer(() => [{ key: 'of nobody', status: 201 }])
   const { sync } = await openSync()
   sync.runNow()
-  await vi.waitFor(() => expect(sync.problem).toContain('does not say'))
+  await eventually(() => expect(sync.problem).toContain('does not say'))
   expect(requests).toEqual(['customers'])
 })
 
@@ -203,11 +204,11 @@ test('what is made while a batch is under way is sent too', async () => {
   })
   const { sync, store, states } = await openSync()
   sync.runNow()
-  await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
+  await eventually(async () => expect(await states()).toEqual(['sent']))
   await store.add('orders', [{ ...order, id: 'orders/2-A', key: 'second', edit: 'second' }])
   sync.runNow()
   release()
-  await vi.waitFor(async () => expect(await states()).toEqual(['sent', 'sent']))
+  await eventually(async () => expect(await states()).toEqual(['sent', 'sent']))
 })
 
 const edited = [{ item: 'Decaf, 500 g', quantity: 5, cents: 1120 }]
@@ -220,11 +221,11 @@ test('an edit is sent on top of the version that the table is known to have', as
   })
   const { sync, store, states, order } = await openSync()
   sync.runNow()
-  await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
+  await eventually(async () => expect(await states()).toEqual(['sent']))
   await store.edit((await order()).key, edited)
   expect(await states()).toEqual(['waiting'])
   sync.runNow()
-  await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
+  await eventually(async () => expect(await states()).toEqual(['sent']))
   expect(sent.map(({ base, version }) => [base, version])).toEqual([
     [0, 1],
     [1, 2],
@@ -247,7 +248,7 @@ test('an edit made while the order is on its way is sent after it', async () => 
     return response
   })
   sync.runNow()
-  await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
+  await eventually(async () => expect(await states()).toEqual(['sent']))
   expect(versions).toEqual([1, 2])
   expect(await order()).toMatchObject({ lines: edited, base: 2 })
 })
@@ -264,13 +265,13 @@ test('an edit whose answer was lost is no conflict with the next one', async () 
   })
   const { sync, store, states, order } = await openSync()
   sync.runNow()
-  await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
+  await eventually(async () => expect(await states()).toEqual(['sent']))
   await store.edit((await order()).key, edited)
   sync.runNow()
-  await vi.waitFor(() => expect(sync.problem).toBeDefined())
+  await eventually(() => expect(sync.problem).toBeDefined())
   await store.edit((await order()).key, [...edited, ...lines])
   sync.runNow()
-  await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
+  await eventually(async () => expect(await states()).toEqual(['sent']))
   expect(stored?.lines).toEqual([...edited, ...lines])
 })
 
@@ -294,15 +295,15 @@ test.each(['mine', 'theirs'] as const)(
     })
     const opened = await openSync()
     opened.sync.runNow()
-    await vi.waitFor(async () => expect(await opened.states()).toEqual(['sent']))
+    await eventually(async () => expect(await opened.states()).toEqual(['sent']))
     stored = theirs
     await opened.store.edit(order.key, edited)
     opened.sync.runNow()
-    await vi.waitFor(async () => expect(await opened.states()).toEqual(['conflict']))
+    await eventually(async () => expect(await opened.states()).toEqual(['conflict']))
     expect((await opened.order()).current).toEqual(theirs)
     await opened.store.resolve(order.key, whose)
     opened.sync.runNow()
-    await vi.waitFor(async () => expect(await opened.states()).toEqual(['sent']))
+    await eventually(async () => expect(await opened.states()).toEqual(['sent']))
     expect((await opened.order()).lines).toEqual(whose === 'mine' ? edited : theirs.lines)
     expect(stored.lines).toEqual(whose === 'mine' ? edited : theirs.lines)
   },
@@ -312,7 +313,7 @@ test('changes of others come here, but replace no record that waits', async () =
   answer(all(201))
   const { sync, store, states } = await openSync()
   sync.runNow()
-  await vi.waitFor(async () => expect(await states()).toEqual(['sent']))
+  await eventually(async () => expect(await states()).toEqual(['sent']))
   const other: Order = {
     ...order,
     id: 'orders/9-A',

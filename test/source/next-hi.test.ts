@@ -4,6 +4,7 @@ import { createHilo } from '../../src/client/create.js'
 import type { Target } from '../../src/core/contract.js'
 import { HiloError } from '../../src/core/errors.js'
 import { type NextHiOptions, nextHiSource } from '../../src/source/index.js'
+import { eventually } from '../support/eventually.js'
 import { newName } from '../support/idb.js'
 import { newShop, type Shop } from '../support/shop.js'
 
@@ -192,7 +193,7 @@ describe('as the source of a page', () => {
       source: nextHiSource({ key: 'hi', nextHi, maxLo: 10 }),
     })
     await hilo.nextId('orders')
-    await vi.waitFor(() => expect(hilo.status('orders').available).toBeGreaterThanOrEqual(50))
+    await eventually(() => expect(hilo.status('orders').available).toBeGreaterThanOrEqual(50))
     await hilo.reserve('orders', 200)
     expect(hilo.status('orders').available).toBeGreaterThanOrEqual(200)
   })

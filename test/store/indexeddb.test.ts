@@ -8,6 +8,7 @@ import { emptyState, type LeaseNote } from '../../src/core/state.js'
 import { Database } from '../../src/store/database.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import type { StoreKey } from '../../src/store/store.js'
+import { eventually } from '../support/eventually.js'
 import {
   freezeTransaction,
   leaveNote,
@@ -305,7 +306,7 @@ describe('IndexedDbStore never waits for ever', () => {
     const close = vi.spyOn(IDBDatabase.prototype, 'close')
     other.close()
     await deletion
-    await vi.waitFor(() => expect(close).toHaveBeenCalledTimes(2))
+    await eventually(() => expect(close).toHaveBeenCalledTimes(2))
   })
 
   test('an open that fails behind an endless transaction leaves no connection behind', async () => {

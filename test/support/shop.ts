@@ -157,10 +157,11 @@ export const codeOf = (call: Promise<unknown>): Promise<string | undefined> =>
   )
 
 /**
- * Long enough for what a page still does by itself after a call: its connection, its offers, a
- * check-in.
+ * Long enough for what a page still does by itself after a call: a file that it loads, its
+ * connection, its offers, a check-in.
  */
 export async function quiet(): Promise<void> {
+  await vi.dynamicImportSettled()
   for (let i = 0; i < 50; i++) await flush()
 }
 
