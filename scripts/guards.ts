@@ -488,6 +488,11 @@ export const GUARDS: Guard[] = [
   ),
   guard('H28 a key has one number', 'consecutive/consecutive'),
   guard('H28 two numbers have two texts', 'consecutive/strangers'),
+  guard(
+    'H28 a number is of the series that the app names',
+    'consecutive/other-series',
+    'if (!current) return undefined',
+  ),
   guard('H28 a series is begun once', 'consecutive/state'),
   guard('H28 a number that was settled keeps its state', 'consecutive/consecutive'),
   guard('H28 a record that is damaged makes no number', 'consecutive/state'),

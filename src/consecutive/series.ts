@@ -166,6 +166,8 @@ export class Series {
     // A device that has a series needs nothing of the network.
     const { held } = await storage.current()
     if (held && isNamed(held.series, holder.series)) return
+    // Somebody may have closed the one that it has.
+    if (held) await this.#tell()
     const { begin } = await online()
     await begin(holder)
     this.#isSilent = false
