@@ -882,7 +882,7 @@ describe('a ledger behind an address', { timeout: TIMEOUT }, () => {
   test.each([
     ['a page', 200, '<!doctype html>', 'Correct the address.'],
     ['a list that is none', 404, '[]', 'Correct the address.'],
-    ['no route', 400, bodyOf('…RouteNotFoundException'), 'has no operatorToken'],
+    ['no route', 400, bodyOf('…RouteNotFoundException'), 'leave --url out'],
     ['another token', 403, bodyOf('Forbidden'), 'HILO_OPERATOR_TOKEN has to be'],
     ['an outage', 503, bodyOf('Error'), 'may have been done'],
   ])('that answers with %s says what to do', async (_, code, body, text) => {

@@ -58,10 +58,21 @@ export function describeRanges(promise: Promises): void {
     expect(await give('B', { from: 2001, to: 2002 })).toEqual(refused)
   })
 
-  promise('of two gifts at once that overlap one is refused', async (bench) => {
-    const { give } = await twoTills(bench)
-    const gifts = ['A', 'B'].map((letter) => give(letter, { from: 1, to: 9 }))
-    const refused = (await Promise.all(gifts)).filter((each) => 'refused' in each)
-    expect(refused).toHaveLength(1)
-  })
+  promise(
+    'of four gifts at once, by four servers, that overlap three are refused',
+    async (bench) => {
+      await twoTills(bench)
+      const ledgers = await Promise.all(['A', 'B', 'A', 'B'].map(() => bench.open()))
+      const { database } = bench
+      const gifts = ledgers.map((ledger, i) => {
+        const range = { from: 1 + i, to: 9 + i }
+        return ledger.giveRange({ database, collection: 'receipts', letter: 'AB'[i % 2]!, range })
+      })
+      const done = await Promise.all(gifts)
+      for (const ledger of ledgers) await ledger.close()
+      expect(done.filter((each) => 'refused' in each && each.refused === 'overlap')).toHaveLength(3)
+      const given = (await bench.ledger.series(database)).flatMap(({ ranges }) => ranges)
+      expect(given).toHaveLength(1)
+    },
+  )
 }

@@ -94,7 +94,7 @@ export interface Consecutive {
    * @throws HiloError `server-unreachable` without a series; `server-refused` without a series, or
    * while the server refuses this device; `storage-failed`, `outdated`, `closed`, `aborted`;
    * `exhausted` where its ranges have no number left; `invalid-argument` for a key that was
-   * cancelled
+   * cancelled, or where this device has another series than the option `series` says
    */
   next(options: {
     key: string
@@ -147,7 +147,8 @@ export interface Consecutive {
   ): Promise<void>
   /**
    * Gets the series before the first number is needed: from then on numbers are made offline.
-   * @throws HiloError `server-unreachable`, `server-refused`
+   * @throws HiloError `server-unreachable`, `server-refused`; `invalid-argument` where this device
+   * has another series than the option `series` says
    */
   prepare(): Promise<HeldSeries>
   /** The series that the next number is made in. Undefined: the server has to give one first. */

@@ -19,7 +19,8 @@ export interface ConsecutiveOptions {
   device?: string
   /**
    * A name for the series: `'T3'`. Up to 20 letters, digits, `-`, `.`, `_` and `/`, with a digit.
-   * The server refuses a name that another device of this collection has or had. Default: the next
+   * The server refuses a name that another device of this collection has or had. A device that has
+   * another series makes no number until that one is closed at the server. Default: the next
    * letter.
    */
   series?: string

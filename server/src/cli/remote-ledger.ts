@@ -62,7 +62,9 @@ export function remoteLedger(address: string, database: string): OperatedLedger 
         `${url} answered ${response.status}, and not as the Worker of offline-hilo-server does. ` +
           'Correct the address.',
       )
-    throw new Error(`${url} answered: ${Message}${hintOn(response.status, Type)}`)
+    throw new Error(
+      `${url} answered: ${Message.replace(/\.?$/, '.')}${hintOn(response.status, Type)}`,
+    )
   }
 
   return {
@@ -90,5 +92,8 @@ const PERHAPS_DONE =
 function hintOn(status: number, type: string): string {
   if (status >= 500 && !type.endsWith('DoesNotExistException')) return PERHAPS_DONE
   if (status === 403) return ` ${TOKEN_VARIABLE} has to be the operatorToken of the Worker.`
-  return type.endsWith('RouteNotFoundException') ? ' The Worker has no operatorToken.' : ''
+  return type.endsWith('RouteNotFoundException')
+    ? ' Either the Worker has no operatorToken, or this is a server on Node. Beside its ledger, ' +
+        'leave --url out: give --data or --database-url.'
+    : ''
 }
