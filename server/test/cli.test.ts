@@ -687,7 +687,7 @@ describe('series', { timeout: TIMEOUT }, () => {
     const until = ['--until', '2027-12-31']
     expect((await run(...give, '--range', '2001-3000', ...until)).stdout).toBe(
       "Series A of 'bills' has the numbers 2001 to 3000 until 2027-12-31. Its device gets them " +
-        'when it checks in next.\n',
+        "when it checks in next, and uses them where its app says `ranges: 'server'`.\n",
     )
     const notGiven: [string[], string][] = [
       [give, '--give needs a --range such as 2001-3000'],

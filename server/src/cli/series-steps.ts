@@ -151,7 +151,8 @@ export async function giveRange(
   if ('refused' in done) throw new Error(`${whyNotGiven(done, found)} Nothing was changed.`)
   return (
     `Series ${found.letter} of '${found.collection}' has the numbers ${from} to ${to}` +
-    `${validUntil ? ` until ${validUntil}` : ''}. Its device gets them when it checks in next.\n`
+    `${validUntil ? ` until ${validUntil}` : ''}. Its device gets them when it checks in next, ` +
+    "and uses them where its app says `ranges: 'server'`.\n"
   )
 }
 
