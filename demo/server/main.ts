@@ -4,8 +4,6 @@
  */
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
-import { buildDesk } from './build.js'
-import { startDesk } from './desk-server.js'
 
 const PAGES = fileURLToPath(new URL('../dist', import.meta.url))
 
@@ -38,6 +36,11 @@ const { port, host, open, data, databaseUrl } = new Command('npm start --')
 
 try {
   console.log('Building the order desk …')
+  // After that line: to load the bundler takes seconds.
+  const [{ buildDesk }, { startDesk }] = await Promise.all([
+    import('./build.js'),
+    import('./desk-server.js'),
+  ])
   await buildDesk(PAGES)
   const database = databaseUrl ? { databaseUrl } : { data }
   const desk = await startDesk({ pages: PAGES, database, port, host, open })
