@@ -8,7 +8,8 @@ interface SyncEvent extends Event {
   waitUntil(work: Promise<void>): void
 }
 
-const hilo = createHilo({ collections: { orders: { reserve: 20 } } })
+// The reserve of the page's `hilo`: it is one for the device, whoever makes the ids.
+const hilo = createHilo({ collections: { orders: { reserve: 200 } } })
 
 addEventListener('sync', (event) => {
   const sync = event as SyncEvent
