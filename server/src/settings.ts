@@ -124,7 +124,7 @@ export const SETTINGS = {
     value: 'names',
     read: list,
     check: z.array(host).min(1),
-    default: 'any with `tokens` or `open`, otherwise localhost and the host of `publicUrl`',
+    default: 'with `tokens` or `open` any; otherwise localhost and the host of `publicUrl`',
     says:
       'the names under which the server may be asked, with commas between: ' +
       'ids.example.com,localhost:8080. A name without a port stands for every port',
@@ -137,7 +137,7 @@ export const SETTINGS = {
       .min(0)
       .max(MAX_DRAIN_SECONDS, `has to be 0 to ${MAX_DRAIN_SECONDS} seconds`),
     default: `${DEFAULT_DRAIN_SECONDS}`,
-    says: 'how long it goes on answering after SIGTERM, while /healthz says 503',
+    says: 'how many seconds it still answers after SIGTERM, while /healthz says 503',
   },
   horizon: {
     value: 'days',
@@ -145,16 +145,16 @@ export const SETTINGS = {
     check: horizon,
     default: `${DEFAULT_HORIZON_DAYS}`,
     says:
-      'at least 30. A grant of which nothing was heard for so long counts as issued, and its ' +
-      'row goes',
+      'days, at least 30. If the server hears nothing of a grant for so long, it takes the ' +
+      'numbers for issued, and removes the row',
   },
   databases: {
     check: databases,
     default: 'any name',
     says:
       'the databases that exist. Without a list, a database is created when it is first asked ' +
-      'for; with `collections`, only those exist that it names. With `tokens`, a list or `"any"` ' +
-      'is required',
+      'for; but with `collections`, only the databases in it exist. With `tokens`, a list or ' +
+      '`"any"` is required',
   },
   tokens: {
     check: tokens,
