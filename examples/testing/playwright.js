@@ -4,7 +4,8 @@ import { expect, test } from '@playwright/test'
 test('orders get final ids, also without a network', async ({ page, context }) => {
   await page.goto('/')
   const newOrder = page.getByRole('button', { name: 'New order' })
-  const orders = page.getByRole('listitem')
+  // Not those of the inspector, which is on the page while you develop.
+  const orders = page.getByRole('main').getByRole('listitem')
   await newOrder.click()
   await expect(orders).toHaveText([/^orders\/\d+-A$/])
   await context.setOffline(true)
@@ -17,5 +18,6 @@ test('a user reads that no id can be had', async ({ page, context }) => {
   await context.route('**/databases/**', (route) => route.abort())
   await page.goto('/')
   await page.getByRole('button', { name: 'New order' }).click()
-  await expect(page.getByRole('alert')).toContainText('this device has no id')
+  const problem = page.getByRole('main').getByRole('alert')
+  await expect(problem).toContainText('this device has no id')
 })

@@ -11,11 +11,16 @@ import { enginePath } from './engines.js'
 import { openHiloServer } from './hilo-server.js'
 import { buildPage, PLAYWRIGHT } from './libraries.js'
 
-/** The least app: a button, the orders, and what went wrong. */
+/** Like the app of getting started while it is developed: the inspector has lists, too. */
 const APP = `import { createHilo } from 'offline-hilo'
+  import 'offline-hilo/inspector'
   const hilo = createHilo({ collections: { orders: { reserve: 200 } } })
-  document.body.innerHTML = '<button>New order</button><ol></ol><p role="alert"></p>'
-  const [button, orders, problem] = document.body.children
+  const inspector = document.createElement('hilo-inspector')
+  inspector.hilo = hilo
+  document.body.innerHTML =
+    '<main><button>New order</button><ol></ol><p role="alert"></p></main>'
+  document.body.append(inspector)
+  const [button, orders, problem] = document.querySelector('main').children
   button.onclick = async () => {
     try {
       orders.append(Object.assign(document.createElement('li'), {
