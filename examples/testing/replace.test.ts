@@ -9,13 +9,13 @@ beforeEach(() => {
 })
 
 test('an order gets its id', async () => {
-  const { hilo } = await import('./ids.js')
+  const { hilo } = await import('./hilo.js')
   const { newOrder } = await import('./orders.js')
   expect(await newOrder(hilo, 'Ada')).toEqual({ id: 'orders/1-A', customer: 'Ada' })
 })
 
 test('an order stays a draft when no id is left', async () => {
-  const { hilo } = await import('./ids.js')
+  const { hilo } = await import('./hilo.js')
   const { newOrder } = await import('./orders.js')
   ;(hilo as TestHilo<'orders'>).exhaust()
   expect(await newOrder(hilo, 'Ada')).toEqual({ id: undefined, customer: 'Ada' })
