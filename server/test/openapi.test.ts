@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { Hono } from 'hono'
 import { expect, test, vi } from 'vitest'
-import { Parameters } from '../src/http/parameters.js'
+import { Parameters } from '../src/http/messages.js'
 import { json, newHandler } from './handlers.js'
 
 interface Operation {

@@ -4,7 +4,7 @@
  */
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
-import { checkTag } from '../http/parameters.js'
+import { checkTag } from '../http/messages.js'
 import { checked, databaseName } from '../ledger/options.js'
 import { operatedCommand, readNumber } from './flags.js'
 import { operate } from './ledger-commands.js'

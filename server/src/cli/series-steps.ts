@@ -1,7 +1,7 @@
 /** What a person does with a series of consecutive numbers, and how the command tells of it. */
 import { userInfo } from 'node:os'
 import { z } from 'zod'
-import { isNote, MAX_NAME_BYTES, MAX_REASON_BYTES } from '../http/parameters.js'
+import { isNote, MAX_NAME_BYTES, MAX_REASON_BYTES } from '../http/messages.js'
 import type { HandOverRefusal, RangeRefusal, Series } from '../ledger/ledger.js'
 import type { OperatedLedger } from './remote-ledger.js'
 

@@ -4,8 +4,7 @@
  * operator's token.
  */
 import { z } from 'zod'
-import { answer } from '../http/body.js'
-import { MAX_NAME_BYTES, MAX_REASON_BYTES, text } from '../http/parameters.js'
+import { answer, MAX_NAME_BYTES, MAX_REASON_BYTES, text } from '../http/messages.js'
 import { badRequest, forbidden, noRoute, pathOf } from '../http/refusals.js'
 import { tokenFinder } from '../http/tokens.js'
 import { checked } from '../ledger/options.js'

@@ -3,8 +3,9 @@
  * none itself. Guarantees that a name which is not listed makes no object, and that a client which
  * an object fails is told to ask again.
  */
-import { answer } from '../http/body.js'
+
 import { createHandler, type Handler } from '../http/handler.js'
+import { answer } from '../http/messages.js'
 import {
   databaseMissing,
   pathOf,

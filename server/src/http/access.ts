@@ -8,8 +8,8 @@
 import type { Context } from 'hono'
 import { databaseName } from '../ledger/options.js'
 import type { Budgets, Cost } from './budgets.js'
+import { Parameters } from './messages.js'
 import type { CheckedOptions, Wanted } from './options.js'
-import { Parameters } from './parameters.js'
 import { databaseMissing, forbidden } from './refusals.js'
 import { type Action, type FoundToken, type ScopedToken, tokenFinder } from './tokens.js'
 

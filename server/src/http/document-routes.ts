@@ -8,7 +8,6 @@ import { z } from 'zod'
 import { formatServerTime } from '../../../src/core/wire.js'
 import type { MarkWrite } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
-import { answer, answerNothing, readJson } from './body.js'
 import { type Costs, sumOf } from './budgets.js'
 import {
   type Conflict,
@@ -23,8 +22,8 @@ import {
   unquoted,
   writeRefused,
 } from './documents.js'
+import { answer, answerNothing, HILO_DOCUMENT, Parameters, readJson } from './messages.js'
 import type { CheckedOptions } from './options.js'
-import { HILO_DOCUMENT, Parameters } from './parameters.js'
 import { badParameter, badRequest } from './refusals.js'
 
 const SERVER_PREFIX_DOCUMENT = 'Raven/ServerPrefixForHilo'

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { MarkRefusal } from '../ledger/ledger.js'
-import { checkTag, DEFAULT_SEPARATOR, HILO_DOCUMENT } from './parameters.js'
+import { checkTag, DEFAULT_SEPARATOR, HILO_DOCUMENT } from './messages.js'
 import { badParameter, quotaReached, Refusal, refused, restored } from './refusals.js'
 
 interface DocumentKey {

@@ -3,7 +3,7 @@
  * grant and series, and that a name which a device chose begins no line.
  */
 import type { ExplainedGrant, ExplainedSeries, Explanation } from '../ledger/ledger.js'
-import { visible } from './parameters.js'
+import { visible } from './messages.js'
 
 export function inWords(explanation: Explanation): string {
   const { database, collection, number, id, grants, series } = explanation

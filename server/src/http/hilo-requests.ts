@@ -19,7 +19,7 @@ import {
   readLastRangeAt,
   readSeparator,
   text,
-} from './parameters.js'
+} from './messages.js'
 import { badRequest, tooMany } from './refusals.js'
 
 /** What a claim of one collection asks for. */

@@ -12,7 +12,6 @@ import {
 import { bindingKey } from '../ledger/collections.js'
 import type { CheckInFate, ClaimOutcome, ClaimRequest, Grant } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
-import { answer, answerNothing, parseJson, readJson, readText } from './body.js'
 import { type Costs, sumOf } from './budgets.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
 import {
@@ -24,9 +23,9 @@ import {
   readReturnQuery,
 } from './hilo-requests.js'
 import { type FailureLog, UnknownToken } from './log.js'
+import { answer, answerNothing, Parameters, parseJson, readJson, readText } from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
-import { Parameters } from './parameters.js'
 import { claimRefused, pathOf, refusalBody, toRefusal } from './refusals.js'
 
 export function hiloRoutes(

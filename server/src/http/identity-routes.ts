@@ -8,11 +8,10 @@ import { Hono } from 'hono'
 import { identityText, normalizedIdentity } from '../ledger/collections.js'
 import type { IdentityClaim, IdentityKey, IdentityOutcome } from '../ledger/ledger.js'
 import type { Access } from './access.js'
-import { answer } from './body.js'
 import { claimQueue } from './claim-queue.js'
+import { answer, isPlain, MAX_DOCUMENT_ID_BYTES, Parameters } from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
-import { isPlain, MAX_DOCUMENT_ID_BYTES, Parameters } from './parameters.js'
 import { badParameter, quotaReached, type Refusal, refused, restored } from './refusals.js'
 
 export function identityRoutes(

@@ -5,7 +5,7 @@
  */
 import { Hono } from 'hono'
 import type { Access } from './access.js'
-import { answer, answerText } from './body.js'
+import { answer, answerText } from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { RETRY_SECONDS, restored, tryLater } from './refusals.js'

@@ -19,17 +19,18 @@ import {
 } from '../../../src/core/wire.js'
 import { letterClaim } from '../ledger/series.js'
 import type { Access } from './access.js'
-import { answer, readJson } from './body.js'
-import type { Metrics } from './metrics.js'
-import type { CheckedOptions } from './options.js'
 import {
+  answer,
   checkTag,
   DEFAULT_SEPARATOR,
   MAX_NAME_BYTES,
   MAX_REASON_BYTES,
   readId,
+  readJson,
   text,
-} from './parameters.js'
+} from './messages.js'
+import type { Metrics } from './metrics.js'
+import type { CheckedOptions } from './options.js'
 import {
   badRequest,
   claimRefused,

@@ -1,6 +1,6 @@
 /** Grant tokens, and the ids in them. */
 import { expect, test } from 'vitest'
-import { checkTag } from '../../src/http/parameters.js'
+import { checkTag } from '../../src/http/messages.js'
 import { grantTokens, newGrantId, newSecret } from '../../src/ledger/grant-token.js'
 
 test('a token says what was written, to who has the secret', () => {
